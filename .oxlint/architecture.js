@@ -1,0 +1,121 @@
+/**
+ * The shape of the house, held by the linter: which part of the workspace may import which, and
+ * what the core may not touch. Everything points towards `core`; adapters know `core` alone; only
+ * apps choose adapters. The tables below are the rules, the code under them only reads them.
+ */
+import { dirname, relative, resolve, sep } from "node:path"
+
+const root = resolve(import.meta.dirname, "..")
+const scope = "@messaging-service/"
+
+/** The whole of what the core may import beside its own files: effects, and pure data. */
+const pureModules = [
+  "effect",
+  "cron-parser",
+  "libphonenumber-js",
+  "libphonenumber-js/*",
+  "ipaddr.js",
+  "@noble/hashes/*",
+]
+
+/** Core tests also need a test runner, the virtual clock, and Node to read recorded files. */
+const coreTestModules = [...pureModules, "effect/testing", "@effect/vitest", "vitest", "node:*"]
+
+/** Which packages of the workspace a package may import. Apps are not listed: they choose. */
+const workspaceImports = {
+  src: ["core"],
+  test: ["core", "testkit"],
+}
+
+/** Where a file lives: `packages/http/src/…` is area `packages`, name `http`, room `src`. */
+const placeOf = (file) => {
+  const [area, name, room] = relative(root, file).split(sep)
+  if (area !== "packages" && area !== "apps") return undefined
+  return { area, name, room: room === "src" ? "src" : "test", path: `${area}/${name}` }
+}
+
+const matches = (patterns, specifier) =>
+  patterns.some((pattern) =>
+    pattern.endsWith("*") ? specifier.startsWith(pattern.slice(0, -1)) : specifier === pattern,
+  )
+
+const relativeComplaint = (place, file, specifier) => {
+  const target = relative(resolve(root, place.path), resolve(dirname(file), specifier))
+  return target === ".." || target.startsWith(`..${sep}`)
+    ? `"${specifier}" reaches out of ${place.path}: import another package by its name.`
+    : undefined
+}
+
+const workspaceComplaint = (place, specifier) => {
+  const imported = specifier.slice(scope.length).split("/")[0]
+  if (place.area === "apps" || imported === place.name) return undefined
+  if (place.name === "core" && place.room === "src") {
+    return `The core may not import "${specifier}": everything points towards the core.`
+  }
+  const allowed = workspaceImports[place.room]
+  return allowed.includes(imported)
+    ? undefined
+    : `${place.path}/${place.room} may import ${allowed.join(" and ")} of this workspace, not "${specifier}": adapters do not know one another, apps choose them.`
+}
+
+const foreignComplaint = (place, specifier) => {
+  if (place.path !== "packages/core") return undefined
+  const allowed = place.room === "src" ? pureModules : coreTestModules
+  return matches(allowed, specifier)
+    ? undefined
+    : `The core may not import "${specifier}" (only ${allowed.join(", ")}): it holds rules and does no I/O.`
+}
+
+const complaint = (place, file, specifier) => {
+  if (specifier.startsWith(".") || specifier.startsWith("/")) {
+    return relativeComplaint(place, file, specifier)
+  }
+  return specifier.startsWith(scope)
+    ? workspaceComplaint(place, specifier)
+    : foreignComplaint(place, specifier)
+}
+
+/** Holds every static, dynamic, re-exporting and type import to the tables above. */
+const imports = {
+  create(context) {
+    const place = placeOf(context.filename)
+    if (place === undefined) return {}
+    const check = ({ source }) => {
+      if (typeof source?.value !== "string") return
+      const message = complaint(place, context.filename, source.value)
+      if (message !== undefined) context.report({ node: source, message })
+    }
+    return {
+      ImportDeclaration: check,
+      ImportExpression: check,
+      ExportNamedDeclaration: check,
+      ExportAllDeclaration: check,
+      TSImportType: check,
+    }
+  },
+}
+
+/** `new Date()` and `Date()` read the wall clock; `new Date(ms)` only converts a time. */
+const noWallClock = {
+  create(context) {
+    const report = (node) =>
+      context.report({
+        node,
+        message: "This reads the wall clock: take the time from Effect's Clock.",
+      })
+    const isDate = (callee) => callee.type === "Identifier" && callee.name === "Date"
+    return {
+      NewExpression(node) {
+        if (isDate(node.callee) && node.arguments.length === 0) report(node)
+      },
+      CallExpression(node) {
+        if (isDate(node.callee)) report(node)
+      },
+    }
+  },
+}
+
+export default {
+  meta: { name: "architecture" },
+  rules: { imports, "no-wall-clock": noWallClock },
+}
