@@ -1,0 +1,312 @@
+/**
+ * The linter holds the shape of the house; this suite holds the linter. Every rule gets a file that
+ * breaks it and a neighbour that does not, in a copy of the workspace's shape outside the
+ * repository, and one run of the linter with the repository's own configuration judges them all.
+ */
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Schema } from "effect"
+import { execFile } from "node:child_process"
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { dirname, join, resolve } from "node:path"
+
+const root = resolve(import.meta.dirname, "../../..")
+
+interface Sample {
+  /** What the sample does, as the end of the sentence "refuses …" or "allows …". */
+  readonly does: string
+  /** Where it stands; the file name itself is made from its place in the table. */
+  readonly room: string
+  readonly source: string
+}
+
+interface Breach extends Sample {
+  /** The rule that must name it. */
+  readonly rule: string
+}
+
+const imports = "architecture(imports)"
+const globals = "eslint(no-restricted-globals)"
+const properties = "eslint(no-restricted-properties)"
+const wallClock = "architecture(no-wall-clock)"
+
+const breaches: ReadonlyArray<Breach> = [
+  ...[
+    "effect/http",
+    "effect/http-api",
+    "effect/sql",
+    "effect/cluster",
+    "effect/process",
+    "effect/testing",
+    "effect/unstable/http",
+    "effect/Effect",
+    "@effect/sql-pg",
+    "@noble/hashes",
+    "undici",
+    "node:crypto",
+    "fs",
+    "@messaging-service/store-memory",
+    "@messaging-service/testkit",
+  ].map((module) => ({
+    does: `the core importing ${module}`,
+    room: "packages/core/src/message",
+    source: `export { it } from "${module}"`,
+    rule: imports,
+  })),
+  {
+    does: "the core importing a platform module for its types alone",
+    room: "packages/core/src",
+    source: `import type { Server } from "node:http"\nexport type It = Server`,
+    rule: imports,
+  },
+  {
+    does: "the core importing on demand",
+    room: "packages/core/src",
+    source: `export const it = () => import("node:net")`,
+    rule: imports,
+  },
+  {
+    does: "a core test importing an adapter",
+    room: "packages/core/test",
+    source: `export { it } from "@messaging-service/store-memory"`,
+    rule: imports,
+  },
+  ...[
+    "store-memory",
+    "store-postgres",
+    "http",
+    "node",
+    "transport-simulated",
+    "transport-whatsapp",
+  ].map((adapter) => ({
+    does: `${adapter} importing another adapter`,
+    room: `packages/${adapter}/src`,
+    source: `export { it } from "@messaging-service/${adapter === "node" ? "http" : "node"}"`,
+    rule: imports,
+  })),
+  {
+    does: "an adapter's test importing another adapter",
+    room: "packages/store-postgres/test",
+    source: `export { it } from "@messaging-service/store-memory"`,
+    rule: imports,
+  },
+  {
+    does: "an adapter's source importing the contract suites",
+    room: "packages/store-memory/src",
+    source: `export { it } from "@messaging-service/testkit"`,
+    rule: imports,
+  },
+  {
+    does: "the contract suites choosing an adapter",
+    room: "packages/testkit/src",
+    source: `export { it } from "@messaging-service/store-memory"`,
+    rule: imports,
+  },
+  {
+    does: "a way around a package's exports by a relative path",
+    room: "packages/http/src/routes",
+    source: `export { it } from "../../../core/src/index.ts"`,
+    rule: imports,
+  },
+  {
+    does: "an app's way around a package's exports by a relative path",
+    room: "apps/server/src",
+    source: `export { it } from "../../../packages/core/src/index.ts"`,
+    rule: imports,
+  },
+  ...["new Date()", "Date()"].map((expression) => ({
+    does: `${expression} in the core`,
+    room: "packages/core/src/time",
+    source: `export const it = ${expression}`,
+    rule: wallClock,
+  })),
+  ...["Date.now()", "Math.random()"].map((expression) => ({
+    does: `${expression} in the core`,
+    room: "packages/core/src/time",
+    source: `export const it = ${expression}`,
+    rule: properties,
+  })),
+  ...[
+    "setTimeout(run, 1)",
+    "setInterval(run, 1)",
+    "setImmediate(run)",
+    "process.env",
+    "globalThis.process",
+    "performance.now()",
+    "Buffer.from([])",
+    "crypto.randomUUID()",
+    `fetch("https://example.com")`,
+    "console.log(run)",
+  ].map((expression) => ({
+    does: `${expression} in the core`,
+    room: "packages/core/src",
+    source: `export const run = () => undefined\nexport const it = () => ${expression}`,
+    rule: globals,
+  })),
+  {
+    does: "require in the core",
+    room: "packages/core/src",
+    source: `export const it = require("node:fs")`,
+    rule: "typescript(no-require-imports)",
+  },
+  ...["packages/http/src", "apps/server/src"].flatMap((room) => [
+    {
+      does: `a default export in ${room}`,
+      room,
+      source: "export default 1",
+      rule: "import(no-default-export)",
+    },
+    {
+      does: `a non-null assertion in ${room}`,
+      room,
+      source: "export const it = (given: string | null) => given!.length",
+      rule: "typescript(no-non-null-assertion)",
+    },
+    {
+      does: `an explicit any in ${room}`,
+      room,
+      source: "export const it = (given: any) => given",
+      rule: "typescript(no-explicit-any)",
+    },
+  ]),
+  {
+    does: "an explicit any in a test",
+    room: "packages/http/test",
+    source: "export const it = (given: any) => given",
+    rule: "typescript(no-explicit-any)",
+  },
+]
+
+const permitted: ReadonlyArray<Sample> = [
+  ...[
+    "effect",
+    "cron-parser",
+    "libphonenumber-js",
+    "libphonenumber-js/max/metadata",
+    "ipaddr.js",
+    "@noble/hashes/sha2.js",
+    "../number/Number.ts",
+  ].map((module) => ({
+    does: `the core importing ${module}`,
+    room: "packages/core/src/message",
+    source: `export { it } from "${module}"`,
+  })),
+  ...[
+    "effect/testing",
+    "@effect/vitest",
+    "node:fs",
+    "@messaging-service/testkit",
+    "../src/index.ts",
+  ].map((module) => ({
+    does: `a core test importing ${module}`,
+    room: "packages/core/test",
+    source: `export { it } from "${module}"`,
+  })),
+  {
+    does: "the core turning a given time into a Date",
+    room: "packages/core/src/time",
+    source: "export const it = (at: number) => new Date(at)",
+  },
+  {
+    does: "an adapter importing the core, and a platform",
+    room: "packages/node/src",
+    source: `export { it } from "@messaging-service/core"\nexport { that } from "node:fs"`,
+  },
+  {
+    does: "an adapter's test importing the contract suites",
+    room: "packages/store-memory/test",
+    source: `export { it } from "@messaging-service/testkit"`,
+  },
+  {
+    does: "an app choosing its adapters",
+    room: "apps/server/src",
+    source: `export { it } from "@messaging-service/store-memory"\nexport { that } from "@messaging-service/http"`,
+  },
+  {
+    does: "a non-null assertion in a test",
+    room: "packages/http/test",
+    source: "export const it = (given: string | null) => given!.length",
+  },
+]
+
+const Output = Schema.fromJsonString(
+  Schema.Struct({
+    diagnostics: Schema.Array(Schema.Struct({ code: Schema.String, filename: Schema.String })),
+  }),
+)
+
+/** The rules that the linter named, by sample. */
+class Judgement extends Context.Service<
+  Judgement,
+  { readonly rulesAgainst: (sample: Sample) => ReadonlyArray<string> }
+>()("test/Judgement") {
+  static readonly layer = Layer.effect(
+    Judgement,
+    Effect.gen(function* () {
+      const samples = [...breaches, ...permitted]
+      const fileOf = (sample: Sample) => `${sample.room}/sample${samples.indexOf(sample)}.ts`
+      const house = yield* Effect.acquireRelease(
+        Effect.promise(() => mkdtemp(join(tmpdir(), "architecture-"))),
+        (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
+      )
+      yield* Effect.promise(async () => {
+        await cp(join(root, ".oxlintrc.json"), join(house, ".oxlintrc.json"))
+        await cp(join(root, ".oxlint"), join(house, ".oxlint"), { recursive: true })
+        for (const sample of samples) {
+          const file = join(house, fileOf(sample))
+          await mkdir(dirname(file), { recursive: true })
+          await writeFile(file, `${sample.source}\n`)
+        }
+      })
+      const output = yield* Effect.callback<string>((resume) => {
+        // A run that finds something ends with a failure: only its output counts here.
+        execFile(
+          process.execPath,
+          [join(root, "node_modules/oxlint/bin/oxlint"), "--format=json", "."],
+          { cwd: house, maxBuffer: 16 * 1024 * 1024 },
+          (_, stdout) => resume(Effect.succeed(stdout)),
+        )
+      })
+      const { diagnostics } = yield* Schema.decodeEffect(Output)(output)
+      return {
+        rulesAgainst: (sample) =>
+          diagnostics.filter(({ filename }) => filename === fileOf(sample)).map(({ code }) => code),
+      }
+    }),
+  )
+}
+
+layer(Judgement.layer)("the linter", (it) => {
+  for (const breach of breaches) {
+    it.effect(`refuses ${breach.does}`, () =>
+      Effect.gen(function* () {
+        const { rulesAgainst } = yield* Judgement
+        assert.deepStrictEqual(rulesAgainst(breach), [breach.rule])
+      }),
+    )
+  }
+  for (const sample of permitted) {
+    it.effect(`allows ${sample.does}`, () =>
+      Effect.gen(function* () {
+        const { rulesAgainst } = yield* Judgement
+        assert.deepStrictEqual(rulesAgainst(sample), [])
+      }),
+    )
+  }
+})
+
+const Manifest = Schema.fromJsonString(
+  Schema.Struct({ optionalDependencies: Schema.Record(Schema.String, Schema.String) }),
+)
+
+describe("the runtime", () => {
+  it.effect("tests run on the Node that the lockfile names", () =>
+    Effect.gen(function* () {
+      const text = yield* Effect.promise(() => readFile(join(root, "package.json"), "utf8"))
+      const { optionalDependencies } = yield* Schema.decodeEffect(Manifest)(text)
+      const locked = optionalDependencies[`node-${process.platform}-${process.arch}`]
+      // Platforms without a locked binary run on the machine's own Node.
+      assert.strictEqual(process.versions.node, locked ?? process.versions.node)
+    }),
+  )
+})
