@@ -1,0 +1,60 @@
+/**
+ * The one way out to addresses that customers name: media links, and later webhooks and callbacks.
+ * The adapter checks the literal, the resolved and the connected address, at every redirect hop.
+ */
+import { Context, Data } from "effect"
+import type { Effect, Scope, Stream } from "effect"
+
+/** Why a call did not get an answer; the names are those of `last_delivery.error`. */
+export class EgressError extends Data.TaggedError("EgressError")<{
+  readonly reason:
+    | "timeout"
+    | "dns"
+    | "tls"
+    | "connection"
+    | "blocked_address"
+    | "redirects"
+    | "too_large"
+  readonly cause?: unknown
+}> {
+  override get message() {
+    return `outgoing call: ${this.reason}`
+  }
+}
+
+export interface EgressAnswer {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The address really answered from, after redirects. */
+  readonly url: string
+  readonly body: Stream.Stream<Uint8Array, EgressError>
+}
+
+export interface FetchLimits {
+  readonly maximumBytes: number
+  readonly timeoutMillis: number
+  readonly redirects: number
+}
+
+export class Egress extends Context.Service<
+  Egress,
+  {
+    /**
+     * Whether every address that the link's host resolves to now may be called; a name that does not
+     * resolve is allowed here and fails later. The link's own syntax was checked before.
+     */
+    allows(url: string): Effect.Effect<boolean>
+    /** A GET; the connection closes with the scope. */
+    fetch(url: string, limits: FetchLimits): Effect.Effect<EgressAnswer, EgressError, Scope.Scope>
+  }
+>()("core/Egress") {}
+
+/** What customers' addresses may be; wider with `ALLOW_PRIVATE_TARGETS` (operator API: configuration). */
+export interface OutboundRule {
+  readonly allowPrivate: boolean
+}
+
+export const OutboundRule = Context.Reference<OutboundRule>("core/OutboundRule", {
+  defaultValue: () => ({ allowPrivate: false }),
+})

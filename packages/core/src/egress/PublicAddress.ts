@@ -1,0 +1,95 @@
+/**
+ * Where the service may be sent to by a customer: webhook endpoints, callbacks and media links lead to public addresses
+ * only, so that nobody reaches the operator's own network through it. The same rule is asked three times: of the URL when
+ * it is given, of every address that its host resolves to, and of the address that a connection really has.
+ */
+import { Result } from "effect"
+import ipaddr from "ipaddr.js"
+
+/**
+ * Whether an address (dotted decimal or IPv6 text, as sockets and resolvers report it) is global unicast: outside
+ * every special-purpose range, forms that wrap an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) included.
+ * What is no address, or carries a zone, is not public.
+ */
+export const isPublicAddress = (ip: string): boolean => {
+  if (ip.length > longestAddress || ip.includes("%")) return false
+  if (ipaddr.IPv4.isValidFourPartDecimal(ip)) return ipaddr.IPv4.parse(ip).range() === "unicast"
+  if (!ipaddr.IPv6.isValid(ip)) return false
+  const address = ipaddr.IPv6.parse(ip)
+  // IPv6 hands out addresses from 2000::/3 alone; "unicast" is all that the library knows no other name for.
+  return address.match(globalUnicast) && address.range() === "unicast"
+}
+
+/** What a target may be. Webhooks: neither. Media links and version 1 callbacks: `allowHttp`. */
+export interface OutboundRule {
+  readonly allowHttp: boolean
+  /** For development and tests: lets every address and `http` through. */
+  readonly allowPrivate: boolean
+}
+
+/** A checked target, in the normal form of the URL standard. */
+export interface OutboundUrl {
+  readonly href: string
+  readonly protocol: "http:" | "https:"
+  /** An IPv6 address stands in brackets. */
+  readonly hostname: string
+  /** Empty for the protocol's own port. */
+  readonly port: string
+  readonly pathname: string
+  readonly search: string
+}
+
+export type OutboundUrlProblem = "not_a_url" | "scheme" | "userinfo" | "private_address"
+
+/**
+ * Reads the absolute URL of a target and holds it to the rule, as far as that is possible without resolving its host.
+ * Fails with what is wrong with it.
+ */
+export const parseOutboundUrl = (
+  text: string,
+  rule: OutboundRule,
+): Result.Result<OutboundUrl, OutboundUrlProblem> => {
+  // The URL standard drops white space and control characters, reads "\" as "/" and mends lone surrogates and missing
+  // slashes; programs that do not would see another host than the one checked here.
+  if (stripped.test(text) || !text.isWellFormed()) return Result.fail("not_a_url")
+  const url = URL.parse(text)
+  if (url === null) return Result.fail("not_a_url")
+  const { protocol, hostname } = url
+  if (protocol !== "https:" && protocol !== "http:") return Result.fail("scheme")
+  const authority = authorityForm.exec(text)?.[1]
+  if (authority === undefined) return Result.fail("not_a_url")
+  if (protocol === "http:" && !rule.allowHttp && !rule.allowPrivate) return Result.fail("scheme")
+  // Asked of the text, because "https://@host" leaves no trace in the parsed URL.
+  if (authority.includes("@")) return Result.fail("userinfo")
+  if (hasEmptyLabel(hostname)) return Result.fail("not_a_url")
+  if (!rule.allowPrivate && isPrivateHost(hostname)) return Result.fail("private_address")
+  const { href, port, pathname, search } = url
+  return Result.succeed({ href, protocol, hostname, port, pathname, search })
+}
+
+// Eight groups of four, the last two written as IPv4.
+const longestAddress = 45
+
+const globalUnicast: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3]
+
+const stripped = /[\p{Cc}\p{White_Space}\\]/u
+
+const authorityForm = /^https?:\/\/([^/?#]+)/i
+
+// Names that resolve within a machine or a site, by standard (RFC 6761, 6762, 8375) or reserved for that by ICANN.
+const localDomains = ["localhost", "local", "internal", "home.arpa"]
+
+const withoutTrailingDot = (hostname: string): string =>
+  hostname.endsWith(".") ? hostname.slice(0, -1) : hostname
+
+const hasEmptyLabel = (hostname: string): boolean =>
+  withoutTrailingDot(hostname).split(".").includes("")
+
+/** `hostname` is a parsed URL's: lower case, ASCII, and an IPv4 address in any spelling is dotted decimal already. */
+const isPrivateHost = (hostname: string): boolean => {
+  if (hostname.startsWith("[")) return !isPublicAddress(hostname.slice(1, -1))
+  if (ipaddr.IPv4.isValidFourPartDecimal(hostname)) return !isPublicAddress(hostname)
+  const name = withoutTrailingDot(hostname)
+  if (!name.includes(".")) return true
+  return localDomains.some((domain) => name === domain || name.endsWith(`.${domain}`))
+}

@@ -1,0 +1,16 @@
+/**
+ * The one way in which a storage port fails: the store did not answer, or answered with something
+ * that is no decision (connection refused, pool exhausted, statement timed out). Refusals of rules
+ * are values, never this.
+ */
+import { Data } from "effect"
+
+export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{
+  /** The port's operation, for logs; never shown to a client. */
+  readonly operation: string
+  readonly cause: unknown
+}> {
+  override get message() {
+    return `the store did not answer: ${this.operation}`
+  }
+}

@@ -1,0 +1,28 @@
+/** The port through which the outbox is read; it is written only inside other commits. */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { EventId, MessageId, WorkspaceId } from "../id/Ids.ts"
+import type { Mode } from "../key/ApiKey.ts"
+import type { OutboxEventType } from "./MessageEvent.ts"
+
+export interface OutboxEvent {
+  /** Position in the outbox, growing. */
+  readonly id: number
+  readonly eventId: EventId
+  readonly type: OutboxEventType
+  readonly workspaceId: WorkspaceId
+  readonly mode: Mode
+  readonly messageId: MessageId
+  readonly createdAt: number
+  /** Null for `message.accepted`, which is not delivered. */
+  readonly body: string | null
+}
+
+export class Outbox extends Context.Service<
+  Outbox,
+  {
+    /** Events after a position, oldest first. */
+    read(after: number, limit: number): Effect.Effect<ReadonlyArray<OutboxEvent>, StoreUnavailable>
+  }
+>()("core/Outbox") {}

@@ -1,0 +1,72 @@
+/**
+ * Identity and chance. Every random value of the service comes from `Ids`, so that a test or a
+ * simulation owns it; in production the layer of `@messaging-service/node` draws from the system's
+ * cryptographic source.
+ */
+import { Context, Effect, Layer, Random } from "effect"
+import type { Brand } from "effect"
+
+export type WorkspaceId = number & Brand.Brand<"WorkspaceId">
+export type KeyId = number & Brand.Brand<"KeyId">
+export type NumberId = number & Brand.Brand<"NumberId">
+export type ContactId = number & Brand.Brand<"ContactId">
+export type MessageId = number & Brand.Brand<"MessageId">
+export type MediaId = number & Brand.Brand<"MediaId">
+
+/** The id of an event: `evt_` and 24 letters and digits. */
+export type EventId = string & Brand.Brand<"EventId">
+
+/**
+ * The id under which a message is handed to a transport: 20 hexadecimal capitals, stored before the
+ * first attempt and the same on every repeat, so that the far side can drop a copy.
+ */
+export type TransportId = string & Brand.Brand<"TransportId">
+
+const lettersAndDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+const hexadecimal = "0123456789abcdef"
+
+export class Ids extends Context.Service<
+  Ids,
+  {
+    /** `size` random letters and digits (62 symbols, 5.95 bits each). */
+    alphanumeric(size: number): string
+    /** `size` random lower-case hexadecimal digits. */
+    hex(size: number): string
+  }
+>()("core/Ids") {
+  /** Ids from Effect's `Random`: repeatable with a seed, and so for tests and simulations only. */
+  static readonly layerRandom = Layer.effect(
+    Ids,
+    Effect.gen(function* () {
+      const random = yield* Random.Random
+      return Ids.of(fromIndexes((bound) => Math.floor(random.nextDoubleUnsafe() * bound)))
+    }),
+  )
+}
+
+/** Builds the service from a source of uniform integers in `[0, bound)`. */
+export const fromIndexes = (next: (bound: number) => number): typeof Ids.Service => {
+  const draw = (alphabet: string) => (size: number) => {
+    let text = ""
+    for (let i = 0; i < size; i++) text += alphabet[next(alphabet.length)]
+    return text
+  }
+  return { alphanumeric: draw(lettersAndDigits), hex: draw(hexadecimal) }
+}
+
+/** `req_` and 24 letters and digits; the value of `X-Request-Id`. */
+export const requestId = (ids: typeof Ids.Service): string => `req_${ids.alphanumeric(24)}`
+
+/** `evt_` and 24 letters and digits, constant across retries (contract: Events). */
+export const eventId = (ids: typeof Ids.Service): EventId =>
+  `evt_${ids.alphanumeric(24)}` as EventId
+
+export const transportId = (ids: typeof Ids.Service): TransportId =>
+  ids.hex(20).toUpperCase() as TransportId
+
+/** Reads an id from a path segment: a positive safe integer in plain digits, else undefined. */
+export const parseId = <Id extends number>(text: string): Id | undefined => {
+  if (!/^[1-9]\d{0,15}$/.test(text)) return undefined
+  const id = Number(text)
+  return Number.isSafeInteger(id) ? (id as Id) : undefined
+}

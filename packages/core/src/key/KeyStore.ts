@@ -1,0 +1,69 @@
+/** The port that keeps API keys and counts what is asked with them. */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { KeyId, WorkspaceId } from "../id/Ids.ts"
+import type { Workspace } from "../workspace/Workspace.ts"
+import type { ApiKey } from "./ApiKey.ts"
+
+export type NewKey = Omit<ApiKey, "id" | "lastUsedAt" | "lastUsedIp" | "revokedAt"> & {
+  /** SHA-256 of the full key, hexadecimal; the key itself is never stored. */
+  readonly hash: string
+}
+
+/** Requests in the current windows, this one included. */
+export interface RequestCount {
+  readonly minute: number
+  readonly day: number
+}
+
+export interface AdmitQuery {
+  readonly hash: string
+  readonly version: 1 | 2
+  readonly now: number
+  /** Start of the clock minute and of the UTC day that `now` lies in. */
+  readonly minuteStart: number
+  readonly dayStart: number
+  readonly clientAddress: string | null
+}
+
+export interface Admitted {
+  readonly key: ApiKey
+  readonly workspace: Workspace
+  /** Null when the request was not counted because the workspace or the key does not admit. */
+  readonly count: RequestCount | null
+}
+
+/** The surfaces whose wrong credentials are counted apart. */
+export type Surface = "v1" | "v2" | "operator"
+
+export class KeyStore extends Context.Service<
+  KeyStore,
+  {
+    /**
+     * One round trip: finds the key and its workspace and, when the workspace's `admits` is set and
+     * the key is neither revoked nor past `expiresAt`, counts the request in both windows and notes
+     * time and address of use. Null when no such key was ever issued. Windows restart when their
+     * start differs from the stored one.
+     */
+    admit(query: AdmitQuery): Effect.Effect<Admitted | null, StoreUnavailable>
+    /** Counts a wrong credential in the clock minute and returns the count, this one included. */
+    countWrong(
+      surface: Surface,
+      address: string,
+      minuteStart: number,
+    ): Effect.Effect<number, StoreUnavailable>
+    /** Guard: fewer than `limit` non-revoked keys of that version; null when it does not hold. */
+    insert(key: NewKey, limit: number): Effect.Effect<ApiKey | null, StoreUnavailable>
+    /** Oldest first, revoked ones included. */
+    list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<ApiKey>, StoreUnavailable>
+    /** Sets `revokedAt` once; returns the key, null when unknown. */
+    revoke(
+      workspaceId: WorkspaceId,
+      id: KeyId,
+      now: number,
+    ): Effect.Effect<ApiKey | null, StoreUnavailable>
+    /** Drops counts of wrong credentials from before `minuteStart`. */
+    forgetWrong(minuteStart: number): Effect.Effect<void, StoreUnavailable>
+  }
+>()("core/KeyStore") {}

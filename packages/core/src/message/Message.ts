@@ -1,0 +1,134 @@
+/**
+ * A message and its life: one table of states and triggers, from which every change of state is
+ * taken. What a client sees as `queued` or `scheduled` is one stored state, `waiting`: which of the
+ * two it is follows from `sendAt` and the time of the answer, so it can never be out of date.
+ */
+import type { MessageId, NumberId, TransportId, WorkspaceId } from "../id/Ids.ts"
+import type { Mode } from "../key/ApiKey.ts"
+import type { MediaReference } from "../media/Media.ts"
+import type { Platform } from "../number/SendingNumber.ts"
+import type { Recipient } from "../recipient/Recipient.ts"
+
+export type MessageState =
+  | "waiting"
+  | "sent"
+  | "delivered"
+  | "read"
+  | "failed"
+  | "cancelled"
+  | "expired"
+
+/** What a client reads in `status` (contract: Message). */
+export const messageStatuses = [
+  "queued",
+  "scheduled",
+  "sent",
+  "delivered",
+  "read",
+  "failed",
+  "cancelled",
+  "expired",
+] as const
+
+export type MessageStatus = (typeof messageStatuses)[number]
+
+/** Why a message failed (decisions: `error` in a Message). */
+export type MessageErrorCode =
+  | "recipient_not_found"
+  | "group_not_found"
+  | "media_unavailable"
+  | "send_failed"
+  | "outcome_unknown"
+
+export interface MessageError {
+  readonly code: MessageErrorCode
+  readonly message: string
+}
+
+export interface Message {
+  readonly id: MessageId
+  readonly workspaceId: WorkspaceId
+  readonly mode: Mode
+  readonly state: MessageState
+  readonly from: {
+    readonly id: NumberId
+    /** The number's phone at acceptance. */
+    readonly phone: string | null
+    readonly platform: Platform
+  }
+  readonly to: Recipient
+  readonly text: string
+  readonly media: MediaReference | null
+  readonly sendAt: number | null
+  readonly expiresAt: number | null
+  readonly createdAt: number
+  /** Planned time: `sendAt`, else `createdAt`. Orders the lane and governs the 24-hour quota. */
+  readonly dueAt: number
+  readonly sentAt: number | null
+  readonly error: MessageError | null
+  readonly transportId: TransportId
+}
+
+/** What moves a message. */
+export type Trigger =
+  | "send_succeeded"
+  | "send_failed"
+  | "cancel"
+  | "expire"
+  | "delivery_tick"
+  | "read_tick"
+
+/** The events that webhooks can hear of (contract: Events). */
+export type MessageEventType =
+  | "message.sent"
+  | "message.failed"
+  | "message.cancelled"
+  | "message.expired"
+
+export interface Transition {
+  readonly to: MessageState
+  /** Null: the change is not announced. */
+  readonly event: MessageEventType | null
+  /** Whether the plan's allowance and the number's quota get the message back. */
+  readonly givesBack: boolean
+}
+
+const silent = (to: MessageState): Transition => ({ to, event: null, givesBack: false })
+
+/**
+ * Every allowed move (contract: Message status; ticks never go back and may skip a step). What is
+ * not in the table does not happen.
+ */
+export const transitions: Readonly<
+  Record<MessageState, Readonly<Partial<Record<Trigger, Transition>>>>
+> = {
+  waiting: {
+    send_succeeded: { to: "sent", event: "message.sent", givesBack: false },
+    send_failed: { to: "failed", event: "message.failed", givesBack: false },
+    cancel: { to: "cancelled", event: "message.cancelled", givesBack: true },
+    expire: { to: "expired", event: "message.expired", givesBack: true },
+  },
+  sent: { delivery_tick: silent("delivered"), read_tick: silent("read") },
+  delivered: { read_tick: silent("read") },
+  read: {},
+  failed: {},
+  cancelled: {},
+  expired: {},
+}
+
+/** The move that `trigger` makes from `state`, or undefined when it makes none. */
+export const transition = (state: MessageState, trigger: Trigger): Transition | undefined =>
+  transitions[state][trigger]
+
+/** The status a client reads at `now`: a scheduled message becomes `queued` when due. */
+export const statusAt = (
+  message: Pick<Message, "state" | "sendAt" | "mode">,
+  now: number,
+): MessageStatus => {
+  if (message.state !== "waiting") return message.state
+  return message.sendAt !== null && message.sendAt > now ? "scheduled" : "queued"
+}
+
+/** The status with which it was accepted, for the replay of an idempotent request. */
+export const statusAtAcceptance = (message: Pick<Message, "sendAt">): MessageStatus =>
+  message.sendAt === null ? "queued" : "scheduled"

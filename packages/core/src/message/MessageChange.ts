@@ -1,0 +1,44 @@
+/**
+ * The end of a message's waiting, decided: what its row becomes, its event, and whether allowance
+ * and quota get it back. Pure; the stores write it as it stands, guarded.
+ */
+import { messageEvent } from "../event/MessageEvent.ts"
+import type { MessageEvent } from "../event/MessageEvent.ts"
+import type { EventId } from "../id/Ids.ts"
+import { transition } from "./Message.ts"
+import type { Message, MessageError, Trigger } from "./Message.ts"
+
+export interface MessageChange {
+  /** The message in its new state. */
+  readonly message: Message
+  readonly event: MessageEvent
+  readonly givesBack: boolean
+}
+
+export type Ending =
+  | { readonly trigger: "send_succeeded" }
+  | { readonly trigger: "send_failed"; readonly error: MessageError }
+  | { readonly trigger: "cancel" | "expire" }
+
+/** Ends a waiting message at `now`; undefined when its state has no such move. */
+export const endMessage = (
+  message: Message,
+  ending: Ending,
+  eventId: EventId,
+  now: number,
+): MessageChange | undefined => {
+  const trigger: Trigger = ending.trigger
+  const move = transition(message.state, trigger)
+  if (move === undefined || move.event === null) return undefined
+  const ended: Message = {
+    ...message,
+    state: move.to,
+    sentAt: ending.trigger === "send_succeeded" ? now : null,
+    error: ending.trigger === "send_failed" ? ending.error : null,
+  }
+  return {
+    message: ended,
+    event: messageEvent(eventId, move.event, ended, now),
+    givesBack: move.givesBack,
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * The port that keeps messages: the facts that acceptance needs in one read, its whole decision in
+ * one guarded commit, and what reads, cancels and sweeps need. It holds no rule: limits and times
+ * come with each call.
+ */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { Contact } from "../contact/Contact.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type {
+  ContactId,
+  EventId,
+  MediaId,
+  MessageId,
+  NumberId,
+  TransportId,
+  WorkspaceId,
+} from "../id/Ids.ts"
+import type { Mode, Restriction } from "../key/ApiKey.ts"
+import type { MediaFile } from "../media/Media.ts"
+import type { SendingNumber } from "../number/SendingNumber.ts"
+import type { Phone } from "../recipient/Phone.ts"
+import type { ClaimOutcome, IdempotencyClaim } from "../request/Idempotency.ts"
+import type { PageOf, PageQuery } from "../request/Page.ts"
+import type { Plan } from "../workspace/Workspace.ts"
+import type { Message, MessageStatus } from "./Message.ts"
+import type { MessageChange } from "./MessageChange.ts"
+import type { PlannedQuota, QuotaFacts } from "./Quota.ts"
+
+export interface AcceptanceQuery {
+  readonly workspaceId: WorkspaceId
+  readonly mode: Mode
+  readonly now: number
+  /** The number the request names; null to learn the connected ones. */
+  readonly from: NumberId | null
+  /** Phones whose saved contact is wanted. */
+  readonly phones: ReadonlyArray<Phone>
+  readonly contactIds: ReadonlyArray<ContactId>
+  readonly mediaId: MediaId | null
+  /** Count the number's planned messages exactly, around this planned time; else the bound will do. */
+  readonly exactQuota: { readonly numberId: NumberId; readonly planned: PlannedQuota } | null
+  readonly idempotency: IdempotencyClaim | null
+}
+
+export interface NumberFacts {
+  readonly number: SendingNumber
+  readonly quota: QuotaFacts
+}
+
+export interface AcceptanceFacts {
+  /** Null without an `Idempotency-Key`. A claim that is refused leaves the other facts unread. */
+  readonly claim: ClaimOutcome | null
+  readonly plan: Plan | null
+  /** The number of `from`; null when not asked for or no number of the workspace. */
+  readonly named: NumberFacts | null
+  /** At most two of each platform, oldest first; empty when `from` was given. */
+  readonly connected: ReadonlyArray<NumberFacts>
+  /** The oldest contact with each phone. */
+  readonly contactIdByPhone: ReadonlyMap<Phone, ContactId>
+  readonly contacts: ReadonlyMap<ContactId, Contact>
+  readonly media: MediaFile | null
+}
+
+/** A message as acceptance decides it; the store gives it its id. */
+export type NewMessage = Omit<Message, "id" | "state" | "sentAt" | "error"> & {
+  /** Of its `message.accepted`. */
+  readonly eventId: EventId
+}
+
+export interface Acceptance {
+  readonly now: number
+  /** All of one workspace, one number and one planned time. Never empty. */
+  readonly messages: ReadonlyArray<NewMessage>
+  readonly workspaceId: WorkspaceId
+  readonly numberId: NumberId
+  readonly mode: Mode
+  /** Allowance to take; 0 for test messages. */
+  readonly allowance: number
+  /** Quota to take; null for test messages. */
+  readonly quota: PlannedQuota | null
+  readonly idempotency: IdempotencyClaim | null
+}
+
+/** Which precondition no longer held; nothing was written. */
+export type BrokenGuard = "allowance" | "quota" | "number" | "idempotency"
+
+export type AcceptanceOutcome =
+  | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<MessageId> }
+  | { readonly _tag: "Broken"; readonly guard: BrokenGuard }
+
+export interface MessageScope {
+  readonly workspaceId: WorkspaceId
+  readonly mode: Mode
+  readonly restriction: Restriction
+}
+
+export interface MessageFilter {
+  /** Read against `now`: `queued` and `scheduled` are told apart by it. Null for all. */
+  readonly statuses: ReadonlyArray<MessageStatus> | null
+  readonly from: NumberId | null
+  readonly phone: Phone | null
+  /** Created at or after. */
+  readonly since: number | null
+  /** Created before. */
+  readonly until: number | null
+}
+
+export interface FoundMessage {
+  readonly message: Message
+  /** In the hands of a transport: no longer waiting, though not settled. */
+  readonly inFlight: boolean
+}
+
+export class MessageStore extends Context.Service<
+  MessageStore,
+  {
+    /** One round trip: claims the `Idempotency-Key` when there is one and reads all facts. */
+    loadAcceptance(query: AcceptanceQuery): Effect.Effect<AcceptanceFacts, StoreUnavailable>
+    /**
+     * Writes the whole acceptance or nothing: messages, their `message.accepted` in the outbox,
+     * allowance, quota, the finished idempotency record. Guards, in this order: the claim is still
+     * held (`idempotency`), the number is not removed nor its workspace deleted (`number`), the
+     * allowance is left (`allowance`), the quota has room (`quota`, exactly as `Quota.ts` says).
+     */
+    accept(acceptance: Acceptance): Effect.Effect<AcceptanceOutcome, StoreUnavailable>
+    /** Frees a claim of a refused request, if it is still this one's. */
+    releaseClaim(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
+    get(scope: MessageScope, id: MessageId): Effect.Effect<FoundMessage | null, StoreUnavailable>
+    /** In the order of `ids`; unknown ones are left out. */
+    byIds(ids: ReadonlyArray<MessageId>): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
+    /** Newest first. */
+    list(
+      scope: MessageScope,
+      filter: MessageFilter,
+      page: PageQuery,
+      now: number,
+    ): Effect.Effect<PageOf<Message>, StoreUnavailable>
+    /**
+     * Ends waiting messages outside of a lane's lease: cancels, expiries, test mode. Guard for each
+     * on its own: still waiting and not in flight. Writes state, event, allowance and quota given
+     * back in one commit; returns the ids of those that were still waiting.
+     */
+    end(
+      changes: ReadonlyArray<MessageChange>,
+    ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
+    /** Waiting, not in flight, `expiresAt` reached; earliest first. Live and test. */
+    expired(now: number, limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
+    /** Waiting test messages that are due and not expired; in the order in which they fell due. */
+    dueTest(now: number, limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
+    /** Waiting, not in flight, whose number was removed or workspace deleted; live and test. */
+    stranded(limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
+    /**
+     * A tick: moves the message to `state` when its present state is one of `from`; returns the
+     * message as it then stands, null when unknown.
+     */
+    tick(
+      transportId: TransportId,
+      from: ReadonlyArray<Message["state"]>,
+      state: Message["state"],
+    ): Effect.Effect<Message | null, StoreUnavailable>
+  }
+>()("core/MessageStore") {}

@@ -1,0 +1,46 @@
+/** The port that keeps numbers. Each number has one lane, made and removed with it. */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { NumberId, WorkspaceId } from "../id/Ids.ts"
+import type { NumberStatus, SendingNumber } from "./SendingNumber.ts"
+
+export class NumberStore extends Context.Service<
+  NumberStore,
+  {
+    insert(number: Omit<SendingNumber, "id">): Effect.Effect<SendingNumber, StoreUnavailable>
+    /** Null when unknown, removed, or of another workspace. */
+    get(
+      workspaceId: WorkspaceId,
+      id: NumberId,
+    ): Effect.Effect<SendingNumber | null, StoreUnavailable>
+    /** Whatever its workspace; for the transports and the emulator. Null when unknown or removed. */
+    find(id: NumberId): Effect.Effect<SendingNumber | null, StoreUnavailable>
+    /** Oldest first. */
+    list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<SendingNumber>, StoreUnavailable>
+    relabel(
+      workspaceId: WorkspaceId,
+      id: NumberId,
+      label: string,
+    ): Effect.Effect<SendingNumber | null, StoreUnavailable>
+    /**
+     * The number connects, is being connected or drops out: its lane becomes claimable or rests, in
+     * the same commit. `phone` undefined keeps the stored one. Null when unknown or removed.
+     */
+    setStatus(
+      id: NumberId,
+      status: NumberStatus,
+      phone: string | undefined,
+      now: number,
+    ): Effect.Effect<SendingNumber | null, StoreUnavailable>
+    /**
+     * Removes the number and closes its lane: nothing new is accepted or claimed; its waiting
+     * messages become stranded. False when unknown or already removed.
+     */
+    remove(
+      workspaceId: WorkspaceId,
+      id: NumberId,
+      now: number,
+    ): Effect.Effect<boolean, StoreUnavailable>
+  }
+>()("core/NumberStore") {}

@@ -1,0 +1,86 @@
+/**
+ * The port of the lanes: one for each number, whose waiting live messages leave one at a time, in
+ * the order in which they fell due (then by id), and only while the number is connected.
+ *
+ * A claim hands out the head of a free lane together with a lease: a number that grows with every
+ * claim of that lane. Only the holder of the present lease may settle. When a lease runs out its
+ * message is handed out again, as an interrupted attempt, before anything else of that lane.
+ */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { MessageId, NumberId } from "../id/Ids.ts"
+import type { Message } from "../message/Message.ts"
+import type { MessageChange } from "../message/MessageChange.ts"
+import type { QuotaLimit } from "../message/Quota.ts"
+import type { SendingNumber } from "../number/SendingNumber.ts"
+
+/** Which numbers this worker may send from. */
+export type Owned = "all" | ReadonlyArray<NumberId>
+
+export interface ClaimQuery {
+  readonly now: number
+  /** When the lease runs out, unless it is settled before. */
+  readonly leaseUntil: number
+  /** Lanes to claim at most. */
+  readonly limit: number
+  readonly owned: Owned
+  /**
+   * What a number may send in a window: a lane whose messages `sentAt` after now - window reach the
+   * limit rests, still waiting, until the oldest of them leaves the window.
+   */
+  readonly sendCap: QuotaLimit
+}
+
+export interface ClaimedMessage {
+  readonly message: Message
+  readonly number: SendingNumber
+  /** Removed, or its workspace deleted: nothing may be sent any more. */
+  readonly removed: boolean
+  readonly lease: number
+  /** Earlier attempts of this message that were interrupted: begun and never settled. */
+  readonly interruptions: number
+}
+
+export type Settlement =
+  /** The attempt ended the message. */
+  | {
+      readonly _tag: "Ended"
+      readonly numberId: NumberId
+      readonly lease: number
+      readonly change: MessageChange
+    }
+  /**
+   * The message goes on waiting at the head of its lane, which rests until `notBefore` (null: at
+   * once). `interrupted`: it cannot be known whether the attempt left, so it counts as one.
+   */
+  | {
+      readonly _tag: "Again"
+      readonly numberId: NumberId
+      readonly lease: number
+      readonly messageId: MessageId
+      readonly notBefore: number | null
+      readonly interrupted: boolean
+    }
+
+export class LaneQueue extends Context.Service<
+  LaneQueue,
+  {
+    /**
+     * Claims free lanes that are due, the longest waiting first, one message each. An unsettled
+     * message whose lease ran out comes first, also when it expired meanwhile or its number was
+     * removed. Other messages that have expired are left to the expiry sweep.
+     */
+    claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable>
+    /**
+     * Settles attempts, each only if its lease is still the lane's; the message's state, its event,
+     * what it gives back and the lane's next due moment in one commit. A lane with more to send goes
+     * to the back of the line, so that every number makes progress. Returns the ids of the messages
+     * that were settled.
+     */
+    settle(
+      settlements: ReadonlyArray<Settlement>,
+      now: number,
+    ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
+  }
+>()("core/LaneQueue") {}

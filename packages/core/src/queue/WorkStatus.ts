@@ -1,0 +1,22 @@
+/** The port that tells what is left to do: when loops must look again, and whether all is quiet. */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { NumberId } from "../id/Ids.ts"
+
+/** The worker's loops; each looks for its own kind of work. */
+export type Work = "lanes" | "expiry" | "test_messages" | "stranded"
+
+export class WorkStatus extends Context.Service<
+  WorkStatus,
+  {
+    /**
+     * The earliest moment at which that kind has or will have something due; may lie in the past,
+     * null when nothing waits. For lanes: free claimable lanes count with their next due moment,
+     * claimed ones with the end of their lease.
+     */
+    nextDue(work: Work): Effect.Effect<number | null, StoreUnavailable>
+    /** Numbers whose lane has a message in the hands of a transport. */
+    inFlight: Effect.Effect<ReadonlyArray<NumberId>, StoreUnavailable>
+  }
+>()("core/WorkStatus") {}

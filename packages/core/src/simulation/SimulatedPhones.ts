@@ -1,0 +1,73 @@
+/**
+ * The port that keeps the other side of the simulated wire: how each phone behaves, which phones
+ * exist, and what left. It lives in the store beside everything else, so that it outlives a killed
+ * process and is one world for all workers (operator API: emulator controls).
+ */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { MessageId, NumberId, TransportId } from "../id/Ids.ts"
+import type { Phone } from "../recipient/Phone.ts"
+import type { PageOf, PageQuery } from "../request/Page.ts"
+
+export interface Behaviour {
+  readonly send: "succeed" | "fail" | "hang" | "drop"
+  /** The reason given when `send` is `fail`. */
+  readonly errorMessage: string | null
+  readonly latencyMillis: number
+  /** Exact names of the groups that the number belongs to. */
+  readonly groups: ReadonlyArray<string>
+}
+
+export const defaultBehaviour: Behaviour = {
+  send: "succeed",
+  errorMessage: null,
+  latencyMillis: 0,
+  groups: ["Team"],
+}
+
+/** One copy that a recipient really sees. */
+export interface SentCopy {
+  readonly id: number
+  readonly transportId: TransportId
+  /** Null for a transport id that is no message's. */
+  readonly messageId: MessageId | null
+  readonly numberId: NumberId
+  /** The phone with `+`, the group's name, or the username. */
+  readonly to: string
+  readonly text: string
+  readonly media: SentMedia | null
+  readonly at: number
+}
+
+export interface SentMedia {
+  readonly fileName: string
+  readonly mimeType: string
+  readonly size: number
+  readonly sha256: string
+}
+
+export class SimulatedPhones extends Context.Service<
+  SimulatedPhones,
+  {
+    /** Null when never set: the default. */
+    behaviour(numberId: NumberId): Effect.Effect<Behaviour | null, StoreUnavailable>
+    setBehaviour(numberId: NumberId, behaviour: Behaviour): Effect.Effect<void, StoreUnavailable>
+    /** The phones that exist; null for the rule. */
+    registered: Effect.Effect<ReadonlyArray<Phone> | null, StoreUnavailable>
+    setRegistered(phones: ReadonlyArray<Phone> | null): Effect.Effect<void, StoreUnavailable>
+    /**
+     * A copy reaches the far side, which shows one for one transport id of a number: false when it
+     * had that copy already. `then` replaces the number's behaviour in the same commit.
+     */
+    receive(
+      copy: Omit<SentCopy, "id" | "messageId">,
+      then: Behaviour | null,
+    ): Effect.Effect<boolean, StoreUnavailable>
+    /** Newest first. */
+    sent(
+      numberId: NumberId | null,
+      page: PageQuery,
+    ): Effect.Effect<PageOf<SentCopy>, StoreUnavailable>
+  }
+>()("core/SimulatedPhones") {}

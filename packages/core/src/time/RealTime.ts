@@ -1,0 +1,20 @@
+/**
+ * Waiting that is bound to real seconds and not to the service's clock: the five seconds of a
+ * cancel, the slow poll of an idle worker, the time-outs of network calls. With an adjustable clock
+ * the two differ; under the test clock both are the test's.
+ */
+import { Context, Effect } from "effect"
+import type { Duration } from "effect"
+
+export interface RealTime {
+  readonly sleep: (duration: Duration.Input) => Effect.Effect<void>
+}
+
+/** Defaults to the current `Clock`, so that a test clock governs it too. */
+export const RealTime = Context.Reference<RealTime>("core/RealTime", {
+  defaultValue: () => ({ sleep: Effect.sleep }),
+})
+
+/** Sleeps in real time. */
+export const sleep = (duration: Duration.Input): Effect.Effect<void> =>
+  Effect.flatMap(RealTime, (realTime) => realTime.sleep(duration))

@@ -1,0 +1,76 @@
+/**
+ * The transport ports: what a WhatsApp or Telegram adapter must do, and the truth it must tell. An
+ * attempt ends with the far side's word or with not knowing; a call that merely returned is not
+ * "sent". Ticks and connection changes come as a stream.
+ */
+import { Context } from "effect"
+import type { Effect, Stream } from "effect"
+import type { NumberId, TransportId } from "../id/Ids.ts"
+import type { MediaFilesError } from "../media/MediaFiles.ts"
+import type { MediaType } from "../media/Media.ts"
+import type { MessageError } from "../message/Message.ts"
+import type { NumberStatus } from "../number/SendingNumber.ts"
+import type { Target } from "../recipient/Recipient.ts"
+
+export interface OutgoingMedia {
+  readonly type: MediaType
+  readonly fileName: string
+  readonly mimeType: string
+  /** Bytes. */
+  readonly size: number
+  /** Hexadecimal. */
+  readonly sha256: string
+  readonly content: Stream.Stream<Uint8Array, MediaFilesError>
+}
+
+export interface OutgoingMessage {
+  readonly numberId: NumberId
+  /** The same on every repeat. */
+  readonly transportId: TransportId
+  readonly to: Target
+  readonly text: string
+  readonly media: OutgoingMedia | null
+}
+
+export type SendOutcome =
+  /** The far side acknowledged it. */
+  | { readonly _tag: "Accepted" }
+  /** The far side, or the adapter before it, refused it for good: it was not and will not be shown. */
+  | { readonly _tag: "Refused"; readonly error: MessageError }
+  /** Not now: nothing was sent; the number's lane rests for `afterMillis` (a flood wait). */
+  | { readonly _tag: "Postponed"; readonly afterMillis: number }
+  /** The number turned out not to be connected; nothing was sent. */
+  | { readonly _tag: "NotConnected" }
+  /** It may or may not have left: the connection broke, or no acknowledgement came. */
+  | { readonly _tag: "Unknown" }
+
+export type TransportEvent =
+  /** May repeat, skip and come out of order. */
+  | {
+      readonly _tag: "Tick"
+      readonly transportId: TransportId
+      readonly status: "delivered" | "read"
+    }
+  | {
+      readonly _tag: "ConnectionChanged"
+      readonly numberId: NumberId
+      readonly status: Exclude<NumberStatus, "connecting">
+      /** Digits with country code, when the link revealed it. */
+      readonly phone: string | null
+    }
+
+export interface Transport {
+  /** Whether the far side shows one copy for one transport id, so that a repeat is safe. */
+  readonly dropsCopies: boolean
+  /** One attempt. Never fails: what went wrong is an outcome. May be interrupted at any point. */
+  send(message: OutgoingMessage): Effect.Effect<SendOutcome>
+  readonly events: Stream.Stream<TransportEvent>
+}
+
+export class WhatsAppTransport extends Context.Service<WhatsAppTransport, Transport>()(
+  "core/WhatsAppTransport",
+) {}
+
+export class TelegramTransport extends Context.Service<TelegramTransport, Transport>()(
+  "core/TelegramTransport",
+) {}
