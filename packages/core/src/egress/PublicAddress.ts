@@ -12,7 +12,7 @@ import ipaddr from "ipaddr.js"
  * What is no address, or carries a zone, is not public.
  */
 export const isPublicAddress = (ip: string): boolean => {
-  if (ip.length > longestAddress || ip.includes("%")) return false
+  if (ip.includes("%")) return false
   if (ipaddr.IPv4.isValidFourPartDecimal(ip)) return ipaddr.IPv4.parse(ip).range() === "unicast"
   if (!ipaddr.IPv6.isValid(ip)) return false
   const address = ipaddr.IPv6.parse(ip)
@@ -66,9 +66,6 @@ export const parseOutboundUrl = (
   const { href, port, pathname, search } = url
   return Result.succeed({ href, protocol, hostname, port, pathname, search })
 }
-
-// Eight groups of four, the last two written as IPv4.
-const longestAddress = 45
 
 const globalUnicast: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3]
 

@@ -6,10 +6,7 @@
 export const codePointLength = (text: string): number => {
   let pairs = 0
   for (let at = 0; at < text.length - 1; at++) {
-    if (isHighSurrogate(text.charCodeAt(at)) && isLowSurrogate(text.charCodeAt(at + 1))) {
-      pairs++
-      at++
-    }
+    if (isHighSurrogate(text.charCodeAt(at)) && isLowSurrogate(text.charCodeAt(at + 1))) pairs++
   }
   return text.length - pairs
 }

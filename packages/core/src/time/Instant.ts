@@ -32,7 +32,7 @@ export const parseInstant = (text: string): Instant | undefined => {
   if (hour > 23 || minute > 59 || second > 59) return undefined
   if (offsetHour > 23 || offsetMinute > 59) return undefined
   const offset = (offsetHour * 60 + offsetMinute) * (match[8] === "-" ? -1 : 1)
-  const minutes = daysSinceEpoch(year, month, day) * 1440 + hour * 60 + minute - offset
+  const minutes = dayNumber(year, month, day) * 1440 + hour * 60 + minute - offset
   const millis = minutes * 60_000 + second * 1000 + Number(fraction.slice(0, 3).padEnd(3, "0"))
   if (millis < firstMillis || millis > lastMillis) return undefined
   return { millis, beyond: withoutTrailingZeros(fraction.slice(3)) }
@@ -85,7 +85,7 @@ const daysInMonth = (year: number, month: number): number => {
 const daysPerEra = 146_097
 const daysFromEraToEpoch = 719_468
 
-const daysSinceEpoch = (year: number, month: number, day: number): number => {
+const dayNumber = (year: number, month: number, day: number): number => {
   const marchYear = month > 2 ? year : year - 1
   const era = Math.floor(marchYear / 400)
   const yearOfEra = marchYear - era * 400

@@ -1,0 +1,23 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { isGroupName } from "../../src/recipient/GroupName.ts"
+
+describe("a group name", () => {
+  it.effect("has 1 to 100 code points", () =>
+    Effect.sync(() => {
+      for (const name of ["T", "Team", "x".repeat(100), "😀".repeat(100)]) {
+        assert.isTrue(isGroupName(name), name)
+      }
+      for (const name of ["", "x".repeat(101), "😀".repeat(100) + "x"]) {
+        assert.isFalse(isGroupName(name), name)
+      }
+    }),
+  )
+
+  it.effect("is matched exactly, so white space is part of it", () =>
+    Effect.sync(() => {
+      assert.isTrue(isGroupName(" "))
+      assert.isFalse(isGroupName("x".repeat(100) + " "))
+    }),
+  )
+})

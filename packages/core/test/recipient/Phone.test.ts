@@ -1,0 +1,110 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { parsePhone, phoneDigits } from "../../src/recipient/Phone.ts"
+
+const accepted: ReadonlyArray<readonly [text: string, phone: string]> = [
+  ["+15005550006", "+15005550006"],
+  ["+1 500-555-0006", "+15005550006"],
+  [" +44 20 7946 0958 ", "+442079460958"],
+  ["+-4-9 30-12 34- ", "+49301234"],
+  ["+7 495 1234567", "+74951234567"],
+  ["+358401234567", "+358401234567"],
+  ["+1234567", "+1234567"],
+  ["+123456789012345", "+123456789012345"],
+  ["+80012345678", "+80012345678"],
+  ["+881612345678", "+881612345678"],
+  ["+883510012345", "+883510012345"],
+  ["+979123456789", "+979123456789"],
+]
+
+const refused = [
+  "",
+  "+",
+  "15005550006",
+  "0015005550006",
+  "+05005550006",
+  "+0",
+  "+123456",
+  "+1234567890123456",
+  "++15005550006",
+  "15005550006+",
+  "+1(500)5550006",
+  "+1.500.555.0006",
+  "+1/5005550006",
+  "+1500555000a",
+  "tel:+15005550006",
+  "+15005550006 ext 1",
+  "+15005550006\n",
+  "\t+15005550006",
+  "+1\u00a05005550006",
+  "+1\u20115005550006",
+  "\uff0b15005550006",
+  "+１５００５５５０００６",
+  "+\u0661\u0665\u0660\u0660\u0665\u0665\u0665",
+]
+
+// Reserved or unassigned by the ITU.
+const unassigned = ["210", "214", "259", "28", "295", "384", "422", "671", "699", "801", "83", "89"]
+
+describe("a phone", () => {
+  it.effect("is + and 7 to 15 digits after spaces and dashes are taken out", () =>
+    Effect.sync(() => {
+      for (const [text, phone] of accepted) {
+        assert.strictEqual(parsePhone(text), phone, text)
+      }
+    }),
+  )
+
+  it.effect("is nothing else: no guessed country code, no other sign or digit", () =>
+    Effect.sync(() => {
+      for (const text of refused) assert.isUndefined(parsePhone(text), JSON.stringify(text))
+    }),
+  )
+
+  it.effect("begins with an assigned country calling code", () =>
+    Effect.sync(() => {
+      for (const code of unassigned) {
+        assert.isUndefined(parsePhone(`+${code}5550001234`), code)
+      }
+    }),
+  )
+
+  it.effect("is not checked against a national numbering plan: the test numbers pass", () =>
+    Effect.sync(() => {
+      for (const text of ["+15005550001", "+15005550009", "+4900000000", "+15005550000"]) {
+        assert.strictEqual(parsePhone(text), text)
+      }
+    }),
+  )
+
+  it.effect("shows in a Number as digits without +", () =>
+    Effect.sync(() =>
+      assert.strictEqual(phoneDigits(parsePhone("+1 500-5550006")!), "15005550006"),
+    ),
+  )
+
+  it.effect.prop(
+    "reads the same wherever spaces and dashes stand",
+    [
+      Schema.Int.check(Schema.isBetween({ minimum: 1_000_000, maximum: 999_999_999_999_999 })),
+      Schema.Array(Schema.Literals(["", " ", "-", " - "])),
+    ],
+    ([digits, gaps]) =>
+      Effect.sync(() => {
+        const plain = `+${digits}`
+        const spaced = [...plain].map((character, at) => (gaps[at] ?? "") + character).join("")
+        const phone = parsePhone(plain)
+        assert.strictEqual(parsePhone(spaced), phone)
+        if (phone !== undefined) assert.strictEqual(`+${phoneDigits(phone)}`, plain)
+      }),
+  )
+
+  it.effect.prop("no text makes it throw", [Schema.String], ([text]) =>
+    Effect.sync(() => {
+      for (const candidate of [text, `+1${text}`, `+${text}`]) {
+        const phone = parsePhone(candidate)
+        if (phone !== undefined) assert.strictEqual(parsePhone(phone), phone)
+      }
+    }),
+  )
+})
