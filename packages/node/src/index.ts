@@ -1,1 +1,3 @@
-export {}
+export { AdjustableClock } from "./AdjustableClock.ts"
+export { layerCryptoIds } from "./CryptoIds.ts"
+export { realTimeLayer, systemClock } from "./SystemTime.ts"

@@ -1,0 +1,136 @@
+import { assert, describe, it } from "@effect/vitest"
+import { sleep as sleepRealTime } from "@messaging-service/core"
+import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { AdjustableClock, makeAdjustableClock } from "../src/AdjustableClock.ts"
+import { realTimeLayer, systemClock } from "../src/SystemTime.ts"
+
+const hour = 3_600_000
+
+/** Under the test clock, which stands for system time here and moves only when told to. */
+const underAdjustableClock = Effect.provide(AdjustableClock.layer(2 * hour))
+
+/** Runs the fibers that can run. */
+const settle = Effect.repeat(Effect.yieldNow, { times: 20 })
+
+describe("AdjustableClock", () => {
+  it.effect("time is system time plus an offset", () =>
+    Effect.gen(function* () {
+      const handle = yield* AdjustableClock
+      assert.strictEqual(yield* Clock.currentTimeMillis, 2 * hour)
+      assert.strictEqual(yield* Clock.currentTimeNanos, BigInt(2 * hour) * 1_000_000n)
+      assert.strictEqual(yield* Clock.monotonicTimeNanos, BigInt(2 * hour) * 1_000_000n)
+      yield* handle.setOffset(3 * hour)
+      assert.strictEqual(yield* Clock.currentTimeMillis, 3 * hour)
+      assert.strictEqual(yield* handle.offset, 3 * hour)
+    }).pipe(underAdjustableClock),
+  )
+
+  it.effect("moves on with system time", () =>
+    Effect.gen(function* () {
+      const handle = makeAdjustableClock(yield* Clock.Clock, 500)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* handle.clock.currentTimeMillis, 1500)
+    }),
+  )
+
+  it.effect("the offset never goes back", () =>
+    Effect.gen(function* () {
+      const handle = yield* AdjustableClock
+      assert.strictEqual(yield* handle.setOffset(hour), 2 * hour)
+      assert.strictEqual(yield* Clock.currentTimeMillis, 2 * hour)
+    }).pipe(underAdjustableClock),
+  )
+
+  it.effect(
+    "a raised offset wakes who is due, in the order of their moments, and nobody else",
+    () =>
+      Effect.gen(function* () {
+        const handle = yield* AdjustableClock
+        const woken: Array<string> = []
+        const sleeper = (name: string, millis: number) =>
+          Effect.sleep(millis).pipe(
+            Effect.andThen(Clock.currentTimeMillis),
+            Effect.tap((now) => Effect.sync(() => woken.push(`${name} at ${now - 2 * hour}`))),
+            Effect.forkChild,
+          )
+        yield* sleeper("third", 3000)
+        yield* sleeper("first", 1000)
+        yield* sleeper("fourth", 3001)
+        yield* sleeper("second", 2000)
+        yield* sleeper("third too", 3000)
+        yield* settle
+        yield* handle.setOffset(2 * hour + 999)
+        yield* settle
+        assert.deepStrictEqual(woken, [])
+        yield* handle.setOffset(2 * hour + 3000)
+        yield* settle
+        assert.deepStrictEqual(woken, [
+          "first at 3000",
+          "second at 3000",
+          "third at 3000",
+          "third too at 3000",
+        ])
+        yield* handle.setOffset(2 * hour + 3001)
+        yield* settle
+        assert.strictEqual(woken.at(-1), "fourth at 3001")
+      }).pipe(underAdjustableClock),
+  )
+
+  it.effect("system time wakes a sleeper too, as much earlier as the offset was raised", () =>
+    Effect.gen(function* () {
+      const handle = makeAdjustableClock(yield* Clock.Clock, 0)
+      const done = yield* Deferred.make<void>()
+      yield* Effect.sleep("10 seconds").pipe(
+        Effect.provideService(Clock.Clock, handle.clock),
+        Effect.andThen(Deferred.succeed(done, undefined)),
+        Effect.forkChild,
+      )
+      yield* settle
+      yield* handle.setOffset(4000)
+      yield* TestClock.adjust("5999 millis")
+      assert.isFalse(yield* Deferred.isDone(done))
+      yield* TestClock.adjust("1 millis")
+      assert.isTrue(yield* Deferred.isDone(done))
+    }),
+  )
+
+  it.effect("nextWake is the earliest sleeper's moment, and null when nobody sleeps", () =>
+    Effect.gen(function* () {
+      const handle = yield* AdjustableClock
+      assert.isNull(yield* handle.nextWake)
+      const late = yield* Effect.forkChild(Effect.sleep(5000))
+      const early = yield* Effect.forkChild(Effect.sleep(3000))
+      const never = yield* Effect.forkChild(Effect.sleep(Infinity))
+      yield* settle
+      assert.strictEqual(yield* handle.nextWake, 2 * hour + 3000)
+      yield* Fiber.interrupt(early)
+      assert.strictEqual(yield* handle.nextWake, 2 * hour + 5000)
+      yield* handle.setOffset(2 * hour + 5000)
+      yield* Fiber.join(late)
+      assert.isNull(yield* handle.nextWake)
+      yield* Fiber.interrupt(never)
+    }).pipe(underAdjustableClock),
+  )
+
+  it.effect("a time-out follows service time", () =>
+    Effect.gen(function* () {
+      const handle = yield* AdjustableClock
+      const fiber = yield* Effect.never.pipe(Effect.timeoutOption("1 minute"), Effect.forkChild)
+      yield* settle
+      yield* handle.setOffset(2 * hour + 60_000)
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "None")
+    }).pipe(underAdjustableClock),
+  )
+})
+
+describe("realTimeLayer", () => {
+  it.effect("real time goes on where neither the service's clock nor the test's moves", () =>
+    Effect.gen(function* () {
+      const before = systemClock.monotonicTimeNanosUnsafe()
+      yield* sleepRealTime("2 millis")
+      assert.isTrue(systemClock.monotonicTimeNanosUnsafe() - before > 0n)
+      assert.strictEqual(yield* Clock.currentTimeMillis, 2 * hour)
+    }).pipe(Effect.provide(Layer.merge(AdjustableClock.layer(2 * hour), realTimeLayer))),
+  )
+})
