@@ -73,6 +73,14 @@ export class LaneQueue extends Context.Service<
      */
     claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable>
     /**
+     * Prolongs leases that are still the lane's, also ones that ran out but were not taken over;
+     * the others are left alone. Returns the numbers whose lease goes on.
+     */
+    renew(
+      leases: ReadonlyArray<{ readonly numberId: NumberId; readonly lease: number }>,
+      leaseUntil: number,
+    ): Effect.Effect<ReadonlySet<NumberId>, StoreUnavailable>
+    /**
      * Settles attempts, each only if its lease is still the lane's; the message's state, its event,
      * what it gives back and the lane's next due moment in one commit. A lane with more to send goes
      * to the back of the line, so that every number makes progress. Returns the ids of the messages

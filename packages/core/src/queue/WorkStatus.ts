@@ -5,7 +5,9 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../id/Ids.ts"
 
 /** The worker's loops; each looks for its own kind of work. */
-export type Work = "lanes" | "expiry" | "test_messages" | "stranded"
+export const kindsOfWork = ["lanes", "expiry", "test_messages", "stranded"] as const
+
+export type Work = (typeof kindsOfWork)[number]
 
 export class WorkStatus extends Context.Service<
   WorkStatus,

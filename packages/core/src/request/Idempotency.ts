@@ -3,7 +3,11 @@
  * the commit of its effect, and released when the request is refused; what is kept is what the
  * answer can be built from again, not the answer.
  */
+import { Result } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
 import type { KeyId } from "../id/Ids.ts"
+import { hashSecret } from "../key/secret.ts"
 
 /** From the first request; hours in milliseconds. */
 export const answerKeptMillis = 24 * 60 * 60 * 1000
@@ -36,3 +40,48 @@ export type ClaimOutcome =
   | { readonly _tag: "Claimed" }
   | { readonly _tag: "InProgress" }
   | { readonly _tag: "Finished"; readonly record: IdempotencyRecord }
+
+const printable = /^[\x20-\x7E]{1,255}$/
+
+/**
+ * The key of a request from the values of its `Idempotency-Key` headers; null when there is none.
+ * Fails with `invalid_idempotency_key`: empty, too long, not printable ASCII, or sent twice.
+ */
+export const parseIdempotencyKey = (
+  values: ReadonlyArray<string>,
+): Result.Result<string | null, Refusal> => {
+  const [value, another] = values
+  if (value === undefined) return Result.succeed(null)
+  return another === undefined && printable.test(value)
+    ? Result.succeed(value)
+    : Result.fail(refuse("invalid_idempotency_key"))
+}
+
+/** What must be the same for a repeat: method, path without trailing slash, and the parsed body. */
+export const fingerprint = (method: string, path: string, body: string): string =>
+  hashSecret(`${method}\n${path}\n${body}`)
+
+/** A request's key and fingerprint, before it is claimed. */
+export interface IdempotencyKey {
+  readonly key: string
+  readonly fingerprint: string
+}
+
+/**
+ * What a claim's outcome means for this request: go on, answer again from what was made, or a
+ * refusal (`idempotency_key_reused`, `idempotency_in_progress`).
+ */
+export const judgeClaim = (
+  outcome: ClaimOutcome | null,
+  requested: IdempotencyKey | null,
+): Result.Result<IdempotencyRecord | null, Refusal> => {
+  if (outcome === null || requested === null || outcome._tag === "Claimed") {
+    return Result.succeed(null)
+  }
+  if (outcome._tag === "InProgress") {
+    return Result.fail(refuse("idempotency_in_progress", { retryAfter: 1 }))
+  }
+  return outcome.record.fingerprint === requested.fingerprint
+    ? Result.succeed(outcome.record)
+    : Result.fail(refuse("idempotency_key_reused"))
+}

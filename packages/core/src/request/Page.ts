@@ -26,3 +26,9 @@ export const pageOf = <A extends { readonly id: number }>(
   const items = rows.slice(0, limit)
   return { items, next: items[items.length - 1]?.id ?? null }
 }
+
+/** The page envelope of an answer (contract: Page envelope). */
+export interface JsonPage<A> {
+  readonly data: ReadonlyArray<A>
+  readonly next_cursor: string | null
+}

@@ -52,7 +52,9 @@ export type WorkspaceRefusal =
   | "api_v2_not_enabled"
 
 /** The refusal of version 2 for this workspace, if any (decisions: order of checks). */
-export const refusalV2 = (workspace: Workspace): WorkspaceRefusal | undefined => {
+export const refusalV2 = (
+  workspace: Pick<Workspace, "deletedAt" | "accountDisabled" | "demo" | "apiV2Enabled">,
+): WorkspaceRefusal | undefined => {
   if (workspace.deletedAt !== null) return "api_key_revoked"
   if (workspace.accountDisabled) return "account_disabled"
   if (workspace.demo) return "demo_account"

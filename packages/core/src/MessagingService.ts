@@ -1,0 +1,60 @@
+/**
+ * The core put together: every service over the ports. An embedder provides a store, a transport, a
+ * way out, media files and ids, and has the whole service inside its own process.
+ */
+import { Layer } from "effect"
+import { Contacts } from "./contact/Contacts.ts"
+import { Admission } from "./key/Admission.ts"
+import { Keys } from "./key/Keys.ts"
+import { OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
+import { Messages } from "./message/Messages.ts"
+import { Stranded } from "./message/Stranded.ts"
+import { Ticks } from "./message/Ticks.ts"
+import { Numbers } from "./number/Numbers.ts"
+import { Cursors } from "./request/Cursor.ts"
+import { Calm } from "./simulation/Calm.ts"
+import { Emulator } from "./simulation/Emulator.ts"
+import { TimeTravel } from "./simulation/TimeTravel.ts"
+import { Attempt } from "./worker/Attempt.ts"
+import { Dispatcher } from "./worker/Dispatcher.ts"
+import { Expirer } from "./worker/Expirer.ts"
+import { Housekeeper } from "./worker/Housekeeper.ts"
+import { TestModeSender } from "./worker/TestModeSender.ts"
+import { TransportEvents } from "./worker/TransportEvents.ts"
+import { Worker } from "./worker/Worker.ts"
+import { Workspaces } from "./workspace/Workspaces.ts"
+
+/** What callers use: admission, messages, and the operator's services. */
+export const layerServices = Layer.mergeAll(
+  Admission.layer,
+  Messages.layer,
+  Keys.layer,
+  Numbers.layer,
+  Contacts.layer,
+  Ticks.layer,
+).pipe(
+  Layer.provideMerge(Workspaces.layer),
+  Layer.provideMerge(Stranded.layer),
+  Layer.provideMerge(Cursors.layer),
+)
+
+/** The worker's loops, over the services. */
+export const layerWorker = Worker.layer.pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Dispatcher.layer,
+      Expirer.layer,
+      TestModeSender.layer,
+      Housekeeper.layer,
+      TransportEvents.layer,
+    ),
+  ),
+  Layer.provide(Attempt.layer),
+  Layer.provide(OutgoingMediaSource.layer),
+)
+
+/** The emulator controls, over the services and simulated phones. */
+export const layerEmulator = Emulator.layer.pipe(
+  Layer.provide(TimeTravel.layer),
+  Layer.provideMerge(Calm.layer),
+)

@@ -1,0 +1,69 @@
+/**
+ * A refusal: the contract's error as a value. Every rule that says no says it with one of these;
+ * adapters turn it into their form of answer.
+ */
+import { Data } from "effect"
+import { catalogue } from "./Catalogue.ts"
+import type { Code } from "./Catalogue.ts"
+
+/** One problem of a request that has several. */
+export interface Problem {
+  readonly code: Code
+  /** Path of the field, such as `to[3].phone`; null when the whole request is meant. */
+  readonly field: string | null
+  readonly message: string
+}
+
+export class Refusal extends Data.TaggedError("Refusal")<{
+  readonly code: Code
+  readonly status: number
+  readonly message: string
+  readonly field: string | null
+  /** The other problems of the same request. */
+  readonly errors: ReadonlyArray<Problem>
+  /** The code's extra fields, by their names in the answer. */
+  readonly details: Readonly<Record<string, string | number>>
+  /** Seconds; goes into `Retry-After`. */
+  readonly retryAfter: number | null
+}> {}
+
+interface Options {
+  readonly message?: string
+  readonly field?: string | null
+  readonly details?: Readonly<Record<string, string | number>>
+  readonly retryAfter?: number
+  /** The missing thing was addressed in the path: 404 instead of 422. */
+  readonly inPath?: boolean
+}
+
+/** Makes the refusal with the catalogue's status and text. */
+export const refuse = (code: Code, options: Options = {}): Refusal => {
+  const entry = catalogue[code]
+  return new Refusal({
+    code,
+    status: options.inPath === true ? (entry.pathStatus ?? entry.status) : entry.status,
+    message: options.message ?? entry.message,
+    field: options.field ?? null,
+    errors: [],
+    details: options.details ?? {},
+    retryAfter: options.retryAfter ?? null,
+  })
+}
+
+export const problem = (code: Code, field: string | null, message?: string): Problem => ({
+  code,
+  field,
+  message: message ?? catalogue[code].message,
+})
+
+/** The first problem is the error, the rest go to `errors` (decisions: order of checks). */
+export const refuseAll = (first: Problem, rest: ReadonlyArray<Problem>): Refusal =>
+  new Refusal({
+    code: first.code,
+    status: catalogue[first.code].status,
+    message: first.message,
+    field: first.field,
+    errors: rest,
+    details: {},
+    retryAfter: null,
+  })

@@ -1,0 +1,31 @@
+/** The text of keys: their forms, how they are made, and the hash under which they are stored. */
+import { sha256 } from "@noble/hashes/sha2.js"
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
+import type { Ids } from "../id/Ids.ts"
+import type { Mode } from "./ApiKey.ts"
+
+/** SHA-256, hexadecimal. Keys are random, so that a plain hash is enough and can be looked up. */
+export const hashSecret = (secret: string): string => bytesToHex(sha256(utf8ToBytes(secret)))
+
+/** `svc_live_` or `svc_test_` and 38 letters and digits (contract: Authentication). */
+export const makeKeyV2 = (ids: typeof Ids.Service, mode: Mode): string =>
+  `svc_${mode}_${ids.alphanumeric(38)}`
+
+/** 40 digits and letters a to f. */
+export const makeKeyV1 = (ids: typeof Ids.Service): string => ids.hex(40)
+
+export const isKeyV2 = (text: string): boolean => /^svc_(?:live|test)_[0-9A-Za-z]{38}$/.test(text)
+
+export const isKeyV1 = (text: string): boolean => /^[0-9a-f]{40}$/.test(text)
+
+/**
+ * Whether two secrets are equal, in a time that does not depend on where they differ: their hashes
+ * are compared, whole.
+ */
+export const sameSecret = (a: string, b: string): boolean => {
+  const left = sha256(utf8ToBytes(a))
+  const right = sha256(utf8ToBytes(b))
+  let difference = 0
+  for (let i = 0; i < left.length; i++) difference |= (left[i] ?? 0) ^ (right[i] ?? 0)
+  return difference === 0
+}

@@ -1,0 +1,61 @@
+/** The query of GET /messages (contract; decisions: Messages). */
+import { Result, Schema } from "effect"
+import type { Refusal } from "../error/Refusal.ts"
+import type { NumberId } from "../id/Ids.ts"
+import { parsePhone } from "../recipient/Phone.ts"
+import type { CursorBinding } from "../request/Cursor.ts"
+import { InstantInput, decoded, inputDecoder, parsed, refusedAs } from "../request/Input.ts"
+import { QueryIdInput, limitOf, pageFields, queryRecord } from "../request/PageInput.ts"
+import type { QueryEntries } from "../request/PageInput.ts"
+import type { Instant } from "../time/Instant.ts"
+import { messageStatuses } from "./Message.ts"
+import type { MessageStatus } from "./Message.ts"
+import type { MessageFilter } from "./MessageStore.ts"
+
+const isStatus = (text: string): text is MessageStatus =>
+  (messageStatuses as ReadonlyArray<string>).includes(text)
+
+const StatusesInput = decoded(Schema.String, (text: string) => {
+  const names = text.split(",")
+  return names.every(isStatus) ? [...new Set(names)].toSorted() : refusedAs("validation_failed")
+})
+
+/** The query parameters of GET /messages. */
+export const ListQuery = Schema.Struct({
+  status: Schema.optionalKey(StatusesInput),
+  from: Schema.optionalKey(QueryIdInput),
+  to: Schema.optionalKey(parsed("invalid_phone", parsePhone)),
+  since: Schema.optionalKey(InstantInput),
+  until: Schema.optionalKey(InstantInput),
+  ...pageFields,
+})
+
+const decode = inputDecoder(ListQuery, Object.keys(ListQuery.fields))
+
+export interface ListRequest {
+  readonly filter: MessageFilter
+  readonly limit: number
+  readonly cursor: string | null
+  /** What the cursor of the next page is bound to, besides whose list it is. */
+  readonly binding: CursorBinding
+}
+
+/** Stored times are whole milliseconds: the first one that is not before the instant. */
+const ceiling = (instant: Instant) => instant.millis + (instant.beyond === "" ? 0 : 1)
+
+export const parseListRequest = (entries: QueryEntries): Result.Result<ListRequest, Refusal> =>
+  Result.map(Result.flatMap(queryRecord(entries), decode), (query) => {
+    const filter: MessageFilter = {
+      statuses: query.status ?? null,
+      from: (query.from as NumberId | undefined) ?? null,
+      phone: query.to ?? null,
+      since: query.since === undefined ? null : ceiling(query.since),
+      until: query.until === undefined ? null : ceiling(query.until),
+    }
+    return {
+      filter,
+      limit: limitOf(query),
+      cursor: query.cursor ?? null,
+      binding: [filter.statuses, filter.from, filter.phone, filter.since, filter.until],
+    }
+  })

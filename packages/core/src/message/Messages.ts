@@ -1,0 +1,320 @@
+/**
+ * The service that callers use: send, send a batch, read, list and cancel messages. Each change is
+ * load, decide, commit; when a guard of the commit no longer holds, the facts are loaded again.
+ */
+import { Clock, Context, Effect, Layer, Result } from "effect"
+import { Egress, OutboundRule } from "../egress/Egress.ts"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Ids, eventId } from "../id/Ids.ts"
+import type { MessageId } from "../id/Ids.ts"
+import type { Caller } from "../key/Admission.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
+import { Cursors } from "../request/Cursor.ts"
+import type { CursorBinding } from "../request/Cursor.ts"
+import { judgeClaim } from "../request/Idempotency.ts"
+import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import type { QueryEntries } from "../request/PageInput.ts"
+import { sleep } from "../time/RealTime.ts"
+import { decideAcceptance, plannedQuota, resolveNumber } from "./accept.ts"
+import { parseListRequest } from "./ListRequest.ts"
+import { statusAt } from "./Message.ts"
+import type { Message } from "./Message.ts"
+import { endMessage } from "./MessageChange.ts"
+import { MessageStore } from "./MessageStore.ts"
+import type { Acceptance, AcceptanceFacts, AcceptanceQuery, MessageScope } from "./MessageStore.ts"
+import { acceptedMessageJson, messageJson } from "./messageJson.ts"
+import type { MessageJson } from "./messageJson.ts"
+import { quotaVerdict } from "./Quota.ts"
+import { sendRequestParser } from "./SendRequest.ts"
+import type { SendRequest } from "./SendRequest.ts"
+
+/** How often a commit is tried anew when others changed what it was decided on. */
+const attempts = 5
+
+/** How long a cancel waits for an attempt in flight to settle, in real time (decisions: Messages). */
+const cancelPatienceMillis = 5000
+const cancelPollMillis = 25
+
+export interface Sent {
+  /** In the order of `to`. */
+  readonly messages: ReadonlyArray<MessageJson>
+  /** The answer repeats the first one of the same `Idempotency-Key`; nothing was done again. */
+  readonly replayed: boolean
+}
+
+export interface MessagePage {
+  readonly data: ReadonlyArray<MessageJson>
+  readonly next_cursor: string | null
+}
+
+type Failure = Refusal | StoreUnavailable
+
+export class Messages extends Context.Service<
+  Messages,
+  {
+    /**
+     * POST /messages: accepts one message. `body` is parsed JSON. Fails with the codes that the
+     * contract lists for the operation and those of idempotency; a refused send stores nothing.
+     */
+    send(
+      caller: Caller,
+      body: unknown,
+      idempotency: IdempotencyKey | null,
+    ): Effect.Effect<Sent, Failure>
+    /** POST /messages/batch: one message for each recipient, all or nothing. */
+    sendBatch(
+      caller: Caller,
+      body: unknown,
+      idempotency: IdempotencyKey | null,
+    ): Effect.Effect<Sent, Failure>
+    /** GET /messages/{id}. Fails with `message_not_found`. */
+    get(caller: Caller, id: MessageId | undefined): Effect.Effect<MessageJson, Failure>
+    /** GET /messages: newest first. Fails with `validation_failed`, `invalid_cursor` and others. */
+    list(caller: Caller, query: QueryEntries): Effect.Effect<MessagePage, Failure>
+    /**
+     * DELETE /messages/{id}: cancels a waiting message. One that is in the hands of a transport is
+     * waited for, at most 5 s. Fails with `message_not_found`, `not_cancellable`.
+     */
+    cancel(caller: Caller, id: MessageId | undefined): Effect.Effect<MessageJson, Failure>
+  }
+>()("core/Messages") {
+  static readonly layer = Layer.effect(
+    Messages,
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const ids = yield* Ids
+      const egress = yield* Egress
+      const cursors = yield* Cursors
+      const wakeUp = yield* WakeUp
+      const parser = sendRequestParser(yield* OutboundRule)
+
+      const load = (
+        caller: Caller,
+        request: SendRequest,
+        now: number,
+        claim: IdempotencyClaim | null,
+        exactQuota: AcceptanceQuery["exactQuota"],
+      ) => store.loadAcceptance(acceptanceQuery(caller, request, now, claim, exactQuota))
+
+      /** Loads the exact count too when the bound alone cannot tell whether the quota has room. */
+      const loadWithQuota = (
+        caller: Caller,
+        request: SendRequest,
+        now: number,
+        claim: IdempotencyClaim | null,
+        recount: boolean,
+      ) =>
+        Effect.gen(function* () {
+          const facts = yield* load(caller, request, now, claim, null)
+          if (facts.claim !== null && facts.claim._tag !== "Claimed") return facts
+          const number = resolveNumber(request, facts, caller)
+          if (Result.isFailure(number)) return facts
+          const planned = plannedQuota(request, now)
+          const { number: from, quota } = number.success
+          const unsure =
+            quotaVerdict(quota, planned)._tag === "Fits" &&
+            quota.bound + planned.count > planned.limit.messages
+          if (!recount && !unsure) return facts
+          return yield* load(caller, request, now, null, { numberId: from.id, planned })
+        })
+
+      const wake = (acceptance: Acceptance) =>
+        Effect.gen(function* () {
+          yield* wakeUp.wake(acceptance.mode === "test" ? "test_messages" : "lanes")
+          if (acceptance.messages[0]?.expiresAt != null) yield* wakeUp.wake("expiry")
+        })
+
+      const linkAllowed = (request: SendRequest) =>
+        request.media?.url == null ? Effect.succeed(true) : egress.allows(request.media.url)
+
+      /** Claims, loads, decides and commits until the commit holds. */
+      const accept = (
+        caller: Caller,
+        request: SendRequest,
+        requested: IdempotencyKey | null,
+        claim: IdempotencyClaim | null,
+      ) =>
+        Effect.gen(function* () {
+          let recount = false
+          let toClaim = claim
+          for (let attempt = 0; attempt < attempts; attempt++) {
+            const now = yield* Clock.currentTimeMillis
+            const facts: AcceptanceFacts = yield* loadWithQuota(
+              caller,
+              request,
+              now,
+              toClaim,
+              recount,
+            )
+            toClaim = null
+            const record = yield* Effect.fromResult(judgeClaim(facts.claim, requested))
+            if (record !== null) {
+              const first = yield* store.byIds(record.madeIds as ReadonlyArray<MessageId>)
+              return { messages: first.map(acceptedMessageJson), replayed: true }
+            }
+            const acceptance = yield* Effect.fromResult(
+              decideAcceptance(request, facts, {
+                caller,
+                now,
+                ids,
+                idempotency: claim,
+                linkAllowed: yield* linkAllowed(request),
+              }),
+            )
+            const outcome = yield* store.accept(acceptance)
+            if (outcome._tag === "Accepted") {
+              yield* wake(acceptance)
+              return { messages: acceptedJson(acceptance, outcome.ids, now), replayed: false }
+            }
+            recount = outcome.guard === "quota"
+            // Taken over by another request after this one took too long: it must be won again.
+            if (outcome.guard === "idempotency") toClaim = claim
+          }
+          return yield* refuse("message_rejected", {
+            message: "The message could not be queued: too many changes at once. Try again.",
+          })
+        })
+
+      const send = (
+        caller: Caller,
+        parsedRequest: Result.Result<SendRequest, Refusal>,
+        requested: IdempotencyKey | null,
+      ): Effect.Effect<Sent, Failure> =>
+        Effect.gen(function* () {
+          const request = yield* Effect.fromResult(parsedRequest)
+          if (requested === null) return yield* accept(caller, request, null, null)
+          const claim: IdempotencyClaim = {
+            keyId: caller.key.id,
+            key: requested.key,
+            fingerprint: requested.fingerprint,
+            token: ids.hex(16),
+          }
+          // A refused request leaves its key free for a corrected one.
+          return yield* accept(caller, request, requested, claim).pipe(
+            Effect.onError(() => Effect.ignore(store.releaseClaim(claim))),
+          )
+        }).pipe(
+          // A client that hangs up must not leave a claim behind or lose an answer half way.
+          Effect.uninterruptible,
+        )
+
+      const find = (caller: Caller, id: MessageId | undefined) =>
+        Effect.gen(function* () {
+          const found = id === undefined ? null : yield* store.get(scopeOf(caller), id)
+          return found ?? (yield* refuse("message_not_found"))
+        })
+
+      const notCancellable = (message: Message, now: number) =>
+        refuse("not_cancellable", { details: { status: statusAt(message, now) } })
+
+      return Messages.of({
+        send: Effect.fn("Messages.send")((caller, body, idempotency) =>
+          send(caller, parser.single(body), idempotency),
+        ),
+        sendBatch: Effect.fn("Messages.sendBatch")((caller, body, idempotency) =>
+          send(caller, parser.batch(body), idempotency),
+        ),
+        get: Effect.fn("Messages.get")(function* (caller, id) {
+          const { message } = yield* find(caller, id)
+          return messageJson(message, yield* Clock.currentTimeMillis)
+        }),
+        list: Effect.fn("Messages.list")(function* (caller, query) {
+          const request = yield* Effect.fromResult(parseListRequest(query))
+          const scope = scopeOf(caller)
+          const binding: CursorBinding = [
+            "messages",
+            scope.workspaceId,
+            scope.mode,
+            scope.restriction,
+            ...request.binding,
+          ]
+          const before = yield* cursors.read(request.cursor, binding)
+          const now = yield* Clock.currentTimeMillis
+          const page = yield* store.list(
+            scope,
+            request.filter,
+            { before, limit: request.limit },
+            now,
+          )
+          return {
+            data: page.items.map((message) => messageJson(message, now)),
+            next_cursor: cursors.make(page.next, binding),
+          }
+        }),
+        cancel: Effect.fn("Messages.cancel")(function* (caller, id) {
+          const polls = cancelPatienceMillis / cancelPollMillis
+          for (let poll = 0; poll <= polls; poll++) {
+            const { message, inFlight } = yield* find(caller, id)
+            const now = yield* Clock.currentTimeMillis
+            if (inFlight && message.state === "waiting") {
+              if (poll === polls) return yield* notCancellable(message, now)
+              yield* sleep(cancelPollMillis)
+              continue
+            }
+            const change = endMessage(message, { trigger: "cancel" }, eventId(ids), now)
+            if (change === undefined) return yield* notCancellable(message, now)
+            const ended = yield* store.end([change])
+            if (ended.has(message.id)) return messageJson(change.message, now)
+          }
+          const { message } = yield* find(caller, id)
+          return yield* notCancellable(message, yield* Clock.currentTimeMillis)
+        }),
+      })
+    }),
+  )
+}
+
+const scopeOf = ({ key }: Caller): MessageScope => ({
+  workspaceId: key.workspaceId,
+  mode: key.mode,
+  restriction: key.numberIds,
+})
+
+const acceptanceQuery = (
+  { key }: Caller,
+  request: SendRequest,
+  now: number,
+  idempotency: IdempotencyClaim | null,
+  exactQuota: AcceptanceQuery["exactQuota"],
+): AcceptanceQuery => {
+  const phones = new Set<Extract<SendRequest["recipients"][number], { kind: "phone" }>["phone"]>()
+  const contactIds = new Set<
+    Extract<SendRequest["recipients"][number], { kind: "contact" }>["contactId"]
+  >()
+  for (const to of request.recipients) {
+    if (to.kind === "phone") phones.add(to.phone)
+    if (to.kind === "contact") contactIds.add(to.contactId)
+  }
+  return {
+    workspaceId: key.workspaceId,
+    mode: key.mode,
+    now,
+    from: request.from,
+    phones: [...phones],
+    contactIds: [...contactIds],
+    mediaId: request.media?.mediaId ?? null,
+    exactQuota,
+    idempotency,
+  }
+}
+
+const acceptedJson = (
+  acceptance: Acceptance,
+  messageIds: ReadonlyArray<MessageId>,
+  now: number,
+): ReadonlyArray<MessageJson> =>
+  acceptance.messages.map(({ eventId: _, ...message }, index) =>
+    messageJson(
+      {
+        ...message,
+        // The store answers with one id for each message, in their order.
+        id: messageIds[index] ?? (0 as MessageId),
+        state: "waiting",
+        sentAt: null,
+        error: null,
+      },
+      now,
+    ),
+  )

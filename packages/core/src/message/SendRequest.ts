@@ -1,0 +1,131 @@
+/**
+ * POST /messages and POST /messages/batch: from unknown input to a request or the contract's errors
+ * with their fields. What depends on the clock or on stored state is decided in `accept.ts`.
+ */
+import { Result, Schema } from "effect"
+import { problem, refuseAll } from "../error/Refusal.ts"
+import type { Problem, Refusal } from "../error/Refusal.ts"
+import type { OutboundRule } from "../egress/Egress.ts"
+import type { MediaId, NumberId } from "../id/Ids.ts"
+import type { MediaReference } from "../media/Media.ts"
+import { MediaInput, mediaUrlProblems } from "../media/MediaInput.ts"
+import { mediaTypeOfLink } from "../media/mediaType.ts"
+import { RecipientInput } from "../recipient/RecipientInput.ts"
+import type { RequestedRecipient } from "../recipient/Recipient.ts"
+import { InstantInput, inputDecoder } from "../request/Input.ts"
+import { codePointLength, isBlank } from "../text/CodePoints.ts"
+import { compareInstants, parseInstant } from "../time/Instant.ts"
+import type { Instant } from "../time/Instant.ts"
+
+/** Code points. */
+export const maximumTextLength = 3000
+export const maximumRecipients = 1000
+
+export interface SendRequest {
+  /** One for a single send. */
+  readonly recipients: ReadonlyArray<RequestedRecipient>
+  /** Whether `to` was a list: fields of refusals are then named `to[3].phone`. */
+  readonly batch: boolean
+  readonly from: NumberId | null
+  readonly text: string
+  readonly media: MediaReference | null
+  readonly sendAt: Instant | null
+  readonly expiresAt: Instant | null
+}
+
+/** In the order of the contract's field table, which is the order of reported problems. */
+const fieldOrder = ["to", "from", "text", "media", "send_at", "expires_at"]
+
+export const TextInput = Schema.String.check(
+  Schema.makeFilter((text) =>
+    codePointLength(text) <= maximumTextLength ? undefined : "text_too_long",
+  ),
+)
+
+const shared = {
+  from: Schema.optionalKey(Schema.NullOr(Schema.Int)),
+  text: Schema.optionalKey(TextInput),
+  media: Schema.optionalKey(Schema.NullOr(MediaInput)),
+  send_at: Schema.optionalKey(Schema.NullOr(InstantInput)),
+  expires_at: Schema.optionalKey(Schema.NullOr(InstantInput)),
+}
+
+/** The body of POST /messages. */
+export const SendBody = Schema.Struct({ to: RecipientInput, ...shared })
+
+/** The body of POST /messages/batch. */
+export const BatchBody = Schema.Struct({
+  to: Schema.Array(RecipientInput).check(
+    Schema.makeFilter((to) => (to.length > 0 ? undefined : "must name at least one recipient")),
+  ),
+  ...shared,
+})
+
+type Raw = Readonly<Record<string, unknown>>
+
+const textProblems = ({ text, media }: Raw): ReadonlyArray<Problem> => {
+  const missing = text === undefined || (typeof text === "string" && isBlank(text))
+  return missing && (media === undefined || media === null)
+    ? [problem("text_required", "text")]
+    : []
+}
+
+const orderProblems = ({ send_at, expires_at }: Raw): ReadonlyArray<Problem> => {
+  const sendAt = typeof send_at === "string" ? parseInstant(send_at) : undefined
+  const expiresAt = typeof expires_at === "string" ? parseInstant(expires_at) : undefined
+  return sendAt !== undefined && expiresAt !== undefined && compareInstants(expiresAt, sendAt) <= 0
+    ? [problem("validation_failed", "expires_at", "must be after send_at")]
+    : []
+}
+
+const acrossFields = (rule: OutboundRule) => (raw: Raw) => [
+  ...textProblems(raw),
+  ...mediaUrlProblems(raw["media"], rule),
+  ...orderProblems(raw),
+]
+
+export const toMediaReference = (media: typeof MediaInput.Type): MediaReference => ({
+  mediaId: (media.media_id as MediaId | undefined) ?? null,
+  url: media.url ?? null,
+  type: media.type ?? (media.url === undefined ? undefined : mediaTypeOfLink(media.url)) ?? null,
+  fileName: media.file_name ?? null,
+})
+
+const toRequest = (
+  body: Omit<typeof SendBody.Type, "to">,
+  recipients: ReadonlyArray<RequestedRecipient>,
+  batch: boolean,
+): SendRequest => ({
+  recipients,
+  batch,
+  from: (body.from as NumberId | null | undefined) ?? null,
+  text: body.text ?? "",
+  media: body.media == null ? null : toMediaReference(body.media),
+  sendAt: body.send_at ?? null,
+  expiresAt: body.expires_at ?? null,
+})
+
+export interface SendRequestParser {
+  readonly single: (body: unknown) => Result.Result<SendRequest, Refusal>
+  readonly batch: (body: unknown) => Result.Result<SendRequest, Refusal>
+}
+
+/** The parsers of both operations under a rule for outgoing links. Build once, use often. */
+export const sendRequestParser = (rule: OutboundRule): SendRequestParser => {
+  const single = inputDecoder(SendBody, fieldOrder, acrossFields(rule))
+  const batch = inputDecoder(BatchBody, fieldOrder, acrossFields(rule))
+  return {
+    single: (body) => Result.map(single(body), (ok) => toRequest(ok, [ok.to], false)),
+    batch: (body) =>
+      // Counted before a thousand and more recipients are looked at one by one.
+      tooMany(body) ?? Result.map(batch(body), (ok) => toRequest(ok, ok.to, true)),
+  }
+}
+
+const tooMany = (body: unknown): Result.Result<SendRequest, Refusal> | undefined => {
+  if (typeof body !== "object" || body === null || !Object.hasOwn(body, "to")) return undefined
+  const to = (body as { readonly to: unknown }).to
+  return Array.isArray(to) && to.length > maximumRecipients
+    ? Result.fail(refuseAll(problem("too_many_recipients", "to"), []))
+    : undefined
+}

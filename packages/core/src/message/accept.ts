@@ -1,0 +1,238 @@
+/**
+ * The decision to accept: from a request, the facts that were loaded for it, and now, to the
+ * messages with what they take, or a refusal. Pure. The order of the checks is that of
+ * `decisions.md`: times in the past, number, contact, media, allowance, daily quota.
+ */
+import { Result } from "effect"
+import type { Contact } from "../contact/Contact.ts"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import type { Ids } from "../id/Ids.ts"
+import { eventId, transportId } from "../id/Ids.ts"
+import type { Caller } from "../key/Admission.ts"
+import { mayUse } from "../key/ApiKey.ts"
+import type { SendingNumber } from "../number/SendingNumber.ts"
+import type { Recipient, RequestedRecipient } from "../recipient/Recipient.ts"
+import { recipientKey } from "../recipient/RecipientInput.ts"
+import type { IdempotencyClaim } from "../request/Idempotency.ts"
+import { compareInstants } from "../time/Instant.ts"
+import type { Instant } from "../time/Instant.ts"
+import { messagesRemaining } from "../workspace/Workspace.ts"
+import type { Acceptance, AcceptanceFacts, NumberFacts } from "./MessageStore.ts"
+import { dailyQuota, quotaVerdict } from "./Quota.ts"
+import type { PlannedQuota } from "./Quota.ts"
+import type { SendRequest } from "./SendRequest.ts"
+
+/** What an acceptance plans to put into a number's 24-hour window. */
+export const plannedQuota = (request: SendRequest, now: number): PlannedQuota => ({
+  plannedAt: request.sendAt?.millis ?? now,
+  count: request.recipients.length,
+  limit: dailyQuota,
+})
+
+const fieldOf = (request: SendRequest, index: number, recipient: RequestedRecipient): string =>
+  request.batch ? `to[${index}].${recipientKey(recipient)}` : `to.${recipientKey(recipient)}`
+
+/** The field of the first recipient that satisfies the condition, if any. */
+const firstField = (
+  request: SendRequest,
+  condition: (recipient: RequestedRecipient) => boolean,
+): string | undefined => {
+  const index = request.recipients.findIndex(condition)
+  const recipient = request.recipients[index]
+  return recipient === undefined ? undefined : fieldOf(request, index, recipient)
+}
+
+const pastTime = (request: SendRequest, now: number): Refusal | undefined => {
+  const isPast = (instant: Instant | null) =>
+    instant !== null && compareInstants(instant, { millis: now, beyond: "" }) <= 0
+  if (isPast(request.sendAt)) return refuse("time_in_past", { field: "send_at" })
+  if (isPast(request.expiresAt)) return refuse("time_in_past", { field: "expires_at" })
+  return undefined
+}
+
+const isTelegramOnly = (recipient: RequestedRecipient, facts: AcceptanceFacts): boolean => {
+  if (recipient.kind === "username") return true
+  if (recipient.kind !== "contact") return false
+  const contact = facts.contacts.get(recipient.contactId)
+  return contact !== undefined && contact.phone === null
+}
+
+/**
+ * The number to send from (contract: POST /messages, `from`; decisions: `from` resolution). One
+ * Telegram-only recipient makes the whole request Telegram; a group needs a WhatsApp number.
+ */
+export const resolveNumber = (
+  request: SendRequest,
+  facts: AcceptanceFacts,
+  caller: Pick<Caller, "key">,
+): Result.Result<NumberFacts, Refusal> => {
+  const { key } = caller
+  const telegramField = firstField(request, (to) => isTelegramOnly(to, facts))
+  const groupField = firstField(request, (to) => to.kind === "group")
+  const suits = (number: SendingNumber): Refusal | undefined => {
+    if (number.platform === "telegram" && groupField !== undefined) {
+      return refuse("validation_failed", {
+        field: groupField,
+        message: "A group needs a WhatsApp number.",
+      })
+    }
+    if (number.platform === "whatsapp" && telegramField !== undefined) {
+      return refuse("username_needs_telegram", { field: telegramField })
+    }
+    return undefined
+  }
+  const suited = (found: NumberFacts): Result.Result<NumberFacts, Refusal> => {
+    const refusal = suits(found.number)
+    return refusal === undefined ? Result.succeed(found) : Result.fail(refusal)
+  }
+
+  if (request.from !== null) {
+    if (facts.named === null) return Result.fail(refuse("number_not_found", { field: "from" }))
+    if (!mayUse(key, facts.named.number.id)) {
+      return Result.fail(refuse("number_not_allowed", { field: "from" }))
+    }
+    return suited(facts.named)
+  }
+
+  const connected = (platform: SendingNumber["platform"]) =>
+    facts.connected.filter(({ number }) => number.platform === platform)
+  const whatsapp = connected("whatsapp")
+  // A connected WhatsApp number wins; a Telegram account serves only where there is none.
+  const candidates =
+    telegramField !== undefined || (whatsapp.length === 0 && groupField === undefined)
+      ? connected("telegram")
+      : whatsapp
+  const [only, another] = candidates
+  if (only === undefined || another !== undefined) {
+    return Result.fail(
+      telegramField === undefined
+        ? refuse("from_required", { field: "from" })
+        : refuse("username_needs_telegram", { field: telegramField }),
+    )
+  }
+  if (!mayUse(key, only.number.id)) return Result.fail(refuse("from_required", { field: "from" }))
+  return suited(only)
+}
+
+const fromContact = (contact: Contact): Recipient =>
+  contact.phone === null
+    ? { kind: "contact_username", contactId: contact.id, username: contact.username ?? "" }
+    : { kind: "contact_phone", contactId: contact.id, phone: contact.phone }
+
+const resolveRecipients = (
+  request: SendRequest,
+  facts: AcceptanceFacts,
+): Result.Result<ReadonlyArray<Recipient>, Refusal> => {
+  const resolved: Array<Recipient> = []
+  for (const [index, to] of request.recipients.entries()) {
+    switch (to.kind) {
+      case "phone":
+        resolved.push({
+          kind: "phone",
+          phone: to.phone,
+          contactId: facts.contactIdByPhone.get(to.phone) ?? null,
+        })
+        break
+      case "group":
+        resolved.push(to)
+        break
+      case "username":
+        resolved.push({ kind: "username", username: to.username.given })
+        break
+      case "contact": {
+        const contact = facts.contacts.get(to.contactId)
+        if (contact === undefined) {
+          return Result.fail(refuse("contact_not_found", { field: fieldOf(request, index, to) }))
+        }
+        resolved.push(fromContact(contact))
+      }
+    }
+  }
+  return Result.succeed(resolved)
+}
+
+const overAllowance = (facts: AcceptanceFacts, count: number): Refusal | undefined => {
+  const remaining = messagesRemaining(facts.plan)
+  return remaining !== null && remaining < count ? refuse("no_credits") : undefined
+}
+
+const overQuota = (found: NumberFacts, planned: PlannedQuota): Refusal | undefined => {
+  const verdict = quotaVerdict(found.quota, planned)
+  if (verdict._tag === "Fits") return undefined
+  const wait = ((verdict.roomAt ?? planned.plannedAt) - planned.plannedAt) / 1000
+  return refuse("number_daily_cap_reached", { retryAfter: Math.max(1, Math.ceil(wait)) })
+}
+
+export interface AcceptContext {
+  readonly caller: Caller
+  readonly now: number
+  readonly ids: typeof Ids.Service
+  readonly idempotency: IdempotencyClaim | null
+  /** Whether the media link may be called, by the addresses that its host resolves to. */
+  readonly linkAllowed: boolean
+}
+
+/**
+ * Decides a send or a batch, all or nothing (contract: POST /messages, POST /messages/batch). Test
+ * keys pass every check but take neither allowance nor quota (decisions: test mode).
+ */
+export const decideAcceptance = (
+  request: SendRequest,
+  facts: AcceptanceFacts,
+  context: AcceptContext,
+): Result.Result<Acceptance, Refusal> => {
+  const { caller, ids, now } = context
+  const past = pastTime(request, now)
+  if (past !== undefined) return Result.fail(past)
+
+  const number = resolveNumber(request, facts, caller)
+  if (Result.isFailure(number)) return Result.fail(number.failure)
+  const recipients = resolveRecipients(request, facts)
+  if (Result.isFailure(recipients)) return Result.fail(recipients.failure)
+  if (request.media !== null && request.media.mediaId !== null && facts.media === null) {
+    return Result.fail(refuse("media_not_found", { field: "media.media_id" }))
+  }
+  if (!context.linkAllowed) {
+    return Result.fail(refuse("invalid_media_url", { field: "media.url" }))
+  }
+
+  const count = request.recipients.length
+  const planned = plannedQuota(request, now)
+  const over = overAllowance(facts, count) ?? overQuota(number.success, planned)
+  if (over !== undefined) return Result.fail(over)
+
+  const { number: from } = number.success
+  const { mode, workspaceId } = caller.key
+  const media =
+    request.media === null || facts.media === null
+      ? request.media
+      : {
+          ...request.media,
+          type: request.media.type ?? facts.media.type,
+          fileName: request.media.fileName ?? facts.media.fileName,
+        }
+  return Result.succeed({
+    now,
+    workspaceId,
+    numberId: from.id,
+    mode,
+    allowance: mode === "test" ? 0 : count,
+    quota: mode === "test" ? null : planned,
+    idempotency: context.idempotency,
+    messages: recipients.success.map((to) => ({
+      workspaceId,
+      mode,
+      from: { id: from.id, phone: from.phone, platform: from.platform },
+      to,
+      text: request.text,
+      media,
+      sendAt: request.sendAt?.millis ?? null,
+      expiresAt: request.expiresAt?.millis ?? null,
+      createdAt: now,
+      dueAt: planned.plannedAt,
+      transportId: transportId(ids),
+      eventId: eventId(ids),
+    })),
+  })
+}

@@ -1,0 +1,164 @@
+/**
+ * From unknown input to a value or the contract's problems. Schemas say what a request looks like;
+ * a check or a parser in them that stands for a code of the catalogue names that code as its
+ * message, and every other failure is `validation_failed` with the schema's own words.
+ */
+import { Effect, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { catalogue } from "../error/Catalogue.ts"
+import type { Code } from "../error/Catalogue.ts"
+import { problem, refuseAll } from "../error/Refusal.ts"
+import type { Problem, Refusal } from "../error/Refusal.ts"
+import { codePointLength } from "../text/CodePoints.ts"
+import { parseInstant } from "../time/Instant.ts"
+
+/** An issue that stands for a code of the catalogue. */
+export const refusedAs = (code: Code, path: ReadonlyArray<PropertyKey> = []): SchemaIssue.Issue => {
+  const issue = new SchemaIssue.InvalidValue({ message: code })
+  return path.length === 0 ? issue : new SchemaIssue.Pointer(path, issue)
+}
+
+/** Text that `parse` turns into a value; what it does not understand is refused as `code`. */
+export const parsed = <A>(code: Code, parse: (text: string) => A | undefined) =>
+  decoded(Schema.String, (text: string): A | SchemaIssue.Issue => {
+    const value = parse(text)
+    return value === undefined ? refusedAs(code) : value
+  })
+
+/** A value made from what `from` decodes, or the issue that says why not. One way: never encoded. */
+export const decoded = <S extends Schema.Top, A>(
+  from: S,
+  decode: (value: S["Type"]) => A | SchemaIssue.Issue,
+) =>
+  from.pipe(
+    Schema.decodeTo(
+      Schema.declare<A>((value): value is A => value !== undefined),
+      SchemaTransformation.transformEffect<A, S["Type"]>({
+        decode: (value) => {
+          const made = decode(value)
+          return SchemaIssue.isIssue(made) ? Effect.fail(made) : Effect.succeed(made)
+        },
+        encode: () => Effect.fail(new SchemaIssue.Forbidden({ message: "is only read" })),
+      }),
+    ),
+  )
+
+/** Text of `minimum` to `maximum` Unicode code points. */
+export const textBetween = (minimum: number, maximum: number) =>
+  Schema.String.check(
+    Schema.makeFilter((text) => {
+      const length = codePointLength(text)
+      return length >= minimum && length <= maximum
+        ? undefined
+        : `must have ${minimum} to ${maximum} characters`
+    }),
+  )
+
+export const InstantInput = parsed("invalid_datetime", parseInstant)
+
+/** A positive id; whether it exists is for the store to say. */
+export const IdInput = Schema.Int
+
+const pathText = (path: ReadonlyArray<PropertyKey>): string | null => {
+  let text = ""
+  for (const key of path) {
+    text += typeof key === "number" ? `[${key}]` : `${text === "" ? "" : "."}${String(key)}`
+  }
+  return text === "" ? null : text
+}
+
+const isCode = (text: string | undefined): text is Code =>
+  text !== undefined && Object.hasOwn(catalogue, text)
+
+interface Found extends Problem {
+  readonly path: ReadonlyArray<PropertyKey>
+  readonly unknown: boolean
+}
+
+const collect = (
+  issue: SchemaIssue.Issue,
+  path: ReadonlyArray<PropertyKey>,
+  into: Array<Found>,
+): void => {
+  const add = (message: string | undefined, unknown = false) => {
+    const code: Code = isCode(message) ? message : "validation_failed"
+    into.push({
+      ...problem(code, pathText(path), isCode(message) ? undefined : message),
+      path,
+      unknown,
+    })
+  }
+  switch (issue._tag) {
+    case "Pointer":
+      return collect(issue.issue, [...path, ...issue.path], into)
+    case "Composite":
+      return issue.issues.forEach((inner) => collect(inner, path, into))
+    case "Filter":
+    case "Encoding":
+      return collect(issue.issue, path, into)
+    case "AnyOf":
+      return issue.issues.length > 0 && issue.issues.every((inner) => inner._tag !== "InvalidType")
+        ? issue.issues.forEach((inner) => collect(inner, path, into))
+        : collectMembers(issue.issues, path, into, () => add("is not one of the accepted values"))
+    case "MissingKey":
+      return add("is required")
+    case "UnexpectedKey":
+      return add("is not a known field", true)
+    case "InvalidType":
+      return add("has the wrong type")
+    case "InvalidValue":
+    case "Forbidden":
+      return add(issue.annotations?.message ?? "is not an accepted value")
+    default:
+      return add("is not an accepted value")
+  }
+}
+
+/** Of a union such as "or null", the member that the value was meant for tells most. */
+const collectMembers = (
+  issues: ReadonlyArray<SchemaIssue.Issue>,
+  path: ReadonlyArray<PropertyKey>,
+  into: Array<Found>,
+  none: () => void,
+): void => {
+  const telling = issues.filter((inner) => inner._tag !== "InvalidType")
+  if (telling.length === 0) return none()
+  telling.forEach((inner) => collect(inner, path, into))
+}
+
+/**
+ * A decoder for the fields of a body or query, reporting every problem in the order of the
+ * contract's field table (`order`), unknown fields last. `alsoCheck` adds the rules that read
+ * several fields of the raw input; they run whether or not the fields decoded.
+ */
+export const inputDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
+  schema: S,
+  order: ReadonlyArray<string>,
+  alsoCheck: (input: Readonly<Record<string, unknown>>) => ReadonlyArray<Problem> = () => [],
+) => {
+  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
+  const rank = (found: Problem, unknown: boolean) => {
+    const head = /^[^.[]*/.exec(found.field ?? "")?.[0] ?? ""
+    const at = order.indexOf(head)
+    return unknown || at < 0 ? order.length : at
+  }
+  return (input: unknown): Result.Result<S["Type"], Refusal> => {
+    if (typeof input !== "object" || input === null || Array.isArray(input)) {
+      return Result.fail(
+        refuseAll(problem("validation_failed", null, "The body must be a JSON object."), []),
+      )
+    }
+    const result = decode(input)
+    const found: Array<Found> = []
+    if (Result.isFailure(result)) collect(result.failure.issue, [], found)
+    const ranked = [
+      ...found.map((each) => ({ each: each as Problem, rank: rank(each, each.unknown) })),
+      ...alsoCheck(input as Readonly<Record<string, unknown>>).map((each) => ({
+        each,
+        rank: rank(each, false),
+      })),
+    ].toSorted((a, b) => a.rank - b.rank)
+    const [first, ...rest] = ranked.map(({ each }) => problem(each.code, each.field, each.message))
+    if (first !== undefined) return Result.fail(refuseAll(first, rest))
+    return Result.mapError(result, () => refuseAll(problem("validation_failed", null), []))
+  }
+}

@@ -1,0 +1,59 @@
+/** `limit` and `cursor` of a paged list, and queries as records (contract: Pagination rules). */
+import { Result, Schema } from "effect"
+import { problem, refuseAll } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import { decoded, inputDecoder, refusedAs } from "./Input.ts"
+import { defaultLimit, maximumLimit } from "./Page.ts"
+
+/** The parameters of a query string, decoded, in their order. */
+export type QueryEntries = ReadonlyArray<readonly [string, string]>
+
+const integer = /^-?\d{1,15}$/
+
+export const LimitInput = decoded(Schema.String, (text: string) => {
+  const limit = integer.test(text) ? Number(text) : Number.NaN
+  return limit >= 1 && limit <= maximumLimit ? limit : refusedAs("validation_failed")
+})
+
+/** An id given in a query; what is no positive integer is refused. */
+export const QueryIdInput = decoded(Schema.String, (text: string) =>
+  /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))
+    ? Number(text)
+    : refusedAs("validation_failed"),
+)
+
+export const pageFields = {
+  limit: Schema.optionalKey(LimitInput),
+  cursor: Schema.optionalKey(Schema.String),
+}
+
+export const limitOf = (query: { readonly limit?: number }): number => query.limit ?? defaultLimit
+
+/** A query as a record; a repeated parameter is `validation_failed` (decisions: Messages). */
+export const queryRecord = (
+  entries: QueryEntries,
+): Result.Result<Readonly<Record<string, string>>, Refusal> => {
+  const record: Record<string, string> = Object.create(null) as Record<string, string>
+  for (const [name, value] of entries) {
+    if (name in record) {
+      return Result.fail(
+        refuseAll(problem("validation_failed", name, "must be given only once"), []),
+      )
+    }
+    record[name] = value
+  }
+  return Result.succeed(record)
+}
+
+const PageQueryInput = Schema.Struct(pageFields)
+
+const decodePage = inputDecoder(PageQueryInput, Object.keys(pageFields))
+
+/** The query of a list that has no filters. */
+export const parsePageRequest = (
+  entries: QueryEntries,
+): Result.Result<{ readonly limit: number; readonly cursor: string | null }, Refusal> =>
+  Result.map(Result.flatMap(queryRecord(entries), decodePage), (query) => ({
+    limit: limitOf(query),
+    cursor: query.cursor ?? null,
+  }))

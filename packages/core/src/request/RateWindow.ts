@@ -1,0 +1,54 @@
+/**
+ * The fixed windows in which a key's requests are counted: 60 in a clock minute, 10,000 in a UTC day
+ * (contract: Limits; decisions: order of checks).
+ */
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import type { RequestCount } from "../key/KeyStore.ts"
+
+export const requestsPerMinute = 60
+export const requestsPerDay = 10_000
+/** Requests with a wrong key that one address may make in a clock minute. */
+export const wrongKeysPerMinute = 30
+
+const minute = 60_000
+const day = 86_400_000
+
+/** `RateLimit-Policy`. */
+export const ratePolicy = `${requestsPerMinute};w=60, ${requestsPerDay};w=86400`
+
+export const minuteStart = (now: number): number => now - (((now % minute) + minute) % minute)
+export const dayStart = (now: number): number => now - (((now % day) + day) % day)
+
+/** What the `RateLimit-*` headers show. */
+export interface RateState {
+  /** 60, or 10,000 once the day's limit refuses. */
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds until the window restarts, rounded up. */
+  readonly reset: number
+  readonly exceeded: boolean
+}
+
+/** The state after a request was counted; `count` includes it. */
+export const rateState = (count: RequestCount, now: number): RateState => {
+  const dayOver = count.day > requestsPerDay
+  const [limit, used, end] = dayOver
+    ? [requestsPerDay, count.day, dayStart(now) + day]
+    : [requestsPerMinute, count.minute, minuteStart(now) + minute]
+  return {
+    limit,
+    remaining: Math.max(0, limit - used),
+    reset: Math.ceil((end - now) / 1000),
+    exceeded: used > limit,
+  }
+}
+
+/** The refusal of a request over either limit, if any. */
+export const rateRefusal = (state: RateState): Refusal | undefined =>
+  state.exceeded
+    ? refuse("rate_limited", {
+        message: `The key's limit of ${state.limit} requests is used up until the window restarts.`,
+        retryAfter: state.reset,
+      })
+    : undefined

@@ -1,0 +1,77 @@
+/** Whether the service is calm: nothing due and nothing in flight (operator API: settle). */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
+import { WorkStatus, kindsOfWork } from "../queue/WorkStatus.ts"
+import { sleep } from "../time/RealTime.ts"
+import { ParkedSends } from "./ParkedSends.ts"
+
+/** How often to look again, in real time. */
+const pollMillis = 5
+
+/**
+ * How long an attempt that this process does not see waiting may stay in flight before it is taken
+ * to be another process's wait on the clock, in real time.
+ */
+const patienceMillis = 2000
+
+export class Calm extends Context.Service<
+  Calm,
+  {
+    /** Returns once nothing is due and nothing is in flight. */
+    readonly settled: Effect.Effect<void, StoreUnavailable>
+    /**
+     * Returns once nothing will happen before time moves on: nothing is due, and what is in flight
+     * waits for the clock itself.
+     */
+    readonly stalled: Effect.Effect<void, StoreUnavailable>
+    /** The next moment at which something falls due, null when nothing waits. */
+    readonly nextDue: Effect.Effect<number | null, StoreUnavailable>
+  }
+>()("core/Calm") {
+  static readonly layer = Layer.effect(
+    Calm,
+    Effect.gen(function* () {
+      const status = yield* WorkStatus
+      const wakeUp = yield* WakeUp
+      const parked = yield* ParkedSends
+
+      const nextDue = Effect.gen(function* () {
+        const moments = yield* Effect.forEach(kindsOfWork, status.nextDue)
+        const known = moments.filter((moment) => moment !== null)
+        return known.length === 0 ? null : Math.min(...known)
+      })
+
+      const somethingDue = Effect.gen(function* () {
+        const due = yield* nextDue
+        return due !== null && due <= (yield* Clock.currentTimeMillis)
+      })
+
+      /** Makes the loops look now, wherever they sleep. */
+      const nudge = Effect.forEach(kindsOfWork, wakeUp.wake, { discard: true })
+
+      const settled: Effect.Effect<void, StoreUnavailable> = Effect.gen(function* () {
+        while ((yield* somethingDue) || (yield* status.inFlight).length > 0) {
+          yield* nudge
+          yield* sleep(pollMillis)
+        }
+      })
+
+      const stalled: Effect.Effect<void, StoreUnavailable> = Effect.gen(function* () {
+        for (let waited = 0; ; waited += pollMillis) {
+          // Whoever was woken by time moving on gets its turn before it is judged to be waiting.
+          yield* sleep(pollMillis)
+          const due = yield* somethingDue
+          const inFlight = yield* status.inFlight
+          const waiting = yield* parked.parked
+          const allWait =
+            inFlight.every((number) => waiting.has(number)) || waited >= patienceMillis
+          if (!due && allWait) return
+          if (due) yield* nudge
+        }
+      })
+
+      return Calm.of({ settled, stalled, nextDue })
+    }),
+  )
+}

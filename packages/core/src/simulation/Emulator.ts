@@ -1,0 +1,183 @@
+/**
+ * The emulator controls (operator API): the other side of the simulated wire, and the adjustable
+ * clock, for any test in any language.
+ */
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { MessageId, NumberId } from "../id/Ids.ts"
+import { messageJson } from "../message/messageJson.ts"
+import type { MessageJson } from "../message/messageJson.ts"
+import { MessageStore } from "../message/MessageStore.ts"
+import { Ticks } from "../message/Ticks.ts"
+import { Numbers, numberJson } from "../number/Numbers.ts"
+import type { NumberJson } from "../number/Numbers.ts"
+import { NumberStore } from "../number/NumberStore.ts"
+import { parsePhone } from "../recipient/Phone.ts"
+import { Cursors } from "../request/Cursor.ts"
+import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
+import type { JsonPage } from "../request/Page.ts"
+import { QueryIdInput, limitOf, pageFields, queryRecord } from "../request/PageInput.ts"
+import type { QueryEntries } from "../request/PageInput.ts"
+import { formatInstant } from "../time/Instant.ts"
+import { Calm } from "./Calm.ts"
+import { SimulatedPhones, defaultBehaviour } from "./SimulatedPhones.ts"
+import type { Behaviour, SentCopy } from "./SimulatedPhones.ts"
+import { TimeTravel } from "./TimeTravel.ts"
+
+const day = 24 * 60 * 60 * 1000
+
+export const BehaviourBody = Schema.Struct({
+  send: Schema.optionalKey(Schema.Literals(["succeed", "fail", "hang", "drop"])),
+  error_message: Schema.optionalKey(Schema.NullOr(textBetween(1, 1000))),
+  latency_ms: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: day }))),
+  groups: Schema.optionalKey(Schema.Array(textBetween(1, 100))),
+})
+
+const RegisteredBody = Schema.Struct({
+  phones: Schema.NullOr(Schema.Array(parsed("invalid_phone", parsePhone))),
+})
+
+const TickBody = Schema.Struct({ status: Schema.Literals(["delivered", "read"]) })
+
+const AdvanceBody = Schema.Struct({
+  seconds: Schema.Finite.check(
+    Schema.makeFilter((seconds) =>
+      seconds > 0 && seconds <= 100 * 365 * 86_400 ? undefined : "must be a positive number",
+    ),
+  ),
+})
+
+const SentQuery = Schema.Struct({ number_id: Schema.optionalKey(QueryIdInput), ...pageFields })
+
+const decodeBehaviour = inputDecoder(BehaviourBody, Object.keys(BehaviourBody.fields))
+const decodeRegistered = inputDecoder(RegisteredBody, ["phones"])
+const decodeTick = inputDecoder(TickBody, ["status"])
+const decodeAdvance = inputDecoder(AdvanceBody, ["seconds"])
+const decodeSent = inputDecoder(SentQuery, Object.keys(SentQuery.fields))
+
+const behaviourJson = (behaviour: Behaviour) => ({
+  send: behaviour.send,
+  error_message: behaviour.errorMessage,
+  latency_ms: behaviour.latencyMillis,
+  groups: behaviour.groups,
+})
+
+const sentJson = (copy: SentCopy) => ({
+  id: copy.id,
+  message_id: copy.messageId,
+  number_id: copy.numberId,
+  to: copy.to,
+  text: copy.text,
+  media:
+    copy.media === null
+      ? null
+      : {
+          file_name: copy.media.fileName,
+          mime_type: copy.media.mimeType,
+          size: copy.media.size,
+          sha256: copy.media.sha256,
+        },
+  at: formatInstant(copy.at),
+})
+
+export type BehaviourJson = ReturnType<typeof behaviourJson>
+export type SentJson = ReturnType<typeof sentJson>
+
+type Failure = Refusal | StoreUnavailable
+
+export class Emulator extends Context.Service<
+  Emulator,
+  {
+    /** PUT /numbers/{number_id}/behaviour: replaces that phone's whole behaviour. */
+    setBehaviour(id: NumberId | undefined, body: unknown): Effect.Effect<BehaviourJson, Failure>
+    /** POST /numbers/{number_id}/logout: the phone logs out. */
+    logout(id: NumberId | undefined): Effect.Effect<NumberJson, Failure>
+    /** PUT /registered: which phones exist, or null for the rule. */
+    setRegistered(
+      body: unknown,
+    ): Effect.Effect<{ readonly phones: ReadonlyArray<string> | null }, Failure>
+    /** POST /messages/{message_id}/ticks: that tick arrives from the phone. */
+    tick(id: MessageId | undefined, body: unknown): Effect.Effect<MessageJson, Failure>
+    /** GET /sent: what left the phones, newest first. */
+    sent(query: QueryEntries): Effect.Effect<JsonPage<SentJson>, Failure>
+    /** GET /clock. */
+    readonly clock: Effect.Effect<{ readonly now: string }>
+    /** POST /clock/advance. Fails with `clock_not_adjustable`. */
+    advance(body: unknown): Effect.Effect<{ readonly now: string }, Failure>
+    /** POST /settle: returns once nothing is due and nothing is in flight. */
+    readonly settle: Effect.Effect<Record<string, never>, Failure>
+  }
+>()("core/Emulator") {
+  static readonly layer = Layer.effect(
+    Emulator,
+    Effect.gen(function* () {
+      const phones = yield* SimulatedPhones
+      const store = yield* NumberStore
+      const messages = yield* MessageStore
+      const numbers = yield* Numbers
+      const ticks = yield* Ticks
+      const cursors = yield* Cursors
+      const calm = yield* Calm
+      const timeTravel = yield* TimeTravel
+
+      const numberNotFound = refuse("number_not_found", { inPath: true })
+      const requireNumber = (id: NumberId | undefined) =>
+        Effect.gen(function* () {
+          const found = id === undefined ? null : yield* store.find(id)
+          return found ?? (yield* numberNotFound)
+        })
+      const clock = Effect.map(Clock.currentTimeMillis, (now) => ({ now: formatInstant(now) }))
+
+      return Emulator.of({
+        setBehaviour: Effect.fn("Emulator.setBehaviour")(function* (id, body) {
+          const number = yield* requireNumber(id)
+          const input = yield* Effect.fromResult(decodeBehaviour(body))
+          const behaviour: Behaviour = {
+            send: input.send ?? defaultBehaviour.send,
+            errorMessage: input.error_message ?? defaultBehaviour.errorMessage,
+            latencyMillis: input.latency_ms ?? defaultBehaviour.latencyMillis,
+            groups: input.groups ?? defaultBehaviour.groups,
+          }
+          yield* phones.setBehaviour(number.id, behaviour)
+          return behaviourJson(behaviour)
+        }),
+        logout: Effect.fn("Emulator.logout")(function* (id) {
+          const { id: found } = yield* requireNumber(id)
+          const number = yield* numbers.connectionChanged(found, "disconnected", null)
+          return numberJson(number ?? (yield* numberNotFound))
+        }),
+        setRegistered: Effect.fn("Emulator.setRegistered")(function* (body) {
+          const input = yield* Effect.fromResult(decodeRegistered(body))
+          yield* phones.setRegistered(input.phones)
+          return { phones: input.phones }
+        }),
+        tick: Effect.fn("Emulator.tick")(function* (id, body) {
+          const [found] = id === undefined ? [] : yield* messages.byIds([id])
+          if (found === undefined) return yield* refuse("message_not_found")
+          const { status } = yield* Effect.fromResult(decodeTick(body))
+          const message = yield* ticks.arrived(found.transportId, status)
+          return messageJson(message ?? found, yield* Clock.currentTimeMillis)
+        }),
+        sent: Effect.fn("Emulator.sent")(function* (entries) {
+          const query = yield* Effect.fromResult(queryRecord(entries)).pipe(
+            Effect.flatMap((record) => Effect.fromResult(decodeSent(record))),
+          )
+          const numberId = (query.number_id as NumberId | undefined) ?? null
+          const binding = ["sent", numberId]
+          const before = yield* cursors.read(query.cursor ?? null, binding)
+          const page = yield* phones.sent(numberId, { before, limit: limitOf(query) })
+          return { data: page.items.map(sentJson), next_cursor: cursors.make(page.next, binding) }
+        }),
+        clock,
+        advance: Effect.fn("Emulator.advance")(function* (body) {
+          const { seconds } = yield* Effect.fromResult(decodeAdvance(body))
+          yield* timeTravel.advance(Math.round(seconds * 1000))
+          return yield* clock
+        }),
+        settle: Effect.as(calm.settled, {}),
+      })
+    }),
+  )
+}

@@ -1,0 +1,199 @@
+/**
+ * One attempt to send a claimed message: what is checked last, what the transport is asked, and what
+ * its outcome means for the message. The promise lives here: never sent twice, never after it was
+ * cancelled or expired, and always reported truthfully.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { Ids, eventId } from "../id/Ids.ts"
+import { OutgoingMediaSource } from "../media/OutgoingMediaSource.ts"
+import { endMessage } from "../message/MessageChange.ts"
+import type { Ending } from "../message/MessageChange.ts"
+import type { MessageError } from "../message/Message.ts"
+import { Numbers } from "../number/Numbers.ts"
+import type { ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
+import { targetOf } from "../recipient/Recipient.ts"
+import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
+import type { SendOutcome } from "../transport/Transport.ts"
+
+/** A transport that does not answer for this long counts as interrupted (decisions: Messages). */
+export const attemptTimeoutMillis = 60_000
+
+/** Interrupted attempts that end in `outcome_unknown`. */
+export const maximumInterruptions = 3
+
+/** Nothing was handed over because the store did not answer: when to look again. */
+const storePauseMillis = 1000
+
+const unknownOutcome: MessageError = {
+  code: "outcome_unknown",
+  message: "It cannot be known whether the message left; it is not sent again.",
+}
+
+/** What became of an attempt: the transport's word, or that the media could not be had. */
+type Outcome =
+  | SendOutcome
+  | { readonly _tag: "Unsendable"; readonly error: MessageError }
+  | { readonly _tag: "TooLate" }
+
+/** What an outcome means: the end of the message, or another try. Pure. */
+export const judge = (
+  claimed: Pick<ClaimedMessage, "interruptions">,
+  outcome: Outcome,
+  dropsCopies: boolean,
+  now: number,
+):
+  | { readonly _tag: "End"; readonly ending: Ending }
+  | {
+      readonly _tag: "Again"
+      readonly notBefore: number | null
+      readonly interrupted: boolean
+    } => {
+  const failed = (error: MessageError) =>
+    ({ _tag: "End", ending: { trigger: "send_failed", error } }) as const
+  // A refusal or a postponement of a repeat says nothing about the attempts before it.
+  const earlierMayHaveLeft = claimed.interruptions > 0 && !dropsCopies
+  switch (outcome._tag) {
+    case "Accepted":
+      return { _tag: "End", ending: { trigger: "send_succeeded" } }
+    case "Refused":
+    case "Unsendable":
+      return failed(earlierMayHaveLeft ? unknownOutcome : outcome.error)
+    case "TooLate":
+      return claimed.interruptions > 0
+        ? failed(unknownOutcome)
+        : { _tag: "End", ending: { trigger: "expire" } }
+    case "Postponed":
+      return { _tag: "Again", notBefore: now + outcome.afterMillis, interrupted: false }
+    case "NotConnected":
+      return { _tag: "Again", notBefore: null, interrupted: false }
+    case "Unknown":
+      return dropsCopies && claimed.interruptions + 1 < maximumInterruptions
+        ? { _tag: "Again", notBefore: null, interrupted: true }
+        : failed(unknownOutcome)
+  }
+}
+
+/** Why a claimed message must not be handed to a transport any more, if so. Pure. */
+export const lastCheck = (
+  claimed: ClaimedMessage,
+  dropsCopies: boolean,
+  now: number,
+): Ending | undefined => {
+  const { message, interruptions, removed } = claimed
+  const over = message.expiresAt !== null && message.expiresAt <= now
+  if (interruptions === 0) {
+    if (removed) return { trigger: "cancel" }
+    return over ? { trigger: "expire" } : undefined
+  }
+  // It may have left: neither cancelled nor expired would be the truth, and sending again would
+  // break the promise.
+  const givenUp = !dropsCopies || interruptions >= maximumInterruptions
+  return removed || over || givenUp ? { trigger: "send_failed", error: unknownOutcome } : undefined
+}
+
+export class Attempt extends Context.Service<
+  Attempt,
+  {
+    /** Makes the attempt; how to settle it. Never fails. */
+    make(claimed: ClaimedMessage): Effect.Effect<Settlement>
+  }
+>()("core/Attempt") {
+  static readonly layer = Layer.effect(
+    Attempt,
+    Effect.gen(function* () {
+      const ids = yield* Ids
+      const numbers = yield* Numbers
+      const media = yield* OutgoingMediaSource
+      const transports = {
+        whatsapp: yield* WhatsAppTransport,
+        telegram: yield* TelegramTransport,
+      }
+
+      const settlement = (claimed: ClaimedMessage, ending: Ending, now: number): Settlement => {
+        const { lease, message, number } = claimed
+        const change = endMessage(message, ending, eventId(ids), now)
+        return change === undefined
+          ? again(claimed, null, false)
+          : { _tag: "Ended", numberId: number.id, lease, change }
+      }
+
+      const again = (
+        { lease, message, number }: ClaimedMessage,
+        notBefore: number | null,
+        interrupted: boolean,
+      ): Settlement => ({
+        _tag: "Again",
+        numberId: number.id,
+        lease,
+        messageId: message.id,
+        notBefore,
+        interrupted,
+      })
+
+      const handOver = (claimed: ClaimedMessage): Effect.Effect<Outcome> => {
+        const { message, number } = claimed
+        const transport = transports[number.platform]
+        return Effect.scoped(
+          Effect.gen(function* () {
+            const outgoing =
+              message.media === null ? null : yield* media.open(message, message.media)
+            // Fetching took time: what expired meanwhile is not handed over.
+            const now = yield* Clock.currentTimeMillis
+            if (message.expiresAt !== null && message.expiresAt <= now) {
+              return { _tag: "TooLate" } as const
+            }
+            return yield* transport
+              .send({
+                numberId: number.id,
+                transportId: message.transportId,
+                to: targetOf(message.to),
+                text: message.text,
+                media: outgoing,
+              })
+              .pipe(
+                Effect.timeoutOrElse({
+                  duration: attemptTimeoutMillis,
+                  orElse: () => Effect.succeed<Outcome>({ _tag: "Unknown" }),
+                }),
+              )
+          }),
+        ).pipe(
+          Effect.catchTags({
+            MediaUnavailable: ({ message: reason }) =>
+              Effect.succeed<Outcome>({
+                _tag: "Unsendable",
+                error: { code: "media_unavailable", message: reason },
+              }),
+            StoreUnavailable: () =>
+              Effect.succeed<Outcome>({ _tag: "Postponed", afterMillis: storePauseMillis }),
+          }),
+        )
+      }
+
+      return Attempt.of({
+        make: Effect.fn("Attempt.make")(function* (claimed) {
+          const { dropsCopies } = transports[claimed.number.platform]
+          const started = yield* Clock.currentTimeMillis
+          const ending = lastCheck(claimed, dropsCopies, started)
+          if (ending !== undefined) return settlement(claimed, ending, started)
+          const outcome = yield* handOver(claimed).pipe(
+            // A bug in an adapter: it cannot be known how far the attempt got.
+            Effect.catchDefect((defect) =>
+              Effect.as(Effect.logError("an attempt broke off", defect), {
+                _tag: "Unknown",
+              } as const),
+            ),
+          )
+          const now = yield* Clock.currentTimeMillis
+          if (outcome._tag === "NotConnected") {
+            yield* Effect.ignore(numbers.connectionChanged(claimed.number.id, "disconnected", null))
+          }
+          const verdict = judge(claimed, outcome, dropsCopies, now)
+          return verdict._tag === "End"
+            ? settlement(claimed, verdict.ending, now)
+            : again(claimed, verdict.notBefore, verdict.interrupted)
+        }),
+      })
+    }),
+  )
+}

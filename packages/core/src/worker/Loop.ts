@@ -1,0 +1,75 @@
+/**
+ * The form of every worker loop: work while there is work, then sleep until the next due moment of
+ * the store, or until woken, or until the slow poll. A store that does not answer is tried again
+ * with growing pauses; a loop never ends by itself.
+ */
+import { Cause, Clock, Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
+import type { Sleeper } from "../queue/WakeUp.ts"
+import { WorkStatus } from "../queue/WorkStatus.ts"
+import type { Work } from "../queue/WorkStatus.ts"
+import { sleep } from "../time/RealTime.ts"
+
+/** Pauses after a failure, in real milliseconds: doubling between these two. */
+const firstPauseMillis = 100
+const longestPauseMillis = 5000
+
+/** Real milliseconds between looks when something is due that this loop could not take. */
+const busyPauseMillis = 20
+
+interface LoopOptions<E, R> {
+  readonly work: Work
+  /** One round; returns whether it found work, so that another round follows at once. */
+  readonly runOnce: Effect.Effect<boolean, E, R>
+}
+
+/** Sleeps until there may be work; an idle poll only asks when the next is due. */
+const untilNext = (work: Work, sleeper: Sleeper) =>
+  Effect.gen(function* () {
+    const status = yield* WorkStatus
+    const { poll } = yield* WakeUp
+    for (let looks = 0; ; looks++) {
+      const due = yield* status.nextDue(work)
+      const now = yield* Clock.currentTimeMillis
+      if (due !== null && due <= now) {
+        // Due already when this round found nothing: another worker is at it.
+        if (looks === 0) yield* Effect.raceFirst(sleep(busyPauseMillis), sleeper.woken)
+        return
+      }
+      const moment = due === null ? Effect.never : Effect.sleep(due - now)
+      const polled = yield* Effect.raceFirst(
+        Effect.as(Effect.raceFirst(moment, sleeper.woken), false),
+        poll === null ? Effect.never : Effect.as(sleep(poll), true),
+      )
+      if (!polled) return
+    }
+  })
+
+/** Runs a loop until it is interrupted. */
+export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const sleeper = yield* (yield* WakeUp).sleeper(options.work)
+      let pause = firstPauseMillis
+      const round = Effect.gen(function* () {
+        // Reset before looking: what arrives while we look wakes us again.
+        yield* sleeper.reset
+        const found = yield* options.runOnce
+        if (!found) yield* untilNext(options.work, sleeper)
+        pause = firstPauseMillis
+      })
+      const survive = round.pipe(
+        Effect.catchCause((cause) =>
+          Cause.hasInterruptsOnly(cause)
+            ? Effect.failCause(cause as Cause.Cause<never>)
+            : Effect.gen(function* () {
+                yield* Effect.logError("the loop failed and pauses", cause)
+                yield* sleep(pause)
+                pause = Math.min(pause * 2, longestPauseMillis)
+              }),
+        ),
+      )
+      return yield* Effect.forever(survive)
+    }),
+  ).pipe(Effect.annotateLogs({ loop: options.work }))
