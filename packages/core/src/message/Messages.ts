@@ -305,7 +305,7 @@ const acceptedJson = (
   messageIds: ReadonlyArray<MessageId>,
   now: number,
 ): ReadonlyArray<MessageJson> =>
-  acceptance.messages.map(({ eventId: _, ...message }, index) =>
+  acceptance.messages.map((message, index) =>
     messageJson(
       {
         ...message,

@@ -36,7 +36,7 @@ export class Housekeeper extends Context.Service<
       const forgetting = Effect.forever(
         Effect.andThen(
           sleep(forgetMillis),
-          Effect.catch(forget, (error) => Effect.logWarning("counts were not dropped", error)),
+          forget.pipe(Effect.catch((error) => Effect.logWarning("counts were not dropped", error))),
         ),
       )
       return Housekeeper.of({ run: Effect.raceFirst(loop, forgetting) })
