@@ -2,8 +2,8 @@
  * The one way out to addresses that customers name: media links, and later webhooks and callbacks.
  * The adapter checks the literal, the resolved and the connected address, at every redirect hop.
  */
-import { Context, Data } from "effect"
-import type { Effect, Scope, Stream } from "effect"
+import { Context, Data, Effect, Layer } from "effect"
+import type { Scope, Stream } from "effect"
 
 /** Why a call did not get an answer; the names are those of `last_delivery.error`. */
 export class EgressError extends Data.TaggedError("EgressError")<{
@@ -48,7 +48,13 @@ export class Egress extends Context.Service<
     /** A GET; the connection closes with the scope. */
     fetch(url: string, limits: FetchLimits): Effect.Effect<EgressAnswer, EgressError, Scope.Scope>
   }
->()("core/Egress") {}
+>()("core/Egress") {
+  /** No way out: every link is taken as it is and none can be fetched. For tests and sealed hosts. */
+  static readonly layerClosed = Layer.succeed(Egress, {
+    allows: () => Effect.succeed(true),
+    fetch: () => Effect.fail(new EgressError({ reason: "blocked_address" })),
+  })
+}
 
 /** What customers' addresses may be; wider with `ALLOW_PRIVATE_TARGETS` (operator API: configuration). */
 export interface OutboundRule {

@@ -1,0 +1,63 @@
+/** Media files in memory, for tests and for embedders without a disk. */
+import { MediaFiles, MediaFilesError, Ids } from "@messaging-service/core"
+import type { StoredContent } from "@messaging-service/core"
+import { sha256 } from "@noble/hashes/sha2.js"
+import { bytesToHex } from "@noble/hashes/utils.js"
+import { Effect, Layer, Stream } from "effect"
+
+const stored = (bytes: Uint8Array): StoredContent => ({
+  size: bytes.length,
+  sha256: bytesToHex(sha256(bytes)),
+  mimeType: "application/octet-stream",
+  content: Stream.succeed(bytes),
+})
+
+const join = (chunks: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}
+
+const collect = <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number) =>
+  Effect.gen(function* () {
+    const chunks: Array<Uint8Array> = []
+    let size = 0
+    yield* Stream.runForEach(content, (chunk) => {
+      size += chunk.length
+      chunks.push(chunk)
+      return size > maximumBytes
+        ? Effect.fail(new MediaFilesError({ reason: "too_large" }))
+        : Effect.void
+    })
+    return join(chunks, size)
+  })
+
+/** Keeps every file in memory whole; the content type is always `application/octet-stream`. */
+export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect(
+  MediaFiles,
+  Effect.gen(function* () {
+    const ids = yield* Ids
+    const files = new Map<string, Uint8Array>()
+    return MediaFiles.of({
+      open: (storageKey) =>
+        Effect.suspend(() => {
+          const bytes = files.get(storageKey)
+          return bytes === undefined
+            ? Effect.fail(new MediaFilesError({ reason: "not_found" }))
+            : Effect.succeed(stored(bytes))
+        }),
+      spool: (content, maximumBytes) => Effect.map(collect(content, maximumBytes), stored),
+      store: (content, maximumBytes) =>
+        Effect.map(collect(content, maximumBytes), (bytes) => {
+          const storageKey = ids.hex(32)
+          files.set(storageKey, bytes)
+          return { ...stored(bytes), storageKey }
+        }),
+      remove: (storageKey) => Effect.sync(() => void files.delete(storageKey)),
+    })
+  }),
+)
