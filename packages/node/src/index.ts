@@ -1,3 +1,7 @@
 export { AdjustableClock } from "./AdjustableClock.ts"
 export { layerCryptoIds } from "./CryptoIds.ts"
+export { layerEgress } from "./GuardedEgress.ts"
+export type { EgressOptions } from "./GuardedEgress.ts"
+export { systemResolver } from "./Resolver.ts"
+export type { Resolver } from "./Resolver.ts"
 export { realTimeLayer, systemClock } from "./SystemTime.ts"

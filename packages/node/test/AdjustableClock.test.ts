@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { sleep as sleepRealTime } from "@messaging-service/core"
+import { RealTime } from "@messaging-service/core"
 import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { AdjustableClock, makeAdjustableClock } from "../src/AdjustableClock.ts"
@@ -128,7 +128,8 @@ describe("realTimeLayer", () => {
   it.effect("real time goes on where neither the service's clock nor the test's moves", () =>
     Effect.gen(function* () {
       const before = systemClock.monotonicTimeNanosUnsafe()
-      yield* sleepRealTime("2 millis")
+      const realTime = yield* RealTime
+      yield* realTime.sleep("2 millis")
       assert.isTrue(systemClock.monotonicTimeNanosUnsafe() - before > 0n)
       assert.strictEqual(yield* Clock.currentTimeMillis, 2 * hour)
     }).pipe(Effect.provide(Layer.merge(AdjustableClock.layer(2 * hour), realTimeLayer))),

@@ -1,0 +1,226 @@
+/**
+ * `Egress` on undici, over guarded connections. Every hop of a redirect is a call of its own: its URL
+ * is read, its host resolved and its address checked as the first. A call opens its own connections
+ * and none is kept for another, so nothing outlives the scope that asked for it; proxies that the
+ * environment names are never used, because behind one no address can be checked.
+ */
+import {
+  Egress,
+  EgressError,
+  OutboundRule,
+  RealTime,
+  parseOutboundUrl,
+} from "@messaging-service/core"
+import type {
+  EgressAnswer,
+  FetchLimits,
+  OutboundUrl,
+  OutboundUrlProblem,
+} from "@messaging-service/core"
+import { Deferred, Effect, Layer, Result, Stream } from "effect"
+import type { Scope } from "effect"
+import { Client } from "undici"
+import type { Dispatcher } from "undici"
+import { dialTcp, openConnection } from "./GuardedConnection.ts"
+import type { ConnectionSettings } from "./GuardedConnection.ts"
+import { callableAddresses, systemResolver, withoutBrackets } from "./Resolver.ts"
+import type { Resolver } from "./Resolver.ts"
+
+export interface EgressOptions {
+  /** How names are resolved; the system's way by default. */
+  readonly resolve?: Resolver
+  /** How TCP connections are opened; directly by default. For tests. */
+  readonly dial?: ConnectionSettings["dial"]
+  /** Certificate authorities to trust besides the system's, as PEM. */
+  readonly certificateAuthorities?: ReadonlyArray<string>
+  /** Resolving, connecting and the TLS handshake of one hop; 5,000 by default. */
+  readonly connectTimeoutMillis?: number
+}
+
+/** Reads `OutboundRule` when it is built. */
+export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
+  Layer.effect(
+    Egress,
+    Effect.gen(function* () {
+      const rule = yield* OutboundRule
+      const realTime = yield* RealTime
+      const settings: ConnectionSettings = {
+        rule,
+        resolve: options.resolve ?? systemResolver,
+        dial: options.dial ?? dialTcp,
+        certificateAuthorities: options.certificateAuthorities ?? [],
+      }
+      const within = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+        Effect.raceFirst(
+          effect,
+          Effect.andThen(
+            realTime.sleep(options.connectTimeoutMillis ?? defaultConnectTimeoutMillis),
+            Effect.fail(new EgressError({ reason: "timeout" })),
+          ),
+        )
+      const connect = (url: OutboundUrl) => within(openConnection(settings, url))
+
+      return Egress.of({
+        allows: Effect.fn("Egress.allows")(function* (text: string) {
+          const url = read(text, rule)
+          if (Result.isFailure(url)) return false
+          const host = withoutBrackets(url.success.hostname)
+          return yield* within(callableAddresses(settings.resolve, rule, host)).pipe(
+            Effect.match({
+              onSuccess: () => true,
+              onFailure: ({ reason }) => reason !== "blocked_address",
+            }),
+          )
+        }),
+        fetch: Effect.fn("Egress.fetch")(function* (text: string, limits: FetchLimits) {
+          const deadline = yield* Deferred.make<never, EgressError>()
+          yield* realTime
+            .sleep(limits.timeoutMillis)
+            .pipe(
+              Effect.andThen(Deferred.fail(deadline, new EgressError({ reason: "timeout" }))),
+              Effect.forkScoped,
+            )
+          const { url, response } = yield* Effect.raceFirst(
+            follow(connect, rule, text, limits.redirects),
+            Deferred.await(deadline),
+          )
+          return {
+            status: response.statusCode,
+            headers: plainHeaders(response.headers),
+            url: url.href,
+            body: Stream.interruptWhen(
+              limitedBody(response, limits.maximumBytes),
+              Deferred.await(deadline),
+            ),
+          } satisfies EgressAnswer
+        }),
+      })
+    }),
+  )
+
+const defaultConnectTimeoutMillis = 5000
+
+const redirectStatuses = [301, 302, 303, 307, 308]
+
+const requestHeaders = {
+  accept: "*/*",
+  // The bytes are kept as they come: compressed ones would be kept compressed.
+  "accept-encoding": "identity",
+  "user-agent": "Service-Media/2",
+}
+
+const read = (text: string, rule: OutboundRule): Result.Result<OutboundUrl, OutboundUrlProblem> =>
+  parseOutboundUrl(text, { allowHttp: true, allowPrivate: rule.allowPrivate })
+
+type Connect = (url: OutboundUrl) => ReturnType<typeof openConnection>
+
+const follow = (
+  connect: Connect,
+  rule: OutboundRule,
+  text: string,
+  redirectsLeft: number,
+): Effect.Effect<
+  { readonly url: OutboundUrl; readonly response: Dispatcher.ResponseData },
+  EgressError,
+  Scope.Scope
+> =>
+  Effect.gen(function* () {
+    const url = yield* Effect.mapError(
+      Effect.fromResult(read(text, rule)),
+      (problem) =>
+        new EgressError({
+          reason: problem === "not_a_url" ? "connection" : "blocked_address",
+          cause: problem,
+        }),
+    )
+    const { response, close } = yield* get(connect, url)
+    const location = response.headers["location"]
+    if (!redirectStatuses.includes(response.statusCode) || location === undefined) {
+      return { url, response }
+    }
+    yield* close
+    const next = redirectTarget(location, url)
+    if (next === undefined || redirectsLeft <= 0) {
+      return yield* new EgressError({ reason: "redirects", cause: location })
+    }
+    return yield* follow(connect, rule, next, redirectsLeft - 1)
+  })
+
+/** The absolute URL that a `Location` names, if it names exactly one. */
+const redirectTarget = (location: string | ReadonlyArray<string>, base: OutboundUrl) =>
+  typeof location === "string"
+    ? // Header bytes arrive as Latin-1; servers that do not escape them mean UTF-8.
+      URL.parse(Buffer.from(location, "latin1").toString("utf8"), base.href)?.href
+    : undefined
+
+/** One request over a connection of its own. The answer's head is in; its body is still to be read. */
+const get = (connect: Connect, url: OutboundUrl) =>
+  Effect.gen(function* () {
+    const socket = yield* connect(url)
+    let handedOut = false
+    const client = yield* Effect.acquireRelease(
+      Effect.sync(
+        () =>
+          new Client(`${url.protocol}//${hostOf(url)}`, {
+            // The deadline of the whole call governs, on a clock that may not be the system's.
+            headersTimeout: 0,
+            bodyTimeout: 0,
+            pipelining: 1,
+            connect: (_target, answer) => {
+              const first = !handedOut
+              handedOut = true
+              // Later, because undici expects no answer before this returns.
+              queueMicrotask(() => {
+                if (first) answer(null, socket)
+                // A second connection would be an unchecked one.
+                else answer(new Error("the connection broke"), null)
+              })
+            },
+          }),
+      ),
+      (opened) => Effect.promise(() => opened.destroy()),
+    )
+    const response = yield* Effect.tryPromise({
+      try: () =>
+        client.request({
+          method: "GET",
+          path: `${url.pathname}${url.search}`,
+          headers: requestHeaders,
+        }),
+      catch: connectionError,
+    })
+    return { response, close: Effect.promise(() => client.destroy()) }
+  })
+
+const hostOf = (url: OutboundUrl): string =>
+  url.port === "" ? url.hostname : `${url.hostname}:${url.port}`
+
+const connectionError = (cause: unknown): EgressError =>
+  cause instanceof EgressError ? cause : new EgressError({ reason: "connection", cause })
+
+const plainHeaders = (
+  headers: Dispatcher.ResponseData["headers"],
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : (value ?? ""),
+    ]),
+  )
+
+/** The body as far as it is allowed to go; what says beforehand that it is longer is not read at all. */
+const limitedBody = (
+  { headers, body }: Dispatcher.ResponseData,
+  maximumBytes: number,
+): Stream.Stream<Uint8Array, EgressError> =>
+  Stream.suspend(() => {
+    const tooLarge = new EgressError({ reason: "too_large" })
+    if (Number(headers["content-length"]) > maximumBytes) return Stream.fail(tooLarge)
+    let received = 0
+    return Stream.fromAsyncIterable<Uint8Array, EgressError>(body, connectionError).pipe(
+      Stream.mapEffect((chunk) => {
+        received += chunk.length
+        return received > maximumBytes ? Effect.fail(tooLarge) : Effect.succeed(chunk)
+      }),
+    )
+  })
