@@ -58,3 +58,9 @@ export const layerEmulator = Emulator.layer.pipe(
   Layer.provide(TimeTravel.layer),
   Layer.provideMerge(Calm.layer),
 )
+
+/** The whole service in one process: the services, and the worker's loops running. */
+export const layer = Worker.layerRunning.pipe(
+  Layer.provideMerge(layerWorker),
+  Layer.provideMerge(layerServices),
+)
