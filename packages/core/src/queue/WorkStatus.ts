@@ -13,9 +13,11 @@ export class WorkStatus extends Context.Service<
   WorkStatus,
   {
     /**
-     * The earliest moment at which that kind has or will have something due; may lie in the past,
-     * null when nothing waits. For lanes: free claimable lanes count with their next due moment,
-     * claimed ones with the end of their lease.
+     * The earliest moment at which that kind has or will have something due that its loop could
+     * take; may lie in the past, null when nothing waits. For lanes: free claimable lanes count with
+     * their next due moment, claimed ones with the end of their lease, resting ones (send cap, flood
+     * wait) with the end of their rest, those of disconnected numbers not at all. What is in flight
+     * counts for no other kind, since its loop may not take it. Stranded messages are due since ever.
      */
     nextDue(work: Work): Effect.Effect<number | null, StoreUnavailable>
     /** Numbers whose lane has a message in the hands of a transport. */

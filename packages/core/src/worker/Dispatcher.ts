@@ -68,7 +68,14 @@ export class Dispatcher extends Context.Service<
         })
 
       const settle = (settlements: ReadonlyArray<Settlement>) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => lanes.settle(settlements, now))
+        Effect.gen(function* () {
+          yield* lanes.settle(settlements, yield* Clock.currentTimeMillis)
+          // What goes on waiting may have expired, or lost its number, while it was in flight.
+          if (settlements.some(({ _tag }) => _tag === "Again")) {
+            yield* wakeUp.wake("expiry")
+            yield* wakeUp.wake("stranded")
+          }
+        })
 
       const runOnce = Effect.gen(function* () {
         const claimed = yield* claim(maximumLanes)
