@@ -1,0 +1,189 @@
+/**
+ * `MediaFiles` in a directory. A content is written to a temporary file first, hashed and counted on
+ * the way, and gets its name only when all of it is safely on the disk; so a name stands for a whole
+ * content or does not exist. The storage key is that name: 32 random digits, and the hash, which
+ * makes a file describe itself without a second one beside it.
+ */
+import { Ids, MediaFiles, MediaFilesError } from "@messaging-service/core"
+import type { StoredContent } from "@messaging-service/core"
+import { Effect, Layer, Stream } from "effect"
+import type { Scope } from "effect"
+import { createHash } from "node:crypto"
+import { createReadStream } from "node:fs"
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
+import type { FileHandle } from "node:fs/promises"
+import { join } from "node:path"
+import { sniffMimeType, sniffedBytes } from "./MimeSniffing.ts"
+import { systemClock } from "./SystemTime.ts"
+
+/** Files are made for the service's own user alone. */
+const filePermissions = 0o600
+const directoryPermissions = 0o700
+
+/** A temporary file of this age belongs to a process that was killed: nothing uploads for a day. */
+const abandonedMillis = 24 * 60 * 60 * 1000
+
+/** Nothing else names a file, so no key leads out of the directory. */
+const storageKeyForm = /^[0-9a-f]{32}-([0-9a-f]{64})$/
+
+/** Fails when the directory cannot be made. */
+export const layerDiskMediaFiles = (options: {
+  readonly directory: string
+}): Layer.Layer<MediaFiles, MediaFilesError, Ids> =>
+  Layer.effect(
+    MediaFiles,
+    Effect.gen(function* () {
+      const ids = yield* Ids
+      const kept = join(options.directory, "files")
+      const temporary = join(options.directory, "temporary")
+      yield* onDisk(() => mkdir(kept, { recursive: true, mode: directoryPermissions }))
+      yield* onDisk(() => mkdir(temporary, { recursive: true, mode: directoryPermissions }))
+      yield* removeAbandoned(temporary)
+
+      const writeTemporary = <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number) =>
+        write(join(temporary, ids.hex(32)), content, maximumBytes)
+
+      return MediaFiles.of({
+        open: Effect.fn("MediaFiles.open")(function* (storageKey: string) {
+          const sha256 = storageKeyForm.exec(storageKey)?.[1]
+          if (sha256 === undefined) return yield* new MediaFilesError({ reason: "not_found" })
+          const path = join(kept, storageKey)
+          const { size, firstBytes } = yield* inspect(path)
+          return storedContent(path, size, sha256, yield* sniffMimeType(firstBytes))
+        }),
+        spool: Effect.fn("MediaFiles.spool")(function* <E>(
+          content: Stream.Stream<Uint8Array, E>,
+          maximumBytes: number,
+        ) {
+          const written = yield* writeTemporary(content, maximumBytes)
+          return storedContent(written.path, written.size, written.sha256, written.mimeType)
+        }),
+        store: Effect.fn("MediaFiles.store")(function* <E>(
+          content: Stream.Stream<Uint8Array, E>,
+          maximumBytes: number,
+        ) {
+          const written = yield* writeTemporary(content, maximumBytes)
+          const storageKey = `${ids.hex(32)}-${written.sha256}`
+          const path = join(kept, storageKey)
+          yield* Effect.uninterruptible(
+            onDisk(async () => {
+              await rename(written.path, path)
+              await synchronize(kept)
+            }),
+          )
+          const { size, sha256, mimeType } = written
+          return { storageKey, ...storedContent(path, size, sha256, mimeType) }
+        }, Effect.scoped),
+        remove: Effect.fn("MediaFiles.remove")(function* (storageKey: string) {
+          if (!storageKeyForm.test(storageKey)) return
+          yield* onDisk(() => rm(join(kept, storageKey), { force: true }))
+        }),
+      })
+    }),
+  )
+
+const ioError = (cause: unknown) => new MediaFilesError({ reason: "io", cause })
+
+/** For reading, where a file that is not there has an answer of its own. */
+const readError = (cause: unknown) =>
+  cause instanceof Error && "code" in cause && cause.code === "ENOENT"
+    ? new MediaFilesError({ reason: "not_found", cause })
+    : ioError(cause)
+
+const onDisk = <A>(
+  operation: () => Promise<A>,
+  error: (cause: unknown) => MediaFilesError = ioError,
+): Effect.Effect<A, MediaFilesError> => Effect.tryPromise({ try: operation, catch: error })
+
+/** Makes what was renamed into a directory survive a power cut. */
+const synchronize = async (directory: string): Promise<void> => {
+  const handle = await open(directory, "r")
+  await handle.sync().finally(() => handle.close())
+}
+
+/** Other processes may be writing here at this moment, so only what is old goes. */
+const removeAbandoned = (directory: string) =>
+  Effect.gen(function* () {
+    const latest = systemClock.currentTimeMillisUnsafe() - abandonedMillis
+    for (const name of yield* onDisk(() => readdir(directory))) {
+      const path = join(directory, name)
+      // One that another process removes meanwhile is gone as well.
+      yield* Effect.ignore(
+        onDisk(async () => {
+          if ((await stat(path)).mtimeMs < latest) await rm(path, { force: true })
+        }),
+      )
+    }
+  })
+
+interface Written {
+  readonly path: string
+  readonly size: number
+  readonly sha256: string
+  readonly mimeType: string
+}
+
+/** Writes a content into a file that goes with the scope, unless it is renamed before. */
+const write = <E>(
+  path: string,
+  content: Stream.Stream<Uint8Array, E>,
+  maximumBytes: number,
+): Effect.Effect<Written, MediaFilesError | E, Scope.Scope> =>
+  Effect.gen(function* () {
+    yield* Effect.addFinalizer(() => Effect.ignore(onDisk(() => rm(path, { force: true }))))
+    return yield* Effect.acquireUseRelease(
+      onDisk(() => open(path, "wx", filePermissions)),
+      (file) => writeInto(file, path, content, maximumBytes),
+      (file) => Effect.ignore(onDisk(() => file.close())),
+    )
+  })
+
+const writeInto = <E>(
+  file: FileHandle,
+  path: string,
+  content: Stream.Stream<Uint8Array, E>,
+  maximumBytes: number,
+): Effect.Effect<Written, MediaFilesError | E> =>
+  Effect.gen(function* () {
+    const hash = createHash("sha256")
+    const sample = Buffer.alloc(sniffedBytes)
+    let size = 0
+    yield* Stream.runForEach(content, (chunk) => {
+      if (size + chunk.length > maximumBytes) {
+        return Effect.fail(new MediaFilesError({ reason: "too_large" }))
+      }
+      if (size < sniffedBytes) sample.set(chunk.subarray(0, sniffedBytes - size), size)
+      size += chunk.length
+      hash.update(chunk)
+      // From where the last one ended, and whole, unlike `write`.
+      return onDisk(() => file.writeFile(chunk))
+    })
+    yield* onDisk(() => file.sync())
+    const mimeType = yield* sniffMimeType(sample.subarray(0, size))
+    return { path, size, sha256: hash.digest("hex"), mimeType }
+  })
+
+const inspect = (path: string) =>
+  Effect.acquireUseRelease(
+    onDisk(() => open(path, "r"), readError),
+    (file) =>
+      onDisk(async () => {
+        const { size } = await file.stat()
+        const sample = Buffer.alloc(sniffedBytes)
+        const { bytesRead } = await file.read(sample, 0, sniffedBytes, 0)
+        return { size, firstBytes: sample.subarray(0, bytesRead) }
+      }),
+    (file) => Effect.ignore(onDisk(() => file.close())),
+  )
+
+const storedContent = (
+  path: string,
+  size: number,
+  sha256: string,
+  mimeType: string,
+): StoredContent => ({
+  size,
+  sha256,
+  mimeType,
+  content: Stream.suspend(() => Stream.fromAsyncIterable(createReadStream(path), readError)),
+})

@@ -1,0 +1,291 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Ids, MediaFiles, MediaFilesError, mediaTypeOf } from "@messaging-service/core"
+import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
+import { createHash } from "node:crypto"
+import { mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { layerDiskMediaFiles } from "../src/DiskMediaFiles.ts"
+
+const aDirectory = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "media-files-"))),
+  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
+)
+
+const at = (directory: string) =>
+  layerDiskMediaFiles({ directory: join(directory, "media") }).pipe(Layer.provide(Ids.layerRandom))
+
+/** Every file below a directory, by its path in it. */
+const filesIn = (directory: string) =>
+  Effect.promise(async () => {
+    const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+    return entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
+  })
+
+const inMediaFiles = <A, E>(
+  use: (files: typeof MediaFiles.Service, directory: string) => Effect.Effect<A, E>,
+) =>
+  Effect.gen(function* () {
+    const directory = yield* aDirectory
+    return yield* MediaFiles.use((files) => use(files, directory)).pipe(
+      Effect.provide(at(directory)),
+    )
+  })
+
+const bytes = (text: string): Uint8Array => Buffer.from(text, "latin1")
+
+const inChunks = (content: Uint8Array, size: number) =>
+  Stream.fromIterable(
+    Array.from({ length: Math.ceil(content.length / size) }, (_, index) =>
+      content.subarray(index * size, (index + 1) * size),
+    ),
+  )
+
+const read = (content: Stream.Stream<Uint8Array, MediaFilesError>) =>
+  Effect.map(Stream.runCollect(content), (chunks) => Buffer.concat(chunks))
+
+const sha256 = (content: Uint8Array) => createHash("sha256").update(content).digest("hex")
+
+const reason = <A>(effect: Effect.Effect<A, MediaFilesError>) =>
+  Effect.map(Effect.flip(effect), (error) => error.reason)
+
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+)
+
+describe("store", () => {
+  it.effect("what was stored is opened again as it was, also by another process", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const content = Buffer.concat([png, Buffer.alloc(300_000, "0123456789")])
+      const stored = yield* MediaFiles.use((files) =>
+        files.store(inChunks(content, 7919), 1_000_000),
+      ).pipe(Effect.provide(at(directory)))
+      assert.deepStrictEqual(yield* read(stored.content), content)
+      const opened = yield* MediaFiles.use((files) => files.open(stored.storageKey)).pipe(
+        Effect.provide(at(directory)),
+      )
+      assert.deepStrictEqual(
+        [opened.size, opened.sha256, opened.mimeType],
+        [content.length, sha256(content), "image/png"],
+      )
+      assert.deepStrictEqual(
+        [stored.size, stored.sha256, stored.mimeType],
+        [opened.size, opened.sha256, opened.mimeType],
+      )
+      // More than once.
+      assert.deepStrictEqual(yield* read(opened.content), content)
+      assert.deepStrictEqual(yield* read(opened.content), content)
+    }),
+  )
+
+  it.effect("an empty content is a content", () =>
+    inMediaFiles((files) =>
+      Effect.gen(function* () {
+        const stored = yield* files.store(Stream.empty, 0)
+        const opened = yield* files.open(stored.storageKey)
+        assert.deepStrictEqual(
+          [opened.size, opened.sha256, opened.mimeType],
+          [0, sha256(bytes("")), "application/octet-stream"],
+        )
+        assert.strictEqual((yield* read(opened.content)).length, 0)
+      }),
+    ),
+  )
+
+  it.effect("the same content is kept under a key of its own each time", () =>
+    inMediaFiles((files) =>
+      Effect.gen(function* () {
+        const one = yield* files.store(Stream.make(png), 1000)
+        const other = yield* files.store(Stream.make(png), 1000)
+        assert.notStrictEqual(one.storageKey, other.storageKey)
+        yield* files.remove(one.storageKey)
+        assert.deepStrictEqual(yield* read(other.content), png)
+      }),
+    ),
+  )
+
+  it.effect(
+    "a content may be as long as allowed, and no byte longer, and leaves nothing then",
+    () =>
+      inMediaFiles((files, directory) =>
+        Effect.gen(function* () {
+          assert.strictEqual(
+            yield* reason(files.store(Stream.make(bytes("12345"), bytes("678901")), 10)),
+            "too_large",
+          )
+          assert.deepStrictEqual(yield* filesIn(directory), [])
+          const stored = yield* files.store(Stream.make(bytes("12345"), bytes("67890")), 10)
+          assert.strictEqual(stored.size, 10)
+        }),
+      ),
+  )
+
+  it.effect("a broken upload fails with its own error and leaves nothing", () =>
+    inMediaFiles((files, directory) =>
+      Effect.gen(function* () {
+        const upload = Stream.concat(Stream.make(png), Stream.fail("broken" as const))
+        assert.strictEqual(yield* Effect.flip(files.store(upload, 1000)), "broken")
+        assert.strictEqual(yield* Effect.flip(Effect.scoped(files.spool(upload, 1000))), "broken")
+        assert.deepStrictEqual(yield* filesIn(directory), [])
+      }),
+    ),
+  )
+
+  it.effect("an interrupted upload leaves nothing", () =>
+    inMediaFiles((files, directory) =>
+      Effect.gen(function* () {
+        const begun = yield* Deferred.make<void>()
+        const upload = Stream.concat(
+          Stream.make(png),
+          Stream.fromEffect(Effect.andThen(Deferred.succeed(begun, undefined), Effect.never)),
+        )
+        const fiber = yield* Effect.forkChild(files.store(upload, 1000))
+        yield* Deferred.await(begun)
+        assert.strictEqual((yield* filesIn(directory)).length, 1)
+        yield* Fiber.interrupt(fiber)
+        assert.deepStrictEqual(yield* filesIn(directory), [])
+      }),
+    ),
+  )
+
+  it.effect("files are readable for nobody but the service's own user", () =>
+    inMediaFiles((files, directory) =>
+      Effect.gen(function* () {
+        yield* files.store(Stream.make(png), 1000)
+        const [path] = yield* filesIn(directory)
+        const { mode } = yield* Effect.promise(() => stat(join(directory, path ?? "")))
+        assert.strictEqual(mode & 0o777, 0o600)
+      }),
+    ),
+  )
+})
+
+describe("open and remove", () => {
+  it.effect("a removed file is not found, and may be removed again", () =>
+    inMediaFiles((files, directory) =>
+      Effect.gen(function* () {
+        const { storageKey, content } = yield* files.store(Stream.make(png), 1000)
+        yield* files.remove(storageKey)
+        yield* files.remove(storageKey)
+        assert.strictEqual(yield* reason(files.open(storageKey)), "not_found")
+        assert.strictEqual(yield* reason(read(content)), "not_found")
+        assert.deepStrictEqual(yield* filesIn(directory), [])
+      }),
+    ),
+  )
+
+  it.effect("no storage key leads out of the directory", () =>
+    inMediaFiles((files, directory) =>
+      Effect.gen(function* () {
+        const secret = join(directory, "secret")
+        yield* Effect.promise(() => writeFile(secret, "secret"))
+        const { storageKey } = yield* files.store(Stream.make(png), 1000)
+        for (const key of [
+          "../../secret",
+          secret,
+          `../files/${storageKey}`,
+          `${storageKey}/../${storageKey}`,
+          `${storageKey}\0`,
+          `${storageKey}\n`,
+          storageKey.toUpperCase(),
+          "..",
+          "",
+        ]) {
+          assert.strictEqual(yield* reason(files.open(key)), "not_found")
+          yield* files.remove(key)
+        }
+        assert.strictEqual(yield* Effect.promise(() => readFile(secret, "utf8")), "secret")
+        assert.deepStrictEqual(yield* read((yield* files.open(storageKey)).content), png)
+      }),
+    ),
+  )
+
+  it.effect("a directory that went away is io", () =>
+    inMediaFiles((files, directory) =>
+      Effect.gen(function* () {
+        yield* Effect.promise(() => rm(join(directory, "media", "temporary"), { recursive: true }))
+        assert.strictEqual(yield* reason(files.store(Stream.make(png), 1000)), "io")
+      }),
+    ),
+  )
+})
+
+describe("spool", () => {
+  it.effect("a spooled content can be read until the scope closes, and is gone then", () =>
+    inMediaFiles((files, directory) =>
+      Effect.gen(function* () {
+        const content = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const spooled = yield* files.spool(inChunks(png, 10), 1000)
+            assert.deepStrictEqual(
+              [spooled.size, spooled.sha256, spooled.mimeType],
+              [png.length, sha256(png), "image/png"],
+            )
+            assert.deepStrictEqual(yield* read(spooled.content), png)
+            assert.deepStrictEqual(yield* read(spooled.content), png)
+            return spooled.content
+          }),
+        )
+        assert.strictEqual(yield* reason(read(content)), "not_found")
+        assert.deepStrictEqual(yield* filesIn(directory), [])
+      }),
+    ),
+  )
+})
+
+describe("a new process", () => {
+  it.effect("removes what a killed one left unfinished a day ago, and nothing younger", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const build = Effect.scoped(Layer.build(at(directory)))
+      yield* build
+      const temporary = join(directory, "media", "temporary")
+      const { mtimeMs } = yield* Effect.promise(() => stat(temporary))
+      yield* Effect.promise(async () => {
+        await writeFile(join(temporary, "old"), "")
+        await utimes(join(temporary, "old"), 0, mtimeMs / 1000 - 25 * 3600)
+        await writeFile(join(temporary, "young"), "")
+        await utimes(join(temporary, "young"), 0, mtimeMs / 1000 - 23 * 3600)
+      })
+      yield* build
+      assert.deepStrictEqual(yield* filesIn(directory), ["media/temporary/young"])
+    }),
+  )
+})
+
+describe("the MIME type comes from the first bytes", () => {
+  const contents: ReadonlyArray<
+    readonly [name: string, content: Uint8Array, mimeType: string, type: "image" | "file"]
+  > = [
+    ["PNG", png, "image/png", "image"],
+    ["JPEG", bytes("\xff\xd8\xff\xe0\0\x10JFIF\0\x01"), "image/jpeg", "image"],
+    ["GIF", bytes("GIF89a\x01\0\x01\0"), "image/gif", "image"],
+    ["WebP", bytes("RIFF\x1a\0\0\0WEBPVP8L\x0d\0\0\0"), "image/webp", "image"],
+    ["PDF", bytes("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"), "application/pdf", "file"],
+    ["Opus voice", bytes(`OggS\0\x02${"\0".repeat(22)}OpusHead\x01`), "audio/ogg", "file"],
+    ["TIFF", bytes("II*\0\x08\0\0\0\0\0\0\0\0\0"), "image/tiff", "file"],
+    ["HTML", bytes("<!doctype html><script>alert(1)</script>"), "application/octet-stream", "file"],
+    ["SVG", bytes(`<svg xmlns="http://www.w3.org/2000/svg"/>`), "application/octet-stream", "file"],
+    ["SVG behind an XML line", bytes(`<?xml version="1.0"?><svg/>`), "application/xml", "file"],
+    ["plain text", bytes("This is about GIF and PNG."), "application/octet-stream", "file"],
+    ["half a PNG header", png.subarray(0, 10), "application/octet-stream", "file"],
+    ["a PNG header without a PNG", png.subarray(0, 20), "image/png", "image"],
+    ["nothing", bytes(""), "application/octet-stream", "file"],
+  ]
+  for (const [name, content, mimeType, type] of contents) {
+    it.effect(`${name} is ${mimeType}, sent as ${type}`, () =>
+      inMediaFiles((files) =>
+        Effect.gen(function* () {
+          const { storageKey } = yield* files.store(inChunks(content, 3), 1000)
+          const opened = yield* files.open(storageKey)
+          assert.strictEqual(opened.mimeType, mimeType)
+          assert.strictEqual(mediaTypeOf(opened.mimeType), type)
+        }),
+      ),
+    )
+  }
+})

@@ -1,0 +1,64 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ClockStore, MovableClock } from "@messaging-service/core"
+import { Clock, Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { layerStoredClock } from "../src/StoredClock.ts"
+
+/** A store whose offset other processes can raise too. */
+const aStore = (start: number) => {
+  const stored = { offset: start }
+  const layer = Layer.succeed(ClockStore, {
+    offset: Effect.sync(() => stored.offset),
+    raiseOffset: (to) => Effect.sync(() => (stored.offset = Math.max(stored.offset, to))),
+    ping: Effect.void,
+  })
+  return { stored, layer }
+}
+
+describe("layerStoredClock", () => {
+  it.effect("starts at the stored offset", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* Clock.currentTimeMillis, 5000)
+    }).pipe(Effect.provide(Layer.provide(layerStoredClock(), aStore(5000).layer))),
+  )
+
+  it.effect("moving time is kept in the store, wakes sleepers, and never goes back", () => {
+    const { stored, layer } = aStore(5000)
+    return Effect.gen(function* () {
+      const clock = yield* MovableClock
+      assert.isNotNull(clock)
+      const sleeper = yield* Effect.forkChild(Effect.sleep(3000))
+      yield* Effect.yieldNow
+      assert.strictEqual(yield* clock.nextWake, 8000)
+      yield* clock.moveTo(8000)
+      yield* Fiber.join(sleeper)
+      assert.strictEqual(yield* Clock.currentTimeMillis, 8000)
+      assert.strictEqual(stored.offset, 8000)
+      yield* clock.moveTo(6000)
+      assert.strictEqual(yield* Clock.currentTimeMillis, 8000)
+      assert.strictEqual(stored.offset, 8000)
+    }).pipe(Effect.provide(Layer.provide(layerStoredClock(), layer)))
+  })
+
+  it.effect("moving time on starts from where another process has moved it", () => {
+    const { stored, layer } = aStore(0)
+    return Effect.gen(function* () {
+      const clock = yield* MovableClock
+      stored.offset = 9000
+      yield* clock?.moveTo(1000) ?? Effect.void
+      assert.strictEqual(yield* Clock.currentTimeMillis, 9000)
+    }).pipe(Effect.provide(Layer.provide(layerStoredClock(), layer)))
+  })
+
+  it.effect("with a poll, time moves here when another process moves it", () =>
+    Effect.gen(function* () {
+      const { stored, layer } = aStore(0)
+      const system = yield* Clock.Clock
+      yield* Effect.gen(function* () {
+        stored.offset = 60_000
+        yield* TestClock.adjust(100).pipe(Effect.provideService(Clock.Clock, system))
+        assert.strictEqual(yield* Clock.currentTimeMillis, 60_100)
+      }).pipe(Effect.provide(Layer.provide(layerStoredClock({ poll: 100 }), layer)))
+    }),
+  )
+})
