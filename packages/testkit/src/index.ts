@@ -1,1 +1,6 @@
-export {}
+export * from "./AllStores.ts"
+export * from "./store/follow.ts"
+export * from "./store/Sending.ts"
+export * from "./store/storeContract.ts"
+export type { StoreContractOptions } from "./store/Topic.ts"
+export * from "./store/World.ts"

@@ -1,0 +1,29 @@
+/** Every storage port of the core: what a store's layer gives, and what its contract suite needs. */
+import type {
+  ClockStore,
+  ContactStore,
+  KeyStore,
+  LaneQueue,
+  MediaStore,
+  MessageStore,
+  NumberStore,
+  Outbox,
+  ServiceSecrets,
+  SimulatedPhones,
+  WorkspaceStore,
+  WorkStatus,
+} from "@messaging-service/core"
+
+export type AllStores =
+  | WorkspaceStore
+  | KeyStore
+  | NumberStore
+  | ContactStore
+  | MediaStore
+  | MessageStore
+  | Outbox
+  | LaneQueue
+  | WorkStatus
+  | ServiceSecrets
+  | ClockStore
+  | SimulatedPhones

@@ -1,0 +1,64 @@
+/**
+ * What the workers of a race did, lane by lane, and the rule that it must have kept: an attempt
+ * follows another of the same lane only when that one was settled or its lease had run out.
+ */
+import { assert } from "@effect/vitest"
+import type { ClaimedMessage, MessageId, NumberId } from "@messaging-service/core"
+
+export interface Attempt {
+  readonly claimed: ClaimedMessage
+  readonly now: number
+  readonly leaseUntil: number
+  /** What became of it; a lease that nobody settled, or that was settled too late, is `lost`. */
+  settled: "lost" | "ended" | "postponed" | "interrupted"
+}
+
+const byLane = (attempts: ReadonlyArray<Attempt>) => {
+  const lanes = new Map<NumberId, Array<Attempt>>()
+  for (const attempt of attempts) {
+    const lane = lanes.get(attempt.claimed.number.id) ?? []
+    lanes.set(attempt.claimed.number.id, lane)
+    lane.push(attempt)
+  }
+  return lanes
+}
+
+/**
+ * Holds a race to the rule of the lanes. `ordered`: all messages were there from the start, so they
+ * must also have left in the order in which they fell due.
+ */
+export const assertLanes = (
+  attempts: ReadonlyArray<Attempt>,
+  options: { readonly ordered: boolean },
+): void => {
+  for (const lane of byLane(attempts).values()) {
+    lane.sort((a, b) => a.claimed.lease - b.claimed.lease)
+    const interruptions = new Map<MessageId, number>()
+    for (const [index, attempt] of lane.entries()) {
+      const { message, lease } = attempt.claimed
+      const known = interruptions.get(message.id) ?? 0
+      assert.strictEqual(attempt.claimed.interruptions, known, `interruptions of ${message.id}`)
+      if (attempt.settled === "lost" || attempt.settled === "interrupted") {
+        interruptions.set(message.id, known + 1)
+      }
+      const before = lane[index - 1]
+      if (before === undefined) continue
+      assert.isAbove(lease, before.claimed.lease, "a lease number was given out twice")
+      if (before.settled === "lost") {
+        assert.isAtMost(before.leaseUntil, attempt.now, `claimed under a live lease: ${message.id}`)
+        assert.strictEqual(message.id, before.claimed.message.id, "an unsettled message was left")
+      } else if (before.settled === "ended") {
+        assert.notStrictEqual(message.id, before.claimed.message.id, "claimed after its end")
+        if (options.ordered) {
+          const last = before.claimed.message
+          assert.isTrue(
+            last.dueAt < message.dueAt || (last.dueAt === message.dueAt && last.id < message.id),
+            `${message.id} left after ${last.id}`,
+          )
+        }
+      } else if (options.ordered) {
+        assert.strictEqual(message.id, before.claimed.message.id, "the head of the lane changed")
+      }
+    }
+  }
+}

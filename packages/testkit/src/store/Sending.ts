@@ -1,0 +1,98 @@
+/** The verbs of a worker in a test: claim, settle, end; each with defaults for what does not matter. */
+import { assert } from "@effect/vitest"
+import { endMessage, LaneQueue, MessageStore } from "@messaging-service/core"
+import type {
+  ClaimedMessage,
+  ClaimQuery,
+  Ending,
+  Message,
+  MessageChange,
+  MessageError,
+  SendingNumber,
+  Settlement,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { anEventId, day, minute, noon, only, present } from "./World.ts"
+
+export const sendFailed: MessageError = { code: "send_failed", message: "The send failed." }
+
+/** A message's end as the core decides it. */
+export const change = (message: Message, ending: Ending, now = noon): MessageChange =>
+  present(endMessage(message, ending, anEventId(), now))
+
+export const cancelled = (message: Message, now = noon) =>
+  change(message, { trigger: "cancel" }, now)
+
+export const expired = (message: Message, now = noon) => change(message, { trigger: "expire" }, now)
+
+/** Ends messages outside of a lease; the ids of those that were still waiting. */
+export const end = (...changes: ReadonlyArray<MessageChange>) =>
+  Effect.map(
+    MessageStore.use((store) => store.end(changes)),
+    (ended) => [...ended].toSorted((a, b) => a - b),
+  )
+
+export const aClaimQuery = (
+  numbers: ReadonlyArray<SendingNumber>,
+  given: Partial<Omit<ClaimQuery, "owned">> = {},
+): ClaimQuery => {
+  const now = given.now ?? noon
+  return {
+    now,
+    leaseUntil: now + minute,
+    limit: 100,
+    owned: numbers.map((number) => number.id),
+    sendCap: { messages: 1000, windowMillis: day },
+    ...given,
+  }
+}
+
+/** Claims from these numbers alone, so that tests do not take one another's messages. */
+export const claim = (
+  numbers: ReadonlyArray<SendingNumber>,
+  given: Partial<Omit<ClaimQuery, "owned">> = {},
+) => LaneQueue.use((queue) => queue.claim(aClaimQuery(numbers, given)))
+
+/** Claims the one message that this number must have to give. */
+export const claimOne = (number: SendingNumber, given: Partial<Omit<ClaimQuery, "owned">> = {}) =>
+  Effect.map(claim([number], given), only)
+
+export const endedAs = (claimed: ClaimedMessage, ending: Ending, now = noon): Settlement => ({
+  _tag: "Ended",
+  numberId: claimed.number.id,
+  lease: claimed.lease,
+  change: change(claimed.message, ending, now),
+})
+
+export const sent = (claimed: ClaimedMessage, now = noon): Settlement =>
+  endedAs(claimed, { trigger: "send_succeeded" }, now)
+
+export const failed = (claimed: ClaimedMessage, now = noon): Settlement =>
+  endedAs(claimed, { trigger: "send_failed", error: sendFailed }, now)
+
+export const again = (
+  claimed: ClaimedMessage,
+  given: { readonly notBefore?: number; readonly interrupted?: boolean } = {},
+): Settlement => ({
+  _tag: "Again",
+  numberId: claimed.number.id,
+  lease: claimed.lease,
+  messageId: claimed.message.id,
+  notBefore: given.notBefore ?? null,
+  interrupted: given.interrupted ?? false,
+})
+
+/** Settles; the ids of the messages that were settled. */
+export const settle = (settlements: ReadonlyArray<Settlement>, now = noon) =>
+  Effect.map(
+    LaneQueue.use((queue) => queue.settle(settlements, now)),
+    (settled) => [...settled].toSorted((a, b) => a - b),
+  )
+
+/** Sends the number's next message at `now`, from claim to settlement, and returns it. */
+export const sendNext = (number: SendingNumber, now = noon) =>
+  Effect.gen(function* () {
+    const claimed = yield* claimOne(number, { now })
+    assert.deepStrictEqual(yield* settle([sent(claimed, now)], now), [claimed.message.id])
+    return claimed.message
+  })

@@ -1,0 +1,402 @@
+/**
+ * The small world that a test of a store needs: workspaces, keys, numbers and messages with
+ * defaults for everything that the test does not speak of. Each builder makes records of its own,
+ * so that one store serves many tests; what must be unique is drawn from a counter.
+ */
+import { assert } from "@effect/vitest"
+import {
+  ContactStore,
+  keyLimit,
+  KeyStore,
+  MediaStore,
+  MessageStore,
+  NumberStore,
+  unlimitedPlan,
+  WorkspaceStore,
+} from "@messaging-service/core"
+import type {
+  Acceptance,
+  AcceptanceQuery,
+  ApiKey,
+  Contact,
+  EventId,
+  FoundMessage,
+  IdempotencyClaim,
+  KeyId,
+  MediaFile,
+  Message,
+  MessageId,
+  MessageScope,
+  Mode,
+  NewKey,
+  NewMessage,
+  NewWorkspace,
+  Plan,
+  QuotaFacts,
+  QuotaLimit,
+  SendingNumber,
+  TransportId,
+  Workspace,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect, Random } from "effect"
+
+export const oneSecond = 1000
+export const minute = 60 * oneSecond
+export const hour = 60 * minute
+export const day = 24 * hour
+
+/** When tests take place that do not say otherwise: 2026-03-02T12:00:00.250Z, a Monday. */
+export const noon = Date.UTC(2026, 2, 2, 12, 0, 0, 250)
+
+let drawn = 0
+/** A number that no other record of this process was made with. */
+export const fresh = (): number => ++drawn
+
+let eras = 0
+/**
+ * A moment long before everything that any earlier test of this process put into the store: for
+ * what looks at the whole store and takes the earliest.
+ */
+export const anEra = (): number => noon - ++eras * 100 * day
+
+export type Phone = NonNullable<Contact["phone"]>
+
+/** A phone that no other record of this process has. */
+export const aPhone = (): Phone => `+1555${String(fresh()).padStart(7, "0")}` as Phone
+
+export const aTransportId = (): TransportId =>
+  fresh().toString(16).toUpperCase().padStart(20, "0") as TransportId
+
+export const anEventId = (): EventId => `evt_${String(fresh()).padStart(24, "0")}` as EventId
+
+/** A SHA-256 in hexadecimal, as far as a store can tell. */
+export const aHash = (): string => fresh().toString(16).padStart(64, "0")
+
+/** The only item, where there must be exactly one. */
+export const only = <A>(items: ReadonlyArray<A>): A => {
+  assert.lengthOf(items, 1)
+  return items[0] as A
+}
+
+/** The item at an index that must be there. */
+export const at = <A>(items: ReadonlyArray<A>, index: number): A => {
+  assert.isBelow(index, items.length)
+  return items[index] as A
+}
+
+/** A value that must be there. */
+export const present = <A>(value: A | null | undefined): A => {
+  assert.isDefined(value)
+  assert.isNotNull(value)
+  return value as A
+}
+
+export const ids = <Id>(records: Iterable<{ readonly id: Id }>): ReadonlyArray<Id> =>
+  Array.from(records, (record) => record.id)
+
+/** A random integer from 0 up to, not including, `bound`; seeded by whoever runs it. */
+export const below = (bound: number) => Random.nextIntBetween(0, bound, { halfOpen: true })
+
+export const aPlan = (messagesRemaining: number | null): Plan => ({
+  ...unlimitedPlan,
+  name: "Plan",
+  messagesRemaining,
+})
+
+export const aWorkspace = (given: Partial<NewWorkspace> & { readonly admits?: boolean } = {}) =>
+  Effect.gen(function* () {
+    const { admits, ...rest } = given
+    const store = yield* WorkspaceStore
+    return yield* store.insert(
+      {
+        name: "Workspace",
+        demo: false,
+        accountDisabled: false,
+        apiV2Enabled: true,
+        plan: unlimitedPlan,
+        createdAt: noon,
+        ...rest,
+      },
+      admits ?? true,
+    )
+  })
+
+export interface IssuedKey {
+  readonly key: ApiKey
+  readonly hash: string
+}
+
+export const aNewKey = (workspaceId: WorkspaceId, given: Partial<NewKey> = {}): NewKey => ({
+  workspaceId,
+  version: 2,
+  name: "Key",
+  mode: "live",
+  scopes: ["messages:send", "messages:read"],
+  numberIds: null,
+  expiresAt: null,
+  last4: "wxyz",
+  createdAt: noon,
+  hash: aHash(),
+  ...given,
+})
+
+export const aKey = (workspaceId: WorkspaceId, given: Partial<NewKey> = {}) =>
+  Effect.gen(function* () {
+    const store = yield* KeyStore
+    const made = aNewKey(workspaceId, given)
+    const key = yield* store.insert(made, keyLimit)
+    const issued: IssuedKey = { key: present(key), hash: made.hash }
+    return issued
+  })
+
+export const aNumber = (
+  workspaceId: WorkspaceId,
+  given: Partial<Omit<SendingNumber, "id" | "workspaceId">> = {},
+) =>
+  Effect.gen(function* () {
+    const store = yield* NumberStore
+    return yield* store.insert({
+      workspaceId,
+      phone: aPhone().slice(1),
+      label: "",
+      platform: "whatsapp",
+      status: "connected",
+      loginMethod: "qr",
+      createdAt: noon,
+      ...given,
+    })
+  })
+
+/** A workspace with one connected WhatsApp number, the stage of most tests. */
+export const aStage = (given: { readonly plan?: Plan | null; readonly createdAt?: number } = {}) =>
+  Effect.gen(function* () {
+    const workspace = yield* aWorkspace(given)
+    const number = yield* aNumber(workspace.id, { createdAt: workspace.createdAt })
+    return { workspace, number }
+  })
+
+export const aContact = (
+  workspaceId: WorkspaceId,
+  given: Partial<Omit<Contact, "id" | "workspaceId">> = {},
+) =>
+  Effect.gen(function* () {
+    const store = yield* ContactStore
+    return yield* store.insert({
+      workspaceId,
+      name: "Contact",
+      phone: given.username === undefined ? aPhone() : null,
+      username: null,
+      createdAt: noon,
+      ...given,
+    })
+  })
+
+export const aMediaFile = (
+  workspaceId: WorkspaceId,
+  given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
+) =>
+  Effect.gen(function* () {
+    const store = yield* MediaStore
+    return yield* store.insert({
+      workspaceId,
+      mode: "live",
+      fileName: "photo.png",
+      type: "image",
+      mimeType: "image/png",
+      size: 1024,
+      storageKey: `file-${fresh()}`,
+      createdAt: noon,
+      ...given,
+    })
+  })
+
+export const aNewMessage = (
+  number: SendingNumber,
+  given: Partial<Omit<NewMessage, "workspaceId">> = {},
+): NewMessage => ({
+  workspaceId: number.workspaceId,
+  mode: "live",
+  from: { id: number.id, phone: number.phone, platform: number.platform },
+  to: { kind: "phone", phone: aPhone(), contactId: null },
+  text: "Hello",
+  media: null,
+  sendAt: null,
+  expiresAt: null,
+  createdAt: noon,
+  dueAt: noon,
+  transportId: aTransportId(),
+  eventId: anEventId(),
+  ...given,
+})
+
+/** The limit with which tests that do not speak of the quota accept. */
+export const roomy: QuotaLimit = { messages: 1_000_000, windowMillis: day }
+
+export interface AcceptanceOptions {
+  /** Messages; 1. */
+  readonly count?: number
+  readonly mode?: Mode
+  readonly now?: number
+  readonly sendAt?: number | null
+  readonly expiresAt?: number | null
+  readonly limit?: QuotaLimit
+  /** Allowance to take; all live messages. */
+  readonly allowance?: number
+  readonly idempotency?: IdempotencyClaim | null
+  /** What is particular about each message. */
+  readonly message?: Partial<Pick<NewMessage, "to" | "text" | "media">>
+}
+
+export const anAcceptance = (
+  number: SendingNumber,
+  options: AcceptanceOptions = {},
+): Acceptance => {
+  const count = options.count ?? 1
+  const mode = options.mode ?? "live"
+  const now = options.now ?? noon
+  const sendAt = options.sendAt ?? null
+  const dueAt = sendAt ?? now
+  return {
+    now,
+    workspaceId: number.workspaceId,
+    numberId: number.id,
+    mode,
+    messages: Array.from({ length: count }, () =>
+      aNewMessage(number, {
+        ...options.message,
+        mode,
+        sendAt,
+        expiresAt: options.expiresAt ?? null,
+        createdAt: now,
+        dueAt,
+      }),
+    ),
+    allowance: options.allowance ?? (mode === "live" ? count : 0),
+    quota: mode === "live" ? { plannedAt: dueAt, count, limit: options.limit ?? roomy } : null,
+    idempotency: options.idempotency ?? null,
+  }
+}
+
+/** A new message as it stands once the store has given it its id. */
+export const waiting = (message: NewMessage, id: MessageId): Message => {
+  const { eventId: _, ...rest } = message
+  return { ...rest, id, state: "waiting", sentAt: null, error: null }
+}
+
+export const accept = (acceptance: Acceptance) =>
+  MessageStore.use((store) => store.accept(acceptance))
+
+/** Accepts and returns the messages as they then wait; fails the test when a guard broke. */
+export const accepted = (number: SendingNumber, options: AcceptanceOptions = {}) =>
+  Effect.gen(function* () {
+    const acceptance = anAcceptance(number, options)
+    const outcome = yield* accept(acceptance)
+    assert.strictEqual(outcome._tag, "Accepted")
+    const made = outcome._tag === "Accepted" ? outcome.ids : []
+    assert.lengthOf(made, acceptance.messages.length)
+    return acceptance.messages.map((message, index) => waiting(message, at(made, index)))
+  })
+
+/** One message accepted. */
+export const aMessage = (number: SendingNumber, options: Omit<AcceptanceOptions, "count"> = {}) =>
+  Effect.map(accepted(number, options), only)
+
+/** The guard that an acceptance broke; null when it went through. */
+export const brokenBy = (acceptance: Acceptance) =>
+  Effect.map(accept(acceptance), (outcome) => (outcome._tag === "Broken" ? outcome.guard : null))
+
+export const aClaim = (
+  keyId: KeyId,
+  given: Partial<Omit<IdempotencyClaim, "keyId">> = {},
+): IdempotencyClaim => ({
+  keyId,
+  key: `key ${fresh()}`,
+  fingerprint: aHash(),
+  token: `token ${fresh()}`,
+  ...given,
+})
+
+export const aQuery = (
+  workspaceId: WorkspaceId,
+  given: Partial<Omit<AcceptanceQuery, "workspaceId">> = {},
+): AcceptanceQuery => ({
+  workspaceId,
+  mode: "live",
+  now: noon,
+  from: null,
+  phones: [],
+  contactIds: [],
+  mediaId: null,
+  exactQuota: null,
+  idempotency: null,
+  ...given,
+})
+
+/** The facts of an acceptance. */
+export const facts = (
+  workspaceId: WorkspaceId,
+  given: Partial<Omit<AcceptanceQuery, "workspaceId">> = {},
+) => MessageStore.use((store) => store.loadAcceptance(aQuery(workspaceId, given)))
+
+/** What the store finds for an `Idempotency-Key` at `now`. */
+export const claimKey = (workspaceId: WorkspaceId, idempotency: IdempotencyClaim, now = noon) =>
+  Effect.map(facts(workspaceId, { idempotency, now }), (found) => present(found.claim))
+
+/** What the store tells of a number's quota at `now`. */
+export const quotaOf = (number: SendingNumber, now = noon) =>
+  Effect.map(
+    facts(number.workspaceId, { from: number.id, now }),
+    (found): QuotaFacts => present(found.named).quota,
+  )
+
+/** The number's messages in the window that ends at `plannedAt`, counted exactly. */
+export const exactQuotaOf = (
+  number: SendingNumber,
+  options: {
+    readonly plannedAt: number
+    readonly limit: QuotaLimit
+    readonly count?: number
+    readonly now?: number
+  },
+) =>
+  Effect.map(
+    facts(number.workspaceId, {
+      from: number.id,
+      now: options.now ?? noon,
+      exactQuota: {
+        numberId: number.id,
+        planned: {
+          plannedAt: options.plannedAt,
+          count: options.count ?? 1,
+          limit: options.limit,
+        },
+      },
+    }),
+    (found) => present(present(found.named).quota.exact),
+  )
+
+/** What the workspace may still send, by its own record. */
+export const remaining = (workspace: Workspace) =>
+  Effect.map(
+    WorkspaceStore.use((store) => store.get(workspace.id)),
+    (found) => present(found).plan?.messagesRemaining,
+  )
+
+/** Everything of the workspace in that mode. */
+export const scopeOf = (workspaceId: WorkspaceId, mode: Mode = "live"): MessageScope => ({
+  workspaceId,
+  mode,
+  restriction: null,
+})
+
+/** A message as the store has it now. */
+export const lookUp = (message: Message) =>
+  Effect.map(
+    MessageStore.use((store) => store.get(scopeOf(message.workspaceId, message.mode), message.id)),
+    (found): FoundMessage => present(found),
+  )
+
+/** A message's state as the store has it now. */
+export const stateOf = (message: Message) =>
+  Effect.map(lookUp(message), (found) => found.message.state)

@@ -1,0 +1,195 @@
+/** Claims of `Idempotency-Key`s: taken before the work, finished with its effect, freed on refusal. */
+import { assert } from "@effect/vitest"
+import { answerKeptMillis, claimKeptMillis, MessageStore } from "@messaging-service/core"
+import { Effect } from "effect"
+import { followOutbox } from "../follow.ts"
+import type { Topic } from "../Topic.ts"
+import {
+  aClaim,
+  aHash,
+  aKey,
+  accepted,
+  anAcceptance,
+  aStage,
+  brokenBy,
+  claimKey,
+  facts,
+  hour,
+  ids,
+  noon,
+  present,
+  oneSecond,
+} from "../World.ts"
+
+const claimed = { _tag: "Claimed" } as const
+const inProgress = { _tag: "InProgress" } as const
+
+const aStageWithKey = Effect.gen(function* () {
+  const stage = yield* aStage()
+  const { key } = yield* aKey(stage.workspace.id)
+  return { ...stage, key }
+})
+
+export const idempotency: Topic = (it) => {
+  it.effect("the first request claims its key, a second one finds it in progress", () =>
+    Effect.gen(function* () {
+      const { workspace, key } = yield* aStageWithKey
+      const first = aClaim(key.id)
+      const second = { ...first, token: "second" }
+      const other = { ...first, token: "other", fingerprint: aHash() }
+      assert.deepStrictEqual(yield* claimKey(workspace.id, first), claimed)
+      assert.deepStrictEqual(yield* claimKey(workspace.id, second), inProgress)
+      assert.deepStrictEqual(yield* claimKey(workspace.id, other), inProgress)
+    }),
+  )
+
+  it.effect("the claim comes with the facts", () =>
+    Effect.gen(function* () {
+      const { workspace, number, key } = yield* aStageWithKey
+      const found = yield* facts(workspace.id, { from: number.id, idempotency: aClaim(key.id) })
+      assert.deepStrictEqual(found.claim, claimed)
+      assert.deepStrictEqual(found.plan, workspace.plan)
+      assert.deepStrictEqual(present(found.named).number, number)
+    }),
+  )
+
+  it.effect("a request that loads again still holds its claim", () =>
+    Effect.gen(function* () {
+      const { workspace, number, key } = yield* aStageWithKey
+      const claim = aClaim(key.id)
+      yield* claimKey(workspace.id, claim)
+      assert.deepStrictEqual(yield* claimKey(workspace.id, claim), claimed)
+      assert.isNull(yield* brokenBy(anAcceptance(number, { idempotency: claim })))
+    }),
+  )
+
+  it.effect("keys are apart by API key and by value, to the letter", () =>
+    Effect.gen(function* () {
+      const { workspace, key } = yield* aStageWithKey
+      const { key: other } = yield* aKey(workspace.id)
+      const claim = aClaim(key.id, { key: "Key ~ 'one'" })
+      assert.deepStrictEqual(yield* claimKey(workspace.id, claim), claimed)
+      for (const apart of [
+        { ...claim, keyId: other.id },
+        { ...claim, key: "key ~ 'one'" },
+        { ...claim, key: "Key ~ 'one' " },
+        { ...claim, key: `K${"y".repeat(254)}` },
+      ]) {
+        const rival = { ...apart, token: "rival" }
+        assert.deepStrictEqual(yield* claimKey(workspace.id, rival), claimed)
+      }
+    }),
+  )
+
+  it.effect("an acceptance finishes its claim with what it made", () =>
+    Effect.gen(function* () {
+      const { workspace, number, key } = yield* aStageWithKey
+      const claim = aClaim(key.id)
+      yield* claimKey(workspace.id, claim)
+      const made = yield* accepted(number, { count: 3, idempotency: claim })
+      const finished = {
+        _tag: "Finished" as const,
+        record: { fingerprint: claim.fingerprint, madeIds: ids(made), createdAt: noon },
+      }
+      const repeat = { ...claim, token: "repeat", fingerprint: aHash() }
+      assert.deepStrictEqual(yield* claimKey(workspace.id, repeat, noon + oneSecond), finished)
+      assert.deepStrictEqual(yield* claimKey(workspace.id, claim, noon + hour), finished)
+    }),
+  )
+
+  it.effect("a finished record is void 24 hours after the first request, and not before", () =>
+    Effect.gen(function* () {
+      const { workspace, number, key } = yield* aStageWithKey
+      const claim = aClaim(key.id)
+      yield* claimKey(workspace.id, claim)
+      yield* accepted(number, { idempotency: claim })
+      const repeat = { ...claim, token: "repeat", fingerprint: aHash() }
+      const before = yield* claimKey(workspace.id, repeat, noon + answerKeptMillis - 1)
+      assert.strictEqual(before._tag, "Finished")
+      const after = noon + answerKeptMillis
+      assert.deepStrictEqual(yield* claimKey(workspace.id, repeat, after), claimed)
+      const [second] = yield* accepted(number, { now: after, idempotency: repeat })
+      assert.deepStrictEqual(yield* claimKey(workspace.id, claim, after), {
+        _tag: "Finished",
+        record: {
+          fingerprint: repeat.fingerprint,
+          madeIds: [present(second).id],
+          createdAt: after,
+        },
+      })
+    }),
+  )
+
+  it.effect("a released claim leaves the key free, for another request too", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const { workspace, number, key } = yield* aStageWithKey
+      const refused = aClaim(key.id)
+      yield* claimKey(workspace.id, refused)
+      yield* store.releaseClaim(refused)
+      const corrected = { ...refused, token: "corrected", fingerprint: aHash() }
+      assert.deepStrictEqual(yield* claimKey(workspace.id, corrected), claimed)
+      assert.isNull(yield* brokenBy(anAcceptance(number, { idempotency: corrected })))
+    }),
+  )
+
+  it.effect("a request releases its own claim only, and none that is finished", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const { workspace, number, key } = yield* aStageWithKey
+      const claim = aClaim(key.id)
+      const rival = { ...claim, token: "rival" }
+      yield* claimKey(workspace.id, claim)
+      yield* store.releaseClaim(rival)
+      yield* store.releaseClaim({ ...claim, key: "never claimed" })
+      assert.deepStrictEqual(yield* claimKey(workspace.id, rival), inProgress)
+      yield* accepted(number, { idempotency: claim })
+      yield* store.releaseClaim(claim)
+      assert.strictEqual((yield* claimKey(workspace.id, rival))._tag, "Finished")
+    }),
+  )
+
+  it.effect("nothing is accepted without the claim: never made, released, or finished", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const follow = yield* followOutbox
+      const { workspace, number, key } = yield* aStageWithKey
+      const claim = aClaim(key.id)
+      const acceptance = anAcceptance(number, { idempotency: claim })
+      assert.strictEqual(yield* brokenBy(acceptance), "idempotency")
+      yield* claimKey(workspace.id, claim)
+      yield* store.releaseClaim(claim)
+      assert.strictEqual(yield* brokenBy(acceptance), "idempotency")
+      assert.deepStrictEqual(yield* follow(workspace.id), [])
+      yield* claimKey(workspace.id, claim)
+      assert.isNull(yield* brokenBy(acceptance))
+      const twice = anAcceptance(number, { idempotency: claim })
+      assert.strictEqual(yield* brokenBy(twice), "idempotency")
+      assert.lengthOf(yield* follow(workspace.id), 1)
+    }),
+  )
+
+  it.effect(
+    "a claim whose process died is free after 30 s, and its late acceptance is refused",
+    () =>
+      Effect.gen(function* () {
+        const follow = yield* followOutbox
+        const { workspace, number, key } = yield* aStageWithKey
+        const dead = aClaim(key.id)
+        const retry = { ...dead, token: "retry" }
+        const free = noon + claimKeptMillis
+        yield* claimKey(workspace.id, dead)
+        assert.deepStrictEqual(yield* claimKey(workspace.id, retry, free - 1), inProgress)
+        assert.deepStrictEqual(yield* claimKey(workspace.id, retry, free), claimed)
+        assert.deepStrictEqual(yield* claimKey(workspace.id, dead, free), inProgress)
+        const late = anAcceptance(number, { now: free, idempotency: dead })
+        assert.strictEqual(yield* brokenBy(late), "idempotency")
+        const [made] = yield* accepted(number, { now: free, idempotency: retry })
+        assert.strictEqual(yield* brokenBy(late), "idempotency")
+        assert.deepStrictEqual(
+          (yield* follow(workspace.id)).map((event) => event.messageId),
+          [present(made).id],
+        )
+      }),
+  )
+}

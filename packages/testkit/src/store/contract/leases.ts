@@ -1,0 +1,341 @@
+/** `LaneQueue.settle`: who holds the present lease decides, once. */
+import { assert } from "@effect/vitest"
+import { LaneQueue, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import type { Settlement } from "@messaging-service/core"
+import { Effect } from "effect"
+import { followOutbox, story } from "../follow.ts"
+import {
+  again,
+  cancelled,
+  claim,
+  claimOne,
+  end,
+  endedAs,
+  expired,
+  failed,
+  sendFailed,
+  sent,
+  settle,
+} from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import {
+  accepted,
+  aMessage,
+  aNumber,
+  aStage,
+  at,
+  hour,
+  ids,
+  lookUp,
+  minute,
+  noon,
+  only,
+  oneSecond,
+  stateOf,
+} from "../World.ts"
+
+export const leases: Topic = (it) => {
+  it.effect("a settlement writes the message's end and its event in one", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage()
+      const message = yield* aMessage(number)
+      const claimed = yield* claimOne(number)
+      const later = noon + oneSecond
+      const settlement = endedAs(claimed, { trigger: "send_succeeded" }, later)
+      assert.deepStrictEqual(yield* settle([settlement], later), [message.id])
+      assert.deepStrictEqual(yield* lookUp(message), {
+        message: { ...message, state: "sent", sentAt: later },
+        inFlight: false,
+      })
+      const event = at(yield* follow(workspace.id), 1)
+      assert.strictEqual(settlement._tag, "Ended")
+      if (settlement._tag === "Ended") {
+        assert.deepStrictEqual(event, {
+          id: event.id,
+          eventId: settlement.change.event.id,
+          type: "message.sent",
+          workspaceId: workspace.id,
+          mode: "live",
+          messageId: message.id,
+          createdAt: later,
+          body: settlement.change.event.body,
+        })
+      }
+    }),
+  )
+
+  it.effect("a failed attempt leaves its reason", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const message = yield* aMessage(number)
+      const settlement = failed(yield* claimOne(number))
+      yield* settle([settlement])
+      assert.deepStrictEqual((yield* lookUp(message)).message, {
+        ...message,
+        state: "failed",
+        error: sendFailed,
+      })
+    }),
+  )
+
+  it.effect("many lanes are settled in one call, each by its own lease", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* aStage()
+      const numbers = yield* Effect.forEach(Array.from({ length: 5 }), () => aNumber(workspace.id))
+      const messages = yield* Effect.forEach(numbers, (number) => aMessage(number))
+      const claimed = yield* claim(numbers)
+      assert.lengthOf(claimed, 5)
+      const settlements = claimed.map((each, index): Settlement => {
+        if (index === 0) return { ...sent(each), lease: each.lease + 1 }
+        if (index === 1) return failed(each)
+        if (index === 2) return again(each)
+        return sent(each)
+      })
+      const unsettled = at(claimed, 0).message.id
+      assert.deepStrictEqual(
+        yield* settle(settlements),
+        ids(messages).filter((id) => id !== unsettled),
+      )
+    }),
+  )
+
+  it.effect("a lease settles once", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage()
+      const message = yield* aMessage(number)
+      const claimed = yield* claimOne(number)
+      assert.deepStrictEqual(yield* settle([sent(claimed)]), [message.id])
+      assert.deepStrictEqual(yield* settle([failed(claimed), sent(claimed), again(claimed)]), [])
+      assert.strictEqual(yield* stateOf(message), "sent")
+      assert.lengthOf(yield* follow(workspace.id), 2)
+    }),
+  )
+
+  it.effect("one call with the same settlement twice settles it once", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage()
+      const message = yield* aMessage(number)
+      const claimed = yield* claimOne(number)
+      assert.deepStrictEqual(yield* settle([sent(claimed), sent(claimed)]), [message.id])
+      assert.lengthOf(yield* follow(workspace.id), 2)
+    }),
+  )
+
+  it.effect("leases of a lane grow, and an earlier one settles nothing of a later message", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const messages = yield* accepted(number, { count: 2 })
+      const first = yield* claimOne(number)
+      yield* settle([sent(first)])
+      const second = yield* claimOne(number)
+      assert.isAbove(second.lease, first.lease)
+      const forged: Settlement = { ...sent(second), lease: first.lease }
+      assert.deepStrictEqual(yield* settle([forged]), [])
+      assert.deepStrictEqual(yield* settle([sent(first)]), [])
+      assert.strictEqual(yield* stateOf(at(messages, 1)), "waiting")
+      assert.deepStrictEqual(yield* settle([sent(second)]), [at(messages, 1).id])
+    }),
+  )
+
+  it.effect("a lane whose lease runs out hands the same message out again, as interrupted", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const first = at(yield* accepted(number, { count: 2 }), 0)
+      const lost = yield* claimOne(number, { leaseUntil: noon + minute })
+      assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
+      const repeat = yield* claimOne(number, { now: noon + minute, leaseUntil: noon + 2 * minute })
+      assert.deepStrictEqual(repeat, {
+        ...lost,
+        lease: repeat.lease,
+        interruptions: 1,
+      })
+      assert.isAbove(repeat.lease, lost.lease)
+      assert.strictEqual(repeat.message.id, first.id)
+      const third = yield* claimOne(number, { now: noon + hour })
+      assert.strictEqual(third.message.id, first.id)
+      assert.strictEqual(third.interruptions, 2)
+    }),
+  )
+
+  it.effect("who holds a lease that ran out may settle until somebody else claims", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const message = yield* aMessage(number)
+      const claimed = yield* claimOne(number, { leaseUntil: noon + minute })
+      const late = noon + hour
+      assert.deepStrictEqual(yield* settle([sent(claimed, late)], late), [message.id])
+      assert.deepStrictEqual(yield* claim([number], { now: late }), [])
+    }),
+  )
+
+  it.effect("of two holders the second decides: one outcome, one event", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage()
+      const message = yield* aMessage(number)
+      const slow = yield* claimOne(number, { leaseUntil: noon + minute })
+      const late = noon + 2 * minute
+      const quick = yield* claimOne(number, { now: late })
+      assert.deepStrictEqual(yield* settle([failed(slow, late)], late), [])
+      assert.deepStrictEqual(yield* settle([again(slow)], late), [])
+      assert.strictEqual(yield* stateOf(message), "waiting")
+      assert.deepStrictEqual(yield* settle([sent(quick, late)], late), [message.id])
+      assert.deepStrictEqual(yield* settle([failed(slow, late)], late), [])
+      assert.deepStrictEqual(story(yield* follow(workspace.id)), [
+        [message.id, "message.accepted"],
+        [message.id, "message.sent"],
+      ])
+    }),
+  )
+
+  it.effect("attempts that may have left are counted, postponed ones are not", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      yield* accepted(number, { count: 2 })
+      const interruptions: Array<number> = []
+      const claimAt = (now: number) =>
+        Effect.gen(function* () {
+          const claimed = yield* claimOne(number, { now, leaseUntil: now + oneSecond })
+          interruptions.push(claimed.interruptions)
+          return claimed
+        })
+      yield* settle([again(yield* claimAt(noon), { interrupted: false })])
+      yield* settle([again(yield* claimAt(noon), { interrupted: true })])
+      yield* settle([again(yield* claimAt(noon), { notBefore: noon + minute })])
+      yield* claimAt(noon + minute)
+      const last = yield* claimAt(noon + hour)
+      assert.deepStrictEqual(interruptions, [0, 0, 1, 1, 2])
+      yield* settle([sent(last, noon + hour)], noon + hour)
+      yield* claimAt(noon + hour)
+      assert.deepStrictEqual(interruptions.slice(5), [0])
+    }),
+  )
+
+  it.effect("a message that must be tried again goes before the others of its lane", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const messages = yield* accepted(number, { count: 3 })
+      const claimed = yield* claimOne(number)
+      assert.deepStrictEqual(yield* settle([again(claimed, { interrupted: true })]), [
+        at(messages, 0).id,
+      ])
+      assert.deepStrictEqual(yield* lookUp(at(messages, 0)), {
+        message: at(messages, 0),
+        inFlight: false,
+      })
+      assert.strictEqual((yield* claimOne(number)).message.id, at(messages, 0).id)
+    }),
+  )
+
+  it.effect("a message in the hands of a transport is in flight, also when its lease ran out", () =>
+    Effect.gen(function* () {
+      const work = yield* WorkStatus
+      const { number } = yield* aStage()
+      const messages = yield* accepted(number, { count: 2 })
+      const [message, other] = [at(messages, 0), at(messages, 1)]
+      assert.notInclude(yield* work.inFlight, number.id)
+      const claimed = yield* claimOne(number, { leaseUntil: noon + minute })
+      assert.deepStrictEqual(yield* lookUp(message), { message, inFlight: true })
+      assert.isFalse((yield* lookUp(other)).inFlight)
+      assert.include(yield* work.inFlight, number.id)
+      assert.deepStrictEqual(yield* end(cancelled(message, noon + hour)), [])
+      yield* settle([again(claimed)])
+      assert.isFalse((yield* lookUp(message)).inFlight)
+      assert.notInclude(yield* work.inFlight, number.id)
+      assert.deepStrictEqual(yield* end(cancelled(message, noon + hour)), [message.id])
+    }),
+  )
+
+  it.effect("an unsettled message comes again first, also when it expired meanwhile", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const message = at(yield* accepted(number, { count: 2, expiresAt: noon + oneSecond }), 0)
+      yield* claimOne(number, { leaseUntil: noon + minute })
+      assert.deepStrictEqual(yield* end(expired(message, noon + oneSecond)), [])
+      const repeat = yield* claimOne(number, { now: noon + hour })
+      assert.strictEqual(repeat.message.id, message.id)
+      assert.strictEqual(repeat.interruptions, 1)
+    }),
+  )
+
+  it.effect("an unsettled message of a number that logged out waits until it is back", () =>
+    Effect.gen(function* () {
+      const numbers = yield* NumberStore
+      const { number } = yield* aStage()
+      const message = yield* aMessage(number)
+      yield* claimOne(number, { leaseUntil: noon + minute })
+      yield* numbers.setStatus(number.id, "disconnected", undefined, noon)
+      assert.deepStrictEqual(yield* claim([number], { now: noon + hour }), [])
+      assert.isTrue((yield* lookUp(message)).inFlight)
+      yield* numbers.setStatus(number.id, "connected", undefined, noon + hour)
+      const repeat = yield* claimOne(number, { now: noon + hour })
+      assert.strictEqual(repeat.message.id, message.id)
+      assert.strictEqual(repeat.interruptions, 1)
+    }),
+  )
+
+  it.effect("an attempt settles after its number logged out or was removed", () =>
+    Effect.gen(function* () {
+      const numbers = yield* NumberStore
+      const { workspace, number } = yield* aStage()
+      const second = yield* aNumber(workspace.id)
+      const messages = [yield* aMessage(number), yield* aMessage(second)]
+      const claimed = yield* claim([number, second])
+      yield* numbers.setStatus(number.id, "disconnected", undefined, noon)
+      yield* numbers.remove(workspace.id, second.id, noon)
+      assert.deepStrictEqual(yield* settle(claimed.map((each) => sent(each))), ids(messages))
+      for (const message of messages) assert.strictEqual(yield* stateOf(message), "sent")
+    }),
+  )
+
+  it.effect("an unsettled message of a removed number is handed out to be concluded", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage()
+      const message = yield* aMessage(number)
+      const lost = yield* claimOne(number, { leaseUntil: noon + minute })
+      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
+      const repeat = yield* claimOne(number, { now: noon + minute })
+      assert.deepStrictEqual(repeat, {
+        message,
+        number: { ...number, status: repeat.number.status },
+        removed: true,
+        lease: repeat.lease,
+        interruptions: 1,
+      })
+      assert.deepStrictEqual(yield* settle([sent(lost)]), [])
+      const outcome = endedAs(repeat, { trigger: "cancel" }, noon + minute)
+      assert.deepStrictEqual(yield* settle([outcome], noon + minute), [message.id])
+      assert.deepStrictEqual(story(yield* follow(workspace.id)), [
+        [message.id, "message.accepted"],
+        [message.id, "message.cancelled"],
+      ])
+      assert.deepStrictEqual(yield* claim([number], { now: noon + hour }), [])
+    }),
+  )
+
+  it.effect("an unsettled message of a deleted workspace is handed out to be concluded", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const message = at(yield* accepted(number, { count: 2 }), 0)
+      yield* claimOne(number, { leaseUntil: noon + minute })
+      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      const repeat = only(yield* claim([number], { now: noon + hour }))
+      assert.isTrue(repeat.removed)
+      assert.strictEqual(repeat.message.id, message.id)
+      assert.deepStrictEqual(yield* settle([failed(repeat)]), [message.id])
+      assert.deepStrictEqual(yield* claim([number], { now: noon + hour }), [])
+    }),
+  )
+
+  it.effect("a settlement of nothing settles nothing", () =>
+    Effect.gen(function* () {
+      const queue = yield* LaneQueue
+      assert.strictEqual((yield* queue.settle([], noon)).size, 0)
+    }),
+  )
+}

@@ -1,0 +1,98 @@
+/** `NumberStore`: the numbers of a workspace, their status and their removal. */
+import { assert } from "@effect/vitest"
+import { NumberStore } from "@messaging-service/core"
+import type { NumberId, SendingNumber } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { Topic } from "../Topic.ts"
+import { aNumber, aStage, aWorkspace, minute, noon, oneSecond } from "../World.ts"
+
+export const numbers: Topic = (it) => {
+  it.effect("a number is kept as it was given", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const { id: workspaceId } = yield* aWorkspace()
+      const given: Omit<SendingNumber, "id"> = {
+        workspaceId,
+        phone: null,
+        label: "Müller ☎",
+        platform: "telegram",
+        status: "connecting",
+        loginMethod: "phone_code",
+        createdAt: noon + 1,
+      }
+      const number = yield* store.insert(given)
+      assert.deepStrictEqual(number, { ...given, id: number.id })
+      assert.deepStrictEqual(yield* store.get(workspaceId, number.id), number)
+      assert.deepStrictEqual(yield* store.find(number.id), number)
+    }),
+  )
+
+  it.effect("a number belongs to its workspace; found without one, it is found all the same", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const { number } = yield* aStage()
+      const other = yield* aWorkspace()
+      assert.isNull(yield* store.get(other.id, number.id))
+      assert.isNull(yield* store.relabel(other.id, number.id, "Taken"))
+      assert.isFalse(yield* store.remove(other.id, number.id, noon))
+      assert.deepStrictEqual(yield* store.find(number.id), number)
+      assert.isNull(yield* store.find(999_999_999 as NumberId))
+    }),
+  )
+
+  it.effect("numbers are listed oldest first, of their workspace alone", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const { workspace, number: first } = yield* aStage()
+      yield* aStage()
+      const second = yield* aNumber(workspace.id, { platform: "telegram", createdAt: noon + 1 })
+      const third = yield* aNumber(workspace.id, { status: "disconnected", createdAt: noon + 2 })
+      assert.deepStrictEqual(yield* store.list(workspace.id), [first, second, third])
+    }),
+  )
+
+  it.effect("a label changes alone", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const { number } = yield* aStage()
+      const relabelled = { ...number, label: "Front desk" }
+      assert.deepStrictEqual(
+        yield* store.relabel(number.workspaceId, number.id, "Front desk"),
+        relabelled,
+      )
+      assert.deepStrictEqual(yield* store.find(number.id), relabelled)
+      assert.isNull(yield* store.relabel(number.workspaceId, 999_999_999 as NumberId, "Nobody"))
+    }),
+  )
+
+  it.effect("a change of status keeps the phone unless one is given", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const { id: workspaceId } = yield* aWorkspace()
+      const number = yield* aNumber(workspaceId, { phone: null, status: "connecting" })
+      const linked = yield* store.setStatus(number.id, "connected", "15550109", noon + oneSecond)
+      assert.deepStrictEqual(linked, { ...number, status: "connected", phone: "15550109" })
+      const dropped = yield* store.setStatus(number.id, "disconnected", undefined, noon + minute)
+      assert.deepStrictEqual(dropped, { ...number, status: "disconnected", phone: "15550109" })
+      assert.deepStrictEqual(yield* store.find(number.id), dropped)
+      assert.isNull(
+        yield* store.setStatus(999_999_999 as NumberId, "connected", undefined, noon + minute),
+      )
+    }),
+  )
+
+  it.effect("a removed number is unknown, and removed once", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const { workspace, number } = yield* aStage()
+      const kept = yield* aNumber(workspace.id)
+      assert.isTrue(yield* store.remove(workspace.id, number.id, noon))
+      assert.isFalse(yield* store.remove(workspace.id, number.id, noon + oneSecond))
+      assert.isNull(yield* store.get(workspace.id, number.id))
+      assert.isNull(yield* store.find(number.id))
+      assert.isNull(yield* store.relabel(workspace.id, number.id, "Gone"))
+      assert.isNull(yield* store.setStatus(number.id, "connected", undefined, noon))
+      assert.deepStrictEqual(yield* store.list(workspace.id), [kept])
+    }),
+  )
+}

@@ -1,0 +1,126 @@
+/** `Outbox`: every announcement once, in the commit that it announces. */
+import { assert } from "@effect/vitest"
+import { Outbox } from "@messaging-service/core"
+import { Effect } from "effect"
+import { followOutbox, readOutbox } from "../follow.ts"
+import { cancelled, end } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import {
+  accept,
+  accepted,
+  anAcceptance,
+  aStage,
+  at,
+  ids,
+  noon,
+  present,
+  oneSecond,
+} from "../World.ts"
+
+export const outbox: Topic = (it) => {
+  it.effect("each accepted message is announced, without a body", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage()
+      const live = anAcceptance(number, { count: 2, now: noon + 7 })
+      const test = anAcceptance(number, { mode: "test", now: noon + 8 })
+      const made: Array<number> = []
+      for (const acceptance of [live, test]) {
+        const outcome = yield* accept(acceptance)
+        if (outcome._tag === "Accepted") made.push(...outcome.ids)
+      }
+      const events = yield* follow(workspace.id)
+      assert.deepStrictEqual(
+        events,
+        [...live.messages, ...test.messages].map((message, index) => ({
+          id: at(events, index).id,
+          eventId: message.eventId,
+          type: "message.accepted" as const,
+          workspaceId: workspace.id,
+          mode: message.mode,
+          messageId: at(made, index) as (typeof events)[number]["messageId"],
+          createdAt: message.createdAt,
+          body: null,
+        })),
+      )
+    }),
+  )
+
+  it.effect("positions grow, and reading goes on behind any of them", () =>
+    Effect.gen(function* () {
+      const store = yield* Outbox
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage()
+      const messages = yield* accepted(number, { count: 5 })
+      yield* end(...messages.map((message) => cancelled(message, noon + oneSecond)))
+      const events = yield* follow(workspace.id)
+      assert.lengthOf(events, 10)
+      assert.deepStrictEqual(
+        ids(events),
+        ids(events).toSorted((a, b) => a - b),
+      )
+      assert.strictEqual(new Set(ids(events)).size, 10)
+      assert.deepStrictEqual(
+        events.slice(0, 5).map((event) => event.messageId),
+        ids(messages),
+      )
+      const third = at(events, 2)
+      assert.deepStrictEqual(yield* store.read(third.id, 4), events.slice(3, 7))
+      assert.deepStrictEqual(yield* readOutbox(at(events, 9).id), [])
+      assert.deepStrictEqual(yield* store.read(third.id, 1), [at(events, 3)])
+    }),
+  )
+
+  it.effect("the body is kept byte for byte", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage()
+      const [message] = yield* accepted(number, { message: { text: 'A "quoted"\n\\ line – 🦉' } })
+      const change = cancelled(present(message))
+      const body = `  ${change.event.body}\n`
+      yield* end({ ...change, event: { ...change.event, body } })
+      assert.strictEqual(at(yield* follow(workspace.id), 1).body, body)
+    }),
+  )
+
+  it.effect("a reader who goes on from the last position misses nothing that is written", () =>
+    Effect.gen(function* () {
+      const store = yield* Outbox
+      const start = (yield* readOutbox(0)).at(-1)?.id ?? 0
+      const stages = yield* Effect.forEach(Array.from({ length: 8 }), () => aStage())
+      let writing = true
+      const write = Effect.forEach(
+        stages,
+        ({ number }) =>
+          Effect.forEach(Array.from({ length: 15 }), (_, index) =>
+            accepted(number, { count: 1 + (index % 4) }),
+          ),
+        { concurrency: "unbounded" },
+      ).pipe(
+        Effect.map((made) => made.flat(2)),
+        Effect.ensuring(
+          Effect.sync(() => {
+            writing = false
+          }),
+        ),
+      )
+      const read = Effect.gen(function* () {
+        const seen: Array<number> = []
+        let position = start
+        for (;;) {
+          const last = !writing
+          const page = yield* store.read(position, 10)
+          seen.push(...page.map((event) => event.messageId))
+          position = page.at(-1)?.id ?? position
+          if (last && page.length === 0) return seen
+          yield* Effect.yieldNow
+        }
+      })
+      const [made, seen] = yield* Effect.all([write, read], { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        seen.toSorted((a, b) => a - b),
+        ids(made).toSorted((a, b) => a - b),
+      )
+    }),
+  )
+}

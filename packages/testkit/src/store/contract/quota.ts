@@ -1,0 +1,304 @@
+/** The 24-hour quota of a number: counted by planned time, exactly, in `accept` and in the facts. */
+import { assert } from "@effect/vitest"
+import { countExactly, MessageStore, quotaVerdict } from "@messaging-service/core"
+import type { Message, PlannedQuota, QuotaFacts, QuotaLimit } from "@messaging-service/core"
+import { Effect, Random } from "effect"
+import { cancelled, claimOne, end, expired, failed, sendNext, settle } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import {
+  accepted,
+  aMessage,
+  anAcceptance,
+  aNumber,
+  aPlan,
+  aStage,
+  at,
+  below,
+  brokenBy,
+  day,
+  exactQuotaOf,
+  facts,
+  hour,
+  minute,
+  noon,
+  quotaOf,
+  remaining,
+} from "../World.ts"
+
+const three: QuotaLimit = { messages: 3, windowMillis: day }
+
+/** The planned times at which what a number may plan can change, at or after `now`. */
+const turns = (times: ReadonlyArray<number>, now: number, limit: QuotaLimit) =>
+  [now, ...times, ...times.map((time) => time + limit.windowMillis)].filter((time) => time >= now)
+
+/** Holds what a store tells of a quota without counting against an exact count. */
+const assertFacts = (
+  quota: QuotaFacts,
+  times: ReadonlyArray<number>,
+  now: number,
+  limit: QuotaLimit,
+) => {
+  for (const plannedAt of turns(times, now, limit)) {
+    const { planned } = countExactly(times, { plannedAt, count: 1, limit })
+    assert.isAtLeast(quota.bound, planned, "the bound is below a window that is still to come")
+    if (quota.fullUntil !== null && plannedAt < quota.fullUntil) {
+      assert.isAtLeast(planned, limit.messages, "a window is called full and has room")
+    }
+  }
+}
+
+export const quota: Topic = (it, { parallel }) => {
+  it.effect("messages planned within 24 hours before and up to the planned time count", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const accept = (now: number) => brokenBy(anAcceptance(number, { now, limit: three }))
+      assert.isNull(yield* accept(noon))
+      assert.isNull(yield* accept(noon + hour))
+      assert.isNull(yield* accept(noon + hour))
+      assert.strictEqual(yield* accept(noon + day - 1), "quota")
+      assert.isNull(yield* accept(noon + day))
+      assert.strictEqual(yield* accept(noon + day), "quota")
+      assert.strictEqual(yield* accept(noon + day + hour - 1), "quota")
+      assert.isNull(yield* accept(noon + day + hour))
+    }),
+  )
+
+  it.effect("a scheduled message counts at its send_at", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const sendAt = noon + 3 * day
+      yield* accepted(number, { count: 3, sendAt, limit: three })
+      const plan = (planned: number) =>
+        brokenBy(anAcceptance(number, { sendAt: planned, limit: three }))
+      assert.strictEqual(yield* plan(sendAt), "quota")
+      assert.strictEqual(yield* plan(sendAt + day - 1), "quota")
+      assert.isNull(yield* plan(sendAt - 1))
+      assert.strictEqual(yield* plan(sendAt), "quota")
+      assert.isNull(yield* plan(sendAt + day))
+      assert.isNull(yield* brokenBy(anAcceptance(number, { limit: three })))
+    }),
+  )
+
+  it.effect("a batch fits whole or not at all", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      yield* accepted(number, { limit: three })
+      assert.strictEqual(yield* brokenBy(anAcceptance(number, { count: 3, limit: three })), "quota")
+      assert.isNull(yield* brokenBy(anAcceptance(number, { count: 2, limit: three })))
+    }),
+  )
+
+  it.effect("each number has a quota of its own", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const other = yield* aNumber(workspace.id)
+      yield* accepted(number, { count: 3, limit: three })
+      assert.isNull(yield* brokenBy(anAcceptance(other, { count: 3, limit: three })))
+    }),
+  )
+
+  it.effect("sent and failed messages count by their planned time, whenever they really left", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      yield* accepted(number, { count: 3, limit: three })
+      const later = noon + 2 * hour
+      yield* sendNext(number, later)
+      yield* settle([failed(yield* claimOne(number, { now: later }), later)], later)
+      const again = anAcceptance(number, { now: later, limit: three })
+      assert.strictEqual(yield* brokenBy(again), "quota")
+      assert.isNull(yield* brokenBy(anAcceptance(number, { now: noon + day, limit: three })))
+    }),
+  )
+
+  it.effect("cancelled and expired messages do not count", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const messages = yield* accepted(number, { count: 3, expiresAt: noon + hour, limit: three })
+      yield* end(cancelled(at(messages, 0)), expired(at(messages, 1)))
+      assert.strictEqual(yield* brokenBy(anAcceptance(number, { count: 3, limit: three })), "quota")
+      assert.isNull(yield* brokenBy(anAcceptance(number, { count: 2, limit: three })))
+    }),
+  )
+
+  it.effect("test messages neither take nor need room", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      yield* accepted(number, { count: 5, mode: "test" })
+      yield* accepted(number, { count: 3, limit: three })
+      assert.isNull(yield* brokenBy(anAcceptance(number, { mode: "test" })))
+      const exact = yield* exactQuotaOf(number, { plannedAt: noon, limit: three })
+      assert.strictEqual(exact.planned, 3)
+    }),
+  )
+
+  it.effect("an exact count tells what is planned and when there is room", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const none = yield* exactQuotaOf(number, { plannedAt: noon, limit: three })
+      assert.deepStrictEqual(none, { planned: 0, roomAt: noon })
+      yield* accepted(number, { limit: three })
+      yield* accepted(number, { now: noon + hour, count: 2, limit: three })
+      const plannedAt = noon + 2 * hour
+      const count = (wanted: number) =>
+        exactQuotaOf(number, { plannedAt, count: wanted, limit: three })
+      assert.deepStrictEqual(yield* count(1), { planned: 3, roomAt: noon + day })
+      assert.deepStrictEqual(yield* count(2), { planned: 3, roomAt: noon + hour + day })
+      assert.deepStrictEqual(yield* count(3), { planned: 3, roomAt: noon + hour + day })
+    }),
+  )
+
+  it.effect("an exact count is of the number that was asked for, named or connected", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const other = yield* aNumber(workspace.id)
+      yield* accepted(other, { count: 2, limit: three })
+      const planned: PlannedQuota = { plannedAt: noon, count: 1, limit: three }
+      const found = yield* facts(workspace.id, { exactQuota: { numberId: other.id, planned } })
+      assert.deepStrictEqual(
+        found.connected.map((each) => [each.number.id, each.quota.exact?.planned ?? null]),
+        [
+          [number.id, null],
+          [other.id, 2],
+        ],
+      )
+    }),
+  )
+
+  it.effect("a number is called full only once a count found it so", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      yield* accepted(number, { count: 2, limit: three })
+      yield* accepted(number, { now: noon + hour, limit: three })
+      assert.isNull((yield* quotaOf(number, noon + hour)).fullUntil)
+      const refused = anAcceptance(number, { now: noon + hour, limit: three })
+      assert.strictEqual(yield* brokenBy(refused), "quota")
+      const full = yield* quotaOf(number, noon + hour)
+      assert.strictEqual(full.fullUntil, noon + day)
+      assert.isNull(full.exact)
+      assert.isAtLeast(full.bound, 3)
+    }),
+  )
+
+  it.effect("a load that counts exactly remembers that it found the number full", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      yield* accepted(number, { count: 3, limit: three })
+      yield* exactQuotaOf(number, { plannedAt: noon + 1, now: noon + 1, limit: three })
+      assert.strictEqual((yield* quotaOf(number, noon + 1)).fullUntil, noon + day)
+    }),
+  )
+
+  it.effect("a batch that does not fit does not make the number full for a single message", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      yield* accepted(number, { count: 2, limit: three })
+      const batch = anAcceptance(number, { count: 2, limit: three })
+      assert.strictEqual(yield* brokenBy(batch), "quota")
+      assert.isNull((yield* quotaOf(number)).fullUntil)
+      assert.isNull(yield* brokenBy(anAcceptance(number, { limit: three })))
+    }),
+  )
+
+  it.effect("a full day to come does not make the number full now", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const sendAt = noon + 5 * day
+      yield* accepted(number, { count: 3, sendAt, limit: three })
+      assert.strictEqual(yield* brokenBy(anAcceptance(number, { sendAt, limit: three })), "quota")
+      yield* exactQuotaOf(number, { plannedAt: sendAt, limit: three })
+      const known = yield* quotaOf(number)
+      const planned: PlannedQuota = { plannedAt: noon, count: 1, limit: three }
+      assert.deepStrictEqual(quotaVerdict(known, planned), { _tag: "Fits" })
+      assert.isNull(yield* brokenBy(anAcceptance(number, { limit: three })))
+    }),
+  )
+
+  it.effect("a message given back makes the number no longer called full", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const messages = yield* accepted(number, { count: 3, expiresAt: noon + hour, limit: three })
+      const full = brokenBy(anAcceptance(number, { limit: three }))
+      assert.strictEqual(yield* full, "quota")
+      yield* end(cancelled(at(messages, 0)))
+      assert.isNull((yield* quotaOf(number)).fullUntil)
+      yield* aMessage(number, { limit: three })
+      assert.strictEqual(yield* full, "quota")
+      assert.isNotNull((yield* quotaOf(number)).fullUntil)
+      yield* end(expired(at(messages, 1)))
+      assert.isNull((yield* quotaOf(number)).fullUntil)
+    }),
+  )
+
+  it.effect("a number that was full has room again when its messages leave the window", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      yield* accepted(number, { count: 3, limit: three })
+      assert.strictEqual(yield* brokenBy(anAcceptance(number, { limit: three })), "quota")
+      const later = noon + day
+      const known = yield* quotaOf(number, later)
+      const planned: PlannedQuota = { plannedAt: later, count: 3, limit: three }
+      assert.deepStrictEqual(quotaVerdict(known, planned), { _tag: "Fits" })
+      yield* accepted(number, { now: later, count: 3, limit: three })
+    }),
+  )
+
+  it.effect("a refused acceptance takes no allowance", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage({ plan: aPlan(10) })
+      yield* accepted(number, { count: 3, limit: three })
+      assert.strictEqual(yield* brokenBy(anAcceptance(number, { limit: three })), "quota")
+      assert.strictEqual(yield* remaining(workspace), 7)
+    }),
+  )
+
+  const runs = parallel ? 12 : 40
+  it.effect.each(Array.from({ length: runs }, (_, run) => run))(
+    "whatever was accepted, sent, cancelled: the store decides as an exact count does (run %i)",
+    (run) =>
+      Effect.gen(function* () {
+        const limit: QuotaLimit = { messages: 5, windowMillis: day }
+        const { number } = yield* aStage()
+        const counting = new Map<Message["id"], Message>()
+        let now = noon
+        for (let step = 0; step < 60; step++) {
+          now += yield* below(5 * hour)
+          const times = [...counting.values()].map((message) => message.dueAt)
+          const dice = yield* below(10)
+          if (dice < 6) {
+            const count = 1 + (yield* below(3))
+            const ahead = (yield* Random.nextBoolean) ? (1 + (yield* below(47))) * hour : 0
+            const plannedAt = now + ahead
+            const planned: PlannedQuota = { plannedAt, count, limit }
+            const exact = countExactly(times, planned)
+            if (dice === 0) {
+              const found = yield* exactQuotaOf(number, { plannedAt, count, limit, now })
+              assert.deepStrictEqual(found, exact)
+            }
+            const known = yield* quotaOf(number, now)
+            const options = { now, count, limit, sendAt: ahead === 0 ? null : plannedAt }
+            if (exact.planned + count <= limit.messages) {
+              assert.deepStrictEqual(quotaVerdict(known, planned), { _tag: "Fits" })
+              for (const message of yield* accepted(number, options)) {
+                counting.set(message.id, message)
+              }
+            } else {
+              assert.strictEqual(yield* brokenBy(anAcceptance(number, options)), "quota")
+            }
+          } else if (dice < 8 && counting.size > 0) {
+            const index = yield* below(counting.size)
+            const message = at([...counting.values()], index)
+            const [gone] = yield* end(cancelled(message, now))
+            if (gone !== undefined) counting.delete(gone)
+          } else {
+            const due = yield* MessageStore.use((store) => store.byIds([...counting.keys()]))
+            if (due.some((each) => each.state === "waiting" && each.dueAt <= now)) {
+              yield* sendNext(number, now)
+            }
+          }
+          const left = [...counting.values()].map((message) => message.dueAt)
+          assertFacts(yield* quotaOf(number, now), left, now, limit)
+        }
+        assert.isAbove(now, noon + minute)
+      }).pipe(Random.withSeed(`quota ${run}`)),
+  )
+}

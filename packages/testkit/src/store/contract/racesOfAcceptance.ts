@@ -1,0 +1,339 @@
+/** Acceptance from many sides at once: never over a limit, never refused while there is room. */
+import { assert } from "@effect/vitest"
+import {
+  answerKeptMillis,
+  claimKeptMillis,
+  keyLimit,
+  KeyStore,
+  MessageStore,
+  NumberStore,
+  WorkspaceStore,
+} from "@messaging-service/core"
+import type { Acceptance, AcceptanceOutcome, IdempotencyClaim } from "@messaging-service/core"
+import { Effect, Random } from "effect"
+import { followOutbox } from "../follow.ts"
+import { cancelled, end } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import {
+  accept,
+  accepted,
+  aClaim,
+  aKey,
+  anAcceptance,
+  aNewKey,
+  aNumber,
+  aPlan,
+  aStage,
+  aWorkspace,
+  at,
+  below,
+  brokenBy,
+  claimKey,
+  day,
+  exactQuotaOf,
+  hour,
+  ids,
+  minute,
+  noon,
+  present,
+  remaining,
+} from "../World.ts"
+
+const atOnce = { concurrency: "unbounded" } as const
+
+const sizeOf = (acceptance: Acceptance) => acceptance.messages.length
+
+/**
+ * Runs acceptances at once and holds their outcomes to a limit on their total: never more, and no
+ * refusal that the total would have allowed. Returns the total.
+ */
+const race = (acceptances: ReadonlyArray<Acceptance>, limit: number, guard: string) =>
+  Effect.gen(function* () {
+    const outcomes = yield* Effect.forEach(
+      acceptances,
+      (acceptance) => Effect.map(accept(acceptance), (outcome) => [acceptance, outcome] as const),
+      atOnce,
+    )
+    const taken = (each: readonly [Acceptance, AcceptanceOutcome]) => each[1]._tag === "Accepted"
+    const total = outcomes.filter(taken).reduce((sum, [each]) => sum + sizeOf(each), 0)
+    assert.isAtMost(total, limit)
+    for (const [refused, outcome] of outcomes) {
+      if (outcome._tag === "Accepted") continue
+      assert.strictEqual(outcome.guard, guard)
+      assert.isAbove(total + sizeOf(refused), limit, "refused although there was room")
+    }
+    return total
+  })
+
+export const acceptanceRaces: Topic = (it, { parallel }) => {
+  const rounds = Array.from({ length: parallel ? 5 : 3 }, (_, round) => round)
+
+  it.effect.each(rounds)("a number's quota is filled to the last and no further (round %i)", () =>
+    Effect.gen(function* () {
+      const limit = { messages: 40, windowMillis: day }
+      const { number } = yield* aStage()
+      const acceptances = Array.from({ length: 60 }, () => anAcceptance(number, { limit }))
+      assert.strictEqual(yield* race(acceptances, 40, "quota"), 40)
+      assert.strictEqual((yield* exactQuotaOf(number, { plannedAt: noon, limit })).planned, 40)
+    }),
+  )
+
+  it.effect.each(rounds)("batches of all sizes share a number's quota (round %i)", (round) =>
+    Effect.gen(function* () {
+      const limit = { messages: 100, windowMillis: day }
+      const { number } = yield* aStage()
+      const acceptances = yield* Effect.forEach(Array.from({ length: 40 }), () =>
+        Effect.map(below(9), (size) => anAcceptance(number, { count: size + 1, limit })),
+      )
+      const total = yield* race(acceptances, 100, "quota")
+      assert.strictEqual((yield* exactQuotaOf(number, { plannedAt: noon, limit })).planned, total)
+    }).pipe(Random.withSeed(`batches ${round}`)),
+  )
+
+  it.effect.each(rounds)("numbers share their workspace's allowance (round %i)", (round) =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage({ plan: aPlan(70) })
+      const numbers = [number, yield* aNumber(workspace.id), yield* aNumber(workspace.id)]
+      const acceptances = yield* Effect.forEach(Array.from({ length: 45 }), (_, index) =>
+        Effect.map(below(4), (size) => anAcceptance(at(numbers, index % 3), { count: size + 1 })),
+      )
+      const total = yield* race(acceptances, 70, "allowance")
+      assert.strictEqual(yield* remaining(workspace), 70 - total)
+    }).pipe(Random.withSeed(`allowance ${round}`)),
+  )
+
+  it.effect.each(rounds)("messages planned for several days fill each day apart (round %i)", () =>
+    Effect.gen(function* () {
+      const limit = { messages: 10, windowMillis: day }
+      const { number } = yield* aStage()
+      const outcomes = yield* Effect.forEach(
+        Array.from({ length: 60 }, (_, index) => noon + (index % 4) * 2 * day),
+        (sendAt) =>
+          Effect.map(brokenBy(anAcceptance(number, { sendAt, limit })), (guard) => guard === null),
+        atOnce,
+      )
+      assert.lengthOf(outcomes.filter(Boolean), 40)
+      for (let index = 0; index < 4; index++) {
+        const plannedAt = noon + index * 2 * day
+        assert.strictEqual((yield* exactQuotaOf(number, { plannedAt, limit })).planned, 10)
+      }
+    }),
+  )
+
+  it.effect.each(rounds)("what is given back meanwhile may be taken again (round %i)", (round) =>
+    Effect.gen(function* () {
+      const limit = { messages: 20, windowMillis: day }
+      const { workspace, number } = yield* aStage({ plan: aPlan(25) })
+      const kept = yield* Effect.forEach(
+        Array.from({ length: 12 }, (_, index) => index),
+        (index) =>
+          Effect.gen(function* () {
+            let held = 0
+            for (let turn = 0; turn < 8; turn++) {
+              const outcome = yield* accept(anAcceptance(number, { limit, now: noon + index }))
+              if (outcome._tag === "Broken") continue
+              const [message] = yield* MessageStore.use((store) => store.byIds(outcome.ids))
+              yield* Effect.yieldNow
+              if ((yield* below(3)) === 0) held++
+              else yield* end(cancelled(present(message)))
+            }
+            return held
+          }).pipe(Random.withSeed(`given back ${round} ${index}`)),
+        atOnce,
+      )
+      const total = kept.reduce((sum, held) => sum + held, 0)
+      const plannedAt = noon + minute
+      assert.isAtMost(total, 20)
+      assert.strictEqual((yield* exactQuotaOf(number, { plannedAt, limit })).planned, total)
+      assert.strictEqual(yield* remaining(workspace), 25 - total)
+      if (total < 20) assert.isNull(yield* brokenBy(anAcceptance(number, { limit })))
+    }),
+  )
+
+  it.effect("changes of a plan and acceptances lose nothing of one another", () =>
+    Effect.gen(function* () {
+      const store = yield* WorkspaceStore
+      const { workspace, number } = yield* aStage({ plan: aPlan(100) })
+      const topUp = store.update(workspace.id, (current) => ({
+        change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 10) },
+        admits: true,
+      }))
+      const rename = store.update(workspace.id, () => ({ change: { name: "New" }, admits: true }))
+      yield* Effect.forEach(
+        Array.from({ length: 60 }, (_, index) => index),
+        (index) =>
+          Effect.gen(function* () {
+            if (index % 6 === 0) yield* topUp
+            else if (index % 6 === 1) yield* rename
+            else yield* accepted(number, { count: 2 })
+          }),
+        atOnce,
+      )
+      assert.strictEqual(yield* remaining(workspace), 100 + 10 * 10 - 40 * 2)
+    }),
+  )
+
+  const attempt = (acceptance: (claim: IdempotencyClaim) => Acceptance, now: number) =>
+    Effect.fnUntraced(function* (claim: IdempotencyClaim) {
+      const { workspaceId } = acceptance(claim)
+      const outcome = yield* claimKey(workspaceId, claim, now)
+      if (outcome._tag !== "Claimed") return outcome._tag
+      yield* Effect.yieldNow
+      return (yield* accept(acceptance(claim)))._tag
+    })
+
+  it.effect.each(rounds)("of repeats of a request at once one is accepted (round %i)", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage({ plan: aPlan(10) })
+      const { key } = yield* aKey(workspace.id)
+      const claim = aClaim(key.id)
+      const outcomes = yield* Effect.forEach(
+        Array.from({ length: 8 }, (_, index) => ({ ...claim, token: `repeat ${index}` })),
+        attempt((idempotency) => anAcceptance(number, { count: 2, idempotency }), noon),
+        atOnce,
+      )
+      assert.lengthOf(
+        outcomes.filter((outcome) => outcome === "Accepted"),
+        1,
+      )
+      for (const outcome of outcomes) {
+        assert.include(["Accepted", "InProgress", "Finished"], outcome)
+      }
+      const made = (yield* follow(workspace.id)).map((event) => event.messageId)
+      assert.lengthOf(made, 2)
+      assert.strictEqual(yield* remaining(workspace), 8)
+      assert.deepStrictEqual(yield* claimKey(workspace.id, { ...claim, token: "later" }), {
+        _tag: "Finished",
+        record: { fingerprint: claim.fingerprint, madeIds: made, createdAt: noon },
+      })
+    }),
+  )
+
+  it.effect.each(rounds)("of many that find a key free again one takes it (round %i)", (round) =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const { key } = yield* aKey(workspace.id)
+      const claim = aClaim(key.id)
+      yield* claimKey(workspace.id, claim)
+      const dead = round % 2 === 0
+      if (!dead) yield* accepted(number, { idempotency: claim })
+      const now = noon + (dead ? claimKeptMillis : answerKeptMillis)
+      const outcomes = yield* Effect.forEach(
+        Array.from({ length: 8 }, (_, index) => ({ ...claim, token: `retry ${index}` })),
+        (retry) => claimKey(workspace.id, retry, now),
+        atOnce,
+      )
+      assert.deepStrictEqual(outcomes.map((outcome) => outcome._tag).toSorted(), [
+        "Claimed",
+        ...Array.from({ length: 7 }, () => "InProgress"),
+      ])
+    }),
+  )
+
+  it.effect.each(rounds)("a late acceptance and a retry are one acceptance (round %i)", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage()
+      const { key } = yield* aKey(workspace.id)
+      const late = aClaim(key.id)
+      yield* claimKey(workspace.id, late)
+      const now = noon + claimKeptMillis
+      const make = (idempotency: IdempotencyClaim) => anAcceptance(number, { now, idempotency })
+      const retries = Array.from({ length: 4 }, (_, index) => ({ ...late, token: `${index}` }))
+      const outcomes = yield* Effect.all(
+        [
+          Effect.map(accept(make(late)), (outcome): string => outcome._tag),
+          ...retries.map((retry) => attempt(make, now)(retry)),
+        ],
+        atOnce,
+      )
+      assert.isAtMost(outcomes.filter((outcome) => outcome === "Accepted").length, 1)
+      const again = yield* attempt(make, now)({ ...late, token: "again" })
+      assert.isTrue(again === "Accepted" || again === "Finished")
+      assert.lengthOf(yield* follow(workspace.id), 1)
+    }),
+  )
+
+  it.effect.each(rounds)("nothing slips into a number while it is removed (round %i)", (round) =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const numbers = yield* NumberStore
+      const workspaces = yield* WorkspaceStore
+      const remove =
+        round % 2 === 0
+          ? numbers.remove(workspace.id, number.id, noon)
+          : workspaces.delete(workspace.id, noon)
+      const made: Array<number> = []
+      yield* Effect.forEach(
+        Array.from({ length: 25 }, (_, index) => index),
+        (index) =>
+          Effect.gen(function* () {
+            if (index === 12) return yield* remove
+            const outcome = yield* accept(
+              anAcceptance(number, {
+                mode: index % 3 === 0 ? "test" : "live",
+                sendAt: index % 2 === 0 ? noon + hour : null,
+              }),
+            )
+            if (outcome._tag === "Accepted") made.push(...outcome.ids)
+            else assert.strictEqual(outcome.guard, "number")
+            return false
+          }),
+        atOnce,
+      )
+      const stranded = yield* MessageStore.use((store) => store.stranded(100_000))
+      assert.deepStrictEqual(
+        ids(stranded.filter((message) => message.workspaceId === workspace.id))
+          .map(Number)
+          .toSorted((a, b) => a - b),
+        made.toSorted((a, b) => a - b),
+      )
+      assert.strictEqual(yield* brokenBy(anAcceptance(number)), "number")
+    }),
+  )
+
+  it.effect("requests with one key at the same time are each counted", () =>
+    Effect.gen(function* () {
+      const store = yield* KeyStore
+      const issued = yield* aKey((yield* aWorkspace()).id)
+      const counts = yield* Effect.forEach(
+        Array.from({ length: 50 }),
+        () =>
+          Effect.map(
+            store.admit({
+              hash: issued.hash,
+              version: 2,
+              now: noon,
+              minuteStart: noon - (noon % minute),
+              dayStart: noon - (noon % day),
+              clientAddress: null,
+            }),
+            (found) => present(present(found).count).minute,
+          ),
+        atOnce,
+      )
+      assert.deepStrictEqual(
+        counts.toSorted((a, b) => a - b),
+        Array.from({ length: 50 }, (_, index) => index + 1),
+      )
+    }),
+  )
+
+  it.effect("keys made at the same time keep to the limit", () =>
+    Effect.gen(function* () {
+      const store = yield* KeyStore
+      const workspace = yield* aWorkspace()
+      const made = yield* Effect.forEach(
+        Array.from({ length: 20 }),
+        () => store.insert(aNewKey(workspace.id), keyLimit),
+        atOnce,
+      )
+      assert.lengthOf(
+        made.filter((key) => key !== null),
+        keyLimit,
+      )
+      assert.lengthOf(yield* store.list(workspace.id), keyLimit)
+    }),
+  )
+}

@@ -1,0 +1,137 @@
+/** Several sweeps and cancels at the same messages: each ends once and gives back once. */
+import { assert } from "@effect/vitest"
+import { MessageStore, NumberStore } from "@messaging-service/core"
+import { Effect } from "effect"
+import { followOutbox } from "../follow.ts"
+import { cancelled, change, end, expired } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import {
+  accepted,
+  anEra,
+  aNumber,
+  aPlan,
+  aStage,
+  at,
+  hour,
+  ids,
+  minute,
+  noon,
+  remaining,
+} from "../World.ts"
+
+const atOnce = { concurrency: "unbounded" } as const
+
+const range = (length: number) => Array.from({ length }, (_, index) => index)
+
+export const endingRaces: Topic = (it, { parallel }) => {
+  const rounds = range(parallel ? 4 : 3)
+
+  it.effect.each(rounds)("cancels and expiries of a message at once are one end (round %i)", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage({ plan: aPlan(20) })
+      const messages = yield* accepted(number, { count: 10, expiresAt: noon + minute })
+      const now = noon + minute
+      const ended = yield* Effect.forEach(
+        range(60),
+        (index) => {
+          const message = at(messages, index % 10)
+          return end(index % 20 < 10 ? cancelled(message, now) : expired(message, now))
+        },
+        atOnce,
+      )
+      assert.deepStrictEqual(
+        ended.flat().toSorted((a, b) => a - b),
+        ids(messages),
+      )
+      assert.strictEqual(yield* remaining(workspace), 20)
+      assert.lengthOf(yield* follow(workspace.id), 20)
+    }),
+  )
+
+  it.effect.each(rounds)(
+    "sweeps that overlap in every order end each message once (round %i)",
+    () =>
+      Effect.gen(function* () {
+        const { workspace, number } = yield* aStage({ plan: aPlan(100) })
+        const numbers = [number, yield* aNumber(workspace.id), yield* aNumber(workspace.id)]
+        const messages = (yield* Effect.forEach(numbers, (each) =>
+          accepted(each, { count: 10 }),
+        )).flat()
+        const ended = yield* Effect.forEach(
+          range(10),
+          (index) => {
+            const some = messages.filter((message) => message.id % (2 + (index % 3)) !== 0)
+            const ordered = index % 2 === 0 ? some : some.toReversed()
+            return end(...ordered.map((message) => cancelled(message)))
+          },
+          atOnce,
+        )
+        const once = ended.flat()
+        assert.strictEqual(new Set(once).size, once.length)
+        assert.strictEqual(yield* remaining(workspace), 70 + once.length)
+      }),
+  )
+
+  it.effect.each(rounds)("sweeps for what has expired or falls due share the work (round %i)", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const follow = yield* followOutbox
+      const era = anEra()
+      const { workspace, number } = yield* aStage({ createdAt: era })
+      const due = yield* accepted(number, { count: 30, now: era, mode: "test" })
+      const late = yield* accepted(number, { count: 30, now: era, expiresAt: era + 1 })
+      const now = era + minute
+      const sweep = Effect.gen(function* () {
+        for (;;) {
+          const over = yield* store.expired(now, 7)
+          const test = yield* store.dueTest(now, 5)
+          if (over.length + test.length === 0) return
+          yield* Effect.yieldNow
+          yield* end(
+            ...over.map((message) => expired(message, now)),
+            ...test.map((message) => change(message, { trigger: "send_succeeded" }, now)),
+          )
+        }
+      })
+      yield* Effect.forEach(range(5), () => sweep, atOnce)
+      const ends = (yield* follow(workspace.id)).slice(60)
+      assert.deepStrictEqual(
+        ends.map((event) => event.messageId).toSorted((a, b) => a - b),
+        ids([...due, ...late]),
+      )
+    }),
+  )
+
+  it.effect.each(rounds)(
+    "a removal meets sweeps and cancels: each message ends once (round %i)",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* MessageStore
+        const follow = yield* followOutbox
+        const { workspace, number } = yield* aStage({ plan: aPlan(50) })
+        const messages = yield* accepted(number, { count: 24, sendAt: noon + hour })
+        const sweep = Effect.gen(function* () {
+          for (let turn = 0; turn < 6; turn++) {
+            const found = yield* store.stranded(1000)
+            const mine = found.filter((message) => message.workspaceId === workspace.id)
+            yield* end(...mine.map((message) => cancelled(message)))
+            yield* Effect.yieldNow
+          }
+        })
+        yield* Effect.all(
+          [
+            ...range(3).map(() => sweep),
+            ...messages.map((message) => Effect.asVoid(end(cancelled(message)))),
+            Effect.asVoid(
+              NumberStore.use((numbers) => numbers.remove(workspace.id, number.id, noon)),
+            ),
+          ],
+          atOnce,
+        )
+        yield* sweep
+        assert.lengthOf(yield* follow(workspace.id), 48)
+        assert.strictEqual(yield* remaining(workspace), 50)
+      }),
+  )
+}

@@ -1,0 +1,57 @@
+/** `ClockStore` and `ServiceSecrets`: what belongs to the service as a whole. */
+import { assert } from "@effect/vitest"
+import { ClockStore, ServiceSecrets } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { Topic } from "../Topic.ts"
+import { aWorkspace, hour, oneSecond } from "../World.ts"
+
+export const clock: Topic = (it) => {
+  it.effect("the offset rises and never goes back", () =>
+    Effect.gen(function* () {
+      const store = yield* ClockStore
+      const start = yield* store.offset
+      assert.isAtLeast(start, 0)
+      assert.strictEqual(yield* store.raiseOffset(start + hour), start + hour)
+      assert.strictEqual(yield* store.offset, start + hour)
+      assert.strictEqual(yield* store.raiseOffset(start + oneSecond), start + hour)
+      assert.strictEqual(yield* store.offset, start + hour)
+    }),
+  )
+
+  it.effect("of many that raise the offset at the same time the furthest wins", () =>
+    Effect.gen(function* () {
+      const store = yield* ClockStore
+      const start = yield* store.offset
+      const targets = [5, 1, 8, 3, 2, 7].map((step) => start + step * oneSecond)
+      yield* Effect.forEach(targets, (to) => store.raiseOffset(to), { concurrency: "unbounded" })
+      assert.strictEqual(yield* store.offset, start + 8 * oneSecond)
+    }),
+  )
+
+  it.effect("the store answers", () => Effect.flatMap(ClockStore, (store) => store.ping))
+}
+
+export const secrets: Topic = (it) => {
+  it.effect("a secret is made once and the same for all who ask, by its name", () =>
+    Effect.gen(function* () {
+      const store = yield* ServiceSecrets
+      const { id } = yield* aWorkspace()
+      assert.strictEqual(yield* store.getOrCreate(`a ${id}`, "first"), "first")
+      assert.strictEqual(yield* store.getOrCreate(`a ${id}`, "second"), "first")
+      assert.strictEqual(yield* store.getOrCreate(`b ${id}`, "third"), "third")
+    }),
+  )
+
+  it.effect("of many candidates at the same time one becomes the secret of all", () =>
+    Effect.gen(function* () {
+      const store = yield* ServiceSecrets
+      const { id } = yield* aWorkspace()
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 12 }, (_, index) => `candidate ${index}`),
+        (candidate) => store.getOrCreate(`c ${id}`, candidate),
+        { concurrency: "unbounded" },
+      )
+      assert.strictEqual(new Set(answers).size, 1)
+    }),
+  )
+}

@@ -1,0 +1,165 @@
+/** `SimulatedPhones`: the far side of the simulated wire. */
+import { assert } from "@effect/vitest"
+import { defaultBehaviour, SimulatedPhones } from "@messaging-service/core"
+import type { Behaviour, NumberId, SentCopy } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { Topic } from "../Topic.ts"
+import {
+  aMessage,
+  aNumber,
+  aPhone,
+  aStage,
+  aTransportId,
+  ids,
+  noon,
+  only,
+  oneSecond,
+} from "../World.ts"
+
+type Copy = Omit<SentCopy, "id" | "messageId">
+
+const aCopy = (numberId: NumberId, given: Partial<Copy> = {}): Copy => ({
+  transportId: aTransportId(),
+  numberId,
+  to: aPhone(),
+  text: "Hello",
+  media: null,
+  at: noon,
+  ...given,
+})
+
+const dropping: Behaviour = {
+  send: "drop",
+  errorMessage: null,
+  latencyMillis: 250,
+  groups: ["Team", 'Süd "2"'],
+}
+
+export const simulatedPhones: Topic = (it) => {
+  it.effect("a phone behaves by default until it is told otherwise", () =>
+    Effect.gen(function* () {
+      const phones = yield* SimulatedPhones
+      const { workspace, number } = yield* aStage()
+      const other = yield* aNumber(workspace.id)
+      assert.isNull(yield* phones.behaviour(number.id))
+      const failing: Behaviour = { ...dropping, send: "fail", errorMessage: "Grüße", groups: [] }
+      yield* phones.setBehaviour(number.id, failing)
+      assert.deepStrictEqual(yield* phones.behaviour(number.id), failing)
+      yield* phones.setBehaviour(number.id, defaultBehaviour)
+      assert.deepStrictEqual(yield* phones.behaviour(number.id), defaultBehaviour)
+      assert.isNull(yield* phones.behaviour(other.id))
+    }),
+  )
+
+  it.effect("which phones exist is a list, or the rule", () =>
+    Effect.gen(function* () {
+      const phones = yield* SimulatedPhones
+      const [a, b] = [aPhone(), aPhone()]
+      assert.isNull(yield* phones.registered)
+      yield* phones.setRegistered([b, a])
+      assert.deepStrictEqual([...((yield* phones.registered) ?? [])].toSorted(), [a, b])
+      yield* phones.setRegistered([])
+      assert.deepStrictEqual(yield* phones.registered, [])
+      yield* phones.setRegistered(null)
+      assert.isNull(yield* phones.registered)
+    }),
+  )
+
+  it.effect("the far side shows one copy for one transport id of a number", () =>
+    Effect.gen(function* () {
+      const phones = yield* SimulatedPhones
+      const { workspace, number } = yield* aStage()
+      const other = yield* aNumber(workspace.id)
+      const message = yield* aMessage(number)
+      const copy = aCopy(number.id, {
+        transportId: message.transportId,
+        media: {
+          fileName: "ä.png",
+          mimeType: "image/png",
+          size: 67_108_864,
+          sha256: "ab".repeat(32),
+        },
+      })
+      assert.isTrue(yield* phones.receive(copy, null))
+      assert.isFalse(yield* phones.receive({ ...copy, at: noon + oneSecond, text: "Again" }, null))
+      assert.isTrue(yield* phones.receive({ ...copy, numberId: other.id }, null))
+      const page = yield* phones.sent(number.id, { before: null, limit: 10 })
+      const shown = only(page.items)
+      assert.deepStrictEqual(shown, { ...copy, id: shown.id, messageId: message.id })
+      assert.isNull(page.next)
+    }),
+  )
+
+  it.effect("a copy of no message is shown without one", () =>
+    Effect.gen(function* () {
+      const phones = yield* SimulatedPhones
+      const { number } = yield* aStage()
+      yield* phones.receive(aCopy(number.id), null)
+      const page = yield* phones.sent(number.id, { before: null, limit: 10 })
+      assert.isNull(only(page.items).messageId)
+    }),
+  )
+
+  it.effect("what a phone does next changes with the copy it receives, a repeat included", () =>
+    Effect.gen(function* () {
+      const phones = yield* SimulatedPhones
+      const { number } = yield* aStage()
+      const copy = aCopy(number.id)
+      const after: Behaviour = { ...dropping, send: "succeed" }
+      yield* phones.setBehaviour(number.id, dropping)
+      assert.isTrue(yield* phones.receive(copy, null))
+      assert.deepStrictEqual(yield* phones.behaviour(number.id), dropping)
+      assert.isFalse(yield* phones.receive(copy, after))
+      assert.deepStrictEqual(yield* phones.behaviour(number.id), after)
+      yield* phones.setBehaviour(number.id, dropping)
+      assert.isTrue(yield* phones.receive(aCopy(number.id), after))
+      assert.deepStrictEqual(yield* phones.behaviour(number.id), after)
+    }),
+  )
+
+  it.effect("copies that arrive at the same time are shown once", () =>
+    Effect.gen(function* () {
+      const phones = yield* SimulatedPhones
+      const { number } = yield* aStage()
+      const copy = aCopy(number.id)
+      const shown = yield* Effect.forEach(
+        Array.from({ length: 10 }),
+        () => phones.receive(copy, null),
+        { concurrency: "unbounded" },
+      )
+      assert.lengthOf(shown.filter(Boolean), 1)
+      assert.lengthOf((yield* phones.sent(number.id, { before: null, limit: 20 })).items, 1)
+    }),
+  )
+
+  it.effect("what left is paged newest first, of one number or of all", () =>
+    Effect.gen(function* () {
+      const phones = yield* SimulatedPhones
+      const { workspace, number } = yield* aStage()
+      const other = yield* aNumber(workspace.id)
+      const texts = ["1", "2", "3", "4", "5"]
+      for (const text of texts) yield* phones.receive(aCopy(number.id, { text }), null)
+      yield* phones.receive(aCopy(other.id, { text: "other" }), null)
+      const first = yield* phones.sent(number.id, { before: null, limit: 3 })
+      assert.deepStrictEqual(
+        first.items.map((copy) => copy.text),
+        ["5", "4", "3"],
+      )
+      const second = yield* phones.sent(number.id, { before: first.next, limit: 3 })
+      assert.deepStrictEqual(
+        second.items.map((copy) => copy.text),
+        ["2", "1"],
+      )
+      assert.isNull(second.next)
+      const all = yield* phones.sent(null, { before: null, limit: 6 })
+      assert.deepStrictEqual(
+        all.items.map((copy) => copy.text),
+        ["other", ...texts.toReversed()],
+      )
+      assert.deepStrictEqual(
+        ids(all.items),
+        ids(all.items).toSorted((a, b) => b - a),
+      )
+    }),
+  )
+}

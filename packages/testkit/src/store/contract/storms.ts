@@ -1,0 +1,340 @@
+/**
+ * Everything at once: acceptances, workers that die, cancels, sweeps, ticks, numbers that log out
+ * and numbers that are removed; then quiet; then the sums. Whatever happened in between, every
+ * message must have ended exactly once and been announced exactly once, and allowance and quota
+ * must add up to what is left.
+ */
+import { assert } from "@effect/vitest"
+import { MessageStore, NumberStore, transition, WorkspaceStore } from "@messaging-service/core"
+import type {
+  Message,
+  MessageId,
+  MessageState,
+  SendingNumber,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect, Random } from "effect"
+import { assertLanes } from "../Attempts.ts"
+import type { Attempt } from "../Attempts.ts"
+import { followOutbox } from "../follow.ts"
+import {
+  again,
+  cancelled,
+  change,
+  claim,
+  end,
+  endedAs,
+  expired,
+  failed,
+  sent,
+  settle,
+} from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import {
+  accept,
+  aClaim,
+  aKey,
+  anAcceptance,
+  anEra,
+  aNumber,
+  aPlan,
+  aStage,
+  at,
+  below,
+  claimKey,
+  day,
+  exactQuotaOf,
+  hour,
+  ids,
+  minute,
+  remaining,
+  oneSecond,
+  waiting,
+} from "../World.ts"
+
+const range = (length: number) => Array.from({ length }, (_, index) => index)
+
+const initialAllowance = 150
+
+interface Storm {
+  readonly era: number
+  readonly workspaceId: WorkspaceId
+  readonly numbers: ReadonlyArray<SendingNumber>
+  readonly limit: { readonly messages: number; readonly windowMillis: number }
+  readonly accepted: Array<Message>
+  readonly attempts: Array<Attempt>
+  /** Ids that a call of `end` said it had ended. */
+  readonly ended: Array<MessageId>
+  topUps: number
+  now: number
+  /** Set for the last part: everybody finishes what there is. */
+  calm: boolean
+}
+
+const later = (storm: Storm) => Effect.map(below(2 * oneSecond), (step) => (storm.now += 1 + step))
+
+const stop = (storm: Storm, changes: ReadonlyArray<ReturnType<typeof cancelled>>) =>
+  Effect.map(end(...changes), (stopped) => {
+    storm.ended.push(...stopped)
+    return stopped.length
+  })
+
+const acceptSome = (storm: Storm, keyId: Parameters<typeof aClaim>[0]) =>
+  Effect.gen(function* () {
+    const now = yield* later(storm)
+    const number = at(storm.numbers, yield* below(storm.numbers.length))
+    const idempotency = (yield* below(4)) === 0 ? aClaim(keyId) : null
+    if (idempotency !== null) {
+      const outcome = yield* claimKey(storm.workspaceId, idempotency, now)
+      assert.strictEqual(outcome._tag, "Claimed")
+    }
+    const acceptance = anAcceptance(number, {
+      now,
+      idempotency,
+      count: 1 + (yield* below(4)),
+      mode: (yield* below(5)) === 0 ? "test" : "live",
+      sendAt: (yield* below(3)) === 0 ? now + (yield* below(minute)) : null,
+      expiresAt: (yield* below(4)) === 0 ? now + minute + (yield* below(minute)) : null,
+      limit: storm.limit,
+    })
+    const outcome = yield* accept(acceptance)
+    if (outcome._tag === "Broken") {
+      assert.include(["allowance", "quota", "number"], outcome.guard)
+      return
+    }
+    const messages = acceptance.messages.map((message, index) =>
+      waiting(message, at(outcome.ids, index)),
+    )
+    storm.accepted.push(...messages)
+    if (idempotency === null) return
+    const repeat = yield* claimKey(storm.workspaceId, { ...idempotency, token: "repeat" }, now)
+    assert.strictEqual(repeat._tag, "Finished")
+    if (repeat._tag === "Finished") assert.deepStrictEqual(repeat.record.madeIds, ids(messages))
+  })
+
+const cancelSome = (storm: Storm) =>
+  Effect.gen(function* () {
+    const now = yield* later(storm)
+    if (storm.accepted.length === 0) return
+    const message = at(storm.accepted, yield* below(storm.accepted.length))
+    yield* stop(storm, [cancelled(message, now)])
+  })
+
+/** Sweeps what has expired, falls due in test mode or is stranded; how many it ended. */
+const sweep = (storm: Storm) =>
+  Effect.gen(function* () {
+    const store = yield* MessageStore
+    const now = yield* later(storm)
+    const mine = (messages: ReadonlyArray<Message>) =>
+      messages.filter((message) => message.workspaceId === storm.workspaceId)
+    const over = mine(yield* store.expired(now, 20))
+    const due = mine(yield* store.dueTest(now, 20))
+    const stranded = mine(yield* store.stranded(100_000))
+    yield* Effect.yieldNow
+    return yield* stop(storm, [
+      ...over.map((message) => expired(message, now)),
+      ...due.map((message) => change(message, { trigger: "send_succeeded" }, now)),
+      ...stranded.map((message) => cancelled(message, now)),
+    ])
+  })
+
+/** Claims and works; how many it claimed. */
+const work = (storm: Storm, late: Array<Attempt>) =>
+  Effect.gen(function* () {
+    const now = yield* later(storm)
+    const leaseUntil = now + 10 * oneSecond
+    const claims = yield* claim(storm.numbers, {
+      now,
+      leaseUntil,
+      limit: 1 + (yield* below(4)),
+    })
+    const begun = claims.map((claimed): Attempt => ({ claimed, now, leaseUntil, settled: "lost" }))
+    storm.attempts.push(...begun)
+    yield* Effect.yieldNow
+    for (const attempt of begun) {
+      if (!storm.calm && (yield* below(8)) === 0) late.push(attempt)
+      else yield* conclude(storm, attempt)
+    }
+    if (late.length > 0 && (yield* below(5)) === 0) {
+      yield* conclude(storm, at(late.splice(0, 1), 0))
+    }
+    return claims.length
+  })
+
+const conclude = (storm: Storm, attempt: Attempt) =>
+  Effect.gen(function* () {
+    const now = yield* later(storm)
+    const { claimed } = attempt
+    const dice = storm.calm ? 9 : yield* below(10)
+    const over = claimed.message.expiresAt !== null && claimed.message.expiresAt <= now
+    const settlement = claimed.removed
+      ? endedAs(claimed, { trigger: "cancel" }, now)
+      : dice < 2
+        ? again(claimed, { interrupted: dice === 0, notBefore: now + oneSecond })
+        : dice === 2
+          ? failed(claimed, now)
+          : over
+            ? endedAs(claimed, { trigger: "expire" }, now)
+            : sent(claimed, now)
+    const settled = yield* settle([settlement], now)
+    if (settled.length === 0) return
+    if (settlement._tag === "Ended") attempt.settled = "ended"
+    else attempt.settled = settlement.interrupted ? "interrupted" : "postponed"
+  })
+
+const tickSome = (storm: Storm) =>
+  Effect.gen(function* () {
+    const store = yield* MessageStore
+    if (storm.accepted.length === 0) return
+    const message = at(storm.accepted, yield* below(storm.accepted.length))
+    yield* store.tick(message.transportId, ["sent"], "delivered")
+  })
+
+const flap = (storm: Storm) =>
+  Effect.gen(function* () {
+    const store = yield* NumberStore
+    const now = yield* later(storm)
+    const number = at(storm.numbers, yield* below(storm.numbers.length))
+    const status = (yield* below(3)) === 0 ? "disconnected" : "connected"
+    yield* store.setStatus(number.id, status, undefined, now)
+  })
+
+const topUp = (storm: Storm) =>
+  Effect.gen(function* () {
+    const store = yield* WorkspaceStore
+    yield* store.update(storm.workspaceId, (current) => ({
+      change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 1) },
+      admits: true,
+    }))
+    storm.topUps++
+  })
+
+/** What the messages became, read back by id. */
+const outcomes = (storm: Storm) =>
+  Effect.map(
+    MessageStore.use((store) => store.byIds(ids(storm.accepted))),
+    (messages) => {
+      assert.lengthOf(messages, storm.accepted.length)
+      return messages
+    },
+  )
+
+const eventOf: Readonly<Partial<Record<MessageState, string>>> = {
+  sent: "message.sent",
+  delivered: "message.sent",
+  failed: "message.failed",
+  cancelled: "message.cancelled",
+  expired: "message.expired",
+}
+
+export const storms: Topic = (it, { parallel }) => {
+  it.effect.each(range(parallel ? 3 : 6))(
+    "every message ends once, is announced once, and the sums are right (storm %i)",
+    (seed) =>
+      Effect.gen(function* () {
+        const follow = yield* followOutbox
+        const numberStore = yield* NumberStore
+        const era = anEra()
+        const stage = yield* aStage({ plan: aPlan(initialAllowance), createdAt: era })
+        const others = yield* Effect.forEach(range(4), () => aNumber(stage.workspace.id))
+        const { key } = yield* aKey(stage.workspace.id)
+        const storm: Storm = {
+          era,
+          workspaceId: stage.workspace.id,
+          numbers: [stage.number, ...others],
+          limit: { messages: 60, windowMillis: day },
+          accepted: [],
+          attempts: [],
+          ended: [],
+          topUps: 0,
+          now: era,
+          calm: false,
+        }
+
+        const turns = 30
+        const agent = <A, E, R>(
+          name: string,
+          times: number,
+          act: (turn: number) => Effect.Effect<A, E, R>,
+        ) =>
+          Effect.forEach(range(times), (turn) => Effect.andThen(act(turn), Effect.yieldNow), {
+            discard: true,
+          }).pipe(Random.withSeed(`storm ${seed} ${name}`))
+        const removed = at(storm.numbers, 4)
+        yield* Effect.all(
+          [
+            ...range(5).map((n) => agent(`accept ${n}`, turns, () => acceptSome(storm, key.id))),
+            ...range(6).map((n) => {
+              const late: Array<Attempt> = []
+              return agent(`work ${n}`, turns * 2, () => work(storm, late))
+            }),
+            ...range(2).map((n) => agent(`cancel ${n}`, turns, () => cancelSome(storm))),
+            ...range(2).map((n) => agent(`sweep ${n}`, turns, () => sweep(storm))),
+            agent("tick", turns, () => tickSome(storm)),
+            agent("flap", turns, () => flap(storm)),
+            agent("top up", 10, () => topUp(storm)),
+            agent("remove", 1, () =>
+              Effect.gen(function* () {
+                while (storm.accepted.length < 60) yield* Effect.yieldNow
+                yield* numberStore.remove(storm.workspaceId, removed.id, storm.now)
+              }),
+            ),
+          ],
+          { concurrency: "unbounded", discard: true },
+        )
+
+        storm.calm = true
+        for (const number of storm.numbers) {
+          yield* numberStore.setStatus(number.id, "connected", undefined, storm.now)
+        }
+        const calmDown = Effect.gen(function* () {
+          for (let quiet = 0; quiet < 3;) {
+            storm.now += 5 * minute
+            const done = (yield* work(storm, [])) + (yield* sweep(storm))
+            quiet = done === 0 ? quiet + 1 : 0
+          }
+        })
+        yield* calmDown.pipe(Random.withSeed(`calm ${seed}`))
+
+        assertLanes(storm.attempts, { ordered: false })
+        const messages = yield* outcomes(storm)
+        const events = yield* follow(storm.workspaceId)
+        assert.lengthOf(events, 2 * messages.length)
+        for (const message of messages) {
+          const told = events.filter((event) => event.messageId === message.id)
+          assert.deepStrictEqual(
+            told.map((event) => event.type),
+            ["message.accepted", eventOf[message.state] ?? `still ${message.state}`],
+          )
+        }
+
+        const endedByWorkers = storm.attempts
+          .filter((attempt) => attempt.settled === "ended")
+          .map((attempt) => attempt.claimed.message.id)
+        assert.deepStrictEqual(
+          [...storm.ended, ...endedByWorkers].toSorted((a, b) => a - b),
+          ids(messages).toSorted((a, b) => a - b),
+        )
+
+        const live = messages.filter((message) => message.mode === "live")
+        const kept = live.filter(
+          (message) => message.state !== "cancelled" && message.state !== "expired",
+        )
+        assert.strictEqual(
+          yield* remaining(stage.workspace),
+          initialAllowance + storm.topUps - kept.length,
+        )
+        for (const number of storm.numbers) {
+          if (number === removed) continue
+          const plannedAt = storm.era + hour
+          const { planned } = yield* exactQuotaOf(number, { plannedAt, limit: storm.limit })
+          assert.strictEqual(planned, kept.filter((each) => each.from.id === number.id).length)
+          assert.isAtMost(planned, storm.limit.messages)
+        }
+        for (const message of kept) {
+          assert.isUndefined(transition(message.state, "cancel"), `${message.id} still waits`)
+        }
+      }),
+    60_000,
+  )
+}

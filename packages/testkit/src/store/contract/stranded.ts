@@ -1,0 +1,89 @@
+/** `MessageStore.stranded`: what waits for a number that is gone. */
+import { assert } from "@effect/vitest"
+import { MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import type { WorkspaceId } from "@messaging-service/core"
+import { Effect } from "effect"
+import { again, cancelled, claimOne, end, sendNext, settle } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import { accepted, aMessage, aNumber, aStage, at, hour, ids, noon, oneSecond } from "../World.ts"
+
+const strandedOf = (workspaceId: WorkspaceId) =>
+  Effect.map(
+    MessageStore.use((store) => store.stranded(100_000)),
+    (messages) =>
+      messages
+        .filter((message) => message.workspaceId === workspaceId)
+        .toSorted((a, b) => a.id - b.id),
+  )
+
+export const stranded: Topic = (it) => {
+  it.effect("the waiting messages of a removed number, due or not, live and test", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const kept = yield* aNumber(workspace.id)
+      yield* aMessage(kept)
+      yield* aMessage(number)
+      yield* sendNext(number)
+      yield* end(cancelled(yield* aMessage(number)))
+      const messages = [
+        yield* aMessage(number),
+        yield* aMessage(number, { sendAt: noon + hour }),
+        yield* aMessage(number, { mode: "test" }),
+        yield* aMessage(number, { expiresAt: noon + oneSecond }),
+      ]
+      assert.deepStrictEqual(yield* strandedOf(workspace.id), [])
+      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      assert.deepStrictEqual(yield* strandedOf(workspace.id), messages)
+      const changes = messages.map((message) => cancelled(message))
+      assert.deepStrictEqual(yield* end(...changes), ids(messages))
+      assert.deepStrictEqual(yield* strandedOf(workspace.id), [])
+    }),
+  )
+
+  it.effect("the waiting messages of a deleted workspace, of all its numbers", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const other = yield* aNumber(workspace.id, { status: "disconnected" })
+      const messages = [
+        ...(yield* accepted(number, { count: 2 })),
+        yield* aMessage(other),
+        yield* aMessage(other, { mode: "test" }),
+      ]
+      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      assert.deepStrictEqual(yield* strandedOf(workspace.id), messages)
+    }),
+  )
+
+  it.effect("a message in flight is not stranded until its attempt is taken back", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const messages = yield* accepted(number, { count: 2 })
+      const claimed = yield* claimOne(number, { leaseUntil: noon + oneSecond })
+      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      assert.deepStrictEqual(yield* strandedOf(workspace.id), [at(messages, 1)])
+      assert.deepStrictEqual(yield* settle([again(claimed)]), [at(messages, 0).id])
+      assert.deepStrictEqual(yield* strandedOf(workspace.id), messages)
+    }),
+  )
+
+  it.effect("no more than asked for, until all are found", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const { workspace, number } = yield* aStage()
+      const messages = yield* accepted(number, { count: 5 })
+      yield* NumberStore.use((numbers) => numbers.remove(workspace.id, number.id, noon))
+      const left = new Set(ids(messages))
+      while (left.size > 0) {
+        const page = yield* store.stranded(2)
+        assert.isAtMost(page.length, 2)
+        assert.isAbove(page.length, 0)
+        const ended = yield* end(...page.map((message) => cancelled(message)))
+        assert.deepStrictEqual(
+          ended,
+          ids(page).toSorted((a, b) => a - b),
+        )
+        for (const id of ended) left.delete(id)
+      }
+    }),
+  )
+}

@@ -1,0 +1,68 @@
+/** `MessageStore.dueTest`: test messages, which no transport sees. */
+import { assert } from "@effect/vitest"
+import { MessageStore, NumberStore } from "@messaging-service/core"
+import type { WorkspaceId } from "@messaging-service/core"
+import { Effect } from "effect"
+import { cancelled, change, end } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import { aMessage, anEra, aNumber, aStage, hour, minute, noon } from "../World.ts"
+
+const dueOf = (workspaceId: WorkspaceId, now: number) =>
+  Effect.map(
+    MessageStore.use((store) => store.dueTest(now, 100_000)),
+    (messages) => messages.filter((message) => message.workspaceId === workspaceId),
+  )
+
+export const testMessages: Topic = (it) => {
+  it.effect("waiting test messages come in the order in which they fell due, live ones never", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const other = yield* aNumber(workspace.id, { status: "disconnected" })
+      yield* aMessage(number)
+      const mode = "test"
+      const last = yield* aMessage(number, { mode, sendAt: noon + 2 * minute })
+      const tied = yield* aMessage(number, { mode, sendAt: noon + minute })
+      const first = yield* aMessage(other, { mode })
+      const alsoTied = yield* aMessage(other, { mode, now: noon + minute })
+      assert.deepStrictEqual(yield* dueOf(workspace.id, noon - 1), [])
+      assert.deepStrictEqual(yield* dueOf(workspace.id, noon), [first])
+      assert.deepStrictEqual(yield* dueOf(workspace.id, noon + hour), [first, tied, alsoTied, last])
+    }),
+  )
+
+  it.effect("what has ended or expired is not due", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const mode = "test"
+      const gone = yield* aMessage(number, { mode })
+      const sent = yield* aMessage(number, { mode })
+      const expiring = yield* aMessage(number, { mode, expiresAt: noon + minute })
+      yield* end(cancelled(gone), change(sent, { trigger: "send_succeeded" }))
+      assert.deepStrictEqual(yield* dueOf(workspace.id, noon + minute - 1), [expiring])
+      assert.deepStrictEqual(yield* dueOf(workspace.id, noon + minute), [])
+    }),
+  )
+
+  it.effect("those of a removed number are stranded, not due", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      yield* aMessage(number, { mode: "test" })
+      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      assert.deepStrictEqual(yield* dueOf(workspace.id, noon + hour), [])
+    }),
+  )
+
+  it.effect("no more than asked for", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      const options = { now: era, mode: "test" as const }
+      const first = yield* aMessage(number, options)
+      const second = yield* aMessage(number, options)
+      const third = yield* aMessage(number, options)
+      assert.deepStrictEqual(yield* store.dueTest(era + hour, 2), [first, second])
+      yield* end(...[first, second, third].map((message) => cancelled(message, era)))
+    }),
+  )
+}

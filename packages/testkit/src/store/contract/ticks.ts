@@ -1,0 +1,61 @@
+/** `MessageStore.tick`: word from the far side about a message that left. */
+import { assert } from "@effect/vitest"
+import { MessageStore } from "@messaging-service/core"
+import type { Message } from "@messaging-service/core"
+import { Effect } from "effect"
+import { followOutbox } from "../follow.ts"
+import { sendNext } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import { aMessage, aStage, aTransportId, lookUp, noon } from "../World.ts"
+
+const delivered = (message: Message) =>
+  MessageStore.use((store) => store.tick(message.transportId, ["sent"], "delivered"))
+
+const read = (message: Message) =>
+  MessageStore.use((store) => store.tick(message.transportId, ["sent", "delivered"], "read"))
+
+export const ticks: Topic = (it) => {
+  it.effect("a tick moves a message from one of the states it names, announcing nothing", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage()
+      const message = yield* aMessage(number)
+      yield* aMessage(number)
+      yield* sendNext(number)
+      const left: Message = { ...message, state: "sent", sentAt: noon }
+      assert.deepStrictEqual(yield* delivered(message), { ...left, state: "delivered" })
+      assert.deepStrictEqual((yield* lookUp(message)).message, { ...left, state: "delivered" })
+      assert.deepStrictEqual(yield* delivered(message), { ...left, state: "delivered" })
+      assert.deepStrictEqual(yield* read(message), { ...left, state: "read" })
+      assert.deepStrictEqual(yield* delivered(message), { ...left, state: "read" })
+      assert.deepStrictEqual((yield* lookUp(message)).message, { ...left, state: "read" })
+      assert.lengthOf(yield* follow(workspace.id), 3)
+    }),
+  )
+
+  it.effect("a tick may skip a step", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const message = yield* aMessage(number)
+      yield* sendNext(number)
+      assert.deepStrictEqual(yield* read(message), { ...message, state: "read", sentAt: noon })
+    }),
+  )
+
+  it.effect("a tick for a message that has not left changes nothing", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const message = yield* aMessage(number)
+      assert.deepStrictEqual(yield* delivered(message), message)
+      assert.deepStrictEqual(yield* lookUp(message), { message, inFlight: false })
+      assert.strictEqual((yield* sendNext(number)).id, message.id)
+    }),
+  )
+
+  it.effect("a tick for nothing known is answered with null", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      assert.isNull(yield* store.tick(aTransportId(), ["sent"], "delivered"))
+    }),
+  )
+}

@@ -1,0 +1,213 @@
+/** `WorkStatus.nextDue`: when a loop must look again. It sees the whole store, so each test has an era. */
+import { assert } from "@effect/vitest"
+import { MessageStore, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import type { Work } from "@messaging-service/core"
+import { Effect } from "effect"
+import {
+  again,
+  cancelled,
+  change,
+  claim,
+  claimOne,
+  end,
+  expired,
+  sendNext,
+  sent,
+  settle,
+} from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import {
+  accepted,
+  aMessage,
+  anEra,
+  aNumber,
+  aStage,
+  at,
+  day,
+  hour,
+  minute,
+  present,
+  oneSecond,
+} from "../World.ts"
+
+/** The next due moment if it lies in the 50 days after `era`, else null: what is later is not ours. */
+const nextDue = (work: Work, era: number) =>
+  Effect.map(
+    WorkStatus.use((status) => status.nextDue(work)),
+    (due) => (due !== null && due < era + 50 * day ? due : null),
+  )
+
+/** Ends everything that earlier tests left stranded. */
+const noneStranded = Effect.gen(function* () {
+  const store = yield* MessageStore
+  for (;;) {
+    const left = yield* store.stranded(1000)
+    if (left.length === 0) return
+    yield* end(...left.map((message) => cancelled(message)))
+  }
+})
+
+export const workStatus: Topic = (it) => {
+  it.effect("a lane is due with its first message", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      assert.isNull(yield* nextDue("lanes", era))
+      const later = yield* aMessage(number, { now: era, sendAt: era + 2 * hour })
+      assert.strictEqual(yield* nextDue("lanes", era), era + 2 * hour)
+      const first = yield* aMessage(number, { now: era, sendAt: era + hour })
+      assert.strictEqual(yield* nextDue("lanes", era), era + hour)
+      yield* end(cancelled(first, era))
+      assert.strictEqual(yield* nextDue("lanes", era), era + 2 * hour)
+      yield* end(cancelled(later, era))
+      assert.isNull(yield* nextDue("lanes", era))
+    }),
+  )
+
+  it.effect("a claimed lane is due when its lease runs out, a settled one with what is left", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      yield* accepted(number, { count: 2, now: era })
+      yield* aMessage(number, { now: era, sendAt: era + hour })
+      const first = yield* claimOne(number, { now: era, leaseUntil: era + minute })
+      assert.strictEqual(yield* nextDue("lanes", era), era + minute)
+      yield* settle([sent(first, era + oneSecond)], era + oneSecond)
+      assert.strictEqual(yield* nextDue("lanes", era), era + oneSecond)
+      yield* sendNext(number, era + 2 * oneSecond)
+      assert.strictEqual(yield* nextDue("lanes", era), era + hour)
+      yield* sendNext(number, era + hour)
+      assert.isNull(yield* nextDue("lanes", era))
+    }),
+  )
+
+  it.effect("a lane that rests is due when its rest is over", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      yield* accepted(number, { count: 2, now: era })
+      const notBefore = era + hour
+      yield* settle([again(yield* claimOne(number, { now: era }), { notBefore })], era + oneSecond)
+      assert.strictEqual(yield* nextDue("lanes", era), notBefore)
+      yield* aMessage(number, { now: era + minute })
+      assert.strictEqual(yield* nextDue("lanes", era), notBefore)
+      const claimed = yield* claimOne(number, { now: notBefore })
+      yield* settle([again(claimed)], notBefore + oneSecond)
+      assert.strictEqual(yield* nextDue("lanes", era), notBefore + oneSecond)
+      const last = yield* claimOne(number, { now: notBefore + minute })
+      yield* settle([sent(last, era + day)], era + day)
+      assert.strictEqual(yield* nextDue("lanes", era), era + day)
+    }),
+  )
+
+  it.effect("a lane that nobody could claim is not due: its number is not connected", () =>
+    Effect.gen(function* () {
+      const numbers = yield* NumberStore
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      yield* accepted(number, { count: 2, now: era })
+      assert.strictEqual(yield* nextDue("lanes", era), era)
+      yield* numbers.setStatus(number.id, "disconnected", undefined, era)
+      assert.isNull(yield* nextDue("lanes", era))
+      yield* numbers.setStatus(number.id, "connected", undefined, era)
+      assert.strictEqual(yield* nextDue("lanes", era), era)
+      yield* claimOne(number, { now: era, leaseUntil: era + minute })
+      yield* numbers.setStatus(number.id, "disconnected", undefined, era)
+      assert.isNull(yield* nextDue("lanes", era))
+      yield* numbers.setStatus(number.id, "connected", undefined, era + hour)
+      assert.strictEqual(yield* nextDue("lanes", era), era + minute)
+    }),
+  )
+
+  it.effect("the lane of a removed number is due only while an unsettled message is left", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { workspace, number } = yield* aStage({ createdAt: era })
+      const other = yield* aNumber(workspace.id)
+      yield* accepted(other, { now: era })
+      yield* accepted(number, { count: 2, now: era })
+      yield* claimOne(number, { now: era, leaseUntil: era + minute })
+      yield* WorkspaceStore.use((store) => store.delete(workspace.id, era))
+      assert.strictEqual(yield* nextDue("lanes", era), era + minute)
+      const claimed = yield* claimOne(number, { now: era + hour, leaseUntil: era + 2 * hour })
+      assert.strictEqual(yield* nextDue("lanes", era), era + 2 * hour)
+      yield* settle([sent(claimed, era + hour)], era + hour)
+      assert.isNull(yield* nextDue("lanes", era))
+      yield* noneStranded
+    }),
+  )
+
+  it.effect("a claim that finds only expired messages does not leave its lane due for them", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      yield* accepted(number, { count: 2, now: era, expiresAt: era + minute })
+      yield* aMessage(number, { now: era, sendAt: era + day })
+      assert.deepStrictEqual(yield* claim([number], { now: era + hour }), [])
+      assert.strictEqual(yield* nextDue("lanes", era), era + day)
+      yield* sendNext(number, era + day)
+    }),
+  )
+
+  it.effect("expiry is due with the earliest expiresAt of what waits and is not in flight", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      yield* aMessage(number, { now: era })
+      yield* sendNext(number, era)
+      assert.isNull(yield* nextDue("expiry", era))
+      const last = yield* aMessage(number, { now: era, expiresAt: era + hour, mode: "test" })
+      assert.strictEqual(yield* nextDue("expiry", era), era + hour)
+      const first = yield* aMessage(number, { now: era, expiresAt: era + minute })
+      assert.strictEqual(yield* nextDue("expiry", era), era + minute)
+      const claimed = yield* claimOne(number, { now: era })
+      assert.strictEqual(yield* nextDue("expiry", era), era + hour)
+      yield* settle([again(claimed)], era)
+      assert.strictEqual(yield* nextDue("expiry", era), era + minute)
+      yield* end(expired(first, era + minute))
+      assert.strictEqual(yield* nextDue("expiry", era), era + hour)
+      yield* end(cancelled(last, era))
+      assert.isNull(yield* nextDue("expiry", era))
+    }),
+  )
+
+  it.effect("test messages are due with the first that waits", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      const mode = "test"
+      yield* aMessage(number, { now: era })
+      assert.isNull(yield* nextDue("test_messages", era))
+      const last = yield* aMessage(number, { now: era, mode, sendAt: era + hour })
+      const first = yield* aMessage(number, { now: era, mode })
+      assert.strictEqual(yield* nextDue("test_messages", era), era)
+      yield* end(change(first, { trigger: "send_succeeded" }, era))
+      assert.strictEqual(yield* nextDue("test_messages", era), era + hour)
+      yield* end(cancelled(last, era))
+      assert.isNull(yield* nextDue("test_messages", era))
+      yield* sendNext(number, era)
+    }),
+  )
+
+  it.effect("stranded messages are due at once, and none when there are none", () =>
+    Effect.gen(function* () {
+      const status = yield* WorkStatus
+      yield* noneStranded
+      assert.isNull(yield* status.nextDue("stranded"))
+      const era = anEra()
+      const { workspace, number } = yield* aStage({ createdAt: era })
+      const messages = [
+        yield* aMessage(number, { now: era, sendAt: era + day }),
+        yield* aMessage(number, { now: era, sendAt: era + day, mode: "test" }),
+      ]
+      assert.isNull(yield* status.nextDue("stranded"))
+      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, era + hour))
+      assert.isAtMost(present(yield* status.nextDue("stranded")), era + hour)
+      assert.isNull(yield* nextDue("test_messages", era))
+      yield* end(cancelled(at(messages, 0), era + hour))
+      assert.isAtMost(present(yield* status.nextDue("stranded")), era + hour)
+      yield* end(cancelled(at(messages, 1), era + hour))
+      assert.isNull(yield* status.nextDue("stranded"))
+    }),
+  )
+}

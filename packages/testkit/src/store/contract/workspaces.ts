@@ -1,0 +1,153 @@
+/** `WorkspaceStore`: making, changing and deleting workspaces. */
+import { assert } from "@effect/vitest"
+import { NumberStore, WorkspaceStore } from "@messaging-service/core"
+import type { WorkspaceId } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { Topic } from "../Topic.ts"
+import {
+  aNumber,
+  aPlan,
+  aWorkspace,
+  brokenBy,
+  anAcceptance,
+  day,
+  noon,
+  present,
+  oneSecond,
+} from "../World.ts"
+
+export const workspaces: Topic = (it) => {
+  it.effect("a store is empty until its first workspace, and not again when that is deleted", () =>
+    Effect.gen(function* () {
+      const store = yield* WorkspaceStore
+      assert.isTrue(yield* store.isEmpty)
+      const workspace = yield* aWorkspace()
+      assert.isFalse(yield* store.isEmpty)
+      yield* store.delete(workspace.id, noon)
+      assert.isFalse(yield* store.isEmpty)
+    }),
+  )
+
+  it.effect("a workspace is kept as it was given", () =>
+    Effect.gen(function* () {
+      const store = yield* WorkspaceStore
+      const given = {
+        name: "Zoë's bakery 🥐",
+        demo: true,
+        accountDisabled: true,
+        apiV2Enabled: false,
+        plan: {
+          name: "Basic",
+          messagesRemaining: 12,
+          reminders: false,
+          qrCodeApi: false,
+          maxNumbers: 3,
+          mediaStorageBytes: 5_000_000_000,
+        },
+        createdAt: noon + 1,
+      }
+      const workspace = yield* store.insert(given, false)
+      assert.deepStrictEqual(workspace, { ...given, id: workspace.id, deletedAt: null })
+      assert.deepStrictEqual(yield* store.get(workspace.id), workspace)
+      const bare = yield* aWorkspace({ plan: null })
+      assert.isNull(present(yield* store.get(bare.id)).plan)
+      assert.isNull(yield* store.get(999_999_999 as WorkspaceId))
+    }),
+  )
+
+  it.effect("workspaces are paged newest first, deleted ones left out", () =>
+    Effect.gen(function* () {
+      const store = yield* WorkspaceStore
+      const oldest = yield* aWorkspace({ name: "Oldest" })
+      const older = yield* aWorkspace({ name: "Older" })
+      const deleted = yield* aWorkspace({ name: "Deleted" })
+      const newest = yield* aWorkspace({ name: "Newest" })
+      yield* store.delete(deleted.id, noon)
+      const first = yield* store.list({ before: null, limit: 2 })
+      assert.deepStrictEqual(first, { items: [newest, older], next: older.id })
+      yield* aWorkspace({ name: "Made meanwhile" })
+      const second = yield* store.list({ before: first.next, limit: 1 })
+      assert.deepStrictEqual(second.items, [oldest])
+    }),
+  )
+
+  it.effect("a change replaces the fields it names and no others", () =>
+    Effect.gen(function* () {
+      const store = yield* WorkspaceStore
+      const workspace = yield* aWorkspace({ plan: aPlan(5) })
+      const renamed = yield* store.update(workspace.id, (current) => {
+        assert.deepStrictEqual(current, workspace)
+        return { change: { name: "Renamed" }, admits: true }
+      })
+      assert.deepStrictEqual(renamed, { ...workspace, name: "Renamed" })
+      const changed = yield* store.update(workspace.id, () => ({
+        change: { plan: null, demo: true, accountDisabled: true, apiV2Enabled: false },
+        admits: false,
+      }))
+      assert.deepStrictEqual(changed, {
+        ...workspace,
+        name: "Renamed",
+        plan: null,
+        demo: true,
+        accountDisabled: true,
+        apiV2Enabled: false,
+      })
+      assert.deepStrictEqual(yield* store.get(workspace.id), changed)
+      const planned = yield* store.update(workspace.id, () => ({
+        change: { plan: aPlan(null) },
+        admits: false,
+      }))
+      assert.deepStrictEqual(present(planned).plan, aPlan(null))
+    }),
+  )
+
+  it.effect("no change made at the same time is lost", () =>
+    Effect.gen(function* () {
+      const store = yield* WorkspaceStore
+      const workspace = yield* aWorkspace({ plan: aPlan(0) })
+      const rounds = 20
+      yield* Effect.forEach(
+        Array.from({ length: rounds }),
+        () =>
+          store.update(workspace.id, (current) => ({
+            change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 1) },
+            admits: true,
+          })),
+        { concurrency: "unbounded", discard: true },
+      )
+      assert.deepStrictEqual(present(yield* store.get(workspace.id)).plan, aPlan(rounds))
+    }),
+  )
+
+  it.effect("a deleted workspace is unknown, and deleted once", () =>
+    Effect.gen(function* () {
+      const store = yield* WorkspaceStore
+      const workspace = yield* aWorkspace()
+      assert.isTrue(yield* store.delete(workspace.id, noon + oneSecond))
+      assert.isFalse(yield* store.delete(workspace.id, noon + day))
+      assert.isNull(yield* store.get(workspace.id))
+      const change = { change: { name: "Late" }, admits: true }
+      assert.isNull(yield* store.update(workspace.id, () => change))
+      assert.isFalse(yield* store.delete(999_999_999 as WorkspaceId, noon))
+    }),
+  )
+
+  it.effect("the numbers of a deleted workspace are unknown, those of others are not", () =>
+    Effect.gen(function* () {
+      const store = yield* WorkspaceStore
+      const numbers = yield* NumberStore
+      const workspace = yield* aWorkspace()
+      const number = yield* aNumber(workspace.id)
+      const other = yield* aNumber((yield* aWorkspace()).id)
+      yield* store.delete(workspace.id, noon)
+      assert.isNull(yield* numbers.find(number.id))
+      assert.isNull(yield* numbers.get(workspace.id, number.id))
+      assert.deepStrictEqual(yield* numbers.list(workspace.id), [])
+      assert.isNull(yield* numbers.setStatus(number.id, "disconnected", undefined, noon))
+      assert.isFalse(yield* numbers.remove(workspace.id, number.id, noon))
+      assert.strictEqual(yield* brokenBy(anAcceptance(number)), "number")
+      assert.deepStrictEqual(yield* numbers.find(other.id), other)
+      assert.isNull(yield* brokenBy(anAcceptance(other)))
+    }),
+  )
+}

@@ -1,0 +1,41 @@
+/** Reading the outbox of a store that other tests write to as well. */
+import { Outbox } from "@messaging-service/core"
+import type { OutboxEvent, OutboxEventType, WorkspaceId } from "@messaging-service/core"
+import { Effect } from "effect"
+
+const pageSize = 1000
+
+/** Everything behind a position. */
+export const readOutbox = (after: number) =>
+  Effect.gen(function* () {
+    const outbox = yield* Outbox
+    const events: Array<OutboxEvent> = []
+    let position = after
+    for (;;) {
+      const page = yield* outbox.read(position, pageSize)
+      events.push(...page)
+      position = page.at(-1)?.id ?? position
+      if (page.length < pageSize) return events
+    }
+  })
+
+/** How far each store's outbox had grown when a test last looked: what lies before is others'. */
+const read = new WeakMap<typeof Outbox.Service, number>()
+
+/**
+ * Starts to follow the outbox: what it returns reads a workspace's events since, oldest first.
+ */
+export const followOutbox = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const seen = read.get(outbox) ?? 0
+  const start = (yield* readOutbox(seen)).at(-1)?.id ?? seen
+  read.set(outbox, start)
+  return (workspaceId: WorkspaceId) =>
+    Effect.map(readOutbox(start), (events) =>
+      events.filter((event) => event.workspaceId === workspaceId),
+    )
+})
+
+/** What happened to which message, in order. */
+export const story = (events: ReadonlyArray<OutboxEvent>) =>
+  events.map((event): readonly [number, OutboxEventType] => [event.messageId, event.type])

@@ -1,0 +1,79 @@
+/**
+ * The contract that every store is held to: one suite over the storage ports. A store's own tests
+ * call `storeContract` with a layer of an empty store; every test makes its own workspaces in it.
+ */
+import { describe, layer } from "@effect/vitest"
+import type { Layer } from "effect"
+import type { AllStores } from "../AllStores.ts"
+import { accepting } from "./contract/acceptance.ts"
+import { allowance } from "./contract/allowance.ts"
+import { contacts, media } from "./contract/directory.ts"
+import { ending } from "./contract/ending.ts"
+import { acceptanceFacts } from "./contract/facts.ts"
+import { idempotency } from "./contract/idempotency.ts"
+import { keys } from "./contract/keys.ts"
+import { lanes } from "./contract/lanes.ts"
+import { leases } from "./contract/leases.ts"
+import { lists } from "./contract/lists.ts"
+import { numbers } from "./contract/numbers.ts"
+import { outbox } from "./contract/outbox.ts"
+import { quota } from "./contract/quota.ts"
+import { acceptanceRaces } from "./contract/racesOfAcceptance.ts"
+import { endingRaces } from "./contract/racesOfEnding.ts"
+import { sendingRaces } from "./contract/racesOfSending.ts"
+import { clock, secrets } from "./contract/service.ts"
+import { simulatedPhones } from "./contract/simulatedPhones.ts"
+import { storms } from "./contract/storms.ts"
+import { stranded } from "./contract/stranded.ts"
+import { testMessages } from "./contract/testMessages.ts"
+import { ticks } from "./contract/ticks.ts"
+import { workspaces } from "./contract/workspaces.ts"
+import { workStatus } from "./contract/workStatus.ts"
+import type { StoreContractOptions, Topic } from "./Topic.ts"
+
+/** In the order in which they run: an empty store's answer comes first. */
+const topics: Readonly<Record<string, Topic>> = {
+  workspaces,
+  keys,
+  numbers,
+  contacts,
+  media,
+  "facts of an acceptance": acceptanceFacts,
+  acceptance: accepting,
+  idempotency,
+  allowance,
+  quota,
+  lanes,
+  leases,
+  ending,
+  "test messages": testMessages,
+  stranded,
+  ticks,
+  lists,
+  outbox,
+  "what is due": workStatus,
+  "simulated phones": simulatedPhones,
+  clock,
+  secrets,
+  "races of acceptance": acceptanceRaces,
+  "races of sending": sendingRaces,
+  "races of ending": endingRaces,
+  storms,
+}
+
+/**
+ * Declares the suite under `name`. The layer is built once and must be of a store in which nothing
+ * was ever made; the clock is the real one, because every time is passed in.
+ */
+export const storeContract = (
+  name: string,
+  stores: Layer.Layer<AllStores, unknown>,
+  options: StoreContractOptions = {},
+): void => {
+  const settled = { parallel: true, ...options }
+  layer(stores, { excludeTestServices: true, timeout: "60 seconds" })(name, (it) => {
+    for (const [topic, declare] of Object.entries(topics)) {
+      describe(topic, () => declare(it, settled))
+    }
+  })
+}
