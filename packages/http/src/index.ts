@@ -1,1 +1,5 @@
-export {}
+export { httpApp, layerHttp } from "./HttpApp.ts"
+export { HttpOptions } from "./HttpOptions.ts"
+export type { HttpSettings } from "./HttpOptions.ts"
+export { toWebHandler } from "./WebHandler.ts"
+export type { HttpServices, WebHandler } from "./WebHandler.ts"

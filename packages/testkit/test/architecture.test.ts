@@ -91,6 +91,12 @@ const breaches: ReadonlyArray<Breach> = [
     rule: imports,
   },
   {
+    does: "the HTTP source choosing an adapter",
+    room: "packages/http/src",
+    source: `export { it } from "@messaging-service/store-memory"`,
+    rule: imports,
+  },
+  {
     does: "an adapter's source importing the contract suites",
     room: "packages/store-memory/src",
     source: `export { it } from "@messaging-service/testkit"`,
@@ -216,6 +222,11 @@ const permitted: ReadonlyArray<Sample> = [
     does: "an adapter's test importing the contract suites",
     room: "packages/store-memory/test",
     source: `export { it } from "@messaging-service/testkit"`,
+  },
+  {
+    does: "the HTTP tests choosing the adapters under the whole service",
+    room: "packages/http/test",
+    source: `export { it } from "@messaging-service/store-memory"\nexport { that } from "@messaging-service/transport-simulated"`,
   },
   {
     does: "an app choosing its adapters",

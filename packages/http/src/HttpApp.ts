@@ -1,0 +1,107 @@
+/**
+ * The whole HTTP interface as one effect from a request to its answer. Which surface a request
+ * belongs to follows from its path alone; what every answer has in common (request id, error object,
+ * log line, what becomes of a fault) is settled here, once.
+ */
+import { Ids, Refusal, refuse } from "@messaging-service/core"
+import type { StoreUnavailable } from "@messaging-service/core"
+import { Cause, Effect, Layer } from "effect"
+import { serve } from "effect/http/HttpServer"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { text } from "effect/http/HttpServerResponse"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import { refusalReply } from "./answer/errorBody.ts"
+import { openExchange } from "./answer/Exchange.ts"
+import type { Exchange, Reply, Surface } from "./answer/Exchange.ts"
+import { healthSurface } from "./health/healthSurface.ts"
+import { HttpOptions } from "./HttpOptions.ts"
+import { operatorSurface } from "./operator/operatorSurface.ts"
+import { surfaceV2 } from "./v2/surfaceV2.ts"
+
+const nowhere: Surface = () => Effect.fail(refuse("not_found"))
+
+/** The first surface under whose prefix the path lies. */
+const surfaceOf = (
+  surfaces: ReadonlyArray<readonly [prefix: string, surface: Surface]>,
+  path: string,
+): Surface => {
+  for (const [prefix, surface] of surfaces) {
+    if (path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")) {
+      return surface
+    }
+  }
+  return nowhere
+}
+
+const response = ({ headers }: Exchange, { status, body }: Reply): HttpServerResponse =>
+  text(JSON.stringify(body), { status, headers, contentType: "application/json" })
+
+/** For the log: never a query, a header or a body, which hold keys, phones and texts. */
+const annotations = (exchange: Exchange, status: number, started: number) => ({
+  request_id: exchange.id,
+  method: exchange.request.method,
+  path: exchange.path,
+  status,
+  duration_ms: Math.round(performance.now() - started),
+})
+
+/** A client that hung up is no fault, and there is nobody left to answer. */
+const interruptsOf = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
+  Cause.fromReasons(cause.reasons.filter(Cause.isInterruptReason))
+
+/** The interface as a function, over the core's services. */
+const answerer = Effect.gen(function* () {
+  const options = yield* HttpOptions
+  const ids = yield* Ids
+  const { operatorToken } = options
+  const surfaces: ReadonlyArray<readonly [prefix: string, surface: Surface]> = [
+    ["/api/v2", yield* surfaceV2],
+    ...(operatorToken === null
+      ? []
+      : [["/admin/v1", yield* operatorSurface(operatorToken)] as const]),
+    ["/health", yield* healthSurface],
+  ]
+  const publicUrl =
+    typeof options.publicUrl === "string" ? Effect.succeed(options.publicUrl) : options.publicUrl
+
+  const refused = (exchange: Exchange, refusal: Refusal) =>
+    Effect.map(publicUrl, (url) => response(exchange, refusalReply(exchange, refusal, url)))
+
+  return (request: HttpServerRequest) => {
+    const started = performance.now()
+    const exchange = openExchange(request, ids)
+
+    const answered = ({ status }: HttpServerResponse) =>
+      (status < 500
+        ? Effect.logDebug("request answered")
+        : Effect.logError("request answered with a fault")
+      ).pipe(Effect.annotateLogs(annotations(exchange, status, started)))
+
+    const fault = (cause: Cause.Cause<StoreUnavailable>) => {
+      if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(interruptsOf(cause))
+      return Effect.logError("request failed", cause).pipe(
+        Effect.annotateLogs(annotations(exchange, 500, started)),
+        Effect.andThen(refused(exchange, refuse("internal_error"))),
+      )
+    }
+
+    return surfaceOf(
+      surfaces,
+      exchange.path,
+    )(exchange).pipe(
+      Effect.map((reply) => response(exchange, reply)),
+      Effect.catchTag("Refusal", (refusal) => refused(exchange, refusal)),
+      Effect.tap(answered),
+      Effect.catchCause(fault),
+    )
+  }
+})
+
+/**
+ * Builds the interface over the core's services, which are looked up once, here. The effect that
+ * comes out of it answers one request and never fails.
+ */
+export const httpApp = Effect.map(answerer, (answer) => Effect.flatMap(HttpServerRequest, answer))
+
+/** Serves the interface on the `HttpServer` that is provided, as long as the layer lives. */
+export const layerHttp = Layer.unwrap(Effect.map(httpApp, (app) => serve(app)))

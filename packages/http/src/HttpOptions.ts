@@ -1,0 +1,21 @@
+/** What whoever serves the HTTP interface decides about it (operator API: configuration). */
+import { Context } from "effect"
+import type { Effect, Redacted } from "effect"
+
+export interface HttpSettings {
+  /** The bearer token of the operator API; null for no operator API at all. */
+  readonly operatorToken: Redacted.Redacted | null
+  /** Whether the emulator controls exist. They need core's `Emulator` among the services. */
+  readonly emulator: boolean
+  /** The origin that links begin with; an effect when it is known only once a port is bound. */
+  readonly publicUrl: string | Effect.Effect<string>
+  /** Whether the client's address is the last `X-Forwarded-For` entry. */
+  readonly trustProxy: boolean
+  /**
+   * The client's address of a web-standard request, which carries none of its own. Requests of a
+   * server that knows its sockets do not ask for it.
+   */
+  readonly clientAddress?: (request: Request) => string
+}
+
+export class HttpOptions extends Context.Service<HttpOptions, HttpSettings>()("http/HttpOptions") {}

@@ -1,0 +1,53 @@
+/**
+ * The interface as a web-standard handler, so that Express, Fastify, Hono, Next or any other server
+ * can mount it in its own process.
+ */
+import type {
+  Admission,
+  ClockStore,
+  Contacts,
+  Ids,
+  Keys,
+  Messages,
+  Numbers,
+  Workspaces,
+} from "@messaging-service/core"
+import { Effect, Layer } from "effect"
+import { toWebHandlerLayerWith } from "effect/http/HttpEffect"
+import { httpApp } from "./HttpApp.ts"
+import { HttpOptions } from "./HttpOptions.ts"
+import type { HttpSettings } from "./HttpOptions.ts"
+
+/** What the interface needs of the core and its ports; with an emulator also core's `Emulator`. */
+export type HttpServices =
+  | Admission
+  | ClockStore
+  | Contacts
+  | Ids
+  | Keys
+  | Messages
+  | Numbers
+  | Workspaces
+
+export interface WebHandler {
+  /** Answers every request; rejects only when the layer could not be built. */
+  readonly handler: (request: Request) => Promise<Response>
+  /** Ends what the layer started, such as workers and connections. */
+  readonly dispose: () => Promise<void>
+}
+
+/**
+ * Builds the layer at once and answers requests with it until `dispose` is called. Requests that
+ * come before the layer is ready wait for it. Logging, clock and the like are those that the layer
+ * provides beside the services.
+ */
+export const toWebHandler = <E>(
+  layer: Layer.Layer<HttpServices, E>,
+  options: HttpSettings,
+): WebHandler => {
+  const { dispose, handler } = toWebHandlerLayerWith(
+    Layer.merge(layer, Layer.succeed(HttpOptions, options)),
+    { toHandler: (context) => Effect.provideContext(httpApp, context) },
+  )
+  return { dispose, handler: (request) => handler(request) }
+}

@@ -1,0 +1,38 @@
+/**
+ * One request on its way to its answer. Headers of the answer are written down as soon as they are
+ * known, so that whatever happens afterwards, a refusal or a fault, the answer carries them.
+ */
+import { requestId } from "@messaging-service/core"
+import type { Ids, Refusal, StoreUnavailable } from "@messaging-service/core"
+import type { Effect } from "effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { clientRequestId } from "../request/HeaderValues.ts"
+import { parseTarget } from "../request/Target.ts"
+import type { Target } from "../request/Target.ts"
+
+export interface Exchange extends Target {
+  readonly request: HttpServerRequest
+  /** `req_` and 24 characters; also in the answer's `X-Request-Id`. */
+  readonly id: string
+  /** Of the answer; lower-case names. */
+  readonly headers: Record<string, string>
+}
+
+/** What a request is answered with when nothing refuses it. */
+export interface Reply {
+  readonly status: number
+  /** Written as JSON. */
+  readonly body: unknown
+}
+
+/** One part of the interface: everything under one prefix of paths. */
+export type Surface = (exchange: Exchange) => Effect.Effect<Reply, Refusal | StoreUnavailable>
+
+export const openExchange = (request: HttpServerRequest, ids: typeof Ids.Service): Exchange => {
+  const { path, query } = parseTarget(request.url)
+  const id = requestId(ids)
+  const headers: Record<string, string> = { "x-request-id": id, "cache-control": "no-store" }
+  const clients = clientRequestId(request)
+  if (clients !== undefined) headers["x-client-request-id"] = clients
+  return { request, path, query, id, headers }
+}

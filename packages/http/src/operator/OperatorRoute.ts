@@ -1,0 +1,24 @@
+/** What the operator's tables say about an operation, and what its handler is given. */
+import type { QueryEntries, Refusal, Role, StoreUnavailable } from "@messaging-service/core"
+import type { Effect } from "effect"
+import type { Route } from "../route/RouteTable.ts"
+
+export interface OperatorRoute extends Route {
+  /** What is read of the request besides its path. */
+  readonly takes: "nothing" | "query" | "json"
+  /** Of success. */
+  readonly status: number
+  /** Succeeds with the answer's body. */
+  readonly handler: (input: OperatorInput) => Effect.Effect<unknown, Refusal | StoreUnavailable>
+}
+
+export interface OperatorInput {
+  /** The role that the operator acts in. */
+  readonly role: Role
+  /** The id in the path under that name; undefined for what is no id. */
+  readonly id: <Id extends number>(name: string) => Id | undefined
+  /** Empty unless the operation takes a query. */
+  readonly query: QueryEntries
+  /** Undefined unless the operation takes JSON. */
+  readonly body: unknown
+}

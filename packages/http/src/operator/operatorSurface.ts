@@ -1,0 +1,82 @@
+/** The operator API: the way that every request under `/admin/v1` takes. */
+import { Admission, Emulator, parseId, refuse, roles } from "@messaging-service/core"
+import type { Refusal, Role } from "@messaging-service/core"
+import { Effect, Option, Redacted, Result } from "effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { Surface } from "../answer/Exchange.ts"
+import { HttpOptions } from "../HttpOptions.ts"
+import { clientAddressReader } from "../request/ClientAddress.ts"
+import { authorizationOf } from "../request/HeaderValues.ts"
+import { readJson } from "../request/JsonBody.ts"
+import { parseQuery } from "../request/Target.ts"
+import { routeMatcher } from "../route/RouteTable.ts"
+import { emulatorRoutes } from "./emulatorRoutes.ts"
+import type { OperatorRoute } from "./OperatorRoute.ts"
+import { operatorRoutes } from "./operatorRoutes.ts"
+
+const isRole = (text: string): text is Role => (roles as ReadonlyArray<string>).includes(text)
+
+/** The operator is the workspace's owner unless `Acting-Role` names another role. */
+const actingRole = (request: HttpServerRequest): Result.Result<Role, Refusal> => {
+  const role = request.headers["acting-role"] ?? "owner"
+  return isRole(role)
+    ? Result.succeed(role)
+    : Result.fail(
+        refuse("validation_failed", {
+          field: "Acting-Role",
+          message: `Acting-Role is one of ${roles.join(", ")}.`,
+        }),
+      )
+}
+
+/** Looked up only where it is wanted: a service with live transports has none. */
+const emulatorTable = Effect.gen(function* () {
+  const emulator = yield* Effect.serviceOption(Emulator)
+  return Option.isSome(emulator)
+    ? emulatorRoutes(emulator.value)
+    : yield* Effect.die(
+        new Error("HttpOptions.emulator needs the core's Emulator among the services"),
+      )
+})
+
+/** The operator API behind that token, over the core's services. */
+export const operatorSurface = Effect.fnUntraced(function* (token: Redacted.Redacted) {
+  const options = yield* HttpOptions
+  const admission = yield* Admission
+  const addressOf = clientAddressReader(options)
+  const match = routeMatcher<OperatorRoute>([
+    ...(yield* operatorRoutes),
+    ...(options.emulator ? yield* emulatorTable : []),
+  ])
+
+  const surface: Surface = Effect.fnUntraced(function* (exchange) {
+    const { request, path } = exchange
+
+    // Route
+    const matched = match(request.method, path)
+    if (matched._tag === "Unknown") return yield* refuse("not_found")
+    if (matched._tag === "WrongMethod") {
+      exchange.headers["allow"] = matched.allow
+      return yield* refuse("method_not_allowed")
+    }
+    const { parameter, route } = matched
+
+    // Token, role
+    yield* admission.admitOperator(
+      authorizationOf(request),
+      Redacted.value(token),
+      addressOf(request),
+    )
+    const role = yield* Effect.fromResult(actingRole(request))
+
+    // Content type, size, JSON
+    const body = route.takes === "json" ? yield* readJson(request) : undefined
+    const query =
+      route.takes === "query" ? yield* Effect.fromResult(parseQuery(exchange.query)) : []
+
+    // Fields, roles, and whatever depends on stored state
+    const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))
+    return { status: route.status, body: yield* route.handler({ role, id, query, body }) }
+  })
+  return surface
+})

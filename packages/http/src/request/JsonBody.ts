@@ -1,0 +1,73 @@
+/**
+ * A JSON body: its content type, its size and its grammar, in that order (decisions: order of
+ * checks; JSON and text). What the value may hold is for the core to say.
+ */
+import { parseStrictJson, refuse } from "@messaging-service/core"
+import type { JsonValue, Refusal } from "@messaging-service/core"
+import { ByteSize, Effect, Result } from "effect"
+import { MaxBodySize } from "effect/http/HttpIncomingMessage"
+import type { HttpServerError } from "effect/http/HttpServerError"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+
+/** 1 MiB (decisions: JSON and text). */
+export const maximumBodyBytes = 1_048_576
+
+const limit = ByteSize.bytes(maximumBodyBytes)
+
+const parameter = /;\s*([^\s=;]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;]*)/g
+
+const isUtf8 = (charset: string): boolean =>
+  ["utf-8", "utf8"].includes(charset.replaceAll('"', "").toLowerCase())
+
+/** `application/json`, with any parameters but a charset other than UTF-8. */
+export const isJsonContentType = (contentType: string | undefined): boolean => {
+  if (contentType === undefined) return false
+  const end = contentType.indexOf(";")
+  const type = end === -1 ? contentType : contentType.slice(0, end)
+  if (type.trim().toLowerCase() !== "application/json") return false
+  if (end === -1) return true
+  for (const [, name = "", value = ""] of contentType.slice(end).matchAll(parameter)) {
+    if (name.toLowerCase() === "charset" && !isUtf8(value)) return false
+  }
+  return true
+}
+
+/** Bodies are taken as they come: what is compressed is no JSON in UTF-8. */
+const isPlain = (contentEncoding: string | undefined): boolean =>
+  contentEncoding === undefined || contentEncoding.trim().toLowerCase() === "identity"
+
+const tooLarge = refuse("request_too_large", {
+  message: `The body is larger than ${maximumBodyBytes} bytes.`,
+})
+
+const cutShort = refuse("invalid_json", { message: "The body ended before it was complete." })
+
+const declaresTooMuch = (contentLength: string | undefined): boolean =>
+  contentLength !== undefined &&
+  /^\d+$/.test(contentLength) &&
+  Number(contentLength) > maximumBodyBytes
+
+const readFailure = ({ reason }: HttpServerError): Refusal =>
+  reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge" ? tooLarge : cutShort
+
+/**
+ * The parsed body. Fails with `unsupported_content_type`, `request_too_large` (by the declared
+ * length before anything is read, and by the bytes that really come), `invalid_json`.
+ */
+export const readJson = (request: HttpServerRequest): Effect.Effect<JsonValue, Refusal> => {
+  const { headers } = request
+  if (!isJsonContentType(headers["content-type"]) || !isPlain(headers["content-encoding"])) {
+    return Effect.fail(refuse("unsupported_content_type"))
+  }
+  if (declaresTooMuch(headers["content-length"])) return Effect.fail(tooLarge)
+  return request.arrayBuffer.pipe(
+    Effect.provideService(MaxBodySize, limit),
+    Effect.mapError(readFailure),
+    Effect.flatMap((buffer) => Effect.fromResult(parse(new Uint8Array(buffer)))),
+  )
+}
+
+const parse = (bytes: Uint8Array): Result.Result<JsonValue, Refusal> =>
+  Result.mapError(parseStrictJson(bytes), ({ reason }) =>
+    refuse("invalid_json", { message: `The body is not valid JSON: ${reason}.` }),
+  )

@@ -1,0 +1,77 @@
+/** The operations of version 2 (contract: Endpoints). */
+import { Messages, keyInfo } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { RouteV2 } from "./RouteV2.ts"
+
+/** The table, over the core's services. */
+export const routesV2 = Effect.gen(function* () {
+  const messages = yield* Messages
+
+  return [
+    {
+      method: "GET",
+      path: "/api/v2/me",
+      scope: null,
+      idempotent: false,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller }) => Effect.succeed({ body: keyInfo(caller) }),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/messages",
+      scope: "messages:read",
+      idempotent: false,
+      takes: "query",
+      status: 200,
+      handler: ({ caller, query }) =>
+        Effect.map(messages.list(caller, query), (page) => ({ body: page })),
+    },
+    {
+      method: "POST",
+      path: "/api/v2/messages",
+      scope: "messages:send",
+      idempotent: true,
+      takes: "json",
+      status: 202,
+      handler: ({ caller, body, idempotency }) =>
+        Effect.map(messages.send(caller, body, idempotency), (sent) => ({
+          body: sent.messages[0],
+          replayed: sent.replayed,
+        })),
+    },
+    {
+      method: "POST",
+      path: "/api/v2/messages/batch",
+      scope: "messages:send",
+      idempotent: true,
+      takes: "json",
+      status: 202,
+      handler: ({ caller, body, idempotency }) =>
+        Effect.map(messages.sendBatch(caller, body, idempotency), (sent) => ({
+          body: { data: sent.messages },
+          replayed: sent.replayed,
+        })),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/messages/{id}",
+      scope: "messages:read",
+      idempotent: false,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller, id }) =>
+        Effect.map(messages.get(caller, id("id")), (message) => ({ body: message })),
+    },
+    {
+      method: "DELETE",
+      path: "/api/v2/messages/{id}",
+      scope: "messages:send",
+      idempotent: false,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller, id }) =>
+        Effect.map(messages.cancel(caller, id("id")), (message) => ({ body: message })),
+    },
+  ] satisfies ReadonlyArray<RouteV2>
+})

@@ -1,0 +1,103 @@
+/** Version 2: the way that every request under `/api/v2` takes. */
+import {
+  Admission,
+  canonicalJson,
+  fingerprint,
+  parseId,
+  parseIdempotencyKey,
+  ratePolicy,
+  rateRefusal,
+  refuse,
+  requireScope,
+} from "@messaging-service/core"
+import type { RateState } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { Exchange, Surface } from "../answer/Exchange.ts"
+import { HttpOptions } from "../HttpOptions.ts"
+import { clientAddressReader } from "../request/ClientAddress.ts"
+import { authorizationOf, headerValues } from "../request/HeaderValues.ts"
+import { readJson } from "../request/JsonBody.ts"
+import { parseQuery } from "../request/Target.ts"
+import { routeMatcher } from "../route/RouteTable.ts"
+import type { RouteV2 } from "./RouteV2.ts"
+import { routesV2 } from "./routesV2.ts"
+
+const showRate = ({ headers }: Exchange, rate: RateState): void => {
+  headers["ratelimit-limit"] = String(rate.limit)
+  headers["ratelimit-remaining"] = String(rate.remaining)
+  headers["ratelimit-reset"] = String(rate.reset)
+  headers["ratelimit-policy"] = ratePolicy
+}
+
+/** Version 2 over the core's services. The checks stand in the order of `decisions.md`. */
+export const surfaceV2 = Effect.gen(function* () {
+  const admission = yield* Admission
+  const addressOf = clientAddressReader(yield* HttpOptions)
+  const match = routeMatcher<RouteV2>(yield* routesV2)
+
+  /** Counts a request that is answered 404 or 405 whatever becomes of the counting. */
+  const note = (exchange: Exchange) =>
+    admission.noteV2(authorizationOf(exchange.request), addressOf(exchange.request)).pipe(
+      Effect.map((rate) => (rate === null ? undefined : showRate(exchange, rate))),
+      Effect.catchTag("StoreUnavailable", (error) =>
+        Effect.annotateLogs(Effect.logWarning(error), { request_id: exchange.id }),
+      ),
+    )
+
+  const surface: Surface = Effect.fnUntraced(function* (exchange) {
+    const { request, path } = exchange
+
+    // Route
+    const matched = match(request.method, path)
+    if (matched._tag === "Unknown") {
+      yield* note(exchange)
+      return yield* refuse("not_found")
+    }
+    if (matched._tag === "WrongMethod") {
+      yield* note(exchange)
+      exchange.headers["allow"] = matched.allow
+      return yield* refuse("method_not_allowed")
+    }
+    const { parameter, route } = matched
+
+    // Key, workspace
+    const { caller, rate } = yield* admission.admitV2(authorizationOf(request), addressOf(request))
+
+    // Rate limit
+    showRate(exchange, rate)
+    const limited = rateRefusal(rate)
+    if (limited !== undefined) return yield* limited
+
+    // Scope
+    const outOfScope = route.scope === null ? undefined : requireScope(caller, route.scope)
+    if (outOfScope !== undefined) return yield* outOfScope
+
+    // Idempotency-Key
+    const idempotencyKey = route.idempotent
+      ? yield* Effect.fromResult(parseIdempotencyKey(headerValues(request, "idempotency-key")))
+      : null
+
+    // Content type, size, JSON
+    const body = route.takes === "json" ? yield* readJson(request) : undefined
+    const query =
+      route.takes === "query" ? yield* Effect.fromResult(parseQuery(exchange.query)) : []
+
+    // Fields, idempotency, and whatever depends on the clock or on stored state
+    const outcome = yield* route.handler({
+      caller,
+      id: (name) => parseId(parameter(name)),
+      query,
+      body,
+      idempotency:
+        idempotencyKey === null
+          ? null
+          : {
+              key: idempotencyKey,
+              fingerprint: fingerprint(route.method, path, canonicalJson(body ?? null)),
+            },
+    })
+    if (outcome.replayed === true) exchange.headers["idempotent-replayed"] = "true"
+    return { status: route.status, body: outcome.body }
+  })
+  return surface
+})
