@@ -67,3 +67,9 @@ export const refuseAll = (first: Problem, rest: ReadonlyArray<Problem>): Refusal
     details: {},
     retryAfter: null,
   })
+
+/** Every problem of a refused request, the error itself first. */
+export const problemsOf = (refusal: Refusal): ReadonlyArray<Problem> => [
+  problem(refusal.code, refusal.field, refusal.message),
+  ...refusal.errors,
+]

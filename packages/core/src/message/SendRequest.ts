@@ -3,7 +3,7 @@
  * with their fields. What depends on the clock or on stored state is decided in `accept.ts`.
  */
 import { Result, Schema } from "effect"
-import { problem, refuseAll } from "../error/Refusal.ts"
+import { problem, problemsOf, refuseAll } from "../error/Refusal.ts"
 import type { Problem, Refusal } from "../error/Refusal.ts"
 import type { OutboundRule } from "../egress/Egress.ts"
 import type { MediaId, NumberId } from "../id/Ids.ts"
@@ -34,7 +34,15 @@ export interface SendRequest {
 }
 
 /** In the order of the contract's field table, which is the order of reported problems. */
-const fieldOrder = ["to", "from", "text", "media", "send_at", "expires_at"]
+const fieldOrder = [
+  "to",
+  "from",
+  "text",
+  "media",
+  ...Object.keys(MediaInput.fields).map((field) => `media.${field}`),
+  "send_at",
+  "expires_at",
+]
 
 export const TextInput = Schema.String.check(
   Schema.makeFilter((text) =>
@@ -116,16 +124,22 @@ export const sendRequestParser = (rule: OutboundRule): SendRequestParser => {
   const batch = inputDecoder(BatchBody, fieldOrder, acrossFields(rule))
   return {
     single: (body) => Result.map(single(body), (ok) => toRequest(ok, [ok.to], false)),
-    batch: (body) =>
-      // Counted before a thousand and more recipients are looked at one by one.
-      tooMany(body) ?? Result.map(batch(body), (ok) => toRequest(ok, ok.to, true)),
+    batch: (body) => {
+      if (!hasTooMany(body)) return Result.map(batch(body), (ok) => toRequest(ok, ok.to, true))
+      // Thousands of recipients are not looked at one by one, the other fields are.
+      const rest = batch({ ...body, to: [{ contact_id: 1 }] })
+      return Result.fail(
+        refuseAll(
+          problem("too_many_recipients", "to"),
+          Result.isFailure(rest) ? problemsOf(rest.failure) : [],
+        ),
+      )
+    },
   }
 }
 
-const tooMany = (body: unknown): Result.Result<SendRequest, Refusal> | undefined => {
-  if (typeof body !== "object" || body === null || !Object.hasOwn(body, "to")) return undefined
+const hasTooMany = (body: unknown): body is object => {
+  if (typeof body !== "object" || body === null || !Object.hasOwn(body, "to")) return false
   const to = (body as { readonly to: unknown }).to
   return Array.isArray(to) && to.length > maximumRecipients
-    ? Result.fail(refuseAll(problem("too_many_recipients", "to"), []))
-    : undefined
 }

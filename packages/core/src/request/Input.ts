@@ -59,11 +59,12 @@ export const InstantInput = parsed("invalid_datetime", parseInstant)
 export const IdInput = Schema.Int
 
 const pathText = (path: ReadonlyArray<PropertyKey>): string | null => {
-  let text = ""
-  for (const key of path) {
-    text += typeof key === "number" ? `[${key}]` : `${text === "" ? "" : "."}${String(key)}`
-  }
-  return text === "" ? null : text
+  if (path.length === 0) return null
+  return path
+    .map((key, at) =>
+      typeof key === "number" ? `[${key}]` : `${at === 0 ? "" : "."}${String(key)}`,
+    )
+    .join("")
 }
 
 const isCode = (text: string | undefined): text is Code =>
@@ -125,10 +126,17 @@ const collectMembers = (
   telling.forEach((inner) => collect(inner, path, into))
 }
 
+/** A field and what holds it, from the inside out, without the places in lists. */
+const holders = (field: string | null): ReadonlyArray<string> => {
+  const names = (field ?? "").replaceAll(/\[\d+\]/g, "").split(".")
+  return names.map((_, last) => names.slice(0, names.length - last).join("."))
+}
+
 /**
  * A decoder for the fields of a body or query, reporting every problem in the order of the
- * contract's field table (`order`), unknown fields last. `alsoCheck` adds the rules that read
- * several fields of the raw input; they run whether or not the fields decoded.
+ * contract's field table (`order`, which may name fields within fields), unknown fields last.
+ * `alsoCheck` adds the rules that read several fields of the raw input; they run whether or not the
+ * fields decoded.
  */
 export const inputDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
   schema: S,
@@ -137,9 +145,9 @@ export const inputDecoder = <S extends Schema.Top & { readonly DecodingServices:
 ) => {
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
   const rank = (found: Problem, unknown: boolean) => {
-    const head = /^[^.[]*/.exec(found.field ?? "")?.[0] ?? ""
-    const at = order.indexOf(head)
-    return unknown || at < 0 ? order.length : at
+    if (unknown) return order.length
+    const known = holders(found.field).find((field) => order.includes(field))
+    return known === undefined ? order.length : order.indexOf(known)
   }
   return (input: unknown): Result.Result<S["Type"], Refusal> => {
     if (typeof input !== "object" || input === null || Array.isArray(input)) {
