@@ -40,7 +40,7 @@ const refusals = (
 describe("POST /messages", () => {
   it.effect("takes the least that a message needs", () =>
     Effect.sync(() =>
-      assert.deepStrictEqual(taken(single({ to: phone, text: "Hello" })), {
+      assert.deepStrictEqual<unknown>(taken(single({ to: phone, text: "Hello" })), {
         recipients: [{ kind: "phone", phone: "+15550000001" }],
         batch: false,
         from: null,
@@ -54,7 +54,7 @@ describe("POST /messages", () => {
 
   it.effect("takes every field", () =>
     Effect.sync(() =>
-      assert.deepStrictEqual(
+      assert.deepStrictEqual<unknown>(
         taken(
           single({
             to: { group: "Team" },
@@ -94,7 +94,9 @@ describe("POST /messages", () => {
       const text = '{"to":{"phone":"+1 555-000-0001"},"text":"Hello","media":{"media_id":3}}'
       const json = yield* Effect.fromResult(parseStrictJson(new TextEncoder().encode(text)))
       const request = taken(single(json))
-      assert.deepStrictEqual(request.recipients, [{ kind: "phone", phone: "+15550000001" }])
+      assert.deepStrictEqual<unknown>(request.recipients, [
+        { kind: "phone", phone: "+15550000001" },
+      ])
       assert.strictEqual(request.media?.mediaId, 3)
     }),
   )
@@ -164,7 +166,7 @@ describe("POST /messages", () => {
     it.effect("takes each kind of recipient", () =>
       Effect.sync(() => {
         const recipient = (to: unknown) => taken(single(body({ to }))).recipients[0]
-        assert.deepStrictEqual(recipient({ phone: "+44 20-7946 0958" }), {
+        assert.deepStrictEqual<unknown>(recipient({ phone: "+44 20-7946 0958" }), {
           kind: "phone",
           phone: "+442079460958",
         })
@@ -176,7 +178,10 @@ describe("POST /messages", () => {
           kind: "group",
           group: "\u{1F680}".repeat(100),
         })
-        assert.deepStrictEqual(recipient({ contact_id: 12 }), { kind: "contact", contactId: 12 })
+        assert.deepStrictEqual<unknown>(recipient({ contact_id: 12 }), {
+          kind: "contact",
+          contactId: 12,
+        })
         assert.deepStrictEqual(recipient({ username: "t.me/name" }), {
           kind: "username",
           username: { given: "t.me/name", target: { kind: "name", name: "name" } },
@@ -336,12 +341,15 @@ describe("POST /messages", () => {
         assert.strictEqual(reference({ url: "http://example.com/a.pdf" })?.type, "file")
         assert.strictEqual(reference({ url: link, type: "file" })?.type, "file")
         assert.isNull(reference({ url: "https://example.com/download" })?.type)
-        assert.deepStrictEqual(reference({ media_id: 9, type: "image", file_name: "a.png" }), {
-          mediaId: 9,
-          url: null,
-          type: "image",
-          fileName: "a.png",
-        })
+        assert.deepStrictEqual<unknown>(
+          reference({ media_id: 9, type: "image", file_name: "a.png" }),
+          {
+            mediaId: 9,
+            url: null,
+            type: "image",
+            fileName: "a.png",
+          },
+        )
       }),
     )
 
@@ -543,7 +551,7 @@ describe("POST /messages/batch", () => {
     Effect.sync(() => {
       const request = taken(batch(list([phone, { group: "Team" }, phone])))
       assert.isTrue(request.batch)
-      assert.deepStrictEqual(request.recipients, [
+      assert.deepStrictEqual<unknown>(request.recipients, [
         { kind: "phone", phone: "+15550000001" },
         { kind: "group", group: "Team" },
         { kind: "phone", phone: "+15550000001" },
