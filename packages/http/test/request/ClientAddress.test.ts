@@ -1,0 +1,96 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { clientAddressReader, normalAddress } from "../../src/request/ClientAddress.ts"
+
+const request = (socket: string | undefined, forwarded?: string) =>
+  HttpServerRequest.fromWeb(
+    new Request("http://service.test/", {
+      headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded },
+    }),
+  ).modify({ remoteAddress: Option.fromUndefinedOr(socket) })
+
+describe("an IP literal", () => {
+  for (const [text, normal] of [
+    ["1.2.3.4", "1.2.3.4"],
+    ["255.255.255.255", "255.255.255.255"],
+    ["::1", "::1"],
+    ["2001:DB8:0:0:0:0:0:1", "2001:db8::1"],
+    ["::ffff:1.2.3.4", "1.2.3.4"],
+    ["::FFFF:0102:0304", "1.2.3.4"],
+    ["0:0:0:0:0:ffff:c0a8:1", "192.168.0.1"],
+  ] as const) {
+    it.effect(`${text} is spelled ${normal}`, () =>
+      Effect.sync(() => assert.strictEqual(normalAddress(text), normal)),
+    )
+  }
+
+  for (const text of [
+    "",
+    "unknown",
+    "localhost",
+    "1.2.3",
+    "1.2.3.4.",
+    "1.2.3.4.5",
+    "1.2.3.256",
+    "01.2.3.4",
+    "0x7f.1",
+    "1.2.3.4:80",
+    "[::1]",
+    "[::1]:80",
+    "fe80::1%eth0",
+    "1:2:3",
+    ":::",
+    "::1]/@evil[",
+    "1.2.3.4, ",
+  ]) {
+    it.effect(`${JSON.stringify(text)} is none`, () =>
+      Effect.sync(() => assert.strictEqual(normalAddress(text), undefined)),
+    )
+  }
+})
+
+describe("the client's address", () => {
+  const direct = clientAddressReader({ trustProxy: false })
+  const proxied = clientAddressReader({ trustProxy: true })
+
+  it.effect("is the socket's, an IPv4 client of a dual stack without its mapping", () =>
+    Effect.sync(() => {
+      assert.strictEqual(direct(request("10.0.0.1")), "10.0.0.1")
+      assert.strictEqual(direct(request("::ffff:10.0.0.1")), "10.0.0.1")
+      assert.strictEqual(direct(request("2001:db8::1")), "2001:db8::1")
+    }),
+  )
+
+  it.effect("ignores X-Forwarded-For of anybody who is not trusted", () =>
+    Effect.sync(() => assert.strictEqual(direct(request("10.0.0.1", "1.2.3.4")), "10.0.0.1")),
+  )
+
+  it.effect("behind a trusted proxy is the last entry, which the proxy itself wrote", () =>
+    Effect.sync(() => {
+      assert.strictEqual(proxied(request("10.0.0.1", "6.6.6.6, 1.2.3.4")), "1.2.3.4")
+      assert.strictEqual(proxied(request("10.0.0.1", "1.2.3.4")), "1.2.3.4")
+      assert.strictEqual(proxied(request("10.0.0.1", "6.6.6.6,::ffff:1.2.3.4")), "1.2.3.4")
+    }),
+  )
+
+  it.effect("is the socket's where the last entry is no IP literal", () =>
+    Effect.sync(() => {
+      for (const forwarded of ["1.2.3.4, unknown", "1.2.3.4,", "", "1.2.3.4:80"]) {
+        assert.strictEqual(proxied(request("10.0.0.1", forwarded)), "10.0.0.1")
+      }
+      assert.strictEqual(proxied(request("10.0.0.1")), "10.0.0.1")
+    }),
+  )
+
+  it.effect("of a web-standard request is what the embedder says", () =>
+    Effect.sync(() => {
+      const told = clientAddressReader({ trustProxy: false, clientAddress: () => "::ffff:9.9.9.9" })
+      assert.strictEqual(told(request(undefined)), "9.9.9.9")
+    }),
+  )
+
+  it.effect("is all zeros where nobody knows it", () =>
+    Effect.sync(() => assert.strictEqual(direct(request(undefined)), "0.0.0.0")),
+  )
+})
