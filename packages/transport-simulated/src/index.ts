@@ -1,1 +1,1 @@
-export {}
+export { defaultErrorMessage, layer } from "./SimulatedTransport.ts"

@@ -1,0 +1,47 @@
+/** Waiting on the service's clock, in a way that can be seen from outside (`ParkedSends`). */
+import type { NumberId, ParkedSends } from "@messaging-service/core"
+import { Clock, Effect } from "effect"
+
+export interface Parking {
+  /** Lets the number's attempt wait; `Infinity` for ever. */
+  wait(numberId: NumberId, millis: number): Effect.Effect<void>
+  readonly parked: (typeof ParkedSends.Service)["parked"]
+}
+
+interface Waiting {
+  readonly numberId: NumberId
+  /** The moment until which nothing happens by itself. */
+  readonly until: number
+}
+
+export const makeParking = (): Parking => {
+  const places = new Set<Waiting>()
+
+  const enter = (numberId: NumberId, millis: number) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const place: Waiting = { numberId, until: now + millis }
+      places.add(place)
+      return place
+    })
+
+  return {
+    wait: (numberId, millis) =>
+      millis <= 0
+        ? Effect.void
+        : Effect.acquireUseRelease(
+            enter(numberId, millis),
+            () => (Number.isFinite(millis) ? Effect.sleep(millis) : Effect.never),
+            (place) => Effect.sync(() => places.delete(place)),
+          ),
+    // Whose moment has come goes on by itself, even if it has not been its turn to run yet.
+    parked: Effect.map(
+      Clock.currentTimeMillis,
+      (now) =>
+        new Set(
+          Array.from(places)
+            .filter(({ until }) => until > now)
+            .map(({ numberId }) => numberId),
+        ),
+    ),
+  }
+}

@@ -1,0 +1,269 @@
+import { assert, describe, it } from "@effect/vitest"
+import {
+  MediaFilesError,
+  ParkedSends,
+  TelegramTransport,
+  WhatsAppTransport,
+  defaultBehaviour,
+} from "@messaging-service/core"
+import type {
+  Behaviour,
+  MessageErrorCode,
+  NumberId,
+  OutgoingMedia,
+  OutgoingMessage,
+  TransportId,
+} from "@messaging-service/core"
+import { Effect, Fiber, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { defaultErrorMessage } from "../src/index.ts"
+import { World, phone, simulatedWorld } from "./SimulatedWorld.ts"
+
+const number = 7 as NumberId
+const other = 8 as NumberId
+
+const message: OutgoingMessage = {
+  numberId: number,
+  transportId: "A0000000000000000001" as TransportId,
+  to: { kind: "phone", phone: phone("+4915112345678") },
+  text: "Hello",
+  media: null,
+}
+
+const send = (changed: Partial<OutgoingMessage> = {}) =>
+  WhatsAppTransport.use((transport) => transport.send({ ...message, ...changed }))
+
+const behave = (behaviour: Partial<Behaviour>, id = number) =>
+  Effect.map(World, ({ behaviours }) => behaviours.set(id, { ...defaultBehaviour, ...behaviour }))
+
+const parked = Effect.flatMap(ParkedSends, (sends) => sends.parked).pipe(
+  Effect.map((numbers) => Array.from(numbers)),
+)
+
+const copies = Effect.map(World, (world) => world.copies)
+
+/** Both numbers are connected. */
+const inWorld = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  World.use(({ statuses }) => {
+    statuses.set(number, "connected").set(other, "connected")
+    return effect
+  }).pipe(Effect.provide(simulatedWorld))
+
+const refusal = (code: MessageErrorCode) =>
+  Effect.map(send(), (outcome) => {
+    assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, code)
+    return outcome._tag === "Refused" ? outcome.error.message : ""
+  })
+
+describe("a simulated phone", () => {
+  it.effect("succeeds until it is told otherwise, on both platforms, and drops copies", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* send(), { _tag: "Accepted" })
+      const telegram = yield* TelegramTransport
+      assert.deepStrictEqual(yield* telegram.send(message), { _tag: "Accepted" })
+      assert.isTrue(telegram.dropsCopies)
+      assert.strictEqual((yield* copies).length, 1)
+    }).pipe(inWorld),
+  )
+
+  it.effect("that fails gives the reason it was given, else one of its own", () =>
+    Effect.gen(function* () {
+      yield* behave({ send: "fail", errorMessage: "Out of order" })
+      assert.strictEqual(yield* refusal("send_failed"), "Out of order")
+      yield* behave({ send: "fail" })
+      assert.strictEqual(yield* refusal("send_failed"), defaultErrorMessage)
+    }).pipe(inWorld),
+  )
+
+  it.effect(
+    "that drops lets the copy through, breaks the connection, and succeeds from then on",
+    () =>
+      Effect.gen(function* () {
+        const groups = ["Family"]
+        yield* behave({ send: "drop", latencyMillis: 20, groups, errorMessage: "kept" })
+        const attempt = yield* Effect.forkChild(send())
+        yield* TestClock.adjust(20)
+        assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "Unknown" })
+        assert.strictEqual((yield* copies).length, 1)
+        const { behaviours } = yield* World
+        assert.deepStrictEqual(behaviours.get(number), {
+          send: "succeed",
+          latencyMillis: 20,
+          groups,
+          errorMessage: "kept",
+        })
+      }).pipe(inWorld),
+  )
+
+  it.effect("that drops goes on dropping until an attempt has reached the far side", () =>
+    Effect.gen(function* () {
+      yield* behave({ send: "drop" })
+      const stranger = { kind: "phone", phone: phone("+4915112340000") } as const
+      assert.strictEqual((yield* send({ to: stranger }))._tag, "Refused")
+      assert.strictEqual((yield* send())._tag, "Unknown")
+      assert.strictEqual((yield* send())._tag, "Accepted")
+    }).pipe(inWorld),
+  )
+
+  it.effect("answers after its latency, and the copy does not arrive before", () =>
+    Effect.gen(function* () {
+      yield* behave({ latencyMillis: 1500 })
+      const attempt = yield* Effect.forkChild(send())
+      yield* TestClock.adjust(1499)
+      assert.isUndefined(attempt.pollUnsafe())
+      assert.deepStrictEqual(yield* copies, [])
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "Accepted" })
+      assert.strictEqual((yield* copies)[0]?.at, 1500)
+    }).pipe(inWorld),
+  )
+
+  it.effect("that hangs never answers, however long one waits, and shows nothing", () =>
+    Effect.gen(function* () {
+      yield* behave({ send: "hang", latencyMillis: 10 })
+      const attempt = yield* Effect.forkChild(send())
+      yield* TestClock.adjust("365 days")
+      assert.isUndefined(attempt.pollUnsafe())
+      yield* Fiber.interrupt(attempt)
+      assert.deepStrictEqual(yield* copies, [])
+    }).pipe(inWorld),
+  )
+
+  it.effect("keeps to the behaviour that an attempt began with", () =>
+    Effect.gen(function* () {
+      yield* behave({ latencyMillis: 1000 })
+      const attempt = yield* Effect.forkChild(send())
+      yield* TestClock.adjust(500)
+      yield* behave({ send: "fail" })
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "Accepted" })
+      assert.strictEqual((yield* send())._tag, "Refused")
+    }).pipe(inWorld),
+  )
+
+  it.effect("that logs out during the latency sends nothing", () =>
+    Effect.gen(function* () {
+      yield* behave({ latencyMillis: 1000 })
+      const attempt = yield* Effect.forkChild(send())
+      yield* TestClock.adjust(500)
+      ;(yield* World).statuses.set(number, "disconnected")
+      yield* TestClock.adjust(500)
+      assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "NotConnected" })
+      assert.deepStrictEqual(yield* copies, [])
+    }).pipe(inWorld),
+  )
+
+  it.effect("that is being linked is not connected yet", () =>
+    Effect.gen(function* () {
+      ;(yield* World).statuses.set(number, "connecting")
+      assert.deepStrictEqual(yield* send(), { _tag: "NotConnected" })
+    }).pipe(inWorld),
+  )
+})
+
+describe("recipients", () => {
+  it.effect("a list of registered phones takes the rule's place", () =>
+    Effect.gen(function* () {
+      const world = yield* World
+      world.registered = [phone("+4915112340000")]
+      yield* refusal("recipient_not_found")
+      const listed = { kind: "phone", phone: phone("+4915112340000") } as const
+      assert.strictEqual((yield* send({ to: listed }))._tag, "Accepted")
+    }).pipe(inWorld),
+  )
+
+  it.effect("a group is matched by its exact name", () =>
+    Effect.gen(function* () {
+      yield* behave({ groups: ["Team ", "TEAM"] })
+      const outcome = yield* send({ to: { kind: "group", group: "Team" } })
+      assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "group_not_found")
+      const exact = yield* send({ to: { kind: "group", group: "Team " } })
+      assert.strictEqual(exact._tag, "Accepted")
+    }).pipe(inWorld),
+  )
+
+  it.effect("two groups of one name fail the message as ambiguous", () =>
+    Effect.gen(function* () {
+      yield* behave({ groups: ["Team", "Family", "Team"] })
+      const outcome = yield* send({ to: { kind: "group", group: "Team" } })
+      assert.strictEqual(outcome._tag, "Refused")
+      if (outcome._tag !== "Refused") return
+      assert.strictEqual(outcome.error.code, "group_not_found")
+      assert.include(outcome.error.message, "ambiguous")
+    }).pipe(inWorld),
+  )
+})
+
+describe("media", () => {
+  const media: OutgoingMedia = {
+    type: "file",
+    fileName: "a.txt",
+    mimeType: "text/plain",
+    size: 3,
+    sha256: "00",
+    content: Stream.fail(new MediaFilesError({ reason: "not_found" })),
+  }
+
+  it.effect("that cannot be read fails the message before anything leaves", () =>
+    Effect.gen(function* () {
+      const outcome = yield* send({ media })
+      assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "media_unavailable")
+      assert.deepStrictEqual(yield* copies, [])
+    }).pipe(inWorld),
+  )
+})
+
+describe("a store that does not answer", () => {
+  for (const operation of ["find", "behaviour", "registered"] as const) {
+    it.effect(`to ${operation} postpones: nothing was handed over`, () =>
+      Effect.gen(function* () {
+        const { unavailable } = yield* World
+        unavailable.add(operation)
+        assert.strictEqual((yield* send())._tag, "Postponed")
+        assert.deepStrictEqual(yield* copies, [])
+      }).pipe(inWorld),
+    )
+  }
+
+  it.effect("to receive leaves it Unknown, and the repeat shows no second copy", () =>
+    Effect.gen(function* () {
+      const { unavailable } = yield* World
+      unavailable.add("receive")
+      assert.deepStrictEqual(yield* send(), { _tag: "Unknown" })
+      unavailable.clear()
+      assert.deepStrictEqual(yield* send(), { _tag: "Accepted" })
+      assert.strictEqual((yield* copies).length, 1)
+    }).pipe(inWorld),
+  )
+})
+
+describe("parked sends", () => {
+  it.effect("are those of numbers whose attempt waits for time, and of no other", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* parked, [])
+      yield* behave({ latencyMillis: 1000 })
+      yield* behave({ send: "hang" }, other)
+      const late = yield* Effect.forkChild(send())
+      const hanging = yield* Effect.forkChild(send({ numberId: other }))
+      yield* TestClock.adjust(999)
+      assert.sameMembers(yield* parked, [number, other])
+      yield* TestClock.adjust(1)
+      yield* Fiber.join(late)
+      assert.deepStrictEqual(yield* parked, [other])
+      yield* Fiber.interrupt(hanging)
+      assert.deepStrictEqual(yield* parked, [])
+    }).pipe(inWorld),
+  )
+
+  it.effect("an attempt whose moment has come is parked no more, even before it runs on", () =>
+    Effect.gen(function* () {
+      yield* behave({ latencyMillis: 1000 })
+      const attempt = yield* Effect.forkChild(
+        // Behind the waking of the attempt, which registered first, but before the attempt goes on.
+        Effect.all([send(), Effect.andThen(Effect.sleep(1000), parked)], { concurrency: 2 }),
+      )
+      yield* TestClock.adjust(1000)
+      assert.deepStrictEqual((yield* Fiber.join(attempt))[1], [])
+    }).pipe(inWorld),
+  )
+})

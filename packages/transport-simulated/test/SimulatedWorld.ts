@@ -1,0 +1,153 @@
+/**
+ * The far side and the number store in memory, as small as the transport needs them, for one test
+ * layer each.
+ */
+import {
+  NumberStore,
+  ParkedSends,
+  SimulatedPhones,
+  StoreUnavailable,
+  defaultBehaviour,
+  parsePhone,
+} from "@messaging-service/core"
+import type {
+  Behaviour,
+  NumberId,
+  NumberStatus,
+  Phone,
+  SentCopy,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { FarSide } from "@messaging-service/testkit"
+import type { Taking } from "@messaging-service/testkit"
+import { Context, Effect, Layer } from "effect"
+import { layer as transportLayer } from "../src/index.ts"
+
+export const phone = (text: string): Phone => {
+  const parsed = parsePhone(text)
+  if (parsed === undefined) throw new Error(`not a phone: ${text}`)
+  return parsed
+}
+
+/** What a test may look into and turn round. */
+export interface World {
+  readonly statuses: Map<NumberId, NumberStatus>
+  readonly behaviours: Map<NumberId, Behaviour>
+  readonly copies: Array<Omit<SentCopy, "id" | "messageId">>
+  registered: ReadonlyArray<Phone> | null
+  /** Operations that do not answer; `receive` keeps the copy all the same. */
+  readonly unavailable: Set<"find" | "behaviour" | "registered" | "receive">
+}
+
+export const World = Context.Service<"test/World", World>("test/World")
+
+const worldLayer = Layer.sync(World, (): World => ({
+  statuses: new Map(),
+  behaviours: new Map(),
+  copies: [],
+  registered: null,
+  unavailable: new Set(),
+}))
+
+const answer = <A>(world: World, operation: string, value: () => A) =>
+  Effect.suspend(() => {
+    const result = value()
+    return Array.from<string>(world.unavailable).includes(operation)
+      ? Effect.fail(new StoreUnavailable({ operation, cause: "test" }))
+      : Effect.succeed(result)
+  })
+
+const numberStoreLayer = Layer.unwrap(
+  Effect.map(World, (world) =>
+    Layer.mock(NumberStore, {
+      find: (id) =>
+        answer(world, "find", () => {
+          const status = world.statuses.get(id)
+          return status === undefined
+            ? null
+            : {
+                id,
+                workspaceId: 1 as WorkspaceId,
+                phone: "15550001111",
+                label: "",
+                platform: "whatsapp",
+                status,
+                loginMethod: "qr",
+                createdAt: 0,
+              }
+        }),
+    }),
+  ),
+)
+
+const phonesLayer = Layer.unwrap(
+  Effect.map(World, (world) =>
+    Layer.mock(SimulatedPhones, {
+      behaviour: (id) => answer(world, "behaviour", () => world.behaviours.get(id) ?? null),
+      registered: answer(world, "registered", () => world.registered),
+      receive: (copy, then) =>
+        answer(world, "receive", () => {
+          const known = world.copies.some(
+            ({ numberId, transportId }) =>
+              numberId === copy.numberId && transportId === copy.transportId,
+          )
+          if (!known) world.copies.push(copy)
+          if (then !== null) world.behaviours.set(copy.numberId, then)
+          return !known
+        }),
+    }),
+  ),
+)
+
+const sends: Readonly<Record<Taking, Behaviour["send"]>> = {
+  acknowledge: "succeed",
+  refuse: "fail",
+  break_before_ack: "drop",
+  stay_silent: "hang",
+}
+
+const farSideLayer = Layer.effect(
+  FarSide,
+  Effect.gen(function* () {
+    const { statuses, behaviours, copies } = yield* World
+    const { parked } = yield* ParkedSends
+    let numbers = 0
+    return FarSide.of({
+      aNumber: Effect.sync(() => {
+        const id = ++numbers as NumberId
+        statuses.set(id, "connected")
+        return id
+      }),
+      recipients: [
+        { target: { kind: "phone", phone: phone("+4915112345678") }, shownAs: "+4915112345678" },
+        { target: { kind: "group", group: "Team" }, shownAs: "Team" },
+        { target: { kind: "username", username: "alice_smith" }, shownAs: "@alice_smith" },
+        { target: { kind: "user_id", userId: 42 }, shownAs: "tg:42" },
+      ],
+      strangers: [
+        {
+          target: { kind: "phone", phone: phone("+4915112340000") },
+          code: "recipient_not_found",
+        },
+        { target: { kind: "group", group: "team" }, code: "group_not_found" },
+      ],
+      take: (id, taking) =>
+        Effect.sync(() => behaviours.set(id, { ...defaultBehaviour, send: sends[taking] })),
+      logOut: (id) => Effect.sync(() => statuses.set(id, "disconnected")),
+      logIn: (id) => Effect.sync(() => statuses.set(id, "connected")),
+      seen: (id) =>
+        Effect.sync(() =>
+          copies
+            .filter(({ numberId }) => numberId === id)
+            .map(({ transportId, to, text, media }) => ({ transportId, to, text, media })),
+        ),
+      waiting: (id) => Effect.map(parked, (numberIds) => numberIds.has(id)),
+    })
+  }),
+)
+
+export const simulatedWorld = farSideLayer.pipe(
+  Layer.provideMerge(transportLayer),
+  Layer.provide([numberStoreLayer, phonesLayer]),
+  Layer.provideMerge(worldLayer),
+)

@@ -1,0 +1,6 @@
+import { TelegramTransport, WhatsAppTransport } from "@messaging-service/core"
+import { transportContract } from "@messaging-service/testkit"
+import { simulatedWorld } from "./SimulatedWorld.ts"
+
+transportContract("simulated WhatsApp", WhatsAppTransport, simulatedWorld)
+transportContract("simulated Telegram", TelegramTransport, simulatedWorld)
