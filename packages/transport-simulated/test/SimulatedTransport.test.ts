@@ -14,7 +14,7 @@ import type {
   OutgoingMessage,
   TransportId,
 } from "@messaging-service/core"
-import { Effect, Fiber, Stream } from "effect"
+import { Clock, Effect, Fiber, Ref, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { defaultErrorMessage } from "../src/index.ts"
 import { World, phone, simulatedWorld } from "./SimulatedWorld.ts"
@@ -258,12 +258,23 @@ describe("parked sends", () => {
   it.effect("an attempt whose moment has come is parked no more, even before it runs on", () =>
     Effect.gen(function* () {
       yield* behave({ latencyMillis: 1000 })
-      const attempt = yield* Effect.forkChild(
-        // Behind the waking of the attempt, which registered first, but before the attempt goes on.
-        Effect.all([send(), Effect.andThen(Effect.sleep(1000), parked)], { concurrency: 2 }),
-      )
-      yield* TestClock.adjust(1000)
-      assert.deepStrictEqual((yield* Fiber.join(attempt))[1], [])
+      // A clock that has moved on, but whose sleepers have not had their turn yet.
+      const moved = yield* Ref.make(0)
+      const clock = {
+        ...(yield* Clock.Clock),
+        currentTimeMillis: Ref.get(moved),
+        sleep: () => Effect.never,
+      }
+      yield* Effect.gen(function* () {
+        const attempt = yield* Effect.forkChild(send())
+        yield* Effect.yieldNow
+        assert.deepStrictEqual(yield* parked, [number])
+        yield* Ref.set(moved, 999)
+        assert.deepStrictEqual(yield* parked, [number])
+        yield* Ref.set(moved, 1000)
+        assert.deepStrictEqual(yield* parked, [])
+        yield* Fiber.interrupt(attempt)
+      }).pipe(Effect.provideService(Clock.Clock, clock))
     }).pipe(inWorld),
   )
 })
