@@ -5,8 +5,8 @@ import { fileTypeFromBuffer } from "file-type"
 /** How many first bytes are looked at; enough for every format that is told by them. */
 export const sniffedBytes = 4100
 
-/** What nothing is known of (operator and client alike get it as a plain download). */
-export const unknownMimeType = "application/octet-stream"
+/** For a content that nothing is known of. */
+const unknownMimeType = "application/octet-stream"
 
 /**
  * The MIME type that these bytes begin, without parameters. Text of every kind, HTML, SVG and scripts
