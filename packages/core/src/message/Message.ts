@@ -122,7 +122,7 @@ export const transition = (state: MessageState, trigger: Trigger): Transition | 
 
 /** The status a client reads at `now`: a scheduled message becomes `queued` when due. */
 export const statusAt = (
-  message: Pick<Message, "state" | "sendAt" | "mode">,
+  message: Pick<Message, "state" | "sendAt">,
   now: number,
 ): MessageStatus => {
   if (message.state !== "waiting") return message.state
@@ -130,5 +130,5 @@ export const statusAt = (
 }
 
 /** The status with which it was accepted, for the replay of an idempotent request. */
-export const statusAtAcceptance = (message: Pick<Message, "sendAt">): MessageStatus =>
-  message.sendAt === null ? "queued" : "scheduled"
+export const statusAtAcceptance = (message: Pick<Message, "sendAt" | "createdAt">): MessageStatus =>
+  statusAt({ state: "waiting", sendAt: message.sendAt }, message.createdAt)
