@@ -1,0 +1,237 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type {
+  ContactId,
+  EventId,
+  MediaId,
+  MessageId,
+  NumberId,
+  TransportId,
+  WorkspaceId,
+} from "../../src/id/Ids.ts"
+import { acceptedMessageJson, messageJson } from "../../src/message/messageJson.ts"
+import { endMessage } from "../../src/message/MessageChange.ts"
+import type { Ending } from "../../src/message/MessageChange.ts"
+import type { Message, MessageState } from "../../src/message/Message.ts"
+import type { Recipient } from "../../src/recipient/Recipient.ts"
+import type { Phone } from "../../src/recipient/Phone.ts"
+
+const noon = Date.UTC(2026, 2, 2, 12, 0, 0, 999)
+const hour = 60 * 60 * 1000
+
+const aMessage = (given: Partial<Message> = {}): Message => ({
+  id: 42 as MessageId,
+  workspaceId: 1 as WorkspaceId,
+  mode: "live",
+  state: "waiting",
+  from: { id: 7 as NumberId, phone: "15550000007", platform: "whatsapp" },
+  to: { kind: "phone", phone: "+15550000001" as Phone, contactId: null },
+  text: "Hello",
+  media: null,
+  sendAt: null,
+  expiresAt: null,
+  createdAt: noon,
+  dueAt: noon,
+  sentAt: null,
+  error: null,
+  transportId: "0000000000000000002A" as TransportId,
+  ...given,
+})
+
+const asJson = {
+  id: 42,
+  status: "queued",
+  from: { id: 7, phone: "15550000007", platform: "whatsapp" },
+  to: { phone: "+15550000001", contact_id: null },
+  text: "Hello",
+  media: null,
+  send_at: null,
+  expires_at: null,
+  created_at: "2026-03-02T12:00:00Z",
+  sent_at: null,
+  error: null,
+}
+
+describe("a Message", () => {
+  it.effect("has the contract's fields and no other", () =>
+    Effect.sync(() => assert.deepStrictEqual<unknown>(messageJson(aMessage(), noon), asJson)),
+  )
+
+  it.effect("shows times in UTC, whole seconds, truncated, ending in Z", () =>
+    Effect.sync(() => {
+      const message = aMessage({
+        state: "delivered",
+        sendAt: noon + hour,
+        dueAt: noon + hour,
+        expiresAt: noon + 2 * hour,
+        sentAt: noon + hour + 1,
+      })
+      assert.deepStrictEqual<unknown>(messageJson(message, noon + 3 * hour), {
+        ...asJson,
+        status: "delivered",
+        send_at: "2026-03-02T13:00:00Z",
+        expires_at: "2026-03-02T14:00:00Z",
+        sent_at: "2026-03-02T13:00:01Z",
+      })
+    }),
+  )
+
+  it.effect("is scheduled until its send_at, then queued", () =>
+    Effect.sync(() => {
+      const message = aMessage({ sendAt: noon + hour, dueAt: noon + hour })
+      assert.strictEqual(messageJson(message, noon + hour - 1).status, "scheduled")
+      assert.strictEqual(messageJson(message, noon + hour).status, "queued")
+    }),
+  )
+
+  const recipients: ReadonlyArray<readonly [what: string, to: Recipient, json: object]> = [
+    [
+      "a phone without a saved contact",
+      { kind: "phone", phone: "+15550000001" as Phone, contactId: null },
+      { phone: "+15550000001", contact_id: null },
+    ],
+    [
+      "a phone with a saved contact",
+      { kind: "phone", phone: "+15550000001" as Phone, contactId: 61 as ContactId },
+      { phone: "+15550000001", contact_id: 61 },
+    ],
+    ["a group", { kind: "group", group: " Team " }, { group: " Team " }],
+    [
+      "a contact with a phone",
+      { kind: "contact_phone", contactId: 61 as ContactId, phone: "+15550000061" as Phone },
+      { contact_id: 61, phone: "+15550000061" },
+    ],
+    [
+      "a contact with a username",
+      { kind: "contact_username", contactId: 62 as ContactId, username: "@jane_doe" },
+      { contact_id: 62, username: "@jane_doe" },
+    ],
+    [
+      "a username as given",
+      { kind: "username", username: "https://t.me/jane_doe" },
+      { username: "https://t.me/jane_doe" },
+    ],
+  ]
+  it.effect.each(recipients)("shows %s in to", ([, to, json]) =>
+    Effect.sync(() =>
+      assert.deepStrictEqual<unknown>(messageJson(aMessage({ to }), noon), { ...asJson, to: json }),
+    ),
+  )
+
+  it.effect("shows media with each field null when unknown", () =>
+    Effect.sync(() => {
+      const json = (media: Message["media"]) => messageJson(aMessage({ media, text: "" }), noon)
+      const url = "https://example.com/download"
+      assert.deepStrictEqual<unknown>(json({ mediaId: null, url, type: null, fileName: null }), {
+        ...asJson,
+        text: "",
+        media: { media_id: null, url, type: null, file_name: null },
+      })
+      assert.deepStrictEqual<unknown>(
+        json({ mediaId: 71 as MediaId, url: null, type: "image", fileName: "a.png" }).media,
+        { media_id: 71, url: null, type: "image", file_name: "a.png" },
+      )
+    }),
+  )
+
+  it.effect("shows why it failed", () =>
+    Effect.sync(() => {
+      const error = { code: "group_not_found", message: "No group of that name." } as const
+      assert.deepStrictEqual<unknown>(messageJson(aMessage({ state: "failed", error }), noon), {
+        ...asJson,
+        status: "failed",
+        error,
+      })
+    }),
+  )
+
+  it.effect("the first answer is the same whatever became of the message since", () =>
+    Effect.sync(() => {
+      const error = { code: "send_failed", message: "No." } as const
+      const scheduled = { sendAt: noon + hour, dueAt: noon + hour }
+      const later: ReadonlyArray<readonly [MessageState, Partial<Message>]> = [
+        ["waiting", {}],
+        ["sent", { sentAt: noon + hour }],
+        ["delivered", { sentAt: noon + hour }],
+        ["read", { sentAt: noon + hour }],
+        ["failed", { error }],
+        ["cancelled", {}],
+        ["expired", {}],
+      ]
+      for (const [state, rest] of later) {
+        assert.deepStrictEqual<unknown>(acceptedMessageJson(aMessage({ state, ...rest })), asJson)
+        assert.deepStrictEqual<unknown>(
+          acceptedMessageJson(aMessage({ state, ...scheduled, ...rest })),
+          { ...asJson, status: "scheduled", send_at: "2026-03-02T13:00:00Z" },
+        )
+      }
+    }),
+  )
+})
+
+describe("the end of a message's waiting", () => {
+  const event = "evt_000000000000000000000001" as EventId
+  const error = { code: "recipient_not_found", message: "Not registered." } as const
+  const endings: ReadonlyArray<
+    readonly [type: string, ending: Ending, becomes: Partial<Message>, givesBack: boolean]
+  > = [
+    ["message.sent", { trigger: "send_succeeded" }, { state: "sent", sentAt: noon + hour }, false],
+    ["message.failed", { trigger: "send_failed", error }, { state: "failed", error }, false],
+    ["message.cancelled", { trigger: "cancel" }, { state: "cancelled" }, true],
+    ["message.expired", { trigger: "expire" }, { state: "expired" }, true],
+  ]
+
+  it.effect.each(endings)("is announced by %s, whose envelope is the contract's", (row) =>
+    Effect.sync(() => {
+      const [type, ending, becomes, givesBack] = row
+      const message = aMessage({ mode: "test", sendAt: noon + 1, dueAt: noon + 1 })
+      const change = endMessage(message, ending, event, noon + hour)
+      const ended = { ...message, ...becomes }
+      assert.deepStrictEqual<unknown>(change, {
+        message: ended,
+        givesBack,
+        event: {
+          id: event,
+          type,
+          workspaceId: 1,
+          mode: "test",
+          messageId: 42,
+          createdAt: noon + hour,
+          body: change?.event.body,
+        },
+      })
+      const body: unknown = JSON.parse(change?.event.body ?? "")
+      assert.deepStrictEqual(body, {
+        id: "evt_000000000000000000000001",
+        type,
+        created_at: "2026-03-02T13:00:00Z",
+        data: { message: messageJson(ended, noon + hour) },
+      })
+    }),
+  )
+
+  it.effect("the Message inside is in its state at that time", () =>
+    Effect.sync(() => {
+      const change = endMessage(aMessage(), { trigger: "send_failed", error }, event, noon + hour)
+      const { data } = JSON.parse(change?.event.body ?? "") as { data: { message: object } }
+      assert.deepStrictEqual<unknown>(data.message, { ...asJson, status: "failed", error })
+    }),
+  )
+
+  it.effect("happens once: nothing ends a message that no longer waits", () =>
+    Effect.sync(() => {
+      for (const state of [
+        "sent",
+        "delivered",
+        "read",
+        "failed",
+        "cancelled",
+        "expired",
+      ] as const) {
+        for (const [, ending] of endings) {
+          assert.isUndefined(endMessage(aMessage({ state }), ending, event, noon))
+        }
+      }
+    }),
+  )
+})
