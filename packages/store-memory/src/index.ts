@@ -1,1 +1,2 @@
-export {}
+export { layer } from "./MemoryStore.ts"
+export type { MemoryStore } from "./MemoryStore.ts"

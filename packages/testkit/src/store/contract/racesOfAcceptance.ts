@@ -130,7 +130,7 @@ export const acceptanceRaces: Topic = (it, { parallel }) => {
           Effect.gen(function* () {
             let held = 0
             for (let turn = 0; turn < 8; turn++) {
-              const outcome = yield* accept(anAcceptance(number, { limit, now: noon + index }))
+              const outcome = yield* accept(anAcceptance(number, { limit }))
               if (outcome._tag === "Broken") continue
               const [message] = yield* MessageStore.use((store) => store.byIds(outcome.ids))
               yield* Effect.yieldNow

@@ -1,0 +1,65 @@
+/**
+ * Every storage port in memory, over one world that lives as long as the layer: for tests,
+ * simulations, and whoever embeds the service without a database. Nothing survives the process, and
+ * no other process sees it.
+ */
+import {
+  ClockStore,
+  ContactStore,
+  KeyStore,
+  LaneQueue,
+  MediaStore,
+  MessageStore,
+  NumberStore,
+  Outbox,
+  ServiceSecrets,
+  SimulatedPhones,
+  WorkspaceStore,
+  WorkStatus,
+} from "@messaging-service/core"
+import { Context, Layer } from "effect"
+import { contactStore } from "./contactStore.ts"
+import { keyStore } from "./keyStore.ts"
+import { laneQueue } from "./laneQueue.ts"
+import { mediaStore } from "./mediaStore.ts"
+import { messageStore } from "./messageStore.ts"
+import { numberStore } from "./numberStore.ts"
+import { outbox } from "./outbox.ts"
+import { clockStore, serviceSecrets } from "./serviceStores.ts"
+import { simulatedPhones } from "./simulatedPhones.ts"
+import { makeWorld } from "./World.ts"
+import { workspaceStore } from "./workspaceStore.ts"
+import { workStatus } from "./workStatus.ts"
+
+/** The ports that the layer gives. */
+export type MemoryStore =
+  | WorkspaceStore
+  | KeyStore
+  | NumberStore
+  | ContactStore
+  | MediaStore
+  | MessageStore
+  | Outbox
+  | LaneQueue
+  | WorkStatus
+  | ServiceSecrets
+  | ClockStore
+  | SimulatedPhones
+
+/** An empty store, a new one each time that the layer is built. */
+export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
+  const world = makeWorld()
+  return Context.make(WorkspaceStore, workspaceStore(world)).pipe(
+    Context.add(KeyStore, keyStore(world)),
+    Context.add(NumberStore, numberStore(world)),
+    Context.add(ContactStore, contactStore(world)),
+    Context.add(MediaStore, mediaStore(world)),
+    Context.add(MessageStore, messageStore(world)),
+    Context.add(Outbox, outbox(world)),
+    Context.add(LaneQueue, laneQueue(world)),
+    Context.add(WorkStatus, workStatus(world)),
+    Context.add(ServiceSecrets, serviceSecrets(world)),
+    Context.add(ClockStore, clockStore(world)),
+    Context.add(SimulatedPhones, simulatedPhones(world)),
+  )
+})

@@ -1,0 +1,48 @@
+/** Records by an id that the table gives out: 1, 2, 3, … */
+import type { PageOf, PageQuery } from "@messaging-service/core"
+import { pageOf } from "@messaging-service/core"
+import { turningPoint } from "./Sorted.ts"
+
+export class Table<Id extends number, Row> {
+  readonly #rows: Array<Row> = []
+
+  /** The number of records ever made. */
+  get size(): number {
+    return this.#rows.length
+  }
+
+  insert(make: (id: Id) => Row): Row {
+    const row = make((this.#rows.length + 1) as Id)
+    this.#rows.push(row)
+    return row
+  }
+
+  get(id: Id): Row | undefined {
+    return this.#rows[id - 1]
+  }
+
+  /** Oldest first. */
+  [Symbol.iterator](): Iterator<Row> {
+    return this.#rows[Symbol.iterator]()
+  }
+}
+
+/**
+ * A page of records that stand in the order of their ids, newest first, of those that `pick` does
+ * not turn away.
+ */
+export const newestFirst = <Row, A extends { readonly id: number }>(
+  rows: ReadonlyArray<Row>,
+  query: PageQuery,
+  idOf: (row: Row) => number,
+  pick: (row: Row) => A | null,
+): PageOf<A> => {
+  const { before, limit } = query
+  const end = before === null ? rows.length : turningPoint(rows, (row) => idOf(row) < before)
+  const found: Array<A> = []
+  for (let index = end - 1; index >= 0 && found.length <= limit; index--) {
+    const item = pick(rows[index] as Row)
+    if (item !== null) found.push(item)
+  }
+  return pageOf(found, limit)
+}

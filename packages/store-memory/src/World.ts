@@ -1,0 +1,192 @@
+/**
+ * The whole state of the store: plain collections that every port reads and changes. Each operation
+ * of a port is one synchronous step over them, which is what makes it atomic.
+ */
+import type {
+  ApiKey,
+  Behaviour,
+  Contact,
+  ContactId,
+  KeyId,
+  MediaFile,
+  MediaId,
+  Message,
+  MessageId,
+  Mode,
+  NumberId,
+  OutboxEvent,
+  Phone,
+  SendingNumber,
+  SentCopy,
+  TransportId,
+  Workspace,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Sorted } from "./Sorted.ts"
+import { Table } from "./Table.ts"
+
+export interface WorkspaceRow {
+  workspace: Workspace
+  admits: boolean
+  readonly keys: Array<KeyRow>
+  readonly lanes: Array<Lane>
+  /** Deleted ones left out. */
+  readonly contacts: Array<Contact>
+  /** Oldest first. */
+  readonly contactsByPhone: Map<Phone, Array<ContactId>>
+  readonly messages: Readonly<Record<Mode, Array<MessageRow>>>
+}
+
+export interface KeyRow {
+  key: ApiKey
+  readonly hash: string
+  minute: RequestWindow
+  day: RequestWindow
+}
+
+export interface RequestWindow {
+  readonly start: number
+  readonly count: number
+}
+
+export interface MessageRow {
+  message: Message
+  readonly lane: Lane
+  /** Whether its acceptance took one from the plan's allowance. */
+  readonly tookAllowance: boolean
+  interruptions: number
+}
+
+/** A number with what waits for it and what it has sent. */
+export interface Lane {
+  number: SendingNumber
+  readonly workspace: WorkspaceRow
+  /** The number was removed or its workspace deleted. */
+  removed: boolean
+  /** Of the latest claim; grows with each. */
+  lease: number
+  inFlight: InFlight | null
+  /** Live messages, what is in flight included, in the order in which they leave. */
+  readonly waiting: Sorted<MessageRow>
+  readonly waitingTest: Set<MessageRow>
+  /** When the head falls due or the lane had its turn, whichever is later; null: nothing to send. */
+  nextDue: number | null
+  /** The lane is not claimed before, whatever falls due. */
+  restsUntil: number
+  /** Where it stands in the agenda; null when nobody could claim it. */
+  agendaAt: number | null
+  /** Live messages that are not cancelled or expired, by planned time. */
+  readonly counting: Sorted<MessageRow>
+  /** Planned times before this have no room for one more message; null when not known. */
+  fullUntil: number | null
+  /** The longest window in which the quota was ever counted. */
+  quotaWindowMillis: number
+  /** When its messages were sent, ascending. */
+  readonly sentTimes: Array<number>
+}
+
+export interface InFlight {
+  readonly row: MessageRow
+  readonly leaseUntil: number
+}
+
+/** A claim on an `Idempotency-Key`, and after its acceptance what that made. */
+export interface IdempotencyRow {
+  readonly fingerprint: string
+  readonly token: string
+  readonly claimedAt: number
+  madeIds: ReadonlyArray<MessageId> | null
+}
+
+/** A lane and the moment at which it can next be claimed. */
+export interface AgendaEntry {
+  readonly at: number
+  readonly lane: Lane
+}
+
+export interface World {
+  readonly workspaces: Table<WorkspaceId, WorkspaceRow>
+  readonly keys: Table<KeyId, KeyRow>
+  readonly keysByHash: Map<string, KeyRow>
+  /** Surface and address, then the clock minute's start. */
+  readonly wrongKeys: Map<string, Map<number, number>>
+  readonly lanes: Table<NumberId, Lane>
+  readonly agenda: Sorted<AgendaEntry>
+  readonly inFlight: Set<NumberId>
+  readonly contacts: Table<ContactId, Contact>
+  readonly media: Table<MediaId, MediaFile>
+  readonly messages: Table<MessageId, MessageRow>
+  readonly messagesByTransportId: Map<TransportId, MessageRow>
+  /** Waiting and not in flight, by `expiresAt`. */
+  readonly expiring: Sorted<MessageRow>
+  /** Waiting test messages of numbers that are not removed, by due time. */
+  readonly dueTest: Sorted<MessageRow>
+  /** Waiting and not in flight, of removed numbers. */
+  readonly stranded: Set<MessageRow>
+  /** Oldest claim first. */
+  readonly idempotency: Map<string, IdempotencyRow>
+  readonly outbox: Array<OutboxEvent>
+  readonly secrets: Map<string, string>
+  clockOffset: number
+  readonly behaviours: Map<NumberId, Behaviour>
+  registeredPhones: ReadonlyArray<Phone> | null
+  readonly copies: Array<SentCopy>
+  readonly copiesByNumber: Map<NumberId, Array<SentCopy>>
+  readonly received: Set<string>
+}
+
+/** In the order in which messages fall due, then by id. */
+export const byDue = (a: MessageRow, b: MessageRow): number =>
+  a.message.dueAt - b.message.dueAt || a.message.id - b.message.id
+
+/** Of messages that have an `expiresAt`. */
+const byExpiry = (a: MessageRow, b: MessageRow): number =>
+  (a.message.expiresAt ?? 0) - (b.message.expiresAt ?? 0) || a.message.id - b.message.id
+
+/** The longest due first. */
+const byTurn = (a: AgendaEntry, b: AgendaEntry): number =>
+  a.at - b.at || a.lane.number.id - b.lane.number.id
+
+export const makeWorld = (): World => ({
+  workspaces: new Table(),
+  keys: new Table(),
+  keysByHash: new Map(),
+  wrongKeys: new Map(),
+  lanes: new Table(),
+  agenda: new Sorted(byTurn),
+  inFlight: new Set(),
+  contacts: new Table(),
+  media: new Table(),
+  messages: new Table(),
+  messagesByTransportId: new Map(),
+  expiring: new Sorted(byExpiry),
+  dueTest: new Sorted(byDue),
+  stranded: new Set(),
+  idempotency: new Map(),
+  outbox: [],
+  secrets: new Map(),
+  clockOffset: 0,
+  behaviours: new Map(),
+  registeredPhones: null,
+  copies: [],
+  copiesByNumber: new Map(),
+  received: new Set(),
+})
+
+/** The workspace, unless it is unknown or deleted. */
+export const workspaceOf = (world: World, id: WorkspaceId): WorkspaceRow | undefined => {
+  const row = world.workspaces.get(id)
+  return row === undefined || row.workspace.deletedAt !== null ? undefined : row
+}
+
+/** The number's lane, unless the number is unknown or removed. */
+export const laneOf = (world: World, id: NumberId): Lane | undefined => {
+  const lane = world.lanes.get(id)
+  return lane === undefined || lane.removed ? undefined : lane
+}
+
+/** The number's lane, if it is one of that workspace. */
+export const laneIn = (world: World, workspaceId: WorkspaceId, id: NumberId): Lane | undefined => {
+  const lane = laneOf(world, id)
+  return lane?.number.workspaceId === workspaceId ? lane : undefined
+}

@@ -1,0 +1,132 @@
+/** The two steps of an acceptance: its facts, and its commit behind the guards. */
+import type {
+  Acceptance,
+  AcceptanceFacts,
+  AcceptanceOutcome,
+  AcceptanceQuery,
+  BrokenGuard,
+  Contact,
+  ContactId,
+  MessageId,
+  NumberFacts,
+  Phone,
+  Platform,
+} from "@messaging-service/core"
+import { messagesRemaining } from "@messaging-service/core"
+import { claim, finishClaim, isHeld } from "./idempotency.ts"
+import { enqueue } from "./Lane.ts"
+import { countAndRemember, quotaFacts } from "./quota.ts"
+import { laneIn } from "./World.ts"
+import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
+
+/** Connected numbers of each platform that the facts hold at most: two tell "several". */
+const connectedShown = 2
+
+const factsOf = (lane: Lane, query: AcceptanceQuery): NumberFacts => {
+  const asked = query.exactQuota
+  const exact =
+    asked?.numberId === lane.number.id ? countAndRemember(lane, asked.planned, query.now) : null
+  return { number: lane.number, quota: quotaFacts(lane, query.now, exact) }
+}
+
+const connected = (owner: WorkspaceRow): ReadonlyArray<Lane> => {
+  const shown: Record<Platform, number> = { whatsapp: 0, telegram: 0 }
+  return owner.lanes.filter(
+    ({ number, removed }) =>
+      !removed && number.status === "connected" && ++shown[number.platform] <= connectedShown,
+  )
+}
+
+/** Reads everything that the rules of acceptance ask for, and claims the `Idempotency-Key`. */
+export const loadAcceptance = (world: World, query: AcceptanceQuery): AcceptanceFacts => {
+  const owner = world.workspaces.get(query.workspaceId)
+  const named = query.from === null ? undefined : laneIn(world, query.workspaceId, query.from)
+  const media = query.mediaId === null ? undefined : world.media.get(query.mediaId)
+
+  const contactIdByPhone = new Map<Phone, ContactId>()
+  for (const phone of query.phones) {
+    const [oldest] = owner?.contactsByPhone.get(phone) ?? []
+    if (oldest !== undefined) contactIdByPhone.set(phone, oldest)
+  }
+  const contacts = new Map<ContactId, Contact>()
+  const wanted = new Set(query.contactIds)
+  if (wanted.size > 0) {
+    for (const contact of owner?.contacts ?? []) {
+      if (wanted.has(contact.id)) contacts.set(contact.id, contact)
+    }
+  }
+
+  return {
+    claim: query.idempotency === null ? null : claim(world, query.idempotency, query.now),
+    plan: owner?.workspace.plan ?? null,
+    named: named === undefined ? null : factsOf(named, query),
+    connected:
+      query.from === null && owner !== undefined
+        ? connected(owner).map((lane) => factsOf(lane, query))
+        : [],
+    contactIdByPhone,
+    contacts,
+    media: media?.workspaceId === query.workspaceId && media.mode === query.mode ? media : null,
+  }
+}
+
+/** The first guard that does not hold, in the order in which they are to be named. */
+const brokenGuard = (world: World, acceptance: Acceptance): BrokenGuard | null => {
+  const { workspaceId, numberId, idempotency, allowance, quota, now } = acceptance
+  if (idempotency !== null && !isHeld(world, idempotency)) return "idempotency"
+  const lane = laneIn(world, workspaceId, numberId)
+  if (lane === undefined) return "number"
+  const remaining = messagesRemaining(lane.workspace.workspace.plan)
+  if (remaining !== null && remaining < allowance) return "allowance"
+  if (quota !== null) {
+    const exact = countAndRemember(lane, quota, now)
+    if (exact.planned + quota.count > quota.limit.messages) return "quota"
+  }
+  return null
+}
+
+/** Takes from the allowance; false when the plan is unlimited and nothing was to take. */
+const takeAllowance = (owner: WorkspaceRow, allowance: number): boolean => {
+  const plan = owner.workspace.plan
+  if (allowance === 0 || plan === null || plan.messagesRemaining === null) return false
+  owner.workspace = {
+    ...owner.workspace,
+    plan: { ...plan, messagesRemaining: plan.messagesRemaining - allowance },
+  }
+  return true
+}
+
+/** Writes the whole acceptance, or names the guard that forbids it. */
+export const accept = (world: World, acceptance: Acceptance): AcceptanceOutcome => {
+  const guard = brokenGuard(world, acceptance)
+  const lane = laneIn(world, acceptance.workspaceId, acceptance.numberId)
+  if (guard !== null || lane === undefined) return { _tag: "Broken", guard: guard ?? "number" }
+
+  const tookAllowance = takeAllowance(lane.workspace, acceptance.allowance)
+  const ids: Array<MessageId> = []
+  for (const { eventId, ...message } of acceptance.messages) {
+    const row = world.messages.insert((id): MessageRow => ({
+      message: { ...message, id, state: "waiting", sentAt: null, error: null },
+      lane,
+      tookAllowance,
+      interruptions: 0,
+    }))
+    const { id } = row.message
+    ids.push(id)
+    world.messagesByTransportId.set(message.transportId, row)
+    lane.workspace.messages[message.mode].push(row)
+    enqueue(world, row)
+    world.outbox.push({
+      id: world.outbox.length + 1,
+      eventId,
+      type: "message.accepted",
+      workspaceId: message.workspaceId,
+      mode: message.mode,
+      messageId: id,
+      createdAt: acceptance.now,
+      body: null,
+    })
+  }
+  if (acceptance.idempotency !== null) finishClaim(world, acceptance.idempotency, ids)
+  return { _tag: "Accepted", ids }
+}

@@ -1,0 +1,46 @@
+/** `ContactStore` in memory. */
+import type { ContactStore } from "@messaging-service/core"
+import { Effect } from "effect"
+import { newestFirst } from "./Table.ts"
+import type { World } from "./World.ts"
+
+export const contactStore = (world: World): typeof ContactStore.Service => ({
+  insert: (given) =>
+    Effect.suspend(() => {
+      const owner = world.workspaces.get(given.workspaceId)
+      if (owner === undefined) return Effect.die(new Error("a contact needs a workspace"))
+      const contact = world.contacts.insert((id) => ({ ...given, id }))
+      owner.contacts.push(contact)
+      if (contact.phone !== null) {
+        const sharing = owner.contactsByPhone.get(contact.phone) ?? []
+        owner.contactsByPhone.set(contact.phone, [...sharing, contact.id])
+      }
+      return Effect.succeed(contact)
+    }),
+
+  list: (workspaceId, query) =>
+    Effect.sync(() =>
+      newestFirst(
+        world.workspaces.get(workspaceId)?.contacts ?? [],
+        query,
+        (contact) => contact.id,
+        (contact) => contact,
+      ),
+    ),
+
+  delete: (workspaceId, id) =>
+    Effect.sync(() => {
+      const owner = world.workspaces.get(workspaceId)
+      const index = owner?.contacts.findIndex((contact) => contact.id === id) ?? -1
+      if (owner === undefined || index < 0) return false
+      const [contact] = owner.contacts.splice(index, 1)
+      if (contact !== undefined && contact.phone !== null) {
+        const sharing = owner.contactsByPhone.get(contact.phone) ?? []
+        owner.contactsByPhone.set(
+          contact.phone,
+          sharing.filter((other) => other !== id),
+        )
+      }
+      return true
+    }),
+})

@@ -1,0 +1,63 @@
+/** Claims on `Idempotency-Key`s: who holds a key, and what its first request made. */
+import { answerKeptMillis, claimKeptMillis } from "@messaging-service/core"
+import type { ClaimOutcome, IdempotencyClaim, MessageId } from "@messaging-service/core"
+import type { IdempotencyRow, World } from "./World.ts"
+
+const identity = (claim: IdempotencyClaim) => `${claim.keyId} ${claim.key}`
+
+/** When the key is free again, if nothing else happens to it. */
+const freeAt = (row: IdempotencyRow): number =>
+  row.claimedAt + (row.madeIds === null ? claimKeptMillis : answerKeptMillis)
+
+/** Claims the key, unless another request holds it or has finished. */
+export const claim = (world: World, request: IdempotencyClaim, now: number): ClaimOutcome => {
+  forgetVoid(world, now)
+  const key = identity(request)
+  const row = world.idempotency.get(key)
+  if (row !== undefined && now < freeAt(row)) {
+    if (row.madeIds !== null) {
+      const { fingerprint, madeIds, claimedAt } = row
+      return { _tag: "Finished", record: { fingerprint, madeIds, createdAt: claimedAt } }
+    }
+    return row.token === request.token ? { _tag: "Claimed" } : { _tag: "InProgress" }
+  }
+  // Behind all others, because the collection is kept in the order of claims.
+  world.idempotency.delete(key)
+  world.idempotency.set(key, {
+    fingerprint: request.fingerprint,
+    token: request.token,
+    claimedAt: now,
+    madeIds: null,
+  })
+  return { _tag: "Claimed" }
+}
+
+/** The unfinished claim, if nobody took it over meanwhile. */
+const held = (world: World, request: IdempotencyClaim): IdempotencyRow | undefined => {
+  const row = world.idempotency.get(identity(request))
+  return row?.token === request.token && row.madeIds === null ? row : undefined
+}
+
+export const isHeld = (world: World, request: IdempotencyClaim): boolean =>
+  held(world, request) !== undefined
+
+export const finishClaim = (
+  world: World,
+  request: IdempotencyClaim,
+  madeIds: ReadonlyArray<MessageId>,
+): void => {
+  const row = held(world, request)
+  if (row !== undefined) row.madeIds = madeIds
+}
+
+export const releaseClaim = (world: World, request: IdempotencyClaim): void => {
+  if (isHeld(world, request)) world.idempotency.delete(identity(request))
+}
+
+/** Drops what is void from the front, so that a long run does not keep every key it ever saw. */
+const forgetVoid = (world: World, now: number): void => {
+  for (const [key, row] of world.idempotency) {
+    if (row.claimedAt + answerKeptMillis > now) return
+    world.idempotency.delete(key)
+  }
+}

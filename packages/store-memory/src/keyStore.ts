@@ -1,0 +1,80 @@
+/** `KeyStore` in memory. */
+import type { AdmitQuery, ApiKey, KeyStore, RequestCount } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { KeyRow, RequestWindow, WorkspaceRow, World } from "./World.ts"
+
+const hashKey = (version: number, hash: string) => `${version} ${hash}`
+
+const counted = (window: RequestWindow, start: number): RequestWindow => ({
+  start,
+  count: window.start === start ? window.count + 1 : 1,
+})
+
+/** Counts the request in both windows and notes its time and address, if it is to be counted. */
+const count = (row: KeyRow, owner: WorkspaceRow, query: AdmitQuery): RequestCount | null => {
+  const { key } = row
+  if (!owner.admits || key.revokedAt !== null) return null
+  if (key.expiresAt !== null && key.expiresAt <= query.now) return null
+  row.minute = counted(row.minute, query.minuteStart)
+  row.day = counted(row.day, query.dayStart)
+  row.key = { ...key, lastUsedAt: query.now, lastUsedIp: query.clientAddress }
+  return { minute: row.minute.count, day: row.day.count }
+}
+
+export const keyStore = (world: World): typeof KeyStore.Service => ({
+  admit: (query) =>
+    Effect.sync(() => {
+      const row = world.keysByHash.get(hashKey(query.version, query.hash))
+      const owner = row === undefined ? undefined : world.workspaces.get(row.key.workspaceId)
+      if (row === undefined || owner === undefined) return null
+      const requests = count(row, owner, query)
+      return { key: row.key, workspace: owner.workspace, count: requests }
+    }),
+
+  countWrong: (surface, address, minuteStart) =>
+    Effect.sync(() => {
+      const source = `${surface} ${address}`
+      const minutes = world.wrongKeys.get(source) ?? new Map<number, number>()
+      const wrong = (minutes.get(minuteStart) ?? 0) + 1
+      world.wrongKeys.set(source, minutes.set(minuteStart, wrong))
+      return wrong
+    }),
+
+  insert: ({ hash, ...given }, limit) =>
+    Effect.sync((): ApiKey | null => {
+      const owner = world.workspaces.get(given.workspaceId)
+      if (owner === undefined) return null
+      const holds = owner.keys.filter(
+        ({ key }) => key.version === given.version && key.revokedAt === null,
+      )
+      if (holds.length >= limit) return null
+      const row = world.keys.insert((id): KeyRow => ({
+        key: { ...given, id, lastUsedAt: null, lastUsedIp: null, revokedAt: null },
+        hash,
+        minute: { start: Number.NaN, count: 0 },
+        day: { start: Number.NaN, count: 0 },
+      }))
+      owner.keys.push(row)
+      world.keysByHash.set(hashKey(given.version, hash), row)
+      return row.key
+    }),
+
+  list: (workspaceId) =>
+    Effect.sync(() => (world.workspaces.get(workspaceId)?.keys ?? []).map((row) => row.key)),
+
+  revoke: (workspaceId, id, now) =>
+    Effect.sync(() => {
+      const row = world.keys.get(id)
+      if (row === undefined || row.key.workspaceId !== workspaceId) return null
+      if (row.key.revokedAt === null) row.key = { ...row.key, revokedAt: now }
+      return row.key
+    }),
+
+  forgetWrong: (minuteStart) =>
+    Effect.sync(() => {
+      for (const [source, minutes] of world.wrongKeys) {
+        for (const start of minutes.keys()) if (start < minuteStart) minutes.delete(start)
+        if (minutes.size === 0) world.wrongKeys.delete(source)
+      }
+    }),
+})

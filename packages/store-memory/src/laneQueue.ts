@@ -1,0 +1,128 @@
+/** `LaneQueue` in memory: which lane has its turn, and who may settle it. */
+import type {
+  ClaimedMessage,
+  ClaimQuery,
+  LaneQueue,
+  MessageId,
+  NumberId,
+  QuotaLimit,
+  Settlement,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { finish, release, reschedule, take } from "./Lane.ts"
+import { turningPoint } from "./Sorted.ts"
+import type { Lane, MessageRow, World } from "./World.ts"
+
+/** What a lane has to give: a message, or nothing until a later moment. */
+type Offer =
+  | { readonly row: MessageRow }
+  | { readonly row: null; readonly nextDue: number | null; readonly restsUntil?: number }
+
+/** When the number may send again, if it has reached its cap. */
+const cappedUntil = (lane: Lane, now: number, cap: QuotaLimit): number | null => {
+  const { sentTimes } = lane
+  const gone = turningPoint(sentTimes, (time) => time <= now - cap.windowMillis)
+  const sent = turningPoint(sentTimes, (time) => time <= now) - gone
+  const oldest = sentTimes[gone]
+  return sent < cap.messages || oldest === undefined ? null : oldest + cap.windowMillis
+}
+
+/** What the lane, whose turn it is, gives; changes nothing. */
+const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
+  if (lane.inFlight !== null) return { row: lane.inFlight.row }
+  for (const row of lane.waiting) {
+    const { dueAt, expiresAt } = row.message
+    if (dueAt > query.now) return { row: null, nextDue: dueAt }
+    if (expiresAt !== null && expiresAt <= query.now) continue
+    const restsUntil = cappedUntil(lane, query.now, query.sendCap)
+    return restsUntil === null ? { row } : { row: null, nextDue: restsUntil, restsUntil }
+  }
+  return { row: null, nextDue: null }
+}
+
+const claimLanes = (world: World, query: ClaimQuery): ReadonlyArray<ClaimedMessage> => {
+  const owned = query.owned === "all" ? null : new Set(query.owned)
+  const offers: Array<readonly [Lane, Offer]> = []
+  let given = 0
+  for (const { at, lane } of world.agenda) {
+    if (at > query.now || given >= query.limit) break
+    if (owned !== null && !owned.has(lane.number.id)) continue
+    const offer = offerOf(lane, query)
+    offers.push([lane, offer])
+    if (offer.row !== null) given++
+  }
+
+  const claimed: Array<ClaimedMessage> = []
+  for (const [lane, offer] of offers) {
+    if (offer.row === null) {
+      lane.nextDue = offer.nextDue
+      lane.restsUntil = offer.restsUntil ?? lane.restsUntil
+      reschedule(world, lane)
+      continue
+    }
+    const { row } = offer
+    // Begun before, and never settled.
+    if (lane.inFlight !== null) row.interruptions++
+    take(world, row, query.leaseUntil)
+    claimed.push({
+      message: row.message,
+      number: lane.number,
+      removed: lane.removed,
+      lease: lane.lease,
+      interruptions: row.interruptions,
+    })
+  }
+  return claimed
+}
+
+/** The lane, if this lease is still the one under which it has a message in flight. */
+const heldLane = (world: World, numberId: NumberId, lease: number): Lane | undefined => {
+  const lane = world.lanes.get(numberId)
+  return lane !== undefined && lane.inFlight !== null && lane.lease === lease ? lane : undefined
+}
+
+/** Settles one attempt; the message's id, or undefined when the lease is no longer the lane's. */
+const settleOne = (world: World, settlement: Settlement, now: number): MessageId | undefined => {
+  const { numberId, lease } = settlement
+  const lane = heldLane(world, numberId, lease)
+  const row = lane?.inFlight?.row
+  if (lane === undefined || row === undefined) return undefined
+  const { id } = row.message
+  if (settlement._tag === "Ended") {
+    if (settlement.change.message.id !== id) return undefined
+    finish(world, row, settlement.change)
+    release(world, lane, now, null)
+    return id
+  }
+  if (settlement.messageId !== id) return undefined
+  if (settlement.interrupted) row.interruptions++
+  release(world, lane, now, settlement.notBefore)
+  return id
+}
+
+export const laneQueue = (world: World): typeof LaneQueue.Service => ({
+  claim: (query) => Effect.sync(() => claimLanes(world, query)),
+
+  renew: (leases, leaseUntil) =>
+    Effect.sync(() => {
+      const renewed = new Set<NumberId>()
+      for (const { numberId, lease } of leases) {
+        const lane = heldLane(world, numberId, lease)
+        if (lane === undefined || lane.inFlight === null) continue
+        lane.inFlight = { row: lane.inFlight.row, leaseUntil }
+        reschedule(world, lane)
+        renewed.add(numberId)
+      }
+      return renewed
+    }),
+
+  settle: (settlements, now) =>
+    Effect.sync(() => {
+      const settled = new Set<MessageId>()
+      for (const settlement of settlements) {
+        const id = settleOne(world, settlement, now)
+        if (id !== undefined) settled.add(id)
+      }
+      return settled
+    }),
+})

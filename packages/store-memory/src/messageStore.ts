@@ -1,0 +1,107 @@
+/** `MessageStore` in memory. */
+import { statusAt } from "@messaging-service/core"
+import type {
+  Message,
+  MessageFilter,
+  MessageId,
+  MessageScope,
+  MessageStore,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { accept, loadAcceptance } from "./acceptance.ts"
+import { releaseClaim } from "./idempotency.ts"
+import { finish, isInFlight } from "./Lane.ts"
+import { newestFirst } from "./Table.ts"
+import type { MessageRow, World } from "./World.ts"
+
+const isSeen = ({ workspaceId, mode, restriction }: MessageScope, message: Message): boolean =>
+  message.workspaceId === workspaceId &&
+  message.mode === mode &&
+  (restriction === null || restriction.includes(message.from.id))
+
+const passes = (filter: MessageFilter, message: Message, now: number): boolean =>
+  (filter.from === null || message.from.id === filter.from) &&
+  (filter.phone === null || ("phone" in message.to && message.to.phone === filter.phone)) &&
+  (filter.since === null || message.createdAt >= filter.since) &&
+  (filter.until === null || message.createdAt < filter.until) &&
+  (filter.statuses === null || filter.statuses.includes(statusAt(message, now)))
+
+/** The first messages of a collection, as far as they are due. */
+const firstOf = (
+  rows: Iterable<MessageRow>,
+  limit: number,
+  go: (message: Message) => "take" | "skip" | "stop",
+): ReadonlyArray<Message> => {
+  const found: Array<Message> = []
+  for (const { message } of rows) {
+    if (found.length >= limit) break
+    const step = go(message)
+    if (step === "stop") break
+    if (step === "take") found.push(message)
+  }
+  return found
+}
+
+export const messageStore = (world: World): typeof MessageStore.Service => ({
+  loadAcceptance: (query) => Effect.sync(() => loadAcceptance(world, query)),
+
+  accept: (acceptance) => Effect.sync(() => accept(world, acceptance)),
+
+  releaseClaim: (claim) => Effect.sync(() => releaseClaim(world, claim)),
+
+  get: (scope, id) =>
+    Effect.sync(() => {
+      const row = world.messages.get(id)
+      if (row === undefined || !isSeen(scope, row.message)) return null
+      return { message: row.message, inFlight: isInFlight(row) }
+    }),
+
+  byIds: (ids) => Effect.sync(() => ids.flatMap((id) => world.messages.get(id)?.message ?? [])),
+
+  list: (scope, filter, page, now) =>
+    Effect.sync(() =>
+      newestFirst(
+        world.workspaces.get(scope.workspaceId)?.messages[scope.mode] ?? [],
+        page,
+        (row) => row.message.id,
+        ({ message }) => (isSeen(scope, message) && passes(filter, message, now) ? message : null),
+      ),
+    ),
+
+  end: (changes) =>
+    Effect.sync(() => {
+      const ended = new Set<MessageId>()
+      for (const change of changes) {
+        const row = world.messages.get(change.message.id)
+        if (row === undefined || row.message.state !== "waiting" || isInFlight(row)) continue
+        finish(world, row, change)
+        ended.add(row.message.id)
+      }
+      return ended
+    }),
+
+  expired: (now, limit) =>
+    Effect.sync(() =>
+      firstOf(world.expiring, limit, (message) =>
+        message.expiresAt !== null && message.expiresAt <= now ? "take" : "stop",
+      ),
+    ),
+
+  dueTest: (now, limit) =>
+    Effect.sync(() =>
+      firstOf(world.dueTest, limit, (message) => {
+        if (message.dueAt > now) return "stop"
+        return message.expiresAt !== null && message.expiresAt <= now ? "skip" : "take"
+      }),
+    ),
+
+  stranded: (limit) => Effect.sync(() => firstOf(world.stranded, limit, () => "take")),
+
+  tick: (transportId, from, state) =>
+    Effect.sync(() => {
+      const row = world.messagesByTransportId.get(transportId)
+      if (row === undefined) return null
+      if (from.includes(row.message.state)) row.message = { ...row.message, state }
+      return row.message
+    }),
+})

@@ -1,0 +1,17 @@
+/** `WorkStatus` in memory: the heads of the collections that the loops work off. */
+import type { Work, WorkStatus } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { World } from "./World.ts"
+
+const nextDue: Readonly<Record<Work, (world: World) => number | null>> = {
+  lanes: (world) => world.agenda.first?.at ?? null,
+  expiry: (world) => world.expiring.first?.message.expiresAt ?? null,
+  test_messages: (world) => world.dueTest.first?.message.dueAt ?? null,
+  // Due since ever.
+  stranded: (world) => (world.stranded.size > 0 ? 0 : null),
+}
+
+export const workStatus = (world: World): typeof WorkStatus.Service => ({
+  nextDue: (work) => Effect.sync(() => nextDue[work](world)),
+  inFlight: Effect.sync(() => [...world.inFlight]),
+})

@@ -1,0 +1,57 @@
+/** `WorkspaceStore` in memory. */
+import type { Workspace, WorkspaceStore } from "@messaging-service/core"
+import { Effect } from "effect"
+import { closeLane } from "./Lane.ts"
+import { newestFirst } from "./Table.ts"
+import { workspaceOf } from "./World.ts"
+import type { World } from "./World.ts"
+
+export const workspaceStore = (world: World): typeof WorkspaceStore.Service => ({
+  insert: (given, admits) =>
+    Effect.sync(() => {
+      const row = world.workspaces.insert((id) => ({
+        workspace: { ...given, id, deletedAt: null },
+        admits,
+        keys: [],
+        lanes: [],
+        contacts: [],
+        contactsByPhone: new Map(),
+        messages: { live: [], test: [] },
+      }))
+      return row.workspace
+    }),
+
+  get: (id) => Effect.sync(() => workspaceOf(world, id)?.workspace ?? null),
+
+  list: (query) =>
+    Effect.sync(() =>
+      newestFirst(
+        [...world.workspaces],
+        query,
+        (row) => row.workspace.id,
+        ({ workspace }) => (workspace.deletedAt === null ? workspace : null),
+      ),
+    ),
+
+  update: (id, decide) =>
+    Effect.sync((): Workspace | null => {
+      const row = workspaceOf(world, id)
+      if (row === undefined) return null
+      const { change, admits } = decide(row.workspace)
+      row.workspace = { ...row.workspace, ...change }
+      row.admits = admits
+      return row.workspace
+    }),
+
+  delete: (id, now) =>
+    Effect.sync(() => {
+      const row = workspaceOf(world, id)
+      if (row === undefined) return false
+      row.workspace = { ...row.workspace, deletedAt: now }
+      row.admits = false
+      for (const lane of row.lanes) if (!lane.removed) closeLane(world, lane)
+      return true
+    }),
+
+  isEmpty: Effect.sync(() => world.workspaces.size === 0),
+})
