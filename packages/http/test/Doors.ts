@@ -1,0 +1,170 @@
+/**
+ * Two doors into one service: a real socket, and the web-standard handler. Requests are written out
+ * in full, so that a test can send what no well-behaved client would.
+ */
+import { Context, Effect, Layer } from "effect"
+import { HttpServer } from "effect/http"
+import { request as nodeRequest } from "node:http"
+import { toWebHandler } from "../src/index.ts"
+import type { HttpServices, HttpSettings } from "../src/index.ts"
+
+export interface Call {
+  /** GET when left out. */
+  readonly method?: string
+  readonly path: string
+  /** In their order; a name may come twice. */
+  readonly headers?: ReadonlyArray<readonly [name: string, value: string]>
+  /** Sent as a bearer token. */
+  readonly token?: string
+  /** Sent as JSON, with the content type. */
+  readonly json?: unknown
+  /** Sent as it is, without a content type. */
+  readonly body?: string | Uint8Array
+  /** The body goes without a declared length. */
+  readonly chunked?: boolean
+}
+
+export interface Answer {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  /** The parsed body, undefined when there is none. */
+  readonly body: unknown
+}
+
+export interface ErrorBody {
+  readonly code: string
+  readonly message: string
+  readonly field: string | null
+  readonly docs: string
+  readonly request_id: string
+  readonly errors?: ReadonlyArray<{ readonly field: string | null; readonly message: string }>
+  readonly [detail: string]: unknown
+}
+
+/** The error object of an answer. */
+export const errorOf = (answer: Answer): ErrorBody =>
+  (answer.body as { readonly error: ErrorBody }).error
+
+export interface Door {
+  readonly name: "a socket" | "the web handler"
+  readonly call: (call: Call) => Effect.Effect<Answer>
+}
+
+export class Doors extends Context.Service<
+  Doors,
+  {
+    readonly socket: Door
+    readonly web: Door
+    readonly port: number
+  }
+>()("test/Doors") {
+  static readonly layer = (settings: HttpSettings) =>
+    Layer.effect(
+      Doors,
+      Effect.gen(function* () {
+        const { address } = yield* HttpServer.HttpServer
+        const port = "port" in address ? address.port : 0
+        const services = yield* Effect.context<HttpServices>()
+        const web = yield* Effect.acquireRelease(
+          Effect.sync(() => toWebHandler(Layer.succeedContext(services), settings)),
+          ({ dispose }) => Effect.promise(dispose),
+        )
+        return Doors.of({
+          port,
+          socket: {
+            name: "a socket",
+            call: (call) => Effect.promise(() => overSocket(port, call)),
+          },
+          web: {
+            name: "the web handler",
+            call: (call) => Effect.promise(() => overWeb(web.handler, call)),
+          },
+        })
+      }),
+    )
+}
+
+const headersOf = ({
+  headers = [],
+  json,
+  token,
+}: Call): ReadonlyArray<readonly [string, string]> => [
+  ...(token === undefined ? [] : [["authorization", `Bearer ${token}`] as const]),
+  ...(json === undefined ? [] : [["content-type", "application/json"] as const]),
+  ...headers,
+]
+
+const bytesOf = ({ body, json }: Call): Uint8Array | undefined => {
+  if (json !== undefined) return new TextEncoder().encode(JSON.stringify(json))
+  return typeof body === "string" ? new TextEncoder().encode(body) : body
+}
+
+const answerOf = (status: number, headers: Record<string, string>, text: string): Answer => ({
+  status,
+  headers,
+  text,
+  body: text === "" ? undefined : JSON.parse(text),
+})
+
+const overSocket = (port: number, call: Call): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const bytes = bytesOf(call)
+    const framing =
+      bytes === undefined
+        ? []
+        : call.chunked === true
+          ? ["transfer-encoding", "chunked"]
+          : ["content-length", String(bytes.length)]
+    const outgoing = nodeRequest({
+      host: "127.0.0.1",
+      port,
+      method: call.method ?? "GET",
+      path: call.path,
+      agent: false,
+      headers: ["host", "127.0.0.1", ...framing, ...headersOf(call).flat()],
+    })
+    outgoing.on("response", (incoming) => {
+      const chunks: Array<Uint8Array> = []
+      incoming.on("data", (chunk: Uint8Array) => chunks.push(chunk))
+      incoming.on("end", () => {
+        const headers: Record<string, string> = {}
+        for (const [name, value] of Object.entries(incoming.headers)) headers[name] = String(value)
+        resolve(answerOf(incoming.statusCode ?? 0, headers, Buffer.concat(chunks).toString()))
+      })
+      incoming.on("error", reject)
+    })
+    outgoing.on("error", reject)
+    outgoing.end(bytes)
+  })
+
+const streamed = (bytes: Uint8Array): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    start: (controller) => {
+      for (let at = 0; at < bytes.length; at += 65_536) {
+        controller.enqueue(bytes.subarray(at, at + 65_536))
+      }
+      controller.close()
+    },
+  })
+
+const overWeb = async (
+  handler: (request: Request) => Promise<Response>,
+  call: Call,
+): Promise<Answer> => {
+  const bytes = bytesOf(call)
+  const headers = new Headers()
+  for (const [name, value] of headersOf(call)) headers.append(name, value)
+  if (bytes !== undefined && call.chunked !== true) {
+    headers.set("content-length", String(bytes.length))
+  }
+  const response = await handler(
+    new Request(`http://service.test${call.path}`, {
+      method: call.method ?? "GET",
+      headers,
+      ...(bytes === undefined ? {} : { body: streamed(bytes), duplex: "half" }),
+    } as RequestInit),
+  )
+  return answerOf(response.status, Object.fromEntries(response.headers), await response.text())
+}

@@ -1,0 +1,65 @@
+/** The whole service over the memory store and simulated phones, served on a free port. */
+import { NodeHttpServer } from "@effect/platform-node"
+import {
+  Egress,
+  Ids,
+  NumberOwnership,
+  WakeUp,
+  Worker,
+  layerEmulator,
+  layerServices,
+  layerWorker,
+} from "@messaging-service/core"
+import { realTimeLayer } from "@messaging-service/node"
+import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory"
+import { layer as layerTransport } from "@messaging-service/transport-simulated"
+import { Layer, Redacted } from "effect"
+import { createServer } from "node:http"
+import { HttpOptions, layerHttp } from "../src/index.ts"
+import type { HttpSettings } from "../src/index.ts"
+import { Doors } from "./Doors.ts"
+
+export const operatorToken = "an operator's token"
+
+export const publicUrl = "https://messages.test"
+
+export const defaultSettings: HttpSettings = {
+  operatorToken: Redacted.make(operatorToken),
+  emulator: true,
+  publicUrl,
+  trustProxy: false,
+  clientAddress: () => "192.0.2.1",
+}
+
+const layerPorts = layerTransport.pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(
+      layerStore,
+      layerMediaFiles,
+      WakeUp.layerLocal,
+      NumberOwnership.layerAll,
+      Egress.layerClosed,
+    ),
+  ),
+  Layer.provideMerge(Ids.layerRandom),
+  Layer.provideMerge(realTimeLayer),
+)
+
+/** The core with its worker running, over what `ports` puts in place of the usual ones. */
+const layerCore = Worker.layerRunning.pipe(
+  Layer.provide(layerWorker),
+  Layer.provideMerge(layerEmulator),
+  Layer.provideMerge(layerServices),
+  Layer.provideMerge(layerPorts),
+)
+
+/** One service and both doors into it. */
+export const layerService = (settings: Partial<HttpSettings> = {}) => {
+  const all = { ...defaultSettings, ...settings }
+  return Doors.layer(all).pipe(
+    Layer.provideMerge(layerHttp),
+    Layer.provideMerge(Layer.succeed(HttpOptions, all)),
+    Layer.provideMerge(NodeHttpServer.layerServer(createServer, { port: 0, host: "127.0.0.1" })),
+    Layer.provideMerge(layerCore),
+  )
+}

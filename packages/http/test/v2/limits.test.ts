@@ -1,0 +1,284 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Doors, errorOf } from "../Doors.ts"
+import type { Answer } from "../Doors.ts"
+import { layerService } from "../Service.ts"
+import { aKey, aSender, aText, aWorkspace, operate, revoke } from "../World.ts"
+
+const me = "/api/v2/me"
+
+const me60 = (token: string) =>
+  Effect.flatMap(Doors, ({ socket }) =>
+    Effect.replicateEffect(socket.call({ path: me, token }), 60),
+  )
+
+const rateHeaders = ({ headers }: Answer) => ({
+  limit: headers["ratelimit-limit"],
+  remaining: headers["ratelimit-remaining"],
+  reset: headers["ratelimit-reset"],
+  policy: headers["ratelimit-policy"],
+})
+
+const policy = "60;w=60, 10000;w=86400"
+
+/** Sets the clock into the middle of a clock minute that no earlier test has seen. */
+const laterThisDay = (seconds: number) =>
+  Effect.gen(function* () {
+    yield* TestClock.adjust("10 minutes")
+    yield* TestClock.adjust(`${seconds} seconds`)
+  })
+
+describe("the rate limit of a key", () => {
+  layer(layerService())((it) => {
+    it.effect("60 requests in a clock minute pass, the 61st is rate_limited", () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        const { token } = yield* aSender()
+        yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12, 0, 30, 250))
+        const answers = yield* me60(token)
+        assert.deepStrictEqual(
+          answers.map(({ status }) => status),
+          answers.map(() => 200),
+        )
+        assert.deepStrictEqual(rateHeaders(answers[0]!), {
+          limit: "60",
+          remaining: "59",
+          reset: "30",
+          policy,
+        })
+        assert.deepStrictEqual(rateHeaders(answers[59]!), {
+          limit: "60",
+          remaining: "0",
+          reset: "30",
+          policy,
+        })
+        assert.notProperty(answers[59]!.headers, "retry-after")
+
+        const over = yield* socket.call({ path: me, token })
+        assert.strictEqual(over.status, 429)
+        assert.strictEqual(errorOf(over).code, "rate_limited")
+        assert.deepStrictEqual(rateHeaders(over), {
+          limit: "60",
+          remaining: "0",
+          reset: "30",
+          policy,
+        })
+        assert.strictEqual(over.headers["retry-after"], "30")
+
+        yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12, 0, 59, 999))
+        const still = yield* socket.call({ path: me, token })
+        assert.strictEqual(still.status, 429)
+        assert.strictEqual(still.headers["retry-after"], "1")
+
+        yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12, 1))
+        const next = yield* socket.call({ path: me, token })
+        assert.strictEqual(next.status, 200)
+        assert.deepStrictEqual(rateHeaders(next), {
+          limit: "60",
+          remaining: "59",
+          reset: "60",
+          policy,
+        })
+      }),
+    )
+
+    it.effect("unknown paths, wrong methods and refused requests count too", () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        const { token } = yield* aSender({ key: { scopes: ["messages:send"] } })
+        yield* laterThisDay(0)
+        const remaining: Array<readonly [number, string | undefined]> = []
+        for (const call of [
+          { path: "/api/v2/nothing" },
+          { path: me, method: "DELETE" },
+          { path: "/api/v2/messages" },
+          { path: "/api/v2/messages", method: "POST", body: "{" },
+          { path: "/api/v2/messages", method: "POST", json: {} },
+          { path: me, method: "HEAD" },
+          { path: "/api/v2" },
+        ]) {
+          const answer = yield* socket.call({ ...call, token })
+          remaining.push([answer.status, answer.headers["ratelimit-remaining"]])
+        }
+        assert.deepStrictEqual(remaining, [
+          [404, "59"],
+          [405, "58"],
+          [403, "57"],
+          [415, "56"],
+          [400, "55"],
+          [200, "54"],
+          [404, "53"],
+        ])
+      }),
+    )
+
+    it.effect("an unknown path and a wrong method answer so above the limit too", () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        const { token } = yield* aSender()
+        yield* laterThisDay(10)
+        yield* me60(token)
+        const unknown = yield* socket.call({ path: "/api/v2/nothing", token })
+        assert.strictEqual(unknown.status, 404)
+        assert.deepStrictEqual(rateHeaders(unknown), {
+          limit: "60",
+          remaining: "0",
+          reset: "50",
+          policy,
+        })
+        const wrong = yield* socket.call({ path: me, method: "POST", token })
+        assert.strictEqual(wrong.status, 405)
+        assert.strictEqual(wrong.headers["ratelimit-remaining"], "0")
+      }),
+    )
+
+    it.effect("keys of one workspace count apart", () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        const { token, workspace } = yield* aSender()
+        const { key } = yield* aKey(workspace)
+        yield* laterThisDay(0)
+        yield* me60(token)
+        const answer = yield* socket.call({ path: me, token: key })
+        assert.strictEqual(answer.headers["ratelimit-remaining"], "59")
+      }),
+    )
+
+    it.effect("a refused key or workspace is not counted and carries no RateLimit headers", () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        const demo = yield* aKey(yield* aWorkspace({ demo: true }))
+        for (const call of [
+          { path: me },
+          { path: me, token: "nonsense" },
+          { path: me, token: demo.key },
+          { path: "/api/v2/nothing" },
+          { path: "/api/v2/nothing", token: "nonsense" },
+          { path: "/api/v2/nothing", token: demo.key },
+        ]) {
+          const answer = yield* socket.call(call)
+          const carried = Object.keys(answer.headers).filter((name) => name.startsWith("ratelimit"))
+          assert.deepStrictEqual(carried, [])
+        }
+      }),
+    )
+  })
+})
+
+describe("the guard against wrong keys", () => {
+  const wrong = `svc_live_${"z".repeat(38)}`
+
+  layer(layerService({ trustProxy: true }))((it) => {
+    const from = (address: string) => [["x-forwarded-for", address]] as const
+
+    it.effect("30 wrong keys a minute from one address are told so, the 31st is refused", () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        yield* laterThisDay(59)
+        const { token, workspace } = yield* aSender()
+        const revoked = yield* aKey(workspace)
+        yield* revoke(workspace, revoked)
+        const ask = (key?: string, address = "203.0.113.7", path = me) =>
+          socket.call({
+            path,
+            headers: from(address),
+            ...(key === undefined ? {} : { token: key }),
+          })
+
+        for (let request = 1; request <= 30; request++) {
+          const key = [wrong, "nonsense", "a".repeat(40)][request % 3]!
+          assert.strictEqual((yield* ask(key)).status, 401)
+        }
+        const over = yield* ask(wrong)
+        assert.strictEqual(over.status, 429)
+        assert.strictEqual(errorOf(over).code, "too_many_auth_failures")
+        assert.strictEqual(over.headers["retry-after"], "60")
+        assert.notProperty(over.headers, "ratelimit-limit")
+
+        // While it refuses, what is no wrong key goes on as ever.
+        assert.strictEqual((yield* ask(token)).status, 200)
+        assert.strictEqual(errorOf(yield* ask()).code, "missing_api_key")
+        assert.strictEqual(errorOf(yield* ask(revoked.key)).code, "api_key_revoked")
+        assert.strictEqual((yield* ask(wrong, "203.0.113.7", "/api/v2/nothing")).status, 404)
+        assert.strictEqual((yield* ask(wrong, "203.0.113.8")).status, 401)
+        const operator = yield* socket.call({
+          path: "/admin/v1/workspaces",
+          token: "nonsense",
+          headers: from("203.0.113.7"),
+        })
+        assert.strictEqual(errorOf(operator).code, "invalid_operator_token")
+
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual((yield* ask(wrong)).status, 401)
+      }),
+    )
+
+    it.effect("a wrong key on an unknown path is neither counted nor refused", () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        yield* laterThisDay(0)
+        const ask = (path: string) =>
+          socket.call({ path, token: wrong, headers: from("203.0.113.9") })
+        const statuses = yield* Effect.replicateEffect(ask("/api/v2/nothing"), 40)
+        assert.isTrue(statuses.every(({ status }) => status === 404))
+        assert.strictEqual((yield* ask(me)).status, 401)
+      }),
+    )
+
+    it.effect("wrong operator tokens are guarded alike", () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        yield* laterThisDay(0)
+        const ask = (token: string) =>
+          socket.call({
+            path: "/admin/v1/workspaces",
+            token,
+            headers: from("203.0.113.10"),
+          })
+        for (let request = 1; request <= 30; request++) {
+          assert.strictEqual(errorOf(yield* ask("nonsense")).code, "invalid_operator_token")
+        }
+        const over = yield* ask("nonsense")
+        assert.strictEqual(errorOf(over).code, "too_many_auth_failures")
+        assert.strictEqual(over.headers["retry-after"], "60")
+        const right = yield* operate({
+          path: "/admin/v1/workspaces",
+          headers: from("203.0.113.10"),
+        })
+        assert.strictEqual(right.status, 200)
+      }),
+    )
+  })
+})
+
+describe("the daily cap of a number", () => {
+  layer(layerService())((it) => {
+    it.effect("Retry-After is the seconds until the number has room", () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        const { token } = yield* aSender()
+        yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12))
+        const { to, text } = aText
+        const full = yield* socket.call({
+          method: "POST",
+          path: "/api/v2/messages/batch",
+          token,
+          json: { to: Array.from({ length: 1000 }, () => to), text },
+        })
+        assert.strictEqual(full.status, 202)
+        yield* TestClock.adjust("1 hour")
+        const over = yield* socket.call({
+          method: "POST",
+          path: "/api/v2/messages",
+          token,
+          json: aText,
+        })
+        assert.strictEqual(over.status, 429)
+        assert.strictEqual(errorOf(over).code, "number_daily_cap_reached")
+        assert.strictEqual(over.headers["retry-after"], String(23 * 3600))
+        assert.strictEqual(over.headers["ratelimit-remaining"], "59")
+      }),
+    )
+  })
+})
