@@ -1,0 +1,158 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Random, Schema } from "effect"
+import { Ids } from "../../src/id/Ids.ts"
+import { Cursors, makeCursor, readCursor } from "../../src/request/Cursor.ts"
+import type { CursorBinding } from "../../src/request/Cursor.ts"
+import { ServiceSecrets } from "../../src/request/ServiceSecrets.ts"
+
+const secret = "0123456789abcdef".repeat(4)
+
+const Id = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }))
+const Scalar = Schema.Union([
+  Schema.String,
+  Schema.Int,
+  Schema.Null,
+  Schema.Array(Schema.Union([Schema.String, Schema.Int])),
+])
+const Binding = Schema.Array(Scalar)
+
+describe("a cursor", () => {
+  it.effect.prop(
+    "leads on from the record that it was made for, in its own list",
+    [Id, Binding],
+    ([id, binding]) =>
+      Effect.sync(() =>
+        assert.strictEqual(readCursor(secret, makeCursor(secret, id, binding), binding), id),
+      ),
+  )
+
+  it.effect.prop(
+    "that was altered in any character is refused",
+    [
+      Id,
+      Binding,
+      Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 })),
+      Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 127 })),
+    ],
+    ([id, binding, place, code]) =>
+      Effect.sync(() => {
+        const cursor = makeCursor(secret, id, binding)
+        const at = place % cursor.length
+        const other = String.fromCharCode(code)
+        const altered = [
+          cursor.slice(0, at) + cursor.slice(at + 1),
+          cursor.slice(0, at) + other + cursor.slice(at),
+          ...(cursor[at] === other ? [] : [cursor.slice(0, at) + other + cursor.slice(at + 1)]),
+        ]
+        for (const text of altered) {
+          if (text !== cursor) assert.isUndefined(readCursor(secret, text, binding), text)
+        }
+      }),
+    { arbitrary: { runs: 300 } },
+  )
+
+  it.effect.prop("of another list is refused", [Id, Binding, Binding], ([id, binding, another]) =>
+    Effect.sync(() => {
+      if (JSON.stringify(binding) === JSON.stringify(another)) return
+      assert.isUndefined(readCursor(secret, makeCursor(secret, id, binding), another))
+    }),
+  )
+
+  it.effect("does not mistake one part of what it is bound to for another", () =>
+    Effect.sync(() => {
+      const bindings: ReadonlyArray<CursorBinding> = [
+        [],
+        [null],
+        ["null"],
+        [1],
+        ["1"],
+        [[1]],
+        [1, null],
+        [null, 1],
+        ["1,2"],
+        ["1", "2"],
+        [["1", "2"]],
+        [1, 2],
+      ]
+      const cursors = bindings.map((binding) => makeCursor(secret, 7, binding))
+      assert.strictEqual(new Set(cursors).size, bindings.length)
+    }),
+  )
+
+  it.effect("of another service is refused", () =>
+    Effect.sync(() => {
+      const foreign = makeCursor("f".repeat(64), 7, ["messages"])
+      assert.isUndefined(readCursor(secret, foreign, ["messages"]))
+    }),
+  )
+
+  it.effect.each(["", ".", "a", "1.", ".abc", "1.2.3", "null", " ", "-1", "1e9", "\u{1F680}"])(
+    "of the text %j is refused",
+    (text) => Effect.sync(() => assert.isUndefined(readCursor(secret, text, ["messages"]))),
+  )
+
+  it.effect("in capitals is another text, and refused", () =>
+    Effect.sync(() => {
+      const cursor = makeCursor(secret, 123_456, ["messages"])
+      assert.notStrictEqual(cursor.toUpperCase(), cursor)
+      assert.isUndefined(readCursor(secret, cursor.toUpperCase(), ["messages"]))
+    }),
+  )
+})
+
+describe("Cursors", () => {
+  /** Keeps what it was first asked for, and says how often it was asked. */
+  const secrets = (stored: Map<string, string>) =>
+    Layer.succeed(ServiceSecrets, {
+      getOrCreate: (name, candidate) =>
+        Effect.sync(() => {
+          const value = stored.get(name) ?? candidate
+          stored.set(name, value)
+          return value
+        }),
+    })
+  const cursors = (stored: Map<string, string>, seed: string) =>
+    Effect.provide(
+      Cursors,
+      Cursors.layer.pipe(Layer.provide([Ids.layerRandom, secrets(stored)])),
+    ).pipe(Random.withSeed(seed))
+
+  it.effect("no cursor is the first page, and the last page has none", () =>
+    Effect.gen(function* () {
+      const made = yield* cursors(new Map(), "one")
+      assert.isNull(yield* made.read(null, ["messages"]))
+      assert.isNull(made.make(null, ["messages"]))
+    }),
+  )
+
+  it.effect("a malformed one, or one made for other filters, is invalid_cursor", () =>
+    Effect.gen(function* () {
+      const made = yield* cursors(new Map(), "one")
+      const cursor = made.make(7, ["messages", 1])
+      assert.strictEqual(yield* made.read(cursor, ["messages", 1]), 7)
+      for (const [text, binding] of [
+        ["", ["messages", 1]],
+        [`${cursor}x`, ["messages", 1]],
+        [cursor, ["messages", 2]],
+      ] as const) {
+        const { code, field, status } = yield* Effect.flip(made.read(text, binding))
+        assert.deepStrictEqual([code, status, field], ["invalid_cursor", 400, "cursor"])
+      }
+    }),
+  )
+
+  it.effect("processes of one store read one another's cursors, those of two stores do not", () =>
+    Effect.gen(function* () {
+      const stored = new Map<string, string>()
+      const first = yield* cursors(stored, "one")
+      const second = yield* cursors(stored, "two")
+      const elsewhere = yield* cursors(new Map(), "three")
+      const cursor = first.make(7, ["messages"])
+      assert.strictEqual(yield* second.read(cursor, ["messages"]), 7)
+      assert.strictEqual(
+        (yield* Effect.flip(elsewhere.read(cursor, ["messages"]))).code,
+        "invalid_cursor",
+      )
+    }),
+  )
+})
