@@ -1,5 +1,6 @@
 /** The whole service over the memory store and simulated phones, served on a free port. */
 import { NodeHttpServer } from "@effect/platform-node"
+import type { Admission } from "@messaging-service/core"
 import {
   Egress,
   Ids,
@@ -53,13 +54,17 @@ const layerCore = Worker.layerRunning.pipe(
   Layer.provideMerge(layerPorts),
 )
 
-/** One service and both doors into it. */
-export const layerService = (settings: Partial<HttpSettings> = {}) => {
+/** One service and both doors into it; `instead` stands in for some of the core's services. */
+export const layerService = (
+  settings: Partial<HttpSettings> = {},
+  instead: Layer.Layer<never, never, Admission> = Layer.empty,
+) => {
   const all = { ...defaultSettings, ...settings }
   return Doors.layer(all).pipe(
     Layer.provideMerge(layerHttp),
     Layer.provideMerge(Layer.succeed(HttpOptions, all)),
     Layer.provideMerge(NodeHttpServer.layerServer(createServer, { port: 0, host: "127.0.0.1" })),
+    Layer.provideMerge(instead),
     Layer.provideMerge(layerCore),
   )
 }
