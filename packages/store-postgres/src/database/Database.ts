@@ -1,0 +1,227 @@
+/**
+ * The one door to PostgreSQL: a pool of connections on which statements and transactions run, in
+ * bounded time and with one kind of failure. A statement that fails because others were in its way
+ * (deadlock, serialisation) is repeated; everything else is `StoreUnavailable`.
+ *
+ * Time-outs run on real time, whatever clock governs the service: they are about the network.
+ */
+import { StoreUnavailable } from "@messaging-service/core"
+import { PgPool } from "@effect/sql-pg"
+import type { PgConnection } from "@effect/sql-pg"
+import { Clock, Context, Data, Effect, Exit, Layer, Schedule } from "effect"
+import type { Scope } from "effect"
+import type * as SqlError from "effect/sql/SqlError"
+
+/** Where PostgreSQL is: a `postgres://` URL, or its parts; `path` is a Unix socket. */
+export type ConnectionOptions = Pick<
+  PgConnection.Config,
+  "url" | "host" | "port" | "path" | "database" | "username" | "password" | "ssl"
+>
+
+export interface DatabaseOptions extends ConnectionOptions {
+  /** Connections of the pool; 10 by default. */
+  readonly maxConnections?: number
+  /** How long to wait for a connection of the pool; 5 s by default. */
+  readonly acquireMillis?: number
+  /** How long one statement may take; 30 s by default. */
+  readonly statementMillis?: number
+}
+
+/** Runs one statement; rows are as the caller's statement names them. */
+export interface RunStatement {
+  <Row extends object = never>(
+    text: string,
+    parameters?: ReadonlyArray<unknown>,
+  ): Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>
+}
+
+export interface DatabaseService {
+  /** What connections are made from, for those that are not the pool's. */
+  readonly connection: PgConnection.Config
+  readonly maxConnections: number
+  /** One statement in a transaction of its own. `operation` names it in failures and traces. */
+  query<Row extends object = never>(
+    operation: string,
+    text: string,
+    parameters?: ReadonlyArray<unknown>,
+  ): Effect.Effect<ReadonlyArray<Row>, StoreUnavailable>
+  /**
+   * Several statements, all or nothing, on one connection. The whole body is repeated after a
+   * deadlock: it must have no other effects.
+   */
+  transaction<A>(
+    operation: string,
+    body: (run: RunStatement) => Effect.Effect<A, SqlError.SqlError>,
+    options?: { readonly statementMillis: number },
+  ): Effect.Effect<A, StoreUnavailable>
+}
+
+export class Database extends Context.Service<Database, DatabaseService>()(
+  "store-postgres/Database",
+) {
+  static readonly layer = (options: DatabaseOptions) => Layer.effect(Database, make(options))
+}
+
+class TimedOut extends Data.TaggedError("TimedOut")<{ readonly what: string }> {
+  override get message() {
+    return `timed out: ${this.what}`
+  }
+}
+
+const defaultConnections = 10
+const defaultAcquireMillis = 5_000
+const defaultStatementMillis = 30_000
+
+/** What a client waits beyond the server's own limit before it gives a statement up. */
+const graceMillis = 1_000
+
+/** The settings of every session. */
+const startupParameters = (statementMillis: number): Readonly<Record<string, string>> => ({
+  statement_timeout: String(statementMillis),
+  idle_in_transaction_session_timeout: "60000",
+  // Statements are many and short: compiling them would cost more than it gains.
+  jit: "off",
+  // Every statement that is prepared here has one good plan; planning anew would double its cost.
+  plan_cache_mode: "force_generic_plan",
+})
+
+/** The connection as both the pool and single connections use it. */
+export const connectionConfig = (options: DatabaseOptions): PgConnection.Config => ({
+  url: options.url,
+  host: options.host,
+  port: options.port,
+  path: options.path,
+  database: options.database,
+  username: options.username,
+  password: options.password,
+  ssl: options.ssl,
+  applicationName: "messaging-service",
+  connectTimeout: options.acquireMillis ?? defaultAcquireMillis,
+  keepAlive: "30 seconds",
+  startupParameters: startupParameters(options.statementMillis ?? defaultStatementMillis),
+})
+
+const make = (
+  options: DatabaseOptions,
+): Effect.Effect<DatabaseService, StoreUnavailable, Scope.Scope> =>
+  fromConnections(connectionConfig(options), {
+    maxConnections: options.maxConnections ?? defaultConnections,
+    acquireMillis: options.acquireMillis ?? defaultAcquireMillis,
+    statementMillis: options.statementMillis ?? defaultStatementMillis,
+  })
+
+/** A pool over any way to connect; PGlite has one of its own. */
+export const fromConnections = Effect.fnUntraced(function* (
+  connection: PgConnection.Config,
+  limits: {
+    readonly maxConnections: number
+    readonly acquireMillis: number
+    readonly statementMillis: number
+  },
+) {
+  const { acquireMillis, maxConnections, statementMillis } = limits
+  const pool = yield* inRealTime(PgPool.make({ ...connection, maxConnections })).pipe(
+    Effect.mapError((cause) => new StoreUnavailable({ operation: "connect", cause })),
+  )
+
+  // Where the pool cannot be waiting, its cheaper way to lend a connection will do.
+  let borrowed = 0
+  const borrow = <A, E>(use: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
+    Effect.suspend(() => {
+      borrowed++
+      const waited = within(pool.get, acquireMillis, "waiting for a connection")
+      const run =
+        borrowed <= maxConnections ? pool.use(use) : Effect.scoped(Effect.flatMap(waited, use))
+      return Effect.ensuring(
+        run,
+        Effect.sync(() => {
+          borrowed--
+        }),
+      )
+    })
+
+  const failing =
+    (operation: string, millis: number) =>
+    <A>(effect: Effect.Effect<A, SqlError.SqlError | TimedOut>) =>
+      within(Effect.retry(effect, againAfterConflict), millis, operation).pipe(
+        Effect.mapError((cause) => new StoreUnavailable({ operation, cause })),
+        inRealTime,
+        Effect.withSpan(`postgres.${operation}`),
+      )
+
+  const patience = acquireMillis + statementMillis + graceMillis
+
+  return Database.of({
+    connection,
+    maxConnections,
+    query: <Row extends object>(
+      operation: string,
+      text: string,
+      parameters: ReadonlyArray<unknown> = [],
+    ) =>
+      borrow((lent) => lent.query(text, parameters)).pipe(
+        Effect.map((result) => result.rows as unknown as ReadonlyArray<Row>),
+        failing(operation, patience),
+      ),
+    transaction: (operation, body, { statementMillis: millis } = { statementMillis }) =>
+      borrow((lent) =>
+        Effect.scoped(
+          Effect.flatMap(lent.pin, (pinned) => inTransaction(pinned, body(statementsOn(pinned)))),
+        ),
+      ).pipe(failing(operation, acquireMillis + millis + graceMillis)),
+  })
+})
+
+/** Statements of a transaction are of many kinds: they are not kept prepared. */
+const statementsOn =
+  (connection: PgConnection.PgConnection): RunStatement =>
+  <Row extends object>(text: string, parameters: ReadonlyArray<unknown> = []) =>
+    Effect.map(
+      connection.query(text, parameters, false),
+      (result) => result.rows as unknown as ReadonlyArray<Row>,
+    )
+
+const inTransaction = <A>(
+  connection: PgConnection.PgConnection,
+  body: Effect.Effect<A, SqlError.SqlError>,
+): Effect.Effect<A, SqlError.SqlError> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      yield* restore(connection.query("begin", [], false))
+      const exit = yield* Effect.exit(restore(body))
+      if (Exit.isSuccess(exit)) {
+        yield* connection.query("commit", [], false)
+        return exit.value
+      }
+      // A connection that died has rolled back already.
+      yield* Effect.ignore(connection.query("rollback", [], false))
+      return yield* exit
+    }),
+  )
+
+const within = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  millis: number,
+  what: string,
+): Effect.Effect<A, E | TimedOut, R> =>
+  Effect.timeoutOrElse(effect, {
+    duration: millis,
+    orElse: () => Effect.fail(new TimedOut({ what })),
+  })
+
+/** Others were in the way: the statement did nothing, and may well succeed now. */
+const isConflict = (error: SqlError.SqlError | TimedOut): boolean =>
+  error._tag === "SqlError" &&
+  (error.reason._tag === "DeadlockError" || error.reason._tag === "SerializationError")
+
+const againAfterConflict = {
+  schedule: Schedule.exponential("5 millis"),
+  times: 5,
+  while: isConflict,
+} as const
+
+const realClock = Clock.Clock.defaultValue()
+
+/** Frees an effect from an adjustable or a test's clock. */
+export const inRealTime = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.provideService(effect, Clock.Clock, realClock)

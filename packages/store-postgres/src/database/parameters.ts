@@ -1,0 +1,35 @@
+/**
+ * Parameters of statements, each with its type: inference from the value would give one statement
+ * several types, and a prepared statement for each of them. Times go in and come out as epoch
+ * milliseconds, exactly.
+ */
+import { PgTypes } from "@effect/sql-pg"
+
+const typed = (oid: number, value: unknown): PgTypes.Parameter => ({
+  [PgTypes.ParameterTypeId]: PgTypes.ParameterTypeId,
+  oid,
+  value,
+})
+
+const toBigInt = (value: number | null): bigint | null => (value === null ? null : BigInt(value))
+
+export const bigint = (value: number | null) => PgTypes.int8(toBigInt(value))
+export const integer = PgTypes.int4
+export const boolean = PgTypes.bool
+export const text = PgTypes.text
+export const jsonb = (value: unknown) => PgTypes.jsonb(value)
+/** From epoch milliseconds. */
+export const instant = (millis: number | null) => PgTypes.timestamptz(millis)
+
+export const bigints = (values: ReadonlyArray<number | null>) =>
+  typed(PgTypes.OID.int8Array, values.map(toBigInt))
+export const integers = (values: ReadonlyArray<number | null>) =>
+  typed(PgTypes.OID.int4Array, values)
+export const booleans = (values: ReadonlyArray<boolean | null>) =>
+  typed(PgTypes.OID.boolArray, values)
+export const texts = (values: ReadonlyArray<string | null>) => typed(PgTypes.OID.textArray, values)
+export const instants = (values: ReadonlyArray<number | null>) =>
+  typed(PgTypes.OID.timestamptzArray, values)
+/** A whole list that may be missing. */
+export const bigintsOrNull = (values: ReadonlyArray<number> | null) =>
+  values === null ? typed(PgTypes.OID.int8Array, null) : bigints(values)

@@ -1,0 +1,110 @@
+/**
+ * Reading the outbox by position, without ever passing over an event.
+ *
+ * Positions come from a sequence: a transaction that took a smaller one may commit later, and a
+ * reader that has gone past it would never see it. So a reader stops before a gap until it is known
+ * that nobody will fill it. A transaction has an id of its own before it takes a position; once all
+ * that were under way when the gap was first seen are over, what is still missing was rolled back.
+ */
+import { Outbox } from "@messaging-service/core"
+import type {
+  EventId,
+  MessageId,
+  Mode,
+  OutboxEvent,
+  OutboxEventType,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect, Layer } from "effect"
+import { Database } from "../database/Database.ts"
+import { bigint, integer } from "../database/parameters.ts"
+
+interface OutboxRow {
+  readonly id: bigint
+  readonly workspace_id: bigint
+  readonly message_id: bigint
+  readonly created_at: Date
+  readonly event_id: string
+  readonly type: string
+  readonly mode: string
+  readonly body: string | null
+}
+
+interface SnapshotRow {
+  /** All transactions before this one are over. */
+  readonly over: string
+  /** The first that has not begun. */
+  readonly next: string
+}
+
+const readOutbox = `
+select o.id, o.workspace_id, o.message_id, o.created_at, o.event_id, o.type, o.mode, o.body
+from outbox o
+where o.id > $1
+order by o.id
+limit $2`
+
+/** Taken before the events are read: what is over by now is seen by them. */
+const snapshot = `
+select
+  pg_snapshot_xmin(s.taken)::text as over,
+  pg_snapshot_xmax(s.taken)::text as next
+from pg_current_snapshot() s (taken)`
+
+/** How many gaps are remembered; readers that stand at others look twice. */
+const remembered = 64
+
+export const layerOutbox = Layer.effect(
+  Outbox,
+  Effect.gen(function* () {
+    const database = yield* Database
+    /** The position before a gap, and the first transaction that cannot fill it. */
+    const gaps = new Map<number, bigint>()
+
+    /** The events up to the first gap that may still be filled. */
+    const settled = (
+      after: number,
+      events: ReadonlyArray<OutboxEvent>,
+      over: bigint,
+      next: bigint,
+    ): ReadonlyArray<OutboxEvent> => {
+      let before = after
+      for (const [index, event] of events.entries()) {
+        if (event.id !== before + 1) {
+          const first = gaps.get(before) ?? next
+          if (over < first) {
+            gaps.set(before, first)
+            const oldest = gaps.keys().next().value
+            if (gaps.size > remembered && oldest !== undefined) gaps.delete(oldest)
+            return events.slice(0, index)
+          }
+        }
+        gaps.delete(before)
+        before = event.id
+      }
+      return events
+    }
+
+    return Outbox.of({
+      read: Effect.fnUntraced(function* (after, limit) {
+        const [taken] = yield* database.query<SnapshotRow>("outbox.snapshot", snapshot)
+        const rows = yield* database.query<OutboxRow>("outbox.read", readOutbox, [
+          bigint(after),
+          integer(limit),
+        ])
+        return settled(after, rows.map(toEvent), BigInt(taken?.over ?? 0), BigInt(taken?.next ?? 0))
+      }),
+    })
+  }),
+)
+
+const toEvent = (row: OutboxRow): OutboxEvent => ({
+  id: Number(row.id),
+  eventId: row.event_id as EventId,
+  type: row.type as OutboxEventType,
+  workspaceId: Number(row.workspace_id) as WorkspaceId,
+  mode: row.mode as Mode,
+  messageId: Number(row.message_id) as MessageId,
+  createdAt: row.created_at.getTime(),
+  body: row.body,
+})

@@ -1,0 +1,118 @@
+/** API keys and the counts of what is asked with them. */
+import { KeyStore } from "@messaging-service/core"
+import { PgTypes } from "@effect/sql-pg"
+import { Effect, Layer } from "effect"
+import { coalesced } from "../database/Coalesced.ts"
+import { Database } from "../database/Database.ts"
+import { bigint, bigintsOrNull, instant, integer, text, texts } from "../database/parameters.ts"
+import { coalescing } from "../database/coalescing.ts"
+import { admit } from "./admitRequests.ts"
+import { keyColumns, toKey } from "./keyRow.ts"
+import type { KeyRow } from "./keyRow.ts"
+
+// Index api_keys_by_workspace. The workspace's row is locked: two inserts count one after the other.
+const lockWorkspace = `
+select
+from workspaces w
+where w.id = $1
+for no key update`
+
+const insertKey = `
+insert into api_keys (
+  workspace_id, version, name, mode, scopes, number_ids, expires_at, last4, hash, created_at
+)
+select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
+where $11 > (
+  select count(*)
+  from api_keys k
+  where k.workspace_id = $1
+    and k.version = $2
+    and k.revoked_at is null
+)
+returning *, null::timestamptz as last_used_at, null::text as last_used_ip`
+
+const listKeys = `
+select ${keyColumns("k", "windows")}
+from api_keys k
+left join key_windows windows on windows.key_id = k.id
+where k.workspace_id = $1
+order by k.id`
+
+const revokeKey = `
+with revoked as (
+  update api_keys k
+  set revoked_at = coalesce(k.revoked_at, $3)
+  where k.id = $2
+    and k.workspace_id = $1
+  returning *
+)
+select ${keyColumns("revoked", "windows")}
+from revoked
+left join key_windows windows on windows.key_id = revoked.id`
+
+const countWrong = `
+insert into wrong_keys as wrong (minute_start, surface, address, count)
+values ($1, $2, $3, 1)
+on conflict (minute_start, surface, address) do update
+set count = wrong.count + 1
+returning count`
+
+// The primary key begins with the minute.
+const forgetWrong = `
+delete from wrong_keys
+where minute_start < $1`
+
+export const layerKeys = Layer.effect(
+  KeyStore,
+  Effect.gen(function* () {
+    const database = yield* Database
+    return KeyStore.of({
+      admit: yield* coalesced(admit(database), coalescing(database)),
+      countWrong: (surface, address, minuteStart) =>
+        Effect.map(
+          database.query<{ readonly count: number }>("key.countWrong", countWrong, [
+            instant(minuteStart),
+            text(surface),
+            text(address),
+          ]),
+          (rows) => rows[0]?.count ?? 0,
+        ),
+      insert: (key, limit) =>
+        database.transaction(
+          "key.insert",
+          Effect.fnUntraced(function* (run) {
+            yield* run(lockWorkspace, [bigint(key.workspaceId)])
+            const [row] = yield* run<KeyRow>(insertKey, [
+              bigint(key.workspaceId),
+              PgTypes.int2(key.version),
+              text(key.name),
+              text(key.mode),
+              texts(key.scopes),
+              bigintsOrNull(key.numberIds),
+              instant(key.expiresAt),
+              text(key.last4),
+              text(key.hash),
+              instant(key.createdAt),
+              integer(limit),
+            ])
+            return row === undefined ? null : toKey(row)
+          }),
+        ),
+      list: (workspaceId) =>
+        Effect.map(database.query<KeyRow>("key.list", listKeys, [bigint(workspaceId)]), (rows) =>
+          rows.map(toKey),
+        ),
+      revoke: (workspaceId, id, now) =>
+        Effect.map(
+          database.query<KeyRow>("key.revoke", revokeKey, [
+            bigint(workspaceId),
+            bigint(id),
+            instant(now),
+          ]),
+          ([row]) => (row === undefined ? null : toKey(row)),
+        ),
+      forgetWrong: (minuteStart) =>
+        Effect.asVoid(database.query("key.forgetWrong", forgetWrong, [instant(minuteStart)])),
+    })
+  }),
+)

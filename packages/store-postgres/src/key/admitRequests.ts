@@ -1,0 +1,179 @@
+/**
+ * Admission: finds a key and its workspace and counts the request, in one round trip. Requests with
+ * one key that are admitted together count as one write of several.
+ *
+ * Locks: the row of each key's windows, in the order of the keys' hashes.
+ */
+import type { Admitted, AdmitQuery, StoreUnavailable } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
+import { instants, integers, texts } from "../database/parameters.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { toWorkspace, workspaceColumns, workspaceResult } from "../workspace/workspaceRow.ts"
+import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
+import { keyColumns, keyResult, toKey } from "./keyRow.ts"
+import type { KeyRow } from "./keyRow.ts"
+
+/** Counts p_count requests; a window whose start is another one begins anew. */
+export const admitRequests = sqlFunction(
+  "admit_requests",
+  `(
+    p_hash text,
+    p_version integer,
+    p_now timestamptz,
+    p_minute_start timestamptz,
+    p_day_start timestamptz,
+    p_address text,
+    p_count integer
+  )
+  returns table (
+    minute_count integer, day_count integer, ${keyResult}, ${workspaceResult("workspace_of_")}
+  )
+  language plpgsql
+  as $function$
+  #variable_conflict use_column
+  begin
+    return query
+    with found as materialized (
+      select k as key, w as workspace
+      from api_keys k
+      join workspaces w on w.id = k.workspace_id
+      where k.hash = p_hash
+        and k.version = p_version
+    ),
+    counted as (
+      insert into key_windows as windows (
+        key_id, minute_start, minute_count, day_start, day_count, last_used_at, last_used_ip
+      )
+      select (found.key).id, p_minute_start, p_count, p_day_start, p_count, p_now, p_address
+      from found
+      where (found.workspace).admits
+        and (found.key).revoked_at is null
+        and ((found.key).expires_at is null or (found.key).expires_at > p_now)
+      on conflict (key_id) do update
+      set minute_start = excluded.minute_start,
+        minute_count = excluded.minute_count + case
+          when windows.minute_start = excluded.minute_start then windows.minute_count
+          else 0
+        end,
+        day_start = excluded.day_start,
+        day_count = excluded.day_count + case
+          when windows.day_start = excluded.day_start then windows.day_count
+          else 0
+        end,
+        last_used_at = excluded.last_used_at,
+        last_used_ip = excluded.last_used_ip
+      returning minute_count, day_count, last_used_at, last_used_ip
+    )
+    select
+      counted.minute_count, counted.day_count, ${keyColumns("(found.key)", "latest")},
+      ${workspaceColumns("(found.workspace)")}
+    from found
+    left join counted on true
+    left join lateral (
+      select counted.last_used_at, counted.last_used_ip
+      where counted.last_used_at is not null
+      union all
+      select w.last_used_at, w.last_used_ip
+      from key_windows w
+      where w.key_id = (found.key).id
+        and counted.last_used_at is null
+    ) latest on true;
+  end
+  $function$`,
+)
+
+type AdmittedRow = KeyRow & {
+  readonly [Name in keyof WorkspaceRow as `workspace_of_${Name}`]: WorkspaceRow[Name]
+} & {
+  readonly place: bigint
+  readonly minute_count: number | null
+  readonly day_count: number | null
+}
+
+const statement = `
+select asked.place, admitted.*
+from unnest($1::text[], $2::integer[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[],
+  $6::text[], $7::integer[]) with ordinality
+  asked (hash, version, now, minute_start, day_start, address, count, place)
+cross join lateral ${admitRequests.name}(
+  asked.hash, asked.version, asked.now, asked.minute_start, asked.day_start, asked.address,
+  asked.count
+) admitted`
+
+/** Requests that differ in nothing that is counted; the latest tells time and address of use. */
+interface Group {
+  readonly places: Array<number>
+  latest: AdmitQuery
+}
+
+export const admit =
+  (database: DatabaseService) =>
+  (
+    queries: ReadonlyArray<AdmitQuery>,
+  ): Effect.Effect<ReadonlyArray<Admitted | null>, StoreUnavailable> => {
+    const groups = groupsOf(queries)
+    const asked = groups.map((group) => group.latest)
+    return database
+      .query<AdmittedRow>("admit", statement, [
+        texts(asked.map((query) => query.hash)),
+        integers(asked.map((query) => query.version)),
+        instants(asked.map((query) => query.now)),
+        instants(asked.map((query) => query.minuteStart)),
+        instants(asked.map((query) => query.dayStart)),
+        texts(asked.map((query) => query.clientAddress)),
+        integers(groups.map((group) => group.places.length)),
+      ])
+      .pipe(
+        Effect.map((rows) => {
+          const admitted: Array<Admitted | null> = queries.map(() => null)
+          for (const row of rows) {
+            const places = groups[Number(row.place) - 1]?.places ?? []
+            for (const [index, place] of places.entries()) {
+              admitted[place] = toAdmitted(row, places.length - 1 - index)
+            }
+          }
+          return admitted
+        }),
+      )
+  }
+
+const groupsOf = (queries: ReadonlyArray<AdmitQuery>): ReadonlyArray<Group> => {
+  const groups = new Map<string, Group>()
+  for (const [place, query] of queries.entries()) {
+    const { dayStart, hash, minuteStart, version } = query
+    const key = `${hash} ${version} ${minuteStart} ${dayStart}`
+    const group = groups.get(key)
+    if (group === undefined) {
+      groups.set(key, { places: [place], latest: query })
+    } else {
+      group.places.push(place)
+      group.latest = query
+    }
+  }
+  return [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group)
+}
+
+/** `later`: how many of the requests that were counted together came after this one. */
+const toAdmitted = (row: AdmittedRow, later: number): Admitted => ({
+  key: toKey(row),
+  workspace: toWorkspace({
+    id: row.workspace_of_id,
+    name: row.workspace_of_name,
+    demo: row.workspace_of_demo,
+    account_disabled: row.workspace_of_account_disabled,
+    api_v2_enabled: row.workspace_of_api_v2_enabled,
+    plan_name: row.workspace_of_plan_name,
+    plan_messages_remaining: row.workspace_of_plan_messages_remaining,
+    plan_reminders: row.workspace_of_plan_reminders,
+    plan_qr_code_api: row.workspace_of_plan_qr_code_api,
+    plan_max_numbers: row.workspace_of_plan_max_numbers,
+    plan_media_storage_bytes: row.workspace_of_plan_media_storage_bytes,
+    created_at: row.workspace_of_created_at,
+    deleted_at: row.workspace_of_deleted_at,
+  }),
+  count:
+    row.minute_count === null || row.day_count === null
+      ? null
+      : { minute: row.minute_count - later, day: row.day_count - later },
+})

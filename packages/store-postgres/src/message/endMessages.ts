@@ -1,0 +1,156 @@
+/**
+ * Ending waiting messages outside of a lane's lease: cancels, expiries, test mode. Each change
+ * stands on its own: what is no longer waiting, or in the hands of a transport, is passed over.
+ *
+ * Locks: the lanes by id, then the workspaces that get allowance back, by id.
+ */
+import type { MessageChange, MessageId, StoreUnavailable } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
+import { bigints, booleans, instant, instants, texts } from "../database/parameters.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { firstWaiting } from "../queue/firstWaiting.ts"
+import { giveBackAllowance } from "./givesBack.ts"
+
+/** Every array holds one element for each change; returns the ids of the ended messages. */
+export const endMessages = sqlFunction(
+  "end_messages",
+  `(
+    p_now timestamptz,
+    p_number bigint[],
+    p_message bigint[],
+    p_gives_back boolean[],
+    p_state text[],
+    p_sent_at timestamptz[],
+    p_error_code text[],
+    p_error_message text[],
+    p_event_id text[],
+    p_event_type text[],
+    p_event_at timestamptz[],
+    p_event_body text[]
+  )
+  returns setof bigint
+  language plpgsql
+  as $function$
+  declare
+    v_ended bigint[];
+    v_given_back bigint[];
+    -- Numbers whose live messages ended, and those among them that got quota back.
+    v_lanes bigint[];
+    v_with_room bigint[];
+  begin
+    perform
+    from lanes l
+    where l.number_id = any (p_number)
+    order by l.number_id
+    for no key update;
+
+    with ended as (
+      update messages m
+      set state = s.state,
+        sent_at = s.sent_at,
+        error_code = s.error_code,
+        error_message = s.error_message
+      from unnest(
+        p_number, p_message, p_gives_back, p_state, p_sent_at, p_error_code, p_error_message,
+        p_event_id, p_event_type, p_event_at, p_event_body
+      ) with ordinality s (
+        number_id, message_id, gives_back, state, sent_at, error_code, error_message, event_id,
+        event_type, event_at, event_body, place
+      )
+      join lanes l on l.number_id = s.number_id
+      where m.id = s.message_id
+        and m.number_id = s.number_id
+        and m.state = 'waiting'
+        and (l.lease_until is null or l.head_id <> m.id)
+      returning
+        m.id, m.workspace_id, m.number_id, m.mode, s.gives_back,
+        m.allowance_taken and s.gives_back as allowance_back,
+        s.event_id, s.event_type, s.event_at, s.event_body, s.place
+    ),
+    announced as (
+      insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
+      select
+        ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
+        ended.event_body
+      from ended
+      order by ended.place
+    )
+    select
+      array_agg(ended.id),
+      array_agg(ended.workspace_id) filter (where ended.allowance_back),
+      array_agg(distinct ended.number_id),
+      array_agg(distinct ended.number_id) filter (where ended.gives_back and ended.mode = 'live')
+    into v_ended, v_given_back, v_lanes, v_with_room
+    from ended;
+    if v_ended is null then
+      return;
+    end if;
+
+    -- A later statement: it sees the messages as they are now. The next due moment can only move
+    -- away, and that of a lane in flight is the end of its lease.
+    update lanes l
+    set head_id = case when l.head_id = any (v_ended) then null else l.head_id end,
+      interruptions = case when l.head_id = any (v_ended) then 0 else l.interruptions end,
+      quota_full_until = case
+        when l.number_id = any (v_with_room) then null
+        else l.quota_full_until
+      end,
+      next_due = case
+        when l.lease_until is not null or l.removed_at is not null then l.next_due
+        else (
+          select greatest(first.due_at, l.next_due)
+          from (values (${firstWaiting("due_at", "l", { now: "p_now" })})) first (due_at)
+          where first.due_at is not null
+        )
+      end,
+      stranded = l.removed_at is not null and exists (
+        select
+        from messages m
+        where m.number_id = l.number_id
+          and m.state = 'waiting'
+          and (l.lease_until is null or m.id <> l.head_id)
+      )
+    where l.number_id = any (v_lanes);
+
+    if v_given_back is not null then
+      ${giveBackAllowance("v_given_back")}
+    end if;
+
+    return query
+    select ended.id
+    from unnest(v_ended) ended (id);
+  end
+  $function$`,
+)
+
+const statement = `select ended from ${endMessages.name}(${Array.from(
+  { length: 12 },
+  (_, index) => `$${index + 1}`,
+).join(", ")}) ended`
+
+export const end =
+  (database: DatabaseService) =>
+  (
+    changes: ReadonlyArray<MessageChange>,
+  ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
+    if (changes.length === 0) return Effect.succeed(new Set())
+    const now = changes.reduce((latest, { event }) => Math.max(latest, event.createdAt), -Infinity)
+    return Effect.map(
+      database.query<{ readonly ended: bigint }>("end", statement, [
+        instant(now),
+        bigints(changes.map(({ message }) => message.from.id)),
+        bigints(changes.map(({ message }) => message.id)),
+        booleans(changes.map(({ givesBack }) => givesBack)),
+        texts(changes.map(({ message }) => message.state)),
+        instants(changes.map(({ message }) => message.sentAt)),
+        texts(changes.map(({ message }) => message.error?.code ?? null)),
+        texts(changes.map(({ message }) => message.error?.message ?? null)),
+        texts(changes.map(({ event }) => event.id)),
+        texts(changes.map(({ event }) => event.type)),
+        instants(changes.map(({ event }) => event.createdAt)),
+        texts(changes.map(({ event }) => event.body)),
+      ]),
+      (rows) => new Set(rows.map((row) => Number(row.ended) as MessageId)),
+    )
+  }

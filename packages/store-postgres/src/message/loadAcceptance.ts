@@ -1,0 +1,369 @@
+/**
+ * The facts that acceptance decides on, in one round trip, with the claim of the `Idempotency-Key`.
+ *
+ * The claim comes first, and only a later statement looks for a finished request: whoever finished
+ * one gave its claim up in the same commit, so that a claim that was won while a record exists is
+ * given back. A claim that is refused leaves the other facts unread.
+ */
+import { answerKeptMillis, claimKeptMillis } from "@messaging-service/core"
+import type {
+  AcceptanceFacts,
+  AcceptanceQuery,
+  ClaimOutcome,
+  Contact,
+  ContactId,
+  ExactQuota,
+  MediaFile,
+  NumberFacts,
+  Phone,
+  Plan,
+  SendingNumber,
+  StoreUnavailable,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
+import { bigint, jsonb } from "../database/parameters.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { countPlanned, quotaFullUntil, quotaRoomAt } from "./quota.ts"
+
+const millis = (moment: string): string => `(extract(epoch from ${moment}) * 1000)::bigint`
+
+const numberFacts = (number: string, lane: string): string => `json_build_object(
+  'number', json_build_object(
+    'id', ${number}.id,
+    'workspaceId', ${number}.workspace_id,
+    'phone', ${number}.phone,
+    'label', ${number}.label,
+    'platform', ${number}.platform,
+    'status', ${number}.status,
+    'loginMethod', ${number}.login_method,
+    'createdAt', ${millis(`${number}.created_at`)}
+  ),
+  'bound', ${lane}.quota_bound,
+  'fullUntil', ${millis(`${lane}.quota_full_until`)}
+)`
+
+/** Claims a key for a request; null when it is claimed, else what stands in the way. */
+const claimKey = sqlFunction(
+  "claim_idempotency_key",
+  `(
+    p_key_id bigint, p_key text, p_fingerprint text, p_token text, p_now timestamptz,
+    p_claim_kept interval, p_answer_kept interval
+  )
+  returns json
+  language plpgsql
+  as $function$
+  declare
+    v_record idempotency_records;
+  begin
+    insert into idempotency_claims as held (key_id, key, fingerprint, token, claimed_at)
+    values (p_key_id, p_key, p_fingerprint, p_token, p_now)
+    on conflict (key_id, key) do update
+    set fingerprint = excluded.fingerprint,
+      token = excluded.token,
+      claimed_at = excluded.claimed_at
+    where held.token = excluded.token
+      or held.claimed_at <= p_now - p_claim_kept;
+    if not found then
+      return json_build_object('_tag', 'InProgress');
+    end if;
+
+    select r.*
+    into v_record
+    from idempotency_records r
+    where r.key_id = p_key_id
+      and r.key = p_key
+      and r.created_at > p_now - p_answer_kept;
+    if not found then
+      return null;
+    end if;
+
+    delete from idempotency_claims c
+    where c.key_id = p_key_id
+      and c.key = p_key;
+    return json_build_object(
+      '_tag', 'Finished',
+      'record', json_build_object(
+        'fingerprint', v_record.fingerprint,
+        'madeIds', v_record.made_ids,
+        'createdAt', ${millis("v_record.created_at")}
+      )
+    );
+  end
+  $function$`,
+)
+
+export const loadAcceptance = sqlFunction(
+  "load_acceptance",
+  `(p_query jsonb, p_claim_kept_millis bigint, p_answer_kept_millis bigint)
+  returns json
+  language plpgsql
+  as $function$
+  declare
+    v_workspace constant bigint := p_query ->> 'workspaceId';
+    v_from constant bigint := p_query ->> 'from';
+    v_phones constant jsonb := p_query -> 'phones';
+    v_contacts constant jsonb := p_query -> 'contactIds';
+    v_media constant bigint := p_query ->> 'mediaId';
+    v_exact constant jsonb := nullif(p_query -> 'exactQuota', 'null');
+    v_claim constant jsonb := nullif(p_query -> 'idempotency', 'null');
+    v_now constant timestamptz := p_query ->> 'now';
+    v_refused json;
+    v_facts json;
+    v_contact_ids json;
+    v_contact_facts json;
+    v_media_facts json;
+    v_exact_facts json;
+    v_window interval;
+    v_planned_at timestamptz;
+    v_planned integer;
+    v_room_at timestamptz;
+  begin
+    if v_claim is not null then
+      v_refused := ${claimKey.name}(
+        (v_claim ->> 'keyId')::bigint, v_claim ->> 'key', v_claim ->> 'fingerprint',
+        v_claim ->> 'token', v_now, p_claim_kept_millis * interval '1 millisecond',
+        p_answer_kept_millis * interval '1 millisecond'
+      );
+      if v_refused is not null then
+        return json_build_object('claim', v_refused);
+      end if;
+    end if;
+
+    if jsonb_array_length(v_phones) > 0 then
+      -- Index contacts_by_phone.
+      select json_object_agg(known.phone, known.id)
+      into v_contact_ids
+      from (
+        select distinct on (c.phone) c.phone, c.id
+        from contacts c
+        where c.workspace_id = v_workspace
+          and c.phone in (select asked.phone from jsonb_array_elements_text(v_phones) asked (phone))
+        order by c.phone, c.id
+      ) known;
+    end if;
+    if jsonb_array_length(v_contacts) > 0 then
+      select json_agg(json_build_object(
+        'id', c.id,
+        'workspaceId', c.workspace_id,
+        'name', c.name,
+        'phone', c.phone,
+        'username', c.username,
+        'createdAt', ${millis("c.created_at")}
+      ))
+      into v_contact_facts
+      from contacts c
+      where c.workspace_id = v_workspace
+        and c.id in (select asked.id::bigint from jsonb_array_elements_text(v_contacts) asked (id));
+    end if;
+    if v_media is not null then
+      select json_build_object(
+        'id', m.id,
+        'workspaceId', m.workspace_id,
+        'mode', m.mode,
+        'fileName', m.file_name,
+        'type', m.type,
+        'mimeType', m.mime_type,
+        'size', m.size,
+        'storageKey', m.storage_key,
+        'createdAt', ${millis("m.created_at")}
+      )
+      into v_media_facts
+      from media_files m
+      where m.id = v_media
+        and m.workspace_id = v_workspace
+        and m.mode = p_query ->> 'mode';
+    end if;
+    if v_exact is not null then
+      v_window := (v_exact #>> '{planned,limit,windowMillis}')::bigint * interval '1 millisecond';
+      v_planned_at := v_exact #>> '{planned,plannedAt}';
+      select c.planned
+      into v_planned
+      from ${countPlanned.name}(
+        (v_exact ->> 'numberId')::bigint, v_planned_at, v_planned_at, v_window
+      ) c;
+      v_room_at := v_planned_at;
+      if v_planned + (v_exact #>> '{planned,count}')::integer
+        > (v_exact #>> '{planned,limit,messages}')::integer
+      then
+        v_room_at := coalesce(
+          ${quotaRoomAt.name}(
+            (v_exact ->> 'numberId')::bigint, v_planned_at,
+            (v_exact #>> '{planned,count}')::integer,
+            (v_exact #>> '{planned,limit,messages}')::integer, v_window
+          ),
+          v_planned_at + v_window
+        );
+      end if;
+      if v_room_at > v_planned_at then
+        -- To be remembered where it spares the next sender a count; whoever holds the lane has
+        -- better things to do than to wait for it.
+        perform
+        from lanes l
+        where l.number_id = (v_exact ->> 'numberId')::bigint
+        for no key update skip locked;
+        if found then
+          update lanes l
+          set quota_full_until = ${quotaFullUntil.name}(
+            l.number_id, v_now, (v_exact #>> '{planned,limit,messages}')::integer, v_window
+          )
+          where l.number_id = (v_exact ->> 'numberId')::bigint;
+        end if;
+      end if;
+      v_exact_facts := json_build_object('planned', v_planned, 'roomAt', ${millis("v_room_at")});
+    end if;
+
+    if v_from is not null then
+      select json_agg(${numberFacts("n", "l")})
+      into v_facts
+      from numbers n
+      join lanes l on l.number_id = n.id
+      where n.id = v_from
+        and n.workspace_id = v_workspace
+        and n.removed_at is null;
+    else
+      -- Two of a platform are as good as many: index numbers_by_workspace.
+      select json_agg(${numberFacts("n", "l")} order by n.id)
+      into v_facts
+      from (
+        (
+          select w.*
+          from numbers w
+          where w.workspace_id = v_workspace
+            and w.removed_at is null
+            and w.status = 'connected'
+            and w.platform = 'whatsapp'
+          order by w.id
+          limit 2
+        )
+        union all
+        (
+          select t.*
+          from numbers t
+          where t.workspace_id = v_workspace
+            and t.removed_at is null
+            and t.status = 'connected'
+            and t.platform = 'telegram'
+          order by t.id
+          limit 2
+        )
+      ) n
+      join lanes l on l.number_id = n.id;
+    end if;
+
+    return (
+      select json_build_object(
+        'plan', case
+          when w.plan_name is not null then json_build_object(
+            'name', w.plan_name,
+            'messagesRemaining', w.plan_messages_remaining,
+            'reminders', w.plan_reminders,
+            'qrCodeApi', w.plan_qr_code_api,
+            'maxNumbers', w.plan_max_numbers,
+            'mediaStorageBytes', w.plan_media_storage_bytes
+          )
+        end,
+        'numbers', v_facts,
+        'contactIds', v_contact_ids,
+        'contacts', v_contact_facts,
+        'media', v_media_facts,
+        'exact', v_exact_facts
+      )
+      from workspaces w
+      where w.id = v_workspace
+    );
+  end
+  $function$`,
+)
+
+/** Functions that `load_acceptance` calls, to be installed with it. */
+export const loadAcceptanceFunctions = [claimKey, loadAcceptance]
+
+interface LoadedNumber {
+  readonly number: SendingNumber
+  readonly bound: number
+  readonly fullUntil: number | null
+}
+
+interface Loaded {
+  readonly claim?: ClaimOutcome
+  readonly plan?: Plan | null
+  readonly numbers?: ReadonlyArray<LoadedNumber> | null
+  readonly contactIds?: Readonly<Record<Phone, ContactId>> | null
+  readonly contacts?: ReadonlyArray<Contact> | null
+  readonly media?: MediaFile | null
+  readonly exact?: ExactQuota | null
+}
+
+/** Queries are answered in the order of the list, claims included. */
+const statement = `
+select ${loadAcceptance.name}(asked.query, $2, $3) as facts
+from jsonb_array_elements($1::jsonb) with ordinality asked (query, place)
+order by asked.place`
+
+export const load =
+  (database: DatabaseService) =>
+  (
+    queries: ReadonlyArray<AcceptanceQuery>,
+  ): Effect.Effect<ReadonlyArray<AcceptanceFacts>, StoreUnavailable> => {
+    // Two batches that claim the same keys must take them in the same order, and no lane before.
+    const order = queries
+      .map((query, index) => ({ index, rank: rankOf(query) }))
+      .toSorted((a, b) => (a.rank === b.rank ? 0 : a.rank < b.rank ? -1 : 1))
+    return database
+      .query<{ readonly facts: Loaded | null }>("loadAcceptance", statement, [
+        jsonb(order.map(({ index }) => toJson(queries[index]))),
+        bigint(claimKeptMillis),
+        bigint(answerKeptMillis),
+      ])
+      .pipe(
+        Effect.map((rows) => {
+          const facts: Array<AcceptanceFacts> = []
+          for (const [position, { index }] of order.entries()) {
+            const query = queries[index]
+            if (query !== undefined) facts[index] = toFacts(query, rows[position]?.facts ?? {})
+          }
+          return facts
+        }),
+      )
+  }
+
+/** Times as text: PostgreSQL would make inexact floating point numbers of milliseconds. */
+const iso = (millis: number): string => new Date(millis).toISOString()
+
+const toJson = (query: AcceptanceQuery | undefined) =>
+  query && {
+    ...query,
+    now: iso(query.now),
+    exactQuota: query.exactQuota && {
+      ...query.exactQuota,
+      planned: {
+        ...query.exactQuota.planned,
+        plannedAt: iso(query.exactQuota.planned.plannedAt),
+      },
+    },
+  }
+
+const rankOf = ({ exactQuota, idempotency }: AcceptanceQuery): string =>
+  `${exactQuota === null ? 0 : 1} ${idempotency?.keyId ?? 0} ${idempotency?.key ?? ""}`
+
+const toFacts = (query: AcceptanceQuery, loaded: Loaded): AcceptanceFacts => {
+  const numbers = (loaded.numbers ?? []).map(({ bound, fullUntil, number }): NumberFacts => ({
+    number,
+    quota: {
+      bound,
+      fullUntil,
+      exact: query.exactQuota?.numberId === number.id ? (loaded.exact ?? null) : null,
+    },
+  }))
+  const contactIds = Object.entries(loaded.contactIds ?? {})
+  return {
+    claim: query.idempotency === null ? null : (loaded.claim ?? { _tag: "Claimed" }),
+    plan: loaded.plan ?? null,
+    named: query.from === null ? null : (numbers[0] ?? null),
+    connected: query.from === null ? numbers : [],
+    contactIdByPhone: new Map(contactIds.map(([phone, id]) => [phone as Phone, id])),
+    contacts: new Map((loaded.contacts ?? []).map((contact) => [contact.id, contact])),
+    media: loaded.media ?? null,
+  }
+}

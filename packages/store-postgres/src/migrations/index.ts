@@ -1,0 +1,33 @@
+/** Everything that a database of this version holds. */
+import { admitRequests } from "../key/admitRequests.ts"
+import { acceptMessages } from "../message/acceptMessages.ts"
+import { endMessages } from "../message/endMessages.ts"
+import { loadAcceptanceFunctions } from "../message/loadAcceptance.ts"
+import { messageIdAt } from "../message/messageIdAt.ts"
+import { countPlanned, quotaFullUntil, quotaRoomAt } from "../message/quota.ts"
+import { removeLanes, removeNumber } from "../number/removeLanes.ts"
+import { claimLanes } from "../queue/claimLanes.ts"
+import { settleAttempts } from "../queue/settleAttempts.ts"
+import type { SqlFunction } from "../database/SqlFunction.ts"
+import { deleteWorkspace } from "../workspace/deleteWorkspace.ts"
+import { initial } from "./0001_initial.ts"
+import type { Migration } from "./migrate.ts"
+
+/** In their order. A migration that has been released never changes; a new one follows. */
+export const migrations: ReadonlyArray<Migration> = [initial]
+
+export const functions: ReadonlyArray<SqlFunction> = [
+  countPlanned,
+  quotaRoomAt,
+  quotaFullUntil,
+  acceptMessages,
+  ...loadAcceptanceFunctions,
+  admitRequests,
+  claimLanes,
+  settleAttempts,
+  endMessages,
+  messageIdAt,
+  removeLanes,
+  removeNumber,
+  deleteWorkspace,
+]

@@ -1,0 +1,85 @@
+/** The lanes, and what is left to do. */
+import { LaneQueue, WorkStatus } from "@messaging-service/core"
+import type { NumberId, Work } from "@messaging-service/core"
+import { Effect, Layer } from "effect"
+import { Database } from "../database/Database.ts"
+import { claim } from "./claimLanes.ts"
+import { renew } from "./renewLeases.ts"
+import { settle } from "./settleAttempts.ts"
+
+export const layerLanes = Layer.effect(
+  LaneQueue,
+  Effect.map(Database, (database) =>
+    LaneQueue.of({ claim: claim(database), renew: renew(database), settle: settle(database) }),
+  ),
+)
+
+/** The earliest moment of each kind of work: one look into the index that serves its sweep. */
+const nextDue: Readonly<Record<Work, string>> = {
+  // Index lanes_due.
+  lanes: `
+select l.next_due as due
+from lanes l
+where l.next_due is not null
+  and (l.connected or l.removed_at is not null)
+order by l.next_due
+limit 1`,
+  // Index messages_expiring. What is in flight is left to its lane.
+  expiry: `
+select m.expires_at as due
+from messages m
+where m.state = 'waiting'
+  and m.expires_at is not null
+  and not exists (
+    select
+    from lanes l
+    where l.number_id = m.number_id
+      and l.head_id = m.id
+      and l.lease_until is not null
+  )
+order by m.expires_at
+limit 1`,
+  // Index messages_test_due.
+  test_messages: `
+select m.due_at as due
+from messages m
+where m.state = 'waiting'
+  and m.mode = 'test'
+  and not exists (
+    select
+    from lanes l
+    where l.number_id = m.number_id
+      and l.removed_at is not null
+  )
+order by m.due_at
+limit 1`,
+  // Index lanes_stranded. Due since ever.
+  stranded: `
+select timestamptz 'epoch' as due
+from lanes l
+where l.stranded
+limit 1`,
+}
+
+const inFlight = `
+select l.number_id
+from lanes l
+where l.lease_until is not null
+order by l.number_id`
+
+export const layerWorkStatus = Layer.effect(
+  WorkStatus,
+  Effect.map(Database, (database) =>
+    WorkStatus.of({
+      nextDue: (work) =>
+        Effect.map(
+          database.query<{ readonly due: Date }>(`nextDue.${work}`, nextDue[work]),
+          ([row]) => (row === undefined ? null : row.due.getTime()),
+        ),
+      inFlight: Effect.map(
+        database.query<{ readonly number_id: bigint }>("inFlight", inFlight),
+        (rows) => rows.map((row) => Number(row.number_id) as NumberId),
+      ),
+    }),
+  ),
+)

@@ -1,0 +1,33 @@
+/** Every storage port of the core on one database, which is brought up to date first. */
+import { Layer } from "effect"
+import { layerContacts } from "./contact/PostgresContacts.ts"
+import { layerOutbox } from "./event/PostgresOutbox.ts"
+import { layerKeys } from "./key/PostgresKeys.ts"
+import { layerMedia } from "./media/PostgresMedia.ts"
+import { layerMessages } from "./message/PostgresMessages.ts"
+import { functions, migrations } from "./migrations/index.ts"
+import { migrate } from "./migrations/migrate.ts"
+import { layerNumbers } from "./number/PostgresNumbers.ts"
+import { layerLanes, layerWorkStatus } from "./queue/PostgresLanes.ts"
+import { layerSecrets } from "./request/PostgresSecrets.ts"
+import { layerSimulatedPhones } from "./simulation/PostgresSimulatedPhones.ts"
+import { layerClock } from "./time/PostgresClock.ts"
+import { layerWorkspaces } from "./workspace/PostgresWorkspaces.ts"
+
+export const layerStores = Layer.mergeAll(
+  layerWorkspaces,
+  layerKeys,
+  layerNumbers,
+  layerContacts,
+  layerMedia,
+  layerMessages,
+  layerOutbox,
+  layerLanes,
+  layerWorkStatus,
+  layerSecrets,
+  layerClock,
+  layerSimulatedPhones,
+).pipe(
+  // Not one port is there before the tables are.
+  Layer.provide(Layer.effectDiscard(migrate(migrations, functions))),
+)

@@ -1,0 +1,49 @@
+/**
+ * Deleting a workspace: it is marked, its keys no longer admit, its numbers are gone and their
+ * lanes close.
+ *
+ * Locks: its lanes first, by id, like everybody. The workspace's row is then locked against the
+ * birth of further numbers, and lanes born in between are closed after all.
+ */
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { removeLanes } from "../number/removeLanes.ts"
+
+export const deleteWorkspace = sqlFunction(
+  "delete_workspace",
+  `(p_workspace bigint, p_now timestamptz)
+  returns boolean
+  language plpgsql
+  as $function$
+  begin
+    perform
+    from lanes l
+    where l.number_id in (select n.id from numbers n where n.workspace_id = p_workspace)
+    order by l.number_id
+    for no key update;
+
+    perform
+    from workspaces w
+    where w.id = p_workspace
+      and w.deleted_at is null
+    for update;
+    if not found then
+      return false;
+    end if;
+
+    update workspaces w
+    set deleted_at = p_now,
+      admits = false
+    where w.id = p_workspace;
+
+    perform ${removeLanes.name}(
+      array(select n.id from numbers n where n.workspace_id = p_workspace and n.removed_at is null),
+      p_now
+    );
+    update numbers n
+    set removed_at = p_now
+    where n.workspace_id = p_workspace
+      and n.removed_at is null;
+    return true;
+  end
+  $function$`,
+)
