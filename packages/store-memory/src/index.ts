@@ -1,2 +1,3 @@
+export { layerMediaFiles } from "./MemoryMediaFiles.ts"
 export { layer } from "./MemoryStore.ts"
 export type { MemoryStore } from "./MemoryStore.ts"

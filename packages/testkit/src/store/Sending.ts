@@ -12,7 +12,8 @@ import type {
   Settlement,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { anEventId, day, minute, noon, only, present } from "./World.ts"
+import { only, present } from "./Expect.ts"
+import { anEventId, day, minute, noon } from "./World.ts"
 
 export const sendFailed: MessageError = { code: "send_failed", message: "The send failed." }
 
@@ -96,3 +97,15 @@ export const sendNext = (number: SendingNumber, now = noon) =>
     assert.deepStrictEqual(yield* settle([sent(claimed, now)], now), [claimed.message.id])
     return claimed.message
   })
+
+/** Prolongs leases; the numbers whose lease goes on. */
+export const renew = (claimed: ReadonlyArray<ClaimedMessage>, leaseUntil: number) =>
+  Effect.map(
+    LaneQueue.use((queue) =>
+      queue.renew(
+        claimed.map((each) => ({ numberId: each.number.id, lease: each.lease })),
+        leaseUntil,
+      ),
+    ),
+    (renewed) => [...renewed].toSorted((a, b) => a - b),
+  )

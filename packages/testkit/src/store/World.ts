@@ -31,6 +31,7 @@ import type {
   NewKey,
   NewMessage,
   NewWorkspace,
+  Phone,
   Plan,
   QuotaFacts,
   QuotaLimit,
@@ -40,6 +41,7 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Random } from "effect"
+import { at, only, present } from "./Expect.ts"
 
 export const oneSecond = 1000
 export const minute = 60 * oneSecond
@@ -60,8 +62,6 @@ let eras = 0
  */
 export const anEra = (): number => noon - ++eras * 100 * day
 
-export type Phone = NonNullable<Contact["phone"]>
-
 /** A phone that no other record of this process has. */
 export const aPhone = (): Phone => `+1555${String(fresh()).padStart(7, "0")}` as Phone
 
@@ -72,28 +72,6 @@ export const anEventId = (): EventId => `evt_${String(fresh()).padStart(24, "0")
 
 /** A SHA-256 in hexadecimal, as far as a store can tell. */
 export const aHash = (): string => fresh().toString(16).padStart(64, "0")
-
-/** The only item, where there must be exactly one. */
-export const only = <A>(items: ReadonlyArray<A>): A => {
-  assert.lengthOf(items, 1)
-  return items[0] as A
-}
-
-/** The item at an index that must be there. */
-export const at = <A>(items: ReadonlyArray<A>, index: number): A => {
-  assert.isBelow(index, items.length)
-  return items[index] as A
-}
-
-/** A value that must be there. */
-export const present = <A>(value: A | null | undefined): A => {
-  assert.isDefined(value)
-  assert.isNotNull(value)
-  return value as A
-}
-
-export const ids = <Id>(records: Iterable<{ readonly id: Id }>): ReadonlyArray<Id> =>
-  Array.from(records, (record) => record.id)
 
 /** A random integer from 0 up to, not including, `bound`; seeded by whoever runs it. */
 export const below = (bound: number) => Random.nextIntBetween(0, bound, { halfOpen: true })

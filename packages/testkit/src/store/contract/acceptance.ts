@@ -9,6 +9,7 @@ import type {
   Recipient,
 } from "@messaging-service/core"
 import { Effect } from "effect"
+import { ids, only, present } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
 import { claim } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
@@ -31,12 +32,9 @@ import {
   day,
   exactQuotaOf,
   hour,
-  ids,
   lookUp,
   minute,
   noon,
-  only,
-  present,
   remaining,
   scopeOf,
   waiting,

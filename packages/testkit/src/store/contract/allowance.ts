@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { WorkspaceStore } from "@messaging-service/core"
 import type { Plan, Workspace } from "@messaging-service/core"
 import { Effect } from "effect"
+import { at, only } from "../Expect.ts"
 import {
   cancelled,
   change,
@@ -21,11 +22,9 @@ import {
   anAcceptance,
   aPlan,
   aStage,
-  at,
   brokenBy,
   hour,
   noon,
-  only,
   remaining,
 } from "../World.ts"
 

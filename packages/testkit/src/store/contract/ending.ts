@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { MessageStore } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
+import { at, ids } from "../Expect.ts"
 import { followOutbox, story } from "../follow.ts"
 import {
   again,
@@ -22,9 +23,7 @@ import {
   aMessage,
   anEra,
   aStage,
-  at,
   hour,
-  ids,
   lookUp,
   minute,
   noon,

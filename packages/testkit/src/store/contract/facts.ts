@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { ContactStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
 import type { ContactId, MediaId, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
+import { present } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"
 import {
   aContact,
@@ -14,7 +15,6 @@ import {
   aWorkspace,
   facts,
   noon,
-  present,
 } from "../World.ts"
 
 export const acceptanceFacts: Topic = (it) => {

@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { answerKeptMillis, claimKeptMillis, MessageStore } from "@messaging-service/core"
 import { Effect } from "effect"
+import { ids, present } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -15,9 +16,7 @@ import {
   claimKey,
   facts,
   hour,
-  ids,
   noon,
-  present,
   oneSecond,
 } from "../World.ts"
 

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { keyLimit, KeyStore, WorkspaceStore } from "@messaging-service/core"
 import type { AdmitQuery } from "@messaging-service/core"
 import { Effect } from "effect"
+import { at, only, present } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"
 import {
   aHash,
@@ -12,11 +13,8 @@ import {
   aWorkspace,
   day,
   fresh,
-  at,
   minute,
   noon,
-  only,
-  present,
   oneSecond,
 } from "../World.ts"
 import type { IssuedKey } from "../World.ts"

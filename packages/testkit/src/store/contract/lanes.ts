@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { LaneQueue, NumberStore, WorkStatus } from "@messaging-service/core"
 import type { QuotaLimit, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
+import { at, ids, only } from "../Expect.ts"
 import {
   again,
   aClaimQuery,
@@ -21,13 +22,10 @@ import {
   anEra,
   aNumber,
   aStage,
-  at,
   day,
   hour,
-  ids,
   minute,
   noon,
-  only,
   oneSecond,
 } from "../World.ts"
 

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { LaneQueue, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
 import type { Settlement } from "@messaging-service/core"
 import { Effect } from "effect"
+import { at, ids, only } from "../Expect.ts"
 import { followOutbox, story } from "../follow.ts"
 import {
   again,
@@ -13,6 +14,7 @@ import {
   endedAs,
   expired,
   failed,
+  renew,
   sendFailed,
   sent,
   settle,
@@ -23,13 +25,10 @@ import {
   aMessage,
   aNumber,
   aStage,
-  at,
   hour,
-  ids,
   lookUp,
   minute,
   noon,
-  only,
   oneSecond,
   stateOf,
 } from "../World.ts"
@@ -188,6 +187,51 @@ export const leases: Topic = (it) => {
         [message.id, "message.accepted"],
         [message.id, "message.sent"],
       ])
+    }),
+  )
+
+  it.effect("a lease that is renewed goes on, also when it had run out", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const other = yield* aNumber(workspace.id)
+      const both = [number, other]
+      for (const each of both) yield* accepted(each, { count: 2 })
+      const claimed = yield* claim(both, { leaseUntil: noon + minute })
+      assert.deepStrictEqual(yield* renew(claimed, noon + 2 * minute), ids(both))
+      assert.deepStrictEqual(yield* claim(both, { now: noon + 2 * minute - 1 }), [])
+      assert.deepStrictEqual(yield* renew(claimed, noon + 4 * minute), ids(both))
+      assert.deepStrictEqual(yield* claim(both, { now: noon + 3 * minute }), [])
+      const repeats = yield* claim(both, { now: noon + 4 * minute })
+      assert.deepStrictEqual(
+        repeats.map((each) => [each.message.id, each.interruptions]),
+        claimed.map((each) => [each.message.id, 1]),
+      )
+      assert.deepStrictEqual(yield* renew([], noon + hour), [])
+    }),
+  )
+
+  it.effect("a lease that was settled or taken over is not renewed, others of the call are", () =>
+    Effect.gen(function* () {
+      const { workspace, number: settled } = yield* aStage()
+      const takenOver = yield* aNumber(workspace.id)
+      const removed = yield* aNumber(workspace.id)
+      const all = [settled, takenOver, removed]
+      for (const each of all) yield* accepted(each, { count: 2 })
+      const claimed = yield* claim(all, { leaseUntil: noon + minute })
+      yield* settle(
+        claimed.filter((each) => each.number.id === settled.id).map((each) => sent(each)),
+      )
+      const late = noon + hour
+      const taken = yield* claimOne(takenOver, { now: late, leaseUntil: late + minute })
+      yield* NumberStore.use((store) => store.remove(workspace.id, removed.id, noon))
+      assert.deepStrictEqual(yield* renew(claimed, late + hour), [removed.id])
+      assert.deepStrictEqual(yield* claim([removed], { now: late + hour - 1 }), [])
+      const free = yield* claim([settled, takenOver], { now: late + minute })
+      assert.deepStrictEqual(
+        ids(free.map((each) => each.number)).toSorted((a, b) => a - b),
+        [settled.id, takenOver.id],
+      )
+      assert.deepStrictEqual(yield* renew([taken], late + hour), [])
     }),
   )
 

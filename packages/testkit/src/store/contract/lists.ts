@@ -10,6 +10,7 @@ import type {
   NumberId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
+import { at, ids, present } from "../Expect.ts"
 import { cancelled, claimOne, end, expired, failed, sendNext, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -20,12 +21,9 @@ import {
   aPhone,
   aStage,
   aWorkspace,
-  at,
   hour,
-  ids,
   minute,
   noon,
-  present,
   scopeOf,
 } from "../World.ts"
 

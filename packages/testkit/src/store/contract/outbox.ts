@@ -2,20 +2,11 @@
 import { assert } from "@effect/vitest"
 import { Outbox } from "@messaging-service/core"
 import { Effect } from "effect"
+import { at, ids, present } from "../Expect.ts"
 import { followOutbox, readOutbox } from "../follow.ts"
 import { cancelled, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import {
-  accept,
-  accepted,
-  anAcceptance,
-  aStage,
-  at,
-  ids,
-  noon,
-  present,
-  oneSecond,
-} from "../World.ts"
+import { accept, accepted, anAcceptance, aStage, noon, oneSecond } from "../World.ts"
 
 export const outbox: Topic = (it) => {
   it.effect("each accepted message is announced, without a body", () =>

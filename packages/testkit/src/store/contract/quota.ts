@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { countExactly, MessageStore, quotaVerdict } from "@messaging-service/core"
 import type { Message, PlannedQuota, QuotaFacts, QuotaLimit } from "@messaging-service/core"
 import { Effect, Random } from "effect"
+import { at } from "../Expect.ts"
 import { cancelled, claimOne, end, expired, failed, sendNext, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -12,7 +13,6 @@ import {
   aNumber,
   aPlan,
   aStage,
-  at,
   below,
   brokenBy,
   day,

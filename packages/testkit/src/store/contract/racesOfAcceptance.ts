@@ -11,6 +11,7 @@ import {
 } from "@messaging-service/core"
 import type { Acceptance, AcceptanceOutcome, IdempotencyClaim } from "@messaging-service/core"
 import { Effect, Random } from "effect"
+import { at, ids, present } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
 import { cancelled, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
@@ -25,17 +26,14 @@ import {
   aPlan,
   aStage,
   aWorkspace,
-  at,
   below,
   brokenBy,
   claimKey,
   day,
   exactQuotaOf,
   hour,
-  ids,
   minute,
   noon,
-  present,
   remaining,
 } from "../World.ts"
 

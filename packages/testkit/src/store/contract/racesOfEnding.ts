@@ -2,22 +2,11 @@
 import { assert } from "@effect/vitest"
 import { MessageStore, NumberStore } from "@messaging-service/core"
 import { Effect } from "effect"
+import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
 import { cancelled, change, end, expired } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import {
-  accepted,
-  anEra,
-  aNumber,
-  aPlan,
-  aStage,
-  at,
-  hour,
-  ids,
-  minute,
-  noon,
-  remaining,
-} from "../World.ts"
+import { accepted, anEra, aNumber, aPlan, aStage, hour, minute, noon, remaining } from "../World.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
 

@@ -5,6 +5,7 @@ import type { ClaimedMessage, SendingNumber } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { assertLanes } from "../Attempts.ts"
 import type { Attempt } from "../Attempts.ts"
+import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
 import {
   again,
@@ -14,6 +15,7 @@ import {
   end,
   expired,
   failed,
+  renew,
   sent,
   settle,
 } from "../Sending.ts"
@@ -23,10 +25,8 @@ import {
   aMessage,
   aNumber,
   aStage,
-  at,
   below,
   hour,
-  ids,
   minute,
   noon,
   oneSecond,
@@ -276,10 +276,40 @@ export const sendingRaces: Topic = (it, { parallel }) => {
         late,
       )
       for (const message of messages) {
-        const again = quick.some((each) => each.message.id === message.id)
-        assert.strictEqual(yield* stateOf(message), again ? "failed" : "sent")
+        const taken = quick.some((each) => each.message.id === message.id)
+        assert.strictEqual(yield* stateOf(message), taken ? "failed" : "sent")
       }
       assert.lengthOf(yield* follow(workspace.id), 16)
+    }),
+  )
+
+  it.effect.each(rounds)("a lease is renewed or taken over, not both (round %i)", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* aStage()
+      const numbers = yield* numbersOf(workspace.id, 8)
+      for (const number of numbers) yield* accepted(number)
+      const held = yield* claim(numbers, { leaseUntil: noon + oneSecond })
+      const late = noon + minute
+      const [renewed, taken] = yield* Effect.all(
+        [
+          Effect.map(
+            Effect.forEach(held, (each) => renew([each], late + minute), atOnce),
+            (answers) => answers.flat(),
+          ),
+          Effect.map(
+            Effect.forEach(range(4), () => claim(numbers, { now: late, limit: 2 }), atOnce),
+            (claims) => claims.flat(),
+          ),
+        ],
+        atOnce,
+      )
+      const rest = yield* claim(numbers, { now: late })
+      assert.deepStrictEqual(
+        [...renewed, ...[...taken, ...rest].map((each) => each.number.id)].toSorted(
+          (a, b) => a - b,
+        ),
+        ids(numbers),
+      )
     }),
   )
 

@@ -3,18 +3,9 @@ import { assert } from "@effect/vitest"
 import { defaultBehaviour, SimulatedPhones } from "@messaging-service/core"
 import type { Behaviour, NumberId, SentCopy } from "@messaging-service/core"
 import { Effect } from "effect"
+import { ids, only } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"
-import {
-  aMessage,
-  aNumber,
-  aPhone,
-  aStage,
-  aTransportId,
-  ids,
-  noon,
-  only,
-  oneSecond,
-} from "../World.ts"
+import { aMessage, aNumber, aPhone, aStage, aTransportId, noon, oneSecond } from "../World.ts"
 
 type Copy = Omit<SentCopy, "id" | "messageId">
 

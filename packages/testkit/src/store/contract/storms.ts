@@ -16,6 +16,7 @@ import type {
 import { Effect, Random } from "effect"
 import { assertLanes } from "../Attempts.ts"
 import type { Attempt } from "../Attempts.ts"
+import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
 import {
   again,
@@ -39,13 +40,11 @@ import {
   aNumber,
   aPlan,
   aStage,
-  at,
   below,
   claimKey,
   day,
   exactQuotaOf,
   hour,
-  ids,
   minute,
   remaining,
   oneSecond,

@@ -3,9 +3,10 @@ import { assert } from "@effect/vitest"
 import { MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
+import { at, ids } from "../Expect.ts"
 import { again, cancelled, claimOne, end, sendNext, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aMessage, aNumber, aStage, at, hour, ids, noon, oneSecond } from "../World.ts"
+import { accepted, aMessage, aNumber, aStage, hour, noon, oneSecond } from "../World.ts"
 
 const strandedOf = (workspaceId: WorkspaceId) =>
   Effect.map(

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { MessageStore, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
 import type { Work } from "@messaging-service/core"
 import { Effect } from "effect"
+import { at, present } from "../Expect.ts"
 import {
   again,
   cancelled,
@@ -11,6 +12,7 @@ import {
   claimOne,
   end,
   expired,
+  renew,
   sendNext,
   sent,
   settle,
@@ -22,11 +24,9 @@ import {
   anEra,
   aNumber,
   aStage,
-  at,
   day,
   hour,
   minute,
-  present,
   oneSecond,
 } from "../World.ts"
 
@@ -72,6 +72,8 @@ export const workStatus: Topic = (it) => {
       yield* aMessage(number, { now: era, sendAt: era + hour })
       const first = yield* claimOne(number, { now: era, leaseUntil: era + minute })
       assert.strictEqual(yield* nextDue("lanes", era), era + minute)
+      yield* renew([first], era + 2 * minute)
+      assert.strictEqual(yield* nextDue("lanes", era), era + 2 * minute)
       yield* settle([sent(first, era + oneSecond)], era + oneSecond)
       assert.strictEqual(yield* nextDue("lanes", era), era + oneSecond)
       yield* sendNext(number, era + 2 * oneSecond)
@@ -208,6 +210,14 @@ export const workStatus: Topic = (it) => {
       assert.isAtMost(present(yield* status.nextDue("stranded")), era + hour)
       yield* end(cancelled(at(messages, 1), era + hour))
       assert.isNull(yield* status.nextDue("stranded"))
+      const other = yield* aNumber(workspace.id)
+      yield* aMessage(other, { now: era })
+      const claimed = yield* claimOne(other, { now: era })
+      yield* NumberStore.use((store) => store.remove(workspace.id, other.id, era + hour))
+      assert.isNull(yield* status.nextDue("stranded"))
+      yield* settle([again(claimed)], era + hour)
+      assert.isNotNull(yield* status.nextDue("stranded"))
+      yield* noneStranded
     }),
   )
 }

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { NumberStore, WorkspaceStore } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
+import { present } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"
 import {
   aNumber,
@@ -12,7 +13,6 @@ import {
   anAcceptance,
   day,
   noon,
-  present,
   oneSecond,
 } from "../World.ts"
 
