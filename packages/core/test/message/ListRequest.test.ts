@@ -1,0 +1,163 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { parseListRequest } from "../../src/message/ListRequest.ts"
+import type { ListRequest } from "../../src/message/ListRequest.ts"
+import type { QueryEntries } from "../../src/request/PageInput.ts"
+
+const query = (given: Readonly<Record<string, string>>): QueryEntries => Object.entries(given)
+
+const told = (entries: QueryEntries) =>
+  Result.match(parseListRequest(entries), {
+    onSuccess: () => [],
+    onFailure: ({ code, errors, field }) =>
+      [{ code, field }, ...errors].map((each) => [each.code, each.field]),
+  })
+
+const taken = (given: Readonly<Record<string, string>>): ListRequest => {
+  assert.deepStrictEqual(told(query(given)), [])
+  return Result.getOrThrow(parseListRequest(query(given)))
+}
+
+const noon = Date.UTC(2030, 0, 1, 12)
+
+describe("GET /messages", () => {
+  it.effect("lists everything, 25 to a page, without parameters", () =>
+    Effect.sync(() =>
+      assert.deepStrictEqual(taken({}), {
+        filter: { statuses: null, from: null, phone: null, since: null, until: null },
+        limit: 25,
+        cursor: null,
+        binding: [null, null, null, null, null],
+      }),
+    ),
+  )
+
+  it.effect("takes every filter", () =>
+    Effect.sync(() =>
+      assert.deepStrictEqual<unknown>(
+        taken({
+          status: "sent",
+          from: "7",
+          to: "+1 555-000-0001",
+          since: "2030-01-01T12:00:00Z",
+          until: "2030-01-01T14:00:00+01:00",
+          limit: "100",
+          cursor: "abc",
+        }),
+        {
+          filter: {
+            statuses: ["sent"],
+            from: 7,
+            phone: "+15550000001",
+            since: noon,
+            until: noon + 3_600_000,
+          },
+          limit: 100,
+          cursor: "abc",
+          binding: [["sent"], 7, "+15550000001", noon, noon + 3_600_000],
+        },
+      ),
+    ),
+  )
+
+  it.effect("status is one or several, comma-separated, in any order", () =>
+    Effect.sync(() => {
+      const statuses = (status: string) => taken({ status }).filter.statuses
+      const all = "queued,scheduled,sent,delivered,read,failed,cancelled,expired"
+      assert.sameMembers([...(statuses(all) ?? [])], all.split(","))
+      assert.deepStrictEqual(statuses("sent,queued"), statuses("queued,sent,queued"))
+      assert.deepStrictEqual(
+        taken({ status: "sent,queued" }).binding,
+        taken({ status: "queued,sent" }).binding,
+      )
+    }),
+  )
+
+  it.effect("a cursor is bound to every filter, not to the limit", () =>
+    Effect.sync(() => {
+      const binding = (given: Readonly<Record<string, string>>) =>
+        JSON.stringify(taken(given).binding)
+      const filters = [
+        {},
+        { status: "sent" },
+        { status: "sent,read" },
+        { from: "7" },
+        { to: "+15550000001" },
+        { since: "2030-01-01T12:00:00Z" },
+        { until: "2030-01-01T12:00:00Z" },
+      ]
+      assert.strictEqual(new Set(filters.map(binding)).size, filters.length)
+      assert.strictEqual(binding({ limit: "1" }), binding({ limit: "2", cursor: "abc" }))
+    }),
+  )
+
+  it.effect("since and until compare at full precision", () =>
+    Effect.sync(() => {
+      const { filter } = taken({
+        since: "2030-01-01T12:00:00.0001Z",
+        until: "2030-01-01T12:00:00.00100Z",
+      })
+      // Created at or after, created before; creation times are whole milliseconds.
+      assert.strictEqual(filter.since, noon + 1)
+      assert.strictEqual(filter.until, noon + 1)
+      assert.strictEqual(taken({ until: "2030-01-01T12:00:00.0001Z" }).filter.until, noon + 1)
+    }),
+  )
+
+  const refused: ReadonlyArray<
+    readonly [what: string, entries: QueryEntries, told: ReadonlyArray<ReadonlyArray<string>>]
+  > = [
+    ["an unknown status", query({ status: "waiting" }), [["validation_failed", "status"]]],
+    ["an empty status", query({ status: "" }), [["validation_failed", "status"]]],
+    ["a status in capitals", query({ status: "Sent" }), [["validation_failed", "status"]]],
+    ["a trailing comma", query({ status: "sent," }), [["validation_failed", "status"]]],
+    ["a space between", query({ status: "sent, read" }), [["validation_failed", "status"]]],
+    ["a from that is no id", query({ from: "x" }), [["validation_failed", "from"]]],
+    ["a from of 0", query({ from: "0" }), [["validation_failed", "from"]]],
+    ["an empty from", query({ from: "" }), [["validation_failed", "from"]]],
+    [
+      "a from that is too large",
+      query({ from: "9007199254740992" }),
+      [["validation_failed", "from"]],
+    ],
+    ["a to without +", query({ to: "15550000001" }), [["invalid_phone", "to"]]],
+    ["an empty to", query({ to: "" }), [["invalid_phone", "to"]]],
+    [
+      "a since without an offset",
+      query({ since: "2030-01-01T12:00:00" }),
+      [["invalid_datetime", "since"]],
+    ],
+    ["an until that is a date", query({ until: "2030-01-01" }), [["invalid_datetime", "until"]]],
+    [
+      "a plus sign that became a space",
+      query({ since: "2030-01-01T12:00:00 02:00" }),
+      [["invalid_datetime", "since"]],
+    ],
+    ["a limit of 101", query({ limit: "101" }), [["validation_failed", "limit"]]],
+    ["an unknown parameter", query({ page: "2" }), [["validation_failed", "page"]]],
+    [
+      "a repeated parameter",
+      [
+        ["status", "sent"],
+        ["status", "read"],
+      ],
+      [["validation_failed", "status"]],
+    ],
+    [
+      "several problems, unknown parameters last",
+      query({ page: "2", limit: "0", until: "x", since: "y", to: "z", from: "f", status: "s" }),
+      [
+        ["validation_failed", "status"],
+        ["validation_failed", "from"],
+        ["invalid_phone", "to"],
+        ["invalid_datetime", "since"],
+        ["invalid_datetime", "until"],
+        ["validation_failed", "limit"],
+        ["validation_failed", "page"],
+      ],
+    ],
+  ]
+  it.effect.each(refused)("refuses %s", ([, entries, expected]) =>
+    Effect.sync(() => assert.deepStrictEqual<unknown>(told(entries), expected)),
+  )
+})

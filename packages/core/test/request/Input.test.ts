@@ -1,0 +1,185 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result, Schema } from "effect"
+import { problem } from "../../src/error/Refusal.ts"
+import {
+  InstantInput,
+  decoded,
+  inputDecoder,
+  parsed,
+  refusedAs,
+  textBetween,
+} from "../../src/request/Input.ts"
+
+const Inner = Schema.Struct({
+  size: Schema.optionalKey(Schema.Int),
+  kind: Schema.optionalKey(Schema.Literals(["small", "large"])),
+})
+
+const Body = Schema.Struct({
+  name: textBetween(1, 3),
+  when: Schema.optionalKey(Schema.NullOr(InstantInput)),
+  inner: Schema.optionalKey(Schema.NullOr(Inner)),
+  list: Schema.optionalKey(Schema.Array(Inner)),
+  phone: Schema.optionalKey(
+    parsed("invalid_phone", (text) => (text.startsWith("+") ? text : undefined)),
+  ),
+  pair: Schema.optionalKey(
+    decoded(Schema.Struct({ a: Schema.Int, b: Schema.Int }), ({ a, b }) =>
+      a < b ? b - a : refusedAs("no_credits", ["b"]),
+    ),
+  ),
+})
+
+const order = ["name", "when", "inner", "inner.size", "inner.kind", "list", "phone", "pair"]
+
+const decode = inputDecoder(Body, order, ({ name, phone }) =>
+  name === "abc" && phone === undefined ? [problem("missing_scope", "when")] : [],
+)
+
+const told = (body: unknown) =>
+  Result.match(decode(body), {
+    onSuccess: () => [],
+    onFailure: ({ code, errors, field, message }) =>
+      [{ code, field, message }, ...errors].map((each) => [each.code, each.field, each.message]),
+  })
+
+const codes = (body: unknown) => told(body).map(([code, field]) => [code, field])
+
+describe("inputDecoder", () => {
+  it.effect("gives the decoded value", () =>
+    Effect.sync(() =>
+      assert.deepStrictEqual<unknown>(
+        decode({
+          name: "ab",
+          when: "1970-01-01T00:00:01.0005Z",
+          inner: null,
+          list: [{ size: 1 }, {}],
+          phone: "+1",
+          pair: { a: 1, b: 3 },
+        }),
+        Result.succeed({
+          name: "ab",
+          when: { millis: 1000, beyond: "5" },
+          inner: null,
+          list: [{ size: 1 }, {}],
+          phone: "+1",
+          pair: 2,
+        }),
+      ),
+    ),
+  )
+
+  it.effect("a value that is no object is validation_failed as a whole", () =>
+    Effect.sync(() => {
+      for (const body of [undefined, null, 5, "text", true, [], [{}]]) {
+        assert.deepStrictEqual(codes(body), [["validation_failed", null]])
+      }
+    }),
+  )
+
+  it.effect("a check that names a code of the catalogue is refused with it and its text", () =>
+    Effect.sync(() => {
+      assert.deepStrictEqual(told({ name: "a", phone: "1" }), [
+        ["invalid_phone", "phone", "Phone numbers are international, with + and a country code."],
+      ])
+      assert.deepStrictEqual(codes({ name: "a", when: "soon" }), [["invalid_datetime", "when"]])
+      assert.deepStrictEqual(codes({ name: "a", pair: { a: 2, b: 1 } }), [["no_credits", "pair.b"]])
+    }),
+  )
+
+  it.effect("everything else is validation_failed, in words that say what is wrong", () =>
+    Effect.sync(() => {
+      assert.deepStrictEqual(told({}), [["validation_failed", "name", "is required"]])
+      assert.deepStrictEqual(told({ name: 5 }), [
+        ["validation_failed", "name", "has the wrong type"],
+      ])
+      assert.deepStrictEqual(told({ name: "" }), [
+        ["validation_failed", "name", "must have 1 to 3 characters"],
+      ])
+      assert.deepStrictEqual(told({ name: "a", other: 1 }), [
+        ["validation_failed", "other", "is not a known field"],
+      ])
+      assert.deepStrictEqual(told({ name: "a", inner: { kind: "huge" } }), [
+        ["validation_failed", "inner.kind", "is not one of the accepted values"],
+      ])
+    }),
+  )
+
+  it.effect("lengths are counted in code points", () =>
+    Effect.sync(() => {
+      assert.deepStrictEqual(codes({ name: "\u{1F680}\u{1F680}\u{1F680}" }), [])
+      assert.deepStrictEqual(codes({ name: "\u{1F680}\u{1F680}\u{1F680}a" }), [
+        ["validation_failed", "name"],
+      ])
+    }),
+  )
+
+  it.effect("every problem is reported, whatever the order of the input", () =>
+    Effect.sync(() => {
+      const expected = [
+        ["validation_failed", "name"],
+        ["validation_failed", "when"],
+        ["validation_failed", "inner.size"],
+        ["validation_failed", "inner.kind"],
+        ["validation_failed", "list[1].size"],
+        ["validation_failed", "list[2]"],
+        ["invalid_phone", "phone"],
+      ]
+      const fields = {
+        name: null,
+        when: 5,
+        inner: { size: "1", kind: "huge" },
+        list: [{}, { size: 1.5 }, null],
+        phone: "1",
+      }
+      assert.deepStrictEqual(codes(fields), expected)
+      const turned = Object.fromEntries(Object.entries(fields).toReversed())
+      assert.deepStrictEqual(codes(turned), expected)
+    }),
+  )
+
+  it.effect("unknown fields come last, named by their path", () =>
+    Effect.sync(() =>
+      assert.deepStrictEqual(
+        codes({ zeta: 1, inner: { extra: 1 }, list: [{}, { more: 1 }], phone: "1", name: "a" }),
+        [
+          ["invalid_phone", "phone"],
+          ["validation_failed", "zeta"],
+          ["validation_failed", "inner.extra"],
+          ["validation_failed", "list[1].more"],
+        ],
+      ),
+    ),
+  )
+
+  it.effect("rules across fields stand in the table's order, beside problems of fields", () =>
+    Effect.sync(() => {
+      assert.deepStrictEqual(codes({ name: "abc" }), [["missing_scope", "when"]])
+      assert.deepStrictEqual(codes({ name: "abc", inner: 5, list: 5 }), [
+        ["missing_scope", "when"],
+        ["validation_failed", "inner"],
+        ["validation_failed", "list"],
+      ])
+    }),
+  )
+
+  it.effect("null is accepted only where the field says so", () =>
+    Effect.sync(() => {
+      assert.deepStrictEqual(codes({ name: "a", when: null, inner: null }), [])
+      assert.deepStrictEqual(codes({ name: null, list: null, phone: null, pair: null }), [
+        ["validation_failed", "name"],
+        ["validation_failed", "list"],
+        ["validation_failed", "phone"],
+        ["validation_failed", "pair"],
+      ])
+    }),
+  )
+
+  it.effect("a field given as undefined is as wrong as one of another type", () =>
+    Effect.sync(() =>
+      assert.deepStrictEqual(codes({ name: "a", list: undefined }), [
+        ["validation_failed", "list"],
+      ]),
+    ),
+  )
+})
