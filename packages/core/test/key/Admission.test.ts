@@ -1,0 +1,512 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Result } from "effect"
+import { TestClock } from "effect/testing"
+import type { KeyId, NumberId, WorkspaceId } from "../../src/id/Ids.ts"
+import { Admission, bearerToken, requireScope } from "../../src/key/Admission.ts"
+import { mayUse, scopes } from "../../src/key/ApiKey.ts"
+import type { ApiKey, Scope } from "../../src/key/ApiKey.ts"
+import { keyInfo } from "../../src/key/keyInfo.ts"
+import { KeyStore } from "../../src/key/KeyStore.ts"
+import type { AdmitQuery } from "../../src/key/KeyStore.ts"
+import { hashSecret } from "../../src/key/secret.ts"
+import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
+import type { Workspace } from "../../src/workspace/Workspace.ts"
+
+/** 2026-03-02T12:34:56.789Z */
+const now = Date.UTC(2026, 2, 2, 12, 34, 56, 789)
+const minute = 60_000
+const address = "192.0.2.1"
+
+const aWorkspace = (given: Partial<Workspace> = {}): Workspace => ({
+  id: 1 as WorkspaceId,
+  name: "Workspace",
+  demo: false,
+  accountDisabled: false,
+  apiV2Enabled: true,
+  plan: unlimitedPlan,
+  createdAt: 0,
+  deletedAt: null,
+  ...given,
+})
+
+const aKey = (given: Partial<ApiKey> = {}): ApiKey => ({
+  id: 5 as KeyId,
+  workspaceId: 1 as WorkspaceId,
+  version: 2,
+  name: "Key",
+  mode: "live",
+  scopes,
+  numberIds: null,
+  expiresAt: null,
+  last4: "AAAA",
+  createdAt: 0,
+  lastUsedAt: null,
+  lastUsedIp: null,
+  revokedAt: null,
+  ...given,
+})
+
+const secret = `svc_live_${"A".repeat(38)}`
+const unknown = `svc_live_${"B".repeat(38)}`
+const version1 = "a1".repeat(20)
+
+interface Stored {
+  readonly key?: ApiKey
+  readonly workspace?: Workspace
+}
+
+/** Keeps one key, `secret`, and counts as the port says. */
+const fakeStore = ({ key = aKey(), workspace = aWorkspace() }: Stored, admits: boolean) => {
+  const asked: Array<AdmitQuery> = []
+  const wrong = new Map<string, number>()
+  let counted = 0
+  const unused = () => Effect.die("not asked for in these tests")
+  const layer = Layer.succeed(KeyStore, {
+    admit: (query) =>
+      Effect.sync(() => {
+        asked.push(query)
+        if (query.hash !== hashSecret(secret) || query.version !== 2) return null
+        if (!admits) return { key, workspace, count: null }
+        counted++
+        return { key, workspace, count: { minute: counted, day: counted } }
+      }),
+    countWrong: (surface, client, start) =>
+      Effect.sync(() => {
+        const name = `${surface} ${client} ${start}`
+        wrong.set(name, (wrong.get(name) ?? 0) + 1)
+        return wrong.get(name) ?? 0
+      }),
+    insert: unused,
+    list: unused,
+    revoke: unused,
+    forgetWrong: unused,
+  })
+  return { asked, wrong, counted: () => counted, layer }
+}
+
+const admission = (stored: Stored = {}, admits = true) => {
+  const store = fakeStore(stored, admits)
+  const service = Effect.gen(function* () {
+    yield* TestClock.setTime(now)
+    return yield* Admission
+  }).pipe(Effect.provide(Admission.layer.pipe(Layer.provide(store.layer))))
+  return { store, service }
+}
+
+const bearer = (token: string) => `Bearer ${token}`
+
+describe("the bearer token", () => {
+  const tokens: ReadonlyArray<readonly [header: string | undefined, token: string | undefined]> = [
+    [undefined, undefined],
+    ["", undefined],
+    ["Bearer", undefined],
+    ["Bearer ", undefined],
+    ["Bearer    ", undefined],
+    ["Basic dXNlcjpwYXNz", undefined],
+    [secret, undefined],
+    ["Bearerabc", undefined],
+    ["Bearer abc", "abc"],
+    ["bearer abc", "abc"],
+    ["BEARER  abc ", "abc"],
+    ["Bearer a b", "a b"],
+  ]
+  it.effect.each(tokens)("of %j is %j", ([header, token]) =>
+    Effect.sync(() => assert.strictEqual(bearerToken(header), token)),
+  )
+})
+
+describe("a version 2 request", () => {
+  it.effect("is admitted with its key, workspace and rate, in one round trip", () =>
+    Effect.gen(function* () {
+      const { service, store } = admission()
+      const { admitV2 } = yield* service
+      assert.deepStrictEqual(yield* admitV2(bearer(secret), address), {
+        caller: { key: aKey(), workspace: aWorkspace() },
+        rate: { limit: 60, remaining: 59, reset: 4, exceeded: false },
+      })
+      assert.deepStrictEqual(store.asked, [
+        {
+          hash: hashSecret(secret),
+          version: 2,
+          now,
+          minuteStart: Date.UTC(2026, 2, 2, 12, 34),
+          dayStart: Date.UTC(2026, 2, 2),
+          clientAddress: address,
+        },
+      ])
+    }),
+  )
+
+  it.effect("over the limit is admitted all the same, with word that it is exceeded", () =>
+    Effect.gen(function* () {
+      const { admitV2 } = yield* admission().service
+      for (let request = 0; request < 60; request++) yield* admitV2(bearer(secret), address)
+      const { rate } = yield* admitV2(bearer(secret), address)
+      assert.deepStrictEqual(rate, { limit: 60, remaining: 0, reset: 4, exceeded: true })
+    }),
+  )
+
+  const past = now - 1
+  const refused: ReadonlyArray<
+    readonly [
+      what: string,
+      header: string | undefined,
+      stored: Stored,
+      code: string,
+      status: number,
+    ]
+  > = [
+    ["no header", undefined, {}, "missing_api_key", 401],
+    ["an empty token", "Bearer ", {}, "missing_api_key", 401],
+    ["another scheme", `Basic ${secret}`, {}, "missing_api_key", 401],
+    ["a token that is no key", bearer("nonsense"), {}, "invalid_api_key", 401],
+    ["a truncated key", bearer(secret.slice(0, -1)), {}, "invalid_api_key", 401],
+    ["a key that was never issued", bearer(unknown), {}, "invalid_api_key", 401],
+    ["the other mode's prefix", bearer(secret.replace("live", "test")), {}, "invalid_api_key", 401],
+    ["a version 1 key, issued or not", bearer(version1), {}, "v1_key_on_v2", 401],
+    ["a revoked key", bearer(secret), { key: aKey({ revokedAt: past }) }, "api_key_revoked", 401],
+    [
+      "a key past its expiry",
+      bearer(secret),
+      { key: aKey({ expiresAt: past }) },
+      "api_key_expired",
+      401,
+    ],
+    [
+      "a key at its expiry",
+      bearer(secret),
+      { key: aKey({ expiresAt: now }) },
+      "api_key_expired",
+      401,
+    ],
+    [
+      "a deleted workspace",
+      bearer(secret),
+      { workspace: aWorkspace({ deletedAt: past }) },
+      "api_key_revoked",
+      401,
+    ],
+    [
+      "a disabled account",
+      bearer(secret),
+      { workspace: aWorkspace({ accountDisabled: true }) },
+      "account_disabled",
+      403,
+    ],
+    [
+      "a demo workspace",
+      bearer(secret),
+      { workspace: aWorkspace({ demo: true }) },
+      "demo_account",
+      403,
+    ],
+    [
+      "a workspace without version 2",
+      bearer(secret),
+      { workspace: aWorkspace({ apiV2Enabled: false }) },
+      "api_v2_not_enabled",
+      403,
+    ],
+  ]
+  it.effect.each(refused)("with %s is refused", ([, header, stored, code, status]) =>
+    Effect.gen(function* () {
+      const { admitV2 } = yield* admission(stored, false).service
+      const refusal = yield* Effect.flip(admitV2(header, address))
+      assert.strictEqual(refusal._tag, "Refusal")
+      if (refusal._tag === "Refusal") {
+        assert.deepStrictEqual([refusal.code, refusal.status], [code, status])
+      }
+    }),
+  )
+
+  it.effect("is refused for its key before its workspace, in the order of the checks", () =>
+    Effect.gen(function* () {
+      let key: Partial<ApiKey> = { revokedAt: past, expiresAt: past }
+      let workspace: Partial<Workspace> = {
+        deletedAt: past,
+        accountDisabled: true,
+        demo: true,
+        apiV2Enabled: false,
+      }
+      const codes: Array<string> = []
+      const then = (fixKey: Partial<ApiKey>, fixWorkspace: Partial<Workspace>) =>
+        Effect.gen(function* () {
+          key = { ...key, ...fixKey }
+          workspace = { ...workspace, ...fixWorkspace }
+          const stored = { key: aKey(key), workspace: aWorkspace(workspace) }
+          const { admitV2 } = yield* admission(stored).service
+          const result = yield* Effect.result(admitV2(bearer(secret), address))
+          codes.push(
+            Result.match(result, {
+              onSuccess: () => "admitted",
+              onFailure: (refusal) => (refusal._tag === "Refusal" ? refusal.code : refusal._tag),
+            }),
+          )
+        })
+      yield* then({}, {})
+      yield* then({ revokedAt: null }, {})
+      yield* then({ expiresAt: now + 1 }, {})
+      yield* then({}, { deletedAt: null })
+      yield* then({}, { accountDisabled: false })
+      yield* then({}, { demo: false })
+      yield* then({}, { apiV2Enabled: true })
+      assert.deepStrictEqual(codes, [
+        "api_key_revoked",
+        "api_key_expired",
+        "api_key_revoked",
+        "account_disabled",
+        "demo_account",
+        "api_v2_not_enabled",
+        "admitted",
+      ])
+    }),
+  )
+})
+
+describe("the brute-force guard", () => {
+  const refusalOf = (
+    admitV2: (typeof Admission.Service)["admitV2"],
+    header: string | undefined,
+    from = address,
+  ) =>
+    Effect.map(Effect.flip(admitV2(header, from)), (refusal) =>
+      refusal._tag === "Refusal" ? refusal : assert.fail("the store did not answer"),
+    )
+
+  it.effect("more than 30 wrong keys a minute from one address answer 429, Retry-After 60", () =>
+    Effect.gen(function* () {
+      const { admitV2 } = yield* admission().service
+      const wrong = [bearer("nonsense"), bearer(unknown), bearer(version1)]
+      for (let request = 0; request < 30; request++) {
+        const { status } = yield* refusalOf(admitV2, wrong[request % 3])
+        assert.strictEqual(status, 401, `request ${request + 1}`)
+      }
+      for (const header of wrong) {
+        const { code, retryAfter, status } = yield* refusalOf(admitV2, header)
+        assert.deepStrictEqual([code, status, retryAfter], ["too_many_auth_failures", 429, 60])
+      }
+      // Another address, and the next clock minute, are free.
+      assert.strictEqual((yield* refusalOf(admitV2, wrong[0], "192.0.2.2")).status, 401)
+      yield* TestClock.setTime(now - (now % minute) + minute)
+      assert.strictEqual((yield* refusalOf(admitV2, wrong[0])).status, 401)
+    }),
+  )
+
+  it.effect("while it refuses, a valid key goes on working and others keep their 401", () =>
+    Effect.gen(function* () {
+      const exhaust = (admitV2: (typeof Admission.Service)["admitV2"]) =>
+        Effect.repeat(refusalOf(admitV2, bearer(unknown)), { times: 40 })
+      const valid = yield* admission().service
+      yield* exhaust(valid.admitV2)
+      yield* valid.admitV2(bearer(secret), address)
+      assert.strictEqual((yield* refusalOf(valid.admitV2, undefined)).code, "missing_api_key")
+      const revoked = yield* admission({ key: aKey({ revokedAt: 0 }) }).service
+      yield* exhaust(revoked.admitV2)
+      assert.strictEqual(
+        (yield* refusalOf(revoked.admitV2, bearer(secret))).code,
+        "api_key_revoked",
+      )
+    }),
+  )
+
+  it.effect("counts neither missing nor revoked nor expired keys, nor refused workspaces", () =>
+    Effect.gen(function* () {
+      for (const stored of [
+        { key: aKey({ revokedAt: 0 }) },
+        { key: aKey({ expiresAt: 1 }) },
+        { workspace: aWorkspace({ demo: true }) },
+      ]) {
+        const { service, store } = admission(stored)
+        const { admitV2 } = yield* service
+        yield* Effect.flip(admitV2(bearer(secret), address))
+        yield* Effect.flip(admitV2(undefined, address))
+        assert.strictEqual(store.wrong.size, 0)
+      }
+    }),
+  )
+
+  it.effect("counts version 2 and the operator API apart", () =>
+    Effect.gen(function* () {
+      const { service, store } = admission()
+      const { admitOperator, admitV2 } = yield* service
+      yield* Effect.flip(admitV2(bearer(unknown), address))
+      yield* Effect.flip(admitOperator(bearer("wrong"), "right", address))
+      const start = now - (now % minute)
+      assert.deepStrictEqual(
+        [...store.wrong],
+        [
+          [`v2 ${address} ${start}`, 1],
+          [`operator ${address} ${start}`, 1],
+        ],
+      )
+    }),
+  )
+})
+
+describe("a request that is answered 404 or 405 whatever its key", () => {
+  it.effect("counts a good key and shows its rate", () =>
+    Effect.gen(function* () {
+      const { service, store } = admission()
+      const { noteV2 } = yield* service
+      assert.strictEqual((yield* noteV2(bearer(secret), address))?.remaining, 59)
+      assert.strictEqual((yield* noteV2(bearer(secret), address))?.remaining, 58)
+      assert.strictEqual(store.counted(), 2)
+    }),
+  )
+
+  it.effect("neither counts nor refuses a wrong key, and shows no rate for it", () =>
+    Effect.gen(function* () {
+      const { service, store } = admission()
+      const { noteV2 } = yield* service
+      for (const header of [undefined, "Bearer ", ...["x", unknown, version1].map(bearer)]) {
+        assert.isNull(yield* noteV2(header, address))
+      }
+      assert.strictEqual(store.wrong.size, 0)
+      assert.strictEqual(store.counted(), 0)
+    }),
+  )
+
+  it.effect("shows no rate for a key or a workspace that is refused", () =>
+    Effect.gen(function* () {
+      for (const stored of [
+        { key: aKey({ revokedAt: 0 }) },
+        { key: aKey({ expiresAt: now }) },
+        { workspace: aWorkspace({ accountDisabled: true }) },
+      ]) {
+        const { noteV2 } = yield* admission(stored, false).service
+        assert.isNull(yield* noteV2(bearer(secret), address))
+      }
+    }),
+  )
+})
+
+describe("the operator's token", () => {
+  const admit = (header: string | undefined) =>
+    Effect.gen(function* () {
+      const { admitOperator } = yield* admission().service
+      return yield* Effect.result(admitOperator(header, "operator-token", address))
+    })
+  const code = (result: Result.Result<void, { readonly _tag: string }>) =>
+    Result.match(result, {
+      onSuccess: () => "admitted",
+      onFailure: (refusal) => ("code" in refusal ? refusal.code : refusal._tag),
+    })
+
+  it.effect("is required, and must be the one", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(code(yield* admit(undefined)), "missing_operator_token")
+      assert.strictEqual(code(yield* admit("Basic operator-token")), "missing_operator_token")
+      assert.strictEqual(code(yield* admit("Bearer operator-toke")), "invalid_operator_token")
+      assert.strictEqual(code(yield* admit(bearer(secret))), "invalid_operator_token")
+      assert.strictEqual(code(yield* admit("Bearer operator-token")), "admitted")
+    }),
+  )
+
+  it.effect("wrong more than 30 times a minute answers 429", () =>
+    Effect.gen(function* () {
+      const { admitOperator } = yield* admission().service
+      const attempt = Effect.flip(admitOperator("Bearer wrong", "operator-token", address))
+      yield* Effect.repeat(attempt, { times: 29 })
+      const refusal = yield* attempt
+      assert.strictEqual(refusal._tag === "Refusal" && refusal.code, "too_many_auth_failures")
+      yield* admitOperator("Bearer operator-token", "operator-token", address)
+    }),
+  )
+})
+
+describe("scopes and numbers of a key", () => {
+  const caller = (given: Partial<ApiKey>) => ({ key: aKey(given), workspace: aWorkspace() })
+
+  it.effect("a request outside the key's scopes is missing_scope, with required_scope", () =>
+    Effect.sync(() => {
+      for (const scope of scopes) {
+        const others = scopes.filter((each) => each !== scope)
+        assert.isUndefined(requireScope(caller({ scopes: [scope] }), scope))
+        const refusal = requireScope(caller({ scopes: others }), scope)
+        assert.deepStrictEqual(
+          [refusal?.code, refusal?.status, refusal?.details],
+          ["missing_scope", 403, { required_scope: scope }],
+        )
+      }
+    }),
+  )
+
+  it.effect("scopes are those of the contract, in its order", () =>
+    Effect.sync(() =>
+      assert.deepStrictEqual<ReadonlyArray<Scope>>(scopes, [
+        "messages:send",
+        "messages:read",
+        "reminders",
+        "numbers",
+        "media",
+        "contacts",
+      ]),
+    ),
+  )
+
+  it.effect("a key without a limit may use every number, a limited one only its own", () =>
+    Effect.sync(() => {
+      const seven = 7 as NumberId
+      assert.isTrue(mayUse({ numberIds: null }, seven))
+      assert.isTrue(mayUse({ numberIds: [6 as NumberId, seven] }, seven))
+      assert.isFalse(mayUse({ numberIds: [6 as NumberId] }, seven))
+      assert.isFalse(mayUse({ numberIds: [] }, seven))
+    }),
+  )
+})
+
+describe("GET /me", () => {
+  it.effect("shows workspace, key, plan and limits", () =>
+    Effect.sync(() => {
+      const key = aKey({
+        mode: "test",
+        scopes: ["messages:send", "numbers"],
+        numberIds: [7 as NumberId, 9 as NumberId],
+        expiresAt: Date.UTC(2030, 0, 1, 0, 0, 0, 999),
+      })
+      const workspace = aWorkspace({
+        plan: { ...unlimitedPlan, name: "Starter", messagesRemaining: 12 },
+      })
+      assert.deepStrictEqual<unknown>(keyInfo({ key, workspace }), {
+        workspace: { id: 1, name: "Workspace" },
+        key: {
+          id: 5,
+          name: "Key",
+          mode: "test",
+          scopes: ["messages:send", "numbers"],
+          limited_to_numbers: true,
+          number_ids: [7, 9],
+          expires_at: "2030-01-01T00:00:00Z",
+        },
+        plan: { name: "Starter" },
+        limits: {
+          requests_per_minute: 60,
+          requests_per_day: 10_000,
+          messages_per_number_per_day: 1000,
+          messages_remaining: 12,
+        },
+      })
+    }),
+  )
+
+  it.effect("number_ids of an unlimited key is []", () =>
+    Effect.sync(() => {
+      const { key } = keyInfo({ key: aKey(), workspace: aWorkspace() })
+      assert.deepStrictEqual(
+        [key.limited_to_numbers, key.number_ids, key.expires_at],
+        [false, [], null],
+      )
+    }),
+  )
+
+  it.effect("plan is null without an active one, and messages_remaining null when unlimited", () =>
+    Effect.sync(() => {
+      const info = (plan: Workspace["plan"]) =>
+        keyInfo({ key: aKey(), workspace: aWorkspace({ plan }) })
+      assert.isNull(info(unlimitedPlan).limits.messages_remaining)
+      assert.deepStrictEqual(info(unlimitedPlan).plan, { name: "Unlimited" })
+      assert.isNull(info(null).plan)
+      assert.strictEqual(info(null).limits.messages_remaining, 0)
+    }),
+  )
+})

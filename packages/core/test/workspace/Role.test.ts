@@ -1,0 +1,37 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { may, requireRole, roles } from "../../src/workspace/Role.ts"
+import type { Duty, Role } from "../../src/workspace/Role.ts"
+
+/** Who may do what, as the operator API says. */
+const table: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
+  workspace: ["owner"],
+  keys_v2: ["owner"],
+  keys_v1: ["owner", "administrator"],
+  contacts: ["owner", "administrator"],
+  numbers: ["owner", "administrator"],
+  webhooks: ["owner", "administrator"],
+}
+
+const duties = Object.keys(table) as ReadonlyArray<Duty>
+
+describe("roles", () => {
+  it.effect("are owner, administrator and member", () =>
+    Effect.sync(() => assert.deepStrictEqual(roles, ["owner", "administrator", "member"])),
+  )
+
+  it.effect.each(duties)("what the role may not do is role_required (403): %s", (duty) =>
+    Effect.gen(function* () {
+      for (const role of roles) {
+        const allowed = table[duty].includes(role)
+        assert.strictEqual(may(role, duty), allowed)
+        if (allowed) {
+          yield* requireRole(role, duty)
+          continue
+        }
+        const { code, status } = yield* Effect.flip(requireRole(role, duty))
+        assert.deepStrictEqual([code, status], ["role_required", 403])
+      }
+    }),
+  )
+})
