@@ -6,6 +6,7 @@
 import {
   ClockStore,
   ContactStore,
+  IdempotencyStore,
   KeyStore,
   LaneQueue,
   MediaStore,
@@ -19,6 +20,7 @@ import {
 } from "@messaging-service/core"
 import { Context, Layer } from "effect"
 import { contactStore } from "./contactStore.ts"
+import { idempotencyStore } from "./idempotency.ts"
 import { keyStore } from "./keyStore.ts"
 import { laneQueue } from "./laneQueue.ts"
 import { mediaStore } from "./mediaStore.ts"
@@ -45,6 +47,7 @@ export type MemoryStore =
   | ServiceSecrets
   | ClockStore
   | SimulatedPhones
+  | IdempotencyStore
 
 /** An empty store, a new one each time that the layer is built. */
 export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
@@ -61,5 +64,6 @@ export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
     Context.add(ServiceSecrets, serviceSecrets(world)),
     Context.add(ClockStore, clockStore(world)),
     Context.add(SimulatedPhones, simulatedPhones(world)),
+    Context.add(IdempotencyStore, idempotencyStore(world)),
   )
 })

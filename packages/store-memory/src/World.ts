@@ -95,7 +95,7 @@ export interface IdempotencyRow {
   readonly fingerprint: string
   readonly token: string
   readonly claimedAt: number
-  madeIds: ReadonlyArray<MessageId> | null
+  madeIds: ReadonlyArray<number> | null
 }
 
 /** A lane and the moment at which it can next be claimed. */

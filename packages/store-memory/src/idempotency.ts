@@ -1,6 +1,7 @@
 /** Claims on `Idempotency-Key`s: who holds a key, and what its first request made. */
 import { answerKeptMillis, claimKeptMillis } from "@messaging-service/core"
-import type { ClaimOutcome, IdempotencyClaim, MessageId } from "@messaging-service/core"
+import type { ClaimOutcome, IdempotencyClaim, IdempotencyStore } from "@messaging-service/core"
+import { Effect } from "effect"
 import type { IdempotencyRow, World } from "./World.ts"
 
 const identity = (claim: IdempotencyClaim) => `${claim.keyId} ${claim.key}`
@@ -44,7 +45,7 @@ export const isHeld = (world: World, request: IdempotencyClaim): boolean =>
 export const finishClaim = (
   world: World,
   request: IdempotencyClaim,
-  madeIds: ReadonlyArray<MessageId>,
+  madeIds: ReadonlyArray<number>,
 ): void => {
   const row = held(world, request)
   if (row !== undefined) row.madeIds = madeIds
@@ -61,3 +62,9 @@ const forgetVoid = (world: World, now: number): void => {
     world.idempotency.delete(key)
   }
 }
+
+/** `IdempotencyStore` in memory. */
+export const idempotencyStore = (world: World): typeof IdempotencyStore.Service => ({
+  claim: (request, now) => Effect.sync(() => claim(world, request, now)),
+  release: (request) => Effect.sync(() => releaseClaim(world, request)),
+})

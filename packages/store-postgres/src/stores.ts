@@ -9,6 +9,7 @@ import { functions, migrations } from "./migrations/index.ts"
 import { migrate } from "./migrations/migrate.ts"
 import { layerNumbers } from "./number/PostgresNumbers.ts"
 import { layerLanes, layerWorkStatus } from "./queue/PostgresLanes.ts"
+import { layerIdempotency } from "./request/PostgresIdempotency.ts"
 import { layerSecrets } from "./request/PostgresSecrets.ts"
 import { layerSimulatedPhones } from "./simulation/PostgresSimulatedPhones.ts"
 import { layerClock } from "./time/PostgresClock.ts"
@@ -25,6 +26,7 @@ export const layerStores = Layer.mergeAll(
   layerLanes,
   layerWorkStatus,
   layerSecrets,
+  layerIdempotency,
   layerClock,
   layerSimulatedPhones,
 ).pipe(

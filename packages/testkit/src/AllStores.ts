@@ -2,6 +2,7 @@
 import type {
   ClockStore,
   ContactStore,
+  IdempotencyStore,
   KeyStore,
   LaneQueue,
   MediaStore,
@@ -27,3 +28,4 @@ export type AllStores =
   | ServiceSecrets
   | ClockStore
   | SimulatedPhones
+  | IdempotencyStore

@@ -15,17 +15,12 @@ import {
   texts,
 } from "../database/parameters.ts"
 import { accept } from "./acceptMessages.ts"
+import { releaseClaim } from "../request/releaseClaim.ts"
 import { end } from "./endMessages.ts"
 import { list } from "./listMessages.ts"
 import { load } from "./loadAcceptance.ts"
 import { messageColumns, toMessage } from "./messageRow.ts"
 import type { MessageRow } from "./messageRow.ts"
-
-const releaseClaim = `
-delete from idempotency_claims c
-where c.key_id = $1
-  and c.key = $2
-  and c.token = $3`
 
 const inFlight = (message: string, lane: string) =>
   `(${lane}.head_id = ${message}.id and ${lane}.lease_until is not null)`
@@ -127,14 +122,7 @@ export const layerMessages = Layer.effect(
     return MessageStore.of({
       loadAcceptance: yield* coalesced(load(database), coalescing(database)),
       accept: yield* coalesced(accept(database), coalescing(database)),
-      releaseClaim: (claim) =>
-        Effect.asVoid(
-          database.query("releaseClaim", releaseClaim, [
-            bigint(claim.keyId),
-            text(claim.key),
-            text(claim.token),
-          ]),
-        ),
+      releaseClaim: releaseClaim(database),
       get: (scope, id) =>
         Effect.map(
           database.query<MessageRow & { readonly in_flight: boolean }>("message.get", getMessage, [

@@ -26,7 +26,7 @@ import { bigint, jsonb } from "../database/parameters.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { countPlanned, quotaFullUntil, quotaRoomAt } from "./quota.ts"
 
-const millis = (moment: string): string => `(extract(epoch from ${moment}) * 1000)::bigint`
+const epochMillis = (moment: string): string => `(extract(epoch from ${moment}) * 1000)::bigint`
 
 const numberFacts = (number: string, lane: string): string => `json_build_object(
   'number', json_build_object(
@@ -37,14 +37,14 @@ const numberFacts = (number: string, lane: string): string => `json_build_object
     'platform', ${number}.platform,
     'status', ${number}.status,
     'loginMethod', ${number}.login_method,
-    'createdAt', ${millis(`${number}.created_at`)}
+    'createdAt', ${epochMillis(`${number}.created_at`)}
   ),
   'bound', ${lane}.quota_bound,
-  'fullUntil', ${millis(`${lane}.quota_full_until`)}
+  'fullUntil', ${epochMillis(`${lane}.quota_full_until`)}
 )`
 
 /** Claims a key for a request; null when it is claimed, else what stands in the way. */
-const claimKey = sqlFunction(
+export const claimKey = sqlFunction(
   "claim_idempotency_key",
   `(
     p_key_id bigint, p_key text, p_fingerprint text, p_token text, p_now timestamptz,
@@ -86,7 +86,7 @@ const claimKey = sqlFunction(
       'record', json_build_object(
         'fingerprint', v_record.fingerprint,
         'madeIds', v_record.made_ids,
-        'createdAt', ${millis("v_record.created_at")}
+        'createdAt', ${epochMillis("v_record.created_at")}
       )
     );
   end
@@ -149,7 +149,7 @@ export const loadAcceptance = sqlFunction(
         'name', c.name,
         'phone', c.phone,
         'username', c.username,
-        'createdAt', ${millis("c.created_at")}
+        'createdAt', ${epochMillis("c.created_at")}
       ))
       into v_contact_facts
       from contacts c
@@ -166,7 +166,7 @@ export const loadAcceptance = sqlFunction(
         'mimeType', m.mime_type,
         'size', m.size,
         'storageKey', m.storage_key,
-        'createdAt', ${millis("m.created_at")}
+        'createdAt', ${epochMillis("m.created_at")}
       )
       into v_media_facts
       from media_files m
@@ -210,7 +210,7 @@ export const loadAcceptance = sqlFunction(
           where l.number_id = (v_exact ->> 'numberId')::bigint;
         end if;
       end if;
-      v_exact_facts := json_build_object('planned', v_planned, 'roomAt', ${millis("v_room_at")});
+      v_exact_facts := json_build_object('planned', v_planned, 'roomAt', ${epochMillis("v_room_at")});
     end if;
 
     if v_from is not null then

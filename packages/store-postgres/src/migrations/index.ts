@@ -8,6 +8,7 @@ import { countPlanned, quotaFullUntil, quotaRoomAt } from "../message/quota.ts"
 import { removeLanes, removeNumber } from "../number/removeLanes.ts"
 import { claimLanes } from "../queue/claimLanes.ts"
 import { settleAttempts } from "../queue/settleAttempts.ts"
+import { finishClaim, holdClaim } from "../request/finishClaim.ts"
 import type { SqlFunction } from "../database/SqlFunction.ts"
 import { deleteWorkspace } from "../workspace/deleteWorkspace.ts"
 import { initial } from "./0001_initial.ts"
@@ -30,4 +31,6 @@ export const functions: ReadonlyArray<SqlFunction> = [
   removeLanes,
   removeNumber,
   deleteWorkspace,
+  holdClaim,
+  finishClaim,
 ]

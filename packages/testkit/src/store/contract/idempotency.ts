@@ -1,6 +1,11 @@
 /** Claims of `Idempotency-Key`s: taken before the work, finished with its effect, freed on refusal. */
 import { assert } from "@effect/vitest"
-import { answerKeptMillis, claimKeptMillis, MessageStore } from "@messaging-service/core"
+import {
+  answerKeptMillis,
+  claimKeptMillis,
+  IdempotencyStore,
+  MessageStore,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
@@ -49,6 +54,26 @@ export const idempotency: Topic = (it) => {
       assert.deepStrictEqual(found.claim, claimed)
       assert.deepStrictEqual(found.plan, workspace.plan)
       assert.deepStrictEqual(present(found.named).number, number)
+    }),
+  )
+
+  it.effect("a claim without a send is the same claim", () =>
+    Effect.gen(function* () {
+      const { workspace, number, key } = yield* aStageWithKey
+      const store = yield* IdempotencyStore
+      const claim = aClaim(key.id)
+      const rival = { ...claim, token: "rival" }
+      assert.deepStrictEqual(yield* store.claim(claim, noon), claimed)
+      assert.deepStrictEqual(yield* store.claim(rival, noon), inProgress)
+      assert.deepStrictEqual(yield* claimKey(workspace.id, rival), inProgress)
+      yield* store.release(rival)
+      assert.deepStrictEqual(yield* store.claim(rival, noon), inProgress)
+      yield* store.release(claim)
+      assert.deepStrictEqual(yield* store.claim(rival, noon), claimed)
+      const made = yield* accepted(number, { idempotency: rival })
+      const again = yield* store.claim(claim, noon)
+      assert.strictEqual(again._tag, "Finished")
+      if (again._tag === "Finished") assert.deepStrictEqual(again.record.madeIds, ids(made))
     }),
   )
 
