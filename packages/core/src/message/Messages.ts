@@ -253,10 +253,16 @@ export class Messages extends Context.Service<
               yield* sleep(cancelPollMillis)
               continue
             }
-            const change = endMessage(message, { trigger: "cancel" }, eventId(ids), now)
+            // What is past its `expires_at` has expired, whether or not the sweep came by yet.
+            const over = message.expiresAt !== null && message.expiresAt <= now
+            const trigger = over ? "expire" : "cancel"
+            const change = endMessage(message, { trigger }, eventId(ids), now)
             if (change === undefined) return yield* notCancellable(message, now)
             const ended = yield* store.end([change])
-            if (ended.has(message.id)) return messageJson(change.message, now)
+            if (!ended.has(message.id)) continue
+            return over
+              ? yield* notCancellable(change.message, now)
+              : messageJson(change.message, now)
           }
           const { message } = yield* find(caller, id)
           return yield* notCancellable(message, yield* Clock.currentTimeMillis)

@@ -50,8 +50,8 @@ export const judge = (
     } => {
   const failed = (error: MessageError) =>
     ({ _tag: "End", ending: { trigger: "send_failed", error } }) as const
-  // A refusal or a postponement of a repeat says nothing about the attempts before it.
-  const earlierMayHaveLeft = claimed.interruptions > 0 && !dropsCopies
+  // A refusal of a repeat says nothing about the attempts before it, whose copy may have been shown.
+  const earlierMayHaveLeft = claimed.interruptions > 0
   switch (outcome._tag) {
     case "Accepted":
       return { _tag: "End", ending: { trigger: "send_succeeded" } }

@@ -128,7 +128,10 @@ export class Dispatcher extends Context.Service<
               Effect.tapError((error) => Effect.logWarning("settling is tried again", error)),
               Effect.retry(retrySettling),
             )
-            for (const { numberId } of settlements) held.delete(numberId)
+            for (const { lease, numberId } of settlements) {
+              // Settled, the lane may have been claimed anew before this fiber went on.
+              if (held.get(numberId)?.lease === lease) held.delete(numberId)
+            }
             if (held.size === 0) yield* Latch.open(idle)
             yield* wakeUp.wake("lanes")
           }).pipe(Effect.forever)
