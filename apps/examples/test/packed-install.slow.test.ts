@@ -15,9 +15,42 @@ const root = resolve(import.meta.dirname, "../../..")
 
 /** What the installed packages must offer, by package: names of functions and classes. */
 const offered = {
-  "@messaging-service/core": ["StoreUnavailable", "MessageStore", "LaneQueue"],
+  "@messaging-service/core": ["StoreUnavailable", "MessageStore", "LaneQueue", "Messages"],
   "@messaging-service/store-memory": [],
 }
+
+/** Sends a message in test mode with nothing but the two packages and `effect`. */
+const sends = `
+import * as Core from "@messaging-service/core"
+import * as StoreMemory from "@messaging-service/store-memory"
+import { Effect, Layer } from "effect"
+
+const ports = Layer.mergeAll(
+  StoreMemory.layerMediaFiles,
+  Core.Egress.layerClosed,
+  Core.WakeUp.layerLocal,
+).pipe(Layer.provideMerge(StoreMemory.layer), Layer.provideMerge(Core.Ids.layerRandom))
+const service = Core.TestModeSender.layer.pipe(
+  Layer.provideMerge(Core.layerServices),
+  Layer.provide(ports),
+)
+
+const program = Effect.gen(function* () {
+  const { id } = yield* (yield* Core.Workspaces).create("owner", { name: "Empty project" })
+  const number = { platform: "whatsapp", phone: "+15550100001" }
+  yield* (yield* Core.Numbers).create("owner", id, number)
+  const body = { version: 2, name: "Test", mode: "test" }
+  const { key } = yield* (yield* Core.Keys).create("owner", id, body)
+  const { caller } = yield* (yield* Core.Admission).admitV2("Bearer " + key, "127.0.0.1")
+  const messages = yield* Core.Messages
+  const message = { to: { phone: "+15550100002" }, text: "Hello" }
+  const sent = yield* messages.send(caller, message, null)
+  yield* (yield* Core.TestModeSender).runOnce
+  const after = yield* messages.get(caller, sent.messages[0].id)
+  console.log(sent.messages[0].status, after.status)
+})
+await Effect.runPromise(Effect.provide(program, service))
+`
 
 const packages = Object.keys(offered)
 
@@ -99,6 +132,14 @@ class Project extends Context.Service<Project, { readonly path: string }>()("tes
 }
 
 layer(Project.layer, { timeout: 240_000 })("a project that installs the packages", (it) => {
+  it.effect("sends a message with the core and the store in memory", () =>
+    Effect.gen(function* () {
+      const { path } = yield* Project
+      const output = yield* run(path, process.execPath, "--input-type=module", "-e", sends)
+      assert.strictEqual(output.trim(), "queued sent")
+    }),
+  )
+
   for (const [name, exports] of Object.entries(offered)) {
     it.effect(`imports ${name} as built JavaScript`, () =>
       Effect.gen(function* () {

@@ -1,0 +1,31 @@
+/** The whole service in one process, in memory, as the examples embed it. */
+import * as Core from "@messaging-service/core"
+import { layerCryptoIds } from "@messaging-service/node"
+import * as StoreMemory from "@messaging-service/store-memory"
+import * as Simulated from "@messaging-service/transport-simulated"
+import { Effect, Layer } from "effect"
+
+/** What the core stands on. With PostgreSQL only the store and `WakeUp` would be others. */
+const Ports = Layer.mergeAll(
+  StoreMemory.layerMediaFiles,
+  Simulated.layer,
+  Core.Egress.layerClosed,
+  Core.WakeUp.layerLocal,
+  Core.NumberOwnership.layerAll,
+).pipe(Layer.provideMerge(StoreMemory.layer), Layer.provideMerge(layerCryptoIds))
+
+/** Every service, with the worker's loops running as long as the layer lives. */
+export const Service = Core.layer.pipe(Layer.provideMerge(Ports))
+
+/** A workspace with one connected number, and a key to it. */
+export const aKey = Effect.gen(function* () {
+  const { id } = yield* Core.Workspaces.use((all) => all.create("owner", { name: "Example" }))
+  const workspace = Core.parseId<Core.WorkspaceId>(String(id))
+  yield* Core.Numbers.use((all) =>
+    all.create("owner", workspace, { platform: "whatsapp", phone: "+15550100001" }),
+  )
+  const { key } = yield* Core.Keys.use((all) =>
+    all.create("owner", workspace, { version: 2, name: "Example" }),
+  )
+  return key
+})
