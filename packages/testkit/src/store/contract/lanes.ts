@@ -228,6 +228,20 @@ export const lanes: Topic = (it) => {
     }),
   )
 
+  it.effect("a number that had its turn does not get another one by a cancel", () =>
+    Effect.gen(function* () {
+      const { workspace, number: busy } = yield* aStage()
+      const quiet = yield* aNumber(workspace.id)
+      const messages = yield* accepted(busy, { count: 3 })
+      yield* aMessage(quiet, { now: noon + oneSecond })
+      yield* sendNext(busy, noon + minute)
+      yield* end(cancelled(at(messages, 1), noon + minute))
+      const claimed = yield* claim([busy, quiet], { now: noon + hour, limit: 1 })
+      assert.strictEqual(only(claimed).number.id, quiet.id)
+      assert.strictEqual((yield* sendNext(busy, noon + hour)).id, at(messages, 2).id)
+    }),
+  )
+
   it.effect("lanes that have nothing to give do not keep others waiting", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()

@@ -340,8 +340,10 @@ export const leases: Topic = (it) => {
       const follow = yield* followOutbox
       const { workspace, number } = yield* aStage()
       const message = yield* aMessage(number)
+      const numbers = yield* NumberStore
       const lost = yield* claimOne(number, { leaseUntil: noon + minute })
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      yield* numbers.setStatus(number.id, "disconnected", undefined, noon)
+      yield* numbers.remove(workspace.id, number.id, noon)
       assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
       const repeat = yield* claimOne(number, { now: noon + minute })
       assert.deepStrictEqual(repeat, {

@@ -6,14 +6,14 @@ import { at, ids, present } from "../Expect.ts"
 import { followOutbox, readOutbox } from "../follow.ts"
 import { cancelled, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accept, accepted, anAcceptance, aStage, noon, oneSecond } from "../World.ts"
+import { accept, accepted, anAcceptance, aStage, hour, noon, oneSecond } from "../World.ts"
 
 export const outbox: Topic = (it) => {
   it.effect("each accepted message is announced, without a body", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox
       const { workspace, number } = yield* aStage()
-      const live = anAcceptance(number, { count: 2, now: noon + 7 })
+      const live = anAcceptance(number, { count: 2, now: noon + 7, sendAt: noon + hour })
       const test = anAcceptance(number, { mode: "test", now: noon + 8 })
       const made: Array<number> = []
       for (const acceptance of [live, test]) {
