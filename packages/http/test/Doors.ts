@@ -75,7 +75,7 @@ export class Doors extends Context.Service<
           port,
           socket: {
             name: "a socket",
-            call: (call) => Effect.promise(() => overSocket(port, call)),
+            call: (call) => Effect.promise((signal) => overSocket(port, call, signal)),
           },
           web: {
             name: "the web handler",
@@ -108,7 +108,7 @@ const answerOf = (status: number, headers: Record<string, string>, text: string)
   body: text === "" ? undefined : JSON.parse(text),
 })
 
-const overSocket = (port: number, call: Call): Promise<Answer> =>
+const overSocket = (port: number, call: Call, signal: AbortSignal): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const bytes = bytesOf(call)
     const framing =
@@ -123,6 +123,7 @@ const overSocket = (port: number, call: Call): Promise<Answer> =>
       method: call.method ?? "GET",
       path: call.path,
       agent: false,
+      signal,
       headers: ["host", "127.0.0.1", ...framing, ...headersOf(call).flat()],
     })
     outgoing.on("response", (incoming) => {
