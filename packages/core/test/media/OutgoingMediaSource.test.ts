@@ -1,0 +1,318 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber, Layer, Ref, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { Egress, EgressError } from "../../src/egress/Egress.ts"
+import type { EgressAnswer, FetchLimits } from "../../src/egress/Egress.ts"
+import type { MediaId, WorkspaceId } from "../../src/id/Ids.ts"
+import { MediaFiles, MediaFilesError } from "../../src/media/MediaFiles.ts"
+import type { StoredContent } from "../../src/media/MediaFiles.ts"
+import { MediaStore } from "../../src/media/Media.ts"
+import type { MediaFile, MediaReference } from "../../src/media/Media.ts"
+import { OutgoingMediaSource, fileNameOfLink } from "../../src/media/OutgoingMediaSource.ts"
+
+const second = 1000
+
+const owner = { workspaceId: 1 as WorkspaceId, mode: "live" } as const
+
+const link = (given: Partial<MediaReference> = {}): MediaReference => ({
+  mediaId: null,
+  url: "https://example.com/files/photo.png?size=2",
+  type: null,
+  fileName: null,
+  ...given,
+})
+
+const stored = (given: Partial<MediaReference> = {}): MediaReference =>
+  link({ mediaId: 71 as MediaId, url: null, ...given })
+
+const record: MediaFile = {
+  id: 71 as MediaId,
+  ...owner,
+  fileName: "report.pdf",
+  type: "file",
+  mimeType: "application/pdf",
+  size: 3,
+  storageKey: "key-71",
+  createdAt: 0,
+}
+
+const content = (given: Partial<StoredContent> = {}): StoredContent => ({
+  size: 3,
+  sha256: "abc",
+  mimeType: "image/png",
+  content: Stream.empty,
+  ...given,
+})
+
+const answer = (status: number, given: Partial<EgressAnswer> = {}): EgressAnswer => ({
+  status,
+  headers: {},
+  url: "https://example.com/files/photo.png",
+  body: Stream.make(new Uint8Array([1, 2, 3])),
+  ...given,
+})
+
+type Reason = EgressError["reason"]
+
+/** An answer, the reason why none came, or one that takes its time. */
+type Reply = EgressAnswer | Reason | Effect.Effect<EgressAnswer, EgressError>
+
+interface Stage {
+  /** One for each call, the last one for all that follow. */
+  readonly replies?: ReadonlyArray<Reply>
+  readonly records?: ReadonlyArray<MediaFile>
+  readonly open?: Effect.Effect<StoredContent, MediaFilesError>
+  readonly mimeType?: string
+}
+
+const stage = ({ replies = [answer(200)], records = [record], ...given }: Stage) =>
+  Effect.gen(function* () {
+    const calls: Array<readonly [url: string, limits: FetchLimits]> = []
+    const released = yield* Ref.make(0)
+    const unused = () => Effect.die("not asked for in these tests")
+    const reply = (of: Reply): Effect.Effect<EgressAnswer, EgressError> => {
+      if (typeof of === "string") return Effect.fail(new EgressError({ reason: of }))
+      return Effect.isEffect(of) ? of : Effect.succeed(of)
+    }
+    const layer = OutgoingMediaSource.layer.pipe(
+      Layer.provide([
+        Layer.succeed(Egress, {
+          allows: unused,
+          fetch: (url, limits) =>
+            Effect.suspend(() => {
+              calls.push([url, limits])
+              const answered = reply(replies[Math.min(calls.length, replies.length) - 1] ?? "dns")
+              return Effect.tap(answered, () =>
+                Effect.addFinalizer(() => Ref.update(released, (n) => n + 1)),
+              )
+            }),
+        }),
+        Layer.succeed(MediaFiles, {
+          open: (storageKey) =>
+            given.open ??
+            (storageKey === "key-71"
+              ? Effect.succeed(content({ mimeType: "application/pdf" }))
+              : Effect.fail(new MediaFilesError({ reason: "not_found" }))),
+          spool: (body, maximumBytes) =>
+            Effect.gen(function* () {
+              const size = yield* Stream.runFold(
+                body,
+                () => 0,
+                (sum, chunk) => sum + chunk.length,
+              )
+              if (size > maximumBytes) {
+                return yield* new MediaFilesError({ reason: "too_large" })
+              }
+              return content({ size, mimeType: given.mimeType ?? "image/png" })
+            }),
+          store: unused,
+          remove: unused,
+        }),
+        Layer.succeed(MediaStore, {
+          insert: unused,
+          get: (workspaceId, mode, id) =>
+            Effect.succeed(
+              records.find(
+                (each) => each.id === id && each.workspaceId === workspaceId && each.mode === mode,
+              ) ?? null,
+            ),
+        }),
+      ]),
+    )
+    const { open } = yield* Effect.provide(OutgoingMediaSource, layer)
+    return { open, calls, released: Ref.get(released) }
+  })
+
+/** Why the media cannot be had. */
+const reason = (given: Stage, reference: MediaReference = link()) =>
+  Effect.gen(function* () {
+    const { calls, open } = yield* stage(given)
+    const error = yield* Effect.flip(open(owner, reference))
+    assert.strictEqual(error._tag, "MediaUnavailable")
+    return { message: error.message, calls: calls.length }
+  })
+
+describe("a file of the media directory", () => {
+  it.effect("is sent as it was stored", () =>
+    Effect.gen(function* () {
+      const { calls, open } = yield* stage({})
+      const outgoing = yield* open(owner, stored())
+      assert.deepStrictEqual(outgoing, {
+        type: "file",
+        fileName: "report.pdf",
+        mimeType: "application/pdf",
+        size: 3,
+        sha256: "abc",
+        content: outgoing.content,
+      })
+      assert.deepStrictEqual(calls, [])
+    }),
+  )
+
+  it.effect("takes name and type from the request where it gives them", () =>
+    Effect.gen(function* () {
+      const { open } = yield* stage({})
+      const { fileName, type } = yield* open(owner, stored({ type: "image", fileName: "a.png" }))
+      assert.deepStrictEqual([type, fileName], ["image", "a.png"])
+    }),
+  )
+
+  it.effect("that was deleted, or is another workspace's or mode's, cannot be had", () =>
+    Effect.gen(function* () {
+      yield* reason({ records: [] }, stored())
+      yield* reason({ records: [{ ...record, workspaceId: 2 as WorkspaceId }] }, stored())
+      yield* reason({ records: [{ ...record, mode: "test" }] }, stored())
+    }),
+  )
+
+  it.effect("whose content is gone cannot be had", () =>
+    reason({ open: Effect.fail(new MediaFilesError({ reason: "not_found" })) }, stored()),
+  )
+})
+
+describe("a link", () => {
+  it.effect("is fetched when the message is sent: at most 100 MB, 30 s, 3 redirects", () =>
+    Effect.gen(function* () {
+      const { calls, open } = yield* stage({})
+      const outgoing = yield* open(owner, link())
+      assert.deepStrictEqual(calls, [
+        [
+          "https://example.com/files/photo.png?size=2",
+          { maximumBytes: 100_000_000, timeoutMillis: 30 * second, redirects: 3 },
+        ],
+      ])
+      assert.deepStrictEqual(outgoing, {
+        type: "image",
+        fileName: "photo.png",
+        mimeType: "image/png",
+        size: 3,
+        sha256: "abc",
+        content: outgoing.content,
+      })
+    }),
+  )
+
+  it.effect("tells its type by its content where nothing else told it", () =>
+    Effect.gen(function* () {
+      const typeOf = (mimeType: string, given: Partial<MediaReference> = {}) =>
+        Effect.gen(function* () {
+          const { open } = yield* stage({ mimeType })
+          return (yield* open(owner, link({ url: "https://example.com/download", ...given }))).type
+        })
+      assert.strictEqual(yield* typeOf("image/jpeg"), "image")
+      assert.strictEqual(yield* typeOf("application/pdf"), "file")
+      assert.strictEqual(yield* typeOf("image/jpeg", { type: "file" }), "file")
+    }),
+  )
+
+  it.effect("keeps its connection for as long as the attempt needs the content", () =>
+    Effect.gen(function* () {
+      const { open, released } = yield* stage({})
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* open(owner, link())
+          assert.strictEqual(yield* released, 0)
+        }),
+      )
+      assert.strictEqual(yield* released, 1)
+    }),
+  )
+
+  it.effect("answering 4xx is tried once", () =>
+    Effect.gen(function* () {
+      for (const status of [400, 401, 403, 404, 410, 429]) {
+        const { calls, message } = yield* reason({ replies: [answer(status)] })
+        assert.strictEqual(calls, 1)
+        assert.include(message, String(status))
+      }
+    }),
+  )
+
+  it.effect("answering with a redirect that is not followed any further is tried once", () =>
+    Effect.map(reason({ replies: [answer(302)] }), ({ calls }) => assert.strictEqual(calls, 1)),
+  )
+
+  it.effect("answering 5xx is tried three times", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* reason({ replies: [answer(503)] })).calls, 3)
+      const { calls, open } = yield* stage({ replies: [answer(500), answer(502), answer(200)] })
+      yield* open(owner, link())
+      assert.lengthOf(calls, 3)
+    }),
+  )
+
+  it.effect("whose connection breaks is tried three times, in the middle of the body too", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* reason({ replies: ["connection"] })).calls, 3)
+      const broken = answer(200, {
+        body: Stream.concat(
+          Stream.make(new Uint8Array(3)),
+          Stream.fail(new EgressError({ reason: "connection" })),
+        ),
+      })
+      assert.strictEqual((yield* reason({ replies: [broken] })).calls, 3)
+      const { calls, open } = yield* stage({ replies: [broken, "connection", answer(200)] })
+      yield* open(owner, link())
+      assert.lengthOf(calls, 3)
+    }),
+  )
+
+  const once: ReadonlyArray<Reason> = ["dns", "tls", "blocked_address", "redirects", "too_large"]
+  it.effect.each(once)("that fails by %s is tried once", (failure) =>
+    Effect.map(reason({ replies: [failure] }), ({ calls }) => assert.strictEqual(calls, 1)),
+  )
+
+  it.effect("with more than 100 MB cannot be had", () =>
+    Effect.gen(function* () {
+      const block = new Uint8Array(10_000_001)
+      const { calls, message } = yield* reason({
+        replies: [
+          answer(200, { body: Stream.fromIterable(Array.from({ length: 10 }, () => block)) }),
+        ],
+      })
+      assert.strictEqual(calls, 1)
+      assert.include(message, "100 MB")
+    }),
+  )
+
+  it.effect("has 30 s for all its tries together", () =>
+    Effect.gen(function* () {
+      const slow = Effect.andThen(Effect.sleep(14 * second), Effect.succeed(answer(500)))
+      const { calls, open } = yield* stage({ replies: [slow] })
+      const start = yield* Clock.currentTimeMillis
+      const fiber = yield* Effect.forkChild(Effect.flip(Effect.scoped(open(owner, link()))))
+      yield* TestClock.adjust(30 * second - 1)
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "MediaUnavailable")
+      assert.strictEqual(yield* Clock.currentTimeMillis, start + 30 * second)
+      assert.lengthOf(calls, 3)
+    }),
+  )
+})
+
+describe("the file name of a link", () => {
+  const names: ReadonlyArray<readonly [url: string, name: string]> = [
+    ["https://example.com/a/photo.png", "photo.png"],
+    ["https://example.com/photo.png?x=/y.gif#z", "photo.png"],
+    ["https://example.com/report (1)+final-2.pdf", ""],
+    ["https://example.com/", ""],
+    ["https://example.com", ""],
+    ["https://example.com/a/", ""],
+    ["https://example.com/%2e%2e%2fpasswd", ""],
+    ["nonsense", ""],
+    [`https://example.com/${"a".repeat(255)}`, "a".repeat(255)],
+    [`https://example.com/${"a".repeat(256)}`, ""],
+  ]
+  it.effect.each(names)("%s", ([url, name]) =>
+    Effect.sync(() => assert.strictEqual(fileNameOfLink(url), name)),
+  )
+
+  it.effect("is file where a link has none", () =>
+    Effect.gen(function* () {
+      const { open } = yield* stage({})
+      const { fileName } = yield* open(owner, link({ url: "https://example.com/" }))
+      assert.strictEqual(fileName, "file")
+    }),
+  )
+})
