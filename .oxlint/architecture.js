@@ -1,7 +1,8 @@
 /**
  * The shape of the house, held by the linter: which part of the workspace may import which, and
  * what the core may not touch. Everything points towards `core`; adapters know `core` alone; only
- * apps choose adapters. The tables below are the rules, the code under them only reads them.
+ * apps choose adapters, and `runtime`, which holds what the server and the worker have in common.
+ * The tables below are the rules, the code under them only reads them.
  */
 import { dirname, relative, resolve, sep } from "node:path"
 
@@ -21,10 +22,21 @@ const pureModules = [
 /** Core tests also need a test runner, the virtual clock, and Node to read recorded files. */
 const coreTestModules = [...pureModules, "effect/testing", "@effect/vitest", "vitest", "node:*"]
 
+/** Programs, not libraries: nothing imports them. */
+const apps = ["server", "worker", "bench", "examples"]
+
 /** Which packages of the workspace a package may import. Apps are not listed: they choose. */
 const workspaceImports = {
   src: ["core"],
   test: ["core", "testkit"],
+}
+
+/**
+ * Packages that choose adapters as an app does. Apps do not import one another, so what two of them
+ * read and compose (configuration, store, clock) needs a room of its own; no other package sees it.
+ */
+const packagesThatChoose = {
+  runtime: ["store-memory", "store-postgres", "transport-simulated", "node"],
 }
 
 /** Tests that need the whole service under them, and so choose adapters as an app does. */
@@ -53,11 +65,16 @@ const relativeComplaint = (place, file, specifier) => {
 
 const workspaceComplaint = (place, specifier) => {
   const imported = specifier.slice(scope.length).split("/")[0]
-  if (place.area === "apps" || imported === place.name) return undefined
+  if (imported === place.name) return undefined
+  if (apps.includes(imported)) return `"${specifier}" is a program: nothing imports it.`
+  if (place.area === "apps") return undefined
   if (place.name === "core" && place.room === "src") {
     return `The core may not import "${specifier}": everything points towards the core.`
   }
-  const chosen = place.room === "test" ? (testsThatChoose[place.name] ?? []) : []
+  const chosen = [
+    ...(packagesThatChoose[place.name] ?? []),
+    ...(place.room === "test" ? (testsThatChoose[place.name] ?? []) : []),
+  ]
   const allowed = [...workspaceImports[place.room], ...chosen]
   return allowed.includes(imported)
     ? undefined

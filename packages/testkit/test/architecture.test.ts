@@ -109,6 +109,24 @@ const breaches: ReadonlyArray<Breach> = [
     rule: imports,
   },
   {
+    does: "the apps' common room importing the HTTP interface, which is the server's alone",
+    room: "packages/runtime/src",
+    source: `export { it } from "@messaging-service/http"`,
+    rule: imports,
+  },
+  {
+    does: "an adapter importing the apps' common room",
+    room: "packages/http/test",
+    source: `export { it } from "@messaging-service/runtime"`,
+    rule: imports,
+  },
+  {
+    does: "an app importing another app",
+    room: "apps/worker/src",
+    source: `export { it } from "@messaging-service/server"`,
+    rule: imports,
+  },
+  {
     does: "a way around a package's exports by a relative path",
     room: "packages/http/src/routes",
     source: `export { it } from "../../../core/src/index.ts"`,
@@ -232,6 +250,16 @@ const permitted: ReadonlyArray<Sample> = [
     does: "an app choosing its adapters",
     room: "apps/server/src",
     source: `export { it } from "@messaging-service/store-memory"\nexport { that } from "@messaging-service/http"`,
+  },
+  {
+    does: "the apps' common room choosing adapters",
+    room: "packages/runtime/src",
+    source: `export { it } from "@messaging-service/store-memory"\nexport { that } from "@messaging-service/node"`,
+  },
+  {
+    does: "an app importing the apps' common room",
+    room: "apps/worker/src",
+    source: `export { it } from "@messaging-service/runtime"`,
   },
   {
     does: "a non-null assertion in a test",

@@ -1,0 +1,64 @@
+/**
+ * The HTTP app: binds its address, builds the service, shows what a first start has to show, and then
+ * answers requests, with the worker beside it unless that runs elsewhere.
+ */
+import { Worker } from "@messaging-service/core"
+import { HttpOptions, httpApp } from "@messaging-service/http"
+import { announce, layerLogging, openService, storeCannotStart } from "@messaging-service/runtime"
+import type { CannotStart } from "@messaging-service/runtime"
+import { Effect, Redacted } from "effect"
+import { exampleText, localUrl, seedExample } from "./Example.ts"
+import { listen } from "./HttpListener.ts"
+import type { HttpListener } from "./HttpListener.ts"
+import { keptOperatorToken } from "./operatorToken.ts"
+import type { ServerSettings } from "./ServerSettings.ts"
+
+/** Runs until interrupted; then finishes what is in flight, requests and attempts side by side. */
+export const runServer = (settings: ServerSettings): Effect.Effect<never, CannotStart> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const listener = yield* listen(settings.host, settings.port)
+      const service = yield* openService(settings.service)
+      return yield* Effect.provideContext(serve(settings, listener), service)
+    }),
+  ).pipe(Effect.provide(layerLogging(settings.service.log)))
+
+const serve = Effect.fnUntraced(function* (settings: ServerSettings, listener: HttpListener) {
+  const app = yield* Effect.provideService(httpApp, HttpOptions, {
+    operatorToken: yield* operatorToken(settings),
+    emulator: true,
+    publicUrl: settings.publicUrl ?? listener.url,
+    trustProxy: settings.trustProxy,
+  })
+  const worker = settings.inlineWorker ? (yield* Worker).run : Effect.never
+  if (settings.seedExample) yield* showExample(settings, listener)
+  yield* announce(settings.service.log, `listening on ${listener.url}`)
+  return yield* Effect.all([listener.serve(app), worker], {
+    concurrency: "unbounded",
+    discard: true,
+  }).pipe(Effect.andThen(Effect.never))
+})
+
+const operatorToken = Effect.fnUntraced(function* ({
+  operatorToken: given,
+  service,
+}: ServerSettings) {
+  if (given !== null) return given
+  const { file, isNew, token } = yield* keptOperatorToken(service.dataDirectory)
+  if (isNew) {
+    yield* announce(service.log, `Operator token, kept in ${file}: ${Redacted.value(token)}\n`)
+  }
+  return token
+})
+
+const showExample = ({ service }: ServerSettings, { url }: HttpListener) =>
+  seedExample.pipe(
+    Effect.flatMap((example) =>
+      example === null ? Effect.void : announce(service.log, exampleText(example, localUrl(url))),
+    ),
+    Effect.catchTags({
+      StoreUnavailable: (error) => Effect.fail(storeCannotStart(service, error)),
+      // What it asks for is always granted in an empty store.
+      Refusal: Effect.die,
+    }),
+  )

@@ -1,0 +1,57 @@
+/**
+ * The directory that a process keeps its data in (operator API: `DATA_DIR`): the embedded database,
+ * media files and the operator token.
+ */
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { constants } from "node:fs"
+import { access, mkdir } from "node:fs/promises"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { CannotStart, briefly } from "./CannotStart.ts"
+
+/** What is kept is for the service's own user alone. */
+const permissions = 0o700
+
+/** Makes the directory, unless it is there, and sees to it that it can be written to. */
+export const openDataDirectory = (directory: string): Effect.Effect<void, CannotStart> =>
+  Effect.tryPromise({
+    try: async () => {
+      await mkdir(directory, { recursive: true, mode: permissions })
+      await access(directory, constants.W_OK | constants.X_OK)
+    },
+    catch: (cause) =>
+      new CannotStart({ message: `DATA_DIR cannot be written to: ${briefly(cause)}` }),
+  })
+
+/**
+ * Holds the directory against other processes until the scope closes; fails when another one holds
+ * it. The embedded database has no protection of its own: two processes would ruin it.
+ *
+ * SQLite serves only for its lock, which is one of the operating system. It goes with the process,
+ * however that ends, so that nothing stale can be in the way of a restart; it is not fooled by
+ * process ids that are used again; and containers that share a directory see it too.
+ */
+export const holdAlone = (directory: string): Effect.Effect<void, CannotStart, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.try({
+      try: () => {
+        const lock = new DatabaseSync(join(directory, "lock"))
+        lock.exec("pragma locking_mode = exclusive; begin exclusive")
+        return lock
+      },
+      catch: (cause) =>
+        new CannotStart({
+          message: isBusy(cause)
+            ? `DATA_DIR is in use by another process: ${directory}`
+            : `DATA_DIR cannot be locked: ${briefly(cause)}`,
+        }),
+    }),
+    (lock) => Effect.sync(() => lock.close()),
+  ).pipe(Effect.asVoid)
+
+/** SQLite's code for a lock that another process holds. */
+const busy = 5
+
+const isBusy = (cause: unknown): boolean =>
+  cause instanceof Error && "errcode" in cause && cause.errcode === busy

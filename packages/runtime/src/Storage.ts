@@ -1,0 +1,59 @@
+/**
+ * The store that the configuration chooses. Its code is loaded only when it is chosen: a process on
+ * PostgreSQL never loads the embedded one, which is large.
+ */
+import { WakeUp } from "@messaging-service/core"
+import type { StoreUnavailable } from "@messaging-service/core"
+import type { MemoryStore } from "@messaging-service/store-memory"
+import { Effect, Layer } from "effect"
+import { join } from "node:path"
+import type { CannotStart } from "./CannotStart.ts"
+import { holdAlone } from "./DataDirectory.ts"
+import type { ServiceSettings, StoreChoice } from "./ServiceSettings.ts"
+
+/** Every storage port, and how the worker's loops are woken where that store is used. */
+export type Storage = MemoryStore | WakeUp
+
+/** A module that is part of the installation. */
+const loading = <Module>(load: () => Promise<Module>) => Effect.promise(load)
+
+const memory = Effect.map(
+  loading(() => import("@messaging-service/store-memory")),
+  ({ layer }) => Layer.merge(layer, WakeUp.layerLocal),
+)
+
+const embedded = (directory: string) =>
+  Effect.gen(function* () {
+    yield* holdAlone(directory)
+    const { layerPglite } = yield* loading(() => import("@messaging-service/store-postgres"))
+    return Layer.merge(layerPglite({ dataDir: join(directory, "db") }), WakeUp.layerLocal)
+  })
+
+const postgres = ({ url }: Extract<StoreChoice, { readonly kind: "postgres" }>) =>
+  Effect.map(
+    loading(() => import("@messaging-service/store-postgres")),
+    ({ layer, layerWakeUp }) => Layer.provideMerge(layerWakeUp({ url }), layer({ url })),
+  )
+
+/** Whether other processes may use the same store. */
+export const isShared = (store: StoreChoice): boolean => store.kind === "postgres"
+
+/**
+ * The chosen store, opened and brought up to date. An embedded one is held against other processes.
+ */
+export const layerStorage = ({
+  dataDirectory,
+  store,
+}: Pick<ServiceSettings, "dataDirectory" | "store">): Layer.Layer<
+  Storage,
+  CannotStart | StoreUnavailable
+> => {
+  switch (store.kind) {
+    case "memory":
+      return Layer.unwrap(memory)
+    case "embedded":
+      return Layer.unwrap(embedded(dataDirectory))
+    case "postgres":
+      return Layer.unwrap(postgres(store))
+  }
+}

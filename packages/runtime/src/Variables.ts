@@ -1,0 +1,60 @@
+/**
+ * Reading environment variables: each is a text that its parser understands or does not. Everything
+ * is read before anything is started, and all that is wrong is said in one line.
+ */
+import { decoded } from "@messaging-service/core"
+import { Effect, Schema, SchemaIssue } from "effect"
+import { CannotStart } from "./CannotStart.ts"
+
+/** The environment of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A variable that may be unset. `rule` completes the sentence "<variable> must be …". */
+export const variable = <A>(rule: string, parse: (text: string) => A | undefined) =>
+  Schema.optionalKey(
+    decoded(Schema.String, (text): A | SchemaIssue.Issue => {
+      const value = parse(text)
+      return value === undefined ? new SchemaIssue.InvalidValue({ message: rule }) : value
+    }),
+  )
+
+/** A variable that takes one of these words. */
+export const oneOf = <const Word extends string>(...words: ReadonlyArray<Word>) =>
+  variable(`${words.slice(0, -1).join(", ")} or ${words.at(-1)}`, (text) =>
+    words.find((word) => word === text),
+  )
+
+/** A variable that is `true` or `false`. */
+export const trueOrFalse = variable("true or false", (text) =>
+  text === "true" ? true : text === "false" ? false : undefined,
+)
+
+/** What a set of variables reads to. */
+export type VariablesOf<Fields extends Schema.Struct.Fields> = Schema.Struct<Fields>["Type"]
+
+/**
+ * Reads variables; an empty one counts as unset, and those of other programs are passed over. Fails
+ * with one line that names each variable with a wrong value.
+ */
+export const readVariables = <const Fields extends Schema.Struct.Fields>(
+  fields: Fields,
+  environment: Environment,
+): Effect.Effect<VariablesOf<Fields>, CannotStart> => {
+  const given = Object.fromEntries(
+    Object.keys(fields).flatMap((name) => {
+      const value = environment[name]
+      return value === undefined || value === "" ? [] : [[name, value]]
+    }),
+  )
+  return Schema.decodeUnknownEffect(
+    Schema.Struct(fields) as Schema.Struct<Fields> & { readonly DecodingServices: never },
+    { errors: "all" },
+  )(given).pipe(Effect.mapError((error) => new CannotStart({ message: complaint(error.issue) })))
+}
+
+const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const complaint = (issue: SchemaIssue.Issue): string =>
+  formatIssues(issue)
+    .issues.map(({ message, path }) => `${String(path?.[0])} must be ${message}`)
+    .join("; ")

@@ -1,0 +1,96 @@
+/**
+ * The whole service as both apps run it: the core over the adapters that the configuration chooses.
+ * The worker's loops are there, but not running: whoever runs them decides how they are stopped.
+ */
+import {
+  NumberOwnership,
+  OutboundRule,
+  layerEmulator,
+  layerServices,
+  layerWorker,
+} from "@messaging-service/core"
+import type { StoreUnavailable } from "@messaging-service/core"
+import {
+  layerCryptoIds,
+  layerDiskMediaFiles,
+  layerEgress,
+  layerStoredClock,
+  realTimeLayer,
+} from "@messaging-service/node"
+import { layer as layerSimulatedPhones } from "@messaging-service/transport-simulated"
+import { Effect, Layer } from "effect"
+import { join } from "node:path"
+import { CannotStart, briefly } from "./CannotStart.ts"
+import { openDataDirectory } from "./DataDirectory.ts"
+import type { ServiceSettings } from "./ServiceSettings.ts"
+import { isShared, layerStorage } from "./Storage.ts"
+
+/** How often to look whether another process has moved an adjustable clock, in real time. */
+const clockPoll = "50 millis"
+
+/** Service time: the system's, or the stored clock's, which the emulator controls can move. */
+const layerTime = ({ clock, store }: ServiceSettings) =>
+  clock === "adjustable"
+    ? layerStoredClock({ poll: isShared(store) ? clockPoll : null })
+    : Layer.empty
+
+const layerAdapters = ({ dataDirectory }: ServiceSettings) =>
+  Layer.mergeAll(
+    layerSimulatedPhones,
+    layerEgress(),
+    layerDiskMediaFiles({ directory: join(dataDirectory, "media") }),
+    NumberOwnership.layerAll,
+  )
+
+/** What everything stands on: ids, real time, and what customers' addresses may be. */
+const layerGround = ({ allowPrivateTargets }: ServiceSettings) =>
+  Layer.mergeAll(
+    layerCryptoIds,
+    realTimeLayer,
+    Layer.succeed(OutboundRule, { allowPrivate: allowPrivateTargets }),
+  )
+
+const layerWhole = (settings: ServiceSettings) =>
+  Layer.mergeAll(layerWorker, layerEmulator).pipe(
+    Layer.provideMerge(layerServices),
+    Layer.provideMerge(layerAdapters(settings)),
+    Layer.provideMerge(layerTime(settings)),
+    Layer.provideMerge(layerStorage(settings)),
+    Layer.provideMerge(layerGround(settings)),
+  )
+
+/** Makes the data directory, opens the store and builds everything over it, until the scope closes. */
+export const openService = (settings: ServiceSettings) =>
+  openDataDirectory(settings.dataDirectory).pipe(
+    Effect.andThen(Layer.build(layerWhole(settings))),
+    Effect.catchTags({
+      StoreUnavailable: (error) => Effect.fail(storeCannotStart(settings, error)),
+      MediaFilesError: (error) =>
+        Effect.fail(cannotStart("DATA_DIR cannot hold media files", error)),
+    }),
+  )
+
+/** The line for a store that did not answer when it was first needed. */
+export const storeCannotStart = (
+  { store }: Pick<ServiceSettings, "store">,
+  error: StoreUnavailable,
+): CannotStart =>
+  cannotStart(
+    store.kind === "postgres"
+      ? "DATABASE_URL names a database that does not answer"
+      : "DATA_DIR holds a database that does not answer",
+    error,
+  )
+
+const cannotStart = (what: string, cause: unknown) =>
+  new CannotStart({ message: `${what}: ${rootCause(cause)}` })
+
+/** The words of what stands at the bottom of a failure that was wrapped several times. */
+const rootCause = (cause: unknown): string => {
+  const inner = cause instanceof Error ? (reasonOf(cause) ?? cause.cause) : undefined
+  return inner === undefined ? briefly(cause) : rootCause(inner)
+}
+
+/** An SQL error has what really happened beside it. */
+const reasonOf = (error: Error): unknown =>
+  "reason" in error && error.reason instanceof Error ? error.reason : undefined

@@ -1,0 +1,36 @@
+/**
+ * Running an app's process from its start to its end (operator API: configuration). SIGTERM and
+ * SIGINT interrupt the app, which finishes what is in flight; whatever then still hangs is left
+ * behind in time. What goes wrong is said in one line on standard error.
+ */
+import { runMain } from "@effect/platform-node/NodeRuntime"
+import { Cause, Exit } from "effect"
+import type { Effect } from "effect"
+import { CannotStart, briefly } from "./CannotStart.ts"
+
+/** A stop takes 10 s at most; this leaves the process time to go. */
+const longestStopMillis = 9500
+
+/** Runs the app as the process's main program. The exit code is 0 after a stop, else 1. */
+export const runProcess = (app: Effect.Effect<never, CannotStart>): void => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, leaveInTime)
+  runMain(app, {
+    disableErrorReporting: true,
+    teardown: (exit, onExit) => {
+      if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return onExit(0)
+      process.stderr.write(`${complaint(exit.cause)}\n`)
+      onExit(1)
+    },
+  })
+}
+
+const leaveInTime = () => {
+  setTimeout(() => process.exit(0), longestStopMillis).unref()
+}
+
+const complaint = (cause: Cause.Cause<unknown>): string => {
+  const failure = Cause.squash(cause)
+  return failure instanceof CannotStart
+    ? briefly(failure)
+    : `Stopped by an unexpected fault: ${briefly(failure)}`
+}
