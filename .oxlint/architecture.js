@@ -41,6 +41,7 @@ const packagesThatChoose = {
 
 /** Tests that need the whole service under them, and so choose adapters as an app does. */
 const testsThatChoose = {
+  core: ["store-memory", "transport-simulated"],
   http: ["store-memory", "transport-simulated", "node"],
 }
 
