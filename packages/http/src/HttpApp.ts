@@ -85,10 +85,10 @@ const answerer = Effect.gen(function* () {
       )
     }
 
-    return surfaceOf(
-      surfaces,
-      exchange.path,
-    )(exchange).pipe(
+    const surface = surfaceOf(surfaces, exchange.path)
+    return surface(exchange).pipe(
+      // Servers run a request uninterrupted unless told so: a client that hangs up ends its request.
+      Effect.interruptible,
       Effect.map((reply) => response(exchange, reply)),
       Effect.catchTag("Refusal", (refusal) => refused(exchange, refusal)),
       Effect.tap(answered),

@@ -1,6 +1,6 @@
 /** The whole service over the memory store and simulated phones, served on a free port. */
 import { NodeHttpServer } from "@effect/platform-node"
-import type { Admission } from "@messaging-service/core"
+import type { Admission, ClockStore, StoreUnavailable } from "@messaging-service/core"
 import {
   Egress,
   Ids,
@@ -32,7 +32,7 @@ export const defaultSettings: HttpSettings = {
   clientAddress: () => "192.0.2.1",
 }
 
-const layerPorts = layerTransport.pipe(
+export const layerPorts = layerTransport.pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       layerStore,
@@ -46,25 +46,31 @@ const layerPorts = layerTransport.pipe(
   Layer.provideMerge(realTimeLayer),
 )
 
-/** The core with its worker running, over what `ports` puts in place of the usual ones. */
-const layerCore = Worker.layerRunning.pipe(
-  Layer.provide(layerWorker),
-  Layer.provideMerge(layerEmulator),
-  Layer.provideMerge(layerServices),
-  Layer.provideMerge(layerPorts),
-)
+export interface ServiceParts {
+  readonly settings?: Partial<HttpSettings>
+  /** Stands in for some of the core's services. */
+  readonly instead?: Layer.Layer<never, never, Admission | ClockStore>
+  /** The service's clock, when it is not the present one. */
+  readonly clock?: Layer.Layer<never, StoreUnavailable, ClockStore>
+}
 
-/** One service and both doors into it; `instead` stands in for some of the core's services. */
-export const layerService = (
-  settings: Partial<HttpSettings> = {},
-  instead: Layer.Layer<never, never, Admission> = Layer.empty,
-) => {
+/** One service with its worker running, and both doors into it. */
+export const layerService = ({
+  settings = {},
+  instead = Layer.empty,
+  clock = Layer.empty,
+}: ServiceParts = {}) => {
   const all = { ...defaultSettings, ...settings }
   return Doors.layer(all).pipe(
     Layer.provideMerge(layerHttp),
     Layer.provideMerge(Layer.succeed(HttpOptions, all)),
     Layer.provideMerge(NodeHttpServer.layerServer(createServer, { port: 0, host: "127.0.0.1" })),
     Layer.provideMerge(instead),
-    Layer.provideMerge(layerCore),
+    Layer.provideMerge(Worker.layerRunning),
+    Layer.provide(layerWorker),
+    Layer.provideMerge(layerEmulator),
+    Layer.provideMerge(layerServices),
+    Layer.provideMerge(clock),
+    Layer.provideMerge(layerPorts),
   )
 }

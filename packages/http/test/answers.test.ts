@@ -440,7 +440,7 @@ const brokenAdmission = Layer.effect(
 
 describe("a fault", () => {
   const lines: Array<Line> = []
-  const broken = layerService({}, brokenAdmission).pipe(Layer.provide(capturing(lines)))
+  const broken = layerService({ instead: brokenAdmission }).pipe(Layer.provide(capturing(lines)))
 
   layer(broken)((it) => {
     for (const what of ["store", "defect"]) {
@@ -513,7 +513,7 @@ describe("a fault", () => {
 })
 
 describe("where it is not wanted", () => {
-  layer(layerService({ operatorToken: null }))((it) => {
+  layer(layerService({ settings: { operatorToken: null } }))((it) => {
     it.effect("there is no operator API without an operator token", () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
@@ -525,7 +525,7 @@ describe("where it is not wanted", () => {
     )
   })
 
-  layer(layerService({ emulator: false }))((it) => {
+  layer(layerService({ settings: { emulator: false } }))((it) => {
     it.effect("there are no emulator controls with live transports", () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
@@ -543,6 +543,10 @@ describe("where it is not wanted", () => {
       const { socket } = yield* Doors
       const answer = yield* socket.call({ path: "/nothing" })
       assert.strictEqual(errorOf(answer).docs, "http://127.0.0.1:1/docs/errors#not_found")
-    }).pipe(Effect.provide(layerService({ publicUrl: Effect.succeed("http://127.0.0.1:1") }))),
+    }).pipe(
+      Effect.provide(
+        layerService({ settings: { publicUrl: Effect.succeed("http://127.0.0.1:1") } }),
+      ),
+    ),
   )
 })

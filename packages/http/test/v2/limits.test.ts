@@ -169,7 +169,7 @@ describe("the rate limit of a key", () => {
 describe("the guard against wrong keys", () => {
   const wrong = `svc_live_${"z".repeat(38)}`
 
-  layer(layerService({ trustProxy: true }))((it) => {
+  layer(layerService({ settings: { trustProxy: true } }))((it) => {
     const from = (address: string) => [["x-forwarded-for", address]] as const
 
     it.effect("30 wrong keys a minute from one address are told so, the 31st is refused", () =>
