@@ -1,15 +1,10 @@
-/** Records by an id that the table gives out: 1, 2, 3, … */
+/** Records by an id that the table gives out: 1, 2, 3, … None is ever taken out. */
 import type { PageOf, PageQuery } from "@messaging-service/core"
 import { pageOf } from "@messaging-service/core"
 import { turningPoint } from "./Sorted.ts"
 
 export class Table<Id extends number, Row> {
   readonly #rows: Array<Row> = []
-
-  /** The number of records ever made. */
-  get size(): number {
-    return this.#rows.length
-  }
 
   insert(make: (id: Id) => Row): Row {
     const row = make((this.#rows.length + 1) as Id)
@@ -22,8 +17,8 @@ export class Table<Id extends number, Row> {
   }
 
   /** Oldest first. */
-  [Symbol.iterator](): Iterator<Row> {
-    return this.#rows[Symbol.iterator]()
+  get rows(): ReadonlyArray<Row> {
+    return this.#rows
   }
 }
 

@@ -22,7 +22,7 @@ import type {
   Workspace,
   WorkspaceId,
 } from "@messaging-service/core"
-import { Sorted } from "./Sorted.ts"
+import { Sorted, turningPoint } from "./Sorted.ts"
 import { Table } from "./Table.ts"
 
 export interface WorkspaceRow {
@@ -30,7 +30,7 @@ export interface WorkspaceRow {
   admits: boolean
   readonly keys: Array<KeyRow>
   readonly lanes: Array<Lane>
-  /** Deleted ones left out. */
+  /** Oldest first, deleted ones left out. */
   readonly contacts: Array<Contact>
   /** Oldest first. */
   readonly contactsByPhone: Map<Phone, Array<ContactId>>
@@ -189,4 +189,10 @@ export const laneOf = (world: World, id: NumberId): Lane | undefined => {
 export const laneIn = (world: World, workspaceId: WorkspaceId, id: NumberId): Lane | undefined => {
   const lane = laneOf(world, id)
   return lane?.number.workspaceId === workspaceId ? lane : undefined
+}
+
+/** The workspace's contact, unless it was deleted. */
+export const contactOf = (owner: WorkspaceRow, id: ContactId): Contact | undefined => {
+  const contact = owner.contacts[turningPoint(owner.contacts, (other) => other.id < id)]
+  return contact?.id === id ? contact : undefined
 }

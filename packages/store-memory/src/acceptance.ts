@@ -16,7 +16,7 @@ import { messagesRemaining } from "@messaging-service/core"
 import { claim, finishClaim, isHeld } from "./idempotency.ts"
 import { enqueue } from "./Lane.ts"
 import { countAndRemember, quotaFacts } from "./quota.ts"
-import { laneIn } from "./World.ts"
+import { contactOf, laneIn } from "./World.ts"
 import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
 
 /** Connected numbers of each platform that the facts hold at most: two tell "several". */
@@ -49,11 +49,9 @@ export const loadAcceptance = (world: World, query: AcceptanceQuery): Acceptance
     if (oldest !== undefined) contactIdByPhone.set(phone, oldest)
   }
   const contacts = new Map<ContactId, Contact>()
-  const wanted = new Set(query.contactIds)
-  if (wanted.size > 0) {
-    for (const contact of owner?.contacts ?? []) {
-      if (wanted.has(contact.id)) contacts.set(contact.id, contact)
-    }
+  for (const id of query.contactIds) {
+    const contact = owner === undefined ? undefined : contactOf(owner, id)
+    if (contact !== undefined) contacts.set(id, contact)
   }
 
   return {

@@ -2,6 +2,7 @@
 import type { ContactStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { newestFirst } from "./Table.ts"
+import { contactOf } from "./World.ts"
 import type { World } from "./World.ts"
 
 export const contactStore = (world: World): typeof ContactStore.Service => ({
@@ -31,10 +32,10 @@ export const contactStore = (world: World): typeof ContactStore.Service => ({
   delete: (workspaceId, id) =>
     Effect.sync(() => {
       const owner = world.workspaces.get(workspaceId)
-      const index = owner?.contacts.findIndex((contact) => contact.id === id) ?? -1
-      if (owner === undefined || index < 0) return false
-      const [contact] = owner.contacts.splice(index, 1)
-      if (contact !== undefined && contact.phone !== null) {
+      const contact = owner === undefined ? undefined : contactOf(owner, id)
+      if (owner === undefined || contact === undefined) return false
+      owner.contacts.splice(owner.contacts.indexOf(contact), 1)
+      if (contact.phone !== null) {
         const sharing = owner.contactsByPhone.get(contact.phone) ?? []
         owner.contactsByPhone.set(
           contact.phone,

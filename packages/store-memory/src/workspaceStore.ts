@@ -26,7 +26,7 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
   list: (query) =>
     Effect.sync(() =>
       newestFirst(
-        [...world.workspaces],
+        world.workspaces.rows,
         query,
         (row) => row.workspace.id,
         ({ workspace }) => (workspace.deletedAt === null ? workspace : null),
@@ -53,5 +53,5 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
       return true
     }),
 
-  isEmpty: Effect.sync(() => world.workspaces.size === 0),
+  isEmpty: Effect.sync(() => world.workspaces.rows.length === 0),
 })

@@ -1,0 +1,66 @@
+import { assert, it } from "@effect/vitest"
+import { MessageStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import type { Message } from "@messaging-service/core"
+import {
+  accepted,
+  aNumber,
+  aStage,
+  aWorkspace,
+  noon,
+  roomy,
+  scopeOf,
+  sending,
+} from "@messaging-service/testkit"
+import { Effect } from "effect"
+import { layer } from "../src/index.ts"
+
+it.effect("every layer that is built is a store of its own", () =>
+  Effect.gen(function* () {
+    const isEmpty = WorkspaceStore.use((store) => store.isEmpty)
+    yield* Effect.provide(aWorkspace(), layer)
+    assert.isTrue(yield* Effect.provide(isEmpty, layer))
+    const both = Effect.andThen(aWorkspace(), isEmpty)
+    assert.isFalse(yield* Effect.provide(both, layer))
+  }),
+)
+
+it.effect(
+  "a hundred thousand messages are accepted, listed, sent and counted",
+  () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const { workspace, number: busy } = yield* aStage()
+      const others = yield* Effect.forEach(Array.from({ length: 99 }), () => aNumber(workspace.id))
+      const numbers = [busy, ...others]
+      // Half of all wait in one lane, the others spread over 99.
+      for (let batch = 0; batch < 50; batch++) yield* accepted(busy, { count: 1000 })
+      for (let batch = 0; batch < 50; batch++) {
+        for (const number of others) yield* accepted(number, { count: 10 })
+      }
+      const total = 50 * 1000 + 50 * 99 * 10
+
+      const everything = { statuses: null, from: null, phone: null, since: null, until: null }
+      const page = yield* store.list(
+        scopeOf(workspace.id),
+        everything,
+        { before: total - 90_000, limit: 100 },
+        noon,
+      )
+      assert.lengthOf(page.items, 100)
+
+      let sent = 0
+      const last = new Map<Message["from"]["id"], Message["id"]>()
+      for (;;) {
+        const claimed = yield* sending.claim(numbers, { limit: 50, sendCap: roomy })
+        if (claimed.length === 0) break
+        for (const { message } of claimed) {
+          assert.isAbove(message.id, last.get(message.from.id) ?? 0)
+          last.set(message.from.id, message.id)
+        }
+        sent += (yield* sending.settle(claimed.map((each) => sending.sent(each)))).length
+      }
+      assert.strictEqual(sent, total)
+      assert.isNull(yield* WorkStatus.use((status) => status.nextDue("lanes")))
+    }).pipe(Effect.provide(layer)),
+  60_000,
+)
