@@ -6,6 +6,7 @@ import { Layer } from "effect"
 import { Contacts } from "./contact/Contacts.ts"
 import { Admission } from "./key/Admission.ts"
 import { Keys } from "./key/Keys.ts"
+import { MediaLinks } from "./media/MediaLinks.ts"
 import { OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
 import { Messages } from "./message/Messages.ts"
 import { Stranded } from "./message/Stranded.ts"
@@ -35,7 +36,7 @@ export const layerServices = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(Stranded.layer),
-  Layer.provideMerge(Cursors.layer),
+  Layer.provideMerge(Layer.merge(Cursors.layer, MediaLinks.layer)),
 )
 
 /** The worker's loops, over the services. */

@@ -4,6 +4,7 @@
  */
 import type { EventId, MessageId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
+import type { MediaLink } from "../media/MediaLinks.ts"
 import { messageJson } from "../message/messageJson.ts"
 import type { Message, MessageEventType } from "../message/Message.ts"
 import { formatInstant } from "../time/Instant.ts"
@@ -28,6 +29,7 @@ export const messageEvent = (
   type: MessageEventType,
   message: Message,
   now: number,
+  link: MediaLink,
 ): MessageEvent => ({
   id,
   type,
@@ -39,6 +41,6 @@ export const messageEvent = (
     id,
     type,
     created_at: formatInstant(now),
-    data: { message: messageJson(message, now) },
+    data: { message: messageJson(message, now, link) },
   }),
 })

@@ -5,6 +5,7 @@
 import { messageEvent } from "../event/MessageEvent.ts"
 import type { MessageEvent } from "../event/MessageEvent.ts"
 import type { EventId } from "../id/Ids.ts"
+import type { MediaLink } from "../media/MediaLinks.ts"
 import { transition } from "./Message.ts"
 import type { Message, MessageError, Trigger } from "./Message.ts"
 
@@ -26,6 +27,7 @@ export const endMessage = (
   ending: Ending,
   eventId: EventId,
   now: number,
+  link: MediaLink,
 ): MessageChange | undefined => {
   const trigger: Trigger = ending.trigger
   const move = transition(message.state, trigger)
@@ -38,7 +40,7 @@ export const endMessage = (
   }
   return {
     message: ended,
-    event: messageEvent(eventId, move.event, ended, now),
+    event: messageEvent(eventId, move.event, ended, now, link),
     givesBack: move.givesBack,
   }
 }

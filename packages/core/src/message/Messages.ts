@@ -10,6 +10,8 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../id/Ids.ts"
 import type { MessageId } from "../id/Ids.ts"
 import type { Caller } from "../key/Admission.ts"
+import { MediaLinks } from "../media/MediaLinks.ts"
+import type { MediaLink } from "../media/MediaLinks.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { Cursors } from "../request/Cursor.ts"
 import type { CursorBinding } from "../request/Cursor.ts"
@@ -88,6 +90,7 @@ export class Messages extends Context.Service<
       const egress = yield* Egress
       const cursors = yield* Cursors
       const wakeUp = yield* WakeUp
+      const { link } = yield* MediaLinks
       const parser = sendRequestParser(yield* OutboundRule)
 
       const load = (
@@ -152,7 +155,10 @@ export class Messages extends Context.Service<
             const record = yield* Effect.fromResult(judgeClaim(facts.claim, requested))
             if (record !== null) {
               const first = yield* store.byIds(record.madeIds as ReadonlyArray<MessageId>)
-              return { messages: first.map(acceptedMessageJson), replayed: true }
+              return {
+                messages: first.map((message) => acceptedMessageJson(message, link)),
+                replayed: true,
+              }
             }
             const acceptance = yield* Effect.fromResult(
               decideAcceptance(request, facts, {
@@ -166,7 +172,10 @@ export class Messages extends Context.Service<
             const outcome = yield* store.accept(acceptance)
             if (outcome._tag === "Accepted") {
               yield* wake(acceptance)
-              return { messages: acceptedJson(acceptance, outcome.ids, now), replayed: false }
+              return {
+                messages: acceptedJson(acceptance, outcome.ids, now, link),
+                replayed: false,
+              }
             }
             recount = outcome.guard === "quota"
             // Taken over by another request after this one took too long: it must be won again.
@@ -218,7 +227,7 @@ export class Messages extends Context.Service<
         ),
         get: Effect.fn("Messages.get")(function* (caller, id) {
           const { message } = yield* find(caller, id)
-          return messageJson(message, yield* Clock.currentTimeMillis)
+          return messageJson(message, yield* Clock.currentTimeMillis, link)
         }),
         list: Effect.fn("Messages.list")(function* (caller, query) {
           const request = yield* Effect.fromResult(parseListRequest(query))
@@ -239,7 +248,7 @@ export class Messages extends Context.Service<
             now,
           )
           return {
-            data: page.items.map((message) => messageJson(message, now)),
+            data: page.items.map((message) => messageJson(message, now, link)),
             next_cursor: cursors.make(page.next, binding),
           }
         }),
@@ -256,13 +265,13 @@ export class Messages extends Context.Service<
             // What is past its `expires_at` has expired, whether or not the sweep came by yet.
             const over = message.expiresAt !== null && message.expiresAt <= now
             const trigger = over ? "expire" : "cancel"
-            const change = endMessage(message, { trigger }, eventId(ids), now)
+            const change = endMessage(message, { trigger }, eventId(ids), now, link)
             if (change === undefined) return yield* notCancellable(message, now)
             const ended = yield* store.end([change])
             if (!ended.has(message.id)) continue
             return over
               ? yield* notCancellable(change.message, now)
-              : messageJson(change.message, now)
+              : messageJson(change.message, now, link)
           }
           const { message } = yield* find(caller, id)
           return yield* notCancellable(message, yield* Clock.currentTimeMillis)
@@ -310,6 +319,7 @@ const acceptedJson = (
   acceptance: Acceptance,
   messageIds: ReadonlyArray<MessageId>,
   now: number,
+  link: MediaLink,
 ): ReadonlyArray<MessageJson> =>
   acceptance.messages.map((message, index) =>
     messageJson(
@@ -322,5 +332,6 @@ const acceptedJson = (
         error: null,
       },
       now,
+      link,
     ),
   )

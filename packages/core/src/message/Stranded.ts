@@ -6,6 +6,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../id/Ids.ts"
+import { MediaLinks } from "../media/MediaLinks.ts"
 import { endMessage } from "./MessageChange.ts"
 import { MessageStore } from "./MessageStore.ts"
 
@@ -26,11 +27,12 @@ export class Stranded extends Context.Service<
     Effect.gen(function* () {
       const store = yield* MessageStore
       const ids = yield* Ids
+      const { link } = yield* MediaLinks
       const cancelSome = Effect.gen(function* () {
         const messages = yield* store.stranded(batch)
         const now = yield* Clock.currentTimeMillis
         const changes = messages.flatMap(
-          (message) => endMessage(message, { trigger: "cancel" }, eventId(ids), now) ?? [],
+          (message) => endMessage(message, { trigger: "cancel" }, eventId(ids), now, link) ?? [],
         )
         return changes.length === 0 ? 0 : (yield* store.end(changes)).size
       })

@@ -1,29 +1,31 @@
 /** A Message as version 2 and its events show it (contract: Message). */
 import { recipientJson } from "../recipient/Recipient.ts"
 import type { MediaReference } from "../media/Media.ts"
+import type { MediaLink } from "../media/MediaLinks.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { statusAt, statusAtAcceptance } from "./Message.ts"
 import type { Message, MessageStatus } from "./Message.ts"
 
 const instantOrNull = (millis: number | null) => (millis === null ? null : formatInstant(millis))
 
-const mediaJson = (media: MediaReference | null) =>
+/** A stored file shows a link that works for 26 hours; a customer's own link is passed on as it is. */
+const mediaJson = (media: MediaReference | null, now: number, link: MediaLink) =>
   media === null
     ? null
     : {
         media_id: media.mediaId,
-        url: media.url,
+        url: media.mediaId === null ? media.url : link(media.mediaId, media.fileName, now),
         type: media.type,
         file_name: media.fileName,
       }
 
-const json = (message: Message, status: MessageStatus) => ({
+const json = (message: Message, status: MessageStatus, now: number, link: MediaLink) => ({
   id: message.id,
   status,
   from: message.from,
   to: recipientJson(message.to),
   text: message.text,
-  media: mediaJson(message.media),
+  media: mediaJson(message.media, now, link),
   send_at: instantOrNull(message.sendAt),
   expires_at: instantOrNull(message.expiresAt),
   created_at: formatInstant(message.createdAt),
@@ -34,12 +36,17 @@ const json = (message: Message, status: MessageStatus) => ({
 export type MessageJson = ReturnType<typeof json>
 
 /** The message as it stands at `now`. */
-export const messageJson = (message: Message, now: number): MessageJson =>
-  json(message, statusAt(message, now))
+export const messageJson = (message: Message, now: number, link: MediaLink): MessageJson =>
+  json(message, statusAt(message, now), now, link)
 
 /**
  * The message as it was answered when it was accepted, whatever became of it since: the first
  * answer that a repeat with the same `Idempotency-Key` gets again.
  */
-export const acceptedMessageJson = (message: Message): MessageJson =>
-  json({ ...message, sentAt: null, error: null }, statusAtAcceptance(message))
+export const acceptedMessageJson = (message: Message, link: MediaLink): MessageJson =>
+  json(
+    { ...message, sentAt: null, error: null },
+    statusAtAcceptance(message),
+    message.createdAt,
+    link,
+  )

@@ -7,6 +7,7 @@ import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MessageId, NumberId } from "../id/Ids.ts"
+import { MediaLinks } from "../media/MediaLinks.ts"
 import { messageJson } from "../message/messageJson.ts"
 import type { MessageJson } from "../message/messageJson.ts"
 import { MessageStore } from "../message/MessageStore.ts"
@@ -118,6 +119,7 @@ export class Emulator extends Context.Service<
       const messages = yield* MessageStore
       const numbers = yield* Numbers
       const ticks = yield* Ticks
+      const { link } = yield* MediaLinks
       const cursors = yield* Cursors
       const calm = yield* Calm
       const timeTravel = yield* TimeTravel
@@ -158,7 +160,7 @@ export class Emulator extends Context.Service<
           if (found === undefined) return yield* refuse("message_not_found")
           const { status } = yield* Effect.fromResult(decodeTick(body))
           const message = yield* ticks.arrived(found.transportId, status)
-          return messageJson(message ?? found, yield* Clock.currentTimeMillis)
+          return messageJson(message ?? found, yield* Clock.currentTimeMillis, link)
         }),
         sent: Effect.fn("Emulator.sent")(function* (entries) {
           const query = yield* Effect.fromResult(queryRecord(entries)).pipe(

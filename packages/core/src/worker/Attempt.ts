@@ -5,6 +5,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Ids, eventId } from "../id/Ids.ts"
+import { MediaLinks } from "../media/MediaLinks.ts"
 import { OutgoingMediaSource } from "../media/OutgoingMediaSource.ts"
 import { endMessage } from "../message/MessageChange.ts"
 import type { Ending } from "../message/MessageChange.ts"
@@ -102,6 +103,7 @@ export class Attempt extends Context.Service<
     Attempt,
     Effect.gen(function* () {
       const ids = yield* Ids
+      const { link } = yield* MediaLinks
       const numbers = yield* Numbers
       const media = yield* OutgoingMediaSource
       const transports = {
@@ -111,7 +113,7 @@ export class Attempt extends Context.Service<
 
       const settlement = (claimed: ClaimedMessage, ending: Ending, now: number): Settlement => {
         const { lease, message, number } = claimed
-        const change = endMessage(message, ending, eventId(ids), now)
+        const change = endMessage(message, ending, eventId(ids), now, link)
         return change === undefined
           ? again(claimed, null, false)
           : { _tag: "Ended", numberId: number.id, lease, change }

@@ -2,6 +2,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../id/Ids.ts"
+import { MediaLinks } from "../media/MediaLinks.ts"
 import { endMessage } from "../message/MessageChange.ts"
 import { MessageStore } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
@@ -24,12 +25,13 @@ export class Expirer extends Context.Service<
     Effect.gen(function* () {
       const store = yield* MessageStore
       const ids = yield* Ids
+      const { link } = yield* MediaLinks
       const context = yield* Effect.context<WakeUp | WorkStatus>()
       const runOnce = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         const messages = yield* store.expired(now, batch)
         const changes = messages.flatMap(
-          (message) => endMessage(message, { trigger: "expire" }, eventId(ids), now) ?? [],
+          (message) => endMessage(message, { trigger: "expire" }, eventId(ids), now, link) ?? [],
         )
         return changes.length === 0 ? 0 : (yield* store.end(changes)).size
       })

@@ -5,6 +5,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../id/Ids.ts"
+import { MediaLinks } from "../media/MediaLinks.ts"
 import { endMessage } from "../message/MessageChange.ts"
 import type { Ending } from "../message/MessageChange.ts"
 import type { Message, MessageError } from "../message/Message.ts"
@@ -46,12 +47,13 @@ export class TestModeSender extends Context.Service<
     Effect.gen(function* () {
       const store = yield* MessageStore
       const ids = yield* Ids
+      const { link } = yield* MediaLinks
       const context = yield* Effect.context<WakeUp | WorkStatus>()
       const runOnce = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         const messages = yield* store.dueTest(now, batch)
         const changes = messages.flatMap(
-          (message) => endMessage(message, testEnding(message), eventId(ids), now) ?? [],
+          (message) => endMessage(message, testEnding(message), eventId(ids), now, link) ?? [],
         )
         return changes.length === 0 ? 0 : (yield* store.end(changes)).size
       })

@@ -9,6 +9,7 @@ import type {
   TransportId,
   WorkspaceId,
 } from "../../src/id/Ids.ts"
+import type { MediaLink } from "../../src/media/MediaLinks.ts"
 import { acceptedMessageJson, messageJson } from "../../src/message/messageJson.ts"
 import { endMessage } from "../../src/message/MessageChange.ts"
 import type { Ending } from "../../src/message/MessageChange.ts"
@@ -38,6 +39,10 @@ const aMessage = (given: Partial<Message> = {}): Message => ({
   ...given,
 })
 
+const link: MediaLink = (id, fileName, now) => `link to ${id} ${fileName} at ${now}`
+
+const event = "evt_000000000000000000000001" as EventId
+
 const asJson = {
   id: 42,
   status: "queued",
@@ -54,7 +59,7 @@ const asJson = {
 
 describe("a Message", () => {
   it.effect("has the contract's fields and no other", () =>
-    Effect.sync(() => assert.deepStrictEqual<unknown>(messageJson(aMessage(), noon), asJson)),
+    Effect.sync(() => assert.deepStrictEqual<unknown>(messageJson(aMessage(), noon, link), asJson)),
   )
 
   it.effect("shows times in UTC, whole seconds, truncated, ending in Z", () =>
@@ -66,7 +71,7 @@ describe("a Message", () => {
         expiresAt: noon + 2 * hour,
         sentAt: noon + hour + 1,
       })
-      assert.deepStrictEqual<unknown>(messageJson(message, noon + 3 * hour), {
+      assert.deepStrictEqual<unknown>(messageJson(message, noon + 3 * hour, link), {
         ...asJson,
         status: "delivered",
         send_at: "2026-03-02T13:00:00Z",
@@ -79,8 +84,8 @@ describe("a Message", () => {
   it.effect("is scheduled until its send_at, then queued", () =>
     Effect.sync(() => {
       const message = aMessage({ sendAt: noon + hour, dueAt: noon + hour })
-      assert.strictEqual(messageJson(message, noon + hour - 1).status, "scheduled")
-      assert.strictEqual(messageJson(message, noon + hour).status, "queued")
+      assert.strictEqual(messageJson(message, noon + hour - 1, link).status, "scheduled")
+      assert.strictEqual(messageJson(message, noon + hour, link).status, "queued")
     }),
   )
 
@@ -114,13 +119,17 @@ describe("a Message", () => {
   ]
   it.effect.each(recipients)("shows %s in to", ([, to, json]) =>
     Effect.sync(() =>
-      assert.deepStrictEqual<unknown>(messageJson(aMessage({ to }), noon), { ...asJson, to: json }),
+      assert.deepStrictEqual<unknown>(messageJson(aMessage({ to }), noon, link), {
+        ...asJson,
+        to: json,
+      }),
     ),
   )
 
   it.effect("shows media with each field null when unknown", () =>
     Effect.sync(() => {
-      const json = (media: Message["media"]) => messageJson(aMessage({ media, text: "" }), noon)
+      const json = (media: Message["media"]) =>
+        messageJson(aMessage({ media, text: "" }), noon, link)
       const url = "https://example.com/download"
       assert.deepStrictEqual<unknown>(json({ mediaId: null, url, type: null, fileName: null }), {
         ...asJson,
@@ -129,19 +138,41 @@ describe("a Message", () => {
       })
       assert.deepStrictEqual<unknown>(
         json({ mediaId: 71 as MediaId, url: null, type: "image", fileName: "a.png" }).media,
-        { media_id: 71, url: null, type: "image", file_name: "a.png" },
+        { media_id: 71, url: `link to 71 a.png at ${noon}`, type: "image", file_name: "a.png" },
       )
+    }),
+  )
+
+  it.effect("shows a stored file with a link made for the answer, and again at its replay", () =>
+    Effect.sync(() => {
+      const media = { mediaId: 71 as MediaId, url: null, type: "file", fileName: null } as const
+      const message = aMessage({ media })
+      const shown = { media_id: 71, type: "file", file_name: null }
+      const urlAt = (moment: number) => ({ ...shown, url: `link to 71 null at ${moment}` })
+      const later = noon + 3 * hour
+      assert.deepStrictEqual<unknown>(messageJson(message, later, link).media, urlAt(later))
+      assert.deepStrictEqual<unknown>(acceptedMessageJson(message, link).media, urlAt(noon))
+      const change = endMessage(message, { trigger: "cancel" }, event, later, link)
+      const { data } = JSON.parse(change?.event.body ?? "") as { data: { message: object } }
+      assert.deepStrictEqual<unknown>(data.message, {
+        ...asJson,
+        status: "cancelled",
+        media: urlAt(later),
+      })
     }),
   )
 
   it.effect("shows why it failed", () =>
     Effect.sync(() => {
       const error = { code: "group_not_found", message: "No group of that name." } as const
-      assert.deepStrictEqual<unknown>(messageJson(aMessage({ state: "failed", error }), noon), {
-        ...asJson,
-        status: "failed",
-        error,
-      })
+      assert.deepStrictEqual<unknown>(
+        messageJson(aMessage({ state: "failed", error }), noon, link),
+        {
+          ...asJson,
+          status: "failed",
+          error,
+        },
+      )
     }),
   )
 
@@ -159,9 +190,12 @@ describe("a Message", () => {
         ["expired", {}],
       ]
       for (const [state, rest] of later) {
-        assert.deepStrictEqual<unknown>(acceptedMessageJson(aMessage({ state, ...rest })), asJson)
         assert.deepStrictEqual<unknown>(
-          acceptedMessageJson(aMessage({ state, ...scheduled, ...rest })),
+          acceptedMessageJson(aMessage({ state, ...rest }), link),
+          asJson,
+        )
+        assert.deepStrictEqual<unknown>(
+          acceptedMessageJson(aMessage({ state, ...scheduled, ...rest }), link),
           { ...asJson, status: "scheduled", send_at: "2026-03-02T13:00:00Z" },
         )
       }
@@ -170,7 +204,6 @@ describe("a Message", () => {
 })
 
 describe("the end of a message's waiting", () => {
-  const event = "evt_000000000000000000000001" as EventId
   const error = { code: "recipient_not_found", message: "Not registered." } as const
   const endings: ReadonlyArray<
     readonly [type: string, ending: Ending, becomes: Partial<Message>, givesBack: boolean]
@@ -185,7 +218,7 @@ describe("the end of a message's waiting", () => {
     Effect.sync(() => {
       const [type, ending, becomes, givesBack] = row
       const message = aMessage({ mode: "test", sendAt: noon + 1, dueAt: noon + 1 })
-      const change = endMessage(message, ending, event, noon + hour)
+      const change = endMessage(message, ending, event, noon + hour, link)
       const ended = { ...message, ...becomes }
       assert.deepStrictEqual<unknown>(change, {
         message: ended,
@@ -205,14 +238,20 @@ describe("the end of a message's waiting", () => {
         id: "evt_000000000000000000000001",
         type,
         created_at: "2026-03-02T13:00:00Z",
-        data: { message: messageJson(ended, noon + hour) },
+        data: { message: messageJson(ended, noon + hour, link) },
       })
     }),
   )
 
   it.effect("the Message inside is in its state at that time", () =>
     Effect.sync(() => {
-      const change = endMessage(aMessage(), { trigger: "send_failed", error }, event, noon + hour)
+      const change = endMessage(
+        aMessage(),
+        { trigger: "send_failed", error },
+        event,
+        noon + hour,
+        link,
+      )
       const { data } = JSON.parse(change?.event.body ?? "") as { data: { message: object } }
       assert.deepStrictEqual<unknown>(data.message, { ...asJson, status: "failed", error })
     }),
@@ -229,7 +268,7 @@ describe("the end of a message's waiting", () => {
         "expired",
       ] as const) {
         for (const [, ending] of endings) {
-          assert.isUndefined(endMessage(aMessage({ state }), ending, event, noon))
+          assert.isUndefined(endMessage(aMessage({ state }), ending, event, noon, link))
         }
       }
     }),

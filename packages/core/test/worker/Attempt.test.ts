@@ -5,6 +5,7 @@ import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
 import { Ids } from "../../src/id/Ids.ts"
 import type { MediaId, MessageId, NumberId, TransportId, WorkspaceId } from "../../src/id/Ids.ts"
 import type { MediaReference } from "../../src/media/Media.ts"
+import { MediaLinks } from "../../src/media/MediaLinks.ts"
 import { MediaUnavailable, OutgoingMediaSource } from "../../src/media/OutgoingMediaSource.ts"
 import type { Ending } from "../../src/message/MessageChange.ts"
 import type { Message } from "../../src/message/Message.ts"
@@ -248,6 +249,7 @@ describe("an attempt", () => {
         Attempt.layer.pipe(
           Layer.provide([
             Ids.layerRandom,
+            Layer.succeed(MediaLinks, { link: (id) => `link to ${id}`, read: () => undefined }),
             Layer.succeed(WhatsAppTransport, transport("whatsapp")),
             Layer.succeed(TelegramTransport, transport("telegram")),
             Layer.succeed(OutgoingMediaSource, { open: () => media ?? Effect.succeed(image) }),

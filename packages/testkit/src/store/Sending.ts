@@ -5,6 +5,7 @@ import type {
   ClaimedMessage,
   ClaimQuery,
   Ending,
+  MediaLink,
   Message,
   MessageChange,
   MessageError,
@@ -17,9 +18,12 @@ import { anEventId, day, minute, noon } from "./World.ts"
 
 export const sendFailed: MessageError = { code: "send_failed", message: "The send failed." }
 
+/** A link to a stored file, as good as any for a store. */
+const aLink: MediaLink = (id) => `https://example.com/media/${id}`
+
 /** A message's end as the core decides it. */
 export const change = (message: Message, ending: Ending, now = noon): MessageChange =>
-  present(endMessage(message, ending, anEventId(), now))
+  present(endMessage(message, ending, anEventId(), now, aLink))
 
 export const cancelled = (message: Message, now = noon) =>
   change(message, { trigger: "cancel" }, now)
