@@ -1,6 +1,6 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { ClockStore, StoreUnavailable } from "@messaging-service/core"
-import { Effect, Layer } from "effect"
+import { ClockStore, RealTime, StoreUnavailable } from "@messaging-service/core"
+import { Duration, Effect, Layer } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import { layerService } from "./Service.ts"
 
@@ -12,10 +12,17 @@ const moodyStore = Layer.effect(
   Effect.map(ClockStore, (store) => ClockStore.of({ ...store, ping: Effect.suspend(() => ping) })),
 )
 
+/** Real seconds pass at once, and how many were waited for is written down. */
+const waited: Array<number> = []
+const hastyTime = Layer.succeed(RealTime, {
+  sleep: (duration) =>
+    Effect.sync(() => void waited.push(Duration.toMillis(Duration.fromInputUnsafe(duration)))),
+})
+
 const paths = ["/health/live", "/health/ready"]
 
 describe("health", () => {
-  layer(layerService({ instead: moodyStore }))((it) => {
+  layer(layerService({ instead: Layer.merge(moodyStore, hastyTime) }))((it) => {
     it.effect("is ok without any credentials, with HEAD and a trailing slash too", () =>
       Effect.gen(function* () {
         const { socket, web } = yield* Doors
@@ -34,7 +41,6 @@ describe("health", () => {
     for (const [what, mood] of [
       ["does not answer", Effect.fail(new StoreUnavailable({ operation: "ping", cause: null }))],
       ["fails in a way of its own", Effect.die(new Error("a bug"))],
-      // Two real seconds: the patience of the check.
       ["keeps silent", Effect.never],
     ] as const) {
       it.effect(`a store that ${what} is unavailable, while the process lives on`, () =>
@@ -50,6 +56,16 @@ describe("health", () => {
         }),
       )
     }
+
+    it.effect("has two seconds of patience with a store", () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        waited.length = 0
+        ping = Effect.never
+        yield* socket.call({ path: "/health/ready" })
+        assert.deepStrictEqual(waited, [2000])
+      }),
+    )
 
     it.effect("knows no other method or path", () =>
       Effect.gen(function* () {
