@@ -20,24 +20,20 @@ import type {
   ApiKey,
   Contact,
   EventId,
-  FoundMessage,
   IdempotencyClaim,
   KeyId,
   MediaFile,
   Message,
   MessageId,
-  MessageScope,
   Mode,
   NewKey,
   NewMessage,
   NewWorkspace,
   Phone,
   Plan,
-  QuotaFacts,
   QuotaLimit,
   SendingNumber,
   TransportId,
-  Workspace,
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Random } from "effect"
@@ -145,6 +141,10 @@ export const aNumber = (
       ...given,
     })
   })
+
+/** Connected numbers of one workspace. */
+export const someNumbers = (workspaceId: WorkspaceId, count: number) =>
+  Effect.forEach(Array.from({ length: count }), () => aNumber(workspaceId))
 
 /** A workspace with one connected WhatsApp number, the stage of most tests. */
 export const aStage = (given: { readonly plan?: Plan | null; readonly createdAt?: number } = {}) =>
@@ -280,10 +280,6 @@ export const accepted = (number: SendingNumber, options: AcceptanceOptions = {})
 export const aMessage = (number: SendingNumber, options: Omit<AcceptanceOptions, "count"> = {}) =>
   Effect.map(accepted(number, options), only)
 
-/** The guard that an acceptance broke; null when it went through. */
-export const brokenBy = (acceptance: Acceptance) =>
-  Effect.map(accept(acceptance), (outcome) => (outcome._tag === "Broken" ? outcome.guard : null))
-
 export const aClaim = (
   keyId: KeyId,
   given: Partial<Omit<IdempotencyClaim, "keyId">> = {},
@@ -310,71 +306,3 @@ export const aQuery = (
   idempotency: null,
   ...given,
 })
-
-/** The facts of an acceptance. */
-export const facts = (
-  workspaceId: WorkspaceId,
-  given: Partial<Omit<AcceptanceQuery, "workspaceId">> = {},
-) => MessageStore.use((store) => store.loadAcceptance(aQuery(workspaceId, given)))
-
-/** What the store finds for an `Idempotency-Key` at `now`. */
-export const claimKey = (workspaceId: WorkspaceId, idempotency: IdempotencyClaim, now = noon) =>
-  Effect.map(facts(workspaceId, { idempotency, now }), (found) => present(found.claim))
-
-/** What the store tells of a number's quota at `now`. */
-export const quotaOf = (number: SendingNumber, now = noon) =>
-  Effect.map(
-    facts(number.workspaceId, { from: number.id, now }),
-    (found): QuotaFacts => present(found.named).quota,
-  )
-
-/** The number's messages in the window that ends at `plannedAt`, counted exactly. */
-export const exactQuotaOf = (
-  number: SendingNumber,
-  options: {
-    readonly plannedAt: number
-    readonly limit: QuotaLimit
-    readonly count?: number
-    readonly now?: number
-  },
-) =>
-  Effect.map(
-    facts(number.workspaceId, {
-      from: number.id,
-      now: options.now ?? noon,
-      exactQuota: {
-        numberId: number.id,
-        planned: {
-          plannedAt: options.plannedAt,
-          count: options.count ?? 1,
-          limit: options.limit,
-        },
-      },
-    }),
-    (found) => present(present(found.named).quota.exact),
-  )
-
-/** What the workspace may still send, by its own record. */
-export const remaining = (workspace: Workspace) =>
-  Effect.map(
-    WorkspaceStore.use((store) => store.get(workspace.id)),
-    (found) => present(found).plan?.messagesRemaining,
-  )
-
-/** Everything of the workspace in that mode. */
-export const scopeOf = (workspaceId: WorkspaceId, mode: Mode = "live"): MessageScope => ({
-  workspaceId,
-  mode,
-  restriction: null,
-})
-
-/** A message as the store has it now. */
-export const lookUp = (message: Message) =>
-  Effect.map(
-    MessageStore.use((store) => store.get(scopeOf(message.workspaceId, message.mode), message.id)),
-    (found): FoundMessage => present(found),
-  )
-
-/** A message's state as the store has it now. */
-export const stateOf = (message: Message) =>
-  Effect.map(lookUp(message), (found) => found.message.state)

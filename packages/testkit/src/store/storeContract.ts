@@ -7,6 +7,7 @@ import type { Layer } from "effect"
 import type { AllStores } from "../AllStores.ts"
 import { accepting } from "./contract/acceptance.ts"
 import { allowance } from "./contract/allowance.ts"
+import { departures } from "./contract/departures.ts"
 import { contacts, media } from "./contract/directory.ts"
 import { ending } from "./contract/ending.ts"
 import { acceptanceFacts } from "./contract/facts.ts"
@@ -21,6 +22,7 @@ import { quota } from "./contract/quota.ts"
 import { acceptanceRaces } from "./contract/racesOfAcceptance.ts"
 import { endingRaces } from "./contract/racesOfEnding.ts"
 import { sendingRaces } from "./contract/racesOfSending.ts"
+import { workerRaces } from "./contract/racesOfWorkers.ts"
 import { clock, secrets } from "./contract/service.ts"
 import { simulatedPhones } from "./contract/simulatedPhones.ts"
 import { storms } from "./contract/storms.ts"
@@ -45,6 +47,7 @@ const topics: Readonly<Record<string, Topic>> = {
   quota,
   lanes,
   leases,
+  departures,
   ending,
   "test messages": testMessages,
   stranded,
@@ -57,6 +60,7 @@ const topics: Readonly<Record<string, Topic>> = {
   secrets,
   "races of acceptance": acceptanceRaces,
   "races of sending": sendingRaces,
+  "races of workers": workerRaces,
   "races of ending": endingRaces,
   storms,
 }

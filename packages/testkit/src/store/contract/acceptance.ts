@@ -11,6 +11,7 @@ import type {
 import { Effect } from "effect"
 import { ids, only, present } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
+import { brokenBy, claimKey, exactQuotaOf, lookUp, remaining, scopeOf } from "../Reading.ts"
 import { claim } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -27,16 +28,10 @@ import {
   aPhone,
   aPlan,
   aStage,
-  brokenBy,
-  claimKey,
   day,
-  exactQuotaOf,
   hour,
-  lookUp,
   minute,
   noon,
-  remaining,
-  scopeOf,
   waiting,
 } from "../World.ts"
 

@@ -4,6 +4,7 @@ import { WorkspaceStore } from "@messaging-service/core"
 import type { Plan, Workspace } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, only } from "../Expect.ts"
+import { brokenBy, remaining } from "../Reading.ts"
 import {
   cancelled,
   change,
@@ -16,17 +17,7 @@ import {
   sent,
 } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import {
-  accepted,
-  aMessage,
-  anAcceptance,
-  aPlan,
-  aStage,
-  brokenBy,
-  hour,
-  noon,
-  remaining,
-} from "../World.ts"
+import { accepted, aMessage, anAcceptance, aPlan, aStage, hour, noon } from "../World.ts"
 
 const setPlan = (workspace: Workspace, plan: Plan | null) =>
   WorkspaceStore.use((store) =>

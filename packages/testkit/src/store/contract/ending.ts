@@ -5,6 +5,7 @@ import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
 import { followOutbox, story } from "../follow.ts"
+import { lookUp, stateOf } from "../Reading.ts"
 import {
   again,
   cancelled,
@@ -18,18 +19,7 @@ import {
   settle,
 } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import {
-  accepted,
-  aMessage,
-  anEra,
-  aStage,
-  hour,
-  lookUp,
-  minute,
-  noon,
-  oneSecond,
-  stateOf,
-} from "../World.ts"
+import { accepted, aMessage, anEra, aStage, hour, minute, noon, oneSecond } from "../World.ts"
 
 const expiredOf = (workspaceId: WorkspaceId, now: number) =>
   Effect.map(

@@ -4,18 +4,9 @@ import { ContactStore, NumberStore, WorkspaceStore } from "@messaging-service/co
 import type { ContactId, MediaId, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "../Expect.ts"
+import { facts } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
-import {
-  aContact,
-  aMediaFile,
-  aNumber,
-  aPhone,
-  aPlan,
-  aStage,
-  aWorkspace,
-  facts,
-  noon,
-} from "../World.ts"
+import { aContact, aMediaFile, aNumber, aPhone, aPlan, aStage, aWorkspace, noon } from "../World.ts"
 
 export const acceptanceFacts: Topic = (it) => {
   it.effect("what was not asked for is not there", () =>

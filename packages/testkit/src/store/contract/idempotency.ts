@@ -9,6 +9,7 @@ import {
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
+import { brokenBy, claimKey, facts } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import {
   aClaim,
@@ -17,9 +18,6 @@ import {
   accepted,
   anAcceptance,
   aStage,
-  brokenBy,
-  claimKey,
-  facts,
   hour,
   noon,
   oneSecond,

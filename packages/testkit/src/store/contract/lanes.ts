@@ -27,13 +27,11 @@ import {
   minute,
   noon,
   oneSecond,
+  someNumbers,
 } from "../World.ts"
 
 const setStatus = (number: SendingNumber, status: SendingNumber["status"], now = noon) =>
   NumberStore.use((store) => store.setStatus(number.id, status, undefined, now))
-
-const numbersOf = (workspaceId: SendingNumber["workspaceId"], count: number) =>
-  Effect.forEach(Array.from({ length: count }), () => aNumber(workspaceId))
 
 export const lanes: Topic = (it) => {
   it.effect("a claim hands out the message as it waits, with its number and a lease", () =>
@@ -192,7 +190,7 @@ export const lanes: Topic = (it) => {
   it.effect("a claim takes no more lanes than asked for, the longest due first", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
-      const all = yield* numbersOf(workspace.id, 4)
+      const all = yield* someNumbers(workspace.id, 4)
       const [a, b, c, d] = [at(all, 0), at(all, 1), at(all, 2), at(all, 3)]
       yield* aMessage(d, { now: noon })
       yield* aMessage(b, { now: noon + 1 })
@@ -212,7 +210,7 @@ export const lanes: Topic = (it) => {
   it.effect("a number with many messages goes to the back of the line after each", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
-      const all = yield* numbersOf(workspace.id, 4)
+      const all = yield* someNumbers(workspace.id, 4)
       yield* accepted(at(all, 0), { count: 10 })
       for (const [index, number] of all.slice(1).entries()) {
         yield* accepted(number, { count: 2, now: noon + oneSecond + index })
@@ -245,7 +243,7 @@ export const lanes: Topic = (it) => {
   it.effect("lanes that have nothing to give do not keep others waiting", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
-      const empty = yield* numbersOf(workspace.id, 3)
+      const empty = yield* someNumbers(workspace.id, 3)
       const good = yield* aNumber(workspace.id)
       for (const number of empty) yield* aMessage(number, { expiresAt: noon + minute })
       const message = yield* aMessage(good, { now: noon + oneSecond })

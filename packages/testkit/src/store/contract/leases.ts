@@ -1,10 +1,11 @@
 /** `LaneQueue.settle`: who holds the present lease decides, once. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import { LaneQueue, NumberStore, WorkStatus } from "@messaging-service/core"
 import type { Settlement } from "@messaging-service/core"
 import { Effect } from "effect"
-import { at, ids, only } from "../Expect.ts"
+import { at, ids } from "../Expect.ts"
 import { followOutbox, story } from "../follow.ts"
+import { lookUp, stateOf } from "../Reading.ts"
 import {
   again,
   cancelled,
@@ -20,18 +21,7 @@ import {
   settle,
 } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import {
-  accepted,
-  aMessage,
-  aNumber,
-  aStage,
-  hour,
-  lookUp,
-  minute,
-  noon,
-  oneSecond,
-  stateOf,
-} from "../World.ts"
+import { accepted, aMessage, aNumber, aStage, hour, minute, noon, oneSecond } from "../World.ts"
 
 export const leases: Topic = (it) => {
   it.effect("a settlement writes the message's end and its event in one", () =>
@@ -302,79 +292,6 @@ export const leases: Topic = (it) => {
       const repeat = yield* claimOne(number, { now: noon + hour })
       assert.strictEqual(repeat.message.id, message.id)
       assert.strictEqual(repeat.interruptions, 1)
-    }),
-  )
-
-  it.effect("an unsettled message of a number that logged out waits until it is back", () =>
-    Effect.gen(function* () {
-      const numbers = yield* NumberStore
-      const { number } = yield* aStage()
-      const message = yield* aMessage(number)
-      yield* claimOne(number, { leaseUntil: noon + minute })
-      yield* numbers.setStatus(number.id, "disconnected", undefined, noon)
-      assert.deepStrictEqual(yield* claim([number], { now: noon + hour }), [])
-      assert.isTrue((yield* lookUp(message)).inFlight)
-      yield* numbers.setStatus(number.id, "connected", undefined, noon + hour)
-      const repeat = yield* claimOne(number, { now: noon + hour })
-      assert.strictEqual(repeat.message.id, message.id)
-      assert.strictEqual(repeat.interruptions, 1)
-    }),
-  )
-
-  it.effect("an attempt settles after its number logged out or was removed", () =>
-    Effect.gen(function* () {
-      const numbers = yield* NumberStore
-      const { workspace, number } = yield* aStage()
-      const second = yield* aNumber(workspace.id)
-      const messages = [yield* aMessage(number), yield* aMessage(second)]
-      const claimed = yield* claim([number, second])
-      yield* numbers.setStatus(number.id, "disconnected", undefined, noon)
-      yield* numbers.remove(workspace.id, second.id, noon)
-      assert.deepStrictEqual(yield* settle(claimed.map((each) => sent(each))), ids(messages))
-      for (const message of messages) assert.strictEqual(yield* stateOf(message), "sent")
-    }),
-  )
-
-  it.effect("an unsettled message of a removed number is handed out to be concluded", () =>
-    Effect.gen(function* () {
-      const follow = yield* followOutbox
-      const { workspace, number } = yield* aStage()
-      const message = yield* aMessage(number)
-      const numbers = yield* NumberStore
-      const lost = yield* claimOne(number, { leaseUntil: noon + minute })
-      yield* numbers.setStatus(number.id, "disconnected", undefined, noon)
-      yield* numbers.remove(workspace.id, number.id, noon)
-      assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
-      const repeat = yield* claimOne(number, { now: noon + minute })
-      assert.deepStrictEqual(repeat, {
-        message,
-        number: { ...number, status: repeat.number.status },
-        removed: true,
-        lease: repeat.lease,
-        interruptions: 1,
-      })
-      assert.deepStrictEqual(yield* settle([sent(lost)]), [])
-      const outcome = endedAs(repeat, { trigger: "cancel" }, noon + minute)
-      assert.deepStrictEqual(yield* settle([outcome], noon + minute), [message.id])
-      assert.deepStrictEqual(story(yield* follow(workspace.id)), [
-        [message.id, "message.accepted"],
-        [message.id, "message.cancelled"],
-      ])
-      assert.deepStrictEqual(yield* claim([number], { now: noon + hour }), [])
-    }),
-  )
-
-  it.effect("an unsettled message of a deleted workspace is handed out to be concluded", () =>
-    Effect.gen(function* () {
-      const { workspace, number } = yield* aStage()
-      const message = at(yield* accepted(number, { count: 2 }), 0)
-      yield* claimOne(number, { leaseUntil: noon + minute })
-      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
-      const repeat = only(yield* claim([number], { now: noon + hour }))
-      assert.isTrue(repeat.removed)
-      assert.strictEqual(repeat.message.id, message.id)
-      assert.deepStrictEqual(yield* settle([failed(repeat)]), [message.id])
-      assert.deepStrictEqual(yield* claim([number], { now: noon + hour }), [])
     }),
   )
 

@@ -11,6 +11,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, present } from "../Expect.ts"
+import { scopeOf } from "../Reading.ts"
 import { cancelled, claimOne, end, expired, failed, sendNext, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -24,7 +25,6 @@ import {
   hour,
   minute,
   noon,
-  scopeOf,
 } from "../World.ts"
 
 const everything: MessageFilter = {

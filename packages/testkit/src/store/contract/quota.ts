@@ -4,6 +4,7 @@ import { countExactly, MessageStore, quotaVerdict } from "@messaging-service/cor
 import type { Message, PlannedQuota, QuotaFacts, QuotaLimit } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { at } from "../Expect.ts"
+import { brokenBy, exactQuotaOf, facts, quotaOf, remaining } from "../Reading.ts"
 import { cancelled, claimOne, end, expired, failed, sendNext, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -14,15 +15,10 @@ import {
   aPlan,
   aStage,
   below,
-  brokenBy,
   day,
-  exactQuotaOf,
-  facts,
   hour,
   minute,
   noon,
-  quotaOf,
-  remaining,
 } from "../World.ts"
 
 const three: QuotaLimit = { messages: 3, windowMillis: day }

@@ -13,6 +13,8 @@ import type { Acceptance, AcceptanceOutcome, IdempotencyClaim } from "@messaging
 import { Effect, Random } from "effect"
 import { at, ids, present } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
+import { atOnce } from "../Races.ts"
+import { brokenBy, claimKey, exactQuotaOf, remaining } from "../Reading.ts"
 import { cancelled, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -27,17 +29,11 @@ import {
   aStage,
   aWorkspace,
   below,
-  brokenBy,
-  claimKey,
   day,
-  exactQuotaOf,
   hour,
   minute,
   noon,
-  remaining,
 } from "../World.ts"
-
-const atOnce = { concurrency: "unbounded" } as const
 
 const sizeOf = (acceptance: Acceptance) => acceptance.messages.length
 

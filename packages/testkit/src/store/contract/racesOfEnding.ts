@@ -4,13 +4,11 @@ import { MessageStore, NumberStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
+import { atOnce, range } from "../Races.ts"
+import { remaining } from "../Reading.ts"
 import { cancelled, change, end, expired } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, anEra, aNumber, aPlan, aStage, hour, minute, noon, remaining } from "../World.ts"
-
-const atOnce = { concurrency: "unbounded" } as const
-
-const range = (length: number) => Array.from({ length }, (_, index) => index)
+import { accepted, anEra, aNumber, aPlan, aStage, hour, minute, noon } from "../World.ts"
 
 export const endingRaces: Topic = (it, { parallel }) => {
   const rounds = range(parallel ? 4 : 3)

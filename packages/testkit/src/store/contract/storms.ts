@@ -18,6 +18,8 @@ import { assertLanes } from "../Attempts.ts"
 import type { Attempt } from "../Attempts.ts"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
+import { range } from "../Races.ts"
+import { claimKey, exactQuotaOf, remaining } from "../Reading.ts"
 import {
   again,
   cancelled,
@@ -41,17 +43,12 @@ import {
   aPlan,
   aStage,
   below,
-  claimKey,
   day,
-  exactQuotaOf,
   hour,
   minute,
-  remaining,
   oneSecond,
   waiting,
 } from "../World.ts"
-
-const range = (length: number) => Array.from({ length }, (_, index) => index)
 
 const initialAllowance = 150
 

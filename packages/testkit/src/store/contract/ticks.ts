@@ -4,9 +4,10 @@ import { MessageStore } from "@messaging-service/core"
 import type { Message } from "@messaging-service/core"
 import { Effect } from "effect"
 import { followOutbox } from "../follow.ts"
+import { lookUp } from "../Reading.ts"
 import { sendNext } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { aMessage, aStage, aTransportId, lookUp, noon } from "../World.ts"
+import { aMessage, aStage, aTransportId, noon } from "../World.ts"
 
 const delivered = (message: Message) =>
   MessageStore.use((store) => store.tick(message.transportId, ["sent"], "delivered"))

@@ -4,17 +4,9 @@ import { NumberStore, WorkspaceStore } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "../Expect.ts"
+import { brokenBy } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
-import {
-  aNumber,
-  aPlan,
-  aWorkspace,
-  brokenBy,
-  anAcceptance,
-  day,
-  noon,
-  oneSecond,
-} from "../World.ts"
+import { aNumber, aPlan, aWorkspace, anAcceptance, day, noon, oneSecond } from "../World.ts"
 
 export const workspaces: Topic = (it) => {
   it.effect("a store is empty until its first workspace, and not again when that is deleted", () =>

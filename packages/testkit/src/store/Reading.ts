@@ -1,0 +1,91 @@
+/** What a test asks a store: one question each, answered as the store has it now. */
+import { MessageStore, WorkspaceStore } from "@messaging-service/core"
+import type {
+  Acceptance,
+  AcceptanceQuery,
+  FoundMessage,
+  IdempotencyClaim,
+  Message,
+  MessageScope,
+  Mode,
+  QuotaFacts,
+  QuotaLimit,
+  SendingNumber,
+  Workspace,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { present } from "./Expect.ts"
+import { accept, aQuery, noon } from "./World.ts"
+
+/** The guard that an acceptance broke; null when it went through. */
+export const brokenBy = (acceptance: Acceptance) =>
+  Effect.map(accept(acceptance), (outcome) => (outcome._tag === "Broken" ? outcome.guard : null))
+
+/** The facts of an acceptance. */
+export const facts = (
+  workspaceId: WorkspaceId,
+  given: Partial<Omit<AcceptanceQuery, "workspaceId">> = {},
+) => MessageStore.use((store) => store.loadAcceptance(aQuery(workspaceId, given)))
+
+/** What the store finds for an `Idempotency-Key` at `now`. */
+export const claimKey = (workspaceId: WorkspaceId, idempotency: IdempotencyClaim, now = noon) =>
+  Effect.map(facts(workspaceId, { idempotency, now }), (found) => present(found.claim))
+
+/** What the store tells of a number's quota at `now`. */
+export const quotaOf = (number: SendingNumber, now = noon) =>
+  Effect.map(
+    facts(number.workspaceId, { from: number.id, now }),
+    (found): QuotaFacts => present(found.named).quota,
+  )
+
+/** The number's messages in the window that ends at `plannedAt`, counted exactly. */
+export const exactQuotaOf = (
+  number: SendingNumber,
+  options: {
+    readonly plannedAt: number
+    readonly limit: QuotaLimit
+    readonly count?: number
+    readonly now?: number
+  },
+) =>
+  Effect.map(
+    facts(number.workspaceId, {
+      from: number.id,
+      now: options.now ?? noon,
+      exactQuota: {
+        numberId: number.id,
+        planned: {
+          plannedAt: options.plannedAt,
+          count: options.count ?? 1,
+          limit: options.limit,
+        },
+      },
+    }),
+    (found) => present(present(found.named).quota.exact),
+  )
+
+/** What the workspace may still send, by its own record. */
+export const remaining = (workspace: Workspace) =>
+  Effect.map(
+    WorkspaceStore.use((store) => store.get(workspace.id)),
+    (found) => present(found).plan?.messagesRemaining,
+  )
+
+/** Everything of the workspace in that mode. */
+export const scopeOf = (workspaceId: WorkspaceId, mode: Mode = "live"): MessageScope => ({
+  workspaceId,
+  mode,
+  restriction: null,
+})
+
+/** A message as the store has it now. */
+export const lookUp = (message: Message) =>
+  Effect.map(
+    MessageStore.use((store) => store.get(scopeOf(message.workspaceId, message.mode), message.id)),
+    (found): FoundMessage => present(found),
+  )
+
+/** A message's state as the store has it now. */
+export const stateOf = (message: Message) =>
+  Effect.map(lookUp(message), (found) => found.message.state)
