@@ -1,0 +1,46 @@
+/**
+ * The time zones that a reminder may name. `Intl` alone does not settle that: it takes abbreviations (`PST`) and bare
+ * offsets too, and it answers with the name that it prefers itself. So the names are the tz database's own.
+ */
+import { Result } from "effect"
+import type { Brand } from "effect"
+import { formatInstant } from "../time/Instant.ts"
+import { periodAt } from "./ZoneClock.ts"
+import { zoneNames } from "./zoneNames.ts"
+
+/** A zone or a link of the tz database, in the database's spelling. */
+export type TimeZone = string & Brand.Brand<"TimeZone">
+
+/**
+ * The zone of that name, compared without case; a link stays the link. `undefined` for what the contract calls
+ * `invalid_timezone`, and for a name that is younger than the time zones of the runtime.
+ */
+export const parseTimeZone = (text: string): TimeZone | undefined => {
+  // Lower case makes an ASCII letter of some that are none.
+  const name = ascii.test(text) ? byLowerCase.get(text.toLowerCase()) : undefined
+  return name !== undefined && isTimeZone(name) ? name : undefined
+}
+
+/**
+ * A moment (epoch milliseconds) as the clocks of a zone show it, with their offset: `YYYY-MM-DDTHH:MM:SS±HH:MM`, whole
+ * seconds, truncated. For moments between the years 0 and 9999 of that zone.
+ */
+export const formatInZone = (millis: number, timezone: TimeZone): string => {
+  // Before 1972 some offsets had seconds, which the format has no room for.
+  const offset = Math.trunc(periodAt(timezone, millis).offset / 60_000)
+  const size = Math.abs(offset)
+  const sign = offset < 0 ? "-" : "+"
+  const shown = `${sign}${twoDigits(Math.floor(size / 60))}:${twoDigits(size % 60)}`
+  return formatInstant(millis + offset * 60_000).replace("Z", shown)
+}
+
+const ascii = /^[\x20-\x7e]+$/
+
+const byLowerCase: ReadonlyMap<string, string> = new Map(
+  zoneNames.map((name) => [name.toLowerCase(), name]),
+)
+
+const isTimeZone = (name: string): name is TimeZone =>
+  Result.isSuccess(Result.try(() => periodAt(name, 0)))
+
+const twoDigits = (value: number): string => `${value}`.padStart(2, "0")

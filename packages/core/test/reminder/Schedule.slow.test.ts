@@ -1,0 +1,140 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { parseCron } from "../../src/reminder/Cron.ts"
+import { nextRunAfter, type ReminderSchedule } from "../../src/reminder/Schedule.ts"
+import { formatInZone, parseTimeZone } from "../../src/reminder/TimeZone.ts"
+import { zoneNames } from "../../src/reminder/zoneNames.ts"
+import { patterns } from "./patterns.ts"
+import { namedMinutes, runsByDefinition, type WalkedClock, walk } from "./WalkedClock.ts"
+
+const minuteMillis = 60_000
+const day = 1440
+const minutesSince1970 = (date: string) => Date.parse(date) / minuteMillis
+
+/**
+ * Two years each: one with a day that Samoa and Tokelau skipped, with the double summer times of Morocco, Gaza and Egypt
+ * and the end of Russia's, and one of those to come. Both have a 29 February.
+ */
+const spans = [
+  ["2010-12-31T00:00Z", "2013-01-01T00:00Z"],
+  ["2026-12-30T00:00Z", "2029-01-01T00:00Z"],
+] as const
+
+/** Six hours: no clock was changed twice within them. */
+const stride = 360
+
+/** All runs of a schedule later than `after` and before `end`. */
+const runsBetween = (schedule: ReminderSchedule, after: number, end: number) => {
+  const runs: Array<number> = []
+  for (
+    let run = nextRunAfter(schedule, after);
+    run !== null && run < end;
+    run = nextRunAfter(schedule, run)
+  ) {
+    runs.push(run)
+  }
+  return runs
+}
+
+const assertSameRuns = (
+  name: string,
+  schedule: ReminderSchedule,
+  actual: ReadonlyArray<number>,
+  expected: ReadonlyArray<number>,
+) => {
+  const at = expected.findIndex((run, i) => run !== actual[i])
+  if (at === -1 && actual.length === expected.length) return
+  const show = (run: number | undefined) =>
+    run === undefined ? "no run" : formatInZone(run, schedule.timezone)
+  const place = at === -1 ? expected.length : at
+  assert.fail(`${name}: ${show(actual[place])} instead of ${show(expected[place])}`)
+}
+
+describe("the runs in every zone of the tz database", () => {
+  for (const [from, to] of spans) {
+    const start = minutesSince1970(from)
+    const end = minutesSince1970(to)
+    it.effect(`are those of the definition, ${from} to ${to}`, () =>
+      Effect.sync(() => {
+        const namedStart = start - 2 * day
+        const cases = patterns.map((pattern) => ({
+          pattern,
+          cron: Result.getOrThrow(parseCron(pattern.cron)),
+          named: namedMinutes(pattern, namedStart, end + 2 * day),
+        }))
+        const clocks = new Map<string, WalkedClock>()
+        const expectations = new Map<string, ReadonlyArray<ReadonlyArray<number>>>()
+        let changes = 0
+        for (const name of zoneNames) {
+          const timezone = parseTimeZone(name)!
+          // Names that are one zone to Intl share a walk, and zones whose clocks showed the same share the definition.
+          const zone = new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions()
+            .timeZone
+          const clock = clocks.get(zone) ?? walk(zone, start, end, stride)
+          clocks.set(zone, clock)
+          changes += clock.changes.length
+          const signature = [
+            clock.shown[0],
+            ...clock.changes.flatMap((i) => [i, clock.shown[i]]),
+          ].join()
+          const known = expectations.get(signature)
+          const expected =
+            known ??
+            cases.map(({ named, pattern }) => runsByDefinition(clock, pattern, named, namedStart))
+          expectations.set(signature, expected)
+          for (const [i, { cron, pattern }] of cases.entries()) {
+            const schedule = { cron, timezone }
+            const runs = expected[i]!
+            // Between changes the same happens again and again: for most patterns one of the zones is enough.
+            const daily = pattern.frequent === undefined && pattern.cron.endsWith(" * * *")
+            const windows =
+              known === undefined || daily
+                ? [[2 * day, clock.shown.length] as const]
+                : clock.changes
+                    .filter((change) => change > 3 * day)
+                    .map((change) => [change - day, change + day] as const)
+            for (const [first, last] of windows) {
+              const firstMillis = (start + first) * minuteMillis
+              const lastMillis = (start + last) * minuteMillis
+              assertSameRuns(
+                `${pattern.cron} in ${name}`,
+                schedule,
+                runsBetween(schedule, firstMillis - 1, lastMillis),
+                first === 2 * day && last === clock.shown.length
+                  ? runs
+                  : runs.filter((run) => run >= firstMillis && run < lastMillis),
+              )
+            }
+            // From any moment around a change, in the repeated hour too.
+            for (const change of clock.changes) {
+              for (let minute = change - 100; minute < change + 200; minute += 33) {
+                const after = (start + minute) * minuteMillis + 17
+                if (minute < 2 * day) continue
+                const next = runs[firstIndexAfter(runs, after)]
+                if (next === undefined) continue
+                assertSameRuns(
+                  `${pattern.cron} in ${name} after ${formatInZone(after, timezone)}`,
+                  schedule,
+                  [nextRunAfter(schedule, after)!],
+                  [next],
+                )
+              }
+            }
+          }
+        }
+        assert.isAbove(changes, 500)
+      }),
+    )
+  }
+})
+
+const firstIndexAfter = (runs: ReadonlyArray<number>, after: number): number => {
+  let low = 0
+  let high = runs.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (runs[middle]! > after) high = middle
+    else low = middle + 1
+  }
+  return low
+}
