@@ -1,0 +1,132 @@
+/** The service as an operator runs it on PostgreSQL: one HTTP process and two workers, killable. */
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import type { TestDatabase } from "@messaging-service/testkit"
+import { Data, Effect, Redacted, Ref, Schedule, Scope } from "effect"
+import { join, resolve } from "node:path"
+
+const apps = resolve(import.meta.dirname, "../../..")
+const operatorToken = "the operator token of the crash test"
+
+export const members = ["server", "worker one", "worker two"] as const
+export type Member = (typeof members)[number]
+
+/** No answer, or one that says nothing about what was done: the request is to be repeated. */
+class Unanswered extends Data.TaggedError("Unanswered")<{ readonly message: string }> {}
+
+export interface Reply {
+  readonly status: number
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers are read by tests, unchecked
+  readonly body: any
+}
+
+export interface Cluster {
+  readonly database: TestDatabase
+  /** SIGKILL at once, whatever it is doing, and a new process in its place. */
+  kill(member: Member): Effect.Effect<void>
+  /** A request that is repeated until it is answered for good. */
+  ask(method: string, path: string, options?: Ask): Effect.Effect<Reply>
+  operate(method: string, path: string, body?: unknown): Effect.Effect<Reply>
+  /** Waits until every member has said that it is ready. */
+  readonly allReady: Effect.Effect<void, processes.ProcessError>
+}
+
+interface Ask {
+  readonly token?: string
+  readonly body?: unknown
+  readonly idempotencyKey?: string
+}
+
+const attempt = (url: string, method: string, options: Ask) =>
+  Effect.tryPromise({
+    try: async (signal) => {
+      const response = await fetch(url, {
+        method,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(15_000)]),
+        headers: {
+          authorization: `Bearer ${options.token ?? ""}`,
+          ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+          ...(options.idempotencyKey === undefined
+            ? {}
+            : { "idempotency-key": options.idempotencyKey }),
+        },
+        ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      })
+      return { status: response.status, body: await response.json() } as Reply
+    },
+    catch: (cause) => new Unanswered({ message: String(cause) }),
+  }).pipe(
+    Effect.flatMap((reply) =>
+      reply.status >= 500 || reply.body?.error?.code === "idempotency_in_progress"
+        ? Effect.fail(new Unanswered({ message: JSON.stringify(reply.body) }))
+        : Effect.succeed<Reply>(reply),
+    ),
+  )
+
+/** Starts the three on a new database; everything ends with the scope. */
+export const startCluster = Effect.gen(function* () {
+  const postgres = yield* EmbeddedPostgres
+  const database = yield* postgres.createDatabase()
+  const directory = yield* processes.temporaryDirectory
+  const scope = yield* Effect.scope
+  const shared = {
+    DATABASE_URL: Redacted.value(database.url),
+    DATA_DIR: directory,
+    CLOCK: "adjustable",
+    OPERATOR_TOKEN: operatorToken,
+    LOG_LEVEL: "error",
+    SEED_EXAMPLE: "false",
+  }
+  const port = yield* Ref.make("0")
+
+  const startMember = (
+    member: Member,
+  ): Effect.Effect<processes.ServiceProcess, never, Scope.Scope> =>
+    Effect.gen(function* () {
+      return member === "server"
+        ? yield* processes.start(join(apps, "server/src/main.ts"), {
+            ...shared,
+            WORKER: "separate",
+            PORT: yield* Ref.get(port),
+          })
+        : yield* processes.start(join(apps, "worker/src/main.ts"), shared)
+    })
+
+  const running = new Map<Member, processes.ServiceProcess>()
+  const replace = (member: Member) =>
+    Effect.gen(function* () {
+      yield* running.get(member)?.kill ?? Effect.void
+      running.set(member, yield* startMember(member))
+    }).pipe(Effect.provideService(Scope.Scope, scope), Effect.orDie)
+
+  for (const member of members) yield* replace(member)
+
+  const readyLine = (member: Member) =>
+    member === "server" ? /listening on (\S+)/ : /worker ready/
+  const ready = (member: Member) =>
+    Effect.suspend(() => {
+      const process = running.get(member)
+      return process === undefined
+        ? Effect.fail(new processes.ProcessError({ message: `${member} is not running` }))
+        : process.says(readyLine(member))
+    })
+  const allReady = Effect.forEach(members, ready, { discard: true })
+
+  yield* allReady
+  const [, url = ""] = yield* ready("server")
+  yield* Ref.set(port, new URL(url).port)
+
+  const ask: Cluster["ask"] = (method, path, options = {}) =>
+    attempt(`${url}${path}`, method, options).pipe(
+      Effect.retry(Schedule.spaced("50 millis")),
+      Effect.orDie,
+    )
+
+  const cluster: Cluster = {
+    database,
+    kill: replace,
+    ask,
+    operate: (method, path, body) => ask(method, path, { token: operatorToken, body }),
+    allReady,
+  }
+  return cluster
+})

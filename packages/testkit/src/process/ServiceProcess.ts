@@ -1,0 +1,182 @@
+/**
+ * The service as real processes, for tests that start, stop, kill and freeze them. A process runs on
+ * the Node that runs the test, in an environment that holds nothing but what the test gives it, and
+ * never outlives the test's scope.
+ *
+ * Waiting is for what a process says or does, in real time and bounded: nothing sleeps and hopes.
+ */
+import { Clock, Data, Deferred, Effect, Schedule } from "effect"
+import type { Scope } from "effect"
+import { spawn } from "node:child_process"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+/** Machines are noisy: only what hangs waits so long. Milliseconds. */
+const patienceMillis = 60_000
+
+export class ProcessError extends Data.TaggedError("ProcessError")<{ readonly message: string }> {}
+
+/** How a process ended, and all that it said. */
+export interface Ending {
+  /** Null when a signal ended it. */
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface ServiceProcess {
+  readonly pid: number
+  /** What it has written to standard output so far. */
+  readonly stdout: Effect.Effect<string>
+  /** Waits until standard output matches; fails when the process ends before it does. */
+  says(pattern: RegExp): Effect.Effect<RegExpExecArray, ProcessError>
+  /** Waits until it ended by itself. */
+  readonly ended: Effect.Effect<Ending, ProcessError>
+  /** SIGTERM, and waits for the end. */
+  readonly stop: Effect.Effect<Ending, ProcessError>
+  /** SIGKILL, and waits for the end. */
+  readonly kill: Effect.Effect<Ending, ProcessError>
+  /** Sends a signal and waits for nothing. */
+  signal(signal: NodeJS.Signals): Effect.Effect<void>
+  /** Stops its clockwork without ending it, as a machine without time to spare would. */
+  readonly freeze: Effect.Effect<void>
+  readonly thaw: Effect.Effect<void>
+}
+
+/** Starts a program, the path of a source file; it is killed when the scope closes. */
+export const start = Effect.fnUntraced(function* (
+  program: string,
+  environment: Readonly<Record<string, string>>,
+): Effect.fn.Return<ServiceProcess, never, Scope.Scope> {
+  const ending = yield* Deferred.make<Ending>()
+  const output = { stdout: "", stderr: "" }
+  const listeners = new Set<() => void>()
+  const notify = () => {
+    for (const listener of listeners) listener()
+  }
+
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const spawned = spawn(process.execPath, [program], {
+        env: { PATH: process.env["PATH"], ...environment },
+        stdio: ["ignore", "pipe", "pipe"],
+      })
+      for (const name of ["stdout", "stderr"] as const) {
+        spawned[name].setEncoding("utf8").on("data", (chunk: string) => {
+          output[name] += chunk
+          notify()
+        })
+      }
+      // Not "exit": its last words may still be under way then.
+      spawned.once("close", (code, signal) => {
+        Deferred.doneUnsafe(ending, Effect.succeed({ code, signal, ...output }))
+        notify()
+      })
+      return spawned
+    }),
+    (spawned) =>
+      Effect.andThen(
+        Effect.sync(() => spawned.kill("SIGKILL")),
+        Deferred.await(ending),
+      ),
+  )
+
+  const name = `${program} (${child.pid})`
+  const ended = inTime(Deferred.await(ending), `${name} did not end`)
+  const signal = (which: NodeJS.Signals) => Effect.sync(() => void child.kill(which))
+
+  const says = (pattern: RegExp) =>
+    Effect.callback<RegExpExecArray, ProcessError>((resume) => {
+      const look = () => {
+        const match = pattern.exec(output.stdout)
+        if (match !== null) resume(Effect.succeed(match))
+        else if (Deferred.isDoneUnsafe(ending)) {
+          resume(Effect.fail(new ProcessError({ message: `${name} ended: ${output.stderr}` })))
+        }
+      }
+      listeners.add(look)
+      look()
+      return Effect.sync(() => listeners.delete(look))
+    })
+
+  return {
+    pid: child.pid ?? 0,
+    stdout: Effect.sync(() => output.stdout),
+    says: (pattern) =>
+      inTime(says(pattern), `${name} never said ${pattern.source}`).pipe(
+        Effect.mapError(
+          ({ message }) =>
+            new ProcessError({ message: `${message}\n${output.stdout}\n${output.stderr}` }),
+        ),
+      ),
+    ended,
+    stop: Effect.andThen(signal("SIGTERM"), ended),
+    kill: Effect.andThen(signal("SIGKILL"), ended),
+    signal,
+    freeze: signal("SIGSTOP"),
+    thaw: signal("SIGCONT"),
+  }
+})
+
+/** Waits until `look` finds something, again and again; `what` is what the failure says. */
+export const waitUntil = <A, E, R>(
+  what: string,
+  look: Effect.Effect<A | undefined, E, R>,
+): Effect.Effect<A, E | ProcessError, R> =>
+  inTime(
+    look.pipe(
+      Effect.repeat({ schedule: Schedule.spaced(20), until: (found) => found !== undefined }),
+      Effect.map((found) => found as A),
+    ),
+    `waited in vain until ${what}`,
+  )
+
+const realClock = Clock.Clock.defaultValue()
+
+/** Bounds a wait; a test's clock governs neither it nor the wait. */
+const inTime = <A, E, R>(effect: Effect.Effect<A, E, R>, complaint: string) =>
+  effect.pipe(
+    Effect.timeoutOrElse({
+      duration: patienceMillis,
+      orElse: () => Effect.fail(new ProcessError({ message: complaint })),
+    }),
+    Effect.provideService(Clock.Clock, realClock),
+  )
+
+/** An empty directory that goes with the scope. */
+export const temporaryDirectory = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "messaging-service-"))),
+  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
+)
+
+export interface Answer<Body> {
+  readonly status: number
+  readonly headers: Headers
+  /** In the form that the caller expects, unchecked. */
+  readonly body: Body
+}
+
+/** A request with a bearer token and, if there is one, a JSON body. */
+export const call = <Body = unknown>(
+  method: string,
+  url: string,
+  options: { readonly token?: string; readonly body?: unknown } = {},
+): Effect.Effect<Answer<Body>, ProcessError> =>
+  Effect.tryPromise({
+    try: async (signal) => {
+      const response = await fetch(url, {
+        method,
+        signal,
+        headers: {
+          ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+          ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      })
+      const body = (await response.json()) as Body
+      return { status: response.status, headers: response.headers, body }
+    },
+    catch: (cause) => new ProcessError({ message: `${method} ${url}: ${String(cause)}` }),
+  })
