@@ -36,11 +36,14 @@ const record: MediaFile = {
   createdAt: 0,
 }
 
-const content = (given: Partial<StoredContent> = {}): StoredContent => ({
+const content = (given: Partial<StoredContent> = {}) => ({
   size: 3,
   sha256: "abc",
   mimeType: "image/png",
   content: Stream.empty,
+  part: () => Stream.empty,
+  storageKey: "spooled",
+  keep: Effect.void,
   ...given,
 })
 
@@ -69,15 +72,13 @@ const stage = ({ replies = [answer(200)], records = [record], ...given }: Stage)
   Effect.gen(function* () {
     const calls: Array<readonly [url: string, limits: FetchLimits]> = []
     const released = yield* Ref.make(0)
-    const unused = () => Effect.die("not asked for in these tests")
     const reply = (of: Reply): Effect.Effect<EgressAnswer, EgressError> => {
       if (typeof of === "string") return Effect.fail(new EgressError({ reason: of }))
       return Effect.isEffect(of) ? of : Effect.succeed(of)
     }
     const layer = OutgoingMediaSource.layer.pipe(
       Layer.provide([
-        Layer.succeed(Egress, {
-          allows: unused,
+        Layer.mock(Egress, {
           fetch: (url, limits) =>
             Effect.suspend(() => {
               calls.push([url, limits])
@@ -87,7 +88,7 @@ const stage = ({ replies = [answer(200)], records = [record], ...given }: Stage)
               )
             }),
         }),
-        Layer.succeed(MediaFiles, {
+        Layer.mock(MediaFiles, {
           open: (storageKey) =>
             given.open ??
             (storageKey === "key-71"
@@ -105,11 +106,8 @@ const stage = ({ replies = [answer(200)], records = [record], ...given }: Stage)
               }
               return content({ size, mimeType: given.mimeType ?? "image/png" })
             }),
-          store: unused,
-          remove: unused,
         }),
-        Layer.succeed(MediaStore, {
-          insert: unused,
+        Layer.mock(MediaStore, {
           get: (workspaceId, mode, id) =>
             Effect.succeed(
               records.find(

@@ -243,7 +243,6 @@ describe("an attempt", () => {
         },
         events: Stream.never,
       })
-      const unused = () => Effect.die("not asked for in these tests")
       const attempt = yield* Effect.provide(
         Attempt,
         Attempt.layer.pipe(
@@ -253,11 +252,7 @@ describe("an attempt", () => {
             Layer.succeed(WhatsAppTransport, transport("whatsapp")),
             Layer.succeed(TelegramTransport, transport("telegram")),
             Layer.succeed(OutgoingMediaSource, { open: () => media ?? Effect.succeed(image) }),
-            Layer.succeed(Numbers, {
-              create: unused,
-              list: unused,
-              update: unused,
-              remove: unused,
+            Layer.mock(Numbers, {
               connectionChanged: (...change) =>
                 Effect.sync(() => {
                   reported.push(change)

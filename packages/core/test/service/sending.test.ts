@@ -1,0 +1,357 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import {
+  aContact,
+  ahead,
+  aKey,
+  allEvents,
+  aNumber,
+  arrived,
+  aStage,
+  behave,
+  copies,
+  day,
+  events,
+  get,
+  hour,
+  inAWorld,
+  logOut,
+  minute,
+  noon,
+  pass,
+  reconnect,
+  second,
+  send,
+  sendBatch,
+  settled,
+  status,
+  statuses,
+  stored,
+  the,
+} from "./World.ts"
+
+describe("a message that is sent", () => {
+  it.effect("is queued, then sent, with its event in the outbox", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage()
+        const message = yield* send(key)
+        assert.deepStrictEqual<unknown>(message, {
+          id: message.id,
+          status: "queued",
+          from: { id: number, phone: "15550000100", platform: "whatsapp" },
+          to: { phone: "+15550000001", contact_id: null },
+          text: "Hello",
+          media: null,
+          send_at: null,
+          expires_at: null,
+          created_at: "2026-03-02T12:00:00Z",
+          sent_at: null,
+          error: null,
+        })
+        yield* settled
+        const sent = { ...message, status: "sent", sent_at: "2026-03-02T12:00:00Z" }
+        assert.deepStrictEqual<unknown>(yield* get(key, message), sent)
+        const [acceptance, event, ...rest] = yield* allEvents
+        assert.deepStrictEqual(rest, [])
+        assert.deepStrictEqual(
+          [acceptance?.type, acceptance?.messageId, acceptance?.body],
+          ["message.accepted", message.id, null],
+        )
+        assert.match(event?.eventId ?? "", /^evt_[0-9A-Za-z]{24}$/)
+        assert.deepStrictEqual<unknown>(event, {
+          id: event?.id,
+          eventId: event?.eventId,
+          type: "message.sent",
+          workspaceId: workspace,
+          mode: "live",
+          messageId: message.id,
+          createdAt: noon,
+          body: event?.body,
+        })
+        assert.deepStrictEqual<unknown>(JSON.parse(event?.body ?? ""), {
+          id: event?.eventId,
+          type: "message.sent",
+          created_at: "2026-03-02T12:00:00Z",
+          data: { message: sent },
+        })
+        const copy = the(yield* copies())
+        assert.deepStrictEqual<unknown>(copy, {
+          id: copy.id,
+          transportId: (yield* stored(message)).transportId,
+          messageId: message.id,
+          numberId: number,
+          to: "+15550000001",
+          text: "Hello",
+          media: null,
+          at: noon,
+        })
+      }),
+    ),
+  )
+
+  it.effect("goes to each kind of recipient", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage()
+        const telegram = yield* aNumber(workspace, { platform: "telegram", phone: "+15550000200" })
+        const withPhone = yield* aContact(workspace, { phone: "+15550000061" })
+        const withUsername = yield* aContact(workspace, { username: "t.me/jane_doe" })
+        yield* send(key, { to: { group: "Team" } })
+        yield* send(key, { to: { contact_id: withPhone } })
+        yield* send(key, { to: { username: "@john_doe" } })
+        yield* send(key, { to: { contact_id: withUsername } })
+        yield* send(key, { to: { username: "tg:42" } })
+        yield* settled
+        const to = (all: ReadonlyArray<{ readonly to: string }>) => all.map((copy) => copy.to)
+        assert.deepStrictEqual(to(yield* copies(number)), ["Team", "+15550000061"])
+        assert.deepStrictEqual(to(yield* copies(telegram)), ["@john_doe", "@jane_doe", "tg:42"])
+      }),
+    ),
+  )
+
+  it.effect("a recipient that appears twice receives two messages", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const messages = yield* sendBatch(key, 2)
+        yield* settled
+        assert.deepStrictEqual<unknown>(
+          yield* arrived(),
+          messages.map(({ id }) => id),
+        )
+      }),
+    ),
+  )
+})
+
+describe("a scheduled message", () => {
+  it.effect("becomes queued when due, then sent", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        const message = yield* send(key, { send_at: yield* ahead(hour) })
+        assert.strictEqual(message.status, "scheduled")
+        assert.strictEqual(message.send_at, "2026-03-02T13:00:00Z")
+        yield* pass(hour - 1)
+        assert.strictEqual(yield* status(key, message), "scheduled")
+        assert.deepStrictEqual(yield* arrived(), [])
+        yield* logOut(number)
+        yield* pass(1)
+        assert.strictEqual(yield* status(key, message), "queued")
+        yield* reconnect(number)
+        yield* settled
+        const sent = yield* get(key, message)
+        assert.deepStrictEqual([sent.status, sent.sent_at], ["sent", "2026-03-02T13:00:00Z"])
+        assert.deepStrictEqual(yield* events(message), ["message.sent"])
+      }),
+    ),
+  )
+
+  it.effect("is sent at its time to the millisecond", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        yield* send(key, { send_at: yield* ahead(90 * second + 123) })
+        yield* pass(day)
+        assert.strictEqual(the(yield* copies()).at, noon + 90 * second + 123)
+      }),
+    ),
+  )
+})
+
+describe("a message with expires_at", () => {
+  it.effect("becomes expired instead of being sent, with its event", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* logOut(number)
+        const message = yield* send(key, { from: number, expires_at: yield* ahead(minute) })
+        yield* pass(minute - 1)
+        assert.strictEqual(yield* status(key, message), "queued")
+        yield* pass(1)
+        assert.strictEqual(yield* status(key, message), "expired")
+        yield* reconnect(number)
+        yield* pass(day)
+        assert.deepStrictEqual(yield* arrived(), [])
+        assert.deepStrictEqual(yield* events(message), ["message.expired"])
+      }),
+    ),
+  )
+
+  it.effect("that leaves in time is sent, and nothing expires it afterwards", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const message = yield* send(key, { expires_at: yield* ahead(minute) })
+        yield* pass(day)
+        assert.strictEqual(yield* status(key, message), "sent")
+        assert.deepStrictEqual(yield* events(message), ["message.sent"])
+      }),
+    ),
+  )
+
+  it.effect("expires when its turn comes at the very moment of its expiry", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        // The one in front takes a minute; the one behind falls due and expires with its end.
+        yield* behave(number, { latency_ms: minute - 1 })
+        const first = yield* send(key)
+        const second_ = yield* send(key, { expires_at: yield* ahead(minute - 1) })
+        yield* pass(day)
+        assert.deepStrictEqual(yield* statuses(key, [first, second_]), ["sent", "expired"])
+        assert.deepStrictEqual<unknown>(yield* arrived(), [first.id])
+      }),
+    ),
+  )
+
+  it.effect(
+    "expiry wins when sending and expiry are due at once, after the worker stood still",
+    () =>
+      inAWorld(
+        Effect.gen(function* () {
+          const { key, number } = yield* aStage()
+          yield* logOut(number)
+          const message = yield* send(key, {
+            from: number,
+            send_at: yield* ahead(hour),
+            expires_at: yield* ahead(hour + 1),
+          })
+          yield* pass(hour)
+          assert.strictEqual(yield* status(key, message), "queued")
+          // Both at one moment: the number is back just when the message expires.
+          yield* reconnectAt(number, 1)
+          assert.strictEqual(yield* status(key, message), "expired")
+          assert.deepStrictEqual(yield* arrived(), [])
+          assert.deepStrictEqual(yield* events(message), ["message.expired"])
+        }),
+      ),
+  )
+
+  /** Reconnects a number `millis` from now, at the same moment as whatever else falls due then. */
+  const reconnectAt = (number: Parameters<typeof reconnect>[0], millis: number) =>
+    Effect.gen(function* () {
+      const start = yield* Clock.currentTimeMillis
+      yield* Effect.forkScoped(Effect.andThen(Effect.sleep(millis), reconnect(number)))
+      yield* pass(millis)
+      assert.strictEqual(yield* Clock.currentTimeMillis, start + millis)
+    })
+
+  it.effect("a scheduled message expires only after its send_at, when it could not leave", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* logOut(number)
+        const message = yield* send(key, {
+          from: number,
+          send_at: yield* ahead(hour),
+          expires_at: yield* ahead(2 * hour),
+        })
+        yield* pass(2 * hour - 1)
+        assert.strictEqual(yield* status(key, message), "queued")
+        yield* pass(1)
+        assert.strictEqual(yield* status(key, message), "expired")
+      }),
+    ),
+  )
+})
+
+describe("the order in which messages leave", () => {
+  it.effect("messages of one number leave in the order in which they fell due, then by id", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* logOut(number)
+        const from = { from: number }
+        const late = yield* send(key, { ...from, send_at: yield* ahead(2 * minute) })
+        const early = yield* send(key, { ...from, send_at: yield* ahead(minute) })
+        const twin = yield* send(key, { ...from, send_at: yield* ahead(minute) })
+        const now = yield* send(key, from)
+        yield* pass(hour)
+        const last = yield* send(key, from)
+        yield* reconnect(number)
+        yield* settled
+        assert.deepStrictEqual<unknown>(
+          yield* arrived(),
+          [now, early, twin, late, last].map(({ id }) => id),
+        )
+      }),
+    ),
+  )
+
+  it.effect("one at a time: the next leaves when the one before has settled", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* behave(number, { latency_ms: 10 * second })
+        yield* sendBatch(key, 3)
+        yield* pass(minute)
+        assert.deepStrictEqual(
+          (yield* copies()).map(({ at }) => at - noon),
+          [10 * second, 20 * second, 30 * second],
+        )
+      }),
+    ),
+  )
+
+  it.effect("a number that hangs does not hold up other numbers", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { number: slow, workspace } = yield* aStage()
+        const quick = yield* aNumber(workspace)
+        const key = yield* aKey(workspace)
+        yield* behave(slow, { send: "hang" })
+        const stuck = yield* send(key, { from: slow })
+        const free = yield* Effect.forEach([1, 2, 3], () => send(key, { from: quick }))
+        yield* settled
+        assert.deepStrictEqual(yield* statuses(key, free), ["sent", "sent", "sent"])
+        assert.strictEqual(yield* status(key, stuck), "queued")
+      }),
+    ),
+  )
+
+  it.effect(
+    "a logged-out number holds only its own lane, and drains in order when it is back",
+    () =>
+      inAWorld(
+        Effect.gen(function* () {
+          const { number: lost, workspace } = yield* aStage()
+          const other = yield* aNumber(workspace)
+          const key = yield* aKey(workspace)
+          yield* logOut(lost)
+          const waiting = yield* Effect.forEach([1, 2, 3], () => send(key, { from: lost }))
+          const free = yield* send(key, { from: other })
+          yield* pass(day)
+          assert.deepStrictEqual(yield* statuses(key, waiting), ["queued", "queued", "queued"])
+          assert.strictEqual(yield* status(key, free), "sent")
+          yield* reconnect(lost)
+          yield* settled
+          assert.deepStrictEqual<unknown>(
+            yield* arrived(lost),
+            waiting.map(({ id }) => id),
+          )
+          assert.deepStrictEqual(yield* statuses(key, waiting), ["sent", "sent", "sent"])
+        }),
+      ),
+  )
+
+  it.effect("a number that logs out during an attempt keeps the message waiting", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* behave(number, { latency_ms: 10 * second })
+        const message = yield* send(key)
+        yield* pass(5 * second)
+        yield* logOut(number)
+        yield* pass(hour)
+        assert.strictEqual(yield* status(key, message), "queued")
+        assert.deepStrictEqual(yield* arrived(), [])
+        yield* reconnect(number)
+        yield* pass(minute)
+        assert.strictEqual(yield* status(key, message), "sent")
+        assert.lengthOf(yield* copies(), 1)
+      }),
+    ),
+  )
+})
