@@ -31,7 +31,7 @@ export interface HttpListener {
   readonly url: string
   /**
    * Answers requests until interrupted; then takes no more, lets the answers under way end, and
-   * closes every connection.
+   * closes every connection. An app that is to be cut off in time must be interruptible.
    */
   serve(
     app: Effect.Effect<HttpServerResponse, never, HttpServerRequest | Scope.Scope>,

@@ -1,0 +1,155 @@
+/** The server's socket: bound before anything else, and closed in good order. */
+import { assert, describe, it } from "@effect/vitest"
+import { processes } from "@messaging-service/testkit"
+import { Deferred, Effect, Fiber } from "effect"
+import { text } from "effect/http/HttpServerResponse"
+import { TestClock } from "effect/testing"
+import { Agent, request } from "node:http"
+import type { IncomingHttpHeaders } from "node:http"
+import { connect } from "node:net"
+import type { Socket } from "node:net"
+import { listen } from "../src/HttpListener.ts"
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** A client that keeps its connection for the next request, until the scope closes. */
+const aClient = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => new Agent({ keepAlive: true, maxSockets: 1 })),
+    (agent) => Effect.sync(() => agent.destroy()),
+  ),
+  (agent) => (url: string) =>
+    Effect.callback<Answer, Error>((resume) => {
+      const asked = request(url, { agent }, (response) => {
+        let body = ""
+        response.setEncoding("utf8").on("data", (chunk: string) => {
+          body += chunk
+        })
+        response.once("end", () => {
+          const { headers, statusCode: status = 0 } = response
+          resume(Effect.succeed({ status, headers, body }))
+        })
+        response.once("error", (error) => resume(Effect.fail(error)))
+      })
+      asked.once("error", (error) => resume(Effect.fail(error)))
+      asked.end()
+    }),
+)
+
+/** A connection that nothing is sent on. */
+const aSilentConnection = (url: string) =>
+  Effect.acquireRelease(
+    Effect.callback<Socket>((resume) => {
+      const socket = connect(Number(new URL(url).port), "127.0.0.1", () =>
+        resume(Effect.succeed(socket)),
+      )
+    }),
+    (socket) => Effect.sync(() => socket.destroy()),
+  )
+
+const greeting = Effect.succeed(text("hello"))
+
+/** An app whose answer the test gives, and a way to know that it was asked. */
+const anAppUnderWay = Effect.gen(function* () {
+  const asked = yield* Deferred.make<void>()
+  const answer = yield* Deferred.make<string>()
+  const app = Effect.andThen(
+    Deferred.succeed(asked, undefined),
+    Effect.map(Deferred.await(answer), (words) => text(words)),
+  ).pipe(Effect.interruptible)
+  return {
+    app,
+    asked: Deferred.await(asked),
+    answer: (words: string) => Deferred.succeed(answer, words),
+  }
+})
+
+describe("the listener", () => {
+  it.effect("requests that come while the service is being built wait for it", () =>
+    Effect.gen(function* () {
+      const listener = yield* listen("127.0.0.1", 0)
+      const ask = yield* aClient
+      const early = yield* Effect.forkChild(ask(listener.url), { startImmediately: true })
+      yield* aSilentConnection(listener.url)
+      yield* Effect.forkChild(listener.serve(greeting))
+      const { body, status } = yield* Fiber.join(early)
+      assert.deepStrictEqual({ body, status }, { body: "hello", status: 200 })
+    }),
+  )
+
+  it.effect("a stop takes no new connection, lets answers under way end, and then is done", () =>
+    Effect.gen(function* () {
+      const { answer, app, asked } = yield* anAppUnderWay
+      const listener = yield* listen("127.0.0.1", 0)
+      const serving = yield* Effect.forkChild(listener.serve(app))
+      const ask = yield* aClient
+      const underWay = yield* Effect.forkChild(ask(listener.url))
+      yield* asked
+      const stopping = yield* Effect.forkChild(Fiber.interrupt(serving), { startImmediately: true })
+      const other = yield* aClient
+      assert.match(String(yield* Effect.flip(other(listener.url))), /ECONNREFUSED/)
+      yield* answer("in time")
+      const { body, headers } = yield* Fiber.join(underWay)
+      assert.strictEqual(body, "in time")
+      assert.strictEqual(headers.connection, "close")
+      yield* Fiber.join(stopping)
+    }),
+  )
+
+  it.effect("idle and silent connections do not hold up a stop", () =>
+    Effect.gen(function* () {
+      const listener = yield* listen("127.0.0.1", 0)
+      const serving = yield* Effect.forkChild(listener.serve(greeting))
+      const ask = yield* aClient
+      const { headers } = yield* ask(listener.url)
+      assert.strictEqual(headers.connection, "keep-alive")
+      yield* aSilentConnection(listener.url)
+      // The clock stands still: whatever waited for a time-out would never end.
+      yield* Fiber.interrupt(serving)
+    }),
+  )
+
+  it.effect("an answer that does not come is given up in time for the whole stop", () =>
+    Effect.gen(function* () {
+      const { app, asked } = yield* anAppUnderWay
+      const listener = yield* listen("127.0.0.1", 0)
+      const serving = yield* Effect.forkChild(listener.serve(app))
+      const ask = yield* aClient
+      const underWay = yield* Effect.forkChild(Effect.flip(ask(listener.url)))
+      yield* asked
+      const stopping = yield* Effect.forkChild(Fiber.interrupt(serving), { startImmediately: true })
+      yield* TestClock.adjust("8 seconds")
+      assert.isUndefined(stopping.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(stopping)
+      assert.match(String(yield* Fiber.join(underWay)), /ECONNRESET|socket hang up/)
+    }),
+  )
+
+  it.effect("a port that is taken is said in one line that names PORT", () =>
+    Effect.gen(function* () {
+      const { url } = yield* listen("127.0.0.1", 0)
+      const error = yield* Effect.flip(listen("127.0.0.1", Number(new URL(url).port)))
+      assert.match(error.message, /^PORT \d+ is in use .+$/)
+    }),
+  )
+
+  it.effect("an address of another machine is said in one line that names HOST", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(listen("192.0.2.1", 0))
+      assert.match(error.message, /^HOST 192\.0\.2\.1 .+$/)
+    }),
+  )
+
+  it.effect("nothing listens any more when the scope is closed", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Effect.scoped(listen("127.0.0.1", 0))
+      const error = yield* Effect.flip(processes.call("GET", url))
+      assert.match(error.message, /GET/)
+    }),
+  )
+})

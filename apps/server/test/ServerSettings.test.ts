@@ -1,0 +1,155 @@
+/** What the server reads from its environment (operator API: configuration). */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { resolve } from "node:path"
+import { readServerSettings } from "../src/ServerSettings.ts"
+import type { ServerSettings } from "../src/ServerSettings.ts"
+
+const defaults: ServerSettings = {
+  host: "127.0.0.1",
+  port: 8080,
+  publicUrl: null,
+  operatorToken: null,
+  trustProxy: false,
+  inlineWorker: true,
+  seedExample: true,
+  service: {
+    store: { kind: "embedded" },
+    dataDirectory: resolve("data"),
+    clock: "system",
+    allowPrivateTargets: false,
+    log: { level: "info", format: "pretty" },
+  },
+}
+
+const postgres = "postgres://user:secret@db.example/messages"
+
+const within = (change: Partial<ServerSettings["service"]>): Partial<ServerSettings> => ({
+  service: { ...defaults.service, ...change },
+})
+
+const understood: ReadonlyArray<
+  readonly [environment: Record<string, string>, change: Partial<ServerSettings>]
+> = [
+  [{ PORT: "0" }, { port: 0 }],
+  [{ PORT: "65535" }, { port: 65_535 }],
+  [{ HOST: "0.0.0.0" }, { host: "0.0.0.0" }],
+  [{ HOST: "::1" }, { host: "::1" }],
+  [{ HOST: "localhost" }, { host: "localhost" }],
+  [{ PUBLIC_URL: "https://messages.example" }, { publicUrl: "https://messages.example" }],
+  [{ PUBLIC_URL: "http://messages.example:81/" }, { publicUrl: "http://messages.example:81" }],
+  [{ TRUST_PROXY: "true" }, { trustProxy: true }],
+  [{ TRUST_PROXY: "false" }, {}],
+  [{ SEED_EXAMPLE: "false" }, { seedExample: false }],
+  [{ WORKER: "inline" }, {}],
+  [{ TRANSPORT: "simulated" }, {}],
+  [{ DATABASE_URL: "memory:" }, within({ store: { kind: "memory" } })],
+  [{ DATA_DIR: "/var/lib/messages" }, within({ dataDirectory: "/var/lib/messages" })],
+  [{ DATA_DIR: "here" }, within({ dataDirectory: resolve("here") })],
+  [{ CLOCK: "adjustable" }, within({ clock: "adjustable" })],
+  [{ ALLOW_PRIVATE_TARGETS: "true" }, within({ allowPrivateTargets: true })],
+  [{ LOG_LEVEL: "debug" }, within({ log: { level: "debug", format: "pretty" } })],
+  [{ LOG_FORMAT: "json" }, within({ log: { level: "info", format: "json" } })],
+]
+
+const refused: ReadonlyArray<readonly [environment: Record<string, string>, variable: string]> = [
+  [{ PORT: "http" }, "PORT"],
+  [{ PORT: "-1" }, "PORT"],
+  [{ PORT: "65536" }, "PORT"],
+  [{ PORT: "80.5" }, "PORT"],
+  [{ PORT: " 80" }, "PORT"],
+  [{ HOST: "http://localhost" }, "HOST"],
+  [{ HOST: "two words" }, "HOST"],
+  [{ DATABASE_URL: "mysql://db.example/messages" }, "DATABASE_URL"],
+  [{ DATABASE_URL: "postgres" }, "DATABASE_URL"],
+  [{ DATABASE_URL: "memory" }, "DATABASE_URL"],
+  [{ PUBLIC_URL: "messages.example" }, "PUBLIC_URL"],
+  [{ PUBLIC_URL: "ftp://messages.example" }, "PUBLIC_URL"],
+  [{ PUBLIC_URL: "https://messages.example/path" }, "PUBLIC_URL"],
+  [{ PUBLIC_URL: "https://me@messages.example" }, "PUBLIC_URL"],
+  [{ OPERATOR_TOKEN: "two words" }, "OPERATOR_TOKEN"],
+  [{ OPERATOR_TOKEN: "schlüssel" }, "OPERATOR_TOKEN"],
+  [{ TRANSPORT: "live" }, "TRANSPORT"],
+  [{ TRANSPORT: "pigeon" }, "TRANSPORT"],
+  [{ CLOCK: "sundial" }, "CLOCK"],
+  [{ ALLOW_PRIVATE_TARGETS: "yes" }, "ALLOW_PRIVATE_TARGETS"],
+  [{ TRUST_PROXY: "1" }, "TRUST_PROXY"],
+  [{ WORKER: "none" }, "WORKER"],
+  [{ WORKER: "separate", DATABASE_URL: "memory:" }, "WORKER"],
+  [{ WORKER: "separate" }, "WORKER"],
+  [{ LOG_LEVEL: "loud" }, "LOG_LEVEL"],
+  [{ LOG_FORMAT: "xml" }, "LOG_FORMAT"],
+  [{ SEED_EXAMPLE: "TRUE" }, "SEED_EXAMPLE"],
+]
+
+const shown = (environment: Record<string, string>) =>
+  Object.entries(environment)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ")
+
+describe("the server's configuration", () => {
+  it.effect("unset variables have their defaults", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* readServerSettings({}), defaults)
+    }),
+  )
+
+  it.effect("an empty variable counts as unset, and other programs' variables do not matter", () =>
+    Effect.gen(function* () {
+      const names = "PORT HOST DATABASE_URL DATA_DIR PUBLIC_URL OPERATOR_TOKEN TRANSPORT CLOCK"
+      const more = "ALLOW_PRIVATE_TARGETS TRUST_PROXY WORKER LOG_LEVEL LOG_FORMAT SEED_EXAMPLE"
+      const empty = Object.fromEntries(`${names} ${more}`.split(" ").map((name) => [name, ""]))
+      assert.deepStrictEqual(yield* readServerSettings({ ...empty, EDITOR: "ed" }), defaults)
+    }),
+  )
+
+  for (const [environment, change] of understood) {
+    it.effect(`understands ${shown(environment)}`, () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* readServerSettings(environment), { ...defaults, ...change })
+      }),
+    )
+  }
+
+  for (const [environment, variable] of refused) {
+    it.effect(`refuses ${shown(environment)} in one line that names ${variable}`, () =>
+      Effect.gen(function* () {
+        const { message } = yield* Effect.flip(readServerSettings(environment))
+        assert.match(message, new RegExp(`^${variable} must be .+$`))
+      }),
+    )
+  }
+
+  it.effect("names every wrong variable in the same line", () =>
+    Effect.gen(function* () {
+      const { message } = yield* Effect.flip(readServerSettings({ PORT: "x", CLOCK: "y" }))
+      assert.match(message, /^(?=.*PORT must be)(?=.*CLOCK must be).+$/)
+    }),
+  )
+
+  it.effect("keeps secrets out of whatever is printed", () =>
+    Effect.gen(function* () {
+      const environment = { DATABASE_URL: postgres, OPERATOR_TOKEN: "hush-hush" }
+      const settings = yield* readServerSettings(environment)
+      assert.notMatch(`${JSON.stringify(settings)} ${String(settings)}`, /secret|hush/)
+      assert.strictEqual(Redacted.value(settings.operatorToken!), "hush-hush")
+      const { store } = settings.service
+      assert.strictEqual(store.kind === "postgres" && Redacted.value(store.url), postgres)
+    }),
+  )
+
+  it.effect("refuses a wrong secret without repeating it", () =>
+    Effect.gen(function* () {
+      const environment = { DATABASE_URL: "mysql://u:secret@db.example/m", OPERATOR_TOKEN: "a b" }
+      const { message } = yield* Effect.flip(readServerSettings(environment))
+      assert.notMatch(message, /secret|a b/)
+    }),
+  )
+
+  it.effect("lets the worker run apart where the store is shared", () =>
+    Effect.gen(function* () {
+      const environment = { DATABASE_URL: postgres, WORKER: "separate" }
+      assert.isFalse((yield* readServerSettings(environment)).inlineWorker)
+    }),
+  )
+})

@@ -1,0 +1,41 @@
+/** What the worker reads from its environment (operator API: configuration). */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { readWorkerSettings } from "../src/WorkerSettings.ts"
+
+const DATABASE_URL = "postgres://db.example/messages"
+
+describe("the worker's configuration", () => {
+  for (const environment of [{}, { DATABASE_URL: "" }, { DATABASE_URL: "memory:" }]) {
+    it.effect(`refuses a store that it cannot share: ${JSON.stringify(environment)}`, () =>
+      Effect.gen(function* () {
+        const { message } = yield* Effect.flip(readWorkerSettings(environment))
+        assert.match(message, /^DATABASE_URL must .+$/)
+      }),
+    )
+  }
+
+  for (const [variable, value] of Object.entries({
+    DATABASE_URL: "mysql://db.example/messages",
+    TRANSPORT: "live",
+    CLOCK: "sundial",
+    ALLOW_PRIVATE_TARGETS: "yes",
+    LOG_LEVEL: "loud",
+    LOG_FORMAT: "xml",
+  })) {
+    it.effect(`refuses a wrong ${variable} in one line that names it`, () =>
+      Effect.gen(function* () {
+        const environment = { DATABASE_URL, [variable]: value }
+        const { message } = yield* Effect.flip(readWorkerSettings(environment))
+        assert.match(message, new RegExp(`^${variable} must be .+$`))
+      }),
+    )
+  }
+
+  it.effect("leaves the variables of the HTTP interface to the server", () =>
+    Effect.gen(function* () {
+      const settings = yield* readWorkerSettings({ DATABASE_URL, PORT: "http", WORKER: "separate" })
+      assert.strictEqual(settings.store.kind, "postgres")
+    }),
+  )
+})
