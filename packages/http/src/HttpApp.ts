@@ -14,7 +14,7 @@ import { refusalReply } from "./answer/errorBody.ts"
 import { openExchange } from "./answer/Exchange.ts"
 import type { Exchange, Reply, Surface } from "./answer/Exchange.ts"
 import { healthSurface } from "./health/healthSurface.ts"
-import { HttpOptions } from "./HttpOptions.ts"
+import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import { operatorSurface } from "./operator/operatorSurface.ts"
 import { surfaceV2 } from "./v2/surfaceV2.ts"
 
@@ -61,8 +61,7 @@ const answerer = Effect.gen(function* () {
       : [["/admin/v1", yield* operatorSurface(operatorToken)] as const]),
     ["/health", yield* healthSurface],
   ]
-  const publicUrl =
-    typeof options.publicUrl === "string" ? Effect.succeed(options.publicUrl) : options.publicUrl
+  const publicUrl = publicUrlOf(options)
 
   const refused = (exchange: Exchange, refusal: Refusal) =>
     Effect.map(publicUrl, (url) => response(exchange, refusalReply(exchange, refusal, url)))

@@ -1,13 +1,16 @@
 /** What whoever serves the HTTP interface decides about it (operator API: configuration). */
-import { Context } from "effect"
-import type { Effect, Redacted } from "effect"
+import { Context, Effect } from "effect"
+import type { Redacted } from "effect"
 
 export interface HttpSettings {
   /** The bearer token of the operator API; null for no operator API at all. */
   readonly operatorToken: Redacted.Redacted | null
   /** Whether the emulator controls exist. They need core's `Emulator` among the services. */
   readonly emulator: boolean
-  /** The origin that links begin with; an effect when it is known only once a port is bound. */
+  /**
+   * The origin that links begin with, without a slash at its end; an effect when it is known only
+   * once a port is bound.
+   */
   readonly publicUrl: string | Effect.Effect<string>
   /** Whether the client's address is the last `X-Forwarded-For` entry. */
   readonly trustProxy: boolean
@@ -19,3 +22,6 @@ export interface HttpSettings {
 }
 
 export class HttpOptions extends Context.Service<HttpOptions, HttpSettings>()("http/HttpOptions") {}
+
+export const publicUrlOf = ({ publicUrl }: HttpSettings): Effect.Effect<string> =>
+  typeof publicUrl === "string" ? Effect.succeed(publicUrl) : publicUrl

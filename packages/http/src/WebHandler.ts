@@ -2,6 +2,7 @@
  * The interface as a web-standard handler, so that Express, Fastify, Hono, Next or any other server
  * can mount it in its own process.
  */
+import { PublicUrl } from "@messaging-service/core"
 import type {
   Admission,
   ClockStore,
@@ -15,7 +16,7 @@ import type {
 import { Effect, Layer } from "effect"
 import { toWebHandlerLayerWith } from "effect/http/HttpEffect"
 import { httpApp } from "./HttpApp.ts"
-import { HttpOptions } from "./HttpOptions.ts"
+import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import type { HttpSettings } from "./HttpOptions.ts"
 
 /** What the interface needs of the core and its ports; with an emulator also core's `Emulator`. */
@@ -39,14 +40,15 @@ export interface WebHandler {
 /**
  * Builds the layer at once and answers requests with it until `dispose` is called. Requests that
  * come before the layer is ready wait for it. Logging, clock and the like are those that the layer
- * provides beside the services.
+ * provides beside the services; links in messages begin with `publicUrl` as those in errors do.
  */
 export const toWebHandler = <E>(
   layer: Layer.Layer<HttpServices, E>,
   options: HttpSettings,
 ): WebHandler => {
+  const origin = Layer.effect(PublicUrl, publicUrlOf(options))
   const { dispose, handler } = toWebHandlerLayerWith(
-    Layer.merge(layer, Layer.succeed(HttpOptions, options)),
+    Layer.merge(Layer.provide(layer, origin), Layer.succeed(HttpOptions, options)),
     { toHandler: (context) => Effect.provideContext(httpApp, context) },
   )
   return { dispose, handler: (request) => handler(request) }

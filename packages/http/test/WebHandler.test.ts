@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Admission, Ids, StoreUnavailable, layerServices } from "@messaging-service/core"
+import { Admission, Ids, PublicUrl, StoreUnavailable, layerServices } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { toWebHandler } from "../src/index.ts"
 import type { HttpServices } from "../src/index.ts"
@@ -113,6 +113,23 @@ describe("the web-standard handler", () => {
       assert.strictEqual((await answer).status, 499)
       assert.isTrue(interrupted)
       await dispose()
+    }),
+  )
+
+  it.effect("links in messages begin with the same origin as those in errors", () =>
+    Effect.promise(async () => {
+      const origins: Array<string> = []
+      const curious = Layer.effectDiscard(
+        Effect.map(PublicUrl, (origin) => origins.push(origin)),
+      ).pipe(Layer.provideMerge(embedded))
+      for (const publicUrl of ["https://one.test", Effect.succeed("https://two.test")]) {
+        const { dispose, handler } = toWebHandler(curious, { ...settings, publicUrl })
+        const answer = await handler(new Request("http://x/"))
+        const { error } = (await answer.json()) as { readonly error: { readonly docs: string } }
+        assert.isTrue(error.docs.startsWith(`${origins.at(-1)}/`))
+        await dispose()
+      }
+      assert.deepStrictEqual(origins, ["https://one.test", "https://two.test"])
     }),
   )
 

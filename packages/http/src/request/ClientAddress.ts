@@ -8,7 +8,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpSettings } from "../HttpOptions.ts"
 
 /** Stands for an address that nobody told, such as that of a client behind a Unix socket. */
-export const unknownAddress = "0.0.0.0"
+const unknownAddress = "0.0.0.0"
 
 const octet = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
 const ipv4 = new RegExp(`^${octet}(?:\\.${octet}){3}$`)
@@ -39,6 +39,7 @@ export const normalAddress = (text: string): string | undefined => {
 
 /** Sockets spell addresses in one way already, but for the mapping of a dual stack. */
 const socketAddress = (address: string): string => {
+  if (address === "") return unknownAddress
   if (!address.startsWith(mappedPrefix)) return address
   const inner = address.slice(mappedPrefix.length)
   return ipv4.test(inner) ? inner : address

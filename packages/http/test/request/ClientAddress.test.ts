@@ -91,6 +91,10 @@ describe("the client's address", () => {
   )
 
   it.effect("is all zeros where nobody knows it", () =>
-    Effect.sync(() => assert.strictEqual(direct(request(undefined)), "0.0.0.0")),
+    Effect.sync(() => {
+      assert.strictEqual(direct(request(undefined)), "0.0.0.0")
+      const untold = clientAddressReader({ trustProxy: false, clientAddress: () => "" })
+      assert.strictEqual(untold(request(undefined)), "0.0.0.0")
+    }),
   )
 })

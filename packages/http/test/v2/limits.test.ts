@@ -145,23 +145,31 @@ describe("the rate limit of a key", () => {
       }),
     )
 
-    it.effect("a refused key or workspace is not counted and carries no RateLimit headers", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const demo = yield* aKey(yield* aWorkspace({ demo: true }))
-        for (const call of [
-          { path: me },
-          { path: me, token: "nonsense" },
-          { path: me, token: demo.key },
-          { path: "/api/v2/nothing" },
-          { path: "/api/v2/nothing", token: "nonsense" },
-          { path: "/api/v2/nothing", token: demo.key },
-        ]) {
-          const answer = yield* socket.call(call)
-          const carried = Object.keys(answer.headers).filter((name) => name.startsWith("ratelimit"))
-          assert.deepStrictEqual(carried, [])
-        }
-      }),
+    it.effect(
+      "a refused key or workspace, or another surface, is not counted and carries no RateLimit headers",
+      () =>
+        Effect.gen(function* () {
+          const { socket } = yield* Doors
+          const demo = yield* aKey(yield* aWorkspace({ demo: true }))
+          const { token } = yield* aSender()
+          for (const call of [
+            { path: me },
+            { path: me, token: "nonsense" },
+            { path: me, token: demo.key },
+            { path: "/api/v2/nothing" },
+            { path: "/api/v2/nothing", token: "nonsense" },
+            { path: "/api/v2/nothing", token: demo.key },
+            // Version 2 lies under its prefix, not beside it.
+            { path: "/api/v2x/me", token },
+            { path: "/health/live", token },
+          ]) {
+            const answer = yield* socket.call(call)
+            const carried = Object.keys(answer.headers).filter((name) =>
+              name.startsWith("ratelimit"),
+            )
+            assert.deepStrictEqual(carried, [])
+          }
+        }),
     )
   })
 })

@@ -1,0 +1,22 @@
+import * as Core from "@messaging-service/core"
+import { toWebHandler } from "@messaging-service/http"
+import { layerCryptoIds } from "@messaging-service/node"
+import * as StoreMemory from "@messaging-service/store-memory"
+import * as Simulated from "@messaging-service/transport-simulated"
+import { Layer, Redacted } from "effect"
+
+const ports = Layer.mergeAll(
+  StoreMemory.layerMediaFiles,
+  Simulated.layer,
+  Core.Egress.layerClosed,
+  Core.WakeUp.layerLocal,
+  Core.NumberOwnership.layerAll,
+).pipe(Layer.provideMerge(StoreMemory.layer), Layer.provideMerge(layerCryptoIds))
+
+/** `handler` takes a `Request` and promises its `Response`; `dispose` ends the service. */
+export const { handler, dispose } = toWebHandler(Core.layer.pipe(Layer.provideMerge(ports)), {
+  operatorToken: Redacted.make("an operator's secret"),
+  emulator: false,
+  publicUrl: "https://messages.example.com",
+  trustProxy: false,
+})
