@@ -25,6 +25,10 @@ export interface ConnectionSettings {
 
 export const dialTcp: ConnectionSettings["dial"] = (options) => connect(options)
 
+/** Scheme, host and, unless it is the scheme's own, port. */
+export const originOf = ({ protocol, hostname, port }: OutboundUrl): string =>
+  `${protocol}//${hostname}${port === "" ? "" : `:${port}`}`
+
 /**
  * A connection to the link's host, with TLS verified for `https`; it is destroyed with the scope.
  * Fails with `dns`, `blocked_address`, `connection` or `tls`. How long it may take is for the caller

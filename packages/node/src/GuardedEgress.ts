@@ -1,8 +1,9 @@
 /**
  * `Egress` on undici, over guarded connections. Every hop of a redirect is a call of its own: its URL
- * is read, its host resolved and its address checked as the first. A call opens its own connections
- * and none is kept for another, so nothing outlives the scope that asked for it; proxies that the
- * environment names are never used, because behind one no address can be checked.
+ * is read, its host resolved and its address checked as the first. A fetch opens its own connections
+ * and none is kept for another, so nothing outlives the scope that asked for it; posts, which are many
+ * and go to the same places, share connections that are kept. Proxies that the environment names are
+ * never used, because behind one no address can be checked.
  */
 import {
   Egress,
@@ -16,13 +17,17 @@ import type {
   FetchLimits,
   OutboundUrl,
   OutboundUrlProblem,
+  PostAnswer,
+  PostLimits,
+  PostRequest,
 } from "@messaging-service/core"
 import { Deferred, Effect, Layer, Result, Stream } from "effect"
 import type { Scope } from "effect"
 import { Client } from "undici"
 import type { Dispatcher } from "undici"
-import { dialTcp, openConnection } from "./GuardedConnection.ts"
+import { dialTcp, openConnection, originOf } from "./GuardedConnection.ts"
 import type { ConnectionSettings } from "./GuardedConnection.ts"
+import { keptConnections, plainHeaders } from "./KeptConnections.ts"
 import { callableAddresses, systemResolver, withoutBrackets } from "./Resolver.ts"
 import type { Resolver } from "./Resolver.ts"
 
@@ -50,15 +55,19 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
         dial: options.dial ?? dialTcp,
         certificateAuthorities: options.certificateAuthorities ?? [],
       }
-      const within = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      const within = <A, E, R>(
+        effect: Effect.Effect<A, E, R>,
+        millis = options.connectTimeoutMillis ?? defaultConnectTimeoutMillis,
+      ) =>
         Effect.raceFirst(
           effect,
           Effect.andThen(
-            realTime.sleep(options.connectTimeoutMillis ?? defaultConnectTimeoutMillis),
+            realTime.sleep(millis),
             Effect.fail(new EgressError({ reason: "timeout" })),
           ),
         )
       const connect = (url: OutboundUrl) => within(openConnection(settings, url))
+      const kept = yield* keptConnections
 
       return Egress.of({
         allows: Effect.fn("Egress.allows")(function* (text: string) {
@@ -94,6 +103,21 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
             ),
           } satisfies EgressAnswer
         }),
+        post: Effect.fn("Egress.post")(function* (
+          text: string,
+          request: PostRequest,
+          limits: PostLimits,
+        ) {
+          const url = yield* readable(text, rule, request.allowHttp)
+          const connecting = within(openConnection(settings, url), limits.connectTimeoutMillis)
+          let answer: PostAnswer | undefined
+          const call = kept.call(url, request, limits.maximumBytes, connecting, (known) => {
+            answer = known
+          })
+          const deadline = realTime.sleep(limits.timeoutMillis)
+          yield* Effect.raceFirst(call, deadline)
+          return answer ?? (yield* new EgressError({ reason: "timeout" }))
+        }),
       })
     }),
   )
@@ -109,8 +133,23 @@ const requestHeaders = {
   "user-agent": "Service-Media/2",
 }
 
-const read = (text: string, rule: OutboundRule): Result.Result<OutboundUrl, OutboundUrlProblem> =>
-  parseOutboundUrl(text, { allowHttp: true, allowPrivate: rule.allowPrivate })
+const read = (
+  text: string,
+  rule: OutboundRule,
+  allowHttp = true,
+): Result.Result<OutboundUrl, OutboundUrlProblem> =>
+  parseOutboundUrl(text, { allowHttp, allowPrivate: rule.allowPrivate })
+
+/** The URL of a call, unless the rule forbids it by its text alone. */
+const readable = (text: string, rule: OutboundRule, allowHttp = true) =>
+  Effect.mapError(
+    Effect.fromResult(read(text, rule, allowHttp)),
+    (problem) =>
+      new EgressError({
+        reason: problem === "not_a_url" ? "connection" : "blocked_address",
+        cause: problem,
+      }),
+  )
 
 type Connect = (url: OutboundUrl) => ReturnType<typeof openConnection>
 
@@ -125,14 +164,7 @@ const follow = (
   Scope.Scope
 > =>
   Effect.gen(function* () {
-    const url = yield* Effect.mapError(
-      Effect.fromResult(read(text, rule)),
-      (problem) =>
-        new EgressError({
-          reason: problem === "not_a_url" ? "connection" : "blocked_address",
-          cause: problem,
-        }),
-    )
+    const url = yield* readable(text, rule)
     const { response, close } = yield* get(connect, url)
     const location = response.headers["location"]
     if (!redirectStatuses.includes(response.statusCode) || location === undefined) {
@@ -161,7 +193,7 @@ const get = (connect: Connect, url: OutboundUrl) =>
     const client = yield* Effect.acquireRelease(
       Effect.sync(
         () =>
-          new Client(`${url.protocol}//${hostOf(url)}`, {
+          new Client(originOf(url), {
             // The deadline of the whole call governs, on a clock that may not be the system's.
             headersTimeout: 0,
             bodyTimeout: 0,
@@ -192,21 +224,8 @@ const get = (connect: Connect, url: OutboundUrl) =>
     return { response, close: Effect.promise(() => client.destroy()) }
   })
 
-const hostOf = (url: OutboundUrl): string =>
-  url.port === "" ? url.hostname : `${url.hostname}:${url.port}`
-
 const connectionError = (cause: unknown): EgressError =>
   cause instanceof EgressError ? cause : new EgressError({ reason: "connection", cause })
-
-const plainHeaders = (
-  headers: Dispatcher.ResponseData["headers"],
-): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.join(", ") : (value ?? ""),
-    ]),
-  )
 
 /** The body as far as it is allowed to go; what says beforehand that it is longer is not read at all. */
 const limitedBody = (

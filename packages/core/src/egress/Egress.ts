@@ -1,6 +1,6 @@
 /**
- * The one way out to addresses that customers name: media links, and later webhooks and callbacks.
- * The adapter checks the literal, the resolved and the connected address, at every redirect hop.
+ * The one way out to addresses that customers name: media links, webhooks and callbacks. The adapter
+ * checks the literal, the resolved and the connected address, at every redirect hop.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import type { Scope, Stream } from "effect"
@@ -37,6 +37,25 @@ export interface FetchLimits {
   readonly redirects: number
 }
 
+export interface PostRequest {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  /** Whether plain `http` will do; `https` always does. */
+  readonly allowHttp: boolean
+}
+
+export interface PostLimits {
+  /** Of the answer's content; more is not read. */
+  readonly maximumBytes: number
+  /** For all of the call, in real time. */
+  readonly timeoutMillis: number
+  /** For resolving, connecting and the TLS handshake. */
+  readonly connectTimeoutMillis: number
+}
+
+/** An answer whose content does not matter. */
+export type PostAnswer = Pick<EgressAnswer, "status" | "headers">
+
 export class Egress extends Context.Service<
   Egress,
   {
@@ -47,12 +66,22 @@ export class Egress extends Context.Service<
     allows(url: string): Effect.Effect<boolean>
     /** A GET; the connection closes with the scope. */
     fetch(url: string, limits: FetchLimits): Effect.Effect<EgressAnswer, EgressError, Scope.Scope>
+    /**
+     * A POST whose answer is known by its status: redirects are answers, and a content that is too
+     * long or does not come to its end takes nothing back. Connections are kept for later calls.
+     */
+    post(
+      url: string,
+      request: PostRequest,
+      limits: PostLimits,
+    ): Effect.Effect<PostAnswer, EgressError>
   }
 >()("core/Egress") {
-  /** No way out: every link is taken as it is and none can be fetched. For tests and sealed hosts. */
+  /** No way out: every link is taken as it is and none can be called. For tests and sealed hosts. */
   static readonly layerClosed = Layer.succeed(Egress, {
     allows: () => Effect.succeed(true),
     fetch: () => Effect.fail(new EgressError({ reason: "blocked_address" })),
+    post: () => Effect.fail(new EgressError({ reason: "blocked_address" })),
   })
 }
 

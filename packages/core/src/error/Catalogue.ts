@@ -116,6 +116,29 @@ const entries = {
     message: "The message is no longer waiting.",
     details: ["status"],
   },
+  // Webhooks
+  webhook_limit_reached: {
+    status: 403,
+    message: "The workspace already has the limit of 5 running webhook endpoints.",
+  },
+  invalid_webhook_url: {
+    status: 422,
+    message: "The webhook address is not a public https:// address.",
+  },
+  webhook_not_found: { status: 404, message: "There is no such webhook endpoint." },
+  webhook_stopped: {
+    status: 409,
+    message: "The webhook endpoint is stopped: nothing is delivered to it.",
+  },
+  event_not_found: { status: 404, message: "There is no such event for this webhook endpoint." },
+  // Media
+  storage_full: {
+    status: 403,
+    message: "The plan's media storage has no room for this file.",
+    details: ["used", "limit"],
+  },
+  // Number checks
+  number_check_not_found: { status: 404, message: "There is no such number check." },
   // Operator API
   missing_operator_token: {
     status: 401,

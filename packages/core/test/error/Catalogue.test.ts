@@ -5,8 +5,8 @@ import type { Code } from "../../src/error/Catalogue.ts"
 import { problem, problemsOf, refuse, refuseAll } from "../../src/error/Refusal.ts"
 
 /**
- * The contract's codes of keys, limits, messages, idempotency and cursors, and the operator API's of
- * workspaces, keys, contacts, numbers and the emulator, each with its status.
+ * The contract's codes of keys, limits, messages, idempotency, cursors and webhooks, and the operator
+ * API's of workspaces, keys, contacts, numbers, webhooks and the emulator, each with its status.
  */
 const codes: Readonly<Record<string, number>> = {
   api_v2_not_enabled: 403,
@@ -50,6 +50,11 @@ const codes: Readonly<Record<string, number>> = {
   number_daily_cap_reached: 429,
   message_not_found: 404,
   not_cancellable: 409,
+  webhook_limit_reached: 403,
+  invalid_webhook_url: 422,
+  webhook_not_found: 404,
+  webhook_stopped: 409,
+  event_not_found: 404,
   missing_operator_token: 401,
   invalid_operator_token: 401,
   role_required: 403,

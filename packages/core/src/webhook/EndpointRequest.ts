@@ -1,0 +1,55 @@
+/** The body of POST /webhooks (contract; decisions: Webhooks). */
+import { Result, Schema } from "effect"
+import type { OutboundRule } from "../egress/Egress.ts"
+import { parseOutboundUrl } from "../egress/PublicAddress.ts"
+import { problem } from "../error/Refusal.ts"
+import type { Problem, Refusal } from "../error/Refusal.ts"
+import type { MessageEventType } from "../message/Message.ts"
+import { inputDecoder, textBetween } from "../request/Input.ts"
+import { codePointLength } from "../text/CodePoints.ts"
+import { webhookEventTypes } from "./WebhookEndpoint.ts"
+
+/** Code points. */
+export const maximumWebhookUrlLength = 500
+
+export const EndpointBody = Schema.Struct({
+  url: textBetween(0, maximumWebhookUrlLength),
+  events: Schema.optionalKey(
+    Schema.Array(Schema.Literals(webhookEventTypes)).check(
+      Schema.makeFilter((events) => (events.length > 0 ? undefined : "must name an event")),
+    ),
+  ),
+  description: Schema.optionalKey(textBetween(0, 100)),
+})
+
+export interface EndpointRequest {
+  readonly url: string
+  /** As they were given, each once. */
+  readonly events: ReadonlyArray<MessageEventType>
+  readonly description: string
+}
+
+/** Whether the rule lets an endpoint be at this URL, as far as its text tells. */
+export const mayBeWebhook = (url: string, { allowPrivate }: OutboundRule): boolean =>
+  Result.isSuccess(parseOutboundUrl(url, { allowHttp: false, allowPrivate }))
+
+const urlProblems =
+  (rule: OutboundRule) =>
+  ({ url }: Readonly<Record<string, unknown>>): ReadonlyArray<Problem> => {
+    // Another type and too much of it are the schema's to report.
+    if (typeof url !== "string" || codePointLength(url) > maximumWebhookUrlLength) return []
+    return mayBeWebhook(url, rule) ? [] : [problem("invalid_webhook_url", "url")]
+  }
+
+/** The parser under a rule for outgoing links. Build once, use often. */
+export const endpointRequestParser = (
+  rule: OutboundRule,
+): ((body: unknown) => Result.Result<EndpointRequest, Refusal>) => {
+  const decode = inputDecoder(EndpointBody, Object.keys(EndpointBody.fields), urlProblems(rule))
+  return (body) =>
+    Result.map(decode(body), ({ url, events, description }) => ({
+      url,
+      events: [...new Set(events ?? webhookEventTypes)],
+      description: description ?? "",
+    }))
+}

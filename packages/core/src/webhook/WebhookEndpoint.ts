@@ -1,0 +1,129 @@
+/**
+ * A webhook endpoint: an address of the customer's that is told of events, and what became of the
+ * attempts to tell it (contract: Webhook endpoint; decisions: Webhooks).
+ */
+import type { EventId, KeyId, WebhookId, WorkspaceId } from "../id/Ids.ts"
+import type { Mode } from "../key/ApiKey.ts"
+import type { MessageEventType } from "../message/Message.ts"
+import { formatInstant } from "../time/Instant.ts"
+
+/** Running endpoints that a workspace may hold, in both modes together (contract: Limits). */
+export const endpointLimit = 5
+
+/** The events an endpoint can subscribe to, in the contract's order. */
+export const webhookEventTypes = [
+  "message.sent",
+  "message.failed",
+  "message.cancelled",
+  "message.expired",
+] as const satisfies ReadonlyArray<MessageEventType>
+
+/** `ping` reaches the endpoint that was asked to be tested, whatever it subscribed to. */
+export type WebhookEventType = MessageEventType | "ping"
+
+/** Why an endpoint stopped. */
+export type DisabledReason = "delivery_failures" | "key_revoked"
+
+/** Why an attempt failed (decisions: `last_delivery`). */
+export type DeliveryError =
+  | "timeout"
+  | "dns"
+  | "tls"
+  | "connection"
+  | "blocked_address"
+  | "http_status"
+
+/** One attempt that was made, as the delivery log keeps it. */
+export interface DeliveryAttempt {
+  readonly id: number
+  readonly eventId: EventId
+  readonly type: WebhookEventType
+  /** From 1; anew for each redelivery. */
+  readonly attempt: number
+  readonly attemptedAt: number
+  /** Null when there was no answer. */
+  readonly responseStatus: number | null
+  /** Null when it was delivered. */
+  readonly error: DeliveryError | null
+  readonly durationMillis: number
+  /** When the event is tried again; null when it is not. */
+  readonly nextAttemptAt: number | null
+}
+
+export interface WebhookEndpoint {
+  readonly id: WebhookId
+  readonly workspaceId: WorkspaceId
+  /** It hears of events of this mode alone, and only keys of this mode see it. */
+  readonly mode: Mode
+  /** The key that made it, whose revocation stops it. */
+  readonly keyId: KeyId
+  readonly url: string
+  readonly description: string
+  readonly events: ReadonlyArray<MessageEventType>
+  /** What its secret is made from (`SigningSecrets`). */
+  readonly secretSalt: string
+  readonly secretLast4: string
+  /** Of the secret it was made with: the answer that a repeated creation gets again. */
+  readonly firstSecretLast4: string
+  /** Null while it runs. */
+  readonly disabledReason: DisabledReason | null
+  readonly createdAt: number
+  readonly lastAttempt: DeliveryAttempt | null
+}
+
+const instantOrNull = (millis: number | null) => (millis === null ? null : formatInstant(millis))
+
+const deliveryStatus = ({ error, nextAttemptAt }: DeliveryAttempt) => {
+  if (error === null) return "delivered"
+  return nextAttemptAt === null ? "failed" : "retrying"
+}
+
+const lastDeliveryJson = (attempt: DeliveryAttempt) => ({
+  event_id: attempt.eventId,
+  type: attempt.type,
+  status: deliveryStatus(attempt),
+  attempt: attempt.attempt,
+  response_status: attempt.responseStatus,
+  error: attempt.error,
+  attempted_at: formatInstant(attempt.attemptedAt),
+  next_attempt_at: instantOrNull(attempt.nextAttemptAt),
+})
+
+/** The endpoint as every answer but the creating and the rotating one shows it: without a secret. */
+export const endpointJson = (endpoint: WebhookEndpoint) => ({
+  id: endpoint.id,
+  url: endpoint.url,
+  description: endpoint.description,
+  events: endpoint.events,
+  secret_last4: endpoint.secretLast4,
+  active: endpoint.disabledReason === null,
+  disabled_reason: endpoint.disabledReason,
+  created_at: formatInstant(endpoint.createdAt),
+  last_delivery: endpoint.lastAttempt === null ? null : lastDeliveryJson(endpoint.lastAttempt),
+})
+
+export type EndpointJson = ReturnType<typeof endpointJson>
+
+/** The endpoint as the answer to its creation showed it, whatever became of it since. */
+export const createdEndpointJson = (endpoint: WebhookEndpoint): EndpointJson =>
+  endpointJson({
+    ...endpoint,
+    secretLast4: endpoint.firstSecretLast4,
+    disabledReason: null,
+    lastAttempt: null,
+  })
+
+/** One line of the delivery log (operator API). */
+export const deliveryJson = (attempt: DeliveryAttempt) => ({
+  id: attempt.id,
+  event_id: attempt.eventId,
+  type: attempt.type,
+  attempt: attempt.attempt,
+  attempted_at: formatInstant(attempt.attemptedAt),
+  response_status: attempt.responseStatus,
+  error: attempt.error,
+  duration_ms: attempt.durationMillis,
+  next_attempt_at: instantOrNull(attempt.nextAttemptAt),
+})
+
+export type DeliveryJson = ReturnType<typeof deliveryJson>

@@ -1,0 +1,116 @@
+/**
+ * The port that keeps webhook endpoints and their delivery log. Every event's deliveries are queued
+ * by the commit that writes the event: one for each endpoint of its workspace and mode that runs and
+ * subscribed to its type, so that none is lost, none is doubled, and an endpoint made later gets
+ * nothing. Ending an endpoint ends its pending deliveries in the same commit.
+ */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { PingEvent } from "../event/PingEvent.ts"
+import type { EventId, WebhookId, WorkspaceId } from "../id/Ids.ts"
+import type { Mode } from "../key/ApiKey.ts"
+import type { IdempotencyClaim } from "../request/Idempotency.ts"
+import type { PageOf, PageQuery } from "../request/Page.ts"
+import type { DeliveryAttempt, WebhookEndpoint, WebhookEventType } from "./WebhookEndpoint.ts"
+
+export type NewWebhook = Pick<
+  WebhookEndpoint,
+  | "workspaceId"
+  | "mode"
+  | "keyId"
+  | "url"
+  | "description"
+  | "events"
+  | "secretSalt"
+  | "secretLast4"
+  | "createdAt"
+>
+
+/** Whose endpoints: a key sees those of its own mode, the operator those of both (null). */
+export interface WebhookScope {
+  readonly workspaceId: WorkspaceId
+  readonly mode: Mode | null
+}
+
+export type WebhookInsertion =
+  | { readonly _tag: "Inserted"; readonly endpoint: WebhookEndpoint }
+  /** Which precondition did not hold; nothing was written. */
+  | { readonly _tag: "Broken"; readonly guard: "idempotency" | "limit" }
+
+/** What came of queueing one more delivery. */
+export type Queueing =
+  | { readonly _tag: "Queued"; readonly type: WebhookEventType }
+  | { readonly _tag: "Stopped" }
+  | { readonly _tag: "NoEndpoint" }
+  | { readonly _tag: "NoEvent" }
+
+export class WebhookStore extends Context.Service<
+  WebhookStore,
+  {
+    /**
+     * Guards, in this order: the claim is still held (`idempotency`); fewer than `limit` running
+     * endpoints of the workspace, both modes together (`limit`). Finishes the claim.
+     */
+    insert(
+      endpoint: NewWebhook,
+      limit: number,
+      idempotency: IdempotencyClaim | null,
+    ): Effect.Effect<WebhookInsertion, StoreUnavailable>
+    /** Stopped ones too; null when unknown or removed. */
+    get(scope: WebhookScope, id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
+    /** As it was made, also when it was removed since; for the repeat of its creation. */
+    made(id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
+    /** Oldest first, stopped ones only when asked for. */
+    list(
+      scope: WebhookScope,
+      stopped: boolean,
+    ): Effect.Effect<ReadonlyArray<WebhookEndpoint>, StoreUnavailable>
+    /** Replaces the secret: attempts claimed from now on are signed with the new one. */
+    rotate(
+      scope: WebhookScope,
+      id: WebhookId,
+      secret: Pick<WebhookEndpoint, "secretSalt" | "secretLast4">,
+    ): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
+    /** Removes it with its pending deliveries and its log; false when unknown. */
+    remove(
+      scope: WebhookScope,
+      id: WebhookId,
+      now: number,
+    ): Effect.Effect<boolean, StoreUnavailable>
+    /**
+     * Lets a stopped endpoint run again, from now on counted as one to which something was delivered.
+     * Guard: fewer than `limit` others run (`limit`). A running one is left as it is.
+     */
+    resume(
+      scope: WebhookScope,
+      id: WebhookId,
+      limit: number,
+      now: number,
+    ): Effect.Effect<WebhookEndpoint | "limit" | null, StoreUnavailable>
+    /** Queues a ping of that endpoint alone. */
+    ping(
+      scope: WebhookScope,
+      id: WebhookId,
+      event: PingEvent,
+    ): Effect.Effect<Queueing, StoreUnavailable>
+    /**
+     * Queues an event once more, due at `now` with attempt 1, in place of a delivery of it that is
+     * still pending. It must have been attempted at some endpoint of the same workspace and mode (a
+     * ping: at this one), and still be kept.
+     */
+    redeliver(
+      scope: WebhookScope,
+      id: WebhookId,
+      eventId: EventId,
+      now: number,
+    ): Effect.Effect<Queueing, StoreUnavailable>
+    /** The delivery log, newest first. */
+    attempts(
+      id: WebhookId,
+      page: PageQuery,
+    ): Effect.Effect<PageOf<DeliveryAttempt>, StoreUnavailable>
+    /** Drops attempts made before `before`. */
+    forgetAttempts(before: number): Effect.Effect<void, StoreUnavailable>
+  }
+>()("core/WebhookStore") {}

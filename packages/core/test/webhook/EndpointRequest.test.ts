@@ -1,0 +1,119 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import type { Refusal } from "../../src/error/Refusal.ts"
+import { endpointRequestParser } from "../../src/webhook/EndpointRequest.ts"
+
+const parse = endpointRequestParser({ allowPrivate: false })
+
+const refusal = (body: unknown, parser = parse): Refusal => {
+  const result = parser(body)
+  assert.isTrue(Result.isFailure(result), "should be refused")
+  return (result as Result.Failure<never, Refusal>).failure
+}
+
+const accepted = (body: unknown, parser = parse) => Result.getOrThrow(parser(body))
+
+const url = "https://example.com/hook"
+
+describe("POST /webhooks", () => {
+  it.effect("takes an address alone: all four events, no description", () =>
+    Effect.sync(() =>
+      assert.deepStrictEqual(accepted({ url }), {
+        url,
+        events: ["message.sent", "message.failed", "message.cancelled", "message.expired"],
+        description: "",
+      }),
+    ),
+  )
+
+  it.effect("keeps address, events and description as they were given; doubles count once", () =>
+    Effect.sync(() =>
+      assert.deepStrictEqual(
+        accepted({
+          url: "https://Example.com:8443/a b".replace(" ", "%20"),
+          events: ["message.failed", "message.sent", "message.failed"],
+          description: "🦉".repeat(100),
+        }),
+        {
+          url: "https://Example.com:8443/a%20b",
+          events: ["message.failed", "message.sent"],
+          description: "🦉".repeat(100),
+        },
+      ),
+    ),
+  )
+
+  it.effect.each([
+    "",
+    "http://example.com/hook",
+    "ftp://example.com",
+    "example.com/hook",
+    "https://localhost/hook",
+    "https://10.0.0.1/",
+    "https://[::1]/",
+    "https://0x7f.1/",
+    "https://user:secret@example.com/",
+    "https://",
+  ])("refuses %s as invalid_webhook_url", (given) =>
+    Effect.sync(() => {
+      const { code, status, field } = refusal({ url: given })
+      assert.deepStrictEqual([code, status, field], ["invalid_webhook_url", 422, "url"])
+    }),
+  )
+
+  it.effect("a URL that is missing, too long or not a string is validation_failed", () =>
+    Effect.sync(() => {
+      const long = `https://example.com/${"a".repeat(480)}`
+      assert.strictEqual(accepted({ url: long }).url.length, 500)
+      for (const body of [{}, { url: `${long}a` }, { url: 7 }, { url: null }]) {
+        const { code, status, field, errors } = refusal(body)
+        assert.deepStrictEqual([code, status, field], ["validation_failed", 400, "url"])
+        assert.deepStrictEqual(errors, [])
+      }
+    }),
+  )
+
+  it.effect.each([
+    ["an empty list", [], "events"],
+    ["ping", ["message.sent", "ping"], "events[1]"],
+    ["message.accepted", ["message.accepted"], "events[0]"],
+    ["what is no text", [1], "events[0]"],
+    ["null", null, "events"],
+    ["a single text", "message.sent", "events"],
+  ] as const)("events refuses %s as validation_failed", ([, events, field]) =>
+    Effect.sync(() => {
+      const refused = refusal({ url, events })
+      assert.deepStrictEqual([refused.code, refused.field], ["validation_failed", field])
+    }),
+  )
+
+  it.effect("a description has at most 100 characters", () =>
+    Effect.sync(() => {
+      for (const description of ["a".repeat(101), null, 1]) {
+        const refused = refusal({ url, description })
+        assert.deepStrictEqual([refused.code, refused.field], ["validation_failed", "description"])
+      }
+    }),
+  )
+
+  it.effect("several problems come in the order of the table, unknown fields last", () =>
+    Effect.sync(() => {
+      const refused = refusal({ secret: "x", description: 1, events: [], url: "http://a.b" })
+      assert.strictEqual(refused.code, "invalid_webhook_url")
+      assert.deepStrictEqual(
+        refused.errors.map(({ field }) => field),
+        ["events", "description", "secret"],
+      )
+    }),
+  )
+
+  it.effect("ALLOW_PRIVATE_TARGETS lets http and private addresses through", () =>
+    Effect.sync(() => {
+      const lenient = endpointRequestParser({ allowPrivate: true })
+      for (const given of ["http://127.0.0.1:8080/hook", "http://localhost/", "https://[::1]/"]) {
+        assert.strictEqual(accepted({ url: given }, lenient).url, given)
+      }
+      assert.strictEqual(refusal({ url: "ftp://a.b" }, lenient).code, "invalid_webhook_url")
+    }),
+  )
+})

@@ -1,0 +1,196 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Result } from "effect"
+import { TestClock } from "effect/testing"
+import { createHmac } from "node:crypto"
+import { Egress, EgressError, OutboundRule } from "../../src/egress/Egress.ts"
+import type { PostLimits, PostRequest } from "../../src/egress/Egress.ts"
+import { Ids } from "../../src/id/Ids.ts"
+import type { EventId, WebhookId } from "../../src/id/Ids.ts"
+import type { ClaimedDelivery } from "../../src/queue/DeliveryQueue.ts"
+import { ServiceSecrets } from "../../src/request/ServiceSecrets.ts"
+import { SigningSecrets } from "../../src/webhook/SigningSecrets.ts"
+import { WebhookCall, judgeCall } from "../../src/webhook/WebhookCall.ts"
+import type { CallOutcome } from "../../src/webhook/WebhookCall.ts"
+
+const hour = 3_600_000
+/** 2026-03-02T12:00:00.250Z */
+const noon = Date.UTC(2026, 2, 2, 12, 0, 0, 250)
+
+const claimed = (given: Partial<ClaimedDelivery> = {}): ClaimedDelivery => ({
+  id: 3,
+  endpointId: 7 as WebhookId,
+  lease: 11,
+  eventId: "evt_000000000000000000000001" as EventId,
+  body: '{"id":"evt_000000000000000000000001","text":"Grüße 🦉"}',
+  attempt: 1,
+  url: "https://example.com/hook",
+  secretSalt: "salt",
+  ...given,
+})
+
+const answered = (status: number, headers: Readonly<Record<string, string>> = {}): CallOutcome =>
+  Result.succeed({ status, headers })
+
+const judged = (outcome: CallOutcome, given: Partial<ClaimedDelivery> = {}) =>
+  judgeCall(claimed(given), outcome, { startedAt: noon, endedAt: noon + 40, chance: 0 })
+
+describe("the outcome of a call", () => {
+  it.effect.each([200, 201, 202, 204, 299])("%i is delivered", (status) =>
+    Effect.sync(() =>
+      assert.deepStrictEqual(judged(answered(status)), {
+        id: 3,
+        endpointId: 7 as WebhookId,
+        lease: 11,
+        attemptedAt: noon,
+        durationMillis: 40,
+        responseStatus: status,
+        error: null,
+        nextAttemptAt: null,
+        stopUnlessDeliveredSince: null,
+      }),
+    ),
+  )
+
+  it.effect.each([301, 302, 304, 307, 400, 404, 410, 429, 500, 503])(
+    "%i is a failure and tried again: redirects and 4xx are no exception",
+    (status) =>
+      Effect.sync(() => {
+        const result = judged(answered(status))
+        assert.deepStrictEqual(
+          [result.responseStatus, result.error, result.nextAttemptAt],
+          [status, "http_status", noon + 40 + 5000],
+        )
+        assert.isNull(result.stopUnlessDeliveredSince)
+      }),
+  )
+
+  it.effect.each(["timeout", "dns", "tls", "connection", "blocked_address"] as const)(
+    "without an answer: %s",
+    (reason) =>
+      Effect.sync(() => {
+        const result = judged(Result.fail(reason))
+        assert.deepStrictEqual(
+          [result.responseStatus, result.error, result.nextAttemptAt],
+          [null, reason, noon + 40 + 5000],
+        )
+      }),
+  )
+
+  it.effect("Retry-After counts, from the end of the attempt", () =>
+    Effect.sync(() => {
+      const result = judged(answered(503, { "retry-after": "8" }))
+      assert.strictEqual(result.nextAttemptAt, noon + 40 + 8000)
+    }),
+  )
+
+  it.effect("the ninth failure is the last, and asks to stop after 120 h of silence", () =>
+    Effect.sync(() => {
+      const result = judged(answered(500), { attempt: 9 })
+      assert.isNull(result.nextAttemptAt)
+      assert.strictEqual(result.stopUnlessDeliveredSince, noon + 40 - 120 * hour)
+      assert.isNull(judged(answered(200), { attempt: 9 }).stopUnlessDeliveredSince)
+    }),
+  )
+})
+
+interface Posted {
+  readonly url: string
+  readonly request: PostRequest
+  readonly limits: PostLimits
+}
+
+/** One call over an egress that answers as told, and what it was asked for. */
+const call = (
+  answer: Effect.Effect<{ status: number; headers: Record<string, string> }, EgressError>,
+  allowPrivate = false,
+) =>
+  Effect.gen(function* () {
+    const posted: Array<Posted> = []
+    const unused = () => Effect.die("not asked for in these tests")
+    const secrets = new Map<string, string>()
+    const layer = WebhookCall.layer.pipe(
+      Layer.provideMerge(SigningSecrets.layer),
+      Layer.provide([
+        Ids.layerRandom,
+        Layer.succeed(ServiceSecrets, {
+          getOrCreate: (name, candidate) =>
+            Effect.sync(() => {
+              const secret = secrets.get(name) ?? candidate
+              secrets.set(name, secret)
+              return secret
+            }),
+        }),
+        Layer.succeed(OutboundRule, { allowPrivate }),
+        Layer.succeed(Egress, {
+          allows: unused,
+          fetch: unused,
+          post: (url, request, limits) =>
+            Effect.suspend(() => {
+              posted.push({ url, request, limits })
+              return answer
+            }),
+        }),
+      ]),
+    )
+    yield* TestClock.setTime(noon)
+    return yield* Effect.gen(function* () {
+      const result = yield* (yield* WebhookCall).make(claimed())
+      return { result, posted: posted[0]!, secret: (yield* SigningSecrets).of("salt") }
+    }).pipe(Effect.provide(layer))
+  })
+
+const ok = Effect.succeed({ status: 200, headers: {} })
+
+describe("a call", () => {
+  it.effect("carries the frozen body and the contract's headers, signed with the secret", () =>
+    Effect.gen(function* () {
+      const { posted, secret } = yield* call(ok)
+      const { body } = claimed()
+      const timestamp = Math.floor(noon / 1000)
+      const mac = createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex")
+      assert.strictEqual(posted.url, "https://example.com/hook")
+      assert.strictEqual(new TextDecoder().decode(posted.request.body), body)
+      assert.deepStrictEqual(posted.request.headers, {
+        "content-type": "application/json",
+        "user-agent": "Service-Webhooks/2",
+        "service-event-id": "evt_000000000000000000000001",
+        "service-timestamp": String(timestamp),
+        "service-signature": `v1=${mac}`,
+      })
+    }),
+  )
+
+  it.effect("15 s in all, 5 s to connect, at most 16 KiB of the answer", () =>
+    Effect.gen(function* () {
+      const { posted } = yield* call(ok)
+      assert.deepStrictEqual(posted.limits, {
+        timeoutMillis: 15_000,
+        connectTimeoutMillis: 5000,
+        maximumBytes: 16_384,
+      })
+    }),
+  )
+
+  it.effect("goes over plain http only where private targets are allowed", () =>
+    Effect.gen(function* () {
+      assert.isFalse((yield* call(ok)).posted.request.allowHttp)
+      assert.isTrue((yield* call(ok, true)).posted.request.allowHttp)
+    }),
+  )
+
+  it.effect("an adapter that breaks counts as a broken connection", () =>
+    Effect.gen(function* () {
+      const { result } = yield* call(Effect.die(new Error("a bug")))
+      assert.deepStrictEqual([result.error, result.responseStatus], ["connection", null])
+    }),
+  )
+
+  it.effect("the delay after a failure has its jitter", () =>
+    Effect.gen(function* () {
+      const { result } = yield* call(Effect.fail(new EgressError({ reason: "dns" })))
+      const delay = (result.nextAttemptAt ?? 0) - noon
+      assert.isAtLeast(delay, 5000)
+      assert.isAtMost(delay, 5250)
+    }),
+  )
+})

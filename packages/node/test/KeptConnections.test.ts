@@ -1,0 +1,329 @@
+/** Posts: their outcome, their limits, and the connections that are kept between them. */
+import { assert, describe, it } from "@effect/vitest"
+import { Egress, EgressError, OutboundRule } from "@messaging-service/core"
+import type { PostLimits, PostRequest } from "@messaging-service/core"
+import { Effect, Fiber, Layer } from "effect"
+import type { IncomingMessage } from "node:http"
+import { connect } from "node:net"
+import { layerEgress } from "../src/GuardedEgress.ts"
+import type { EgressOptions } from "../src/GuardedEgress.ts"
+import { realTimeLayer } from "../src/SystemTime.ts"
+import { certificate } from "./certificate.ts"
+import { aServer, aTcpServer, aTlsServer } from "./LoopbackServer.ts"
+
+const limits: PostLimits = {
+  maximumBytes: 1000,
+  timeoutMillis: 10_000,
+  connectTimeoutMillis: 5000,
+}
+
+const withRule = (allowPrivate: boolean, options: EgressOptions) =>
+  Effect.provide(
+    layerEgress(options).pipe(
+      Layer.provide([Layer.succeed(OutboundRule, { allowPrivate }), realTimeLayer]),
+    ),
+  )
+
+const guarded = (options: EgressOptions = {}) => withRule(false, options)
+const unguarded = (options: EgressOptions = {}) => withRule(true, options)
+
+const post = (
+  url: string,
+  given: Partial<PostRequest & { readonly text: string }> & {
+    readonly limits?: Partial<PostLimits>
+  } = {},
+) =>
+  Egress.use((egress) =>
+    egress.post(
+      url,
+      {
+        headers: given.headers ?? {},
+        body: given.body ?? new TextEncoder().encode(given.text ?? "{}"),
+        allowHttp: given.allowHttp ?? true,
+      },
+      { ...limits, ...given.limits },
+    ),
+  )
+
+const statusOf = (url: string, given?: Parameters<typeof post>[1]) =>
+  Effect.map(post(url, given), ({ status }) => status)
+
+const reason = <A, R>(effect: Effect.Effect<A, EgressError, R>) =>
+  Effect.map(Effect.flip(effect), (error) => error.reason)
+
+const turnOfTheLoop = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+
+const textOf = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+describe("post", () => {
+  it.effect("sends headers and body as they are, and gives status and headers of the answer", () =>
+    Effect.gen(function* () {
+      const received: Array<unknown> = []
+      const server = yield* aServer(async (request, response) => {
+        const { host, "service-event-id": event, "content-length": length } = request.headers
+        received.push([request.method, request.url, host, event, length, await textOf(request)])
+        response.writeHead(201, { "Retry-After": "7" }).end("thanks")
+      })
+      const answer = yield* post(`${server.origin}/a%20b?c=d#e`, {
+        headers: { "service-event-id": "evt_1" },
+        text: "Grüße",
+      })
+      assert.strictEqual(answer.status, 201)
+      assert.strictEqual(answer.headers["retry-after"], "7")
+      assert.deepStrictEqual(received, [
+        ["POST", "/a%20b?c=d", `127.0.0.1:${server.port}`, "evt_1", "7", "Grüße"],
+      ])
+    }).pipe(unguarded()),
+  )
+
+  it.effect("a redirect is an answer and is not followed", () =>
+    Effect.gen(function* () {
+      let asked = 0
+      const server = yield* aServer((request, response) => {
+        asked++
+        response.writeHead(request.url === "/" ? 307 : 200, { location: "/other" }).end()
+      })
+      assert.strictEqual(yield* statusOf(server.origin), 307)
+      assert.strictEqual(asked, 1)
+    }).pipe(unguarded()),
+  )
+
+  it.effect("hints before the answer are not the answer", () =>
+    Effect.gen(function* () {
+      const server = yield* aServer((_, response) => {
+        response.writeEarlyHints({ link: "</style.css>; rel=preload" })
+        response.writeHead(202).end()
+      })
+      assert.strictEqual(yield* statusOf(server.origin), 202)
+    }).pipe(unguarded()),
+  )
+
+  it.effect("no more of the answer is read than the limit, however long it would go on", () =>
+    Effect.gen(function* () {
+      const server = yield* aServer((_, response) => {
+        const more = () => {
+          while (!response.destroyed && response.write("x".repeat(10_000)));
+        }
+        response.on("drain", more)
+        more()
+      })
+      assert.strictEqual(yield* statusOf(server.origin), 200)
+      yield* server.allClosed
+    }).pipe(unguarded()),
+  )
+
+  it.effect("an answer that says beforehand that it is longer counts by its status", () =>
+    Effect.gen(function* () {
+      const server = yield* aServer((_, response) => {
+        response.writeHead(200, { "content-length": "1001" }).flushHeaders()
+      })
+      assert.strictEqual(yield* statusOf(server.origin), 200)
+      yield* server.allClosed
+    }).pipe(unguarded()),
+  )
+
+  it.effect("a status that was told counts, even when the content never ends or breaks off", () =>
+    Effect.gen(function* () {
+      const endless = yield* aServer((_, response) => response.writeHead(204 + 1).flushHeaders())
+      assert.strictEqual(yield* statusOf(endless.origin, { limits: { timeoutMillis: 60 } }), 205)
+      yield* endless.allClosed
+      const torn = yield* aTcpServer((socket) =>
+        socket.end("HTTP/1.1 500 No\r\ncontent-length: 100\r\n\r\nhalf of it"),
+      )
+      assert.strictEqual(yield* statusOf(torn.origin), 500)
+    }).pipe(unguarded()),
+  )
+
+  it.effect("an answer that does not begin in time is a timeout, and its connection closes", () =>
+    Effect.gen(function* () {
+      const server = yield* aServer(() => undefined)
+      const call = statusOf(server.origin, { limits: { timeoutMillis: 30 } })
+      assert.strictEqual(yield* reason(call), "timeout")
+      yield* server.allClosed
+    }).pipe(unguarded()),
+  )
+
+  it.effect("connecting has a shorter time of its own, the TLS handshake included", () =>
+    Effect.gen(function* () {
+      const server = yield* aTcpServer((socket) => socket.resume())
+      const call = post(`https://127.0.0.1:${server.port}/`, {
+        limits: { connectTimeoutMillis: 30 },
+      })
+      assert.strictEqual(yield* reason(call), "timeout")
+      yield* server.allClosed
+    }).pipe(unguarded()),
+  )
+
+  it.effect("names why there was no answer: dns, tls, connection", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* reason(post("https://nowhere.example/")), "dns")
+      const plain = yield* aServer((_, response) => response.end())
+      assert.strictEqual(yield* reason(post(`https://127.0.0.1:${plain.port}/`)), "tls")
+      const { origin } = yield* Effect.scoped(aTcpServer(() => undefined))
+      assert.strictEqual(yield* reason(post(origin)), "connection")
+      const torn = yield* aTcpServer((socket) => socket.once("data", () => socket.destroy()))
+      assert.strictEqual(yield* reason(post(torn.origin)), "connection")
+      assert.strictEqual(torn.connections(), 1)
+      const nonsense = yield* aTcpServer((socket) => socket.end("SSH-2.0-nonsense\r\n\r\n"))
+      assert.strictEqual(yield* reason(post(nonsense.origin)), "connection")
+    }).pipe(unguarded({ resolve: () => Effect.fail(new EgressError({ reason: "dns" })) })),
+  )
+
+  it.effect("interrupting a call closes its connection", () =>
+    Effect.gen(function* () {
+      const asked = Promise.withResolvers<void>()
+      const server = yield* aServer(() => asked.resolve())
+      const fiber = yield* Effect.forkChild(post(server.origin))
+      yield* Effect.promise(() => asked.promise)
+      yield* Fiber.interrupt(fiber)
+      yield* server.allClosed
+    }).pipe(unguarded()),
+  )
+})
+
+describe("kept connections", () => {
+  const ok = () => aServer((_, response) => response.end("ok"))
+
+  it.effect("calls one after the other go over one connection", () =>
+    Effect.gen(function* () {
+      const server = yield* ok()
+      for (let call = 0; call < 5; call++) yield* post(server.origin)
+      assert.strictEqual(server.connections(), 1)
+    }).pipe(unguarded()),
+  )
+
+  it.effect("calls side by side have one each, which later calls find again", () =>
+    Effect.gen(function* () {
+      const waiting: Array<() => void> = []
+      const server = yield* aServer((_, response) => {
+        waiting.push(() => response.end())
+        if (waiting.length === 3) for (const answer of waiting.splice(0)) answer()
+      })
+      const three = Effect.all(
+        Array.from({ length: 3 }, () => post(server.origin)),
+        { concurrency: "unbounded" },
+      )
+      yield* three
+      yield* three
+      assert.strictEqual(server.connections(), 3)
+    }).pipe(unguarded()),
+  )
+
+  it.effect("a connection that the other side closes after its answer is not used again", () =>
+    Effect.gen(function* () {
+      const server = yield* aServer((_, response) => {
+        response.writeHead(200, { connection: "close" }).end()
+      })
+      for (let call = 0; call < 3; call++) assert.strictEqual(yield* statusOf(server.origin), 200)
+      assert.strictEqual(server.connections(), 3)
+    }).pipe(unguarded()),
+  )
+
+  it.effect("a call on a connection that was dropped meanwhile goes over a new one", () =>
+    Effect.gen(function* () {
+      let dropped: Promise<void> = Promise.resolve()
+      const server = yield* aTcpServer((socket) => {
+        socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"))
+        dropped = new Promise((resolve) => {
+          setImmediate(() => setImmediate(() => socket.destroy()))
+          socket.once("close", () => resolve())
+        })
+      })
+      for (let call = 0; call < 4; call++) {
+        assert.strictEqual(yield* statusOf(server.origin), 200)
+        yield* Effect.promise(() => dropped)
+        // The news has to travel to this side of the connection.
+        for (let turn = 0; turn < 20; turn++) yield* turnOfTheLoop
+      }
+      assert.strictEqual(server.connections(), 4)
+    }).pipe(unguarded()),
+  )
+
+  it.effect("a failed call's connection is not used again", () =>
+    Effect.gen(function* () {
+      let calls = 0
+      const server = yield* aServer((_, response) => {
+        if (++calls === 2) response.socket?.destroy()
+        else response.end()
+      })
+      assert.strictEqual(yield* statusOf(server.origin), 200)
+      assert.strictEqual(yield* reason(post(server.origin)), "connection")
+      assert.strictEqual(yield* statusOf(server.origin), 200)
+      // One call was one request: what breaks while it runs is never repeated behind the caller's back.
+      assert.deepStrictEqual([calls, server.connections()], [3, 2])
+    }).pipe(unguarded()),
+  )
+
+  it.effect("TLS connections are kept too", () =>
+    Effect.gen(function* () {
+      const server = yield* aTlsServer((_, response) => response.end())
+      for (let call = 0; call < 3; call++) yield* post(`https://media.example:${server.port}/`)
+      assert.strictEqual(server.connections(), 1)
+    }).pipe(
+      unguarded({
+        resolve: () => Effect.succeed(["127.0.0.1"]),
+        certificateAuthorities: [certificate],
+      }),
+    ),
+  )
+
+  it.effect("they all close when the service stops", () =>
+    Effect.gen(function* () {
+      const server = yield* ok()
+      yield* post(server.origin).pipe(unguarded())
+      yield* server.allClosed
+    }),
+  )
+})
+
+describe("the guard of posts", () => {
+  for (const url of [
+    "https://127.0.0.1/",
+    "https://2130706433/",
+    "https://[::ffff:127.0.0.1]/",
+    "https://localhost/",
+    "https://user@hook.example/",
+    "ftp://hook.example/",
+  ]) {
+    it.effect(`${url} is blocked_address by its text alone`, () =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* reason(post(url)), "blocked_address")
+      }).pipe(guarded({ resolve: () => Effect.die("nothing may be resolved here") })),
+    )
+  }
+
+  it.effect("plain http is blocked_address where only https will do", () =>
+    Effect.gen(function* () {
+      const call = post("http://hook.example/", { allowHttp: false })
+      assert.strictEqual(yield* reason(call), "blocked_address")
+    }).pipe(guarded({ resolve: () => Effect.die("nothing may be resolved here") })),
+  )
+
+  it.effect("a name that resolves to a private address is blocked_address, at every attempt", () =>
+    Effect.gen(function* () {
+      for (let attempt = 0; attempt < 2; attempt++) {
+        assert.strictEqual(yield* reason(post("https://hook.example/")), "blocked_address")
+      }
+    }).pipe(guarded({ resolve: () => Effect.succeed(["93.184.216.34", "10.0.0.1"]) })),
+  )
+
+  it.effect("a connection that really ends on a private address is cut unused", () =>
+    Effect.gen(function* () {
+      const received: Array<Buffer> = []
+      const server = yield* aTcpServer((socket) => socket.on("data", (data) => received.push(data)))
+      const call = post("http://hook.example/").pipe(
+        guarded({
+          resolve: () => Effect.succeed(["93.184.216.34"]),
+          dial: () => connect({ host: "127.0.0.1", port: server.port }),
+        }),
+      )
+      assert.strictEqual(yield* reason(call), "blocked_address")
+      yield* server.allClosed
+      assert.deepStrictEqual(received, [])
+    }),
+  )
+})
