@@ -37,7 +37,6 @@ import type {
   MessageId,
   MessageJson,
   NumberId,
-  OutboxEventType,
   ParkedSends,
   Refusal,
   SentCopy,
@@ -345,5 +344,3 @@ export const the = <A>(items: ReadonlyArray<A>): A => {
   assert.lengthOf(items, 1)
   return items[0] as A
 }
-
-export type Announced = Exclude<OutboxEventType, "message.accepted">

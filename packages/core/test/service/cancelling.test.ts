@@ -1,0 +1,381 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { LaneQueue, Messages, Numbers, Workspaces, dailyQuota } from "../../src/index.ts"
+import type { Caller, MessageJson } from "../../src/index.ts"
+import {
+  ahead,
+  aKey,
+  aNumber,
+  arrived,
+  aStage,
+  aWorkspace,
+  behave,
+  cancel,
+  code,
+  day,
+  events,
+  get,
+  hour,
+  inAWorld,
+  logOut,
+  minute,
+  pass,
+  reconnect,
+  refusal,
+  remaining,
+  second,
+  send,
+  sendBatch,
+  settled,
+  startWorker,
+  status,
+  statuses,
+} from "./World.ts"
+
+/** Cancels while time goes on: the answer, and how long it took. */
+const cancelAndWait = (caller: Caller, message: MessageJson, waits: number) =>
+  Effect.gen(function* () {
+    const start = yield* Clock.currentTimeMillis
+    const asked = yield* Effect.forkChild(
+      Effect.gen(function* () {
+        const result = yield* Effect.result(cancel(caller, message))
+        return { result, took: (yield* Clock.currentTimeMillis) - start }
+      }),
+    )
+    yield* TestClock.adjust(waits)
+    return yield* Fiber.join(asked)
+  })
+
+describe("DELETE of a waiting message", () => {
+  it.effect("cancels a queued one, which is answered as cancelled, with its event", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* logOut(number)
+        const message = yield* send(key, { from: number })
+        assert.deepStrictEqual(yield* cancel(key, message), { ...message, status: "cancelled" })
+        assert.deepStrictEqual(yield* get(key, message), { ...message, status: "cancelled" })
+        yield* reconnect(number)
+        yield* pass(day)
+        assert.deepStrictEqual(yield* arrived(), [])
+        assert.deepStrictEqual(yield* events(message), ["message.cancelled"])
+      }),
+    ),
+  )
+
+  it.effect("cancels a scheduled one, which then is never sent", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const message = yield* send(key, { send_at: yield* ahead(hour) })
+        assert.strictEqual((yield* cancel(key, message)).status, "cancelled")
+        yield* pass(day)
+        assert.deepStrictEqual(yield* arrived(), [])
+        assert.deepStrictEqual(yield* events(message), ["message.cancelled"])
+      }),
+    ),
+  )
+
+  it.effect("lets those behind it go", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* logOut(number)
+        const [first, second_, third] = yield* sendBatch(key, 3, { from: number })
+        assert.isDefined(first)
+        if (first !== undefined) yield* cancel(key, first)
+        yield* reconnect(number)
+        yield* settled
+        assert.deepStrictEqual<unknown>(yield* arrived(), [second_?.id, third?.id])
+      }),
+    ),
+  )
+
+  it.effect("of a message that is no longer waiting is not_cancellable, with its status", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        const sent = yield* send(key)
+        yield* settled
+        const cancelled = yield* send(key, { send_at: yield* ahead(hour) })
+        yield* cancel(key, cancelled)
+        const expired = yield* send(key, {
+          send_at: yield* ahead(2),
+          expires_at: yield* ahead(3),
+        })
+        yield* logOut(number)
+        yield* pass(minute)
+        yield* reconnect(number)
+        yield* behave(number, { send: "fail" })
+        const failed = yield* send(key)
+        yield* settled
+        const told = yield* Effect.forEach([sent, cancelled, expired, failed], (message) =>
+          Effect.map(refusal(cancel(key, message)), (refused) => [
+            refused.code,
+            refused.status,
+            refused.details["status"],
+          ]),
+        )
+        assert.deepStrictEqual(told, [
+          ["not_cancellable", 409, "sent"],
+          ["not_cancellable", 409, "cancelled"],
+          ["not_cancellable", 409, "expired"],
+          ["not_cancellable", 409, "failed"],
+        ])
+      }),
+    ),
+  )
+
+  it.effect("past its expires_at finds it expired, whether or not the sweep came by", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const message = yield* send(key, { expires_at: yield* ahead(minute) })
+        yield* TestClock.adjust(minute)
+        const refused = yield* refusal(cancel(key, message))
+        assert.deepStrictEqual(
+          [refused.code, refused.details["status"]],
+          ["not_cancellable", "expired"],
+        )
+        assert.deepStrictEqual(yield* events(message), ["message.expired"])
+      }),
+      { worker: false },
+    ),
+  )
+
+  it.effect("of an unknown id is message_not_found", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage()
+        const other = yield* aNumber(workspace)
+        const message = yield* send(key, { from: number, send_at: yield* ahead(hour) })
+        const strangers = [
+          yield* aKey(yield* aWorkspace()),
+          yield* aKey(workspace, { mode: "test" }),
+          yield* aKey(workspace, { number_ids: [other] }),
+        ]
+        for (const stranger of strangers) {
+          assert.strictEqual(yield* code(cancel(stranger, message)), "message_not_found")
+          assert.strictEqual(yield* code(get(stranger, message)), "message_not_found")
+        }
+        const messages = yield* Messages
+        const unknown = yield* refusal(messages.cancel(key, undefined))
+        assert.deepStrictEqual([unknown.code, unknown.status], ["message_not_found", 404])
+        assert.strictEqual(yield* status(key, message), "scheduled")
+        const limited = yield* aKey(workspace, { number_ids: [number] })
+        assert.strictEqual((yield* cancel(limited, message)).status, "cancelled")
+      }),
+    ),
+  )
+})
+
+describe("DELETE of a message in the hands of the transport", () => {
+  it.effect("waits for that attempt to settle, then answers by the settled state", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* behave(number, { latency_ms: 3 * second })
+        const message = yield* send(key)
+        yield* settled
+        const { result, took } = yield* cancelAndWait(key, message, 10 * second)
+        assert.strictEqual(result._tag, "Failure")
+        if (result._tag === "Failure" && result.failure._tag === "Refusal") {
+          assert.strictEqual(result.failure.code, "not_cancellable")
+          assert.strictEqual(result.failure.details["status"], "sent")
+        }
+        assert.isAtLeast(took, 3 * second)
+        assert.isAtMost(took, 3 * second + 100)
+      }),
+    ),
+  )
+
+  it.effect("cancels it when the attempt put it back to wait", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* behave(number, { latency_ms: 3 * second })
+        const message = yield* send(key)
+        yield* settled
+        yield* logOut(number)
+        const { result } = yield* cancelAndWait(key, message, 10 * second)
+        assert.strictEqual(result._tag === "Success" && result.success.status, "cancelled")
+        yield* reconnect(number)
+        yield* pass(day)
+        assert.deepStrictEqual(yield* arrived(), [])
+        assert.deepStrictEqual(yield* events(message), ["message.cancelled"])
+      }),
+    ),
+  )
+
+  it.effect("waits at most 5 s, then is not_cancellable", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* behave(number, { latency_ms: 30 * second })
+        const message = yield* send(key)
+        yield* settled
+        const { result, took } = yield* cancelAndWait(key, message, 10 * second)
+        assert.strictEqual(took, 5 * second)
+        assert.strictEqual(result._tag, "Failure")
+        if (result._tag === "Failure" && result.failure._tag === "Refusal") {
+          assert.strictEqual(result.failure.code, "not_cancellable")
+          assert.strictEqual(result.failure.details["status"], "queued")
+        }
+        yield* pass(minute)
+        assert.strictEqual(yield* status(key, message), "sent")
+        assert.deepStrictEqual(yield* events(message), ["message.sent"])
+      }),
+    ),
+  )
+})
+
+describe("a cancelled message is never sent, even if a worker was just about to claim it", () => {
+  it.effect("cancelled before the claim: nothing is claimed", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const message = yield* send(key)
+        yield* cancel(key, message)
+        assert.deepStrictEqual(yield* claimAll, [])
+        yield* startWorker
+        yield* pass(day)
+        assert.deepStrictEqual(yield* arrived(), [])
+      }),
+      { worker: false },
+    ),
+  )
+
+  it.effect("claimed before the cancel: it is not cancelled, and leaves", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const message = yield* send(key)
+        assert.lengthOf(yield* claimAll, 1)
+        const { result } = yield* cancelAndWait(key, message, 5 * second)
+        assert.strictEqual(result._tag, "Failure")
+        // The worker that claimed it dies; another one repeats its attempt.
+        yield* startWorker
+        yield* pass(minute)
+        assert.strictEqual(yield* status(key, message), "sent")
+        assert.deepStrictEqual<unknown>(yield* arrived(), [message.id])
+      }),
+      { worker: false },
+    ),
+  )
+
+  it.effect("cancels that race with sending end in exactly one outcome each", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* behave(number, { latency_ms: 10 })
+        const messages = yield* sendBatch(key, 100)
+        const asked = yield* Effect.forEach(messages, (message, index) =>
+          Effect.forkChild(
+            Effect.andThen(Effect.sleep(index * 7), Effect.result(cancel(key, message))),
+          ),
+        )
+        yield* pass(minute)
+        const results = yield* Effect.forEach(asked, Fiber.join)
+        const seen = new Set<unknown>(yield* arrived())
+        const ended = yield* statuses(key, messages)
+        for (const [index, message] of messages.entries()) {
+          const cancelled = results[index]?._tag === "Success"
+          assert.strictEqual(ended[index], cancelled ? "cancelled" : "sent")
+          assert.strictEqual(seen.has(message.id), !cancelled)
+          assert.deepStrictEqual(yield* events(message), [
+            cancelled ? "message.cancelled" : "message.sent",
+          ])
+        }
+        assert.includeMembers(ended, ["cancelled", "sent"])
+      }),
+    ),
+  )
+
+  /** Claims as a worker would that dies before it sends anything. */
+  const claimAll = Effect.gen(function* () {
+    const lanes = yield* LaneQueue
+    const now = yield* Clock.currentTimeMillis
+    return yield* lanes.claim({
+      now,
+      leaseUntil: now + 30 * second,
+      limit: 100,
+      owned: "all",
+      sendCap: dailyQuota,
+    })
+  })
+})
+
+describe("removing a number or a workspace", () => {
+  it.effect("cancels the number's waiting messages, each with its event, before it answers", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage(10)
+        const other = yield* aNumber(workspace)
+        yield* logOut(number)
+        yield* logOut(other)
+        const queued = yield* sendBatch(key, 3, { from: number })
+        const scheduled = yield* send(key, { from: number, send_at: yield* ahead(hour) })
+        const kept = yield* send(key, { from: other })
+        const test = yield* aKey(workspace, { mode: "test" })
+        const testScheduled = yield* send(test, { from: number, send_at: yield* ahead(hour) })
+        assert.strictEqual(yield* remaining(workspace), 5)
+        const numbers = yield* Numbers
+        yield* numbers.remove("owner", workspace, number)
+        assert.deepStrictEqual(
+          yield* statuses(key, [...queued, scheduled]),
+          Array.from({ length: 4 }, () => "cancelled"),
+        )
+        assert.strictEqual(yield* status(test, testScheduled), "cancelled")
+        for (const message of [...queued, scheduled, testScheduled]) {
+          assert.deepStrictEqual(yield* events(message), ["message.cancelled"])
+        }
+        assert.strictEqual(yield* status(key, kept), "queued")
+        assert.strictEqual(yield* remaining(workspace), 9)
+        yield* pass(day)
+        assert.deepStrictEqual(yield* arrived(), [])
+        assert.strictEqual(yield* code(send(key, { from: number })), "number_not_found")
+      }),
+    ),
+  )
+
+  it.effect("cancels the workspace's waiting messages, each with its event", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage()
+        const bystander = yield* aStage()
+        yield* logOut(number)
+        yield* logOut(bystander.number)
+        const waiting = yield* sendBatch(key, 1000, { from: number })
+        const kept = yield* send(bystander.key, { from: bystander.number })
+        yield* Workspaces.use((workspaces) => workspaces.delete("owner", workspace))
+        for (const message of waiting.slice(0, 20)) {
+          assert.deepStrictEqual(yield* events(message), ["message.cancelled"])
+        }
+        const left = yield* statuses(key, waiting)
+        assert.deepStrictEqual(new Set(left), new Set(["cancelled"]))
+        assert.strictEqual(yield* status(bystander.key, kept), "queued")
+        yield* pass(day)
+        assert.deepStrictEqual(yield* arrived(), [])
+      }),
+    ),
+  )
+
+  it.effect("lets an attempt under way end, and reports what came of it", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage()
+        yield* behave(number, { latency_ms: 10 * second })
+        const [first, second_] = yield* sendBatch(key, 2)
+        yield* settled
+        yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
+        assert.strictEqual(yield* status(key, second_!), "cancelled")
+        yield* pass(minute)
+        // The phone was taken away before it could send: nothing left.
+        assert.deepStrictEqual(yield* arrived(), [])
+        assert.strictEqual(yield* status(key, first!), "cancelled")
+        assert.deepStrictEqual(yield* events(first!), ["message.cancelled"])
+      }),
+    ),
+  )
+})
