@@ -50,15 +50,15 @@ export interface ServiceParts {
   readonly settings?: Partial<HttpSettings>
   /** Stands in for some of the core's services. */
   readonly instead?: Layer.Layer<never, never, Admission | ClockStore>
-  /** The service's clock, when it is not the present one. */
-  readonly clock?: Layer.Layer<never, StoreUnavailable, ClockStore>
+  /** Stands in for some of the ports, or for the clock. */
+  readonly ports?: Layer.Layer<never, StoreUnavailable, ClockStore>
 }
 
 /** One service with its worker running, and both doors into it. */
 export const layerService = ({
   settings = {},
   instead = Layer.empty,
-  clock = Layer.empty,
+  ports = Layer.empty,
 }: ServiceParts = {}) => {
   const all = { ...defaultSettings, ...settings }
   return Doors.layer(all).pipe(
@@ -70,7 +70,7 @@ export const layerService = ({
     Layer.provide(layerWorker),
     Layer.provideMerge(layerEmulator),
     Layer.provideMerge(layerServices),
-    Layer.provideMerge(clock),
+    Layer.provideMerge(ports),
     Layer.provideMerge(layerPorts),
   )
 }

@@ -285,6 +285,23 @@ describe("methods and paths", () => {
       )
     }
 
+    it.effect("header names that are names of object members change nothing", () =>
+      Effect.gen(function* () {
+        const { socket, web } = yield* Doors
+        const { token } = yield* aSender()
+        for (const door of [socket, web]) {
+          const answer = yield* door.call({
+            path: "/api/v2/me",
+            token,
+            headers: ["__proto__", "constructor", "toString", "hasOwnProperty"].map(
+              (name) => [name, "x"] as const,
+            ),
+          })
+          assert.strictEqual(answer.status, 200)
+        }
+      }),
+    )
+
     it.effect("an absolute request target is its path", () =>
       Effect.gen(function* () {
         const { port } = yield* Doors

@@ -10,7 +10,7 @@ import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 
 /** 1 MiB (decisions: JSON and text). */
-export const maximumBodyBytes = 1_048_576
+const maximumBodyBytes = 1_048_576
 
 const limit = ByteSize.bytes(maximumBodyBytes)
 

@@ -188,7 +188,7 @@ describe("the emulator controls", () => {
 })
 
 describe("the adjustable clock", () => {
-  const adjustable = layerService({ clock: layerStoredClock() })
+  const adjustable = layerService({ ports: layerStoredClock() })
 
   layer(adjustable, { excludeTestServices: true })((it) => {
     it.effect("moves on from due moment to due moment and works off what fell due", () =>

@@ -1,5 +1,6 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Egress } from "@messaging-service/core"
+import { Effect, Fiber, Latch, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import type { Call } from "../Doors.ts"
@@ -186,6 +187,43 @@ describe("an Idempotency-Key", () => {
         const { token } = yield* aSender()
         const answer = yield* socket.call({ path, token, headers: keyed("") })
         assert.strictEqual(answer.status, 200)
+      }),
+    )
+  })
+})
+
+describe("an Idempotency-Key whose first request is still running", () => {
+  /** The look at a media link's address, which holds a request up until the gate opens. */
+  const gate = Latch.makeUnsafe()
+  const arrived = Latch.makeUnsafe()
+  const slowEgress = Layer.effect(
+    Egress,
+    Effect.map(Egress, (egress) =>
+      Egress.of({
+        ...egress,
+        allows: () => Effect.andThen(arrived.open, Effect.as(gate.await, true)),
+      }),
+    ),
+  ).pipe(Layer.provide(Egress.layerClosed))
+
+  layer(layerService({ ports: slowEgress }))((it) => {
+    it.effect("is idempotency_in_progress, and afterwards the first answer", () =>
+      Effect.gen(function* () {
+        const { token } = yield* aSender()
+        const held = { json: { ...aText, media: { url: "https://example.com/a.png" } } }
+        const first = yield* Effect.forkChild(send(token, "k", held))
+        yield* arrived.await
+        const meanwhile = yield* send(token, "k", held)
+        assert.strictEqual(meanwhile.status, 409)
+        assert.strictEqual(errorOf(meanwhile).code, "idempotency_in_progress")
+        assert.strictEqual(meanwhile.headers["retry-after"], "1")
+
+        yield* gate.open
+        const answer = yield* Fiber.join(first)
+        assert.strictEqual(answer.status, 202)
+        const repeat = yield* send(token, "k", held)
+        assert.strictEqual(repeat.headers["idempotent-replayed"], "true")
+        assert.strictEqual(repeat.text, answer.text)
       }),
     )
   })
