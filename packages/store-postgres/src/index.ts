@@ -2,10 +2,13 @@
 import { Layer } from "effect"
 import { Database } from "./database/Database.ts"
 import type { DatabaseOptions } from "./database/Database.ts"
+import { layerPgliteDatabase } from "./pglite/layerPgliteDatabase.ts"
+import type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
 import { layerStores } from "./stores.ts"
 
 export type { ConnectionOptions, DatabaseOptions } from "./database/Database.ts"
 export { acceptMessages, acceptStatement } from "./message/acceptMessages.ts"
+export type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
 
 /**
  * All storage ports on a PostgreSQL that other processes may share. Brings its tables up to date
@@ -13,3 +16,10 @@ export { acceptMessages, acceptStatement } from "./message/acceptMessages.ts"
  */
 export const layer = (options: DatabaseOptions) =>
   layerStores.pipe(Layer.provide(Database.layer(options)))
+
+/**
+ * The same on an embedded PostgreSQL inside this process, which no other process may use meanwhile.
+ * The local wake-up of the core is enough for it.
+ */
+export const layerPglite = (options: PgliteOptions = {}) =>
+  layerStores.pipe(Layer.provide(layerPgliteDatabase(options)))

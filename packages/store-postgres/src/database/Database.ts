@@ -75,14 +75,24 @@ const defaultStatementMillis = 30_000
 /** What a client waits beyond the server's own limit before it gives a statement up. */
 const graceMillis = 1_000
 
-/** The settings of every session. */
+/**
+ * The settings that plans depend on. Statements are many and short: they are planned once and
+ * kept, not compiled. Since a plan outlives the size of the tables it was made for, none may count
+ * on a table being small, as it is in a young database: every statement finds what it needs by an
+ * index, row by row.
+ */
+export const planning: Readonly<Record<string, string>> = {
+  plan_cache_mode: "force_generic_plan",
+  jit: "off",
+  enable_seqscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+}
+
 const startupParameters = (statementMillis: number): Readonly<Record<string, string>> => ({
   statement_timeout: String(statementMillis),
   idle_in_transaction_session_timeout: "60000",
-  // Statements are many and short: compiling them would cost more than it gains.
-  jit: "off",
-  // Every statement that is prepared here has one good plan; planning anew would double its cost.
-  plan_cache_mode: "force_generic_plan",
+  ...planning,
 })
 
 /** The connection as both the pool and single connections use it. */

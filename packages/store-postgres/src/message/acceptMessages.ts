@@ -69,6 +69,9 @@ export const acceptMessages = sqlFunction(
   declare
     v_size constant integer := cardinality(p_now);
     v_guards text[] := array_fill(null::text, array[v_size]);
+    -- When the claims were made that this call gives up.
+    v_claimed_at timestamptz[] := array_fill(null::timestamptz, array[v_size]);
+    v_moment timestamptz;
     v_limited workspaces[];
     -- Whether an acceptance took allowance of a limited plan.
     v_taken boolean[] := array_fill(false, array[v_size]);
@@ -89,12 +92,14 @@ export const acceptMessages = sqlFunction(
   begin
     for i in 1 .. v_size loop
       if p_token[i] is not null then
-        perform from idempotency_claims c
+        delete from idempotency_claims c
         where c.key_id = p_key_id[i]
           and c.key = p_key[i]
           and c.token = p_token[i]
-        for update;
-        if not found then
+        returning c.claimed_at into v_moment;
+        if found then
+          v_claimed_at[i] := v_moment;
+        else
           v_guards[i] := 'idempotency';
         end if;
       end if;
@@ -292,10 +297,13 @@ export const acceptMessages = sqlFunction(
     for i in 1 .. v_size loop
       guard := v_guards[i];
       ids := case when guard is null then v_ids[v_first : v_first + p_count[i] - 1] end;
-      if guard is null and p_token[i] is not null then
-        delete from idempotency_claims c
-        where c.key_id = p_key_id[i]
-          and c.key = p_key[i];
+      if v_claimed_at[i] is null then
+        null;
+      elsif guard is not null then
+        -- The request may try again: its claim stays as it was.
+        insert into idempotency_claims (key_id, key, fingerprint, token, claimed_at)
+        values (p_key_id[i], p_key[i], p_fingerprint[i], p_token[i], v_claimed_at[i]);
+      else
         -- A record that is still there is void: else the key could not have been claimed.
         insert into idempotency_records (key_id, key, fingerprint, made_ids, created_at)
         values (p_key_id[i], p_key[i], p_fingerprint[i], ids, p_now[i])
