@@ -1,0 +1,78 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { Doors, errorOf } from "./Doors.ts"
+import { layerService } from "./Service.ts"
+import { aKey, aSender, aWorkspace, bodyOf, operate } from "./World.ts"
+import type { PageBody } from "./World.ts"
+
+describe("credentials", () => {
+  layer(layerService())((it) => {
+    const ask = (headers: ReadonlyArray<readonly [string, string]>) =>
+      Effect.flatMap(Doors, ({ socket }) => socket.call({ path: "/api/v2/me", headers }))
+
+    it.effect("a bearer header in any case of its scheme", () =>
+      Effect.gen(function* () {
+        const { token } = yield* aSender()
+        for (const scheme of ["Bearer", "bearer", "BEARER"]) {
+          assert.strictEqual((yield* ask([["Authorization", `${scheme} ${token}`]])).status, 200)
+        }
+      }),
+    )
+
+    for (const value of ["", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "svc_live_x"]) {
+      it.effect(`${JSON.stringify(value)} is missing_api_key`, () =>
+        Effect.gen(function* () {
+          const answer = yield* ask([["authorization", value]])
+          assert.strictEqual(answer.status, 401)
+          assert.strictEqual(errorOf(answer).code, "missing_api_key")
+        }),
+      )
+    }
+
+    it.effect("40 characters of digits and a to f are a version 1 key", () =>
+      Effect.gen(function* () {
+        const answer = yield* ask([["authorization", `Bearer ${"0a".repeat(20)}`]])
+        assert.strictEqual(answer.status, 401)
+        assert.strictEqual(errorOf(answer).code, "v1_key_on_v2")
+      }),
+    )
+
+    it.effect("an Authorization sent twice is no key, over either door", () =>
+      Effect.gen(function* () {
+        const { socket, web } = yield* Doors
+        const { token } = yield* aSender()
+        for (const door of [socket, web]) {
+          for (const second of ["Bearer another", `Bearer ${token}`]) {
+            const answer = yield* door.call({
+              path: "/api/v2/me",
+              token,
+              headers: [["authorization", second]],
+            })
+            assert.strictEqual(errorOf(answer).code, "invalid_api_key")
+          }
+        }
+      }),
+    )
+  })
+
+  layer(layerService())((it) => {
+    it.effect("a key shows the address of its last use", () =>
+      Effect.gen(function* () {
+        const { socket, web } = yield* Doors
+        const workspace = yield* aWorkspace()
+        const { key } = yield* aKey(workspace)
+        const lastUse = Effect.map(
+          operate({ path: `/admin/v1/workspaces/${workspace.id}/keys` }),
+          (answer) =>
+            bodyOf<PageBody<{ readonly last_used_ip: string | null }>>(answer, 200).data[0]!
+              .last_used_ip,
+        )
+        assert.strictEqual(yield* lastUse, null)
+        yield* socket.call({ path: "/api/v2/me", token: key })
+        assert.strictEqual(yield* lastUse, "127.0.0.1")
+        yield* web.call({ path: "/api/v2/me", token: key })
+        assert.strictEqual(yield* lastUse, "192.0.2.1")
+      }),
+    )
+  })
+})

@@ -1,0 +1,119 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Admission, StoreUnavailable } from "@messaging-service/core"
+import { Effect, Layer, Logger, References } from "effect"
+import { Doors, errorOf } from "./Doors.ts"
+import { layerService, operatorToken } from "./Service.ts"
+import { aText, operate } from "./World.ts"
+
+/** What was logged, with its annotations. */
+interface Line {
+  readonly level: string
+  readonly annotations: Readonly<Record<string, unknown>>
+  readonly text: string
+}
+
+const capturing = (into: Array<Line>) =>
+  Layer.merge(
+    Logger.layer([
+      Logger.make(({ logLevel, fiber, message, cause }) => {
+        into.push({
+          level: logLevel,
+          annotations: { ...fiber.getRef(References.CurrentLogAnnotations) },
+          text: `${String(message)} ${String(cause)}`,
+        })
+      }),
+    ]),
+    Layer.succeed(References.MinimumLogLevel, "Debug"),
+  )
+
+const secret = "svc_live_secret"
+
+/** An admission whose store is gone, or which has a bug, by the token it is asked with. */
+const brokenAdmission = Layer.effect(
+  Admission,
+  Effect.map(Admission, (admission) => {
+    const broken = Effect.suspend(() =>
+      Effect.fail(new StoreUnavailable({ operation: "admit", cause: "connection refused" })),
+    )
+    return Admission.of({
+      ...admission,
+      admitV2: (authorization) =>
+        authorization?.includes("defect") === true ? Effect.die(new Error("a bug")) : broken,
+      noteV2: () => broken,
+    })
+  }),
+)
+
+describe("a fault", () => {
+  const lines: Array<Line> = []
+  const broken = layerService({ instead: brokenAdmission }).pipe(Layer.provide(capturing(lines)))
+
+  layer(broken)((it) => {
+    for (const what of ["store", "defect"]) {
+      it.effect(`of the ${what} is internal_error with the request id and no detail`, () =>
+        Effect.gen(function* () {
+          const { socket, web } = yield* Doors
+          for (const door of [socket, web]) {
+            lines.length = 0
+            const answer = yield* door.call({
+              method: "POST",
+              path: "/api/v2/messages?text=private",
+              token: `${secret}_${what}`,
+              json: aText,
+            })
+            assert.strictEqual(answer.status, 500)
+            assert.deepStrictEqual(Object.keys(errorOf(answer)), [
+              "code",
+              "message",
+              "field",
+              "docs",
+              "request_id",
+            ])
+            assert.strictEqual(errorOf(answer).code, "internal_error")
+            assert.notMatch(answer.text, /bug|refused|admit/)
+
+            assert.lengthOf(lines, 1)
+            const { level, annotations, text } = lines[0]!
+            assert.strictEqual(level, "Error")
+            const { duration_ms, ...known } = annotations
+            assert.isNumber(duration_ms)
+            assert.deepStrictEqual(known, {
+              request_id: answer.headers["x-request-id"],
+              method: "POST",
+              path: "/api/v2/messages",
+              status: 500,
+            })
+            assert.match(text, what === "store" ? /did not answer: admit/ : /a bug/)
+            assert.notInclude(JSON.stringify(lines), secret)
+            assert.notInclude(JSON.stringify(lines), "private")
+            assert.notInclude(JSON.stringify(lines), aText.to.phone)
+          }
+        }),
+      )
+    }
+
+    it.effect("while counting an unknown path leaves it a 404", () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        lines.length = 0
+        const answer = yield* socket.call({ path: "/api/v2/nothing", token: secret })
+        assert.strictEqual(answer.status, 404)
+        assert.deepStrictEqual(
+          lines.map(({ level }) => level),
+          ["Warn", "Debug"],
+        )
+      }),
+    )
+
+    it.effect("does not touch what needs no key", () =>
+      Effect.gen(function* () {
+        lines.length = 0
+        assert.strictEqual((yield* operate({ path: "/admin/v1/workspaces" })).status, 200)
+        const { annotations, level } = lines[0]!
+        assert.strictEqual(level, "Debug")
+        assert.deepInclude(annotations, { path: "/admin/v1/workspaces", status: 200 })
+        assert.notInclude(JSON.stringify(lines), operatorToken)
+      }),
+    )
+  })
+})

@@ -1,0 +1,108 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { errorOf } from "../Doors.ts"
+import type { Call } from "../Doors.ts"
+import { layerService } from "../Service.ts"
+import { aContact, aNumber, aWorkspace, operate } from "../World.ts"
+import type { Made } from "../World.ts"
+
+const root = "/admin/v1/workspaces"
+
+describe("roles", () => {
+  interface Operation {
+    readonly what: string
+    readonly call: (at: string, made: { readonly number: Made; readonly contact: Made }) => Call
+    readonly allowed: ReadonlyArray<string>
+  }
+
+  const everyone = ["owner", "administrator", "member"]
+  const administrators = ["owner", "administrator"]
+  const number = { platform: "whatsapp", phone: "+15550001111" }
+
+  const operations: ReadonlyArray<Operation> = [
+    { what: "read the workspace", call: (at) => ({ path: at }), allowed: everyone },
+    {
+      what: "change the workspace",
+      call: (at) => ({ method: "PATCH", path: at, json: { name: "New" } }),
+      allowed: ["owner"],
+    },
+    {
+      what: "make a version 2 key",
+      call: (at) => ({ method: "POST", path: `${at}/keys`, json: { version: 2, name: "k" } }),
+      allowed: ["owner"],
+    },
+    {
+      what: "make a version 1 key",
+      call: (at) => ({ method: "POST", path: `${at}/keys`, json: { version: 1 } }),
+      allowed: administrators,
+    },
+    { what: "list keys", call: (at) => ({ path: `${at}/keys` }), allowed: administrators },
+    {
+      what: "add a number",
+      call: (at) => ({ method: "POST", path: `${at}/numbers`, json: number }),
+      allowed: administrators,
+    },
+    { what: "list numbers", call: (at) => ({ path: `${at}/numbers` }), allowed: administrators },
+    {
+      what: "label a number",
+      call: (at, made) => ({
+        method: "PATCH",
+        path: `${at}/numbers/${made.number.id}`,
+        json: { label: "x" },
+      }),
+      allowed: administrators,
+    },
+    {
+      what: "add a contact",
+      call: (at) => ({
+        method: "POST",
+        path: `${at}/contacts`,
+        json: { name: "n", phone: "+15550001112" },
+      }),
+      allowed: administrators,
+    },
+    { what: "list contacts", call: (at) => ({ path: `${at}/contacts` }), allowed: administrators },
+    {
+      what: "delete a contact",
+      call: (at, made) => ({ method: "DELETE", path: `${at}/contacts/${made.contact.id}` }),
+      allowed: administrators,
+    },
+    {
+      what: "remove a number",
+      call: (at, made) => ({ method: "DELETE", path: `${at}/numbers/${made.number.id}` }),
+      allowed: administrators,
+    },
+    {
+      what: "delete the workspace",
+      call: (at) => ({ method: "DELETE", path: at }),
+      allowed: ["owner"],
+    },
+  ]
+
+  layer(layerService())((it) => {
+    for (const { what, call, allowed } of operations) {
+      for (const role of everyone) {
+        const may = allowed.includes(role)
+        it.effect(`${role} ${may ? "may" : "may not"} ${what}`, () =>
+          Effect.gen(function* () {
+            const workspace = yield* aWorkspace()
+            const made = {
+              number: yield* aNumber(workspace),
+              contact: yield* aContact(workspace, { phone: "+15550001113" }),
+            }
+            const answer = yield* operate({
+              ...call(`${root}/${workspace.id}`, made),
+              headers: [["Acting-Role", role]],
+            })
+            if (may) {
+              assert.isBelow(answer.status, 300, answer.text)
+            } else {
+              assert.strictEqual(answer.status, 403)
+              assert.strictEqual(errorOf(answer).code, "role_required")
+            }
+          }),
+        )
+      }
+    }
+  })
+})

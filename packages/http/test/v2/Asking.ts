@@ -1,0 +1,28 @@
+/** Requests about messages, as the suites of version 2 make them. */
+import { Effect } from "effect"
+import { Doors } from "../Doors.ts"
+import { aText, bodyOf } from "../World.ts"
+import type { MessageBody, PageBody } from "../World.ts"
+
+export const path = "/api/v2/messages"
+
+export const post = (token: string, json: unknown, at = path) =>
+  Effect.flatMap(Doors, ({ socket }) => socket.call({ method: "POST", path: at, token, json }))
+
+export const send = (token: string, fields: Readonly<Record<string, unknown>> = {}) =>
+  Effect.map(post(token, { ...aText, ...fields }), (answer) => bodyOf<MessageBody>(answer, 202))
+
+export const get = (token: string, at: string) =>
+  Effect.flatMap(Doors, ({ socket }) => socket.call({ path: at, token }))
+
+export const cancel = (token: string, id: number) =>
+  Effect.flatMap(Doors, ({ socket }) =>
+    socket.call({ method: "DELETE", path: `${path}/${id}`, token }),
+  )
+
+export const list = (token: string, query = "") =>
+  Effect.map(get(token, `${path}${query}`), (answer) => bodyOf<PageBody<MessageBody>>(answer, 200))
+
+export const idsOf = (page: PageBody<MessageBody>) => page.data.map(({ id }) => id)
+
+export const anHourLater = "1970-01-01T01:00:00Z"
