@@ -9,7 +9,7 @@ import { MediaLinks } from "../media/MediaLinks.ts"
 import { OutgoingMediaSource } from "../media/OutgoingMediaSource.ts"
 import { endMessage } from "../message/MessageChange.ts"
 import type { Ending } from "../message/MessageChange.ts"
-import type { MessageError } from "../message/Message.ts"
+import type { Message, MessageError } from "../message/Message.ts"
 import { Numbers } from "../number/Numbers.ts"
 import type { ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
 import { targetOf } from "../recipient/Recipient.ts"
@@ -38,7 +38,9 @@ type Outcome =
 
 /** What an outcome means: the end of the message, or another try. Pure. */
 export const judge = (
-  claimed: Pick<ClaimedMessage, "interruptions">,
+  claimed: Pick<ClaimedMessage, "interruptions"> & {
+    readonly message: Pick<Message, "expiresAt">
+  },
   outcome: Outcome,
   dropsCopies: boolean,
   now: number,
@@ -53,6 +55,11 @@ export const judge = (
     ({ _tag: "End", ending: { trigger: "send_failed", error } }) as const
   // A refusal of a repeat says nothing about the attempts before it, whose copy may have been shown.
   const earlierMayHaveLeft = claimed.interruptions > 0
+  const again = (notBefore: number | null, interrupted: boolean) =>
+    // It may have left before it expired, so that expired would not be the truth.
+    (interrupted || earlierMayHaveLeft) && isOver(claimed.message, now)
+      ? failed(unknownOutcome)
+      : ({ _tag: "Again", notBefore, interrupted } as const)
   switch (outcome._tag) {
     case "Accepted":
       return { _tag: "End", ending: { trigger: "send_succeeded" } }
@@ -60,19 +67,22 @@ export const judge = (
     case "Unsendable":
       return failed(earlierMayHaveLeft ? unknownOutcome : outcome.error)
     case "TooLate":
-      return claimed.interruptions > 0
+      return earlierMayHaveLeft
         ? failed(unknownOutcome)
         : { _tag: "End", ending: { trigger: "expire" } }
     case "Postponed":
-      return { _tag: "Again", notBefore: now + outcome.afterMillis, interrupted: false }
+      return again(now + outcome.afterMillis, false)
     case "NotConnected":
-      return { _tag: "Again", notBefore: null, interrupted: false }
+      return again(null, false)
     case "Unknown":
       return dropsCopies && claimed.interruptions + 1 < maximumInterruptions
-        ? { _tag: "Again", notBefore: null, interrupted: true }
+        ? again(null, true)
         : failed(unknownOutcome)
   }
 }
+
+const isOver = ({ expiresAt }: Pick<Message, "expiresAt">, now: number): boolean =>
+  expiresAt !== null && expiresAt <= now
 
 /** Why a claimed message must not be handed to a transport any more, if so. Pure. */
 export const lastCheck = (
@@ -81,7 +91,7 @@ export const lastCheck = (
   now: number,
 ): Ending | undefined => {
   const { message, interruptions, removed } = claimed
-  const over = message.expiresAt !== null && message.expiresAt <= now
+  const over = isOver(message, now)
   if (interruptions === 0) {
     if (removed) return { trigger: "cancel" }
     return over ? { trigger: "expire" } : undefined
@@ -141,9 +151,7 @@ export class Attempt extends Context.Service<
               message.media === null ? null : yield* media.open(message, message.media)
             // Fetching took time: what expired meanwhile is not handed over.
             const now = yield* Clock.currentTimeMillis
-            if (message.expiresAt !== null && message.expiresAt <= now) {
-              return { _tag: "TooLate" } as const
-            }
+            if (isOver(message, now)) return { _tag: "TooLate" } as const
             return yield* transport
               .send({
                 numberId: number.id,

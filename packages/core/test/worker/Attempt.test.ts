@@ -84,8 +84,9 @@ describe("what the outcome of an attempt means", () => {
     outcome: Parameters<typeof judge>[1],
     interruptions: number,
     dropsCopies = true,
+    expiresAt: number | null = null,
   ) => {
-    const verdict = judge({ interruptions }, outcome, dropsCopies, noon)
+    const verdict = judge({ interruptions, message: { expiresAt } }, outcome, dropsCopies, noon)
     return verdict._tag === "End" ? end(verdict.ending) : verdict
   }
   const again = (interrupted: boolean, notBefore: number | null = null) =>
@@ -153,6 +154,21 @@ describe("what the outcome of an attempt means", () => {
       assert.strictEqual(judged(unknown, 0, false), "outcome_unknown")
       assert.strictEqual(judged(refused, 0, false), "recipient_not_found")
       assert.strictEqual(judged(accepted, 0, false), "send_succeeded")
+    }),
+  )
+
+  it.effect("what may have left and expired meanwhile is not sent again: outcome_unknown", () =>
+    Effect.sync(() => {
+      const over = (outcome: Parameters<typeof judge>[1], interruptions: number) =>
+        judged(outcome, interruptions, true, noon)
+      assert.strictEqual(over(unknown, 0), "outcome_unknown")
+      assert.strictEqual(over(postponed, 1), "outcome_unknown")
+      assert.strictEqual(over(notConnected, 1), "outcome_unknown")
+      assert.strictEqual(over(accepted, 1), "send_succeeded")
+      // Nothing can have left: it goes back, and the sweep expires it.
+      assert.deepStrictEqual(over(postponed, 0), again(false, noon + 5000))
+      assert.deepStrictEqual(over(notConnected, 0), again(false))
+      assert.deepStrictEqual(judged(unknown, 0, true, noon + 1), again(true))
     }),
   )
 
