@@ -7,7 +7,10 @@ import type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
 import { layerStores } from "./stores.ts"
 
 export type { ConnectionOptions, DatabaseOptions } from "./database/Database.ts"
+export { planning } from "./database/Database.ts"
+export { admitStatement } from "./key/admitRequests.ts"
 export { acceptMessages, acceptStatement } from "./message/acceptMessages.ts"
+export { loadStatement } from "./message/loadAcceptance.ts"
 export type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
 
 /**

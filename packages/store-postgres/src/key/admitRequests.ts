@@ -91,7 +91,8 @@ type AdmittedRow = KeyRow & {
   readonly day_count: number | null
 }
 
-const statement = `
+/** The statement, for whoever measures it too: an array for each parameter of the function. */
+export const admitStatement = `
 select asked.place, admitted.*
 from unnest($1::text[], $2::integer[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[],
   $6::text[], $7::integer[]) with ordinality
@@ -115,7 +116,7 @@ export const admit =
     const groups = groupsOf(queries)
     const asked = groups.map((group) => group.latest)
     return database
-      .query<AdmittedRow>("admit", statement, [
+      .query<AdmittedRow>("admit", admitStatement, [
         texts(asked.map((query) => query.hash)),
         integers(asked.map((query) => query.version)),
         instants(asked.map((query) => query.now)),

@@ -296,7 +296,7 @@ interface Loaded {
 }
 
 /** Queries are answered in the order of the list, claims included. */
-const statement = `
+export const loadStatement = `
 select ${loadAcceptance.name}(asked.query, $2, $3) as facts
 from jsonb_array_elements($1::jsonb) with ordinality asked (query, place)
 order by asked.place`
@@ -311,7 +311,7 @@ export const load =
       .map((query, index) => ({ index, rank: rankOf(query) }))
       .toSorted((a, b) => (a.rank === b.rank ? 0 : a.rank < b.rank ? -1 : 1))
     return database
-      .query<{ readonly facts: Loaded | null }>("loadAcceptance", statement, [
+      .query<{ readonly facts: Loaded | null }>("loadAcceptance", loadStatement, [
         jsonb(order.map(({ index }) => toJson(queries[index]))),
         bigint(claimKeptMillis),
         bigint(answerKeptMillis),
