@@ -6,13 +6,16 @@ import { Layer } from "effect"
 import { Contacts } from "./contact/Contacts.ts"
 import { Admission } from "./key/Admission.ts"
 import { Keys } from "./key/Keys.ts"
+import { MediaDirectory } from "./media/MediaDirectory.ts"
 import { MediaLinks } from "./media/MediaLinks.ts"
+import { MediaSweep } from "./media/MediaSweep.ts"
 import { OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
 import { Messages } from "./message/Messages.ts"
 import { Stranded } from "./message/Stranded.ts"
 import { Ticks } from "./message/Ticks.ts"
 import { Numbers } from "./number/Numbers.ts"
 import { Cursors } from "./request/Cursor.ts"
+import { Idempotent } from "./request/Idempotent.ts"
 import { Calm } from "./simulation/Calm.ts"
 import { Emulator } from "./simulation/Emulator.ts"
 import { TimeTravel } from "./simulation/TimeTravel.ts"
@@ -33,10 +36,11 @@ export const layerServices = Layer.mergeAll(
   Numbers.layer,
   Contacts.layer,
   Ticks.layer,
+  MediaDirectory.layer,
 ).pipe(
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(Stranded.layer),
-  Layer.provideMerge(Layer.merge(Cursors.layer, MediaLinks.layer)),
+  Layer.provideMerge(Layer.mergeAll(Cursors.layer, MediaLinks.layer, Idempotent.layer)),
 )
 
 /** The worker's loops, over the services. */
@@ -51,7 +55,7 @@ export const layerWorker = Worker.layer.pipe(
     ),
   ),
   Layer.provide(Attempt.layer),
-  Layer.provide(OutgoingMediaSource.layer),
+  Layer.provide(Layer.merge(OutgoingMediaSource.layer, MediaSweep.layer)),
 )
 
 /** The emulator controls, over the services and simulated phones. */

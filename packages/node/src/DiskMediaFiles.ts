@@ -5,7 +5,7 @@
  * makes a file describe itself without a second one beside it.
  */
 import { Ids, MediaFiles, MediaFilesError } from "@messaging-service/core"
-import type { StoredContent } from "@messaging-service/core"
+import type { SpooledContent, StoredContent } from "@messaging-service/core"
 import { Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import { createHash } from "node:crypto"
@@ -40,8 +40,29 @@ export const layerDiskMediaFiles = (options: {
       yield* onDisk(() => mkdir(temporary, { recursive: true, mode: directoryPermissions }))
       yield* removeAbandoned(temporary)
 
-      const writeTemporary = <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number) =>
-        write(join(temporary, ids.hex(32)), content, maximumBytes)
+      const spool = Effect.fn("MediaFiles.spool")(function* <E>(
+        content: Stream.Stream<Uint8Array, E>,
+        maximumBytes: number,
+      ) {
+        const { mimeType, path, sha256, size } = yield* write(
+          join(temporary, ids.hex(32)),
+          content,
+          maximumBytes,
+        )
+        const storageKey = `${ids.hex(32)}-${sha256}`
+        const keep = Effect.uninterruptible(
+          onDisk(async () => {
+            await rename(path, join(kept, storageKey))
+            await synchronize(kept)
+          }),
+        )
+        const spooled: SpooledContent = {
+          ...storedContent(path, size, sha256, mimeType),
+          storageKey,
+          keep,
+        }
+        return spooled
+      })
 
       return MediaFiles.of({
         open: Effect.fn("MediaFiles.open")(function* (storageKey: string) {
@@ -51,33 +72,20 @@ export const layerDiskMediaFiles = (options: {
           const { size, firstBytes } = yield* inspect(path)
           return storedContent(path, size, sha256, yield* sniffMimeType(firstBytes))
         }),
-        spool: Effect.fn("MediaFiles.spool")(function* <E>(
-          content: Stream.Stream<Uint8Array, E>,
-          maximumBytes: number,
-        ) {
-          const written = yield* writeTemporary(content, maximumBytes)
-          return storedContent(written.path, written.size, written.sha256, written.mimeType)
-        }),
+        spool,
         store: Effect.fn("MediaFiles.store")(function* <E>(
           content: Stream.Stream<Uint8Array, E>,
           maximumBytes: number,
         ) {
-          const written = yield* writeTemporary(content, maximumBytes)
-          const storageKey = `${ids.hex(32)}-${written.sha256}`
-          const path = join(kept, storageKey)
-          yield* Effect.uninterruptible(
-            onDisk(async () => {
-              await rename(written.path, path)
-              await synchronize(kept)
-            }),
-          )
-          const { size, sha256, mimeType } = written
-          return { storageKey, ...storedContent(path, size, sha256, mimeType) }
+          const { keep, mimeType, sha256, size, storageKey } = yield* spool(content, maximumBytes)
+          yield* keep
+          return { storageKey, ...storedContent(join(kept, storageKey), size, sha256, mimeType) }
         }, Effect.scoped),
         remove: Effect.fn("MediaFiles.remove")(function* (storageKey: string) {
           if (!storageKeyForm.test(storageKey)) return
           yield* onDisk(() => rm(join(kept, storageKey), { force: true }))
         }),
+        removeAbandoned: removeAbandoned(temporary),
       })
     }),
   )
@@ -185,5 +193,10 @@ const storedContent = (
   size,
   sha256,
   mimeType,
-  content: Stream.suspend(() => Stream.fromAsyncIterable(createReadStream(path), readError)),
+  content: read(path),
+  part: (start, end) => (end > start ? read(path, { start, end: end - 1 }) : Stream.empty),
 })
+
+/** `end` is the last byte that is read. */
+const read = (path: string, range: { readonly start?: number; readonly end?: number } = {}) =>
+  Stream.suspend(() => Stream.fromAsyncIterable(createReadStream(path, range), readError))

@@ -1,6 +1,6 @@
 /** Media files in memory, for tests and for embedders without a disk. */
 import { MediaFiles, MediaFilesError, Ids } from "@messaging-service/core"
-import type { StoredContent } from "@messaging-service/core"
+import type { SpooledContent, StoredContent } from "@messaging-service/core"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex } from "@noble/hashes/utils.js"
 import { Effect, Layer, Stream } from "effect"
@@ -10,6 +10,7 @@ const stored = (bytes: Uint8Array): StoredContent => ({
   sha256: bytesToHex(sha256(bytes)),
   mimeType: "application/octet-stream",
   content: Stream.succeed(bytes),
+  part: (start, end) => Stream.succeed(bytes.subarray(start, end)),
 })
 
 const join = (chunks: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
@@ -42,6 +43,12 @@ export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect
   Effect.gen(function* () {
     const ids = yield* Ids
     const files = new Map<string, Uint8Array>()
+    const spool = <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number) =>
+      Effect.map(collect(content, maximumBytes), (bytes): SpooledContent => {
+        const storageKey = ids.hex(32)
+        const keep = Effect.sync(() => void files.set(storageKey, bytes))
+        return { ...stored(bytes), storageKey, keep }
+      })
     return MediaFiles.of({
       open: (storageKey) =>
         Effect.suspend(() => {
@@ -50,14 +57,11 @@ export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect
             ? Effect.fail(new MediaFilesError({ reason: "not_found" }))
             : Effect.succeed(stored(bytes))
         }),
-      spool: (content, maximumBytes) => Effect.map(collect(content, maximumBytes), stored),
+      spool,
       store: (content, maximumBytes) =>
-        Effect.map(collect(content, maximumBytes), (bytes) => {
-          const storageKey = ids.hex(32)
-          files.set(storageKey, bytes)
-          return { ...stored(bytes), storageKey }
-        }),
+        Effect.tap(spool(content, maximumBytes), (spooled) => spooled.keep),
       remove: (storageKey) => Effect.sync(() => void files.delete(storageKey)),
+      removeAbandoned: Effect.void,
     })
   }),
 )

@@ -35,6 +35,19 @@ export interface WorkspaceRow {
   /** Oldest first. */
   readonly contactsByPhone: Map<Phone, Array<ContactId>>
   readonly messages: Readonly<Record<Mode, Array<MessageRow>>>
+  /** Of both modes, whatever their state. */
+  readonly media: Array<MediaRow>
+  /** What its files take, reserved room included. */
+  mediaBytes: number
+}
+
+export interface MediaRow {
+  readonly file: MediaFile
+  /** A file that was given up before it was in the directory is `discarded`. */
+  state: "reserved" | "kept" | "deleted" | "discarded"
+  /** Whether there may be bytes. */
+  hasBytes: boolean
+  forgotten: boolean
 }
 
 export interface KeyRow {
@@ -114,7 +127,7 @@ export interface World {
   readonly agenda: Sorted<AgendaEntry>
   readonly inFlight: Set<NumberId>
   readonly contacts: Table<ContactId, Contact>
-  readonly media: Table<MediaId, MediaFile>
+  readonly media: Table<MediaId, MediaRow>
   readonly messages: Table<MessageId, MessageRow>
   readonly messagesByTransportId: Map<TransportId, MessageRow>
   /** Waiting and not in flight, by `expiresAt`. */

@@ -15,6 +15,7 @@ import type {
 import { messagesRemaining } from "@messaging-service/core"
 import { claim, finishClaim, isHeld } from "./idempotency.ts"
 import { enqueue } from "./Lane.ts"
+import { keptFile } from "./mediaStore.ts"
 import { countAndRemember, quotaFacts } from "./quota.ts"
 import { contactOf, laneIn } from "./World.ts"
 import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
@@ -41,7 +42,6 @@ const connected = (owner: WorkspaceRow): ReadonlyArray<Lane> => {
 export const loadAcceptance = (world: World, query: AcceptanceQuery): AcceptanceFacts => {
   const owner = world.workspaces.get(query.workspaceId)
   const named = query.from === null ? undefined : laneIn(world, query.workspaceId, query.from)
-  const media = query.mediaId === null ? undefined : world.media.get(query.mediaId)
 
   const contactIdByPhone = new Map<Phone, ContactId>()
   for (const phone of query.phones) {
@@ -64,7 +64,8 @@ export const loadAcceptance = (world: World, query: AcceptanceQuery): Acceptance
         : [],
     contactIdByPhone,
     contacts,
-    media: media?.workspaceId === query.workspaceId && media.mode === query.mode ? media : null,
+    media:
+      query.mediaId === null ? null : keptFile(world, query.workspaceId, query.mode, query.mediaId),
   }
 }
 

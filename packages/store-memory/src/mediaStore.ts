@@ -1,14 +1,144 @@
 /** `MediaStore` in memory: the records; their content is kept by `MediaFiles`. */
-import type { MediaStore } from "@messaging-service/core"
+import type {
+  MediaFile,
+  MediaId,
+  MediaStore,
+  Mode,
+  Reservation,
+  WorkspaceId,
+} from "@messaging-service/core"
 import { Effect } from "effect"
-import type { World } from "./World.ts"
+import { finishClaim, isHeld } from "./idempotency.ts"
+import { newestFirst } from "./Table.ts"
+import type { MediaRow, World } from "./World.ts"
+
+const keptRow = (
+  world: World,
+  workspaceId: WorkspaceId,
+  mode: Mode,
+  id: MediaId,
+): MediaRow | undefined => {
+  const row = world.media.get(id)
+  const isTheirs = row?.file.workspaceId === workspaceId && row.file.mode === mode
+  return isTheirs && row.state === "kept" ? row : undefined
+}
+
+/** The file, if it is in that workspace's directory. */
+export const keptFile = (
+  world: World,
+  workspaceId: WorkspaceId,
+  mode: Mode,
+  id: MediaId,
+): MediaFile | null => keptRow(world, workspaceId, mode, id)?.file ?? null
+
+/** Ends a file's time; its room is free again, its bytes are left over. */
+const end = (world: World, row: MediaRow, state: "deleted" | "discarded") => {
+  row.state = state
+  const owner = world.workspaces.get(row.file.workspaceId)
+  if (owner !== undefined) owner.mediaBytes -= row.file.size
+}
+
+const endOld = (world: World, row: MediaRow, reservedBefore: number) => {
+  if (row.state === "reserved" && row.file.createdAt < reservedBefore) {
+    end(world, row, "discarded")
+  }
+  const owner = world.workspaces.get(row.file.workspaceId)
+  if (row.state === "kept" && owner !== undefined && owner.workspace.deletedAt !== null) {
+    end(world, row, "deleted")
+  }
+}
+
+const isEnded = ({ state }: MediaRow): boolean => state === "deleted" || state === "discarded"
 
 export const mediaStore = (world: World): typeof MediaStore.Service => ({
-  insert: (file) => Effect.sync(() => world.media.insert((id) => ({ ...file, id }))),
+  reserve: (file, limitBytes) =>
+    Effect.suspend((): Effect.Effect<Reservation> => {
+      const owner = world.workspaces.get(file.workspaceId)
+      if (owner === undefined) return Effect.die(new Error("a media file needs a workspace"))
+      if (owner.mediaBytes + file.size > limitBytes) {
+        return Effect.succeed({ _tag: "Full", used: owner.mediaBytes })
+      }
+      const row = world.media.insert((id): MediaRow => ({
+        file: { ...file, id },
+        state: "reserved",
+        hasBytes: true,
+        forgotten: false,
+      }))
+      owner.media.push(row)
+      owner.mediaBytes += file.size
+      return Effect.succeed({ _tag: "Reserved", id: row.file.id })
+    }),
 
-  get: (workspaceId, mode, id) =>
+  commit: (id, idempotency) =>
     Effect.sync(() => {
-      const file = world.media.get(id)
-      return file?.workspaceId === workspaceId && file.mode === mode ? file : null
+      if (idempotency !== null && !isHeld(world, idempotency)) return "idempotency"
+      const row = world.media.get(id)
+      if (row?.state !== "reserved") return "reservation"
+      row.state = "kept"
+      if (idempotency !== null) finishClaim(world, idempotency, [id])
+      return null
+    }),
+
+  discard: (id) =>
+    Effect.sync(() => {
+      const row = world.media.get(id)
+      if (row?.state === "reserved") end(world, row, "discarded")
+    }),
+
+  get: (workspaceId, mode, id) => Effect.sync(() => keptFile(world, workspaceId, mode, id)),
+
+  list: (workspaceId, mode, type, page) =>
+    Effect.sync(() =>
+      newestFirst(
+        world.workspaces.get(workspaceId)?.media ?? [],
+        page,
+        (row) => row.file.id,
+        ({ file, state }) =>
+          state === "kept" && file.mode === mode && (type === null || file.type === type)
+            ? file
+            : null,
+      ),
+    ),
+
+  find: (id) =>
+    Effect.sync(() => {
+      const row = world.media.get(id)
+      if (row === undefined || row.forgotten) return null
+      if (row.state !== "kept" && row.state !== "deleted") return null
+      return { file: row.file, deleted: row.state === "deleted" }
+    }),
+
+  delete: (workspaceId, mode, id) =>
+    Effect.sync(() => {
+      const row = keptRow(world, workspaceId, mode, id)
+      if (row === undefined) return null
+      end(world, row, "deleted")
+      return row.file
+    }),
+
+  leftovers: ({ limit, reservedBefore }) =>
+    Effect.sync(() => {
+      for (const row of world.media.rows) endOld(world, row, reservedBefore)
+      return world.media.rows
+        .filter((row) => isEnded(row) && row.hasBytes)
+        .slice(0, limit)
+        .map(({ file }) => ({ id: file.id, storageKey: file.storageKey }))
+    }),
+
+  removed: (ids) =>
+    Effect.sync(() => {
+      for (const id of ids) {
+        const row = world.media.get(id)
+        if (row !== undefined && isEnded(row)) row.hasBytes = false
+      }
+    }),
+
+  forget: (createdBefore) =>
+    Effect.sync(() => {
+      for (const row of world.media.rows) {
+        if (isEnded(row) && !row.hasBytes && row.file.createdAt < createdBefore) {
+          row.forgotten = true
+        }
+      }
     }),
 })

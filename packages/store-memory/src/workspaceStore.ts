@@ -17,6 +17,8 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
         contacts: [],
         contactsByPhone: new Map(),
         messages: { live: [], test: [] },
+        media: [],
+        mediaBytes: 0,
       }))
       return row.workspace
     }),

@@ -4,8 +4,12 @@ import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
+import type { IdempotencyClaim } from "../request/Idempotency.ts"
+import type { PageOf, PageQuery } from "../request/Page.ts"
 
-export type MediaType = "image" | "file"
+export const mediaTypes = ["image", "file"] as const
+
+export type MediaType = (typeof mediaTypes)[number]
 
 /** What a message carries; exactly one of `mediaId` and `url` is set. */
 export interface MediaReference {
@@ -31,15 +35,88 @@ export interface MediaFile {
   readonly createdAt: number
 }
 
+export type Reservation =
+  | { readonly _tag: "Reserved"; readonly id: MediaId }
+  /** There is no room for it beside the bytes that are used. */
+  | { readonly _tag: "Full"; readonly used: number }
+
+/** Which precondition of a file's commit no longer held; nothing was written. */
+export type BrokenMediaGuard = "idempotency" | "reservation"
+
+/** A file whose bytes have no use any more and may still be there. */
+export type Leftover = Pick<MediaFile, "id" | "storageKey">
+
+export interface LeftoverQuery {
+  /** Reservations made before were given up, or their process died. */
+  readonly reservedBefore: number
+  readonly limit: number
+}
+
+/**
+ * A file is in the directory from its commit to its deletion. Before, its room is reserved while its
+ * bytes are put in their place; afterwards it is remembered until they are gone. So bytes without a
+ * record never stay unnoticed, and a file that is in the directory always has its bytes.
+ */
 export class MediaStore extends Context.Service<
   MediaStore,
   {
-    insert(file: Omit<MediaFile, "id">): Effect.Effect<MediaFile, StoreUnavailable>
-    /** Null when unknown, deleted, or of another workspace or mode. */
+    /**
+     * Takes room for a file. Guard: what the workspace uses in both modes, reservations included,
+     * and the file's size are together not more than `limitBytes`.
+     */
+    reserve(
+      file: Omit<MediaFile, "id">,
+      limitBytes: number,
+    ): Effect.Effect<Reservation, StoreUnavailable>
+    /**
+     * Puts a reserved file into the directory and finishes the idempotency record. Guards, in this
+     * order: the claim is still held (`idempotency`), the reservation is still there
+     * (`reservation`). Null when both held, else the one that did not.
+     */
+    commit(
+      id: MediaId,
+      idempotency: IdempotencyClaim | null,
+      now: number,
+    ): Effect.Effect<BrokenMediaGuard | null, StoreUnavailable>
+    /** Gives a reservation up: its room is free again, and what there is of its bytes is left over. */
+    discard(id: MediaId): Effect.Effect<void, StoreUnavailable>
+    /** Null when it is not in the directory, or is of another workspace or mode. */
     get(
       workspaceId: WorkspaceId,
       mode: Mode,
       id: MediaId,
     ): Effect.Effect<MediaFile | null, StoreUnavailable>
+    /** Newest first. */
+    list(
+      workspaceId: WorkspaceId,
+      mode: Mode,
+      type: MediaType | null,
+      page: PageQuery,
+    ): Effect.Effect<PageOf<MediaFile>, StoreUnavailable>
+    /**
+     * Whatever its workspace and mode. A deleted file is found as long as it is remembered; one that
+     * was never committed is not.
+     */
+    find(
+      id: MediaId,
+    ): Effect.Effect<
+      { readonly file: MediaFile; readonly deleted: boolean } | null,
+      StoreUnavailable
+    >
+    /** Takes a file out of the directory: its room is free again, its bytes are left over. */
+    delete(
+      workspaceId: WorkspaceId,
+      mode: Mode,
+      id: MediaId,
+    ): Effect.Effect<MediaFile | null, StoreUnavailable>
+    /**
+     * Files whose bytes are left over, after it has given up old reservations and deleted the files
+     * of deleted workspaces.
+     */
+    leftovers(query: LeftoverQuery): Effect.Effect<ReadonlyArray<Leftover>, StoreUnavailable>
+    /** Their bytes are gone. */
+    removed(ids: ReadonlyArray<MediaId>): Effect.Effect<void, StoreUnavailable>
+    /** Drops what is remembered of files that were made before, are deleted and have no bytes. */
+    forget(createdBefore: number): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/MediaStore") {}

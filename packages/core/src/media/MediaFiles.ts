@@ -20,6 +20,16 @@ export interface StoredContent {
   /** Found from the content's first bytes; `application/octet-stream` when nothing fits. */
   readonly mimeType: string
   readonly content: Stream.Stream<Uint8Array, MediaFilesError>
+  /** The bytes from the one at `start` up to, not including, the one at `end`. */
+  part(start: number, end: number): Stream.Stream<Uint8Array, MediaFilesError>
+}
+
+/** A content that goes with its scope, unless it is kept. */
+export interface SpooledContent extends StoredContent {
+  /** The key under which it can be kept. */
+  readonly storageKey: string
+  /** Stores it under its key, whole or not at all. Once, while its scope is open. */
+  readonly keep: Effect.Effect<void, MediaFilesError>
 }
 
 export class MediaFiles extends Context.Service<
@@ -34,12 +44,15 @@ export class MediaFiles extends Context.Service<
     spool<E>(
       content: Stream.Stream<Uint8Array, E>,
       maximumBytes: number,
-    ): Effect.Effect<StoredContent, MediaFilesError | E, Scope.Scope>
+    ): Effect.Effect<SpooledContent, MediaFilesError | E, Scope.Scope>
     /** Stores a stream under a new key, whole or not at all. */
     store<E>(
       content: Stream.Stream<Uint8Array, E>,
       maximumBytes: number,
     ): Effect.Effect<StoredContent & { readonly storageKey: string }, MediaFilesError | E>
+    /** Succeeds too when there is nothing under that key. */
     remove(storageKey: string): Effect.Effect<void, MediaFilesError>
+    /** Removes what killed processes have spooled and left behind. */
+    readonly removeAbandoned: Effect.Effect<void, MediaFilesError>
   }
 >()("core/MediaFiles") {}

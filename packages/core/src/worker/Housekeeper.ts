@@ -1,18 +1,24 @@
 /**
- * Housekeeping: finishes removals that a killed process left half done, and drops counts that no
- * longer matter. Runs seldom, in real time, and harms nothing when several workers do it.
+ * Housekeeping: finishes removals that a killed process left half done, and drops what no longer
+ * matters. Runs seldom, in real time, and harms nothing when several workers do it.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import { Outbox } from "../event/Outbox.ts"
 import { KeyStore } from "../key/KeyStore.ts"
+import { MediaSweep } from "../media/MediaSweep.ts"
 import { Stranded } from "../message/Stranded.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import { minuteStart } from "../request/RateWindow.ts"
 import { sleep } from "../time/RealTime.ts"
+import { WebhookStore } from "../webhook/WebhookStore.ts"
 import { runLoop } from "./Loop.ts"
 
-/** Between two droppings of old counts, in real time. */
-const forgetMillis = 600_000
+/** Between two rounds, in real time. */
+const restMillis = 600_000
+
+/** How long events, and the log of their deliveries, can be looked at and delivered again. */
+const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
 
 export class Housekeeper extends Context.Service<
   Housekeeper,
@@ -25,21 +31,24 @@ export class Housekeeper extends Context.Service<
     Effect.gen(function* () {
       const stranded = yield* Stranded
       const keys = yield* KeyStore
+      const media = yield* MediaSweep
+      const webhooks = yield* WebhookStore
+      const outbox = yield* Outbox
       const context = yield* Effect.context<WakeUp | WorkStatus>()
-      const forget = Effect.gen(function* () {
-        yield* keys.forgetWrong(minuteStart(yield* Clock.currentTimeMillis))
-      })
+      const tidy = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        yield* keys.forgetWrong(minuteStart(now))
+        yield* webhooks.forgetAttempts(now - eventsKeptMillis)
+        yield* outbox.forget(now - eventsKeptMillis)
+        yield* media.runAll
+      }).pipe(Effect.catch((error) => Effect.logWarning("housekeeping is tried again", error)))
       const loop = runLoop({
         work: "stranded",
         runOnce: Effect.map(stranded.cancelSome, (cancelled) => cancelled > 0),
       }).pipe(Effect.provideContext(context))
-      const forgetting = Effect.forever(
-        Effect.andThen(
-          sleep(forgetMillis),
-          forget.pipe(Effect.catch((error) => Effect.logWarning("counts were not dropped", error))),
-        ),
-      )
-      return Housekeeper.of({ run: Effect.raceFirst(loop, forgetting) })
+      // The first round at once: the process before this one may have been killed.
+      const tidying = Effect.forever(Effect.andThen(tidy, sleep(restMillis)))
+      return Housekeeper.of({ run: Effect.raceFirst(loop, tidying) })
     }),
   )
 }

@@ -1,9 +1,12 @@
-/** The records of media files. */
-import { MediaStore } from "@messaging-service/core"
+/** The records of media files, and what they take of their workspace's storage. */
+import { MediaStore, pageOf } from "@messaging-service/core"
 import type { MediaFile, MediaId, MediaType, Mode, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, instant, text } from "../database/parameters.ts"
+import { bigint, bigints, instant, integer, text } from "../database/parameters.ts"
+import { commitFile } from "./commitFile.ts"
+import { leftOverFiles } from "./leftOverFiles.ts"
+import { reserveFile } from "./reserveFile.ts"
 
 interface MediaRow {
   readonly id: bigint
@@ -17,39 +20,123 @@ interface MediaRow {
   readonly created_at: Date
 }
 
-const insertFile = `
-insert into media_files (
-  workspace_id, mode, file_name, type, mime_type, size, storage_key, created_at
+const reserveStatement = `
+select r.id, r.used
+from ${reserveFile.name}($1, $2, $3, $4, $5, $6, $7, $8, $9) r`
+
+const commitStatement = `select ${commitFile.name}($1, $2, $3, $4, $5, $6) as guard`
+
+/** A file leaves the directory, and its room is free again, in one statement. */
+const endFile = (state: "deleted" | "discarded", which: string) => `
+with ended as (
+  update media_files m
+  set state = '${state}'
+  where ${which}
+  returning m.*
+),
+freed as (
+  update media_usage u
+  set bytes = u.bytes - ended.size
+  from ended
+  where u.workspace_id = ended.workspace_id
 )
-values ($1, $2, $3, $4, $5, $6, $7, $8)
-returning id`
+select ended.*
+from ended`
+
+const discardFile = endFile("discarded", "m.id = $1 and m.state = 'reserved'")
+
+const deleteFile = endFile(
+  "deleted",
+  "m.id = $3 and m.workspace_id = $1 and m.mode = $2 and m.state = 'kept'",
+)
 
 const getFile = `
 select m.*
 from media_files m
 where m.id = $3
   and m.workspace_id = $1
-  and m.mode = $2`
+  and m.mode = $2
+  and m.state = 'kept'`
+
+// Index media_files_kept.
+const listFiles = `
+select m.*
+from media_files m
+where m.workspace_id = $1
+  and m.mode = $2
+  and m.state = 'kept'
+  and ($3::text is null or m.type = $3)
+  and ($4::bigint is null or m.id < $4)
+order by m.id desc
+limit $5`
+
+const findFile = `
+select m.*, m.state = 'deleted' as deleted
+from media_files m
+where m.id = $1
+  and m.state in ('kept', 'deleted')`
+
+const leftOverStatement = `
+select l.id, l.storage_key
+from ${leftOverFiles.name}($1, $2) l`
+
+const bytesRemoved = `
+update media_files m
+set has_bytes = false
+where m.id = any ($1)
+  and m.state in ('deleted', 'discarded')`
+
+// Index media_files_remembered.
+const forgetFiles = `
+delete from media_files m
+where m.created_at < $1
+  and m.state in ('deleted', 'discarded')
+  and not m.has_bytes`
 
 export const layerMedia = Layer.effect(
   MediaStore,
   Effect.gen(function* () {
     const database = yield* Database
     return MediaStore.of({
-      insert: (file) =>
+      reserve: (file, limitBytes) =>
         Effect.map(
-          database.query<{ readonly id: bigint }>("media.insert", insertFile, [
-            bigint(file.workspaceId),
-            text(file.mode),
-            text(file.fileName),
-            text(file.type),
-            text(file.mimeType),
-            bigint(file.size),
-            text(file.storageKey),
-            instant(file.createdAt),
-          ]),
-          (rows) => ({ ...file, id: Number(rows[0]?.id) as MediaId }),
+          database.query<{ readonly id: bigint | null; readonly used: bigint }>(
+            "media.reserve",
+            reserveStatement,
+            [
+              bigint(file.workspaceId),
+              text(file.mode),
+              text(file.fileName),
+              text(file.type),
+              text(file.mimeType),
+              bigint(file.size),
+              text(file.storageKey),
+              instant(file.createdAt),
+              bigint(limitBytes),
+            ],
+          ),
+          ([row]) =>
+            row === undefined || row.id === null
+              ? { _tag: "Full", used: Number(row?.used ?? 0) }
+              : { _tag: "Reserved", id: Number(row.id) as MediaId },
         ),
+      commit: (id, idempotency, now) =>
+        Effect.map(
+          database.query<{ readonly guard: "idempotency" | "reservation" | null }>(
+            "media.commit",
+            commitStatement,
+            [
+              bigint(id),
+              bigint(idempotency?.keyId ?? null),
+              text(idempotency?.key ?? null),
+              text(idempotency?.fingerprint ?? null),
+              text(idempotency?.token ?? null),
+              instant(now),
+            ],
+          ),
+          ([row]) => row?.guard ?? null,
+        ),
+      discard: (id) => Effect.asVoid(database.query("media.discard", discardFile, [bigint(id)])),
       get: (workspaceId, mode, id) =>
         Effect.map(
           database.query<MediaRow>("media.get", getFile, [
@@ -59,6 +146,47 @@ export const layerMedia = Layer.effect(
           ]),
           ([row]) => (row === undefined ? null : toFile(row)),
         ),
+      list: (workspaceId, mode, type, { before, limit }) =>
+        Effect.map(
+          database.query<MediaRow>("media.list", listFiles, [
+            bigint(workspaceId),
+            text(mode),
+            text(type),
+            bigint(before),
+            integer(limit + 1),
+          ]),
+          (rows) => pageOf(rows.map(toFile), limit),
+        ),
+      find: (id) =>
+        Effect.map(
+          database.query<MediaRow & { readonly deleted: boolean }>("media.find", findFile, [
+            bigint(id),
+          ]),
+          ([row]) => (row === undefined ? null : { file: toFile(row), deleted: row.deleted }),
+        ),
+      delete: (workspaceId, mode, id) =>
+        Effect.map(
+          database.query<MediaRow>("media.delete", deleteFile, [
+            bigint(workspaceId),
+            text(mode),
+            bigint(id),
+          ]),
+          ([row]) => (row === undefined ? null : toFile(row)),
+        ),
+      leftovers: ({ limit, reservedBefore }) =>
+        Effect.map(
+          database.query<Pick<MediaRow, "id" | "storage_key">>(
+            "media.leftovers",
+            leftOverStatement,
+            [instant(reservedBefore), integer(limit)],
+          ),
+          (rows) =>
+            rows.map((row) => ({ id: Number(row.id) as MediaId, storageKey: row.storage_key })),
+        ),
+      removed: (ids) =>
+        Effect.asVoid(database.query("media.removed", bytesRemoved, [bigints(ids)])),
+      forget: (createdBefore) =>
+        Effect.asVoid(database.query("media.forget", forgetFiles, [instant(createdBefore)])),
     })
   }),
 )

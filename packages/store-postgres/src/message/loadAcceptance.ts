@@ -172,7 +172,8 @@ export const loadAcceptance = sqlFunction(
       from media_files m
       where m.id = v_media
         and m.workspace_id = v_workspace
-        and m.mode = p_query ->> 'mode';
+        and m.mode = p_query ->> 'mode'
+        and m.state = 'kept';
     end if;
     if v_exact is not null then
       v_window := (v_exact #>> '{planned,limit,windowMillis}')::bigint * interval '1 millisecond';

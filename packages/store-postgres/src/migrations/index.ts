@@ -1,6 +1,9 @@
 /** Everything that a database of this version holds. */
 import { admitRequests } from "../key/admitRequests.ts"
 import { acceptMessages } from "../message/acceptMessages.ts"
+import { commitFile } from "../media/commitFile.ts"
+import { leftOverFiles } from "../media/leftOverFiles.ts"
+import { reserveFile } from "../media/reserveFile.ts"
 import { endMessages } from "../message/endMessages.ts"
 import { loadAcceptanceFunctions } from "../message/loadAcceptance.ts"
 import { messageIdAt } from "../message/messageIdAt.ts"
@@ -12,10 +15,11 @@ import { finishClaim, holdClaim } from "../request/finishClaim.ts"
 import type { SqlFunction } from "../database/SqlFunction.ts"
 import { deleteWorkspace } from "../workspace/deleteWorkspace.ts"
 import { initial } from "./0001_initial.ts"
+import { media } from "./0004_media.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
-export const migrations: ReadonlyArray<Migration> = [initial]
+export const migrations: ReadonlyArray<Migration> = [initial, media]
 
 export const functions: ReadonlyArray<SqlFunction> = [
   countPlanned,
@@ -33,4 +37,7 @@ export const functions: ReadonlyArray<SqlFunction> = [
   deleteWorkspace,
   holdClaim,
   finishClaim,
+  reserveFile,
+  commitFile,
+  leftOverFiles,
 ]

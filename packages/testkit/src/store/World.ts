@@ -23,6 +23,7 @@ import type {
   IdempotencyClaim,
   KeyId,
   MediaFile,
+  MediaId,
   Message,
   MessageId,
   Mode,
@@ -170,23 +171,34 @@ export const aContact = (
     })
   })
 
+export const aNewMediaFile = (
+  workspaceId: WorkspaceId,
+  given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
+): Omit<MediaFile, "id"> => ({
+  workspaceId,
+  mode: "live",
+  fileName: "photo.png",
+  type: "image",
+  mimeType: "image/png",
+  size: 1024,
+  storageKey: `file-${fresh()}`,
+  createdAt: noon,
+  ...given,
+})
+
+/** A file in the directory. */
 export const aMediaFile = (
   workspaceId: WorkspaceId,
   given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
 ) =>
   Effect.gen(function* () {
     const store = yield* MediaStore
-    return yield* store.insert({
-      workspaceId,
-      mode: "live",
-      fileName: "photo.png",
-      type: "image",
-      mimeType: "image/png",
-      size: 1024,
-      storageKey: `file-${fresh()}`,
-      createdAt: noon,
-      ...given,
-    })
+    const file = aNewMediaFile(workspaceId, given)
+    const reserved = yield* store.reserve(file, Number.MAX_SAFE_INTEGER)
+    const id = reserved._tag === "Reserved" ? reserved.id : (0 as MediaId)
+    assert.isNull(yield* store.commit(id, null, file.createdAt))
+    const made: MediaFile = { ...file, id }
+    return made
   })
 
 export const aNewMessage = (

@@ -8,7 +8,7 @@ import type { AllStores } from "../AllStores.ts"
 import { accepting } from "./contract/acceptance.ts"
 import { allowance } from "./contract/allowance.ts"
 import { departures } from "./contract/departures.ts"
-import { contacts, media } from "./contract/directory.ts"
+import { contacts } from "./contract/directory.ts"
 import { ending } from "./contract/ending.ts"
 import { acceptanceFacts } from "./contract/facts.ts"
 import { idempotency } from "./contract/idempotency.ts"
@@ -16,6 +16,7 @@ import { keys } from "./contract/keys.ts"
 import { lanes } from "./contract/lanes.ts"
 import { leases } from "./contract/leases.ts"
 import { lists } from "./contract/lists.ts"
+import { media, mediaRaces } from "./contract/media.ts"
 import { numbers } from "./contract/numbers.ts"
 import { outbox } from "./contract/outbox.ts"
 import { quota } from "./contract/quota.ts"
@@ -58,6 +59,7 @@ const topics: Readonly<Record<string, Topic>> = {
   "simulated phones": simulatedPhones,
   clock,
   secrets,
+  "races of media": mediaRaces,
   "races of acceptance": acceptanceRaces,
   "races of sending": sendingRaces,
   "races of workers": workerRaces,

@@ -1,10 +1,10 @@
-/** `ContactStore` and `MediaStore`: what messages refer to. */
+/** `ContactStore`: whom messages go to. */
 import { assert } from "@effect/vitest"
-import { ContactStore, MediaStore } from "@messaging-service/core"
-import type { ContactId, MediaFile, MediaId } from "@messaging-service/core"
+import { ContactStore } from "@messaging-service/core"
+import type { ContactId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
-import { aContact, aMediaFile, aPhone, aWorkspace, noon } from "../World.ts"
+import { aContact, aPhone, aWorkspace, noon } from "../World.ts"
 
 export const contacts: Topic = (it) => {
   it.effect("contacts are kept as given and paged newest first", () =>
@@ -45,33 +45,6 @@ export const contacts: Topic = (it) => {
         items: [],
         next: null,
       })
-    }),
-  )
-}
-
-export const media: Topic = (it) => {
-  it.effect("a file's record is kept as given, for its workspace and mode alone", () =>
-    Effect.gen(function* () {
-      const store = yield* MediaStore
-      const workspace = yield* aWorkspace()
-      const given: Omit<MediaFile, "id"> = {
-        workspaceId: workspace.id,
-        mode: "test",
-        fileName: "Rechnung № 7.pdf",
-        type: "file",
-        mimeType: "application/pdf",
-        size: 67_108_864,
-        storageKey: "a/b/c",
-        createdAt: noon,
-      }
-      const file = yield* store.insert(given)
-      assert.deepStrictEqual(file, { ...given, id: file.id })
-      assert.deepStrictEqual(yield* store.get(workspace.id, "test", file.id), file)
-      assert.isNull(yield* store.get(workspace.id, "live", file.id))
-      assert.isNull(yield* store.get((yield* aWorkspace()).id, "test", file.id))
-      assert.isNull(yield* store.get(workspace.id, "test", 999_999_999 as MediaId))
-      const image = yield* aMediaFile(workspace.id)
-      assert.deepStrictEqual(yield* store.get(workspace.id, "live", image.id), image)
     }),
   )
 }

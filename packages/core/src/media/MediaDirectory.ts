@@ -1,0 +1,227 @@
+/**
+ * The media directory: files that customers upload once and send by their id (contract: POST
+ * /media; decisions: Media). The plan's storage is shared by both worlds of a workspace, because the
+ * bytes of test files take room like any others.
+ */
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { MediaId } from "../id/Ids.ts"
+import type { Caller } from "../key/Admission.ts"
+import { Cursors } from "../request/Cursor.ts"
+import { Idempotent } from "../request/Idempotent.ts"
+import type { Repeatable } from "../request/Idempotent.ts"
+import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import { inputDecoder } from "../request/Input.ts"
+import type { JsonPage } from "../request/Page.ts"
+import { limitOf, pageFields, queryRecord } from "../request/PageInput.ts"
+import type { QueryEntries } from "../request/PageInput.ts"
+import { formatInstant } from "../time/Instant.ts"
+import { MediaStore, mediaTypes } from "./Media.ts"
+import type { BrokenMediaGuard, Leftover, MediaFile } from "./Media.ts"
+import { MediaFiles } from "./MediaFiles.ts"
+import type { MediaFilesError, SpooledContent, StoredContent } from "./MediaFiles.ts"
+import { MediaLinks } from "./MediaLinks.ts"
+import type { MediaLink } from "./MediaLinks.ts"
+import { mediaTypeOf } from "./mediaType.ts"
+
+/** Bytes of an uploaded file (decisions: Media). */
+export const maximumFileBytes = 64 * 1024 * 1024
+
+/** An uploaded file, read to its end. */
+export interface Upload {
+  /** As `uploadedFileName` makes it. */
+  readonly fileName: string
+  readonly content: SpooledContent
+}
+
+/** A file that somebody has a link to. */
+export interface OpenedFile {
+  /** The name in the link. */
+  readonly fileName: string
+  readonly mimeType: string
+  readonly content: StoredContent
+}
+
+export const mediaFileJson = (file: MediaFile, now: number, link: MediaLink) => ({
+  id: file.id,
+  file_name: file.fileName,
+  type: file.type,
+  mime_type: file.mimeType,
+  size: file.size,
+  url: link(file.id, file.fileName, now),
+  created_at: formatInstant(file.createdAt),
+})
+
+export type MediaFileJson = ReturnType<typeof mediaFileJson>
+
+const ListQuery = Schema.Struct({
+  type: Schema.optionalKey(Schema.Literals(mediaTypes)),
+  ...pageFields,
+})
+
+const decodeList = inputDecoder(ListQuery, Object.keys(ListQuery.fields))
+
+type Failure = Refusal | StoreUnavailable
+
+/** The disk is a store too: what it fails with is nobody's mistake. */
+const unavailable = (operation: string) => (cause: MediaFilesError) =>
+  new StoreUnavailable({ operation, cause })
+
+export class MediaDirectory extends Context.Service<
+  MediaDirectory,
+  {
+    /**
+     * POST /media: keeps an uploaded file. A repeat shows the first answer with a fresh link. Fails
+     * with `storage_full` (`used` and `limit` in bytes) and the codes of idempotency.
+     */
+    upload(
+      caller: Caller,
+      upload: Upload,
+      idempotency: IdempotencyKey | null,
+    ): Effect.Effect<Repeatable<MediaFileJson>, Failure>
+    /** GET /media: newest first. */
+    list(caller: Caller, query: QueryEntries): Effect.Effect<JsonPage<MediaFileJson>, Failure>
+    /** GET /media/{id}. Fails with `media_not_found`. */
+    get(caller: Caller, id: MediaId | undefined): Effect.Effect<MediaFileJson, Failure>
+    /**
+     * DELETE /media/{id}. A waiting message with this file fails with `media_unavailable`. Fails
+     * with `media_not_found`.
+     */
+    delete(
+      caller: Caller,
+      id: MediaId | undefined,
+    ): Effect.Effect<{ readonly id: number; readonly deleted: true }, Failure>
+    /**
+     * The file behind a link, given by the two segments of its path. Fails with `not_found`: forged,
+     * expired, or its file deleted.
+     */
+    open(token: string, segment: string): Effect.Effect<OpenedFile, Failure>
+  }
+>()("core/MediaDirectory") {
+  static readonly layer = Layer.effect(
+    MediaDirectory,
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const files = yield* MediaFiles
+      const idempotent = yield* Idempotent
+      const cursors = yield* Cursors
+      const { link, read } = yield* MediaLinks
+
+      /** What cannot be removed now is found again by the sweep. */
+      const removeBytes = ({ id, storageKey }: Leftover) =>
+        Effect.andThen(files.remove(storageKey), store.removed([id])).pipe(
+          Effect.catch((error) => Effect.logWarning("a media file is removed later", error)),
+        )
+
+      const giveUp = (leftover: Leftover) =>
+        Effect.andThen(store.discard(leftover.id), removeBytes(leftover))
+
+      const refuseBroken = (guard: BrokenMediaGuard) =>
+        guard === "idempotency"
+          ? refuse("idempotency_in_progress", { retryAfter: 1 })
+          : new StoreUnavailable({ operation: "media.commit", cause: "the reservation lapsed" })
+
+      const keepNew = Effect.fnUntraced(function* (
+        { key, workspace }: Caller,
+        { content, fileName }: Upload,
+        claim: IdempotencyClaim | null,
+      ) {
+        const { mimeType, size, storageKey } = content
+        const file: Omit<MediaFile, "id"> = {
+          workspaceId: key.workspaceId,
+          mode: key.mode,
+          fileName,
+          type: mediaTypeOf(mimeType),
+          mimeType,
+          size,
+          storageKey,
+          createdAt: yield* Clock.currentTimeMillis,
+        }
+        const limit = workspace.plan?.mediaStorageBytes ?? 0
+        const reservation = yield* store.reserve(file, limit)
+        if (reservation._tag === "Full") {
+          return yield* refuse("storage_full", { details: { used: reservation.used, limit } })
+        }
+        const { id } = reservation
+        yield* content.keep.pipe(
+          Effect.mapError(unavailable("media.keep")),
+          Effect.tapError(() => Effect.ignore(giveUp({ id, storageKey }))),
+        )
+        // When it cannot be known whether this was done, the sweep goes by what the store says.
+        const broken = yield* store.commit(id, claim, yield* Clock.currentTimeMillis)
+        if (broken !== null) {
+          yield* giveUp({ id, storageKey })
+          return yield* refuseBroken(broken)
+        }
+        return mediaFileJson({ ...file, id }, file.createdAt, link)
+      })
+
+      const again = Effect.fnUntraced(function* ([id]: ReadonlyArray<number>) {
+        const found = id === undefined ? null : yield* store.find(id as MediaId)
+        return found === null
+          ? yield* refuse("media_not_found", { inPath: true })
+          : mediaFileJson(found.file, yield* Clock.currentTimeMillis, link)
+      })
+
+      const notFound = refuse("media_not_found", { inPath: true })
+
+      return MediaDirectory.of({
+        upload: Effect.fn("MediaDirectory.upload")((caller, upload, requested) =>
+          idempotent
+            .run<MediaFileJson, Failure>(caller, requested, {
+              work: (claim) => keepNew(caller, upload, claim),
+              again,
+            })
+            .pipe(
+              // All of it was read: a client that hangs up now leaves nothing half done.
+              Effect.uninterruptible,
+            ),
+        ),
+        list: Effect.fn("MediaDirectory.list")(function* ({ key }, entries) {
+          const query = yield* Effect.fromResult(queryRecord(entries)).pipe(
+            Effect.flatMap((record) => Effect.fromResult(decodeList(record))),
+          )
+          const type = query.type ?? null
+          const binding = ["media", key.workspaceId, key.mode, type]
+          const before = yield* cursors.read(query.cursor ?? null, binding)
+          const page = yield* store.list(key.workspaceId, key.mode, type, {
+            before,
+            limit: limitOf(query),
+          })
+          const now = yield* Clock.currentTimeMillis
+          return {
+            data: page.items.map((file) => mediaFileJson(file, now, link)),
+            next_cursor: cursors.make(page.next, binding),
+          }
+        }),
+        get: Effect.fn("MediaDirectory.get")(function* ({ key }, id) {
+          const file = id === undefined ? null : yield* store.get(key.workspaceId, key.mode, id)
+          if (file === null) return yield* notFound
+          return mediaFileJson(file, yield* Clock.currentTimeMillis, link)
+        }),
+        delete: Effect.fn("MediaDirectory.delete")(function* ({ key }, id) {
+          const file = id === undefined ? null : yield* store.delete(key.workspaceId, key.mode, id)
+          if (file === null) return yield* notFound
+          yield* removeBytes(file)
+          return { id: file.id, deleted: true as const }
+        }, Effect.uninterruptible),
+        open: Effect.fn("MediaDirectory.open")(function* (token, segment) {
+          const linked = read(token, segment, yield* Clock.currentTimeMillis)
+          const found = linked === undefined ? null : yield* store.find(linked.id)
+          if (linked === undefined || found === null || found.deleted) {
+            return yield* refuse("not_found")
+          }
+          const content = yield* files.open(found.file.storageKey).pipe(
+            Effect.mapError((error) =>
+              // Deleted between the two looks.
+              error.reason === "not_found" ? refuse("not_found") : unavailable("media.open")(error),
+            ),
+          )
+          return { fileName: linked.fileName, mimeType: found.file.mimeType, content }
+        }),
+      })
+    }),
+  )
+}

@@ -1,0 +1,64 @@
+/**
+ * The sweep of the media directory: finishes what uploads and deletions that were cut off have left
+ * half done, and removes the files of deleted workspaces. Harms nothing when several workers do it.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { answerKeptMillis } from "../request/Idempotency.ts"
+import { MediaStore } from "./Media.ts"
+import type { Leftover } from "./Media.ts"
+import { MediaFiles } from "./MediaFiles.ts"
+
+/** From a file's reservation to its commit it takes no longer than this, or its process died. */
+const reservationMillis = 60 * 60 * 1000
+
+/** Files of one round. */
+const batch = 100
+
+export class MediaSweep extends Context.Service<
+  MediaSweep,
+  {
+    /** Removes one batch of left-over files; returns how many. */
+    readonly runOnce: Effect.Effect<number, StoreUnavailable>
+    /** Removes all there are, and forgets those whose upload can no longer be repeated. */
+    readonly runAll: Effect.Effect<void, StoreUnavailable>
+  }
+>()("core/MediaSweep") {
+  static readonly layer = Layer.effect(
+    MediaSweep,
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const files = yield* MediaFiles
+
+      const remove = (leftover: Leftover) =>
+        files.remove(leftover.storageKey).pipe(
+          Effect.as<ReadonlyArray<Leftover>>([leftover]),
+          Effect.catch((error) =>
+            Effect.as(Effect.logWarning("a media file could not be removed", error), []),
+          ),
+        )
+
+      const runOnce = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        const leftovers = yield* store.leftovers({
+          reservedBefore: now - reservationMillis,
+          limit: batch,
+        })
+        const removed = (yield* Effect.forEach(leftovers, remove)).flat()
+        if (removed.length > 0) yield* store.removed(removed.map(({ id }) => id))
+        return removed.length
+      })
+
+      const runAll = Effect.gen(function* () {
+        yield* Effect.repeat(runOnce, { while: (removed) => removed === batch })
+        // A repeat of the upload shows the file's record for a day.
+        yield* store.forget((yield* Clock.currentTimeMillis) - answerKeptMillis)
+        yield* Effect.catch(files.removeAbandoned, (error) =>
+          Effect.logWarning("abandoned uploads could not be removed", error),
+        )
+      })
+
+      return MediaSweep.of({ runOnce, runAll })
+    }),
+  )
+}

@@ -1,0 +1,81 @@
+/**
+ * What the sweep of the media directory finds: files whose bytes are left over, after old
+ * reservations were given up and the files of deleted workspaces were deleted.
+ *
+ * Locks: the files by id, passing over those that others hold, then the usage of their workspaces by
+ * id. An upload that is committed at this very moment is passed over too.
+ */
+import { sqlFunction } from "../database/SqlFunction.ts"
+
+export const leftOverFiles = sqlFunction(
+  "left_over_media_files",
+  `(p_reserved_before timestamptz, p_limit integer)
+  returns table (id bigint, storage_key text)
+  language plpgsql
+  as $function$
+  #variable_conflict use_column
+  declare
+    v_ended bigint[];
+  begin
+    v_ended := array(
+      select m.id
+      from media_files m
+      where m.id in (
+        -- Index media_files_reserved.
+        (
+          select r.id
+          from media_files r
+          where r.state = 'reserved'
+            and r.created_at < p_reserved_before
+          limit p_limit
+        )
+        union all
+        -- Indexes workspaces_deleted and media_files_kept.
+        (
+          select k.id
+          from workspaces w
+          join media_files k on k.workspace_id = w.id
+          where w.deleted_at is not null
+            and k.state = 'kept'
+          limit p_limit
+        )
+      )
+      and m.state in ('reserved', 'kept')
+      order by m.id
+      for no key update skip locked
+    );
+
+    if cardinality(v_ended) > 0 then
+      perform
+      from media_usage u
+      where u.workspace_id in (select m.workspace_id from media_files m where m.id = any (v_ended))
+      order by u.workspace_id
+      for no key update;
+
+      with ended as (
+        update media_files m
+        set state = case m.state when 'reserved' then 'discarded' else 'deleted' end
+        where m.id = any (v_ended)
+        returning m.workspace_id, m.size
+      )
+      update media_usage u
+      set bytes = u.bytes - freed.bytes
+      from (
+        select ended.workspace_id, sum(ended.size)::bigint as bytes
+        from ended
+        group by ended.workspace_id
+      ) freed
+      where u.workspace_id = freed.workspace_id;
+    end if;
+
+    -- Index media_files_left_over.
+    return query
+    select m.id, m.storage_key
+    from media_files m
+    where m.state in ('deleted', 'discarded')
+      and m.has_bytes
+    order by m.id
+    limit p_limit;
+  end
+  $function$`,
+)

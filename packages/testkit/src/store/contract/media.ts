@@ -1,0 +1,410 @@
+/** `MediaStore`: the records of the media directory, and the room that files take. */
+import { assert } from "@effect/vitest"
+import { MediaStore, WorkspaceStore } from "@messaging-service/core"
+import type {
+  IdempotencyClaim,
+  MediaFile,
+  MediaId,
+  MediaType,
+  Mode,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { ids, present } from "../Expect.ts"
+import { atOnce } from "../Races.ts"
+import { claimKey, facts } from "../Reading.ts"
+import type { Topic } from "../Topic.ts"
+import {
+  aClaim,
+  aKey,
+  aMediaFile,
+  aNewMediaFile,
+  aWorkspace,
+  anEra,
+  below,
+  hour,
+  minute,
+  noon,
+} from "../World.ts"
+
+const anUnknownId = 999_999_999 as MediaId
+
+/** What the workspace's files take, as the store measures the next one against it. */
+const usedBy = (workspaceId: WorkspaceId) =>
+  Effect.gen(function* () {
+    const store = yield* MediaStore
+    const answer = yield* store.reserve(aNewMediaFile(workspaceId), -1)
+    assert.strictEqual(answer._tag, "Full")
+    return answer._tag === "Full" ? answer.used : Number.NaN
+  })
+
+/** Reserves room; null when there is none. */
+const reserve = (
+  workspaceId: WorkspaceId,
+  size: number,
+  limit: number,
+  given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
+) =>
+  Effect.map(
+    MediaStore.use((store) => store.reserve(aNewMediaFile(workspaceId, { ...given, size }), limit)),
+    (answer) => (answer._tag === "Reserved" ? answer.id : null),
+  )
+
+const reserved = (
+  workspaceId: WorkspaceId,
+  given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
+) => Effect.map(reserve(workspaceId, given.size ?? 1024, Number.MAX_SAFE_INTEGER, given), present)
+
+const commit = (id: MediaId, idempotency: IdempotencyClaim | null = null) =>
+  MediaStore.use((store) => store.commit(id, idempotency, noon))
+
+const get = (workspaceId: WorkspaceId, id: MediaId, mode: Mode = "live") =>
+  MediaStore.use((store) => store.get(workspaceId, mode, id))
+
+const remove = (workspaceId: WorkspaceId, id: MediaId, mode: Mode = "live") =>
+  MediaStore.use((store) => store.delete(workspaceId, mode, id))
+
+const list = (
+  workspaceId: WorkspaceId,
+  given: {
+    readonly mode?: Mode
+    readonly type?: MediaType | null
+    readonly before?: number | null
+    readonly limit?: number
+  } = {},
+) =>
+  MediaStore.use((store) =>
+    store.list(workspaceId, given.mode ?? "live", given.type ?? null, {
+      before: given.before ?? null,
+      limit: given.limit ?? 100,
+    }),
+  )
+
+/** All whose bytes are left over, with what the sweep ended before it looked. */
+const leftovers = (reservedBefore: number) =>
+  MediaStore.use((store) => store.leftovers({ reservedBefore, limit: 100_000 }))
+
+export const media: Topic = (it) => {
+  it.effect(
+    "a file is in the directory from its commit, as given, for its workspace and mode",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* MediaStore
+        const workspace = yield* aWorkspace()
+        const given: Omit<MediaFile, "id"> = {
+          workspaceId: workspace.id,
+          mode: "test",
+          fileName: "Rechnung № 7.pdf",
+          type: "file",
+          mimeType: "application/pdf",
+          size: 67_108_864,
+          storageKey: "a/b/c",
+          createdAt: noon,
+        }
+        const reservation = yield* store.reserve(given, given.size)
+        const id = reservation._tag === "Reserved" ? reservation.id : anUnknownId
+        assert.isNull(yield* get(workspace.id, id, "test"))
+        assert.isNull(yield* store.find(id))
+        assert.deepStrictEqual((yield* list(workspace.id, { mode: "test" })).items, [])
+        assert.isNull((yield* facts(workspace.id, { mode: "test", mediaId: id })).media)
+
+        assert.isNull(yield* commit(id))
+        const file: MediaFile = { ...given, id }
+        assert.deepStrictEqual(yield* get(workspace.id, id, "test"), file)
+        assert.deepStrictEqual(yield* store.find(id), { file, deleted: false })
+        assert.deepStrictEqual((yield* list(workspace.id, { mode: "test" })).items, [file])
+        assert.deepStrictEqual(
+          (yield* facts(workspace.id, { mode: "test", mediaId: id })).media,
+          file,
+        )
+        assert.isNull(yield* get(workspace.id, id, "live"))
+        assert.isNull(yield* get((yield* aWorkspace()).id, id, "test"))
+        assert.isNull(yield* get(workspace.id, anUnknownId, "test"))
+        assert.isNull(yield* store.find(anUnknownId))
+      }),
+  )
+
+  it.effect("a file that just fits is accepted, and one byte more is not", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const { id } = yield* aWorkspace()
+      assert.isNotNull(yield* reserve(id, 60, 100))
+      assert.isNull(yield* reserve(id, 41, 100))
+      assert.isNotNull(yield* reserve(id, 40, 100))
+      const full = yield* store.reserve(aNewMediaFile(id, { size: 1 }), 100)
+      assert.deepStrictEqual(full, { _tag: "Full", used: 100 })
+      assert.isNotNull(yield* reserve(id, 1, 101))
+      assert.isNull(yield* reserve((yield* aWorkspace()).id, 1, 0))
+    }),
+  )
+
+  it.effect("room is taken by both modes together, and by each workspace for itself", () =>
+    Effect.gen(function* () {
+      const { id } = yield* aWorkspace()
+      yield* aMediaFile(id, { size: 300 })
+      yield* aMediaFile(id, { size: 20, mode: "test" })
+      yield* reserved(id, { size: 1, mode: "test" })
+      assert.strictEqual(yield* usedBy(id), 321)
+      assert.strictEqual(yield* usedBy((yield* aWorkspace()).id), 0)
+    }),
+  )
+
+  it.effect("a deletion frees the file's room at once; it happens once, in its own world", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const workspace = yield* aWorkspace()
+      const file = yield* aMediaFile(workspace.id, { size: 300 })
+      assert.isNull(yield* remove((yield* aWorkspace()).id, file.id))
+      assert.isNull(yield* remove(workspace.id, file.id, "test"))
+      assert.isNull(yield* remove(workspace.id, anUnknownId))
+      assert.strictEqual(yield* usedBy(workspace.id), 300)
+      assert.deepStrictEqual(yield* remove(workspace.id, file.id), file)
+      assert.isNull(yield* remove(workspace.id, file.id))
+      assert.strictEqual(yield* usedBy(workspace.id), 0)
+      assert.isNull(yield* get(workspace.id, file.id))
+      assert.deepStrictEqual((yield* list(workspace.id)).items, [])
+      assert.isNull((yield* facts(workspace.id, { mediaId: file.id })).media)
+      assert.deepStrictEqual(yield* store.find(file.id), { file, deleted: true })
+    }),
+  )
+
+  it.effect("a reservation that is given up frees its room and is never a file", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const { id: workspaceId } = yield* aWorkspace()
+      const id = yield* reserved(workspaceId, { size: 300 })
+      assert.isNull(yield* remove(workspaceId, id))
+      yield* store.discard(id)
+      yield* store.discard(id)
+      assert.strictEqual(yield* usedBy(workspaceId), 0)
+      assert.strictEqual(yield* commit(id), "reservation")
+      assert.isNull(yield* get(workspaceId, id))
+      assert.isNull(yield* store.find(id))
+      assert.strictEqual(yield* commit(anUnknownId), "reservation")
+    }),
+  )
+
+  it.effect("what is in the directory cannot be committed again nor given up", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const file = yield* aMediaFile((yield* aWorkspace()).id)
+      assert.strictEqual(yield* commit(file.id), "reservation")
+      yield* store.discard(file.id)
+      assert.deepStrictEqual(yield* get(file.workspaceId, file.id), file)
+    }),
+  )
+
+  it.effect("the commit finishes the idempotency record, if its claim is still held", () =>
+    Effect.gen(function* () {
+      const workspace = yield* aWorkspace()
+      const { key } = yield* aKey(workspace.id)
+      const claim = aClaim(key.id)
+      const id = yield* reserved(workspace.id)
+      assert.strictEqual(yield* commit(id, claim), "idempotency")
+      assert.isNull(yield* get(workspace.id, id))
+      yield* claimKey(workspace.id, claim)
+      assert.strictEqual(yield* commit(id, { ...claim, token: "another's" }), "idempotency")
+      assert.strictEqual(yield* commit(anUnknownId, claim), "reservation")
+      assert.isNull(yield* commit(id, claim))
+      assert.isNotNull(yield* get(workspace.id, id))
+      assert.deepStrictEqual(yield* claimKey(workspace.id, { ...claim, token: "a repeat" }), {
+        _tag: "Finished",
+        record: { fingerprint: claim.fingerprint, madeIds: [id], createdAt: noon },
+      })
+    }),
+  )
+
+  it.effect("files are listed newest first, by type, and each mode for itself", () =>
+    Effect.gen(function* () {
+      const { id } = yield* aWorkspace()
+      const a = yield* aMediaFile(id, { type: "file" })
+      const b = yield* aMediaFile(id, { type: "image" })
+      const test = yield* aMediaFile(id, { type: "file", mode: "test" })
+      yield* reserved(id, { type: "file" })
+      yield* remove(id, (yield* aMediaFile(id, { type: "file" })).id)
+      const c = yield* aMediaFile(id, { type: "file" })
+      yield* aMediaFile((yield* aWorkspace()).id, { type: "file" })
+      assert.deepStrictEqual(yield* list(id), { items: [c, b, a], next: null })
+      assert.deepStrictEqual(yield* list(id, { mode: "test" }), { items: [test], next: null })
+      assert.deepStrictEqual((yield* list(id, { type: "image" })).items, [b])
+      const page = yield* list(id, { type: "file", limit: 1 })
+      assert.deepStrictEqual(page, { items: [c], next: c.id })
+      assert.deepStrictEqual(yield* list(id, { type: "file", limit: 1, before: page.next }), {
+        items: [a],
+        next: null,
+      })
+    }),
+  )
+
+  it.effect("the bytes of files that are deleted or given up are left over until removed", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const era = anEra()
+      const { id } = yield* aWorkspace()
+      const kept = yield* aMediaFile(id, { createdAt: era })
+      const deleted = yield* aMediaFile(id, { createdAt: era })
+      const discarded = yield* reserved(id, { createdAt: era, storageKey: "given up" })
+      const mine = [kept.id, deleted.id, discarded]
+      const left = Effect.map(leftovers(era), (found) => found.filter((x) => mine.includes(x.id)))
+      assert.deepStrictEqual(yield* left, [])
+      yield* remove(id, deleted.id)
+      yield* store.discard(discarded)
+      assert.deepStrictEqual(yield* left, [
+        { id: deleted.id, storageKey: deleted.storageKey },
+        { id: discarded, storageKey: "given up" },
+      ])
+      yield* store.removed([deleted.id, kept.id])
+      assert.deepStrictEqual(ids(yield* left), [discarded])
+      yield* store.removed([discarded])
+      assert.deepStrictEqual(yield* left, [])
+      yield* remove(id, kept.id)
+      assert.deepStrictEqual(ids(yield* left), [kept.id])
+    }),
+  )
+
+  it.effect("old reservations are given up by the sweep, young ones go on", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { id } = yield* aWorkspace()
+      const old = yield* reserved(id, { size: 10, createdAt: era })
+      const young = yield* reserved(id, { size: 1, createdAt: era + minute })
+      assert.include(ids(yield* leftovers(era + minute)), old)
+      assert.strictEqual(yield* usedBy(id), 1)
+      assert.strictEqual(yield* commit(old), "reservation")
+      assert.isNull(yield* commit(young))
+    }),
+  )
+
+  it.effect("the files of a deleted workspace go with it", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const workspace = yield* aWorkspace()
+      const files = [
+        yield* aMediaFile(workspace.id),
+        yield* aMediaFile(workspace.id, { mode: "test" }),
+      ]
+      const other = yield* aMediaFile((yield* aWorkspace()).id)
+      assert.notInclude(ids(yield* leftovers(era)), files[0]?.id)
+      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      const left = ids(yield* leftovers(era))
+      assert.includeMembers([...left], [...ids(files)])
+      assert.notInclude(left, other.id)
+      assert.isNull(yield* get(workspace.id, files[0]?.id ?? anUnknownId))
+      assert.strictEqual(yield* usedBy(workspace.id), 0)
+    }),
+  )
+
+  it.effect("no more are left over at once than were asked for, and none is lost for it", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const era = anEra()
+      const { id } = yield* aWorkspace()
+      const mine = yield* Effect.replicateEffect(reserved(id, { createdAt: era }), 5)
+      const found = new Set<MediaId>()
+      for (;;) {
+        const left = yield* store.leftovers({ reservedBefore: era + 1, limit: 2 })
+        assert.isAtMost(left.length, 2)
+        if (left.length === 0) break
+        for (const each of left) found.add(each.id)
+        yield* store.removed(ids(left))
+      }
+      assert.includeMembers([...found], [...mine])
+      assert.strictEqual(yield* usedBy(id), 0)
+    }),
+  )
+
+  it.effect("a deleted file is remembered until its bytes are gone and it is old", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const era = anEra()
+      const { id } = yield* aWorkspace()
+      const file = yield* aMediaFile(id, { createdAt: era })
+      const kept = yield* aMediaFile(id, { createdAt: era })
+      const isKnown = Effect.map(store.find(file.id), (found) => found !== null)
+      yield* remove(id, file.id)
+      yield* store.forget(era + hour)
+      assert.isTrue(yield* isKnown)
+      yield* store.removed([file.id])
+      yield* store.forget(era)
+      assert.isTrue(yield* isKnown)
+      yield* store.forget(era + hour)
+      assert.isFalse(yield* isKnown)
+      assert.deepStrictEqual(yield* get(id, kept.id), kept)
+    }),
+  )
+}
+
+export const mediaRaces: Topic = (it, { parallel }) => {
+  it.effect("uploads at once never take more than there is, and fill it to the last byte", () =>
+    Effect.gen(function* () {
+      for (let round = 0; round < (parallel ? 20 : 3); round++) {
+        const { id } = yield* aWorkspace()
+        const sizes = yield* Effect.replicateEffect(below(40), 30)
+        const limit = 200
+        const outcomes = yield* Effect.forEach(
+          sizes,
+          (size) => Effect.map(reserve(id, size, limit), (taken) => ({ size, taken })),
+          atOnce,
+        )
+        const total = outcomes
+          .filter(({ taken }) => taken !== null)
+          .reduce((sum, { size }) => sum + size, 0)
+        assert.isAtMost(total, limit)
+        for (const { size, taken } of outcomes) {
+          if (taken === null) assert.isAbove(total + size, limit, "refused although it fits")
+        }
+        assert.strictEqual(yield* usedBy(id), total)
+        assert.isNotNull(yield* reserve(id, limit - total, limit))
+        assert.isNull(yield* reserve(id, 1, limit))
+      }
+    }),
+  )
+
+  it.effect("whatever happens to files at once, what is used is what is there", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      for (let round = 0; round < (parallel ? 10 : 3); round++) {
+        const era = anEra()
+        const { id: workspaceId } = yield* aWorkspace()
+        const upload = Effect.gen(function* () {
+          const size = yield* below(1000)
+          const fate = yield* below(5)
+          const id = yield* reserved(workspaceId, { size, createdAt: era })
+          if (fate === 0) return yield* store.discard(id)
+          yield* commit(id)
+          if (fate > 2) return
+          yield* Effect.all([remove(workspaceId, id), remove(workspaceId, id)], atOnce)
+        })
+        const sweep = Effect.flatMap(leftovers(era + 1), (left) => store.removed(ids(left)))
+        yield* Effect.all(
+          Array.from({ length: 24 }, (_, index) => (index % 8 === 7 ? sweep : upload)),
+          atOnce,
+        )
+        const { items } = yield* list(workspaceId)
+        const kept = items.reduce((sum, file) => sum + file.size, 0)
+        assert.strictEqual(yield* usedBy(workspaceId), kept)
+      }
+    }),
+  )
+
+  it.effect("of a commit and a sweep at once one wins, and the other sees it", () =>
+    Effect.gen(function* () {
+      for (let round = 0; round < (parallel ? 30 : 3); round++) {
+        const era = anEra()
+        const { id: workspaceId } = yield* aWorkspace()
+        const id = yield* reserved(workspaceId, { size: 7, createdAt: era })
+        const [broken] = yield* Effect.all([commit(id), leftovers(era + 1)], atOnce)
+        const left = ids(yield* leftovers(era))
+        if (broken === null) {
+          assert.notInclude(left, id)
+          assert.isNotNull(yield* get(workspaceId, id))
+          assert.strictEqual(yield* usedBy(workspaceId), 7)
+        } else {
+          assert.include(left, id)
+          assert.isNull(yield* get(workspaceId, id))
+          assert.strictEqual(yield* usedBy(workspaceId), 0)
+        }
+      }
+    }),
+  )
+}
