@@ -139,12 +139,6 @@ const entries = {
   },
   // Number checks
   number_check_not_found: { status: 404, message: "There is no such number check." },
-  // Media
-  storage_full: {
-    status: 403,
-    message: "The plan's media storage has no room for this file.",
-    details: ["used", "limit"],
-  },
   // Operator API
   missing_operator_token: {
     status: 401,
