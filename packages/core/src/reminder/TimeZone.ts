@@ -2,10 +2,9 @@
  * The time zones that a reminder may name. `Intl` alone does not settle that: it takes abbreviations (`PST`) and bare
  * offsets too, and it answers with the name that it prefers itself. So the names are the tz database's own.
  */
-import { Result } from "effect"
 import type { Brand } from "effect"
 import { formatInstant } from "../time/Instant.ts"
-import { periodAt } from "./ZoneClock.ts"
+import { isKnownZone, periodAt } from "./ZoneClock.ts"
 import { zoneNames } from "./zoneNames.ts"
 
 /** A zone or a link of the tz database, in the database's spelling. */
@@ -40,7 +39,6 @@ const byLowerCase: ReadonlyMap<string, string> = new Map(
   zoneNames.map((name) => [name.toLowerCase(), name]),
 )
 
-const isTimeZone = (name: string): name is TimeZone =>
-  Result.isSuccess(Result.try(() => periodAt(name, 0)))
+const isTimeZone = (name: string): name is TimeZone => isKnownZone(name)
 
 const twoDigits = (value: number): string => `${value}`.padStart(2, "0")

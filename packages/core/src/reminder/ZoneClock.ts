@@ -3,6 +3,7 @@
  * takes a microsecond to say it, so what it said is kept: for each zone asked about, the periods between clock changes,
  * a quarter of a year at a time. They are facts of the tz database, the same whenever they are asked.
  */
+import { Result } from "effect"
 
 /** A stretch of time without a clock change; the one before or behind it may have the same offset. */
 export interface Period {
@@ -31,9 +32,9 @@ export const periodAt = (zone: string, millis: number): Period => {
   return period
 }
 
-/** What the clocks of a zone show, in milliseconds counted as if they were in UTC. */
-export const wallTimeAt = (zone: string, millis: number): number =>
-  millis + periodAt(zone, millis).offset
+/** Whether `Intl` knows a zone of that name. */
+export const isKnownZone = (name: string): boolean =>
+  Result.isSuccess(Result.try(() => clockOf(name)))
 
 interface ZoneClock {
   readonly formatter: Intl.DateTimeFormat
@@ -53,8 +54,8 @@ const clockOf = (zone: string): ZoneClock => {
   return clock
 }
 
-// Between two changes of a zone's offset there were never less than 3.9 days (Freetown, 1939), and 6.9 days are the
-// least in the years to come (Gaza), so that no two fall between two samples.
+// Two changes of a zone's offset were never less than 3.9 days apart (Freetown, 1939), and since 1970 none less than 6.9
+// (Recife, 2000; Gaza in years to come), so that no two fall between two samples.
 const sampleMillis = 3 * 86_400_000
 const quarterMillis = 30 * sampleMillis
 
