@@ -116,20 +116,29 @@ export const stopWorker = (fiber: Fiber.Fiber<never>) =>
   })
 
 /** More turns than anything here needs to come to rest. */
-const manyTurns = 100_000
+const manyTurns = 1_000_000
+/** More turns than an attempt needs that waits for nothing. */
+const calmTurns = 200
 
-/** Returns once nothing is due and whatever is in flight waits for time to move on. */
+/** Returns once nothing is due, and nothing has happened for as long as anything that can takes. */
 export const settled = Effect.gen(function* () {
   const status = yield* WorkStatus
-  const busy = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  let position = 0
+  const somethingHappened = Effect.gen(function* () {
+    const page = yield* outbox.read(position, 1000)
+    position = page.at(-1)?.id ?? position
+    return page.length > 0
+  })
+  const somethingDue = Effect.gen(function* () {
     const moments = yield* Effect.forEach(kindsOfWork, status.nextDue)
     const now = yield* Clock.currentTimeMillis
     return moments.some((moment) => moment !== null && moment <= now)
   })
-  let calmTurns = 0
-  for (let turn = 0; calmTurns < 100; turn++) {
+  let calm = 0
+  for (let turn = 0; calm < calmTurns; turn++) {
     assert.isBelow(turn, manyTurns, "the service does not come to rest")
-    calmTurns = (yield* busy) ? 0 : calmTurns + 1
+    calm = (yield* somethingHappened) || (yield* somethingDue) ? 0 : calm + 1
     yield* Effect.yieldNow
   }
 })

@@ -1,0 +1,119 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Workspaces } from "../../src/index.ts"
+import {
+  ahead,
+  allEvents,
+  aStage,
+  cancel,
+  code,
+  day,
+  inAWorld,
+  logOut,
+  minute,
+  pass,
+  refusal,
+  remaining,
+  send,
+  sendBatch,
+  settled,
+  status,
+} from "./World.ts"
+
+describe("the plan's allowance", () => {
+  it.effect("is taken at acceptance, also for scheduled messages, until no_credits", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage(3)
+        yield* send(key)
+        yield* send(key, { send_at: yield* ahead(day) })
+        assert.strictEqual(yield* remaining(workspace), 1)
+        assert.strictEqual(yield* code(sendBatch(key, 2)), "no_credits")
+        assert.strictEqual(yield* remaining(workspace), 1)
+        yield* send(key)
+        const refused = yield* refusal(send(key))
+        assert.deepStrictEqual([refused.code, refused.status], ["no_credits", 402])
+        assert.strictEqual(yield* remaining(workspace), 0)
+      }),
+    ),
+  )
+
+  it.effect("cancelled and expired give it back, failed does not", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage(10)
+        const failing = yield* send(key, { to: { phone: "+15550010000" } })
+        yield* settled
+        yield* logOut(number)
+        yield* send(key, { from: number, expires_at: yield* ahead(minute) })
+        const cancelled = yield* send(key, { from: number })
+        assert.strictEqual(yield* remaining(workspace), 7)
+        yield* pass(minute)
+        yield* cancel(key, cancelled)
+        assert.strictEqual(yield* remaining(workspace), 9)
+        assert.strictEqual(yield* status(key, failing), "failed")
+      }),
+    ),
+  )
+
+  it.effect("what an unlimited plan accepted is not given to a limited one", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage(null)
+        yield* logOut(number)
+        const message = yield* send(key, { from: number })
+        yield* Workspaces.use((workspaces) =>
+          workspaces.update("owner", workspace, {
+            plan: {
+              name: "Small",
+              messages_remaining: 5,
+              reminders: false,
+              qr_code_api: false,
+              max_numbers: 1,
+              media_storage_bytes: 0,
+            },
+          }),
+        )
+        yield* cancel(key, message)
+        assert.strictEqual(yield* remaining(workspace), 5)
+      }),
+    ),
+  )
+
+  it.effect("two requests at once cannot take the same last message", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage(1)
+        const results = yield* Effect.forEach(
+          Array.from({ length: 20 }),
+          () => Effect.result(send(key)),
+          { concurrency: "unbounded" },
+        )
+        assert.lengthOf(
+          results.filter(({ _tag }) => _tag === "Success"),
+          1,
+        )
+        assert.strictEqual(yield* remaining(workspace), 0)
+      }),
+    ),
+  )
+})
+
+describe("a batch is all or nothing", () => {
+  it.effect("one bad recipient queues nothing", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage(10)
+        const to = [{ phone: "+15550000001" }, { phone: "+15550000002" }, { contact_id: 999_999 }]
+        const refused = yield* refusal(sendBatch(key, 0, { to }))
+        assert.deepStrictEqual(
+          [refused.code, refused.field],
+          ["contact_not_found", "to[2].contact_id"],
+        )
+        yield* pass(day)
+        assert.deepStrictEqual(yield* allEvents, [])
+        assert.strictEqual(yield* remaining(workspace), 10)
+      }),
+    ),
+  )
+})

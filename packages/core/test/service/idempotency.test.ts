@@ -1,0 +1,219 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import { MessageStore, claimKeptMillis } from "../../src/index.ts"
+import {
+  aContact,
+  ahead,
+  aKey,
+  allEvents,
+  answer,
+  arrived,
+  aStage,
+  cancel,
+  code,
+  day,
+  hour,
+  inAWorld,
+  logOut,
+  minute,
+  pass,
+  reconnect,
+  refusal,
+  remaining,
+  sendBatch,
+  settled,
+  status,
+  the,
+} from "./World.ts"
+
+describe("Idempotency-Key", () => {
+  it.effect("a repeat returns the first answer, marked as a replay, and does nothing twice", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage(10)
+        const first = yield* answer(key, {}, "key")
+        assert.isFalse(first.replayed)
+        yield* pass(minute)
+        const again = yield* answer(key, {}, "key")
+        assert.isTrue(again.replayed)
+        // Also after the message was sent: the first answer, not the message as it is now.
+        assert.deepStrictEqual(again.messages, first.messages)
+        assert.strictEqual(the(again.messages).status, "queued")
+        assert.strictEqual(yield* status(key, the(first.messages)), "sent")
+        assert.lengthOf(yield* arrived(), 1)
+        assert.strictEqual(yield* remaining(workspace), 9)
+      }),
+    ),
+  )
+
+  it.effect("a repeat gets the first answer even when its send_at has passed since", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const given = { send_at: yield* ahead(hour), expires_at: yield* ahead(2 * hour) }
+        const first = yield* answer(key, given, "key")
+        yield* pass(3 * hour)
+        const again = yield* answer(key, given, "key")
+        assert.deepStrictEqual(again, { messages: first.messages, replayed: true })
+        assert.strictEqual(the(again.messages).status, "scheduled")
+      }),
+    ),
+  )
+
+  it.effect(
+    "a repeat gets the first answer though number, plan and quota would refuse it now",
+    () =>
+      inAWorld(
+        Effect.gen(function* () {
+          const { key, number, workspace } = yield* aStage(1)
+          const contact = yield* aContact(workspace, { phone: "+15550000061" })
+          const given = { to: { contact_id: contact } }
+          const first = yield* answer(key, given, "key")
+          yield* logOut(number)
+          const again = yield* answer(key, given, "key")
+          assert.deepStrictEqual(again, { messages: first.messages, replayed: true })
+          assert.strictEqual(yield* code(answer(key, given)), "from_required")
+        }),
+      ),
+  )
+
+  it.effect("a batch is replayed in the order of to, whatever became of its messages", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* logOut(number)
+        const first = yield* sendBatch(key, 5, { from: number }, "key")
+        yield* cancel(key, first[2]!)
+        yield* reconnect(number)
+        yield* settled
+        const again = yield* sendBatch(key, 5, { from: number }, "key")
+        assert.deepStrictEqual(again, first)
+        assert.lengthOf(yield* arrived(), 4)
+      }),
+    ),
+  )
+
+  it.effect("the same key with another request is idempotency_key_reused", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        yield* answer(key, {}, "key", "one")
+        const refused = yield* refusal(answer(key, { text: "Other" }, "key", "two"))
+        assert.deepStrictEqual([refused.code, refused.status], ["idempotency_key_reused", 422])
+        // Also when that request would be refused for what it asks.
+        const late = answer(key, { send_at: "2001-01-01T00:00:00Z" }, "key", "two")
+        assert.strictEqual(yield* code(late), "idempotency_key_reused")
+        assert.lengthOf(
+          (yield* allEvents).filter(({ type }) => type === "message.accepted"),
+          1,
+        )
+      }),
+    ),
+  )
+
+  it.effect(
+    "while the first is running the second is idempotency_in_progress, and one is made",
+    () =>
+      inAWorld(
+        Effect.gen(function* () {
+          const { key, workspace } = yield* aStage(10)
+          const results = yield* Effect.forEach(
+            Array.from({ length: 10 }),
+            () => Effect.result(answer(key, {}, "key")),
+            { concurrency: "unbounded" },
+          )
+          const made = new Set<number>()
+          let first = 0
+          for (const result of results) {
+            if (result._tag === "Success") {
+              made.add(the(result.success.messages).id)
+              if (!result.success.replayed) first++
+            } else if (result.failure._tag === "Refusal") {
+              assert.strictEqual(result.failure.code, "idempotency_in_progress")
+              assert.strictEqual(result.failure.status, 409)
+              assert.strictEqual(result.failure.retryAfter, 1)
+            }
+          }
+          assert.strictEqual(first, 1)
+          assert.strictEqual(made.size, 1)
+          assert.strictEqual(yield* remaining(workspace), 9)
+        }),
+      ),
+  )
+
+  it.effect("errors are not stored: a corrected request may reuse the key", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage(5)
+        const codes = yield* Effect.all([
+          code(answer(key, { from: 999_999 }, "key", "one")),
+          code(answer(key, { to: { contact_id: 999_999 } }, "key", "two")),
+          code(answer(key, { send_at: "2001-01-01T00:00:00Z" }, "key", "three")),
+          code(sendBatch(key, 6, {}, "key")),
+          code(answer(key, { to: { phone: "bad" } }, "key", "four")),
+        ])
+        assert.deepStrictEqual(codes, [
+          "number_not_found",
+          "contact_not_found",
+          "time_in_past",
+          "no_credits",
+          "invalid_phone",
+        ])
+        const right = yield* answer(key, { from: number }, "key", "five")
+        assert.isFalse(right.replayed)
+      }),
+    ),
+  )
+
+  it.effect("is kept for 24 hours from the first request, and is then new", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        yield* answer(key, {}, "key")
+        yield* pass(day - 1)
+        assert.isTrue((yield* answer(key, {}, "key")).replayed)
+        yield* pass(1)
+        assert.isFalse((yield* answer(key, {}, "key", "other")).replayed)
+        yield* settled
+        assert.lengthOf(yield* arrived(), 2)
+      }),
+    ),
+  )
+
+  it.effect("is scoped to the API key", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage()
+        const other = yield* aKey(workspace)
+        yield* answer(key, {}, "key")
+        assert.isFalse((yield* answer(other, {}, "key", "other")).replayed)
+      }),
+    ),
+  )
+
+  it.effect("a claim whose process died is free again after 30 s", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const store = yield* MessageStore
+        // What a request does first, and then its process dies.
+        yield* store.loadAcceptance({
+          workspaceId: key.key.workspaceId,
+          mode: "live",
+          now: yield* Clock.currentTimeMillis,
+          from: null,
+          phones: [],
+          contactIds: [],
+          mediaId: null,
+          exactQuota: null,
+          idempotency: { keyId: key.key.id, key: "key", fingerprint: "same", token: "dead" },
+        })
+        yield* pass(claimKeptMillis - 1)
+        assert.strictEqual(yield* code(answer(key, {}, "key")), "idempotency_in_progress")
+        yield* pass(1)
+        assert.isFalse((yield* answer(key, {}, "key")).replayed)
+        assert.isTrue((yield* answer(key, {}, "key")).replayed)
+      }),
+    ),
+  )
+})

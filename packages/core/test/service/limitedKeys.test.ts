@@ -1,0 +1,46 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Messages } from "../../src/index.ts"
+import { ahead, aKey, aNumber, aStage, cancel, code, get, hour, inAWorld, send } from "./World.ts"
+
+describe("a key limited to some numbers", () => {
+  it.effect("sends, reads, lists and cancels only what is its numbers'", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { number, workspace } = yield* aStage()
+        const own = yield* aNumber(workspace)
+        const all = yield* aKey(workspace)
+        const limited = yield* aKey(workspace, { number_ids: [own] })
+        const send_at = yield* ahead(hour)
+        const theirs = yield* send(all, { from: number, send_at })
+        const its = yield* send(all, { from: own, send_at })
+        assert.strictEqual(yield* code(send(limited, { from: number })), "number_not_allowed")
+        assert.strictEqual(yield* code(send(limited)), "from_required")
+        const sent = yield* send(limited, { from: own, send_at })
+        const messages = yield* Messages
+        const { data } = yield* messages.list(limited, [])
+        assert.deepStrictEqual<unknown>(
+          data.map(({ id }) => id),
+          [sent.id, its.id],
+        )
+        assert.strictEqual(yield* code(get(limited, theirs)), "message_not_found")
+        assert.strictEqual(yield* code(cancel(limited, theirs)), "message_not_found")
+        assert.strictEqual((yield* get(limited, its)).id, its.id)
+        assert.strictEqual((yield* cancel(limited, its)).status, "cancelled")
+      }),
+    ),
+  )
+
+  it.effect("uses the only connected number when it is its own", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { number, workspace } = yield* aStage()
+        const other = yield* aNumber(workspace, { status: "disconnected" })
+        const limited = yield* aKey(workspace, { number_ids: [number] })
+        const elsewhere = yield* aKey(workspace, { number_ids: [other] })
+        assert.strictEqual((yield* send(limited)).from.id, number)
+        assert.strictEqual(yield* code(send(elsewhere)), "from_required")
+      }),
+    ),
+  )
+})

@@ -1,0 +1,182 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import {
+  ahead,
+  aKey,
+  aNumber,
+  aStage,
+  cancel,
+  code,
+  copies,
+  day,
+  hour,
+  inAWorld,
+  logOut,
+  noon,
+  pass,
+  reconnect,
+  refusal,
+  second,
+  send,
+  sendBatch,
+  settled,
+  statuses,
+} from "./World.ts"
+
+describe("the number's 24-hour quota", () => {
+  it.effect("the 1,000th message is accepted, the 1,001st is number_daily_cap_reached", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* logOut(number)
+        yield* sendBatch(key, 999, { from: number })
+        assert.strictEqual(
+          yield* code(sendBatch(key, 2, { from: number })),
+          "number_daily_cap_reached",
+        )
+        yield* send(key, { from: number })
+        const refused = yield* refusal(send(key, { from: number }))
+        assert.deepStrictEqual(
+          [refused.code, refused.status, refused.retryAfter],
+          ["number_daily_cap_reached", 429, 86_400],
+        )
+      }),
+    ),
+  )
+
+  it.effect("Retry-After tells when the number has room, and then it has", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        yield* send(key)
+        yield* pass(hour)
+        yield* sendBatch(key, 999)
+        yield* pass(90 * second)
+        const refused = yield* refusal(send(key))
+        assert.strictEqual(refused.retryAfter, 23 * 3600 - 90)
+        yield* pass((refused.retryAfter ?? 0) * second - 1)
+        assert.strictEqual(yield* code(send(key)), "number_daily_cap_reached")
+        yield* pass(1)
+        yield* send(key)
+        assert.strictEqual((yield* refusal(send(key))).retryAfter, 3600)
+      }),
+    ),
+  )
+
+  it.effect("planned time governs: scheduled messages fill the window around their send_at", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        const at = (millis: number) => Effect.map(ahead(millis), (send_at) => ({ send_at }))
+        yield* sendBatch(key, 1000, yield* at(2 * day))
+        const full = Effect.gen(function* () {
+          const then = yield* Effect.forEach([2 * day - 1, 2 * day, 3 * day - 1, 3 * day], at)
+          return yield* Effect.forEach(then, (given) =>
+            Effect.map(Effect.result(send(key, given)), ({ _tag }) => _tag),
+          )
+        })
+        assert.deepStrictEqual(yield* full, ["Success", "Failure", "Failure", "Success"])
+        // Now has room of its own, also while the number is logged out.
+        yield* logOut(number)
+        yield* send(key, { from: number })
+      }),
+    ),
+  )
+
+  it.effect("cancelled and expired messages give it back", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* logOut(number)
+        const [first] = yield* sendBatch(key, 1000, {
+          from: number,
+          expires_at: yield* ahead(hour),
+        })
+        const full = "number_daily_cap_reached"
+        assert.strictEqual(yield* code(send(key, { from: number })), full)
+        yield* cancel(key, first!)
+        yield* send(key, { from: number })
+        assert.strictEqual(yield* code(send(key, { from: number })), full)
+        yield* pass(hour)
+        yield* sendBatch(key, 999, { from: number })
+        assert.strictEqual(yield* code(send(key, { from: number })), full)
+      }),
+    ),
+  )
+
+  it.effect("failed messages do not give it back", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const failing = Array.from({ length: 1000 }, () => ({ phone: "+15550010000" }))
+        const messages = yield* sendBatch(key, 0, { to: failing })
+        yield* settled
+        assert.deepStrictEqual(new Set(yield* statuses(key, messages)), new Set(["failed"]))
+        assert.strictEqual(yield* code(send(key)), "number_daily_cap_reached")
+      }),
+    ),
+  )
+
+  it.effect("is the number's, not the workspace's", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { number, workspace } = yield* aStage()
+        const other = yield* aNumber(workspace)
+        const key = yield* aKey(workspace)
+        yield* sendBatch(key, 1000, { from: number })
+        yield* sendBatch(key, 1000, { from: other })
+        for (const from of [number, other]) {
+          assert.strictEqual(yield* code(send(key, { from })), "number_daily_cap_reached")
+        }
+      }),
+    ),
+  )
+
+  it.effect("requests at once cannot overfill it", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        yield* sendBatch(key, 990)
+        const results = yield* Effect.forEach(
+          Array.from({ length: 30 }),
+          () => Effect.result(send(key)),
+          { concurrency: "unbounded" },
+        )
+        assert.lengthOf(
+          results.filter(({ _tag }) => _tag === "Success"),
+          10,
+        )
+      }),
+    ),
+  )
+})
+
+describe("a number that comes back with more than 1,000 waiting", () => {
+  it.effect("sends 1,000 in 24 hours; what would be over waits, still queued", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* logOut(number)
+        const first = yield* sendBatch(key, 1000, { from: number })
+        yield* pass(day)
+        const next = yield* sendBatch(key, 1000, { from: number })
+        yield* reconnect(number)
+        yield* settled
+        assert.lengthOf(yield* copies(), 1000)
+        yield* pass(day - 1)
+        assert.lengthOf(yield* copies(), 1000)
+        assert.deepStrictEqual(new Set(yield* statuses(key, next)), new Set(["queued"]))
+        yield* pass(1)
+        const all = yield* copies()
+        assert.deepStrictEqual<unknown>(
+          all.map(({ messageId }) => messageId),
+          [...first, ...next].map(({ id }) => id),
+        )
+        assert.deepStrictEqual(
+          new Set(all.map(({ at }) => at)),
+          new Set([noon + day, noon + 2 * day]),
+        )
+      }),
+    ),
+  )
+})

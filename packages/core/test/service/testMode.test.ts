@@ -1,0 +1,172 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Messages } from "../../src/index.ts"
+import {
+  aContact,
+  ahead,
+  aKey,
+  allEvents,
+  arrived,
+  aStage,
+  cancel,
+  code,
+  events,
+  get,
+  hour,
+  inAWorld,
+  logOut,
+  minute,
+  pass,
+  remaining,
+  send,
+  sendBatch,
+  settled,
+  startWorker,
+  status,
+  statuses,
+} from "./World.ts"
+
+describe("test mode", () => {
+  const aTestStage = (allowance: number | null = 5) =>
+    Effect.gen(function* () {
+      const stage = yield* aStage(allowance)
+      return { ...stage, test: yield* aKey(stage.workspace, { mode: "test" }) }
+    })
+
+  it.effect("a message is answered as queued and becomes sent at once, reaching no transport", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { test, workspace } = yield* aTestStage()
+        const message = yield* send(test)
+        assert.strictEqual(message.status, "queued")
+        yield* settled
+        const sent = yield* get(test, message)
+        assert.deepStrictEqual([sent.status, sent.sent_at], ["sent", "2026-03-02T12:00:00Z"])
+        assert.deepStrictEqual(yield* arrived(), [])
+        assert.deepStrictEqual(yield* events(message), ["message.sent"])
+        assert.deepStrictEqual(
+          (yield* allEvents).map(({ mode }) => mode),
+          ["test", "test"],
+        )
+        assert.strictEqual(yield* remaining(workspace), 5)
+      }),
+    ),
+  )
+
+  it.effect("a scheduled one becomes sent when due", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { test } = yield* aTestStage()
+        const message = yield* send(test, { send_at: yield* ahead(hour) })
+        yield* pass(hour - 1)
+        assert.strictEqual(yield* status(test, message), "scheduled")
+        yield* pass(1)
+        assert.strictEqual(yield* status(test, message), "sent")
+      }),
+    ),
+  )
+
+  it.effect("also from a logged-out number", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { number, test } = yield* aTestStage()
+        yield* logOut(number)
+        const message = yield* send(test, { from: number })
+        yield* settled
+        assert.strictEqual(yield* status(test, message), "sent")
+      }),
+    ),
+  )
+
+  it.effect("two phones fail: recipient_not_found and send_failed, a contact's too", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { test, workspace } = yield* aTestStage()
+        const contact = yield* aContact(workspace, { phone: "+15005550009" })
+        const messages = [
+          yield* send(test, { to: { phone: "+15005550001" } }),
+          yield* send(test, { to: { phone: "+1 500 555-0009" } }),
+          yield* send(test, { to: { contact_id: contact } }),
+          // Phones that would not be registered are, in test mode.
+          yield* send(test, { to: { phone: "+15550010000" } }),
+          yield* send(test, { to: { group: "Nobody" } }),
+        ]
+        yield* settled
+        const told = yield* Effect.forEach(messages, (message) =>
+          Effect.map(get(test, message), (read) => read.error?.code ?? read.status),
+        )
+        assert.deepStrictEqual(told, [
+          "recipient_not_found",
+          "send_failed",
+          "send_failed",
+          "sent",
+          "sent",
+        ])
+        assert.deepStrictEqual(yield* events(messages[0]!), ["message.failed"])
+      }),
+    ),
+  )
+
+  it.effect("consumes neither allowance nor quota, and gives none back", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, test, workspace } = yield* aTestStage(1000)
+        yield* sendBatch(test, 1000)
+        yield* sendBatch(test, 1000)
+        const cancelled = yield* send(test, { send_at: yield* ahead(hour) })
+        yield* cancel(test, cancelled)
+        yield* send(test, { send_at: yield* ahead(2), expires_at: yield* ahead(1 + hour) })
+        yield* settled
+        assert.strictEqual(yield* remaining(workspace), 1000)
+        yield* sendBatch(key, 1000)
+        assert.strictEqual(yield* remaining(workspace), 0)
+        assert.strictEqual(yield* code(send(test)), "no_credits")
+      }),
+    ),
+  )
+
+  it.effect("is subject to the quota that live messages used up", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, test } = yield* aTestStage(null)
+        yield* sendBatch(key, 1000)
+        assert.strictEqual(yield* code(send(test)), "number_daily_cap_reached")
+      }),
+    ),
+  )
+
+  it.effect("test and live see only messages of their own mode", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, test } = yield* aTestStage()
+        const live = yield* send(key)
+        const tried = yield* send(test)
+        yield* settled
+        const messages = yield* Messages
+        const listed = (caller: typeof key) =>
+          Effect.map(messages.list(caller, []), ({ data }) => data.map(({ id }) => id))
+        assert.deepStrictEqual<unknown>(yield* listed(key), [live.id])
+        assert.deepStrictEqual<unknown>(yield* listed(test), [tried.id])
+        assert.strictEqual(yield* code(get(key, tried)), "message_not_found")
+        assert.strictEqual(yield* code(get(test, live)), "message_not_found")
+        assert.strictEqual(yield* code(cancel(key, tried)), "message_not_found")
+      }),
+    ),
+  )
+
+  it.effect("expiry wins when both are due, after the worker stood still", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { test } = yield* aTestStage()
+        const expired = yield* send(test, { expires_at: yield* ahead(minute) })
+        const sent = yield* send(test, { expires_at: yield* ahead(minute + 1) })
+        yield* TestClock.adjust(minute)
+        yield* startWorker
+        assert.deepStrictEqual(yield* statuses(test, [expired, sent]), ["expired", "sent"])
+        assert.deepStrictEqual(yield* events(expired), ["message.expired"])
+      }),
+      { worker: false },
+    ),
+  )
+})

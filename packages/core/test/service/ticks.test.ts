@@ -1,0 +1,74 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { Ticks } from "../../src/index.ts"
+import type { MessageJson } from "../../src/index.ts"
+import {
+  ahead,
+  aStage,
+  events,
+  get,
+  hour,
+  inAWorld,
+  send,
+  settled,
+  status,
+  statuses,
+  stored,
+} from "./World.ts"
+
+describe("ticks", () => {
+  const tick = (message: MessageJson, state: "delivered" | "read") =>
+    Effect.gen(function* () {
+      const { transportId } = yield* stored(message)
+      return yield* (yield* Ticks).arrived(transportId, state)
+    })
+
+  it.effect.prop(
+    "repeat, skip and come out of order, and the status never goes back",
+    [Schema.Array(Schema.Literals(["delivered", "read"]))],
+    ([ticks]) =>
+      inAWorld(
+        Effect.gen(function* () {
+          const { key } = yield* aStage()
+          const message = yield* send(key)
+          yield* settled
+          const order = ["sent", "delivered", "read"]
+          let reached = 0
+          for (const each of ticks) {
+            yield* tick(message, each)
+            reached = Math.max(reached, order.indexOf(each))
+            assert.strictEqual(yield* status(key, message), order[reached])
+          }
+          assert.deepStrictEqual(yield* events(message), ["message.sent"])
+          assert.strictEqual((yield* get(key, message)).sent_at, "2026-03-02T12:00:00Z")
+        }),
+      ),
+    { arbitrary: { runs: 20 } },
+  )
+
+  it.effect("move no message that was not sent", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const failed = yield* send(key, { to: { phone: "+15550010000" } })
+        const scheduled = yield* send(key, { send_at: yield* ahead(hour) })
+        yield* settled
+        for (const message of [failed, scheduled]) {
+          yield* tick(message, "delivered")
+          yield* tick(message, "read")
+        }
+        assert.deepStrictEqual(yield* statuses(key, [failed, scheduled]), ["failed", "scheduled"])
+      }),
+    ),
+  )
+
+  it.effect("of an id that is no message's are ignored", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const ticks = yield* Ticks
+        const unknown = "FFFFFFFFFFFFFFFFFFFF" as Parameters<typeof ticks.arrived>[0]
+        assert.isNull(yield* ticks.arrived(unknown, "read"))
+      }),
+    ),
+  )
+})
