@@ -12,6 +12,7 @@ export { admitStatement } from "./key/admitRequests.ts"
 export { acceptMessages, acceptStatement } from "./message/acceptMessages.ts"
 export { loadStatement } from "./message/loadAcceptance.ts"
 export type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
+export { layerWakeUp } from "./queue/PostgresWakeUp.ts"
 
 /**
  * All storage ports on a PostgreSQL that other processes may share. Brings its tables up to date

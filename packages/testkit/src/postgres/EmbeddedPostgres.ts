@@ -98,11 +98,14 @@ const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
     Effect.flatMap(
       Effect.promise(() => serverProcesses(data)),
       (pids) =>
-        Effect.sync(() => {
-          for (const pid of pids) process.kill(pid, name)
-        }),
+        Effect.forEach(
+          pids,
+          // Backends come and go meanwhile.
+          (pid) => Effect.ignore(Effect.try(() => process.kill(pid, name))),
+          { discard: true },
+        ),
     )
-  yield* Effect.acquireRelease(start, () => Effect.andThen(Effect.ignore(signal("SIGCONT")), stop))
+  yield* Effect.acquireRelease(start, () => Effect.andThen(signal("SIGCONT"), stop))
 
   const path = join(root, ".s.PGSQL.5432")
   const databases = yield* Ref.make(0)
@@ -208,10 +211,16 @@ const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.acq
 )
 
 const initialise = (native: string, data: string) =>
-  run(
-    join(native, "bin", "initdb"),
-    `-D ${data} -U postgres -A trust -E UTF8 --locale=C --no-sync --no-instructions`.split(" "),
-  )
+  run(join(native, "bin", "initdb"), [
+    "--pgdata",
+    data,
+    "--username=postgres",
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--no-sync",
+    "--no-instructions",
+  ])
 
 interface Server {
   readonly process: ChildProcess

@@ -1,0 +1,25 @@
+/** Databases for tests: of one server for each test file, every one empty. */
+import { EmbeddedPostgres } from "@messaging-service/testkit"
+import type { TestDatabase } from "@messaging-service/testkit"
+import { Context, Effect, Layer } from "effect"
+import { layer } from "../src/index.ts"
+import { Database } from "../src/database/Database.ts"
+import type { DatabaseOptions } from "../src/database/Database.ts"
+
+export const aDatabase = Effect.flatMap(EmbeddedPostgres, (postgres) => postgres.createDatabase())
+
+export const optionsOf = ({ database, path, username }: TestDatabase): DatabaseOptions => ({
+  database,
+  path,
+  username,
+})
+
+/** The stores of one process on that database, for as long as the scope is open. */
+export const aProcess = (database: TestDatabase, options: Partial<DatabaseOptions> = {}) =>
+  Layer.build(layer({ ...optionsOf(database), ...options }))
+
+/** A door to the database for what a test does behind the stores' backs. */
+export const aDoor = (database: TestDatabase, options: Partial<DatabaseOptions> = {}) =>
+  Effect.map(Layer.build(Database.layer({ ...optionsOf(database), ...options })), (built) =>
+    Context.get(built, Database),
+  )

@@ -1,0 +1,179 @@
+/** Migrations: together with others, on top of what is there, and no further than needed. */
+import { assert, layer } from "@effect/vitest"
+import { KeyStore, MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import type { MessageId, NumberId, WorkspaceId } from "@messaging-service/core"
+import { EmbeddedPostgres, noon, scopeOf } from "@messaging-service/testkit"
+import { Effect, Layer } from "effect"
+import { Database } from "../src/database/Database.ts"
+import { sqlFunction } from "../src/database/SqlFunction.ts"
+import { initial } from "../src/migrations/0001_initial.ts"
+import { functions, migrations } from "../src/migrations/index.ts"
+import { migrate } from "../src/migrations/migrate.ts"
+import type { Migration } from "../src/migrations/migrate.ts"
+import { layerStores } from "../src/stores.ts"
+import { aDatabase, aDoor, optionsOf } from "./databases.ts"
+
+/** A later version, such as there will be. */
+const later: Migration = {
+  id: 9_000,
+  name: "later",
+  sql: `
+alter table workspaces add column region text not null default 'eu';
+create table regions (name text primary key);
+insert into regions (name) values ('eu');
+`,
+}
+
+/** What a process of the first version left behind. */
+const firstData = [
+  `insert into workspaces (
+    name, demo, account_disabled, api_v2_enabled, admits, plan_name, plan_messages_remaining,
+    plan_reminders, plan_qr_code_api, plan_max_numbers, plan_media_storage_bytes, created_at
+  ) values (
+    'Old', false, false, true, true, 'Small', 41, true, false, 3, 1000, '2026-03-02T12:00:00.250Z'
+  )`,
+  `insert into api_keys (workspace_id, version, name, mode, scopes, last4, hash, created_at)
+  values (1, 2, 'Key', 'live', '{messages:send}', 'wxyz', repeat('a', 64), '2026-03-02T12:00:00Z')`,
+  `insert into numbers (workspace_id, phone, label, platform, status, login_method, created_at)
+  values (1, '15550001', '', 'whatsapp', 'connected', 'qr', '2026-03-02T12:00:00Z')`,
+  `insert into lanes (number_id, workspace_id, connected, next_due, quota_bound)
+  values (1, 1, true, '2026-03-02T12:00:00.250Z', 1)`,
+  `insert into messages (
+    workspace_id, number_id, created_at, due_at, allowance_taken, mode, state, platform, from_phone,
+    to_kind, to_phone, text, transport_id
+  ) values (
+    1, 1, '2026-03-02T12:00:00.250Z', '2026-03-02T12:00:00.250Z', true, 'live', 'waiting',
+    'whatsapp', '15550001', 'phone', '+15550002', 'Hello', 'ABCDEF0123'
+  )`,
+]
+
+const appliedIds = Effect.gen(function* () {
+  const database = yield* Database
+  const rows = yield* database.query<{ readonly id: number }>(
+    "applied",
+    "select id from schema_migrations order by id",
+  )
+  return rows.map((row) => row.id)
+})
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "migrations",
+  (it) => {
+    it.effect("of processes that start together each finds the tables, and one makes them", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const doors = yield* Effect.forEach(Array.from({ length: 6 }), () => aDoor(database))
+        yield* Effect.forEach(
+          doors,
+          (door) =>
+            Effect.gen(function* () {
+              yield* migrate(migrations, functions)
+              assert.deepStrictEqual(
+                yield* appliedIds,
+                migrations.map((migration) => migration.id),
+              )
+            }).pipe(Effect.provideService(Database, door)),
+          { concurrency: "unbounded" },
+        )
+      }),
+    )
+
+    it.effect("a process of a later version finds everything that the first one wrote", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const door = yield* aDoor(database)
+        const inDatabase = Effect.provideService(Database, door)
+        yield* inDatabase(migrate([initial], []))
+        assert.deepStrictEqual(yield* inDatabase(appliedIds), [1])
+        for (const statement of firstData) yield* door.query("first version", statement)
+        yield* inDatabase(migrate([...migrations, later], functions))
+        assert.deepStrictEqual(yield* inDatabase(appliedIds), [
+          ...migrations.map((migration) => migration.id),
+          later.id,
+        ])
+
+        const stores = yield* Layer.build(
+          Layer.provide(layerStores, Database.layer(optionsOf(database))),
+        )
+        yield* Effect.gen(function* () {
+          const workspaceId = 1 as WorkspaceId
+          const workspace = yield* WorkspaceStore.use((store) => store.get(workspaceId))
+          assert.deepStrictEqual(workspace, {
+            id: workspaceId,
+            name: "Old",
+            demo: false,
+            accountDisabled: false,
+            apiV2Enabled: true,
+            plan: {
+              name: "Small",
+              messagesRemaining: 41,
+              reminders: true,
+              qrCodeApi: false,
+              maxNumbers: 3,
+              mediaStorageBytes: 1000,
+            },
+            createdAt: noon,
+            deletedAt: null,
+          })
+          const admitted = yield* KeyStore.use((store) =>
+            store.admit({
+              hash: "a".repeat(64),
+              version: 2,
+              now: noon,
+              minuteStart: noon,
+              dayStart: noon,
+              clientAddress: null,
+            }),
+          )
+          assert.deepStrictEqual(admitted?.count, { minute: 1, day: 1 })
+          const number = yield* NumberStore.use((store) => store.get(workspaceId, 1 as NumberId))
+          assert.strictEqual(number?.phone, "15550001")
+          const found = yield* MessageStore.use((store) =>
+            store.get(scopeOf(workspaceId), 1 as MessageId),
+          )
+          assert.strictEqual(found?.message.text, "Hello")
+          assert.strictEqual(found?.message.dueAt, noon)
+        }).pipe(Effect.provide(stores))
+      }),
+    )
+
+    it.effect("what is applied is not applied again; an earlier version may start later", () =>
+      Effect.gen(function* () {
+        const inDatabase = Effect.provideService(Database, yield* aDoor(yield* aDatabase))
+        yield* inDatabase(migrate([...migrations, later], functions))
+        yield* inDatabase(migrate(migrations, functions))
+        yield* inDatabase(migrate([...migrations, later], functions))
+        assert.strictEqual((yield* inDatabase(appliedIds)).at(-1), later.id)
+      }),
+    )
+
+    it.effect("a migration that fails leaves nothing behind, and the next start tries again", () =>
+      Effect.gen(function* () {
+        const inDatabase = Effect.provideService(Database, yield* aDoor(yield* aDatabase))
+        const broken: Migration = { ...later, sql: `${later.sql} select 1 / 0;` }
+        yield* Effect.flip(inDatabase(migrate([...migrations, broken], functions)))
+        yield* inDatabase(migrate([...migrations, later], functions))
+        assert.strictEqual((yield* inDatabase(appliedIds)).at(-1), later.id)
+      }),
+    )
+
+    it.effect("functions of different versions stand side by side", () =>
+      Effect.gen(function* () {
+        const door = yield* aDoor(yield* aDatabase)
+        const inDatabase = Effect.provideService(Database, door)
+        const version = (answer: number) =>
+          sqlFunction("answer", `() returns integer language sql as $f$ select ${answer} $f$`)
+        yield* inDatabase(migrate([], [version(1)]))
+        yield* inDatabase(migrate([], [version(2)]))
+        yield* inDatabase(migrate([], [version(1)]))
+        for (const answer of [1, 2]) {
+          const rows = yield* door.query<{ readonly given: number }>(
+            "call",
+            `select ${version(answer).name}() as given`,
+          )
+          assert.deepStrictEqual(rows, [{ given: answer }])
+        }
+      }),
+    )
+  },
+)

@@ -1,0 +1,143 @@
+/** A database that goes away and comes back: every call ends in bounded time, and the process goes on. */
+import { assert, layer } from "@effect/vitest"
+import { ClockStore, StoreUnavailable } from "@messaging-service/core"
+import { EmbeddedPostgres, accepted, aStage } from "@messaging-service/testkit"
+import { Context, Effect, Fiber } from "effect"
+import { aDatabase, aDoor, aProcess } from "./databases.ts"
+
+/** Short, so that tests of time-outs are quick; the rules are the same. */
+const impatient = { acquireMillis: 500, statementMillis: 1_000 } as const
+
+/** More than any call may take with these options. */
+const bound = "10 seconds"
+
+const isUnavailable = (error: unknown) => assert.instanceOf(error, StoreUnavailable)
+
+/** The call as soon as it succeeds; it may fail a few times while connections are made anew. */
+const eventually = <A, E, R>(call: Effect.Effect<A, E, R>) =>
+  Effect.retry(call, { times: 20 }).pipe(Effect.timeout(bound))
+
+/** A crash must lose nothing that was committed. */
+const server = EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } })
+
+layer(server, { excludeTestServices: true, timeout: "60 seconds" })(
+  "a database that does not answer",
+  (it) => {
+    it.effect("stopped: calls fail at once, and succeed once it is started again", () =>
+      Effect.gen(function* () {
+        const postgres = yield* EmbeddedPostgres
+        const stores = yield* aProcess(yield* aDatabase, impatient)
+        const { number } = yield* Effect.provide(aStage(), stores)
+        const call = Effect.provide(accepted(number), stores)
+        const ping = Context.get(stores, ClockStore).ping
+        yield* call
+        yield* postgres.stop
+        isUnavailable(yield* Effect.flip(Effect.timeout(ping, bound)))
+        isUnavailable(yield* Effect.flip(Effect.timeout(ping, bound)))
+        yield* postgres.start
+        yield* eventually(ping)
+        yield* call
+      }),
+    )
+
+    it.effect("crashed: what was accepted is there, and work goes on", () =>
+      Effect.gen(function* () {
+        const postgres = yield* EmbeddedPostgres
+        const stores = yield* aProcess(yield* aDatabase, impatient)
+        const { number } = yield* Effect.provide(aStage(), stores)
+        const call = Effect.provide(accepted(number), stores)
+        yield* call
+        yield* postgres.crash
+        isUnavailable(
+          yield* Effect.flip(Effect.timeout(Context.get(stores, ClockStore).ping, bound)),
+        )
+        yield* postgres.start
+        yield* eventually(Context.get(stores, ClockStore).ping)
+        yield* call
+      }),
+    )
+
+    it.effect("frozen: calls under way and new ones end in bounded time", () =>
+      Effect.gen(function* () {
+        const postgres = yield* EmbeddedPostgres
+        const stores = yield* aProcess(yield* aDatabase, { ...impatient, maxConnections: 4 })
+        const { number } = yield* Effect.provide(aStage(), stores)
+        const call = Effect.provide(accepted(number), stores)
+        const ping = Context.get(stores, ClockStore).ping
+        yield* postgres.freeze
+        const failures = yield* Effect.forEach(
+          [ping, ping, ping, call, call, ping, ping, ping],
+          (each) => Effect.timeout(Effect.flip(Effect.asVoid(each)), bound),
+          { concurrency: "unbounded" },
+        )
+        failures.forEach(isUnavailable)
+        yield* postgres.thaw
+        yield* eventually(ping)
+        yield* call
+      }).pipe(Effect.ensuring(Effect.ignore(EmbeddedPostgres.use((postgres) => postgres.thaw)))),
+    )
+
+    it.effect("one whose backends are killed one after the other goes on", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const stores = yield* aProcess(database, impatient)
+        const door = yield* aDoor(database)
+        const { number } = yield* Effect.provide(aStage(), stores)
+        for (let round = 0; round < 5; round++) {
+          yield* Effect.provide(eventually(accepted(number)), stores)
+          yield* door.query(
+            "kill",
+            `select pg_terminate_backend(pid)
+            from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid()`,
+          )
+        }
+        yield* Effect.provide(eventually(accepted(number)), stores)
+      }),
+    )
+
+    it.effect("a pool whose connections are all taken fails who waits too long", () =>
+      Effect.gen(function* () {
+        const door = yield* aDoor(yield* aDatabase, {
+          acquireMillis: 200,
+          statementMillis: 5_000,
+          maxConnections: 2,
+        })
+        const slow = yield* Effect.forkChild(
+          Effect.forEach([1, 2], () => door.query("slow", "select pg_sleep(2)"), {
+            concurrency: 2,
+          }),
+        )
+        yield* Effect.yieldNow
+        const error = yield* Effect.flip(
+          Effect.timeout(door.query("quick", "select 1"), "1 second"),
+        )
+        isUnavailable(error)
+        yield* Fiber.join(slow)
+        yield* door.query("quick", "select 1")
+      }),
+    )
+
+    it.effect("a statement that takes too long is ended by the server", () =>
+      Effect.gen(function* () {
+        const door = yield* aDoor(yield* aDatabase, impatient)
+        isUnavailable(
+          yield* Effect.flip(Effect.timeout(door.query("slow", "select pg_sleep(60)"), bound)),
+        )
+        yield* door.query("quick", "select 1")
+      }),
+    )
+
+    it.effect("a start without a database says so", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const postgres = yield* EmbeddedPostgres
+        yield* postgres.stop
+        const error = yield* Effect.flip(Effect.scoped(aProcess(database, impatient)))
+        isUnavailable(error)
+        yield* postgres.start
+        yield* Effect.scoped(aProcess(database, impatient))
+      }),
+    )
+  },
+)
