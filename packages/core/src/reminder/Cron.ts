@@ -105,7 +105,7 @@ const longestText = 1000
 const minuteMillis = 60_000
 const dayMillis = 86_400_000
 
-/** 1 January of the year 10000, as a day and as a wall time. */
+/** 1 January of the year 10000. */
 const endDay = 2_932_897
 
 const itemForm = /^(?:\*|([0-9]+|[a-z]{3})(?:-([0-9]+|[a-z]{3}))?)(?:\/([0-9]+))?$/i
