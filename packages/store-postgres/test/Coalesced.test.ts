@@ -1,0 +1,142 @@
+/** Coalescing: what goes together, what goes at once, and who hears of a failure. */
+import { assert, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber } from "effect"
+import { coalesced } from "../src/database/Coalesced.ts"
+
+/** A statement that answers when the test says so, and remembers what it was asked. */
+const aStatement = Effect.gen(function* () {
+  const batches: Array<ReadonlyArray<number>> = []
+  const gates: Array<Deferred.Deferred<void, string>> = []
+  const run = (inputs: ReadonlyArray<number>) =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void, string>()
+      batches.push(inputs)
+      gates.push(gate)
+      yield* Deferred.await(gate)
+      return inputs.map((input) => input * 10)
+    })
+  const gateOf = (index: number) => gates[index] ?? Deferred.makeUnsafe<void, string>()
+  return {
+    run,
+    batches,
+    finish: (index: number) => Deferred.succeed(gateOf(index), undefined),
+    fail: (index: number, reason: string) => Deferred.fail(gateOf(index), reason),
+  }
+})
+
+const settings = { places: 1, maximum: 3, separable: (reason: string) => reason === "one's own" }
+
+const start = <A, E>(call: Effect.Effect<A, E>) =>
+  Effect.forkChild(call, { startImmediately: true })
+
+it.effect("a call that finds a free place starts at once, alone", () =>
+  Effect.gen(function* () {
+    const statement = yield* aStatement
+    const call = yield* coalesced(statement.run, { ...settings, places: 2 })
+    yield* start(call(1))
+    yield* start(call(2))
+    assert.deepStrictEqual(statement.batches, [[1], [2]])
+  }),
+)
+
+it.effect("what queues up while all places are taken goes together, at most so many", () =>
+  Effect.gen(function* () {
+    const statement = yield* aStatement
+    const call = yield* coalesced(statement.run, settings)
+    const fibers = yield* Effect.forEach([1, 2, 3, 4, 5], (input) => start(call(input)))
+    assert.deepStrictEqual(statement.batches, [[1]])
+    yield* statement.finish(0)
+    yield* Effect.yieldNow
+    assert.deepStrictEqual(statement.batches, [[1], [2, 3, 4]])
+    yield* statement.finish(1)
+    yield* Effect.yieldNow
+    yield* statement.finish(2)
+    assert.deepStrictEqual(statement.batches, [[1], [2, 3, 4], [5]])
+    assert.deepStrictEqual(yield* Effect.forEach(fibers, Fiber.join), [10, 20, 30, 40, 50])
+  }),
+)
+
+it.effect("a place is free again after its last call", () =>
+  Effect.gen(function* () {
+    const statement = yield* aStatement
+    const call = yield* coalesced(statement.run, settings)
+    const first = yield* start(call(1))
+    yield* statement.finish(0)
+    yield* Fiber.join(first)
+    yield* start(call(2))
+    assert.deepStrictEqual(statement.batches, [[1], [2]])
+  }),
+)
+
+it.effect("a failure of all is everybody's", () =>
+  Effect.gen(function* () {
+    const statement = yield* aStatement
+    const call = yield* coalesced(statement.run, settings)
+    const fibers = yield* Effect.forEach([1, 2, 3], (input) => start(call(input)))
+    yield* statement.finish(0)
+    yield* Effect.yieldNow
+    yield* statement.fail(1, "no answer")
+    const exits = yield* Effect.forEach(fibers, Fiber.await)
+    assert.deepStrictEqual(exits, [
+      Exit.succeed(10),
+      Exit.fail("no answer"),
+      Exit.fail("no answer"),
+    ])
+    assert.lengthOf(statement.batches, 2)
+  }),
+)
+
+it.effect("a failure that may be one call's own doing does not touch the others", () =>
+  Effect.gen(function* () {
+    const batches: Array<ReadonlyArray<number>> = []
+    const gate = yield* Deferred.make<void>()
+    const run = (inputs: ReadonlyArray<number>) =>
+      Effect.gen(function* () {
+        batches.push(inputs)
+        if (inputs.includes(1)) yield* Deferred.await(gate)
+        if (inputs.includes(3)) return yield* Effect.fail("one's own")
+        return inputs
+      })
+    const call = yield* coalesced(run, settings)
+    const fibers = yield* Effect.forEach([1, 2, 3, 4], (input) => start(call(input)))
+    yield* Deferred.succeed(gate, undefined)
+    const exits = yield* Effect.forEach(fibers, Fiber.await)
+    assert.deepStrictEqual(exits, [
+      Exit.succeed(1),
+      Exit.succeed(2),
+      Exit.fail("one's own"),
+      Exit.succeed(4),
+    ])
+    assert.deepStrictEqual(batches, [[1], [2, 3, 4], [2], [3], [4]])
+  }),
+)
+
+it.effect("a caller that gives up while it waits takes its call with it", () =>
+  Effect.gen(function* () {
+    const statement = yield* aStatement
+    const call = yield* coalesced(statement.run, settings)
+    const first = yield* start(call(1))
+    const second = yield* start(call(2))
+    const third = yield* start(call(3))
+    yield* Fiber.interrupt(second)
+    yield* statement.finish(0)
+    yield* Fiber.join(first)
+    yield* statement.finish(1)
+    assert.strictEqual(yield* Fiber.join(third), 30)
+    assert.deepStrictEqual(statement.batches, [[1], [3]])
+  }),
+)
+
+it.effect("a statement under way is finished for the others when one of its callers gives up", () =>
+  Effect.gen(function* () {
+    const statement = yield* aStatement
+    const call = yield* coalesced(statement.run, settings)
+    const [first, second, third] = yield* Effect.forEach([1, 2, 3], (input) => start(call(input)))
+    yield* statement.finish(0)
+    yield* Effect.yieldNow
+    if (first !== undefined) yield* Fiber.join(first)
+    if (second !== undefined) yield* Fiber.interrupt(second)
+    yield* statement.finish(1)
+    if (third !== undefined) assert.strictEqual(yield* Fiber.join(third), 30)
+  }),
+)

@@ -1,0 +1,118 @@
+/** The outbox, read while others write: no event is ever passed over. */
+import { assert, layer } from "@effect/vitest"
+import { Outbox } from "@messaging-service/core"
+import { EmbeddedPostgres, accepted, aStage } from "@messaging-service/testkit"
+import { Context, Deferred, Effect, Fiber } from "effect"
+import { aDatabase, aDoor, aProcess } from "./databases.ts"
+
+const write = `
+insert into outbox (workspace_id, message_id, created_at, event_id, type, mode)
+values (1, 1, '2026-03-02T12:00:00Z', $1, 'message.accepted', 'live')
+returning id`
+
+/**
+ * Behind the events that are there already, two transactions: the one that takes the earlier
+ * position ends when the test says so.
+ */
+const scene = Effect.fnUntraced(function* (before: ReadonlyArray<string> = []) {
+  const database = yield* aDatabase
+  const outbox = Context.get(yield* aProcess(database), Outbox)
+  const door = yield* aDoor(database)
+  for (const event of before) yield* door.query("before", write, [event])
+  const taken = yield* Deferred.make<void>()
+  const end = yield* Deferred.make<boolean>()
+  const slow = yield* door
+    .transaction("slow", (run) =>
+      Effect.gen(function* () {
+        yield* run(write, ["slow"])
+        yield* Deferred.succeed(taken, undefined)
+        const commits = yield* Deferred.await(end)
+        if (!commits) yield* run("select 1 / 0")
+      }),
+    )
+    .pipe(Effect.exit, Effect.forkChild)
+  yield* Deferred.await(taken)
+  yield* door.query("quick", write, ["quick"])
+  const read = (after: number) =>
+    Effect.map(outbox.read(after, 100), (events) => events.map((event) => event.eventId as string))
+  const finish = (commits: boolean) =>
+    Effect.andThen(Deferred.succeed(end, commits), Fiber.join(slow))
+  return { door, read, finish }
+})
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "the outbox while others write",
+  (it) => {
+    it.effect("waits for who took an earlier position and has not committed yet", () =>
+      Effect.gen(function* () {
+        const { finish, read } = yield* scene()
+        assert.deepStrictEqual(yield* read(0), [])
+        assert.deepStrictEqual(yield* read(0), [])
+        yield* finish(true)
+        assert.deepStrictEqual(yield* read(0), ["slow", "quick"])
+      }),
+    )
+
+    it.effect("goes on once who took an earlier position has rolled back", () =>
+      Effect.gen(function* () {
+        const { finish, read } = yield* scene()
+        assert.deepStrictEqual(yield* read(0), [])
+        yield* finish(false)
+        assert.deepStrictEqual(yield* read(0), ["quick"])
+      }),
+    )
+
+    it.effect("hands out what lies before the gap meanwhile, to readers at any position", () =>
+      Effect.gen(function* () {
+        const { finish, read } = yield* scene(["first", "second"])
+        assert.deepStrictEqual(yield* read(0), ["first", "second"])
+        assert.deepStrictEqual(yield* read(1), ["second"])
+        assert.deepStrictEqual(yield* read(2), [])
+        yield* finish(true)
+        assert.deepStrictEqual(yield* read(2), ["slow", "quick"])
+      }),
+    )
+
+    it.effect("passes at once over positions that were lost while nobody wrote", () =>
+      Effect.gen(function* () {
+        const { door, finish, read } = yield* scene()
+        yield* finish(true)
+        yield* door.query("lose", "select nextval('outbox_id_seq')")
+        yield* door.query("quick", write, ["behind"])
+        assert.deepStrictEqual(yield* read(0), ["slow", "quick", "behind"])
+      }),
+    )
+
+    it.effect("a reader that follows many writers gets every event once, in order", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const stores = yield* aProcess(database)
+        const outbox = Context.get(stores, Outbox)
+        const { number } = yield* Effect.provide(aStage(), stores)
+        const second = yield* Effect.provide(aStage(), stores)
+        const seen: Array<number> = []
+        let writing = true
+        const follow = Effect.gen(function* () {
+          for (;;) {
+            const last = !writing
+            const events = yield* outbox.read(seen.at(-1) ?? 0, 7)
+            seen.push(...events.map((event) => event.id))
+            if (last && events.length === 0) return
+          }
+        })
+        const follower = yield* Effect.forkChild(follow)
+        yield* Effect.forEach(
+          Array.from({ length: 200 }, (_, index) => index),
+          (index) => Effect.provide(accepted(index % 2 === 0 ? number : second.number), stores),
+          { concurrency: 20 },
+        )
+        writing = false
+        yield* Fiber.join(follower)
+        assert.deepStrictEqual(
+          seen,
+          Array.from({ length: 200 }, (_, index) => index + 1),
+        )
+      }),
+    )
+  },
+)

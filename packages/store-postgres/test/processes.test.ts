@@ -1,0 +1,255 @@
+/**
+ * Several processes at one database. The contract's races run within one process, whose calls are
+ * coalesced; here every process has a pool of its own, and only the database is between them.
+ */
+import { assert, layer } from "@effect/vitest"
+import { KeyStore } from "@messaging-service/core"
+import type { ClaimedMessage, Message, MessageChange, QuotaLimit } from "@messaging-service/core"
+import {
+  EmbeddedPostgres,
+  aClaim,
+  aKey,
+  aNumber,
+  aPlan,
+  aStage,
+  accept,
+  accepted,
+  aMessage,
+  anAcceptance,
+  claimKey,
+  day,
+  fresh,
+  noon,
+  readOutbox,
+  remaining,
+  sending,
+} from "@messaging-service/testkit"
+import { Effect } from "effect"
+import type { Context } from "effect"
+import type { AllStores } from "@messaging-service/testkit"
+import { aDatabase, aProcess } from "./databases.ts"
+
+const atOnce = { concurrency: "unbounded" } as const
+
+const range = (length: number) => Array.from({ length }, (_, index) => index)
+
+type Process = Context.Context<AllStores>
+
+const processes = (count: number) =>
+  Effect.flatMap(aDatabase, (database) =>
+    Effect.forEach(range(count), () => aProcess(database, { maxConnections: 4 })),
+  )
+
+/** Runs the calls at once, each in the next process. */
+const spread = <A, E>(
+  among: ReadonlyArray<Process>,
+  calls: ReadonlyArray<Effect.Effect<A, E, AllStores>>,
+) =>
+  Effect.forEach(
+    calls,
+    (call, index) => Effect.provide(call, among[index % among.length] ?? among[0]!),
+    atOnce,
+  )
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "processes that share a database",
+  (it) => {
+    it.effect("the plan's allowance is taken once for each message, by whichever process", () =>
+      Effect.gen(function* () {
+        const all = yield* processes(3)
+        const [one] = all
+        const { number, workspace } = yield* Effect.provide(
+          aStage({ plan: aPlan(40) }),
+          one ?? all[0]!,
+        )
+        const numbers = yield* Effect.provide(
+          Effect.forEach(range(4), () => aNumber(workspace.id)),
+          all[0]!,
+        )
+        const outcomes = yield* spread(
+          all,
+          range(90).map((index) => accept(anAcceptance(numbers[index % 4] ?? number))),
+        )
+        const refused = outcomes.filter((outcome) => outcome._tag === "Broken")
+        assert.lengthOf(refused, 50)
+        assert.isTrue(refused.every((each) => each._tag === "Broken" && each.guard === "allowance"))
+        assert.strictEqual(yield* Effect.provide(remaining(workspace), all[1]!), 0)
+      }),
+    )
+
+    it.effect("a number's quota holds exactly, by whichever process", () =>
+      Effect.gen(function* () {
+        const all = yield* processes(3)
+        const { number } = yield* Effect.provide(aStage(), all[0]!)
+        const limit: QuotaLimit = { messages: 50, windowMillis: day }
+        const outcomes = yield* spread(
+          all,
+          range(60).map((index) => accept(anAcceptance(number, { limit, count: 1 + (index % 2) }))),
+        )
+        const taken = outcomes.flatMap((each) => (each._tag === "Accepted" ? each.ids : []))
+        assert.isAtMost(taken.length, 50)
+        // Whoever needed no more than what was left got it.
+        assert.isAtLeast(taken.length, 49)
+        assert.strictEqual(new Set(taken).size, taken.length)
+      }),
+    )
+
+    it.effect("calls that lock many numbers in every order wait, and none fails", () =>
+      Effect.gen(function* () {
+        const all = yield* processes(3)
+        const { workspace } = yield* Effect.provide(aStage({ plan: aPlan(100_000) }), all[0]!)
+        const numbers = yield* Effect.provide(
+          Effect.forEach(range(12), () => aNumber(workspace.id)),
+          all[0]!,
+        )
+        const messages = yield* Effect.provide(
+          Effect.forEach(numbers, (number) => accepted(number, { count: 20 })),
+          all[0]!,
+        )
+        const changes = messages
+          .flat()
+          .map((message: Message): MessageChange => sending.cancelled(message))
+        const shuffled = (seed: number) =>
+          changes.toSorted((a, b) => ((a.message.id * seed) % 97) - ((b.message.id * seed) % 97))
+        yield* Effect.all(
+          [
+            spread(
+              all,
+              range(6).map((index) => sending.end(...shuffled(index * 31 + 7))),
+            ),
+            spread(
+              all,
+              range(60).map((index) => accepted(numbers[(index * 5) % 12]!, { count: 2 })),
+            ),
+          ],
+          atOnce,
+        )
+        const left = yield* Effect.provide(remaining(workspace), all[0]!)
+        assert.strictEqual(left, 100_000 - 120)
+        const outbox = yield* Effect.provide(readOutbox(0), all[0]!)
+        assert.lengthOf(
+          outbox.filter((event) => event.type === "message.cancelled"),
+          240,
+        )
+      }),
+    )
+
+    it.effect("dispatchers of several processes never hold one number at the same time", () =>
+      Effect.gen(function* () {
+        const all = yield* processes(3)
+        const { workspace } = yield* Effect.provide(aStage(), all[0]!)
+        const numbers = yield* Effect.provide(
+          Effect.forEach(range(15), () => aNumber(workspace.id)),
+          all[0]!,
+        )
+        yield* Effect.provide(
+          Effect.forEach(numbers, (number) => accepted(number, { count: 4 })),
+          all[0]!,
+        )
+        const held = new Set<number>()
+        const left: Array<ClaimedMessage> = []
+        const dispatch = Effect.gen(function* () {
+          for (let turn = 0; turn < 40; turn++) {
+            const claimed = yield* sending.claim(numbers, { limit: 3 })
+            for (const { number } of claimed) {
+              assert.isFalse(held.has(number.id), `number ${number.id} is held twice`)
+              held.add(number.id)
+            }
+            left.push(...claimed)
+            yield* Effect.yieldNow
+            for (const { number } of claimed) held.delete(number.id)
+            yield* sending.settle(claimed.map((each) => sending.sent(each)))
+          }
+        })
+        yield* spread(
+          all,
+          range(6).map(() => dispatch),
+        )
+        assert.lengthOf(new Set(left.map((each) => each.message.id)), 60)
+        assert.lengthOf(left, 60)
+      }),
+    )
+
+    it.effect("a cancel in one process against a claim in another: one of them wins", () =>
+      Effect.gen(function* () {
+        const all = yield* processes(2)
+        const { workspace } = yield* Effect.provide(aStage(), all[0]!)
+        const numbers = yield* Effect.provide(
+          Effect.forEach(range(30), () => aNumber(workspace.id)),
+          all[0]!,
+        )
+        const messages = yield* Effect.provide(
+          Effect.forEach(numbers, (number) => aMessage(number)),
+          all[0]!,
+        )
+        const claims: Array<ClaimedMessage> = []
+        const take = Effect.map(sending.claim(numbers, { limit: 2 }), (claimed) => {
+          claims.push(...claimed)
+          return [] as ReadonlyArray<number>
+        })
+        const ended = yield* spread<ReadonlyArray<number>, unknown>(
+          all,
+          messages.flatMap((message) => [sending.end(sending.cancelled(message)), take]),
+        )
+        const both = [...ended.flat(), ...claims.map((each) => each.message.id)]
+        assert.deepStrictEqual(
+          both.toSorted((a, b) => a - b),
+          messages.map((message) => message.id),
+        )
+      }),
+    )
+
+    it.effect("of repeats of a request in several processes one is accepted", () =>
+      Effect.gen(function* () {
+        const all = yield* processes(3)
+        const { number, workspace } = yield* Effect.provide(aStage(), all[0]!)
+        const { key } = yield* Effect.provide(aKey(workspace.id), all[0]!)
+        const claim = aClaim(key.id)
+        const attempt = Effect.gen(function* () {
+          const mine = { ...claim, token: `token ${fresh()}` }
+          const outcome = yield* claimKey(workspace.id, mine)
+          if (outcome._tag !== "Claimed") return outcome._tag
+          const accepting = yield* accept(anAcceptance(number, { idempotency: mine }))
+          return accepting._tag
+        })
+        const outcomes = yield* spread(
+          all,
+          range(18).map(() => attempt),
+        )
+        assert.lengthOf(
+          outcomes.filter((outcome) => outcome === "Accepted"),
+          1,
+        )
+        assert.isTrue(
+          outcomes.every((each) => ["Accepted", "InProgress", "Finished"].includes(each)),
+        )
+      }),
+    )
+
+    it.effect("requests with one key are counted by all processes together", () =>
+      Effect.gen(function* () {
+        const all = yield* processes(3)
+        const { workspace } = yield* Effect.provide(aStage(), all[0]!)
+        const { hash } = yield* Effect.provide(aKey(workspace.id), all[0]!)
+        const admit = KeyStore.use((store) =>
+          store.admit({
+            hash,
+            version: 2,
+            now: noon,
+            minuteStart: noon,
+            dayStart: noon,
+            clientAddress: null,
+          }),
+        )
+        const counts = yield* spread(
+          all,
+          range(120).map(() => admit),
+        )
+        assert.deepStrictEqual(
+          counts.map((admitted) => admitted?.count?.minute ?? 0).toSorted((a, b) => a - b),
+          range(120).map((index) => index + 1),
+        )
+      }),
+    )
+  },
+)

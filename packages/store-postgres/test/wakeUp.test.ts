@@ -1,0 +1,109 @@
+/** Word of new work between processes: heard soon, not too often, and again after an outage. */
+import { assert, layer } from "@effect/vitest"
+import { WakeUp } from "@messaging-service/core"
+import type { TestDatabase } from "@messaging-service/testkit"
+import { EmbeddedPostgres } from "@messaging-service/testkit"
+import { PgConnection } from "@effect/sql-pg"
+import { Context, Effect, Layer, Queue } from "effect"
+import { layerWakeUp } from "../src/index.ts"
+import { aDatabase, aDoor, optionsOf } from "./databases.ts"
+
+const aWakeUp = (database: TestDatabase) =>
+  Effect.map(Layer.build(layerWakeUp(optionsOf(database))), (built) => Context.get(built, WakeUp))
+
+const patience = "10 seconds"
+
+/** Wakes until the sleeper hears of it: a process needs a moment until it listens. */
+const wakesEventually = Effect.fnUntraced(function* (
+  from: typeof WakeUp.Service,
+  to: typeof WakeUp.Service,
+) {
+  const sleeper = yield* to.sleeper("lanes")
+  yield* sleeper.reset
+  yield* Effect.raceFirst(
+    sleeper.woken,
+    Effect.forever(Effect.andThen(from.wake("lanes"), Effect.sleep("50 millis"))),
+  ).pipe(Effect.timeout(patience))
+  yield* sleeper.reset
+})
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "wake-up between processes",
+  (it) => {
+    it.effect("a process hears of the other's work, and of its own at once", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const one = yield* aWakeUp(database)
+        const other = yield* aWakeUp(database)
+        yield* wakesEventually(one, other)
+        yield* wakesEventually(other, one)
+
+        const lanes = yield* other.sleeper("lanes")
+        const expiry = yield* other.sleeper("expiry")
+        yield* lanes.reset
+        yield* expiry.reset
+        yield* one.wake("expiry")
+        yield* Effect.timeout(expiry.woken, patience)
+
+        const own = yield* one.sleeper("expiry")
+        yield* own.reset
+        yield* one.wake("expiry")
+        yield* Effect.timeout(own.woken, "1 millis")
+      }),
+    )
+
+    it.effect("however much work there is, a process says so a few times a second", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const one = yield* aWakeUp(database)
+        const { path, username } = database
+        const ear = yield* PgConnection.make({ path, username, database: database.database })
+        const words = yield* ear.listen("messaging_service_work")
+        yield* Effect.raceFirst(
+          Queue.take(words),
+          Effect.forever(Effect.andThen(one.wake("lanes"), Effect.sleep("20 millis"))),
+        ).pipe(Effect.timeout(patience))
+        const started = Date.now()
+        let heard = 0
+        yield* Effect.raceFirst(
+          Effect.forever(
+            Effect.andThen(
+              Queue.take(words),
+              Effect.sync(() => heard++),
+            ),
+          ),
+          Effect.repeat(Effect.andThen(one.wake("lanes"), Effect.sleep("1 millis")), {
+            times: 300,
+          }),
+        )
+        assert.isAtLeast(heard, 1)
+        assert.isAtMost(heard, 2 + (Date.now() - started) / 100)
+      }),
+    )
+
+    it.effect("after an outage it listens again, and wakes for what it may have missed", () =>
+      Effect.gen(function* () {
+        const postgres = yield* EmbeddedPostgres
+        const database = yield* aDatabase
+        const one = yield* aWakeUp(database)
+        const other = yield* aWakeUp(database)
+        yield* wakesEventually(one, other)
+        const sleeper = yield* other.sleeper("stranded")
+        yield* sleeper.reset
+        yield* postgres.stop
+        yield* one.wake("stranded")
+        yield* postgres.start
+        yield* Effect.timeout(sleeper.woken, patience)
+        yield* wakesEventually(one, other)
+        const door = yield* aDoor(database)
+        yield* door.query(
+          "kill",
+          `select pg_terminate_backend(pid)
+          from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()`,
+        )
+        yield* wakesEventually(one, other)
+      }),
+    )
+  },
+)
