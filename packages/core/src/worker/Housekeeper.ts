@@ -31,7 +31,10 @@ export class Housekeeper extends Context.Service<
       const tidy = Effect.gen(function* () {
         yield* keys.forgetWrong(minuteStart(yield* Clock.currentTimeMillis))
         yield* media.runAll
-      }).pipe(Effect.catch((error) => Effect.logWarning("housekeeping is tried again", error)))
+      }).pipe(
+        // Whatever it is, it must not end the loops that run beside this one.
+        Effect.catchCause((cause) => Effect.logWarning("housekeeping is tried again", cause)),
+      )
       const loop = runLoop({
         work: "stranded",
         runOnce: Effect.map(stranded.cancelSome, (cancelled) => cancelled > 0),

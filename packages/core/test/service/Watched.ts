@@ -1,0 +1,38 @@
+/** The memory store with something around every operation: to count what is asked of it, or to fail. */
+import { layer as layerStore } from "@messaging-service/store-memory"
+import type { MemoryStore } from "@messaging-service/store-memory"
+import { Context, Effect, Layer } from "effect"
+import type { StoreUnavailable } from "../../src/index.ts"
+
+/** `operation` is `Port.method`, such as `LaneQueue.claim`. */
+export type Around = <A, E, R>(
+  operation: string,
+  effect: Effect.Effect<A, E, R>,
+) => Effect.Effect<A, E | StoreUnavailable, R>
+
+export const storeWithin = (around: Around): Layer.Layer<MemoryStore> =>
+  Layer.effectContext(
+    Effect.map(Layer.build(layerStore), (context) => {
+      const ports = [...context.mapUnsafe].map(([name, port]): [string, unknown] => [
+        name,
+        watched(name.replace(/^core\//, ""), port as object, around),
+      ])
+      return Context.makeUnsafe<MemoryStore>(new Map(ports))
+    }),
+  )
+
+const watched = (name: string, port: object, around: Around): object =>
+  Object.fromEntries(
+    Object.entries(port).map(([method, member]: [string, unknown]) => {
+      const operation = `${name}.${method}`
+      if (Effect.isEffect(member)) return [method, around(operation, member)]
+      if (typeof member !== "function") return [method, member]
+      return [
+        method,
+        (...given: ReadonlyArray<unknown>) => {
+          const result: unknown = Reflect.apply(member, port, given)
+          return Effect.isEffect(result) ? around(operation, result) : result
+        },
+      ]
+    }),
+  )

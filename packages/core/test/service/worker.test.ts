@@ -1,0 +1,257 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { StoreUnavailable } from "../../src/index.ts"
+import type { MessageJson } from "../../src/index.ts"
+import {
+  ahead,
+  aKey,
+  aNumber,
+  arrived,
+  aStage,
+  behave,
+  copies,
+  day,
+  events,
+  hour,
+  inAWorld,
+  logOut,
+  minute,
+  noon,
+  pass,
+  reconnect,
+  second,
+  send,
+  sendBatch,
+  settled,
+  startWorker,
+  status,
+  statuses,
+  stopWorker,
+} from "./World.ts"
+import type { World } from "./World.ts"
+import { storeWithin } from "./Watched.ts"
+import type { Around } from "./Watched.ts"
+
+/** Counts what is asked of the store. */
+const counting = () => {
+  const asked = new Map<string, number>()
+  const around: Around = (operation, effect) =>
+    Effect.suspend(() => {
+      asked.set(operation, (asked.get(operation) ?? 0) + 1)
+      return effect
+    })
+  return { asked, store: storeWithin(around) }
+}
+
+/** What housekeeping asks every ten minutes, whatever else there is to do. */
+const isHousekeeping = (operation: string) =>
+  /^(KeyStore\.forgetWrong|MediaStore\.)/.test(operation)
+
+describe("an idle worker", () => {
+  type Stage = Effect.Success<ReturnType<typeof aStage>>
+
+  /** What a worker that has nothing to do asks of the store in a day. */
+  const askedInADay = (prepare: (stage: Stage) => Effect.Effect<void, unknown, World>) => {
+    const { asked, store } = counting()
+    return inAWorld(
+      Effect.gen(function* () {
+        yield* prepare(yield* aStage())
+        yield* settled
+        asked.clear()
+        yield* TestClock.adjust(day)
+        return [...asked]
+      }),
+      { store },
+    )
+  }
+
+  it.effect("asks nothing of the store but to keep house, every ten minutes", () =>
+    Effect.gen(function* () {
+      const asked = yield* askedInADay(() => Effect.void)
+      for (const [operation, times] of asked) {
+        assert.isTrue(isHousekeeping(operation), operation)
+        assert.isAtMost(times, 6 * 24 + 1, operation)
+      }
+    }),
+  )
+
+  it.effect("does not look for messages that wait for a later day or for their number", () =>
+    Effect.gen(function* () {
+      const asked = yield* askedInADay(({ key, number, workspace }) =>
+        Effect.gen(function* () {
+          const lost = yield* aNumber(workspace, { status: "disconnected" })
+          const test = yield* aKey(workspace, { mode: "test" })
+          yield* sendBatch(key, 10, { from: lost })
+          yield* sendBatch(key, 10, { from: number, send_at: yield* ahead(10 * day) })
+          yield* sendBatch(test, 10, { from: number, send_at: yield* ahead(10 * day) })
+          yield* send(key, { from: lost, expires_at: yield* ahead(10 * day) })
+        }).pipe(Effect.orDie),
+      )
+      assert.deepStrictEqual(
+        asked.filter(([operation]) => !isHousekeeping(operation)),
+        [],
+      )
+    }),
+  )
+
+  it.effect("asks little for a message that is being sent for a long time", () =>
+    Effect.gen(function* () {
+      const { asked, store } = counting()
+      yield* inAWorld(
+        Effect.gen(function* () {
+          const { key, number } = yield* aStage()
+          yield* behave(number, { latency_ms: 59 * second })
+          yield* send(key)
+          yield* settled
+          asked.clear()
+          yield* TestClock.adjust(minute)
+          // Renewed every ten seconds, then settled.
+          assert.isAtMost(asked.get("LaneQueue.renew") ?? 0, 6)
+          assert.strictEqual(asked.get("LaneQueue.settle"), 1)
+          assert.isAtMost(asked.get("LaneQueue.claim") ?? 0, 5)
+        }),
+        { store },
+      )
+    }),
+  )
+})
+
+describe("a worker", () => {
+  it.effect("that is stopped finishes what is in flight, and claims nothing more", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* behave(number, { latency_ms: 5 * second })
+        const worker = yield* startWorker
+        const [first, second_] = yield* sendBatch(key, 2)
+        yield* settled
+        yield* TestClock.adjust(second)
+        yield* stopWorker(worker)
+        assert.deepStrictEqual(yield* statuses(key, [first!, second_!]), ["sent", "queued"])
+        assert.strictEqual(yield* Clock.currentTimeMillis, noon + 5 * second)
+        assert.lengthOf(yield* copies(), 1)
+        yield* startWorker
+        yield* pass(minute)
+        assert.deepStrictEqual(yield* statuses(key, [first!, second_!]), ["sent", "sent"])
+        assert.lengthOf(yield* copies(), 2)
+      }),
+      { worker: false },
+    ),
+  )
+
+  it.effect("that is stopped gives up what hangs after 8 s, and another repeats it", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* behave(number, { send: "hang" })
+        const worker = yield* startWorker
+        const message = yield* send(key)
+        yield* settled
+        yield* stopWorker(worker)
+        assert.isAtMost((yield* Clock.currentTimeMillis) - noon, 9 * second)
+        yield* behave(number, {})
+        yield* startWorker
+        yield* pass(minute)
+        assert.strictEqual(yield* status(key, message), "sent")
+        assert.lengthOf(yield* copies(), 1)
+      }),
+      { worker: false },
+    ),
+  )
+
+  it.effect("beside another shares the lanes, and nothing is sent twice", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { workspace } = yield* aStage()
+        const key = yield* aKey(workspace)
+        const numbers = yield* Effect.forEach([1, 2, 3, 4, 5], () => aNumber(workspace))
+        yield* startWorker
+        yield* startWorker
+        const messages = yield* Effect.forEach(numbers, (from) =>
+          Effect.andThen(behave(from, { latency_ms: 100 }), sendBatch(key, 20, { from })),
+        )
+        yield* pass(hour)
+        const all = yield* arrived()
+        assert.lengthOf(all, 100)
+        assert.strictEqual(new Set(all).size, 100)
+        for (const message of messages.flat()) {
+          assert.deepStrictEqual(yield* events(message), ["message.sent"])
+        }
+      }),
+    ),
+  )
+
+  it.effect("goes on when the store did not answer for a while, and loses nothing", () => {
+    let down = false
+    const isAsked = /^(LaneQueue|WorkStatus|KeyStore\.forgetWrong)/
+    const store = storeWithin((operation, effect) =>
+      Effect.gen(function* () {
+        if (down && isAsked.test(operation)) {
+          return yield* new StoreUnavailable({ operation, cause: "down" })
+        }
+        return yield* effect
+      }),
+    )
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* behave(number, { latency_ms: 10 * second })
+        const messages = yield* sendBatch(key, 3)
+        yield* TestClock.adjust(5 * second)
+        // It went down with an attempt under way, which is settled when it is back.
+        down = true
+        yield* TestClock.adjust(hour)
+        down = false
+        yield* TestClock.adjust(minute)
+        yield* settled
+        assert.deepStrictEqual(yield* statuses(key, messages), ["sent", "sent", "sent"])
+        assert.lengthOf(yield* copies(), 3)
+      }),
+      { store },
+    )
+  })
+
+  it.effect("goes on when housekeeping breaks", () => {
+    const store = storeWithin((operation, effect) =>
+      operation === "KeyStore.forgetWrong" ? Effect.die(new Error("a bug")) : effect,
+    )
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        yield* pass(hour)
+        const message = yield* send(key)
+        yield* settled
+        assert.strictEqual(yield* status(key, message), "sent")
+      }),
+      { store },
+    )
+  })
+})
+
+it.effect("a year of service runs in seconds", () =>
+  inAWorld(
+    Effect.gen(function* () {
+      const { key, number, workspace } = yield* aStage()
+      const test = yield* aKey(workspace, { mode: "test" })
+      const messages: Array<MessageJson> = []
+      for (let week = 0; week < 52; week++) {
+        for (let weekday = 0; weekday < 7; weekday++) {
+          const send_at = yield* ahead(weekday * day + hour)
+          messages.push(yield* send(key, { from: number, send_at }))
+        }
+        yield* send(test, { from: number, send_at: yield* ahead(3 * day) })
+        yield* logOut(number)
+        yield* pass(2 * day)
+        yield* reconnect(number)
+        yield* pass(5 * day)
+      }
+      assert.strictEqual(yield* Clock.currentTimeMillis, noon + 364 * day)
+      assert.deepStrictEqual<unknown>(
+        yield* arrived(),
+        messages.map(({ id }) => id),
+      )
+      assert.deepStrictEqual(new Set(yield* statuses(key, messages)), new Set(["sent"]))
+    }),
+  ),
+)
