@@ -4,7 +4,7 @@
  */
 import { Worker } from "@messaging-service/core"
 import { HttpOptions, httpApp } from "@messaging-service/http"
-import { announce, layerLogging, openService, storeCannotStart } from "@messaging-service/runtime"
+import { announce, logged, openService, storeCannotStart } from "@messaging-service/runtime"
 import type { CannotStart } from "@messaging-service/runtime"
 import { Effect, Redacted } from "effect"
 import { exampleText, localUrl, seedExample } from "./Example.ts"
@@ -15,13 +15,16 @@ import type { ServerSettings } from "./ServerSettings.ts"
 
 /** Runs until interrupted; then finishes what is in flight, requests and attempts side by side. */
 export const runServer = (settings: ServerSettings): Effect.Effect<never, CannotStart> =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const listener = yield* listen(settings.host, settings.port)
-      const service = yield* openService(settings.service)
-      return yield* Effect.provideContext(serve(settings, listener), service)
-    }),
-  ).pipe(Effect.provide(layerLogging(settings.service.log)))
+  logged(
+    settings.service.log,
+    Effect.scoped(
+      Effect.gen(function* () {
+        const listener = yield* listen(settings.host, settings.port)
+        const service = yield* openService(settings.service)
+        return yield* Effect.provideContext(serve(settings, listener), service)
+      }),
+    ),
+  )
 
 const serve = Effect.fnUntraced(function* (settings: ServerSettings, listener: HttpListener) {
   const app = yield* Effect.provideService(httpApp, HttpOptions, {

@@ -11,6 +11,7 @@ import {
 } from "@messaging-service/runtime"
 import type { Environment, ServiceSettings } from "@messaging-service/runtime"
 import { Effect, Redacted } from "effect"
+import { isToken } from "./operatorToken.ts"
 
 export interface ServerSettings {
   readonly host: string
@@ -45,8 +46,8 @@ const serverVariables = {
     /^[\w.:%-]+$/.test(text) ? text : undefined,
   ),
   PUBLIC_URL: variable("an origin such as https://messages.example.com", parseOrigin),
-  OPERATOR_TOKEN: variable("printable ASCII characters without spaces", (text) =>
-    /^[!-~]+$/.test(text) ? Redacted.make(text) : undefined,
+  OPERATOR_TOKEN: variable("printable ASCII characters", (text) =>
+    isToken(text) ? Redacted.make(text) : undefined,
   ),
   TRUST_PROXY: trueOrFalse,
   WORKER: oneOf("inline", "separate"),

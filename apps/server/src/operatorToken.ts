@@ -37,9 +37,12 @@ export const keptOperatorToken = Effect.fnUntraced(function* (
     : yield* usable(file, (yield* read(file)) ?? "")
 })
 
+/** Whether a header can carry it as it stands. */
+export const isToken = (text: string): boolean => /^[!-~](?:[ -~]*[!-~])?$/.test(text)
+
 const usable = (file: string, text: string) => {
   const token = text.trim()
-  return /^[!-~]+$/.test(token)
+  return isToken(token)
     ? Effect.succeed({ token: Redacted.make(token), file, isNew: false })
     : Effect.fail(
         new CannotStart({

@@ -51,11 +51,17 @@ const pretty = Logger.make((entry) => {
   return entry.cause.reasons.length === 0 ? line : `${line}\n${Cause.pretty(entry.cause)}`
 })
 
-/** Puts the configured log in place of the present one. */
-export const layerLogging = ({ format, level }: LogSettings): Layer.Layer<never> =>
+const layerLogging = ({ format, level }: LogSettings): Layer.Layer<never> =>
   Layer.mergeAll(
     Logger.layer([Logger.withConsoleLog(format === "json" ? json : pretty)]),
     Layer.succeed(References.MinimumLogLevel, levels[level]),
+  )
+
+/** Runs an app with the configured log, in which a fault that ends it is told in full. */
+export const logged = <A, E, R>(settings: LogSettings, app: Effect.Effect<A, E, R>) =>
+  app.pipe(
+    Effect.tapDefect((defect) => Effect.logError("an unexpected fault", Cause.die(defect))),
+    Effect.provide(layerLogging(settings)),
   )
 
 /** Says something that whoever started the process must see, such as that it is ready. */

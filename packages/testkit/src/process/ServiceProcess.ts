@@ -120,6 +120,30 @@ export const start = Effect.fnUntraced(function* (
   }
 })
 
+/** A server that is ready. */
+export interface ServerProcess extends ServiceProcess {
+  /** `http://HOST:PORT`, as it says itself. */
+  readonly url: string
+}
+
+/** Starts the HTTP app and waits until it is ready. */
+export const startServer = Effect.fnUntraced(function* (
+  program: string,
+  environment: Readonly<Record<string, string>>,
+): Effect.fn.Return<ServerProcess, ProcessError, Scope.Scope> {
+  const process = yield* start(program, environment)
+  const [, url = ""] = yield* process.says(/listening on (http:\/\/[^\s"]+)/)
+  return { ...process, url }
+})
+
+/** What a first start shows. */
+export const shownSecrets = (stdout: string) => ({
+  operatorToken: /^Operator token, kept in .+: (\S+)$/m.exec(stdout)?.[1],
+  liveKey: /live key +(\S+)/.exec(stdout)?.[1],
+  testKey: /test key +(\S+)/.exec(stdout)?.[1],
+  keyV1: /version 1 key +(\S+)/.exec(stdout)?.[1],
+})
+
 /** Waits until `look` finds something, again and again; `what` is what the failure says. */
 export const waitUntil = <A, E, R>(
   what: string,
@@ -131,6 +155,15 @@ export const waitUntil = <A, E, R>(
       Effect.map((found) => found as A),
     ),
     `waited in vain until ${what}`,
+  )
+
+/** Undefined when the effect takes longer, in real milliseconds. */
+export const within = <A, E, R>(
+  millis: number,
+  effect: Effect.Effect<A, E, R>,
+): Effect.Effect<A | undefined, E, R> =>
+  Effect.timeoutOrElse(effect, { duration: millis, orElse: () => Effect.undefined }).pipe(
+    Effect.provideService(Clock.Clock, realClock),
   )
 
 const realClock = Clock.Clock.defaultValue()
@@ -150,33 +183,3 @@ export const temporaryDirectory = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "messaging-service-"))),
   (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
 )
-
-export interface Answer<Body> {
-  readonly status: number
-  readonly headers: Headers
-  /** In the form that the caller expects, unchecked. */
-  readonly body: Body
-}
-
-/** A request with a bearer token and, if there is one, a JSON body. */
-export const call = <Body = unknown>(
-  method: string,
-  url: string,
-  options: { readonly token?: string; readonly body?: unknown } = {},
-): Effect.Effect<Answer<Body>, ProcessError> =>
-  Effect.tryPromise({
-    try: async (signal) => {
-      const response = await fetch(url, {
-        method,
-        signal,
-        headers: {
-          ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
-          ...(options.body === undefined ? {} : { "content-type": "application/json" }),
-        },
-        ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-      })
-      const body = (await response.json()) as Body
-      return { status: response.status, headers: response.headers, body }
-    },
-    catch: (cause) => new ProcessError({ message: `${method} ${url}: ${String(cause)}` }),
-  })

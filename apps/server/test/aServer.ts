@@ -1,0 +1,29 @@
+/** Servers as tests start them: on a free port, with everything in a directory that goes away. */
+import { processes } from "@messaging-service/testkit"
+import { Effect } from "effect"
+import { join, resolve } from "node:path"
+
+/** What `npx pnpm start` runs. */
+export const program = resolve(import.meta.dirname, "../src/main.ts")
+
+/** Settings of a server that remembers nothing, in an empty directory. */
+export const forgetful = Effect.map(processes.temporaryDirectory, (directory) => ({
+  PORT: "0",
+  DATABASE_URL: "memory:",
+  DATA_DIR: join(directory, "data"),
+}))
+
+/** A forgetful server after its first start, with these settings besides. */
+export const aServer = Effect.fnUntraced(function* (settings: Record<string, string> = {}) {
+  const server = yield* processes.startServer(program, { ...(yield* forgetful), ...settings })
+  const shown = processes.shownSecrets(yield* server.stdout)
+  return {
+    ...server,
+    shown,
+    caller: processes.aCaller(server.url, shown.liveKey ?? ""),
+    operator: processes.anOperator(
+      server.url,
+      settings["OPERATOR_TOKEN"] ?? shown.operatorToken ?? "",
+    ),
+  }
+})

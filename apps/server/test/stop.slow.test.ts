@@ -1,0 +1,86 @@
+/** Stopping a server: it finishes what is in flight, 10 s at most, and ends with 0. */
+import { assert, describe, it } from "@effect/vitest"
+import { processes } from "@messaging-service/testkit"
+import { Effect, Exit, Fiber } from "effect"
+import { access } from "node:fs/promises"
+import { join } from "node:path"
+import { aServer, forgetful, program } from "./aServer.ts"
+
+/** A stop takes 10 s at most; what is beyond is the noise of a busy machine. Milliseconds. */
+const longestStop = 10_000 + 1_000
+
+/** How long an effect takes, in real milliseconds. */
+const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    const started = performance.now()
+    return Effect.map(effect, (value) => ({ value, millis: performance.now() - started }))
+  })
+
+describe("a server that is told to stop", () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    it.effect(`ends with 0 on ${signal}, at once when nothing is in flight`, () =>
+      Effect.gen(function* () {
+        const server = yield* aServer()
+        const { body } = yield* server.caller.send("Hello")
+        yield* server.caller.until(body.id, "sent")
+        const { millis, value } = yield* timed(Effect.andThen(server.signal(signal), server.ended))
+        assert.strictEqual(value.code, 0)
+        assert.strictEqual(value.stderr, "")
+        // The client keeps its connections; they do not hold up the server.
+        assert.isBelow(millis, 3000)
+      }),
+    )
+  }
+
+  it.effect("answers the request under way, which waits for the attempt under way", () =>
+    Effect.gen(function* () {
+      const server = yield* aServer()
+      yield* server.operator.behave(1, { send: "succeed", latency_ms: 2500 })
+      const { cancelling } = yield* processes.anAttemptUnderWay(server.caller)
+      const { code } = yield* server.stop
+      const { body, status } = yield* Fiber.join(cancelling)
+      assert.strictEqual(code, 0)
+      assert.strictEqual(status, 409)
+      assert.deepInclude((body as unknown as { readonly error: object }).error, {
+        code: "not_cancellable",
+        status: "sent",
+      })
+    }),
+  )
+
+  it.effect("leaves a phone that hangs, and a request that waits for it, in time", () =>
+    Effect.gen(function* () {
+      const server = yield* aServer()
+      yield* server.operator.behave(1, { send: "hang" })
+      yield* processes.anAttemptUnderWay(server.caller)
+      const settling = yield* Effect.forkChild(
+        Effect.exit(server.operator.ask("POST", "/simulator/settle")),
+      )
+      // By then the request is there: requests are begun in the order in which they come.
+      yield* processes.call("GET", `${server.url}/health/live`)
+      const { millis, value } = yield* timed(server.stop)
+      assert.strictEqual(value.code, 0)
+      assert.isBelow(millis, longestStop)
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(settling)))
+    }),
+  )
+
+  it.effect("ends with 0 also before it is ready", () =>
+    Effect.gen(function* () {
+      const settings = { ...(yield* forgetful), DATABASE_URL: "" }
+      const starting = yield* processes.start(program, settings)
+      yield* processes.waitUntil(
+        "the database is being made",
+        Effect.promise(() =>
+          access(join(settings.DATA_DIR, "lock")).then(
+            () => true,
+            () => undefined,
+          ),
+        ),
+      )
+      const { code, stdout } = yield* starting.stop
+      assert.strictEqual(code, 0)
+      assert.notInclude(stdout, "listening")
+    }),
+  )
+})

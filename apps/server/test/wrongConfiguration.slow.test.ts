@@ -1,0 +1,85 @@
+/** Starts that cannot work: one line that says why, and nothing half started. */
+import { assert, describe, it } from "@effect/vitest"
+import { processes } from "@messaging-service/testkit"
+import { Effect } from "effect"
+import { access, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { forgetful, program } from "./aServer.ts"
+
+const exists = (path: string) =>
+  Effect.promise(() =>
+    access(path).then(
+      () => true,
+      () => false,
+    ),
+  )
+
+/** Starts a server in vain; what it said on standard error. */
+const inVain = Effect.fnUntraced(function* (settings: Record<string, string>) {
+  const { ended } = yield* processes.start(program, settings)
+  const { code, stderr, stdout } = yield* ended
+  assert.deepStrictEqual({ code, stdout }, { code: 1, stdout: "" })
+  assert.match(stderr, /^[^\n]+\n$/)
+  return stderr.trimEnd()
+})
+
+const wrong = {
+  PORT: "http",
+  HOST: "two words",
+  DATABASE_URL: "mysql://db.example/messages",
+  PUBLIC_URL: "messages.example",
+  OPERATOR_TOKEN: "schlüssel",
+  TRANSPORT: "live",
+  CLOCK: "sundial",
+  ALLOW_PRIVATE_TARGETS: "yes",
+  TRUST_PROXY: "1",
+  WORKER: "separate",
+  LOG_LEVEL: "loud",
+  LOG_FORMAT: "xml",
+  SEED_EXAMPLE: "no",
+}
+
+describe("a server that is configured wrongly", () => {
+  for (const [variable, value] of Object.entries(wrong)) {
+    it.effect(`names ${variable} in one line, makes nothing and ends with 1`, () =>
+      Effect.gen(function* () {
+        const settings = { ...(yield* forgetful), [variable]: value }
+        assert.match(yield* inVain(settings), new RegExp(`^${variable} `))
+        assert.isFalse(yield* exists(settings.DATA_DIR))
+      }),
+    )
+  }
+
+  it.effect("names PORT when another program has it, and makes nothing", () =>
+    Effect.gen(function* () {
+      const first = yield* processes.startServer(program, yield* forgetful)
+      const settings = { ...(yield* forgetful), PORT: new URL(first.url).port }
+      assert.match(yield* inVain(settings), /^PORT \d+ is in use /)
+      assert.isFalse(yield* exists(settings.DATA_DIR))
+    }),
+  )
+
+  it.effect("names HOST when it is no address of this machine", () =>
+    Effect.gen(function* () {
+      assert.match(yield* inVain({ ...(yield* forgetful), HOST: "192.0.2.1" }), /^HOST 192/)
+    }),
+  )
+
+  it.effect("names DATA_DIR when it cannot be a directory", () =>
+    Effect.gen(function* () {
+      const settings = yield* forgetful
+      const file = join(dirname(settings.DATA_DIR), "file")
+      yield* Effect.promise(() => writeFile(file, ""))
+      assert.match(yield* inVain({ ...settings, DATA_DIR: join(file, "data") }), /^DATA_DIR /)
+    }),
+  )
+
+  it.effect("names DATABASE_URL when no database answers there, and keeps its password", () =>
+    Effect.gen(function* () {
+      const DATABASE_URL = "postgres://me:hush@127.0.0.1:1/messages"
+      const line = yield* inVain({ ...(yield* forgetful), DATABASE_URL })
+      assert.match(line, /^DATABASE_URL .*ECONNREFUSED/)
+      assert.notInclude(line, "hush")
+    }),
+  )
+})

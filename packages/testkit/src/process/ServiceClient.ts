@@ -1,0 +1,100 @@
+/** What tests ask of a service that runs as processes: requests, and waits for what becomes of them. */
+import { Effect, Fiber } from "effect"
+import { ProcessError, waitUntil, within } from "./ServiceProcess.ts"
+
+export interface Answer<Body> {
+  readonly status: number
+  readonly headers: Headers
+  /** In the form that the caller expects, unchecked. */
+  readonly body: Body
+}
+
+/** A request with a bearer token and, if there is one, a JSON body. */
+export const call = <Body = unknown>(
+  method: string,
+  url: string,
+  options: { readonly token?: string; readonly body?: unknown } = {},
+): Effect.Effect<Answer<Body>, ProcessError> =>
+  Effect.tryPromise({
+    try: async (signal) => {
+      const response = await fetch(url, {
+        method,
+        signal,
+        headers: {
+          ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+          ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      })
+      const body = (await response.json()) as Body
+      return { status: response.status, headers: response.headers, body }
+    },
+    catch: (cause) => new ProcessError({ message: `${method} ${url}: ${String(cause)}` }),
+  })
+
+/** What tests look at of a Message. */
+export interface SeenMessage {
+  readonly id: number
+  readonly status: string
+  readonly error: { readonly code: string } | null
+}
+
+/** A caller with a key of version 2. */
+export const aCaller = (url: string, key: string) => {
+  const messages = `${url}/api/v2/messages`
+  const read = (id: number) => call<SeenMessage>("GET", `${messages}/${id}`, { token: key })
+  return {
+    /** POST /messages with that text to a phone that exists. */
+    send: (text: string, more: Readonly<Record<string, unknown>> = {}) =>
+      call<SeenMessage>("POST", messages, {
+        token: key,
+        body: { to: { phone: "+15550100002" }, text, ...more },
+      }),
+    read,
+    cancel: (id: number) => call<SeenMessage>("DELETE", `${messages}/${id}`, { token: key }),
+    /** Waits until the message has that status. */
+    until: (id: number, status: string) =>
+      waitUntil(
+        `message ${id} is ${status}`,
+        Effect.map(read(id), ({ body }) => (body.status === status ? body : undefined)),
+      ),
+  }
+}
+
+/**
+ * A message that is in its phone's hands, with a request to cancel it that waits for them: nothing
+ * but an attempt under way makes a cancel wait. The phone must take its time.
+ */
+export const anAttemptUnderWay = (caller: ReturnType<typeof aCaller>) =>
+  waitUntil(
+    "an attempt is under way",
+    Effect.gen(function* () {
+      const message = (yield* caller.send("under way")).body
+      const cancelling = yield* Effect.forkScoped(caller.cancel(message.id))
+      const answered = yield* within(300, Fiber.join(cancelling))
+      return answered === undefined ? { message, cancelling } : undefined
+    }),
+  )
+
+/** The operator, with the emulator controls. */
+export const anOperator = (url: string, token: string) => {
+  const ask = <Body = unknown>(method: string, path: string, body?: unknown) =>
+    call<Body>(method, `${url}/admin/v1${path}`, { token, body })
+  return {
+    ask,
+    /** How the phone behaves from now on. */
+    behave: (numberId: number, behaviour: Readonly<Record<string, unknown>>) =>
+      ask("PUT", `/simulator/numbers/${numberId}/behaviour`, behaviour),
+    advance: (seconds: number) =>
+      ask<{ readonly now: string }>("POST", "/simulator/clock/advance", { seconds }),
+    now: Effect.map(
+      ask<{ readonly now: string }>("GET", "/simulator/clock"),
+      ({ body }) => body.now,
+    ),
+    /** The texts that reached the far side, newest first. */
+    sent: Effect.map(
+      ask<{ readonly data: ReadonlyArray<{ readonly text: string }> }>("GET", "/simulator/sent"),
+      ({ body }) => body.data.map(({ text }) => text),
+    ),
+  }
+}

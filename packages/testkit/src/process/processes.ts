@@ -1,0 +1,3 @@
+/** Tests of the service as real processes. */
+export * from "./ServiceClient.ts"
+export * from "./ServiceProcess.ts"
