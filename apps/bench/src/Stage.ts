@@ -1,0 +1,101 @@
+/**
+ * What every row stands on: a PostgreSQL of its own, durable as in production, with a template that
+ * holds the service's tables; and how much work a run is.
+ */
+import { layer as layerPostgres } from "@messaging-service/store-postgres"
+import { EmbeddedPostgres } from "@messaging-service/testkit"
+import type { TestDatabase } from "@messaging-service/testkit"
+import { Effect, Layer } from "effect"
+import type { Scope } from "effect"
+import { openDatabase } from "./database/BenchDatabase.ts"
+import type { BenchDatabase } from "./database/BenchDatabase.ts"
+import { findPgbench } from "./database/Script.ts"
+
+/** Durable, and with room enough that no checkpoint falls into a run by chance. */
+export const serverSettings: Readonly<Record<string, string>> = {
+  fsync: "on",
+  synchronous_commit: "on",
+  full_page_writes: "on",
+  shared_buffers: "1GB",
+  max_wal_size: "8GB",
+  checkpoint_timeout: "30min",
+  max_connections: "400",
+}
+
+export interface Sizes {
+  /** Rounds that count. */
+  readonly rounds: number
+  /** How long one run sends, where a run is a time. */
+  readonly seconds: number
+  /** Workspaces, each with a number and a key, where there are many. */
+  readonly workspaces: number
+  /** Batches of one run. */
+  readonly batches: number
+  /** Messages that one run dispatches. */
+  readonly dispatched: number
+  /** Messages that wait while claims are made. */
+  readonly waiting: number
+  /** Messages of the long list. */
+  readonly listed: number
+  /** The page of the list that is compared with the first. */
+  readonly farPage: number
+  /** Messages overdue on numbers that are logged out. */
+  readonly stuck: number
+  /** Calls of one run, where a run is a number of calls. */
+  readonly calls: number
+}
+
+export const fullSizes: Sizes = {
+  rounds: 5,
+  seconds: 2,
+  workspaces: 2000,
+  batches: 40,
+  dispatched: 20_000,
+  waiting: 1_000_000,
+  listed: 2_000_000,
+  farPage: 10_000,
+  stuck: 100_000,
+  calls: 60,
+}
+
+/** The same rows, small enough to end within a minute in all: it shows that they work. */
+export const smokeSizes: Sizes = {
+  rounds: 1,
+  seconds: 1,
+  workspaces: 200,
+  batches: 3,
+  dispatched: 1000,
+  waiting: 20_000,
+  listed: 20_000,
+  farPage: 100,
+  stuck: 2000,
+  calls: 10,
+}
+
+export interface Stage {
+  readonly sizes: Sizes
+  /** Path of pgbench; null where it is not installed. */
+  readonly pgbench: string | null
+  /** A new database with the service's tables and nothing in them. */
+  readonly database: Effect.Effect<BenchDatabase, never, Scope.Scope>
+}
+
+/** The store's layer on a database, with a pool of that size. */
+export const storeOn = ({ database, path, username }: TestDatabase, maxConnections: number) =>
+  layerPostgres({ database, path, username, maxConnections })
+
+export const openStage = Effect.fnUntraced(function* (sizes: Sizes) {
+  const cluster = yield* EmbeddedPostgres
+  const template = yield* cluster.createDatabase()
+  // Building the store once brings the template's tables up to date.
+  yield* Effect.scoped(Layer.build(storeOn(template, 4)))
+  const pgbench = yield* findPgbench
+  const stage: Stage = {
+    sizes,
+    pgbench,
+    database: Effect.orDie(
+      Effect.flatMap(cluster.createDatabase(template.database), openDatabase),
+    ),
+  }
+  return stage
+})

@@ -1,0 +1,74 @@
+/**
+ * The benchmarks: `--smoke` for a run that only shows that they work, `--json FILE` for the report as
+ * JSON too, `--only ROW,ROW` for some of the rows.
+ */
+import { runMain } from "@effect/platform-node/NodeRuntime"
+import { EmbeddedPostgres } from "@messaging-service/testkit"
+import { Console, Data, Effect } from "effect"
+import { writeFile } from "node:fs/promises"
+import { parseArgs } from "node:util"
+import { measure } from "./measuring/rounds.ts"
+import { headText, machine, rowText } from "./report.ts"
+import type { MeasuredRow, Report } from "./report.ts"
+import { rows } from "./rows/index.ts"
+import { fullSizes, openStage, serverSettings, smokeSizes } from "./Stage.ts"
+
+class WrongArguments extends Data.TaggedError("WrongArguments")<{ readonly message: string }> {}
+
+const readArguments = Effect.gen(function* () {
+  const { values } = yield* Effect.try({
+    try: () =>
+      parseArgs({
+        options: {
+          smoke: { type: "boolean", default: false },
+          json: { type: "string" },
+          only: { type: "string" },
+        },
+      }),
+    catch: (cause) => new WrongArguments({ message: String(cause) }),
+  })
+  const only = values.only?.split(",") ?? rows.map(({ id }) => id)
+  const unknown = only.filter((id) => !rows.some((row) => row.id === id))
+  if (unknown.length > 0) {
+    return yield* new WrongArguments({
+      message: `no such row: ${unknown.join(", ")}; there are ${rows.map(({ id }) => id).join(", ")}`,
+    })
+  }
+  return { smoke: values.smoke, json: values.json, only }
+})
+
+const run = Effect.gen(function* () {
+  const { json, only, smoke } = yield* readArguments
+  const sizes = smoke ? smokeSizes : fullSizes
+  const stage = yield* openStage(sizes)
+  const postgres = yield* Effect.scoped(
+    Effect.flatMap(stage.database, (database) => database.query("show server_version")),
+  )
+  const head = {
+    smoke,
+    rounds: sizes.rounds,
+    node: process.versions.node,
+    postgres: String(postgres[0]?.["server_version"]),
+    pgbench: stage.pgbench,
+    ...machine(),
+    settings: serverSettings,
+  }
+  yield* Console.log(headText(head))
+  const measured: Array<MeasuredRow> = []
+  for (const { id, prepare, title } of rows.filter((row) => only.includes(row.id))) {
+    const figures = yield* Effect.scoped(
+      Effect.flatMap(prepare(stage), (comparison) => measure(comparison, sizes.rounds)),
+    )
+    const row = { id, title, ...figures }
+    measured.push(row)
+    yield* Console.log(rowText(row))
+  }
+  if (json !== undefined) {
+    const report: Report = { ...head, rows: measured }
+    yield* Effect.promise(() => writeFile(json, `${JSON.stringify(report, null, 2)}\n`))
+  }
+})
+
+runMain(
+  Effect.scoped(run).pipe(Effect.provide(EmbeddedPostgres.layer({ settings: serverSettings }))),
+)

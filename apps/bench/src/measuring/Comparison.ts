@@ -1,0 +1,53 @@
+/**
+ * What a row of the table is: candidates that are measured side by side, and the ratios between them
+ * that must hold. A row that comes later is one more of these.
+ */
+import { Data } from "effect"
+import type { Effect, Scope } from "effect"
+import type { Stage } from "../Stage.ts"
+
+/** The figure of a run did not come from the work it stands for. */
+export class CheckFailed extends Data.TaggedError("CheckFailed")<{ readonly message: string }> {}
+
+/** Whether more of it is better (a rate) or less (a time). */
+export type Unit = "per second" | "ms"
+
+export interface Candidate {
+  readonly name: string
+  /** One run: its figure, once what it left behind was checked. */
+  readonly run: Effect.Effect<number, CheckFailed>
+}
+
+/** What a ratio or a figure must reach. */
+export type Limit = { readonly atLeast: number } | { readonly atMost: number }
+
+export interface RatioClaim {
+  readonly name: string
+  /** The candidate whose figure is divided, and the one by whose figure. */
+  readonly of: string
+  readonly by: string
+  /** Null: shown for comparison, nothing is demanded. */
+  readonly limit: Limit | null
+}
+
+export interface FigureClaim {
+  readonly name: string
+  readonly of: string
+  readonly limit: Limit
+}
+
+export interface Comparison {
+  readonly unit: Unit
+  readonly candidates: ReadonlyArray<Candidate>
+  readonly ratios: ReadonlyArray<RatioClaim>
+  readonly figures?: ReadonlyArray<FigureClaim>
+  /** What has to be known to read the figures. */
+  readonly notes: ReadonlyArray<string>
+}
+
+export interface Row {
+  readonly id: string
+  readonly title: string
+  /** Loads what the candidates need; it goes with the scope. */
+  prepare(stage: Stage): Effect.Effect<Comparison, CheckFailed, Scope.Scope>
+}

@@ -1,0 +1,63 @@
+/** What is checked of a run before its figure counts. */
+import { Effect } from "effect"
+import type { BenchDatabase } from "../database/BenchDatabase.ts"
+import { CheckFailed } from "./Comparison.ts"
+
+export const check = (what: string, found: number, expected: number) =>
+  found === expected
+    ? Effect.void
+    : Effect.fail(new CheckFailed({ message: `${what}: ${found} instead of ${expected}` }))
+
+/** Each send left one message, all different, each with one event, and took allowance and quota. */
+export const checkAccepted = Effect.fnUntraced(function* (
+  database: BenchDatabase,
+  expected: number,
+) {
+  yield* check("messages", yield* database.count("select count(*) from messages"), expected)
+  yield* check(
+    "messages announced once",
+    yield* database.count(
+      `select count(distinct o.message_id) from outbox o
+       join messages m on m.id = o.message_id
+       where o.type = 'message.accepted'`,
+    ),
+    expected,
+  )
+  yield* check("events", yield* database.count("select count(*) from outbox"), expected)
+  yield* check(
+    "quota taken",
+    yield* database.count("select sum(quota_bound) from lanes"),
+    expected,
+  )
+  yield* check(
+    "allowance taken",
+    yield* database.count("select sum(1000000000 - plan_messages_remaining) from workspaces"),
+    expected,
+  )
+})
+
+/** Each message was handed over once, is sent, and was told of once. */
+export const checkSent = Effect.fnUntraced(function* (
+  database: BenchDatabase,
+  expected: number,
+  handedOver: number,
+) {
+  yield* check("messages handed over", handedOver, expected)
+  yield* check(
+    "messages sent",
+    yield* database.count("select count(*) from messages where state = 'sent'"),
+    expected,
+  )
+  yield* check(
+    "messages told of",
+    yield* database.count(
+      "select count(distinct message_id) from outbox where type = 'message.sent'",
+    ),
+    expected,
+  )
+  yield* check(
+    "events of sends",
+    yield* database.count("select count(*) from outbox where type = 'message.sent'"),
+    expected,
+  )
+})

@@ -1,0 +1,96 @@
+/**
+ * Rounds: in each of them every candidate runs once, in an order that moves on by one from round to
+ * round, so that what disturbs the machine disturbs all of them. The first round warms up and does
+ * not count. Ratios are taken inside a round, where candidates met the same machine.
+ */
+import { Effect } from "effect"
+import type { CheckFailed, Comparison, Limit, RatioClaim, FigureClaim } from "./Comparison.ts"
+
+export interface MeasuredRatio extends RatioClaim {
+  /** The median of the ratios of the rounds. */
+  readonly ratio: number
+  readonly lowest: number
+  readonly highest: number
+  /** Null when nothing is demanded. */
+  readonly holds: boolean | null
+}
+
+export interface MeasuredFigure extends FigureClaim {
+  readonly figure: number
+  readonly holds: boolean
+}
+
+export interface Measured {
+  readonly unit: Comparison["unit"]
+  /** Runs whose result was checked, those of the first round included. */
+  readonly checks: number
+  readonly candidates: ReadonlyArray<{
+    readonly name: string
+    readonly median: number
+    /** One figure for each round that counts. */
+    readonly rounds: ReadonlyArray<number>
+  }>
+  readonly ratios: ReadonlyArray<MeasuredRatio>
+  readonly figures: ReadonlyArray<MeasuredFigure>
+  readonly notes: ReadonlyArray<string>
+}
+
+export const median = (values: ReadonlyArray<number>): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length / 2
+  return Number.isInteger(middle)
+    ? ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
+    : (sorted[Math.floor(middle)] ?? Number.NaN)
+}
+
+export const rotated = <A>(values: ReadonlyArray<A>, by: number): ReadonlyArray<A> => {
+  const first = values.length === 0 ? 0 : by % values.length
+  return [...values.slice(first), ...values.slice(0, first)]
+}
+
+export const keeps = (value: number, limit: Limit): boolean =>
+  "atLeast" in limit ? value >= limit.atLeast : value <= limit.atMost
+
+/** Runs the rounds; `rounds` of them count. */
+export const measure = (
+  comparison: Comparison,
+  rounds: number,
+): Effect.Effect<Measured, CheckFailed> =>
+  Effect.gen(function* () {
+    const figures = new Map(comparison.candidates.map(({ name }) => [name, new Array<number>()]))
+    let checks = 0
+    for (let round = 0; round <= rounds; round++) {
+      for (const { name, run } of rotated(comparison.candidates, round)) {
+        const figure = yield* run
+        checks++
+        if (round > 0) figures.get(name)?.push(figure)
+      }
+    }
+    const of = (name: string) => figures.get(name) ?? []
+    return {
+      unit: comparison.unit,
+      checks,
+      candidates: comparison.candidates.map(({ name }) => ({
+        name,
+        median: median(of(name)),
+        rounds: of(name),
+      })),
+      ratios: comparison.ratios.map((claim) => {
+        const below = of(claim.by)
+        const each = of(claim.of).map((figure, round) => figure / (below[round] ?? Number.NaN))
+        const ratio = median(each)
+        return {
+          ...claim,
+          ratio,
+          lowest: Math.min(...each),
+          highest: Math.max(...each),
+          holds: claim.limit === null ? null : keeps(ratio, claim.limit),
+        }
+      }),
+      figures: (comparison.figures ?? []).map((claim) => {
+        const figure = median(of(claim.of))
+        return { ...claim, figure, holds: keeps(figure, claim.limit) }
+      }),
+      notes: comparison.notes,
+    }
+  })

@@ -1,0 +1,66 @@
+/**
+ * graphile-worker doing a dispatcher's work, with a queue for each number, which keeps the order. It
+ * completes a job in a statement of its own, after the job's transaction.
+ */
+import { Effect } from "effect"
+import { Logger, runMigrations, runOnce } from "graphile-worker"
+import { openPool } from "../database/BenchDatabase.ts"
+import type { BenchDatabase } from "../database/BenchDatabase.ts"
+import { check } from "../measuring/checks.ts"
+import type { Queue } from "./Queue.ts"
+import { jobSql, sendNothing, writeSent } from "./sentMessage.ts"
+import type { Job } from "./sentMessage.ts"
+
+const pool = 10
+
+const quiet = new Logger(() => () => undefined)
+
+export const openGraphileWorker = Effect.fnUntraced(function* (database: BenchDatabase) {
+  const pgPool = yield* openPool(database, { max: pool })
+  yield* Effect.promise(() => runMigrations({ pgPool, logger: quiet }))
+
+  const opened: Queue = {
+    name: "graphile-worker",
+    fill: Effect.gen(function* () {
+      yield* database.query(`
+        select graphile_worker.add_job(
+          'dispatch', payload := ${jobSql}::json, queue_name := 'number ' || m.number_id,
+          run_at := m.due_at
+        )
+        from messages m
+        order by m.due_at`)
+      yield* database.query("analyze")
+    }),
+    dispatch: (workers, count) =>
+      Effect.promise(async () => {
+        let handedOver = 0
+        // Workers that find nothing leave, also when a number's next job is only not free yet.
+        while (handedOver < count) {
+          await runOnce({
+            pgPool,
+            logger: quiet,
+            concurrency: workers,
+            noHandleSignals: true,
+            taskList: {
+              dispatch: async (payload, { withPgClient }) => {
+                const job = payload as Job
+                await sendNothing(job)
+                handedOver++
+                await withPgClient(async (client) => {
+                  await client.query("begin")
+                  await writeSent(client, [job])
+                  await client.query("commit")
+                })
+              },
+            },
+          })
+        }
+        return handedOver
+      }),
+    checkDone: () =>
+      Effect.flatMap(database.count("select count(*) from graphile_worker.jobs"), (left) =>
+        check("jobs left", left, 0),
+      ),
+  }
+  return opened
+})

@@ -1,0 +1,101 @@
+/**
+ * A batch of 1,000 recipients: through the core, against the same statements with parameters that
+ * were made before.
+ */
+import { Messages, WakeUp, dailyQuota } from "@messaging-service/core"
+import type { Caller } from "@messaging-service/core"
+import { loadStatement, acceptStatement, planning } from "@messaging-service/store-postgres"
+import { Context, Effect, Layer } from "effect"
+import { openPool } from "../database/BenchDatabase.ts"
+import { emptyOut, loadWorkspace } from "../database/fixture.ts"
+import { checkAccepted } from "../measuring/checks.ts"
+import { CheckFailed } from "../measuring/Comparison.ts"
+import type { Row } from "../measuring/Comparison.ts"
+import { layerService } from "../serving/service.ts"
+import { batchParameters } from "./batchParameters.ts"
+import { callerOf } from "./callerOf.ts"
+import { storeOn } from "../Stage.ts"
+
+const size = 1000
+
+const phones = Array.from({ length: size }, (_, index) => `+1555${String(index).padStart(7, "0")}`)
+
+export const batchRow: Row = {
+  id: "batch",
+  title: "batch of 1,000 recipients",
+  prepare: Effect.fnUntraced(function* ({ database: makeDatabase, sizes }) {
+    const database = yield* makeDatabase
+    // A number takes 1,000 messages a day: each batch has its own.
+    const one = yield* loadWorkspace(database, { numbers: sizes.batches, keys: 1 })
+    const service = yield* Layer.build(
+      layerService().pipe(
+        Layer.provideMerge(Layer.merge(storeOn(database, 10), WakeUp.layerLocal)),
+      ),
+    ).pipe(Effect.orDie)
+    const messages = Context.get(service, Messages)
+    const caller: Caller = callerOf(one)
+    const options = Object.entries(planning).map(([name, value]) => `-c ${name}=${value}`)
+    const pool = yield* openPool(database, { max: 1, options: options.join(" ") })
+
+    const numbers = Array.from({ length: sizes.batches }, (_, index) => one.firstNumber + index)
+    const timed = (work: Effect.Effect<unknown, CheckFailed>) =>
+      Effect.gen(function* () {
+        yield* emptyOut(database)
+        const started = performance.now()
+        yield* work
+        const seconds = (performance.now() - started) / 1000
+        yield* checkAccepted(database, sizes.batches * size)
+        return (sizes.batches * size) / seconds
+      })
+    return {
+      unit: "per second",
+      candidates: [
+        {
+          name: "database alone",
+          run: Effect.suspend(() => {
+            const prepared = numbers.map((number) =>
+              batchParameters(one.id, number, phones, dailyQuota),
+            )
+            return timed(
+              Effect.promise(async () => {
+                for (const { accept, load } of prepared) {
+                  await pool.query({ name: "load", text: loadStatement, values: [...load] })
+                  await pool.query({ name: "accept", text: acceptStatement, values: [...accept] })
+                }
+              }),
+            )
+          }),
+        },
+        {
+          name: "service",
+          run: timed(
+            Effect.forEach(
+              numbers,
+              (from) =>
+                messages.sendBatch(
+                  caller,
+                  { from, to: phones.map((phone) => ({ phone })), text: "Hello" },
+                  null,
+                ),
+              { discard: true },
+            ).pipe(Effect.mapError(({ message }) => new CheckFailed({ message }))),
+          ),
+        },
+      ],
+      ratios: [
+        {
+          name: "time of the service / time of the database alone",
+          of: "database alone",
+          by: "service",
+          limit: { atMost: 1.5 },
+        },
+      ],
+      figures: [{ name: "recipients through the service", of: "service", limit: { atLeast: 40_000 } }],
+      notes: [
+        "recipients a second, one batch after the other",
+        "service: from the parsed body to the answer's messages, in process",
+        "database alone: the two statements of it (load, accept) by node-postgres, parameters ready",
+      ],
+    }
+  }),
+}

@@ -1,0 +1,75 @@
+/**
+ * Dispatching: the service's loop, against job queues that do the same work. Each candidate starts
+ * with the same messages waiting and is done when every one was handed over, is marked as sent and
+ * has its event in the outbox, and its job is over.
+ */
+import { Effect } from "effect"
+import { emptyOut, loadWaiting, loadWorkspaces } from "../database/fixture.ts"
+import { checkSent } from "../measuring/checks.ts"
+import type { Candidate, Row } from "../measuring/Comparison.ts"
+import { openGraphileWorker } from "../queues/graphileWorker.ts"
+import { openPgBoss } from "../queues/pgBoss.ts"
+import type { Queue } from "../queues/Queue.ts"
+import { openServiceQueue } from "../queues/service.ts"
+
+const numbers = 1000
+
+export const dispatchRow: Row = {
+  id: "dispatch",
+  title: "full dispatch / pg-boss doing the same work",
+  prepare: Effect.fnUntraced(function* ({ database: makeDatabase, sizes }) {
+    const database = yield* makeDatabase
+    yield* loadWorkspaces(database, numbers)
+    const service = yield* openServiceQueue(database)
+    const pgBoss = yield* openPgBoss(database, false)
+    const groups = yield* openPgBoss(database, true)
+    const graphileWorker = yield* openGraphileWorker(database)
+
+    const candidate = (queue: Queue, workers: number, share = 1): Candidate => ({
+      name: `${queue.name}, ${workers === 1 ? "1 worker" : `${workers} workers`}`,
+      run: Effect.gen(function* () {
+        const count = Math.ceil(sizes.dispatched * share)
+        yield* emptyOut(database)
+        yield* loadWaiting(database, count, { from: 1, to: numbers })
+        yield* queue.fill
+        const started = performance.now()
+        const handedOver = yield* queue.dispatch(workers, count)
+        const seconds = (performance.now() - started) / 1000
+        yield* checkSent(database, count, handedOver)
+        yield* queue.checkDone(count)
+        return count / seconds
+      }),
+    })
+    const over = (by: string, workers: string, atLeast: number | null) => ({
+      name: `service / ${by}, ${workers}`,
+      of: `service, ${workers}`,
+      by: `${by}, ${workers}`,
+      limit: atLeast === null ? null : { atLeast },
+    })
+    return {
+      unit: "per second",
+      candidates: [
+        candidate(service, 8),
+        candidate(pgBoss, 8),
+        candidate(groups, 8),
+        // Slow enough that a quarter of the messages tells as much.
+        candidate(graphileWorker, 8, 0.25),
+        candidate(service, 1),
+        candidate(pgBoss, 1),
+      ],
+      ratios: [
+        over("pg-boss", "8 workers", 1.5),
+        over("pg-boss", "1 worker", 2),
+        over("pg-boss with groups", "8 workers", null),
+        over("graphile-worker", "8 workers", null),
+      ],
+      notes: [
+        `${sizes.dispatched.toLocaleString("en")} messages on ${numbers.toLocaleString("en")} numbers; all workers of a candidate share one process and a pool of 10`,
+        "service: the dispatch loop over a transport that accepts at once; one message of a number at a time, in order",
+        "pg-boss: fetches 64 jobs, hands each to a function that does nothing, then in one transaction marks the messages (one set-based update), inserts their events (one set-based insert) and completes the jobs; in no order of numbers",
+        "pg-boss with groups: the same, one job of a number at a time (a group for each number)",
+        "graphile-worker: a queue for each number; each job marks its message and inserts its event in a transaction, and is completed after it",
+      ],
+    }
+  }),
+}

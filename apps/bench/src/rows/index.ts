@@ -1,0 +1,21 @@
+/** The rows of the table, in the order in which they run. */
+import type { Row } from "../measuring/Comparison.ts"
+import { acceptRow } from "./acceptRow.ts"
+import { batchRow } from "./batchRow.ts"
+import { dispatchRow } from "./dispatchRow.ts"
+import { handoverRow } from "./handoverRow.ts"
+import { httpRow } from "./httpRow.ts"
+import { idempotencyRow } from "./idempotencyRow.ts"
+import { listRow } from "./listRow.ts"
+import { stuckRow } from "./stuckRow.ts"
+
+export const rows: ReadonlyArray<Row> = [
+  acceptRow,
+  httpRow,
+  idempotencyRow,
+  batchRow,
+  dispatchRow,
+  stuckRow,
+  listRow,
+  handoverRow,
+]

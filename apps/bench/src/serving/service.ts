@@ -1,0 +1,51 @@
+/**
+ * The service over a store, without the worker's loops: the composition that the apps make, with
+ * numbers behind a transport that accepts at once and sends nothing.
+ */
+import {
+  Egress,
+  NumberOwnership,
+  OutgoingMediaSource,
+  Attempt,
+  TelegramTransport,
+  WhatsAppTransport,
+  layerServices,
+} from "@messaging-service/core"
+import type { OutgoingMessage, Transport } from "@messaging-service/core"
+import { layerCryptoIds, layerDiskMediaFiles } from "@messaging-service/node"
+import { Effect, Layer, Stream } from "effect"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+/** A far side that accepts at once; `seen` is told of each message. */
+export const layerNoTransport = (seen: (message: OutgoingMessage) => void) => {
+  const transport: Transport = {
+    dropsCopies: true,
+    send: (message) =>
+      Effect.sync(() => {
+        seen(message)
+        return { _tag: "Accepted" } as const
+      }),
+    events: Stream.never,
+  }
+  return Layer.merge(
+    Layer.succeed(WhatsAppTransport, transport),
+    Layer.succeed(TelegramTransport, transport),
+  )
+}
+
+/** Everything but the store and how loops are woken: both come from whoever builds it. */
+export const layerService = (seen: (message: OutgoingMessage) => void = () => undefined) =>
+  Attempt.layer.pipe(
+    Layer.provideMerge(OutgoingMediaSource.layer),
+    Layer.provideMerge(layerServices),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        layerNoTransport(seen),
+        Egress.layerClosed,
+        NumberOwnership.layerAll,
+        layerDiskMediaFiles({ directory: join(tmpdir(), "messaging-service-bench") }),
+      ),
+    ),
+    Layer.provideMerge(layerCryptoIds),
+  )
