@@ -61,10 +61,10 @@ export const fullSizes: Sizes = {
 /** The same rows, small enough to end within a minute in all: it shows that they work. */
 export const smokeSizes: Sizes = {
   rounds: 1,
-  seconds: 1,
+  seconds: 0.3,
   workspaces: 200,
-  batches: 3,
-  dispatched: 1000,
+  batches: 2,
+  dispatched: 500,
   waiting: 20_000,
   listed: 20_000,
   farPage: 100,
@@ -93,9 +93,7 @@ export const openStage = Effect.fnUntraced(function* (sizes: Sizes) {
   const stage: Stage = {
     sizes,
     pgbench,
-    database: Effect.orDie(
-      Effect.flatMap(cluster.createDatabase(template.database), openDatabase),
-    ),
+    database: Effect.orDie(Effect.flatMap(cluster.createDatabase(template.database), openDatabase)),
   }
   return stage
 })

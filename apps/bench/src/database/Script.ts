@@ -36,7 +36,10 @@ export interface Outcome {
 
 /** Puts expressions in the places of a prepared statement's parameters. */
 export const bind = (statement: string, expressions: ReadonlyArray<string>): string =>
-  statement.replaceAll(/\$(\d+)/g, (parameter, place) => expressions[Number(place) - 1] ?? parameter)
+  statement.replaceAll(
+    /\$(\d+)/g,
+    (parameter, place) => expressions[Number(place) - 1] ?? parameter,
+  )
 
 /** pgbench on the path, or where Debian keeps it; null when there is none. */
 export const findPgbench: Effect.Effect<string | null> = Effect.promise(async () => {
@@ -74,9 +77,8 @@ export const runScript = (
 ): Effect.Effect<Outcome, CheckFailed> =>
   pgbench === null
     ? Effect.scoped(
-        Effect.flatMap(
-          openPool(database, { max: load.clients, options: sessionOptions }),
-          (pool) => Effect.promise(() => repeat(pool, script, load)),
+        Effect.flatMap(openPool(database, { max: load.clients, options: sessionOptions }), (pool) =>
+          Effect.promise(() => repeat(pool, script, load)),
         ),
       )
     : Effect.tryPromise({
@@ -103,11 +105,12 @@ const benched = async (
     execFile(
       program,
       [
-        ...["-n", "-M", "prepared", "-c", String(clients), "-j", String(Math.min(clients, 2))],
-        ...["-T", String(seconds), "-f", file, "-h", dirname(path), "-p", "5432", "-U", username],
-        ...fixed,
+        ["-n", "-M", "prepared", "-c", String(clients), "-j", String(Math.min(clients, 2))],
+        ["-T", String(Math.ceil(seconds)), "-f", file],
+        ["-h", dirname(path), "-p", "5432", "-U", username],
+        fixed,
         database,
-      ],
+      ].flat(),
       { env: { PATH: process.env["PATH"], PGOPTIONS: sessionOptions } },
       (error, stdout, stderr) =>
         resolve({ out: stdout, problem: error === null ? null : stderr.slice(-2000) }),

@@ -24,11 +24,7 @@ export const checkAccepted = Effect.fnUntraced(function* (
     expected,
   )
   yield* check("events", yield* database.count("select count(*) from outbox"), expected)
-  yield* check(
-    "quota taken",
-    yield* database.count("select sum(quota_bound) from lanes"),
-    expected,
-  )
+  yield* check("quota taken", yield* database.count("select sum(quota_bound) from lanes"), expected)
   yield* check(
     "allowance taken",
     yield* database.count("select sum(1000000000 - plan_messages_remaining) from workspaces"),

@@ -33,9 +33,9 @@ export const openGraphileWorker = Effect.fnUntraced(function* (database: BenchDa
     }),
     dispatch: (workers, count) =>
       Effect.promise(async () => {
-        let handedOver = 0
+        const told = { handedOver: 0 }
         // Workers that find nothing leave, also when a number's next job is only not free yet.
-        while (handedOver < count) {
+        while (told.handedOver < count) {
           await runOnce({
             pgPool,
             logger: quiet,
@@ -44,8 +44,8 @@ export const openGraphileWorker = Effect.fnUntraced(function* (database: BenchDa
             taskList: {
               dispatch: async (payload, { withPgClient }) => {
                 const job = payload as Job
-                await sendNothing(job)
-                handedOver++
+                await sendNothing()
+                told.handedOver++
                 await withPgClient(async (client) => {
                   await client.query("begin")
                   await writeSent(client, [job])
@@ -55,7 +55,7 @@ export const openGraphileWorker = Effect.fnUntraced(function* (database: BenchDa
             },
           })
         }
-        return handedOver
+        return told.handedOver
       }),
     checkDone: () =>
       Effect.flatMap(database.count("select count(*) from graphile_worker.jobs"), (left) =>

@@ -107,7 +107,7 @@ const dispatchAll = async (
       if (!groups) return
       continue
     }
-    await Promise.all(jobs.map(({ data }) => sendNothing(data)))
+    await Promise.all(jobs.map(() => sendNothing()))
     told.handedOver += jobs.length
     const client = await connections.connect()
     await client.query("begin")

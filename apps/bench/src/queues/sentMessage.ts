@@ -91,4 +91,4 @@ export const writeSent = async (client: ClientBase, jobs: ReadonlyArray<Job>): P
 }
 
 /** The transport of the other queues: takes everything and sends nothing. */
-export const sendNothing = async (_: Job): Promise<void> => undefined
+export const sendNothing = async (): Promise<void> => undefined

@@ -38,13 +38,13 @@ export const batchParameters = (
   return {
     load: [JSON.stringify([query]), claimKeptMillis, answerKeptMillis],
     accept: [
-      ...[one(now), one(workspace), one(number), one(true), one(count), one(now), one(count)],
-      ...[one(now), one(count), one(limit.messages), one(limit.windowMillis)],
-      ...[one(null), one(null), one(null), one(null)],
-      ...[same(1), same(now), same(now), same(null), same(null), same(null), same(null)],
-      ...[same("whatsapp"), same("15550000001"), same("phone"), array(phones), same(null)],
-      ...[same("Hello"), same(null), same(null), same(null)],
-      ...[array(fresh(20, count)), array(fresh(24, count).map((id) => `evt_${id}`))],
-    ],
+      [one(now), one(workspace), one(number), one(true), one(count), one(now), one(count)],
+      [one(now), one(count), one(limit.messages), one(limit.windowMillis)],
+      [one(null), one(null), one(null), one(null)],
+      [same(1), same(now), same(now), same(null), same(null), same(null), same(null)],
+      [same("whatsapp"), same("15550000001"), same("phone"), array(phones), same(null)],
+      [same("Hello"), same(null), same(null), same(null)],
+      [array(fresh(20, count)), array(fresh(24, count).map((id) => `evt_${id}`))],
+    ].flat(),
   }
 }

@@ -90,7 +90,9 @@ export const batchRow: Row = {
           limit: { atMost: 1.5 },
         },
       ],
-      figures: [{ name: "recipients through the service", of: "service", limit: { atLeast: 40_000 } }],
+      figures: [
+        { name: "recipients through the service", of: "service", limit: { atLeast: 40_000 } },
+      ],
       notes: [
         "recipients a second, one batch after the other",
         "service: from the parsed body to the answer's messages, in process",
