@@ -2,7 +2,7 @@
  * The store that the configuration chooses. Its code is loaded only when it is chosen: a process on
  * PostgreSQL never loads the embedded one, which is large.
  */
-import { WakeUp, makeLocalWakeUp } from "@messaging-service/core"
+import { WakeUp } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
 import type { MemoryStore } from "@messaging-service/store-memory"
 import { Effect, Layer } from "effect"
@@ -29,15 +29,10 @@ const embedded = (directory: string) =>
     return Layer.merge(layerPglite({ dataDir: join(directory, "db") }), WakeUp.layerLocal)
   })
 
-/** How often an idle loop looks whether another process has left it work. */
-const poll = "100 millis"
-
-const layerPolling = Layer.sync(WakeUp, () => makeLocalWakeUp(poll))
-
 const postgres = ({ url }: Extract<StoreChoice, { readonly kind: "postgres" }>) =>
   Effect.map(
     loading(() => import("@messaging-service/store-postgres")),
-    ({ layer }) => Layer.merge(layer({ url }), layerPolling),
+    ({ layer, layerWakeUp }) => Layer.merge(layer({ url }), layerWakeUp({ url })),
   )
 
 /** Whether other processes may use the same store. */
