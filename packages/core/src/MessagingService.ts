@@ -19,7 +19,13 @@ import { Idempotent } from "./request/Idempotent.ts"
 import { Calm } from "./simulation/Calm.ts"
 import { Emulator } from "./simulation/Emulator.ts"
 import { TimeTravel } from "./simulation/TimeTravel.ts"
+import { layerDeliveryNews } from "./webhook/DeliveryNews.ts"
+import { SigningSecrets } from "./webhook/SigningSecrets.ts"
+import { WebhookCall } from "./webhook/WebhookCall.ts"
+import { WebhookOperations } from "./webhook/WebhookOperations.ts"
+import { Webhooks } from "./webhook/Webhooks.ts"
 import { Attempt } from "./worker/Attempt.ts"
+import { Deliverer } from "./worker/Deliverer.ts"
 import { Dispatcher } from "./worker/Dispatcher.ts"
 import { Expirer } from "./worker/Expirer.ts"
 import { Housekeeper } from "./worker/Housekeeper.ts"
@@ -36,11 +42,16 @@ export const layerServices = Layer.mergeAll(
   Numbers.layer,
   Contacts.layer,
   Ticks.layer,
+  Webhooks.layer,
+  WebhookOperations.layer,
+  layerDeliveryNews,
   MediaDirectory.layer,
 ).pipe(
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(Stranded.layer),
-  Layer.provideMerge(Layer.mergeAll(Cursors.layer, MediaLinks.layer, Idempotent.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(Cursors.layer, MediaLinks.layer, SigningSecrets.layer, Idempotent.layer),
+  ),
 )
 
 /** The worker's loops, over the services. */
@@ -48,13 +59,14 @@ export const layerWorker = Worker.layer.pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       Dispatcher.layer,
+      Deliverer.layer,
       Expirer.layer,
       TestModeSender.layer,
       Housekeeper.layer,
       TransportEvents.layer,
     ),
   ),
-  Layer.provide(Attempt.layer),
+  Layer.provide(Layer.merge(Attempt.layer, WebhookCall.layer)),
   Layer.provide(Layer.merge(OutgoingMediaSource.layer, MediaSweep.layer)),
 )
 

@@ -1,5 +1,7 @@
 /** What happens to a lane and to the messages that wait in it, whichever port asks for it. */
 import type { MessageChange, NumberId, SendingNumber } from "@messaging-service/core"
+import { fanOut } from "./Endpoint.ts"
+import { announce } from "./outbox.ts"
 import { byDue } from "./World.ts"
 import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
 import { Sorted, turningPoint } from "./Sorted.ts"
@@ -28,13 +30,19 @@ export const openLane = (
 
 /**
  * When somebody could next claim from the lane. What is in flight is claimed again when its lease
- * runs out; of a removed number nothing else is, of one that is not connected nothing at all.
+ * runs out; of a removed number nothing is but what may have left, of one that is not connected
+ * nothing at all.
  */
 const claimableAt = (lane: Lane): number | null => {
   const connected = lane.number.status === "connected"
   if (lane.inFlight !== null) return connected || lane.removed ? lane.inFlight.leaseUntil : null
-  return connected && !lane.removed ? lane.nextDue : null
+  if (lane.removed) return mayHaveLeft(lane.waiting.first) ? lane.nextDue : null
+  return connected ? lane.nextDue : null
 }
+
+/** An attempt was interrupted: only another one, or giving up, settles the message. */
+export const mayHaveLeft = (row: MessageRow | undefined): boolean =>
+  row !== undefined && row.message.state === "waiting" && row.interruptions > 0
 
 /** Puts the lane into its place in the agenda; to be called after every change of it. */
 export const reschedule = (world: World, lane: Lane): void => {
@@ -93,10 +101,12 @@ export const release = (world: World, lane: Lane, now: number, notBefore: number
   const head = lane.waiting.first
   lane.nextDue = head === undefined ? null : Math.max(head.message.dueAt, now, lane.restsUntil)
   reschedule(world, lane)
-  if (row?.message.state === "waiting") offer(world, row)
+  if (row?.message.state === "waiting" && !mayHaveLeft(row)) offer(world, row)
 }
 
-export const isInFlight = (row: MessageRow): boolean => row.lane.inFlight?.row === row
+/** In the hands of a transport, or taken out of them without knowing whether it left. */
+export const isInFlight = (row: MessageRow): boolean =>
+  row.lane.inFlight?.row === row || mayHaveLeft(row)
 
 /**
  * Writes a message's end: its state, its event, and what it gives back. A lane that loses its head
@@ -107,8 +117,7 @@ export const finish = (world: World, row: MessageRow, change: MessageChange): vo
   const { state, sentAt, error } = change.message
   withdraw(world, row)
   row.message = { ...row.message, state, sentAt, error }
-  world.outbox.push({
-    id: world.outbox.length + 1,
+  announce(world, {
     eventId: change.event.id,
     type: change.event.type,
     workspaceId: change.event.workspaceId,
@@ -117,6 +126,7 @@ export const finish = (world: World, row: MessageRow, change: MessageChange): vo
     createdAt: change.event.createdAt,
     body: change.event.body,
   })
+  fanOut(world, lane.workspace, change.event)
   if (row.message.mode === "test") {
     lane.waitingTest.delete(row)
     return

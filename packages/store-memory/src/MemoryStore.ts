@@ -6,6 +6,7 @@
 import {
   ClockStore,
   ContactStore,
+  DeliveryQueue,
   IdempotencyStore,
   KeyStore,
   LaneQueue,
@@ -15,11 +16,13 @@ import {
   Outbox,
   ServiceSecrets,
   SimulatedPhones,
+  WebhookStore,
   WorkspaceStore,
   WorkStatus,
 } from "@messaging-service/core"
 import { Context, Layer } from "effect"
 import { contactStore } from "./contactStore.ts"
+import { deliveryQueue } from "./deliveryQueue.ts"
 import { idempotencyStore } from "./idempotency.ts"
 import { keyStore } from "./keyStore.ts"
 import { laneQueue } from "./laneQueue.ts"
@@ -29,6 +32,7 @@ import { numberStore } from "./numberStore.ts"
 import { outbox } from "./outbox.ts"
 import { clockStore, serviceSecrets } from "./serviceStores.ts"
 import { simulatedPhones } from "./simulatedPhones.ts"
+import { webhookStore } from "./webhookStore.ts"
 import { makeWorld } from "./World.ts"
 import { workspaceStore } from "./workspaceStore.ts"
 import { workStatus } from "./workStatus.ts"
@@ -48,6 +52,8 @@ export type MemoryStore =
   | ClockStore
   | SimulatedPhones
   | IdempotencyStore
+  | WebhookStore
+  | DeliveryQueue
 
 /** An empty store, a new one each time that the layer is built. */
 export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
@@ -65,5 +71,7 @@ export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
     Context.add(ClockStore, clockStore(world)),
     Context.add(SimulatedPhones, simulatedPhones(world)),
     Context.add(IdempotencyStore, idempotencyStore(world)),
+    Context.add(WebhookStore, webhookStore(world)),
+    Context.add(DeliveryQueue, deliveryQueue(world)),
   )
 })

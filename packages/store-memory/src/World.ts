@@ -19,9 +19,13 @@ import type {
   SendingNumber,
   SentCopy,
   TransportId,
+  WebhookId,
   Workspace,
   WorkspaceId,
 } from "@messaging-service/core"
+import { Latch } from "effect"
+import { byEndpointTurn } from "./Endpoint.ts"
+import type { EndpointRow, EndpointTurn } from "./Endpoint.ts"
 import { Sorted, turningPoint } from "./Sorted.ts"
 import { Table } from "./Table.ts"
 
@@ -35,6 +39,8 @@ export interface WorkspaceRow {
   /** Oldest first. */
   readonly contactsByPhone: Map<Phone, Array<ContactId>>
   readonly messages: Readonly<Record<Mode, Array<MessageRow>>>
+  /** Oldest first, stopped and removed ones included. */
+  readonly endpoints: Array<EndpointRow>
   /** Of both modes, whatever their state. */
   readonly media: Array<MediaRow>
   /** What its files take, reserved room included. */
@@ -139,6 +145,15 @@ export interface World {
   /** Oldest claim first. */
   readonly idempotency: Map<string, IdempotencyRow>
   readonly outbox: Array<OutboxEvent>
+  /** Events that were dropped from the front of the outbox. */
+  outboxDropped: number
+  readonly endpoints: Table<WebhookId, EndpointRow>
+  readonly endpointTurns: Sorted<EndpointTurn>
+  lastDeliveryId: number
+  lastDeliveryLease: number
+  lastAttemptId: number
+  /** Open when deliveries were queued that nobody was told of. */
+  readonly deliveriesQueued: Latch.Latch
   readonly secrets: Map<string, string>
   clockOffset: number
   readonly behaviours: Map<NumberId, Behaviour>
@@ -177,6 +192,13 @@ export const makeWorld = (): World => ({
   stranded: new Set(),
   idempotency: new Map(),
   outbox: [],
+  outboxDropped: 0,
+  endpoints: new Table(),
+  endpointTurns: new Sorted(byEndpointTurn),
+  lastDeliveryId: 0,
+  lastDeliveryLease: 0,
+  lastAttemptId: 0,
+  deliveriesQueued: Latch.makeUnsafe(false),
   secrets: new Map(),
   clockOffset: 0,
   behaviours: new Map(),

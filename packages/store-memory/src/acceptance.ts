@@ -16,6 +16,7 @@ import { messagesRemaining } from "@messaging-service/core"
 import { claim, finishClaim, isHeld } from "./idempotency.ts"
 import { enqueue } from "./Lane.ts"
 import { keptFile } from "./mediaStore.ts"
+import { announce } from "./outbox.ts"
 import { countAndRemember, quotaFacts } from "./quota.ts"
 import { contactOf, laneIn } from "./World.ts"
 import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
@@ -115,8 +116,7 @@ export const accept = (world: World, acceptance: Acceptance): AcceptanceOutcome 
     world.messagesByTransportId.set(message.transportId, row)
     lane.workspace.messages[message.mode].push(row)
     enqueue(world, row)
-    world.outbox.push({
-      id: world.outbox.length + 1,
+    announce(world, {
       eventId,
       type: "message.accepted",
       workspaceId: message.workspaceId,

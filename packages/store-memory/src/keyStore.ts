@@ -1,6 +1,7 @@
 /** `KeyStore` in memory. */
 import type { AdmitQuery, ApiKey, KeyStore, RequestCount } from "@messaging-service/core"
 import { Effect } from "effect"
+import { stop } from "./Endpoint.ts"
 import type { KeyRow, RequestWindow, WorkspaceRow, World } from "./World.ts"
 
 const hashKey = (version: number, hash: string) => `${version} ${hash}`
@@ -67,6 +68,9 @@ export const keyStore = (world: World): typeof KeyStore.Service => ({
       const row = world.keys.get(id)
       if (row === undefined || row.key.workspaceId !== workspaceId) return null
       if (row.key.revokedAt === null) row.key = { ...row.key, revokedAt: now }
+      for (const endpoint of world.workspaces.get(workspaceId)?.endpoints ?? []) {
+        if (endpoint.endpoint.keyId === id) stop(world, endpoint, "key_revoked")
+      }
       return row.key
     }),
 

@@ -9,7 +9,7 @@ import type {
   Settlement,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { finish, release, reschedule, take } from "./Lane.ts"
+import { finish, mayHaveLeft, release, reschedule, take } from "./Lane.ts"
 import { turningPoint } from "./Sorted.ts"
 import type { Lane, MessageRow, World } from "./World.ts"
 
@@ -33,7 +33,7 @@ const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
   for (const row of lane.waiting) {
     const { dueAt, expiresAt } = row.message
     if (dueAt > query.now) return { row: null, nextDue: dueAt }
-    if (expiresAt !== null && expiresAt <= query.now) continue
+    if (expiresAt !== null && expiresAt <= query.now && !mayHaveLeft(row)) continue
     const restsUntil = cappedUntil(lane, query.now, query.sendCap)
     return restsUntil === null ? { row } : { row: null, nextDue: restsUntil, restsUntil }
   }

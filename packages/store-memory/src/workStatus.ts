@@ -9,9 +9,11 @@ const nextDue: Readonly<Record<Work, (world: World) => number | null>> = {
   test_messages: (world) => world.dueTest.first?.message.dueAt ?? null,
   // Due since ever.
   stranded: (world) => (world.stranded.size > 0 ? 0 : null),
+  deliveries: (world) => world.endpointTurns.first?.at ?? null,
 }
 
 export const workStatus = (world: World): typeof WorkStatus.Service => ({
   nextDue: (work) => Effect.sync(() => nextDue[work](world)),
   inFlight: Effect.sync(() => [...world.inFlight]),
+  delivering: Effect.sync(() => world.endpoints.rows.some((row) => row.inFlight.size > 0)),
 })

@@ -1,6 +1,7 @@
 /** `WorkspaceStore` in memory. */
 import type { Workspace, WorkspaceStore } from "@messaging-service/core"
 import { Effect } from "effect"
+import { removeEndpoint } from "./Endpoint.ts"
 import { closeLane } from "./Lane.ts"
 import { newestFirst } from "./Table.ts"
 import { workspaceOf } from "./World.ts"
@@ -17,6 +18,7 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
         contacts: [],
         contactsByPhone: new Map(),
         messages: { live: [], test: [] },
+        endpoints: [],
         media: [],
         mediaBytes: 0,
       }))
@@ -52,6 +54,7 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
       row.workspace = { ...row.workspace, deletedAt: now }
       row.admits = false
       for (const lane of row.lanes) if (!lane.removed) closeLane(world, lane)
+      for (const endpoint of row.endpoints) removeEndpoint(world, endpoint)
       return true
     }),
 

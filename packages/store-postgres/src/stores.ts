@@ -8,11 +8,14 @@ import { layerMessages } from "./message/PostgresMessages.ts"
 import { functions, migrations } from "./migrations/index.ts"
 import { migrate } from "./migrations/migrate.ts"
 import { layerNumbers } from "./number/PostgresNumbers.ts"
+import { layerDeliveries } from "./queue/PostgresDeliveries.ts"
 import { layerLanes, layerWorkStatus } from "./queue/PostgresLanes.ts"
 import { layerIdempotency } from "./request/PostgresIdempotency.ts"
 import { layerSecrets } from "./request/PostgresSecrets.ts"
 import { layerSimulatedPhones } from "./simulation/PostgresSimulatedPhones.ts"
 import { layerClock } from "./time/PostgresClock.ts"
+import { DeliveryNews } from "./webhook/DeliveryNews.ts"
+import { layerWebhooks } from "./webhook/PostgresWebhooks.ts"
 import { layerWorkspaces } from "./workspace/PostgresWorkspaces.ts"
 
 export const layerStores = Layer.mergeAll(
@@ -25,11 +28,14 @@ export const layerStores = Layer.mergeAll(
   layerOutbox,
   layerLanes,
   layerWorkStatus,
+  layerWebhooks,
+  layerDeliveries,
   layerSecrets,
   layerIdempotency,
   layerClock,
   layerSimulatedPhones,
 ).pipe(
+  Layer.provide(DeliveryNews.layer),
   // Not one port is there before the tables are.
   Layer.provide(Layer.effectDiscard(migrate(migrations, functions))),
 )

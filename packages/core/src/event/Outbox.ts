@@ -24,5 +24,10 @@ export class Outbox extends Context.Service<
   {
     /** Events after a position, oldest first. */
     read(after: number, limit: number): Effect.Effect<ReadonlyArray<OutboxEvent>, StoreUnavailable>
+    /**
+     * Drops events made before `before`, unless they or older ones are still to be delivered; the
+     * latest of them may be left for the next time.
+     */
+    forget(before: number): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/Outbox") {}

@@ -53,8 +53,10 @@ export class MediaSweep extends Context.Service<
         yield* Effect.repeat(runOnce, { while: (removed) => removed === batch })
         // A repeat of the upload shows the file's record for a day.
         yield* store.forget((yield* Clock.currentTimeMillis) - answerKeptMillis)
-        yield* Effect.catch(files.removeAbandoned, (error) =>
-          Effect.logWarning("abandoned uploads could not be removed", error),
+        yield* files.removeAbandoned.pipe(
+          Effect.catch((error) =>
+            Effect.logWarning("abandoned uploads could not be removed", error),
+          ),
         )
       })
 

@@ -60,10 +60,7 @@ export class DeliveryQueue extends Context.Service<
      * Records attempts in the log, each only if its lease is still the delivery's, and ends or
      * reschedules its delivery; stops endpoints as the results say. One commit.
      */
-    settle(
-      results: ReadonlyArray<DeliveryResult>,
-      now: number,
-    ): Effect.Effect<void, StoreUnavailable>
+    settle(results: ReadonlyArray<DeliveryResult>): Effect.Effect<void, StoreUnavailable>
     /**
      * Returns when a commit of this process has queued deliveries for an event; at once if that
      * happened since it last returned. Other processes are heard of by polling.

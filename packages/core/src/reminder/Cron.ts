@@ -28,8 +28,8 @@ export type CronProblem = "too_long" | "not_five_fields" | FieldName | "never_ru
 
 /**
  * Reads a pattern: five fields with one space between them, each a list of `*`, `3` and `1-5`, the star and the range also
- * with a step (`1-30/5`), months and days of the week also by name in any case, Sunday as 0 or 7. With day of month and day of week both given (anything but
- * a bare `*`) either one fires. Fails with what the contract calls `invalid_cron`.
+ * with a step (`1-30/5`), months and days of the week also by name in any case, Sunday as 0 or 7. With day of month and
+ * day of week both given (anything but a bare `*`) either one fires. Fails with what the contract calls `invalid_cron`.
  */
 export const parseCron = (text: string): Result.Result<Cron, CronProblem> => {
   if (text.length > longestText) return Result.fail("too_long")

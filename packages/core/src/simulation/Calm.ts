@@ -15,6 +15,9 @@ const pollMillis = 5
  */
 const patienceMillis = 2000
 
+/** How long a webhook call may take, in real time; who makes one longer has died. */
+const callPatienceMillis = 16_000
+
 export class Calm extends Context.Service<
   Calm,
   {
@@ -51,7 +54,11 @@ export class Calm extends Context.Service<
       const nudge = Effect.forEach(kindsOfWork, wakeUp.wake, { discard: true })
 
       const settled: Effect.Effect<void, StoreUnavailable> = Effect.gen(function* () {
-        while ((yield* somethingDue) || (yield* status.inFlight).length > 0) {
+        while (
+          (yield* somethingDue) ||
+          (yield* status.inFlight).length > 0 ||
+          (yield* status.delivering)
+        ) {
           yield* nudge
           yield* sleep(pollMillis)
         }
@@ -66,7 +73,9 @@ export class Calm extends Context.Service<
           const waiting = yield* parked.parked
           const allWait =
             inFlight.every((number) => waiting.has(number)) || waited >= patienceMillis
-          if (!due && allWait) return
+          // A call does not wait for the clock: time stands still until it has ended.
+          const calling = waited < callPatienceMillis && (yield* status.delivering)
+          if (!due && allWait && !calling) return
           if (due) yield* nudge
         }
       })

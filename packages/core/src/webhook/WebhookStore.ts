@@ -36,7 +36,7 @@ export interface WebhookScope {
 export type WebhookInsertion =
   | { readonly _tag: "Inserted"; readonly endpoint: WebhookEndpoint }
   /** Which precondition did not hold; nothing was written. */
-  | { readonly _tag: "Broken"; readonly guard: "idempotency" | "limit" }
+  | { readonly _tag: "Broken"; readonly guard: "idempotency" | "key" | "limit" }
 
 /** What came of queueing one more delivery. */
 export type Queueing =
@@ -49,8 +49,9 @@ export class WebhookStore extends Context.Service<
   WebhookStore,
   {
     /**
-     * Guards, in this order: the claim is still held (`idempotency`); fewer than `limit` running
-     * endpoints of the workspace, both modes together (`limit`). Finishes the claim.
+     * Guards, in this order: the claim is still held (`idempotency`); the key is not revoked, whose
+     * endpoints would have stopped with it (`key`); fewer than `limit` running endpoints of the
+     * workspace, both modes together (`limit`). Finishes the claim.
      */
     insert(
       endpoint: NewWebhook,
@@ -110,7 +111,7 @@ export class WebhookStore extends Context.Service<
       id: WebhookId,
       page: PageQuery,
     ): Effect.Effect<PageOf<DeliveryAttempt>, StoreUnavailable>
-    /** Drops attempts made before `before`. */
+    /** Drops attempts made before `before`; the latest of them may be left for the next time. */
     forgetAttempts(before: number): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/WebhookStore") {}

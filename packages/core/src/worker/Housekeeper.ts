@@ -3,6 +3,7 @@
  * matters. Runs seldom, in real time, and harms nothing when several workers do it.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import { Outbox } from "../event/Outbox.ts"
 import { KeyStore } from "../key/KeyStore.ts"
 import { MediaSweep } from "../media/MediaSweep.ts"
 import { Stranded } from "../message/Stranded.ts"
@@ -10,10 +11,14 @@ import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import { minuteStart } from "../request/RateWindow.ts"
 import { sleep } from "../time/RealTime.ts"
+import { WebhookStore } from "../webhook/WebhookStore.ts"
 import { runLoop } from "./Loop.ts"
 
 /** Between two rounds, in real time. */
 const restMillis = 600_000
+
+/** How long events, and the log of their deliveries, can be looked at and delivered again. */
+const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
 
 export class Housekeeper extends Context.Service<
   Housekeeper,
@@ -27,9 +32,14 @@ export class Housekeeper extends Context.Service<
       const stranded = yield* Stranded
       const keys = yield* KeyStore
       const media = yield* MediaSweep
+      const webhooks = yield* WebhookStore
+      const outbox = yield* Outbox
       const context = yield* Effect.context<WakeUp | WorkStatus>()
       const tidy = Effect.gen(function* () {
-        yield* keys.forgetWrong(minuteStart(yield* Clock.currentTimeMillis))
+        const now = yield* Clock.currentTimeMillis
+        yield* keys.forgetWrong(minuteStart(now))
+        yield* webhooks.forgetAttempts(now - eventsKeptMillis)
+        yield* outbox.forget(now - eventsKeptMillis)
         yield* media.runAll
       }).pipe(
         // Whatever it is, it must not end the loops that run beside this one.

@@ -1,5 +1,6 @@
 /** All loops of the worker, for the worker app, the server that runs it inline, and embedders. */
 import { Context, Effect, Layer } from "effect"
+import { Deliverer } from "./Deliverer.ts"
 import { Dispatcher } from "./Dispatcher.ts"
 import { Expirer } from "./Expirer.ts"
 import { Housekeeper } from "./Housekeeper.ts"
@@ -18,6 +19,7 @@ export class Worker extends Context.Service<
     Effect.gen(function* () {
       const loops = [
         (yield* Dispatcher).run,
+        (yield* Deliverer).run,
         (yield* Expirer).run,
         (yield* TestModeSender).run,
         (yield* Housekeeper).run,

@@ -46,7 +46,9 @@ const counting = () => {
 
 /** What housekeeping asks every ten minutes, whatever else there is to do. */
 const isHousekeeping = (operation: string) =>
-  /^(KeyStore\.forgetWrong|MediaStore\.)/.test(operation)
+  /^(KeyStore\.forgetWrong|WebhookStore\.forgetAttempts|Outbox\.forget|MediaStore\.)/.test(
+    operation,
+  )
 
 describe("an idle worker", () => {
   type Stage = Effect.Success<ReturnType<typeof aStage>>

@@ -17,7 +17,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, integer } from "../database/parameters.ts"
+import { bigint, instant, integer } from "../database/parameters.ts"
 
 interface OutboxRow {
   readonly id: bigint
@@ -50,6 +50,30 @@ select
   pg_snapshot_xmin(s.taken)::text as over,
   pg_snapshot_xmax(s.taken)::text as next
 from pg_current_snapshot() s (taken)`
+
+/** Ids grow with time: what is old is at the front. What is still to be delivered is kept. */
+const forgetEvents = `
+with oldest as (
+  select o.id, o.created_at
+  from outbox o
+  order by o.id
+  limit $2
+)
+delete from outbox o
+using oldest
+where o.id = oldest.id
+  and oldest.created_at < $1
+  and o.id < coalesce(
+    (
+      select min(d.outbox_id)
+      from webhook_deliveries d
+    ),
+    9223372036854775807
+  )
+returning o.id`
+
+/** Rows that one statement drops at most. */
+const batch = 5000
 
 /** How many gaps are remembered; readers that stand at others look twice. */
 const remembered = 64
@@ -94,6 +118,10 @@ export const layerOutbox = Layer.effect(
         ])
         return settled(after, rows.map(toEvent), BigInt(taken?.over ?? 0), BigInt(taken?.next ?? 0))
       }),
+      forget: (before) =>
+        database
+          .query("outbox.forget", forgetEvents, [instant(before), integer(batch)])
+          .pipe(Effect.repeat({ while: (dropped) => dropped.length === batch }), Effect.asVoid),
     })
   }),
 )

@@ -9,6 +9,7 @@ import { coalescing } from "../database/coalescing.ts"
 import { admit } from "./admitRequests.ts"
 import { keyColumns, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
+import { revokeKey } from "./revokeKey.ts"
 
 // Index api_keys_by_workspace. The workspace's row is locked: two inserts count one after the other.
 const lockWorkspace = `
@@ -38,17 +39,11 @@ left join key_windows windows on windows.key_id = k.id
 where k.workspace_id = $1
 order by k.id`
 
-const revokeKey = `
-with revoked as (
-  update api_keys k
-  set revoked_at = coalesce(k.revoked_at, $3)
-  where k.id = $2
-    and k.workspace_id = $1
-  returning *
-)
+const revokeStatement = `
 select ${keyColumns("revoked", "windows")}
-from revoked
-left join key_windows windows on windows.key_id = revoked.id`
+from ${revokeKey.name}($1, $2, $3) revoked
+left join key_windows windows on windows.key_id = revoked.id
+where revoked.id is not null`
 
 const countWrong = `
 insert into wrong_keys as wrong (minute_start, surface, address, count)
@@ -104,7 +99,7 @@ export const layerKeys = Layer.effect(
         ),
       revoke: (workspaceId, id, now) =>
         Effect.map(
-          database.query<KeyRow>("key.revoke", revokeKey, [
+          database.query<KeyRow>("key.revoke", revokeStatement, [
             bigint(workspaceId),
             bigint(id),
             instant(now),

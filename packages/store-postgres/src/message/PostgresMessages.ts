@@ -14,7 +14,9 @@ import {
   text,
   texts,
 } from "../database/parameters.ts"
+import { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { accept } from "./acceptMessages.ts"
+import { inHands } from "../queue/inHands.ts"
 import { releaseClaim } from "../request/releaseClaim.ts"
 import { end } from "./endMessages.ts"
 import { list } from "./listMessages.ts"
@@ -22,11 +24,8 @@ import { load } from "./loadAcceptance.ts"
 import { messageColumns, toMessage } from "./messageRow.ts"
 import type { MessageRow } from "./messageRow.ts"
 
-const inFlight = (message: string, lane: string) =>
-  `(${lane}.head_id = ${message}.id and ${lane}.lease_until is not null)`
-
 const getMessage = `
-select ${messageColumns("m")}, coalesce(${inFlight("m", "l")}, false) as in_flight
+select ${messageColumns("m")}, ${inHands("m", "l")} as in_flight
 from messages m
 left join lanes l on l.number_id = m.number_id
 where m.id = $1
@@ -50,7 +49,7 @@ where m.state = 'waiting'
     select
     from lanes l
     where l.number_id = m.number_id
-      and ${inFlight("m", "l")}
+      and ${inHands("m", "l")}
   )
 order by m.expires_at
 limit $2`
@@ -81,7 +80,7 @@ cross join lateral (
   from messages w
   where w.number_id = l.number_id
     and w.state = 'waiting'
-    and not coalesce(${inFlight("w", "l")}, false)
+    and not ${inHands("w", "l")}
   limit $1
 ) m
 where l.stranded
@@ -139,7 +138,7 @@ export const layerMessages = Layer.effect(
           ? Effect.succeed<ReadonlyArray<Message>>([])
           : messages("message.byIds", messagesByIds, [bigints(ids)]),
       list: list(database),
-      end: end(database),
+      end: end(database, yield* DeliveryNews),
       expired: (now, limit) =>
         messages("message.expired", expiredMessages, [instant(now), integer(limit)]),
       dueTest: (now, limit) =>

@@ -10,9 +10,12 @@ import type { DatabaseService } from "../database/Database.ts"
 import { bigints, booleans, instant, instants, texts } from "../database/parameters.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { firstWaiting } from "../queue/firstWaiting.ts"
+import { inHands } from "../queue/inHands.ts"
+import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
+import { fanOut } from "../webhook/fanOut.ts"
 import { giveBackAllowance } from "./givesBack.ts"
 
-/** Every array holds one element for each change; returns the ids of the ended messages. */
+/** Every array holds one element for each change; returns the ended messages. */
 export const endMessages = sqlFunction(
   "end_messages",
   `(
@@ -29,10 +32,13 @@ export const endMessages = sqlFunction(
     p_event_at timestamptz[],
     p_event_body text[]
   )
-  returns setof bigint
+  returns table (message_id bigint, queued boolean)
   language plpgsql
   as $function$
+  #variable_conflict use_column
   declare
+    -- Whether webhook deliveries were queued.
+    v_queued boolean;
     v_ended bigint[];
     v_given_back bigint[];
     -- Numbers whose live messages ended, and those among them that got quota back.
@@ -62,7 +68,7 @@ export const endMessages = sqlFunction(
       where m.id = s.message_id
         and m.number_id = s.number_id
         and m.state = 'waiting'
-        and (l.lease_until is null or l.head_id <> m.id)
+        and not ${inHands("m", "l")}
       returning
         m.id, m.workspace_id, m.number_id, m.mode, s.gives_back,
         m.allowance_taken and s.gives_back as allowance_back,
@@ -75,13 +81,16 @@ export const endMessages = sqlFunction(
         ended.event_body
       from ended
       order by ended.place
-    )
+      returning id, workspace_id, mode, created_at, event_id, type
+    ),
+    ${fanOut}
     select
       array_agg(ended.id),
       array_agg(ended.workspace_id) filter (where ended.allowance_back),
       array_agg(distinct ended.number_id),
-      array_agg(distinct ended.number_id) filter (where ended.gives_back and ended.mode = 'live')
-    into v_ended, v_given_back, v_lanes, v_with_room
+      array_agg(distinct ended.number_id) filter (where ended.gives_back and ended.mode = 'live'),
+      exists (select from queued)
+    into v_ended, v_given_back, v_lanes, v_with_room, v_queued
     from ended;
     if v_ended is null then
       return;
@@ -109,7 +118,7 @@ export const endMessages = sqlFunction(
         from messages m
         where m.number_id = l.number_id
           and m.state = 'waiting'
-          and (l.lease_until is null or m.id <> l.head_id)
+          and not ${inHands("m", "l")}
       )
     where l.number_id = any (v_lanes);
 
@@ -118,26 +127,26 @@ export const endMessages = sqlFunction(
     end if;
 
     return query
-    select ended.id
+    select ended.id, v_queued
     from unnest(v_ended) ended (id);
   end
   $function$`,
 )
 
-const statement = `select ended from ${endMessages.name}(${Array.from(
+const statement = `select ended.message_id, ended.queued from ${endMessages.name}(${Array.from(
   { length: 12 },
   (_, index) => `$${index + 1}`,
 ).join(", ")}) ended`
 
 export const end =
-  (database: DatabaseService) =>
+  (database: DatabaseService, news: typeof DeliveryNews.Service) =>
   (
     changes: ReadonlyArray<MessageChange>,
   ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
     if (changes.length === 0) return Effect.succeed(new Set())
     const now = changes.reduce((latest, { event }) => Math.max(latest, event.createdAt), -Infinity)
-    return Effect.map(
-      database.query<{ readonly ended: bigint }>("end", statement, [
+    return database
+      .query<{ readonly message_id: bigint; readonly queued: boolean }>("end", statement, [
         instant(now),
         bigints(changes.map(({ message }) => message.from.id)),
         bigints(changes.map(({ message }) => message.id)),
@@ -150,7 +159,9 @@ export const end =
         texts(changes.map(({ event }) => event.type)),
         instants(changes.map(({ event }) => event.createdAt)),
         texts(changes.map(({ event }) => event.body)),
-      ]),
-      (rows) => new Set(rows.map((row) => Number(row.ended) as MessageId)),
-    )
+      ])
+      .pipe(
+        Effect.tap(([row]) => (row?.queued === true ? news.queued : Effect.void)),
+        Effect.map((rows) => new Set(rows.map((row) => Number(row.message_id) as MessageId))),
+      )
   }

@@ -9,17 +9,24 @@ import { loadAcceptanceFunctions } from "../message/loadAcceptance.ts"
 import { messageIdAt } from "../message/messageIdAt.ts"
 import { countPlanned, quotaFullUntil, quotaRoomAt } from "../message/quota.ts"
 import { removeLanes, removeNumber } from "../number/removeLanes.ts"
+import { claimDeliveries } from "../queue/claimDeliveries.ts"
 import { claimLanes } from "../queue/claimLanes.ts"
 import { settleAttempts } from "../queue/settleAttempts.ts"
+import { settleDeliveries } from "../queue/settleDeliveries.ts"
 import { finishClaim, holdClaim } from "../request/finishClaim.ts"
 import type { SqlFunction } from "../database/SqlFunction.ts"
+import { endEndpointFunctions } from "../webhook/endEndpoints.ts"
+import { insertEndpoint, resumeEndpoint } from "../webhook/openEndpoint.ts"
+import { queueDeliveryFunctions } from "../webhook/queueDelivery.ts"
+import { revokeKey } from "../key/revokeKey.ts"
 import { deleteWorkspace } from "../workspace/deleteWorkspace.ts"
 import { initial } from "./0001_initial.ts"
+import { webhooks } from "./0002_webhooks.ts"
 import { media } from "./0004_media.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
-export const migrations: ReadonlyArray<Migration> = [initial, media]
+export const migrations: ReadonlyArray<Migration> = [initial, webhooks, media]
 
 export const functions: ReadonlyArray<SqlFunction> = [
   countPlanned,
@@ -34,9 +41,16 @@ export const functions: ReadonlyArray<SqlFunction> = [
   messageIdAt,
   removeLanes,
   removeNumber,
+  ...endEndpointFunctions,
   deleteWorkspace,
+  revokeKey,
   holdClaim,
   finishClaim,
+  insertEndpoint,
+  resumeEndpoint,
+  ...queueDeliveryFunctions,
+  claimDeliveries,
+  settleDeliveries,
   reserveFile,
   commitFile,
   leftOverFiles,

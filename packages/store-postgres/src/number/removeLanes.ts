@@ -1,11 +1,12 @@
 /**
  * Closing lanes, because their numbers were removed or their workspace deleted: nothing new is
  * accepted or claimed; what waits becomes stranded. A message in flight keeps its lease, so that it
- * is handed out once more when nobody settles it.
+ * is handed out once more when nobody settles it, and so is one whose attempt was interrupted.
  *
  * Locks: the lanes by id; only a later statement looks for what waits in them.
  */
 import { sqlFunction } from "../database/SqlFunction.ts"
+import { inHands } from "../queue/inHands.ts"
 
 export const removeLanes = sqlFunction(
   "remove_lanes",
@@ -23,13 +24,17 @@ export const removeLanes = sqlFunction(
     update lanes l
     set connected = false,
       removed_at = coalesce(l.removed_at, p_now),
-      next_due = l.lease_until,
+      next_due = case
+        when l.lease_until is not null then l.lease_until
+        when l.head_id is not null and l.interruptions > 0
+        then greatest(p_now, l.hold_until)
+      end,
       stranded = exists (
         select
         from messages m
         where m.number_id = l.number_id
           and m.state = 'waiting'
-          and (l.lease_until is null or m.id <> l.head_id)
+          and not ${inHands("m", "l")}
       )
     where l.number_id = any (p_numbers);
   end

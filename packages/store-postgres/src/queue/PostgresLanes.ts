@@ -3,15 +3,22 @@ import { LaneQueue, WorkStatus } from "@messaging-service/core"
 import type { NumberId, Work } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
+import { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { claim } from "./claimLanes.ts"
+import { inHands } from "./inHands.ts"
 import { renew } from "./renewLeases.ts"
 import { settle } from "./settleAttempts.ts"
 
 export const layerLanes = Layer.effect(
   LaneQueue,
-  Effect.map(Database, (database) =>
-    LaneQueue.of({ claim: claim(database), renew: renew(database), settle: settle(database) }),
-  ),
+  Effect.gen(function* () {
+    const database = yield* Database
+    return LaneQueue.of({
+      claim: claim(database),
+      renew: renew(database),
+      settle: settle(database, yield* DeliveryNews),
+    })
+  }),
 )
 
 /** The earliest moment of each kind of work: one look into the index that serves its sweep. */
@@ -34,8 +41,7 @@ where m.state = 'waiting'
     select
     from lanes l
     where l.number_id = m.number_id
-      and l.head_id = m.id
-      and l.lease_until is not null
+      and ${inHands("m", "l")}
   )
 order by m.expires_at
 limit 1`,
@@ -59,7 +65,35 @@ select timestamptz 'epoch' as due
 from lanes l
 where l.stranded
 limit 1`,
+  // Index webhook_lanes_due; lanes that have news are due since ever.
+  deliveries: `
+select soonest.due
+from (
+  select least(
+    (
+      select timestamptz 'epoch'
+      from webhook_news n
+      order by n.id
+      limit 1
+    ),
+    (
+      select l.next_due
+      from webhook_lanes l
+      where l.next_due is not null
+      order by l.next_due
+      limit 1
+    )
+  )
+) soonest (due)
+where soonest.due is not null`,
 }
+
+const delivering = `
+select exists (
+  select
+  from webhook_lanes l
+  where cardinality(l.held_ids) > 0
+) as delivering`
 
 const inFlight = `
 select l.number_id
@@ -79,6 +113,10 @@ export const layerWorkStatus = Layer.effect(
       inFlight: Effect.map(
         database.query<{ readonly number_id: bigint }>("inFlight", inFlight),
         (rows) => rows.map((row) => Number(row.number_id) as NumberId),
+      ),
+      delivering: Effect.map(
+        database.query<{ readonly delivering: boolean }>("delivering", delivering),
+        ([row]) => row?.delivering ?? false,
       ),
     }),
   ),

@@ -93,7 +93,12 @@ export const claimLanes = sqlFunction(
               from messages m
               where m.id = lane.head_id
                 and m.state = 'waiting'
-                and (m.expires_at is null or m.expires_at > p_now)
+                -- What may have left is handed out even though it has expired.
+                and (
+                  lane.interruptions > 0
+                  or m.expires_at is null
+                  or m.expires_at > p_now
+                )
             ),
             ${firstWaiting("id", "lane", { now: "p_now", dueBy: "p_now" })}
           )

@@ -11,9 +11,11 @@ import type { DatabaseService } from "../database/Database.ts"
 import { bigints, booleans, instant, instants, integers, texts } from "../database/parameters.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { giveBackAllowance } from "../message/givesBack.ts"
+import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
+import { fanOut } from "../webhook/fanOut.ts"
 import { firstWaiting } from "./firstWaiting.ts"
 
-/** Every array holds one element for each settlement; returns the ids of the settled messages. */
+/** Every array holds one element for each settlement; returns the settled messages. */
 export const settleAttempts = sqlFunction(
   "settle_attempts",
   `(
@@ -36,10 +38,13 @@ export const settleAttempts = sqlFunction(
     p_event_at timestamptz[],
     p_event_body text[]
   )
-  returns setof bigint
+  returns table (message_id bigint, queued boolean)
   language plpgsql
   as $function$
+  #variable_conflict use_column
   declare
+    -- Whether webhook deliveries were queued.
+    v_queued boolean;
     -- The places of the settlements whose lease still holds.
     v_held integer[];
     v_given_back bigint[];
@@ -96,9 +101,13 @@ export const settleAttempts = sqlFunction(
         ended.event_body
       from ended
       order by ended.place
-    )
-    select array_agg(ended.workspace_id) filter (where ended.gives_back)
-    into v_given_back
+      returning id, workspace_id, mode, created_at, event_id, type
+    ),
+    ${fanOut}
+    select
+      array_agg(ended.workspace_id) filter (where ended.gives_back),
+      exists (select from queued)
+    into v_given_back, v_queued
     from ended;
 
     -- A later statement: it sees the messages as they are now.
@@ -110,7 +119,9 @@ export const settleAttempts = sqlFunction(
       sent_bound = l.sent_bound + case when s.state = 'sent' then 1 else 0 end,
       quota_full_until = case when s.gives_back then null else l.quota_full_until end,
       next_due = case
-        when l.removed_at is not null then null
+        -- What may have left a removed number is handed out once more.
+        when l.removed_at is not null and not (s.again and l.interruptions + s.interrupted > 0)
+        then null
         when s.again then greatest(p_now, s.not_before)
         -- To the back of the line: whoever waits since before now comes first.
         else (
@@ -124,6 +135,7 @@ export const settleAttempts = sqlFunction(
         from messages m
         where m.number_id = l.number_id
           and m.state = 'waiting'
+          and not (s.again and l.interruptions + s.interrupted > 0 and m.id = l.head_id)
       )
     from unnest(p_number, p_again, p_not_before, p_interrupted, p_gives_back, p_state)
       with ordinality s (number_id, again, not_before, interrupted, gives_back, state, place)
@@ -135,27 +147,27 @@ export const settleAttempts = sqlFunction(
     end if;
 
     return query
-    select p_message[held.place]
+    select p_message[held.place], v_queued
     from unnest(v_held) held (place);
   end
   $function$`,
 )
 
-const statement = `select settled from ${settleAttempts.name}(${Array.from(
+const statement = `select settled.message_id, settled.queued from ${settleAttempts.name}(${Array.from(
   { length: 18 },
   (_, index) => `$${index + 1}`,
 ).join(", ")}) settled`
 
 export const settle =
-  (database: DatabaseService) =>
+  (database: DatabaseService, news: typeof DeliveryNews.Service) =>
   (
     settlements: ReadonlyArray<Settlement>,
     now: number,
   ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
     if (settlements.length === 0) return Effect.succeed(new Set())
     const ended = settlements.map((one) => (one._tag === "Ended" ? one.change : null))
-    return Effect.map(
-      database.query<{ readonly settled: bigint }>("settle", statement, [
+    return database
+      .query<{ readonly message_id: bigint; readonly queued: boolean }>("settle", statement, [
         instant(now),
         bigints(settlements.map((one) => one.numberId)),
         bigints(settlements.map((one) => one.lease)),
@@ -176,7 +188,9 @@ export const settle =
         texts(ended.map((change) => change?.event.type ?? null)),
         instants(ended.map((change) => change?.event.createdAt ?? null)),
         texts(ended.map((change) => change?.event.body ?? null)),
-      ]),
-      (rows) => new Set(rows.map((row) => Number(row.settled) as MessageId)),
-    )
+      ])
+      .pipe(
+        Effect.tap(([row]) => (row?.queued === true ? news.queued : Effect.void)),
+        Effect.map((rows) => new Set(rows.map((row) => Number(row.message_id) as MessageId))),
+      )
   }

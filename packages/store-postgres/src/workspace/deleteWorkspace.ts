@@ -1,12 +1,13 @@
 /**
- * Deleting a workspace: it is marked, its keys no longer admit, its numbers are gone and their
- * lanes close.
+ * Deleting a workspace: it is marked, its keys no longer admit, its webhook endpoints and its numbers
+ * are gone and their lanes close.
  *
  * Locks: its lanes first, by id, like everybody. The workspace's row is then locked against the
  * birth of further numbers, and lanes born in between are closed after all.
  */
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { removeLanes } from "../number/removeLanes.ts"
+import { removeEndpoints } from "../webhook/endEndpoints.ts"
 
 export const deleteWorkspace = sqlFunction(
   "delete_workspace",
@@ -35,6 +36,15 @@ export const deleteWorkspace = sqlFunction(
       admits = false
     where w.id = p_workspace;
 
+    perform ${removeEndpoints.name}(
+      array(
+        select e.id
+        from webhook_endpoints e
+        where e.workspace_id = p_workspace
+          and e.removed_at is null
+      ),
+      p_now
+    );
     perform ${removeLanes.name}(
       array(select n.id from numbers n where n.workspace_id = p_workspace and n.removed_at is null),
       p_now

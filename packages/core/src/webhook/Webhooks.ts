@@ -1,0 +1,188 @@
+/**
+ * The webhook endpoints of a workspace, as the customer's keys make, read and test them (contract:
+ * POST /webhooks and what follows it).
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { Egress, OutboundRule } from "../egress/Egress.ts"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { pingEvent } from "../event/PingEvent.ts"
+import { Ids, eventId } from "../id/Ids.ts"
+import type { EventId, WebhookId } from "../id/Ids.ts"
+import type { Caller } from "../key/Admission.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
+import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import { Idempotent } from "../request/Idempotent.ts"
+import type { Repeatable } from "../request/Idempotent.ts"
+import { endpointRequestParser } from "./EndpointRequest.ts"
+import type { EndpointRequest } from "./EndpointRequest.ts"
+import { SigningSecrets } from "./SigningSecrets.ts"
+import { createdEndpointJson, endpointJson, endpointLimit } from "./WebhookEndpoint.ts"
+import type { EndpointJson, WebhookEndpoint, WebhookEventType } from "./WebhookEndpoint.ts"
+import { WebhookStore } from "./WebhookStore.ts"
+import type { WebhookScope } from "./WebhookStore.ts"
+
+export type EndpointWithSecret = EndpointJson & { readonly secret: string }
+
+/** An event that is on its way to an endpoint. */
+export interface QueuedEvent {
+  readonly event_id: EventId
+  readonly type: WebhookEventType
+  readonly queued: true
+}
+
+type Failure = Refusal | StoreUnavailable
+
+export class Webhooks extends Context.Service<
+  Webhooks,
+  {
+    /**
+     * POST /webhooks: the answer holds the secret, a replay's does not. Fails with
+     * `validation_failed`, `invalid_webhook_url`, `webhook_limit_reached` and those of idempotency.
+     */
+    create(
+      caller: Caller,
+      body: unknown,
+      idempotency: IdempotencyKey | null,
+    ): Effect.Effect<Repeatable<EndpointJson | EndpointWithSecret>, Failure>
+    /** GET /webhooks: running ones, oldest first. */
+    list(
+      caller: Caller,
+    ): Effect.Effect<{ readonly data: ReadonlyArray<EndpointJson> }, StoreUnavailable>
+    /** GET /webhooks/{id}: a stopped one too. Fails with `webhook_not_found`. */
+    get(caller: Caller, id: WebhookId | undefined): Effect.Effect<EndpointJson, Failure>
+    /** DELETE /webhooks/{id}: nothing more is sent to it. Fails with `webhook_not_found`. */
+    remove(
+      caller: Caller,
+      id: WebhookId | undefined,
+    ): Effect.Effect<{ readonly id: number; readonly deleted: true }, Failure>
+    /**
+     * POST /webhooks/{id}/rotate-secret: the old secret stops working at once. Fails with
+     * `webhook_not_found`.
+     */
+    rotateSecret(
+      caller: Caller,
+      id: WebhookId | undefined,
+    ): Effect.Effect<EndpointWithSecret, Failure>
+    /**
+     * POST /webhooks/{id}/test: queues a `ping` to that endpoint. Fails with `webhook_not_found`,
+     * `webhook_stopped`.
+     */
+    test(caller: Caller, id: WebhookId | undefined): Effect.Effect<QueuedEvent, Failure>
+  }
+>()("core/Webhooks") {
+  static readonly layer = Layer.effect(
+    Webhooks,
+    Effect.gen(function* () {
+      const store = yield* WebhookStore
+      const ids = yield* Ids
+      const egress = yield* Egress
+      const secrets = yield* SigningSecrets
+      const idempotent = yield* Idempotent
+      const wakeUp = yield* WakeUp
+      const parse = endpointRequestParser(yield* OutboundRule)
+      const notFound = refuse("webhook_not_found")
+
+      const insert = (
+        { key }: Caller,
+        request: EndpointRequest,
+        claim: IdempotencyClaim | null,
+      ): Effect.Effect<EndpointWithSecret, Failure> =>
+        Effect.gen(function* () {
+          if (!(yield* egress.allows(request.url))) {
+            return yield* refuse("invalid_webhook_url", { field: "url" })
+          }
+          const { salt, secret } = yield* secrets.make
+          const inserted = yield* store.insert(
+            {
+              ...request,
+              workspaceId: key.workspaceId,
+              mode: key.mode,
+              keyId: key.id,
+              secretSalt: salt,
+              secretLast4: secret.slice(-4),
+              createdAt: yield* Clock.currentTimeMillis,
+            },
+            endpointLimit,
+            claim,
+          )
+          if (inserted._tag === "Inserted") return { ...endpointJson(inserted.endpoint), secret }
+          switch (inserted.guard) {
+            case "limit":
+              return yield* refuse("webhook_limit_reached")
+            case "key":
+              return yield* refuse("api_key_revoked")
+            case "idempotency":
+              return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
+          }
+        })
+
+      const again = ([id]: ReadonlyArray<number>) =>
+        Effect.gen(function* () {
+          const made = id === undefined ? null : yield* store.made(id as WebhookId)
+          return createdEndpointJson(made ?? (yield* notFound))
+        })
+
+      /** Something with an endpoint that the caller sees, or `webhook_not_found`. */
+      const withEndpoint = <A>(
+        caller: Caller,
+        id: WebhookId | undefined,
+        find: (scope: WebhookScope, id: WebhookId) => Effect.Effect<A | null, StoreUnavailable>,
+      ) =>
+        Effect.gen(function* () {
+          const found = id === undefined ? null : yield* find(scopeOf(caller), id)
+          return found ?? (yield* notFound)
+        })
+
+      return Webhooks.of({
+        create: Effect.fn("Webhooks.create")(function* (caller, body, idempotency) {
+          const request = yield* Effect.fromResult(parse(body))
+          return yield* idempotent.run<EndpointJson | EndpointWithSecret, Failure>(
+            caller,
+            idempotency,
+            { work: (claim) => insert(caller, request, claim), again },
+          )
+        }),
+        list: Effect.fn("Webhooks.list")(function* (caller) {
+          const endpoints = yield* store.list(scopeOf(caller), false)
+          return { data: endpoints.map(endpointJson) }
+        }),
+        get: Effect.fn("Webhooks.get")(function* (caller, id) {
+          return endpointJson(yield* withEndpoint(caller, id, store.get))
+        }),
+        remove: Effect.fn("Webhooks.remove")(function* (caller, id) {
+          const now = yield* Clock.currentTimeMillis
+          const removed =
+            id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
+              ? id
+              : yield* notFound
+          return { id: removed, deleted: true as const }
+        }),
+        rotateSecret: Effect.fn("Webhooks.rotateSecret")(function* (caller, id) {
+          const { salt, secret } = yield* secrets.make
+          const rotated: WebhookEndpoint = yield* withEndpoint(caller, id, (scope, found) =>
+            store.rotate(scope, found, { secretSalt: salt, secretLast4: secret.slice(-4) }),
+          )
+          return { ...endpointJson(rotated), secret }
+        }),
+        test: Effect.fn("Webhooks.test")(function* (caller, id) {
+          const now = yield* Clock.currentTimeMillis
+          const ping = eventId(ids)
+          const queueing = yield* withEndpoint(caller, id, (scope, found) =>
+            store.ping(scope, found, pingEvent(ping, found, now)),
+          )
+          if (queueing._tag === "Stopped") return yield* refuse("webhook_stopped")
+          if (queueing._tag !== "Queued") return yield* notFound
+          yield* wakeUp.wake("deliveries")
+          return { event_id: ping, type: queueing.type, queued: true as const }
+        }),
+      })
+    }),
+  )
+}
+
+const scopeOf = ({ key }: Caller): WebhookScope => ({
+  workspaceId: key.workspaceId,
+  mode: key.mode,
+})

@@ -1,0 +1,164 @@
+/** `WebhookStore` in memory. */
+import type {
+  EventId,
+  Queueing,
+  WebhookEndpoint,
+  WebhookInsertion,
+  WebhookScope,
+  WebhookStore,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import {
+  drop,
+  endpointIn,
+  isRunning,
+  openEndpoint,
+  queue,
+  removeEndpoint,
+  reschedule,
+  shown,
+} from "./Endpoint.ts"
+import type { EndpointRow, FrozenEvent } from "./Endpoint.ts"
+import { finishClaim, isHeld } from "./idempotency.ts"
+import { newestFirst } from "./Table.ts"
+import { workspaceOf } from "./World.ts"
+import type { WorkspaceRow, World } from "./World.ts"
+
+const running = (owner: WorkspaceRow): number => owner.endpoints.filter(isRunning).length
+
+/** An event that was attempted at an endpoint of the same workspace and mode; a ping: at this one. */
+const attempted = (
+  owner: WorkspaceRow,
+  row: EndpointRow,
+  eventId: EventId,
+): FrozenEvent | undefined => {
+  for (const other of owner.endpoints) {
+    if (other.endpoint.mode !== row.endpoint.mode) continue
+    const event = other.log.find((logged) => logged.event.id === eventId)?.event
+    if (event !== undefined && (event.type !== "ping" || other === row)) return event
+  }
+  return undefined
+}
+
+export const webhookStore = (world: World): typeof WebhookStore.Service => ({
+  insert: (given, limit, idempotency) =>
+    Effect.sync((): WebhookInsertion => {
+      if (idempotency !== null && !isHeld(world, idempotency)) {
+        return { _tag: "Broken", guard: "idempotency" }
+      }
+      if (world.keys.get(given.keyId)?.key.revokedAt !== null) {
+        return { _tag: "Broken", guard: "key" }
+      }
+      const owner = workspaceOf(world, given.workspaceId)
+      if (owner === undefined || running(owner) >= limit) return { _tag: "Broken", guard: "limit" }
+      const row = openEndpoint(world, owner, given)
+      if (idempotency !== null) finishClaim(world, idempotency, [row.endpoint.id])
+      return { _tag: "Inserted", endpoint: shown(row) }
+    }),
+
+  get: (scope, id) =>
+    Effect.sync(() => {
+      const row = endpointIn(world, scope, id)
+      return row === undefined ? null : shown(row)
+    }),
+
+  made: (id) =>
+    Effect.sync(() => {
+      const row = world.endpoints.get(id)
+      return row === undefined ? null : shown(row)
+    }),
+
+  list: (scope, stopped) =>
+    Effect.sync(() =>
+      (workspaceOf(world, scope.workspaceId)?.endpoints ?? [])
+        .filter(
+          (row) =>
+            !row.removed &&
+            (stopped || isRunning(row)) &&
+            (scope.mode === null || row.endpoint.mode === scope.mode),
+        )
+        .map(shown),
+    ),
+
+  rotate: (scope, id, secret) =>
+    Effect.sync(() => {
+      const row = endpointIn(world, scope, id)
+      if (row === undefined) return null
+      row.endpoint = { ...row.endpoint, ...secret }
+      return shown(row)
+    }),
+
+  remove: (scope, id) =>
+    Effect.sync(() => {
+      const row = endpointIn(world, scope, id)
+      if (row === undefined) return false
+      removeEndpoint(world, row)
+      return true
+    }),
+
+  resume: (scope, id, limit, now) =>
+    Effect.sync((): WebhookEndpoint | "limit" | null => {
+      const row = endpointIn(world, scope, id)
+      const owner = workspaceOf(world, scope.workspaceId)
+      if (row === undefined || owner === undefined) return null
+      if (isRunning(row)) return shown(row)
+      if (running(owner) >= limit) return "limit"
+      row.endpoint = { ...row.endpoint, disabledReason: null }
+      row.deliveredSince = now
+      return shown(row)
+    }),
+
+  ping: (scope, id, { id: eventId, body, createdAt }) =>
+    Effect.sync(() =>
+      queueing(world, scope, id, (row) => {
+        queue(world, row, { id: eventId, type: "ping", body }, createdAt)
+        return "ping"
+      }),
+    ),
+
+  redeliver: (scope, id, eventId, now) =>
+    Effect.sync(() =>
+      queueing(world, scope, id, (row, owner) => {
+        const event = attempted(owner, row, eventId)
+        if (event === undefined) return null
+        for (const delivery of Array.from(row.pending)) {
+          if (delivery.event.id === eventId) drop(delivery)
+        }
+        reschedule(world, row)
+        queue(world, row, event, now)
+        return event.type
+      }),
+    ),
+
+  attempts: (id, page) =>
+    Effect.sync(() =>
+      newestFirst(
+        world.endpoints.get(id)?.log ?? [],
+        page,
+        (logged) => logged.attempt.id,
+        (logged) => logged.attempt,
+      ),
+    ),
+
+  forgetAttempts: (before) =>
+    Effect.sync(() => {
+      for (const row of world.endpoints.rows) {
+        row.log = row.log.filter((logged) => logged.attempt.attemptedAt >= before)
+      }
+    }),
+})
+
+/** Queues something for a running endpoint: the type of the event, null when there is none. */
+const queueing = (
+  world: World,
+  scope: WebhookScope,
+  id: WebhookEndpoint["id"],
+  make: (row: EndpointRow, owner: WorkspaceRow) => FrozenEvent["type"] | null,
+): Queueing => {
+  const row = endpointIn(world, scope, id)
+  const owner = workspaceOf(world, scope.workspaceId)
+  if (row === undefined || owner === undefined) return { _tag: "NoEndpoint" }
+  if (!isRunning(row)) return { _tag: "Stopped" }
+  const type = make(row, owner)
+  return type === null ? { _tag: "NoEvent" } : { _tag: "Queued", type }
+}

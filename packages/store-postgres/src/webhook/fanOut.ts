@@ -1,0 +1,26 @@
+/**
+ * Queueing an event's deliveries in the commit that writes the event: one for each endpoint that
+ * runs in the event's workspace and mode and subscribed to its type. Index
+ * `webhook_endpoints_running`; without such an endpoint that look is all it costs.
+ */
+
+/**
+ * Two parts of a `with`, after the part `announced`, which returns the outbox rows that it wrote. The
+ * first, `queued`, holds a row for each delivery.
+ */
+export const fanOut = `queued as (
+      insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type)
+      select e.id, announced.id, announced.created_at, announced.event_id, announced.type
+      from announced
+      join webhook_endpoints e on e.workspace_id = announced.workspace_id
+        and e.mode = announced.mode
+        and e.disabled_reason is null
+        and e.removed_at is null
+        and announced.type = any (e.events)
+      returning endpoint_id
+    ),
+    told as (
+      insert into webhook_news (endpoint_id)
+      select distinct queued.endpoint_id
+      from queued
+    )`
