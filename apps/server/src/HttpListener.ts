@@ -5,7 +5,7 @@
  */
 import { makeHandler } from "@effect/platform-node/NodeHttpServer"
 import { sleepInRealTime } from "@messaging-service/core"
-import { CannotStart, briefly } from "@messaging-service/runtime"
+import { CannotStart, addressOf, briefly } from "@messaging-service/runtime"
 import { Effect, Latch } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -58,7 +58,7 @@ export const listen = Effect.fnUntraced(function* (
   })
 
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`,
+    url: addressOf(host, bound),
     serve: (app) =>
       Effect.scoped(
         Effect.gen(function* () {

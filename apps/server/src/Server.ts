@@ -19,8 +19,8 @@ export const runServer = (settings: ServerSettings): Effect.Effect<never, Cannot
     settings.service.log,
     Effect.scoped(
       Effect.gen(function* () {
-        const listener = yield* listen(settings.host, settings.port)
-        const service = yield* openService(settings.service)
+        const listener = yield* listen(settings.service.host, settings.service.port)
+        const service = yield* openService(settings.service, listener.url)
         return yield* Effect.provideContext(serve(settings, listener), service)
       }),
     ),
@@ -30,7 +30,7 @@ const serve = Effect.fnUntraced(function* (settings: ServerSettings, listener: H
   const app = yield* Effect.provideService(httpApp, HttpOptions, {
     operatorToken: yield* operatorToken(settings),
     emulator: true,
-    publicUrl: settings.publicUrl ?? listener.url,
+    publicUrl: settings.service.publicUrl ?? listener.url,
     trustProxy: settings.trustProxy,
   })
   const worker = settings.inlineWorker ? (yield* Worker).run : Effect.never

@@ -14,11 +14,6 @@ import { Effect, Redacted } from "effect"
 import { isToken } from "./operatorToken.ts"
 
 export interface ServerSettings {
-  readonly host: string
-  /** 0 for any that is free. */
-  readonly port: number
-  /** An origin; null for the address that is really bound. */
-  readonly publicUrl: string | null
   /** Null for the one that is kept in the data directory. */
   readonly operatorToken: Redacted.Redacted | null
   readonly trustProxy: boolean
@@ -28,24 +23,7 @@ export interface ServerSettings {
   readonly service: ServiceSettings
 }
 
-const parsePort = (text: string): number | undefined => {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  return port <= 65_535 ? port : undefined
-}
-
-/** An origin, with or without the slash behind it. */
-const parseOrigin = (text: string): string | undefined => {
-  if (!URL.canParse(text)) return undefined
-  const { href, origin, protocol } = new URL(text)
-  return /^https?:$/.test(protocol) && href === `${origin}/` ? origin : undefined
-}
-
 const serverVariables = {
-  PORT: variable("a whole number from 0 to 65535", parsePort),
-  HOST: variable("a host name or an address", (text) =>
-    /^[\w.:%-]+$/.test(text) ? text : undefined,
-  ),
-  PUBLIC_URL: variable("an origin such as https://messages.example.com", parseOrigin),
   OPERATOR_TOKEN: variable("printable ASCII characters", (text) =>
     isToken(text) ? Redacted.make(text) : undefined,
   ),
@@ -69,9 +47,6 @@ export const readServerSettings = Effect.fnUntraced(function* (
     })
   }
   return {
-    host: given.HOST ?? "127.0.0.1",
-    port: given.PORT ?? 8080,
-    publicUrl: given.PUBLIC_URL ?? null,
     operatorToken: given.OPERATOR_TOKEN ?? null,
     trustProxy: given.TRUST_PROXY ?? false,
     inlineWorker,

@@ -6,14 +6,14 @@ import { readServerSettings } from "../src/ServerSettings.ts"
 import type { ServerSettings } from "../src/ServerSettings.ts"
 
 const defaults: ServerSettings = {
-  host: "127.0.0.1",
-  port: 8080,
-  publicUrl: null,
   operatorToken: null,
   trustProxy: false,
   inlineWorker: true,
   seedExample: true,
   service: {
+    host: "127.0.0.1",
+    port: 8080,
+    publicUrl: null,
     store: { kind: "embedded" },
     dataDirectory: resolve("data"),
     clock: "system",
@@ -31,13 +31,16 @@ const within = (change: Partial<ServerSettings["service"]>): Partial<ServerSetti
 const understood: ReadonlyArray<
   readonly [environment: Record<string, string>, change: Partial<ServerSettings>]
 > = [
-  [{ PORT: "0" }, { port: 0 }],
-  [{ PORT: "65535" }, { port: 65_535 }],
-  [{ HOST: "0.0.0.0" }, { host: "0.0.0.0" }],
-  [{ HOST: "::1" }, { host: "::1" }],
-  [{ HOST: "localhost" }, { host: "localhost" }],
-  [{ PUBLIC_URL: "https://messages.example" }, { publicUrl: "https://messages.example" }],
-  [{ PUBLIC_URL: "http://messages.example:81/" }, { publicUrl: "http://messages.example:81" }],
+  [{ PORT: "0" }, within({ port: 0 })],
+  [{ PORT: "65535" }, within({ port: 65_535 })],
+  [{ HOST: "0.0.0.0" }, within({ host: "0.0.0.0" })],
+  [{ HOST: "::1" }, within({ host: "::1" })],
+  [{ HOST: "localhost" }, within({ host: "localhost" })],
+  [{ PUBLIC_URL: "https://messages.example" }, within({ publicUrl: "https://messages.example" })],
+  [
+    { PUBLIC_URL: "http://messages.example:81/" },
+    within({ publicUrl: "http://messages.example:81" }),
+  ],
   [{ TRUST_PROXY: "true" }, { trustProxy: true }],
   [{ TRUST_PROXY: "false" }, {}],
   [{ SEED_EXAMPLE: "false" }, { seedExample: false }],

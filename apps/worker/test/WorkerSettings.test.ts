@@ -17,6 +17,7 @@ describe("the worker's configuration", () => {
 
   for (const [variable, value] of Object.entries({
     DATABASE_URL: "mysql://db.example/messages",
+    PUBLIC_URL: "messages.example",
     TRANSPORT: "live",
     CLOCK: "sundial",
     ALLOW_PRIVATE_TARGETS: "yes",
@@ -32,9 +33,13 @@ describe("the worker's configuration", () => {
     )
   }
 
-  it.effect("leaves the variables of the HTTP interface to the server", () =>
+  it.effect("leaves the variables of the server to the server", () =>
     Effect.gen(function* () {
-      const settings = yield* readWorkerSettings({ DATABASE_URL, PORT: "http", WORKER: "separate" })
+      const settings = yield* readWorkerSettings({
+        DATABASE_URL,
+        WORKER: "separate",
+        TRUST_PROXY: "1",
+      })
       assert.strictEqual(settings.store.kind, "postgres")
     }),
   )

@@ -22,6 +22,12 @@ export interface LogSettings {
 }
 
 export interface ServiceSettings {
+  /** Where the server listens. */
+  readonly host: string
+  /** 0 for any that is free. */
+  readonly port: number
+  /** The origin of links; null for the address that the server listens on. */
+  readonly publicUrl: string | null
   readonly store: StoreChoice
   /** Absolute. */
   readonly dataDirectory: string
@@ -39,8 +45,25 @@ const parseStore = (text: string): StoreChoice | undefined => {
     : undefined
 }
 
-/** The variables that both apps read. */
+const parsePort = (text: string): number | undefined => {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  return port <= 65_535 ? port : undefined
+}
+
+/** An origin, with or without the slash behind it. */
+const parseOrigin = (text: string): string | undefined => {
+  if (!URL.canParse(text)) return undefined
+  const { href, origin, protocol } = new URL(text)
+  return /^https?:$/.test(protocol) && href === `${origin}/` ? origin : undefined
+}
+
+/** The variables that both apps read; the worker makes links to the server. */
 export const serviceVariables = {
+  PORT: variable("a whole number from 0 to 65535", parsePort),
+  HOST: variable("a host name or an address", (text) =>
+    /^[\w.:%-]+$/.test(text) ? text : undefined,
+  ),
+  PUBLIC_URL: variable("an origin such as https://messages.example.com", parseOrigin),
   DATABASE_URL: variable(
     "a postgres:// URL, or memory:, or unset for the embedded database",
     parseStore,
@@ -55,8 +78,15 @@ export const serviceVariables = {
   LOG_FORMAT: oneOf("pretty", "json"),
 }
 
+/** The address of a server that listens there. */
+export const addressOf = (host: string, port: number): string =>
+  `http://${host.includes(":") ? `[${host}]` : host}:${port}`
+
 /** Puts the defaults where a variable is unset. */
 export const serviceSettings = (given: VariablesOf<typeof serviceVariables>): ServiceSettings => ({
+  host: given.HOST ?? "127.0.0.1",
+  port: given.PORT ?? 8080,
+  publicUrl: given.PUBLIC_URL ?? null,
   store: given.DATABASE_URL ?? { kind: "embedded" },
   dataDirectory: given.DATA_DIR ?? resolve("data"),
   clock: given.CLOCK ?? "system",

@@ -5,6 +5,7 @@
 import {
   NumberOwnership,
   OutboundRule,
+  PublicUrl,
   layerEmulator,
   layerServices,
   layerWorker,
@@ -42,27 +43,31 @@ const layerAdapters = ({ dataDirectory }: ServiceSettings) =>
     NumberOwnership.layerAll,
   )
 
-/** What everything stands on: ids, real time, and what customers' addresses may be. */
-const layerGround = ({ allowPrivateTargets }: ServiceSettings) =>
+/** What everything stands on: ids, real time, and what links and customers' addresses may be. */
+const layerGround = ({ allowPrivateTargets }: ServiceSettings, publicUrl: string) =>
   Layer.mergeAll(
     layerCryptoIds,
     realTimeLayer,
     Layer.succeed(OutboundRule, { allowPrivate: allowPrivateTargets }),
+    Layer.succeed(PublicUrl, publicUrl),
   )
 
-const layerWhole = (settings: ServiceSettings) =>
+const layerWhole = (settings: ServiceSettings, publicUrl: string) =>
   Layer.mergeAll(layerWorker, layerEmulator).pipe(
     Layer.provideMerge(layerServices),
     Layer.provideMerge(layerAdapters(settings)),
     Layer.provideMerge(layerTime(settings)),
     Layer.provideMerge(layerStorage(settings)),
-    Layer.provideMerge(layerGround(settings)),
+    Layer.provideMerge(layerGround(settings, publicUrl)),
   )
 
-/** Makes the data directory, opens the store and builds everything over it, until the scope closes. */
-export const openService = (settings: ServiceSettings) =>
+/**
+ * Makes the data directory, opens the store and builds everything over it, until the scope closes.
+ * `address` is where the server listens, and what links begin with unless the settings say more.
+ */
+export const openService = (settings: ServiceSettings, address: string) =>
   openDataDirectory(settings.dataDirectory).pipe(
-    Effect.andThen(Layer.build(layerWhole(settings))),
+    Effect.andThen(Layer.build(layerWhole(settings, settings.publicUrl ?? address))),
     Effect.catchTags({
       StoreUnavailable: (error) => Effect.fail(storeCannotStart(settings, error)),
       MediaFilesError: (error) =>
