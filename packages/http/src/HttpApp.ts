@@ -8,13 +8,14 @@ import type { StoreUnavailable } from "@messaging-service/core"
 import { Cause, Effect, Layer } from "effect"
 import { serve } from "effect/http/HttpServer"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
-import { text } from "effect/http/HttpServerResponse"
+import { stream, text } from "effect/http/HttpServerResponse"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { refusalReply } from "./answer/errorBody.ts"
 import { openExchange } from "./answer/Exchange.ts"
 import type { Exchange, Reply, Surface } from "./answer/Exchange.ts"
 import { healthSurface } from "./health/healthSurface.ts"
 import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
+import { mediaSurface } from "./media/mediaSurface.ts"
 import { operatorSurface } from "./operator/operatorSurface.ts"
 import { surfaceV2 } from "./v2/surfaceV2.ts"
 
@@ -33,14 +34,23 @@ const surfaceOf = (
   return nowhere
 }
 
-const response = ({ headers }: Exchange, { status, body }: Reply): HttpServerResponse =>
-  text(JSON.stringify(body), { status, headers, contentType: "application/json" })
+const response = ({ headers }: Exchange, reply: Reply): HttpServerResponse => {
+  const { status } = reply
+  if ("body" in reply) {
+    return text(JSON.stringify(reply.body), { status, headers, contentType: "application/json" })
+  }
+  const { bytes, contentType, length } = reply.content
+  return stream(bytes, { status, headers, contentType, contentLength: length })
+}
 
-/** For the log: never a query, a header or a body, which hold keys, phones and texts. */
+/** Whoever knows the rest of such a path may read what it leads to. */
+const secretPath = /^\/(media)\/.*/
+
+/** For the log: never a query, a header, a body or a link, which hold keys, phones and texts. */
 const annotations = (exchange: Exchange, status: number, started: number) => ({
   request_id: exchange.id,
   method: exchange.request.method,
-  path: exchange.path,
+  path: exchange.path.replace(secretPath, "/$1/…"),
   status,
   duration_ms: Math.round(performance.now() - started),
 })
@@ -59,6 +69,7 @@ const answerer = Effect.gen(function* () {
     ...(operatorToken === null
       ? []
       : [["/admin/v1", yield* operatorSurface(operatorToken)] as const]),
+    ["/media", yield* mediaSurface],
     ["/health", yield* healthSurface],
   ]
   const publicUrl = publicUrlOf(options)

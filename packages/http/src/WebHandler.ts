@@ -9,6 +9,8 @@ import type {
   Contacts,
   Ids,
   Keys,
+  MediaDirectory,
+  MediaFiles,
   Messages,
   Numbers,
   Workspaces,
@@ -26,6 +28,8 @@ export type HttpServices =
   | Contacts
   | Ids
   | Keys
+  | MediaDirectory
+  | MediaFiles
   | Messages
   | Numbers
   | Workspaces

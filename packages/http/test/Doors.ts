@@ -22,6 +22,8 @@ export interface Call {
   readonly body?: string | Uint8Array
   /** The body goes without a declared length. */
   readonly chunked?: boolean
+  /** The body in the pieces in which it arrives, through the web handler. */
+  readonly pieces?: ReadonlyArray<Uint8Array>
 }
 
 export interface Answer {
@@ -140,12 +142,15 @@ const overSocket = (port: number, call: Call, signal: AbortSignal): Promise<Answ
     outgoing.end(bytes)
   })
 
-const streamed = (bytes: Uint8Array): ReadableStream<Uint8Array> =>
+const inPieces = (bytes: Uint8Array): ReadonlyArray<Uint8Array> =>
+  Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, index) =>
+    bytes.subarray(index * 65_536, (index + 1) * 65_536),
+  )
+
+const streamed = (pieces: ReadonlyArray<Uint8Array>): ReadableStream<Uint8Array> =>
   new ReadableStream({
     start: (controller) => {
-      for (let at = 0; at < bytes.length; at += 65_536) {
-        controller.enqueue(bytes.subarray(at, at + 65_536))
-      }
+      for (const piece of pieces) controller.enqueue(piece)
       controller.close()
     },
   })
@@ -154,7 +159,7 @@ const overWeb = async (
   handler: (request: Request) => Promise<Response>,
   call: Call,
 ): Promise<Answer> => {
-  const bytes = bytesOf(call)
+  const bytes = call.pieces === undefined ? bytesOf(call) : Buffer.concat(call.pieces)
   const headers = new Headers()
   for (const [name, value] of headersOf(call)) headers.append(name, value)
   if (bytes !== undefined && call.chunked !== true) {
@@ -164,7 +169,9 @@ const overWeb = async (
     new Request(`http://service.test${call.path}`, {
       method: call.method ?? "GET",
       headers,
-      ...(bytes === undefined ? {} : { body: streamed(bytes), duplex: "half" }),
+      ...(bytes === undefined
+        ? {}
+        : { body: streamed(call.pieces ?? inPieces(bytes)), duplex: "half" }),
     } as RequestInit),
   )
   return answerOf(response.status, Object.fromEntries(response.headers), await response.text())

@@ -1,10 +1,14 @@
-/** The whole service over the memory store and simulated phones, served on a free port. */
+/**
+ * The whole service over the memory store, media files on disk and simulated phones, served on a
+ * free port.
+ */
 import { NodeHttpServer } from "@effect/platform-node"
 import type { Admission, ClockStore, StoreUnavailable } from "@messaging-service/core"
 import {
   Egress,
   Ids,
   NumberOwnership,
+  PublicUrl,
   WakeUp,
   Worker,
   layerEmulator,
@@ -12,12 +16,13 @@ import {
   layerWorker,
 } from "@messaging-service/core"
 import { realTimeLayer } from "@messaging-service/node"
-import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory"
+import { layer as layerStore } from "@messaging-service/store-memory"
 import { layer as layerTransport } from "@messaging-service/transport-simulated"
 import { Layer, Redacted } from "effect"
 import { createServer } from "node:http"
 import { HttpOptions, layerHttp } from "../src/index.ts"
 import type { HttpSettings } from "../src/index.ts"
+import { layerDisk } from "./Disk.ts"
 import { Doors } from "./Doors.ts"
 
 export const operatorToken = "an operator's token"
@@ -36,7 +41,7 @@ export const layerPorts = layerTransport.pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       layerStore,
-      layerMediaFiles,
+      layerDisk,
       WakeUp.layerLocal,
       NumberOwnership.layerAll,
       Egress.layerClosed,
@@ -70,6 +75,7 @@ export const layerService = ({
     Layer.provide(layerWorker),
     Layer.provideMerge(layerEmulator),
     Layer.provideMerge(layerServices),
+    Layer.provide(Layer.succeed(PublicUrl, publicUrl)),
     Layer.provideMerge(ports),
     Layer.provideMerge(layerPorts),
   )

@@ -4,7 +4,7 @@
  */
 import { requestId } from "@messaging-service/core"
 import type { Ids, Refusal, StoreUnavailable } from "@messaging-service/core"
-import type { Effect } from "effect"
+import type { Effect, Stream } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { clientRequestId } from "../request/HeaderValues.ts"
 import { parseTarget } from "../request/Target.ts"
@@ -19,10 +19,17 @@ export interface Exchange extends Target {
 }
 
 /** What a request is answered with when nothing refuses it. */
-export interface Reply {
-  readonly status: number
-  /** Written as JSON. */
-  readonly body: unknown
+export type Reply =
+  /** The body is written as JSON. */
+  | { readonly status: number; readonly body: unknown }
+  | { readonly status: number; readonly content: Content }
+
+/** Bytes of some other kind. */
+export interface Content {
+  readonly contentType: string
+  /** Of the bytes. */
+  readonly length: number
+  readonly bytes: Stream.Stream<Uint8Array, unknown>
 }
 
 /** One part of the interface: everything under one prefix of paths. */

@@ -6,21 +6,34 @@ import type {
   Refusal,
   Scope,
   StoreUnavailable,
+  Upload,
 } from "@messaging-service/core"
 import type { Effect } from "effect"
 import type { Route } from "../route/RouteTable.ts"
 
-export interface RouteV2 extends Route {
+interface OperationV2 extends Route {
   /** The scope that a key needs; null when any key will do. */
   readonly scope: Scope | null
   /** Whether it honours `Idempotency-Key`; other operations ignore the header. */
   readonly idempotent: boolean
-  /** What is read of the request besides its path. */
-  readonly takes: "nothing" | "query" | "json"
   /** Of success. */
   readonly status: number
-  readonly handler: (input: InputV2) => Effect.Effect<OutcomeV2, Refusal | StoreUnavailable>
 }
+
+/** `takes`: what is read of the request besides its path. */
+export type RouteV2 =
+  | (OperationV2 & {
+      readonly takes: "nothing" | "query" | "json"
+      readonly handler: HandlerV2<InputV2>
+    })
+  | (OperationV2 & {
+      readonly takes: "file"
+      readonly handler: HandlerV2<InputV2 & WithUpload>
+    })
+
+export type HandlerV2<Input> = (
+  input: Input,
+) => Effect.Effect<OutcomeV2, Refusal | StoreUnavailable>
 
 export interface InputV2 {
   readonly caller: Caller
@@ -32,6 +45,11 @@ export interface InputV2 {
   readonly body: unknown
   /** Null unless the operation is idempotent and the header was sent. */
   readonly idempotency: IdempotencyKey | null
+}
+
+export interface WithUpload {
+  /** It goes with the request, unless it is kept. */
+  readonly upload: Upload
 }
 
 export interface OutcomeV2 {

@@ -1,11 +1,12 @@
 /** The operations of version 2 (contract: Endpoints). */
-import { Messages, keyInfo } from "@messaging-service/core"
+import { MediaDirectory, Messages, keyInfo } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { RouteV2 } from "./RouteV2.ts"
 
 /** The table, over the core's services. */
 export const routesV2 = Effect.gen(function* () {
   const messages = yield* Messages
+  const media = yield* MediaDirectory
 
   return [
     {
@@ -72,6 +73,49 @@ export const routesV2 = Effect.gen(function* () {
       status: 200,
       handler: ({ caller, id }) =>
         Effect.map(messages.cancel(caller, id("id")), (message) => ({ body: message })),
+    },
+    {
+      method: "POST",
+      path: "/api/v2/media",
+      scope: "media",
+      idempotent: true,
+      takes: "file",
+      status: 201,
+      handler: ({ caller, upload, idempotency }) =>
+        Effect.map(media.upload(caller, upload, idempotency), ({ answer, replayed }) => ({
+          body: answer,
+          replayed,
+        })),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/media",
+      scope: "media",
+      idempotent: false,
+      takes: "query",
+      status: 200,
+      handler: ({ caller, query }) =>
+        Effect.map(media.list(caller, query), (page) => ({ body: page })),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/media/{id}",
+      scope: "media",
+      idempotent: false,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller, id }) =>
+        Effect.map(media.get(caller, id("id")), (file) => ({ body: file })),
+    },
+    {
+      method: "DELETE",
+      path: "/api/v2/media/{id}",
+      scope: "media",
+      idempotent: false,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller, id }) =>
+        Effect.map(media.delete(caller, id("id")), (deleted) => ({ body: deleted })),
     },
   ] satisfies ReadonlyArray<RouteV2>
 })

@@ -1,6 +1,7 @@
 /** Version 2: the way that every request under `/api/v2` takes. */
 import {
   Admission,
+  MediaFiles,
   canonicalJson,
   fingerprint,
   parseId,
@@ -16,9 +17,9 @@ import type { Exchange, Surface } from "../answer/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf, headerValues } from "../request/HeaderValues.ts"
-import { readJson } from "../request/JsonBody.ts"
 import { parseQuery } from "../request/Target.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
+import { readBody } from "./readBody.ts"
 import type { RouteV2 } from "./RouteV2.ts"
 import { routesV2 } from "./routesV2.ts"
 
@@ -33,6 +34,7 @@ const showRate = ({ headers }: Exchange, rate: RateState): void => {
 export const surfaceV2 = Effect.gen(function* () {
   const admission = yield* Admission
   const addressOf = clientAddressReader(yield* HttpOptions)
+  const files = yield* MediaFiles
   const match = routeMatcher<RouteV2>(yield* routesV2)
 
   /** Counts a request that is answered 404 or 405 whatever becomes of the counting. */
@@ -77,27 +79,26 @@ export const surfaceV2 = Effect.gen(function* () {
       ? yield* Effect.fromResult(parseIdempotencyKey(headerValues(request, "idempotency-key")))
       : null
 
-    // Content type, size, JSON
-    const body = route.takes === "json" ? yield* readJson(request) : undefined
+    // Content type, size, JSON or the form with a file
+    const { fingerprinted, handle } = yield* readBody(route, request, files)
     const query =
       route.takes === "query" ? yield* Effect.fromResult(parseQuery(exchange.query)) : []
 
     // Fields, idempotency, and whatever depends on the clock or on stored state
-    const outcome = yield* route.handler({
+    const outcome = yield* handle({
       caller,
       id: (name) => parseId(parameter(name)),
       query,
-      body,
       idempotency:
         idempotencyKey === null
           ? null
           : {
               key: idempotencyKey,
-              fingerprint: fingerprint(route.method, path, canonicalJson(body ?? null)),
+              fingerprint: fingerprint(route.method, path, canonicalJson(fingerprinted)),
             },
     })
     if (outcome.replayed === true) exchange.headers["idempotent-replayed"] = "true"
     return { status: route.status, body: outcome.body }
-  })
+  }, Effect.scoped)
   return surface
 })

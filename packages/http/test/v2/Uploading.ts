@@ -1,0 +1,105 @@
+/** Uploads and links, as the suites of the media directory make them. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import { Doors } from "../Doors.ts"
+import type { Answer, Call } from "../Doors.ts"
+import { publicUrl } from "../Service.ts"
+import { bodyOf } from "../World.ts"
+
+export const path = "/api/v2/media"
+
+/** A file as an answer shows it. */
+export interface FileBody {
+  readonly id: number
+  readonly file_name: string
+  readonly type: string
+  readonly mime_type: string
+  readonly size: number
+  readonly url: string
+  readonly created_at: string
+}
+
+export const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+)
+
+export const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex")
+
+export interface FormPart {
+  readonly name: string
+  /** Null for a plain field. */
+  readonly fileName: string | null
+  readonly bytes: Uint8Array | string
+  readonly contentType?: string
+}
+
+export const aPart = (given: Partial<FormPart> = {}): FormPart => ({
+  name: "file",
+  fileName: "photo.png",
+  bytes: png,
+  contentType: "application/octet-stream",
+  ...given,
+})
+
+export const boundary = "a-boundary-of-the-form"
+
+export const multipart = ["content-type", `multipart/form-data; boundary=${boundary}`] as const
+
+/** A form as clients write it. */
+export const form = (parts: ReadonlyArray<FormPart>): Buffer =>
+  Buffer.concat([
+    ...parts.flatMap(({ bytes, contentType, fileName, name }) => [
+      Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${name}"`),
+      Buffer.from(fileName === null ? "" : `; filename="${fileName}"`),
+      Buffer.from(contentType === undefined ? "" : `\r\nContent-Type: ${contentType}`),
+      Buffer.from("\r\n\r\n"),
+      Buffer.from(bytes),
+      Buffer.from("\r\n"),
+    ]),
+    Buffer.from(`--${boundary}--\r\n`),
+  ])
+
+export const post = (token: string, parts: ReadonlyArray<FormPart>, call: Partial<Call> = {}) =>
+  Effect.flatMap(Doors, ({ socket }) =>
+    socket.call({
+      method: "POST",
+      path,
+      token,
+      body: form(parts),
+      ...call,
+      headers: [multipart, ...(call.headers ?? [])],
+    }),
+  )
+
+export const upload = (token: string, given: Partial<FormPart> = {}) =>
+  Effect.map(post(token, [aPart(given)]), (answer) => bodyOf<FileBody>(answer, 201))
+
+export const remove = (token: string, id: number) =>
+  Effect.flatMap(Doors, ({ socket }) =>
+    socket.call({ method: "DELETE", path: `${path}/${id}`, token }),
+  )
+
+export interface Fetched {
+  readonly status: number
+  readonly headers: Headers
+  readonly bytes: Buffer
+}
+
+/** Follows a link as any client would, but to the socket that the test opened. */
+export const follow = (url: string, init: RequestInit = {}) =>
+  Effect.flatMap(Doors, ({ port }) =>
+    Effect.promise(async (signal): Promise<Fetched> => {
+      assert.isTrue(url.startsWith(`${publicUrl}/media/`), url)
+      const answer = await fetch(`http://127.0.0.1:${port}${url.slice(publicUrl.length)}`, {
+        ...init,
+        signal,
+      })
+      const { headers, status } = answer
+      return { status, headers, bytes: Buffer.from(await answer.arrayBuffer()) }
+    }),
+  )
+
+/** What a bare GET of the upload path's answer says, for tests that read it twice. */
+export const idOf = (answer: Answer): number => bodyOf<FileBody>(answer, 201).id
