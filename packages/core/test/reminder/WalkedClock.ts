@@ -69,55 +69,61 @@ export const walk = (zone: string, start: number, end: number, stride: number): 
   return { start, shown, changes }
 }
 
-/** For each wall minute from `start` up to `end`, whether a pattern names it. */
-export const namedMinutes = (pattern: Pattern, start: number, end: number): Uint8Array => {
-  const named = new Uint8Array(end - start)
-  for (let i = 0; i < named.length; i++) {
-    const date = new Date((start + i) * minuteMillis)
-    named[i] = Number(
-      pattern.names({
-        minute: date.getUTCMinutes(),
-        hour: date.getUTCHours(),
-        day: date.getUTCDate(),
-        month: date.getUTCMonth() + 1,
-        weekday: date.getUTCDay(),
-      }),
-    )
+/** The wall minutes from `start` up to `end` that a pattern names. */
+export const namedMinutes = (
+  pattern: Pattern,
+  start: number,
+  end: number,
+): ReadonlyArray<number> => {
+  const named: Array<number> = []
+  for (let wall = start; wall < end; wall++) {
+    const date = new Date(wall * minuteMillis)
+    const names = pattern.names({
+      minute: date.getUTCMinutes(),
+      hour: date.getUTCHours(),
+      day: date.getUTCDate(),
+      month: date.getUTCMonth() + 1,
+      weekday: date.getUTCDay(),
+    })
+    if (names) named.push(wall)
   }
   return named
 }
 
 /**
- * The runs of a pattern in a walked clock, in epoch milliseconds; the first two days are left out, as what is shown there may have
- * been shown before. `named` belongs to the wall minutes from `namedStart` on.
+ * The runs of a pattern in a walked clock, in epoch milliseconds. The first two days are left out: what is shown there may
+ * have been shown before.
  */
 export const runsByDefinition = (
   clock: WalkedClock,
   pattern: Pattern,
-  named: Uint8Array,
-  namedStart: number,
+  named: ReadonlyArray<number>,
 ): ReadonlyArray<number> => {
-  const { shown, start } = clock
   const runs = new Set<number>()
-  if (pattern.frequent) {
-    for (let i = 0; i < shown.length; i++) if (named[shown[i]! - namedStart] === 1) runs.add(i)
-  } else {
-    // Fixed times: each at the first minute that shows it …
-    const seen = new Uint8Array(named.length)
-    for (let i = 0; i < shown.length; i++) {
-      const wall = shown[i]! - namedStart
-      if (named[wall] === 1 && seen[wall] === 0) runs.add(i)
-      seen[wall] = 1
-    }
-    // … and those that no minute shows at the end of the gap that they fell into.
-    for (const change of clock.changes) {
-      for (let wall = shown[change - 1]! + 1; wall < shown[change]!; wall++) {
-        if (named[wall - namedStart] === 1 && seen[wall - namedStart] === 0) runs.add(change)
-      }
-    }
+  for (const wall of named) {
+    const shown = positionsShowing(clock, wall)
+    const [first = endOfGapOver(clock, wall)] = shown
+    // A fixed time runs at the first minute that shows it, or else at the end of the gap that it fell into.
+    if (pattern.frequent) for (const at of shown) runs.add(at)
+    else if (first !== undefined) runs.add(first)
   }
   return [...runs]
-    .filter((i) => i >= 2 * 1440)
+    .filter((at) => at >= 2 * 1440)
     .toSorted((a, b) => a - b)
-    .map((i) => (start + i) * minuteMillis)
+    .map((at) => (clock.start + at) * minuteMillis)
 }
+
+/** Between two changes a clock goes on by the minute, so a wall time is looked for where it would stand. */
+const positionsShowing = ({ changes, shown }: WalkedClock, wall: number): ReadonlyArray<number> => {
+  const positions: Array<number> = []
+  for (let i = 0; i <= changes.length; i++) {
+    const from = changes[i - 1] ?? 0
+    const to = changes[i] ?? shown.length
+    const at = from + wall - shown[from]!
+    if (at >= from && at < to && shown[at] === wall) positions.push(at)
+  }
+  return positions
+}
+
+const endOfGapOver = ({ changes, shown }: WalkedClock, wall: number): number | undefined =>
+  changes.find((change) => shown[change - 1]! < wall && wall < shown[change]!)
