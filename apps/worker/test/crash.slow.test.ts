@@ -41,7 +41,7 @@ const storm = Effect.gen(function* () {
 
   for (let killed = 0; killed < kills; killed++) {
     yield* Effect.sleep(yield* Random.nextIntBetween(300, 1500))
-    const victim = yield* Random.nextIntBetween(0, members.length)
+    const victim = yield* Random.nextIntBetween(0, members.length - 1)
     yield* cluster.kill(members[victim] ?? "server")
   }
 

@@ -9,12 +9,14 @@ export interface Ledger {
   readonly accepted: Map<number, string>
   /** Requests that were acknowledged: how many messages each text must have. */
   readonly expected: Map<string, number>
+  readonly scheduled: Set<number>
   readonly cancelled: Set<number>
 }
 
 export const emptyLedger = (): Ledger => ({
   accepted: new Map(),
   expected: new Map(),
+  scheduled: new Set(),
   cancelled: new Set(),
 })
 
@@ -68,7 +70,10 @@ export const aSender = (cluster: Cluster) =>
 let named = 0
 
 const pick = <A>(items: ReadonlyArray<A>): Effect.Effect<A> =>
-  Effect.map(Random.nextIntBetween(0, items.length), (index) => items[index] as A)
+  Effect.map(
+    Random.nextIntBetween(0, items.length, { halfOpen: true }),
+    (index) => items[index] as A,
+  )
 
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
 
@@ -77,15 +82,18 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
   Effect.gen(function* () {
     const sender = yield* pick(senders)
     const token = yield* pick(sender.keys)
-    const kind = yield* Random.nextIntBetween(0, 100)
+    const kind = yield* Random.nextIntBetween(0, 99)
     if (kind < 20 && ledger.accepted.size > 0) {
-      yield* cancelOne(cluster, token, yield* pick([...ledger.accepted.keys()].slice(-60)), ledger)
+      // Mostly what waits for its time: the others are gone before a cancel comes.
+      const waiting = [...(kind < 14 ? ledger.scheduled : ledger.accepted.keys())]
+      if (waiting.length === 0) return
+      yield* cancelOne(cluster, token, yield* pick(waiting.slice(-60)), ledger)
       return
     }
     const text = `text ${named++}`
     const recipients = kind < 32 ? yield* Random.nextIntBetween(2, 12) : 1
     const to = Array.from({ length: recipients }, (_, n) => ({
-      phone: `+4479460${String(n).padStart(5, "1")}`,
+      phone: `+447946${String(n).padStart(6, "0")}`,
     }))
     const body = {
       to: recipients === 1 ? to[0] : to,
@@ -105,7 +113,10 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
     const messages = recipients === 1 ? [answer.body] : answer.body.data
     assert.lengthOf(messages, recipients)
     ledger.expected.set(text, recipients)
-    for (const { id } of messages) ledger.accepted.set(id, text)
+    for (const { id, status } of messages) {
+      ledger.accepted.set(id, text)
+      if (status === "scheduled") ledger.scheduled.add(id)
+    }
     if (kind % 5 === 0) {
       const again = yield* cluster.ask("POST", path, request)
       if (again.status !== 429) assert.deepStrictEqual(again.body, answer.body)

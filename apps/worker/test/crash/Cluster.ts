@@ -5,7 +5,7 @@ import { Data, Effect, Redacted, Ref, Schedule, Scope } from "effect"
 import { join, resolve } from "node:path"
 
 const apps = resolve(import.meta.dirname, "../../..")
-const operatorToken = "the operator token of the crash test"
+const operatorToken = "operator-token-of-the-crash-test"
 
 export const members = ["server", "worker one", "worker two"] as const
 export type Member = (typeof members)[number]

@@ -1,6 +1,6 @@
 /** `MessageStore.end` and `expired`: cancels and expiries, outside of a lane's lease. */
 import { assert } from "@effect/vitest"
-import { MessageStore } from "@messaging-service/core"
+import { MessageStore, NumberStore } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
@@ -14,6 +14,7 @@ import {
   claimOne,
   end,
   expired,
+  failed,
   sendFailed,
   sendNext,
   settle,
@@ -118,9 +119,43 @@ export const ending: Topic = (it) => {
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const message = yield* aMessage(number)
-      yield* settle([again(yield* claimOne(number), { interrupted: true })])
+      yield* settle([again(yield* claimOne(number), { interrupted: false })])
       assert.deepStrictEqual(yield* end(cancelled(message)), [message.id])
       assert.deepStrictEqual(yield* claim([number]), [])
+    }),
+  )
+
+  it.effect(
+    "a message that may have left is cancelled and expires no more, until it is settled",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* MessageStore
+        const { number } = yield* aStage()
+        const message = yield* aMessage(number, { expiresAt: noon + minute })
+        yield* settle([again(yield* claimOne(number), { interrupted: true })])
+        // Nor does a later attempt that certainly sent nothing tell what became of the first.
+        yield* settle([again(yield* claimOne(number), { interrupted: false })])
+        assert.deepStrictEqual(yield* end(cancelled(message)), [])
+        assert.notInclude(ids(yield* store.expired(noon + hour, 1000)), message.id)
+        assert.deepStrictEqual(yield* end(expired(message, noon + hour)), [])
+        const repeat = yield* claimOne(number, { now: noon + hour })
+        assert.strictEqual(repeat.message.id, message.id)
+        assert.strictEqual(repeat.interruptions, 1)
+        assert.deepStrictEqual(yield* settle([failed(repeat)], noon + hour), [message.id])
+      }),
+  )
+
+  it.effect("a message that may have left its removed number is handed out once more", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const { workspace, number } = yield* aStage()
+      const message = yield* aMessage(number)
+      yield* settle([again(yield* claimOne(number), { interrupted: true })])
+      yield* (yield* NumberStore).remove(workspace.id, number.id, noon)
+      assert.notInclude(ids(yield* store.stranded(1000)), message.id)
+      const last = yield* claimOne(number)
+      assert.isTrue(last.removed)
+      assert.deepStrictEqual(yield* settle([failed(last)]), [message.id])
     }),
   )
 

@@ -258,7 +258,7 @@ export const leases: Topic = (it) => {
       ])
       assert.deepStrictEqual(yield* lookUp(at(messages, 0)), {
         message: at(messages, 0),
-        inFlight: false,
+        inFlight: true,
       })
       assert.strictEqual((yield* claimOne(number)).message.id, at(messages, 0).id)
     }),
