@@ -50,7 +50,7 @@ export const fullSizes: Sizes = {
   seconds: 2,
   workspaces: 2000,
   batches: 40,
-  dispatched: 20_000,
+  dispatched: 10_000,
   waiting: 1_000_000,
   listed: 2_000_000,
   farPage: 10_000,

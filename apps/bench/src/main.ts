@@ -6,6 +6,7 @@ import { runMain } from "@effect/platform-node/NodeRuntime"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Console, Data, Effect } from "effect"
 import { writeFile } from "node:fs/promises"
+import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
 import { measure } from "./measuring/rounds.ts"
 import { headText, machine, rowText } from "./report.ts"
@@ -59,7 +60,7 @@ const run = Effect.gen(function* () {
     const figures = yield* Effect.scoped(
       Effect.flatMap(prepare(stage), (comparison) => measure(comparison, sizes.rounds)),
     )
-    const row = { id, title, ...figures }
+    const row = { id, title, machineLoad: loadavg()[0] ?? 0, ...figures }
     measured.push(row)
     yield* Console.log(rowText(row))
   }

@@ -6,6 +6,8 @@ import type { Measured } from "./measuring/rounds.ts"
 export interface MeasuredRow extends Measured {
   readonly id: string
   readonly title: string
+  /** Processes that wanted a processor when the row ended, on average of its last minute. */
+  readonly machineLoad: number
 }
 
 export interface Report {
@@ -73,7 +75,7 @@ export const rowText = (row: MeasuredRow): string => {
     ...figures,
     ...candidates,
     ...row.notes.map((note) => `         · ${note}`),
-    `         ${row.checks} runs, each result checked`,
+    `         ${row.checks} runs, each result checked; load of the machine ${row.machineLoad.toFixed(1)}`,
     "",
   ].join("\n")
 }

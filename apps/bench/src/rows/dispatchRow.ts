@@ -68,7 +68,7 @@ export const dispatchRow: Row = {
         "service: the dispatch loop over a transport that accepts at once; one message of a number at a time, in order",
         "pg-boss: fetches 64 jobs, hands each to a function that does nothing, then in one transaction marks the messages (one set-based update), inserts their events (one set-based insert) and completes the jobs; in no order of numbers",
         "pg-boss with groups: the same, one job of a number at a time (a group for each number)",
-        "graphile-worker: a queue for each number; each job marks its message and inserts its event in a transaction, and is completed after it",
+        "graphile-worker: in no order of numbers; each job marks its message and inserts its event in a transaction, and is completed after it",
       ],
     }
   }),
