@@ -43,12 +43,12 @@ export const median = (values: ReadonlyArray<number>): number => {
     : (sorted[Math.floor(middle)] ?? Number.NaN)
 }
 
-export const rotated = <A>(values: ReadonlyArray<A>, by: number): ReadonlyArray<A> => {
+const rotated = <A>(values: ReadonlyArray<A>, by: number): ReadonlyArray<A> => {
   const first = values.length === 0 ? 0 : by % values.length
   return [...values.slice(first), ...values.slice(0, first)]
 }
 
-export const keeps = (value: number, limit: Limit): boolean =>
+const keeps = (value: number, limit: Limit): boolean =>
   "atLeast" in limit ? value >= limit.atLeast : value <= limit.atMost
 
 /** Runs the rounds; `rounds` of them count. */

@@ -3,17 +3,18 @@ import { processes } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
-import { join } from "node:path"
 import { createInterface } from "node:readline"
+import { fileURLToPath } from "node:url"
 import { CheckFailed } from "../measuring/Comparison.ts"
 import type { LoadOrder, LoadReport } from "./LoadOrder.ts"
 
-const program = (name: string) => join(import.meta.dirname, `${name}.ts`)
+const httpApp = fileURLToPath(import.meta.resolve("./httpApp.ts"))
+const httpLoad = fileURLToPath(import.meta.resolve("./httpLoad.ts"))
 
 /** Serves the HTTP interface on the database with a pool of that size; returns its origin. */
 export const serveHttp = (database: TestDatabase, pool: number) =>
   Effect.gen(function* () {
-    const server = yield* processes.start(program("httpApp"), {
+    const server = yield* processes.start(httpApp, {
       PG_DATABASE: database.database,
       PG_PATH: database.path,
       PG_USER: database.username,
@@ -27,7 +28,7 @@ export const serveHttp = (database: TestDatabase, pool: number) =>
 export const startLoad = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => {
-      const child = spawn(process.execPath, [program("httpLoad")], {
+      const child = spawn(process.execPath, [httpLoad], {
         stdio: ["pipe", "pipe", "inherit"],
       })
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()

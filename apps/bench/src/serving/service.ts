@@ -18,7 +18,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 /** A far side that accepts at once; `seen` is told of each message. */
-export const layerNoTransport = (seen: (message: OutgoingMessage) => void) => {
+const layerNoTransport = (seen: (message: OutgoingMessage) => void) => {
   const transport: Transport = {
     dropsCopies: true,
     send: (message) =>
