@@ -7,12 +7,17 @@ import type { DatabaseService } from "./Database.ts"
 /** A batch much larger would make its first caller wait for its last. */
 const maximum = 64
 
-/** The hot kinds of calls: admission, loading and accepting. */
-const kinds = 3
+/**
+ * While one statement of a kind is being flushed or waits for a lock, a second one works. More of
+ * them would take callers from one another's batches, and cost more than they gain.
+ */
+const places = 2
 
-/** Each kind gets its share of the pool, so that the three never exhaust it together. */
+/** There are three hot kinds; a pool that is too small for twice three has less room for each. */
+const connectionsForAll = 8
+
 export const coalescing = (database: DatabaseService): CoalescedOptions<StoreUnavailable> => ({
-  places: Math.max(1, Math.floor(database.maxConnections / (kinds + 1))),
+  places: database.maxConnections < connectionsForAll ? 1 : places,
   maximum,
   separable: ({ cause }) =>
     SqlError.isSqlError(cause) &&
