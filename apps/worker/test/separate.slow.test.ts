@@ -188,4 +188,22 @@ layer(EmbeddedPostgres.layer())("when PostgreSQL goes away", (it) => {
         assert.strictEqual((yield* worker.stop).code, 0)
       }),
   )
+
+  it.effect("a database that hangs does not hold up a stop", () =>
+    Effect.gen(function* () {
+      const postgres = yield* EmbeddedPostgres
+      const settings = yield* shared
+      const server = yield* startServer(settings)
+      const worker = yield* startWorker(settings)
+      yield* Effect.acquireRelease(postgres.freeze, () => postgres.thaw)
+      const unready = yield* processes.call("GET", `${server.url}/health/ready`)
+      assert.strictEqual(unready.status, 503)
+      const started = performance.now()
+      const [one, other] = yield* Effect.all([server.stop, worker.stop], {
+        concurrency: "unbounded",
+      })
+      assert.deepStrictEqual([one.code, other.code], [0, 0])
+      assert.isBelow(performance.now() - started, longestStop)
+    }),
+  )
 })
