@@ -2,6 +2,7 @@
 import type {
   ClockStore,
   ContactStore,
+  DeliveryQueue,
   IdempotencyStore,
   KeyStore,
   LaneQueue,
@@ -11,6 +12,7 @@ import type {
   Outbox,
   ServiceSecrets,
   SimulatedPhones,
+  WebhookStore,
   WorkspaceStore,
   WorkStatus,
 } from "@messaging-service/core"
@@ -29,3 +31,5 @@ export type AllStores =
   | ClockStore
   | SimulatedPhones
   | IdempotencyStore
+  | WebhookStore
+  | DeliveryQueue

@@ -7,6 +7,7 @@ import type { Layer } from "effect"
 import type { AllStores } from "../AllStores.ts"
 import { accepting } from "./contract/acceptance.ts"
 import { allowance } from "./contract/allowance.ts"
+import { deliveries } from "./contract/deliveries.ts"
 import { departures } from "./contract/departures.ts"
 import { contacts } from "./contract/directory.ts"
 import { ending } from "./contract/ending.ts"
@@ -21,6 +22,7 @@ import { numbers } from "./contract/numbers.ts"
 import { outbox } from "./contract/outbox.ts"
 import { quota } from "./contract/quota.ts"
 import { acceptanceRaces } from "./contract/racesOfAcceptance.ts"
+import { deliveryRaces } from "./contract/racesOfDeliveries.ts"
 import { endingRaces } from "./contract/racesOfEnding.ts"
 import { sendingRaces } from "./contract/racesOfSending.ts"
 import { workerRaces } from "./contract/racesOfWorkers.ts"
@@ -30,6 +32,7 @@ import { storms } from "./contract/storms.ts"
 import { stranded } from "./contract/stranded.ts"
 import { testMessages } from "./contract/testMessages.ts"
 import { ticks } from "./contract/ticks.ts"
+import { webhooks } from "./contract/webhooks.ts"
 import { workspaces } from "./contract/workspaces.ts"
 import { workStatus } from "./contract/workStatus.ts"
 import type { StoreContractOptions, Topic } from "./Topic.ts"
@@ -55,6 +58,8 @@ const topics: Readonly<Record<string, Topic>> = {
   ticks,
   lists,
   outbox,
+  webhooks,
+  deliveries,
   "what is due": workStatus,
   "simulated phones": simulatedPhones,
   clock,
@@ -64,6 +69,7 @@ const topics: Readonly<Record<string, Topic>> = {
   "races of sending": sendingRaces,
   "races of workers": workerRaces,
   "races of ending": endingRaces,
+  "races of deliveries": deliveryRaces,
   storms,
 }
 

@@ -1,0 +1,133 @@
+/** What tests of webhooks need: endpoints, events for them, and the verbs of a delivery loop. */
+import { assert } from "@effect/vitest"
+import { DeliveryQueue, WebhookStore, webhookEventTypes } from "@messaging-service/core"
+import type {
+  ApiKey,
+  ClaimedDelivery,
+  DeliveryQuery,
+  DeliveryResult,
+  NewWebhook,
+  SendingNumber,
+  WebhookEndpoint,
+  WebhookScope,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { only, present } from "./Expect.ts"
+import { cancelled, end } from "./Sending.ts"
+import { aKey, aMessage, aStage, fresh, hour, minute, noon } from "./World.ts"
+
+/** The limit with which tests that do not speak of it make endpoints. */
+export const manyEndpoints = 1000
+
+export const aNewWebhook = (key: ApiKey, given: Partial<NewWebhook> = {}): NewWebhook => ({
+  workspaceId: key.workspaceId,
+  mode: key.mode,
+  keyId: key.id,
+  url: `https://example.com/hook/${fresh()}`,
+  description: "",
+  events: webhookEventTypes,
+  secretSalt: `salt ${fresh()}`,
+  secretLast4: String(fresh() % 10_000).padStart(4, "0"),
+  createdAt: noon,
+  ...given,
+})
+
+/**
+ * An endpoint that goes with the test. A claim sees the whole store, so that no test may leave
+ * anything behind that could be delivered.
+ */
+export const anEndpoint = (key: ApiKey, given: Partial<NewWebhook> = {}) =>
+  Effect.acquireRelease(
+    Effect.gen(function* () {
+      const store = yield* WebhookStore
+      const inserted = yield* store.insert(aNewWebhook(key, given), manyEndpoints, null)
+      assert.strictEqual(inserted._tag, "Inserted")
+      return present(inserted._tag === "Inserted" ? inserted.endpoint : null)
+    }),
+    (endpoint) =>
+      WebhookStore.use((store) => store.remove(scopeOf(endpoint), endpoint.id, noon)).pipe(
+        Effect.orDie,
+      ),
+  )
+
+export const scopeOf = (owner: Pick<WebhookScope, "workspaceId" | "mode">): WebhookScope => ({
+  workspaceId: owner.workspaceId,
+  mode: owner.mode,
+})
+
+/** A workspace with a connected number and a live key. */
+export const aStageWithKey = (createdAt = noon) =>
+  Effect.gen(function* () {
+    const stage = yield* aStage({ createdAt })
+    const { key } = yield* aKey(stage.workspace.id, { createdAt })
+    return { ...stage, key }
+  })
+
+/** An endpoint as the store has it now. */
+export const lookUpEndpoint = (endpoint: WebhookEndpoint) =>
+  Effect.map(
+    WebhookStore.use((store) => store.get(scopeOf(endpoint), endpoint.id)),
+    present,
+  )
+
+/** The delivery log, newest first. */
+export const logOf = (endpoint: Pick<WebhookEndpoint, "id">) =>
+  Effect.map(
+    WebhookStore.use((store) => store.attempts(endpoint.id, { before: null, limit: 100 })),
+    (page) => page.items,
+  )
+
+/** Accepts and cancels a message: the event that comes of it. */
+export const anEvent = (
+  number: SendingNumber,
+  given: { readonly now?: number; readonly mode?: "live" | "test" } = {},
+) =>
+  Effect.gen(function* () {
+    const now = given.now ?? noon
+    const message = yield* aMessage(number, { now, mode: given.mode ?? "live" })
+    const change = cancelled(message, now)
+    yield* end(change)
+    return change.event
+  })
+
+/** Claims whatever is due. */
+export const claimDue = (given: Partial<DeliveryQuery> = {}) =>
+  Effect.gen(function* () {
+    const now = given.now ?? noon + hour
+    return yield* (yield* DeliveryQueue).claim({
+      now,
+      leaseUntil: now + minute,
+      limit: 1000,
+      perEndpoint: 1000,
+      ...given,
+    })
+  })
+
+/** Claims the one delivery that must be due. */
+export const claimTheOne = (given: Partial<DeliveryQuery> = {}) => Effect.map(claimDue(given), only)
+
+export const delivered = (
+  claimed: ClaimedDelivery,
+  given: Partial<DeliveryResult> = {},
+): DeliveryResult => ({
+  id: claimed.id,
+  endpointId: claimed.endpointId,
+  lease: claimed.lease,
+  attemptedAt: noon,
+  durationMillis: 7,
+  responseStatus: 204,
+  error: null,
+  nextAttemptAt: null,
+  stopUnlessDeliveredSince: null,
+  ...given,
+})
+
+export const refused = (
+  claimed: ClaimedDelivery,
+  nextAttemptAt: number | null,
+  given: Partial<DeliveryResult> = {},
+): DeliveryResult =>
+  delivered(claimed, { responseStatus: 500, error: "http_status", nextAttemptAt, ...given })
+
+export const settleDeliveries = (...results: ReadonlyArray<DeliveryResult>) =>
+  DeliveryQueue.use((queue) => queue.settle(results))

@@ -1,0 +1,189 @@
+/** Writers of events, delivery loops and whoever ends endpoints, side by side. */
+import { assert } from "@effect/vitest"
+import { endpointLimit, KeyStore, WebhookStore } from "@messaging-service/core"
+import type { ClaimedDelivery, EventId, WebhookEndpoint } from "@messaging-service/core"
+import { Effect, Random } from "effect"
+import {
+  anEndpoint,
+  anEvent,
+  aNewWebhook,
+  aStageWithKey,
+  claimDue,
+  delivered,
+  logOf,
+  refused,
+  scopeOf,
+  settleDeliveries,
+} from "../Delivering.ts"
+import { at } from "../Expect.ts"
+import { atOnce, range } from "../Races.ts"
+import type { Topic } from "../Topic.ts"
+import { aKey, below, day, hour, noon, oneSecond, someNumbers } from "../World.ts"
+
+interface Race {
+  now: number
+  writing: number
+  readonly inFlight: Map<number, number>
+  readonly deliveredTo: Map<number, Array<EventId>>
+  readonly perEndpoint: number
+}
+
+/** A delivery loop that now and then fails, settles late, or forgets what it claimed. */
+const loop = (race: Race) =>
+  Effect.gen(function* () {
+    const late: Array<ClaimedDelivery> = []
+    const release = (claimed: ClaimedDelivery) =>
+      race.inFlight.set(claimed.endpointId, (race.inFlight.get(claimed.endpointId) ?? 0) - 1)
+    for (;;) {
+      const last = race.writing === 0
+      // Nothing runs out while the count of what is in flight is held against the limit.
+      const now = ++race.now
+      const claimed = yield* claimDue({
+        now,
+        leaseUntil: noon + day,
+        limit: 1 + (yield* below(12)),
+        perEndpoint: race.perEndpoint,
+      })
+      for (const { endpointId } of claimed) {
+        const inFlight = (race.inFlight.get(endpointId) ?? 0) + 1
+        race.inFlight.set(endpointId, inFlight)
+        assert.isAtMost(inFlight, race.perEndpoint)
+      }
+      yield* Effect.yieldNow
+      late.push(...claimed)
+      const ready = late.splice(0, last ? late.length : yield* below(late.length + 1))
+      const results = yield* Effect.forEach(ready, (each) =>
+        Effect.map(below(4), (dice) => (dice === 0 ? refused(each, now) : delivered(each))),
+      )
+      // Counted free before the commit that frees it: another loop may claim as soon as it is over.
+      for (const each of ready) release(each)
+      yield* settleDeliveries(...results)
+      for (const [index, result] of results.entries()) {
+        if (result.error !== null) continue
+        const { endpointId, eventId } = at(ready, index)
+        race.deliveredTo.set(endpointId, [...(race.deliveredTo.get(endpointId) ?? []), eventId])
+      }
+      if (last && claimed.length === 0 && late.length === 0 && ready.length === 0) return
+      yield* Effect.yieldNow
+    }
+  })
+
+const sorted = (events: ReadonlyArray<EventId>) => events.toSorted()
+
+export const deliveryRaces: Topic = (it, { parallel }) => {
+  const rounds = range(parallel ? 4 : 2)
+
+  it.effect.each(rounds)(
+    "every event is delivered once to every endpoint, never too many at once (round %i)",
+    (round) =>
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStageWithKey()
+        const numbers = yield* someNumbers(workspace.id, 4)
+        const endpoints = yield* Effect.forEach(range(3), () => anEndpoint(key))
+        const race: Race = {
+          now: noon + hour,
+          writing: 8,
+          inFlight: new Map(),
+          deliveredTo: new Map(),
+          perEndpoint: 3,
+        }
+        const events: Array<EventId> = []
+        const write = (index: number) =>
+          Effect.forEach(range(10), () =>
+            Effect.map(anEvent(at(numbers, index % 4)), ({ id }) => events.push(id)),
+          ).pipe(Effect.ensuring(Effect.sync(() => race.writing--)))
+        yield* Effect.all(
+          [
+            ...range(8).map((index) => write(index)),
+            ...range(4).map((index) =>
+              loop(race).pipe(Random.withSeed(`deliveries ${round} ${index}`)),
+            ),
+          ],
+          atOnce,
+        )
+        assert.lengthOf(events, 80)
+        for (const { id } of endpoints) {
+          assert.deepStrictEqual(sorted(race.deliveredTo.get(id) ?? []), sorted(events))
+        }
+        assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day }), [])
+      }),
+    60_000,
+  )
+
+  it.effect.each(rounds)(
+    "an endpoint that ends while events are written gets nothing afterwards (round %i)",
+    (round) =>
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStageWithKey()
+        const { key: doomed } = yield* aKey(workspace.id)
+        const numbers = yield* someNumbers(workspace.id, 4)
+        const stays = yield* anEndpoint(key)
+        const stops = yield* anEndpoint(doomed)
+        const goes = yield* anEndpoint(key)
+        const store = yield* WebhookStore
+        const write = (index: number) =>
+          Effect.forEach(range(6), () => anEvent(at(numbers, index % 4)))
+        const turns = (bound: number) =>
+          Effect.flatMap(below(bound), (count) =>
+            Effect.forEach(range(count), () => Effect.yieldNow),
+          )
+        const claims: Array<ClaimedDelivery> = []
+        const claim = Effect.forEach(range(6), () =>
+          Effect.map(claimDue({ leaseUntil: noon + 2 * day, limit: 5 }), (more) =>
+            claims.push(...more),
+          ),
+        )
+        yield* Effect.all(
+          [
+            ...range(6).map((index) => write(index)),
+            claim,
+            Effect.andThen(
+              turns(20),
+              KeyStore.use((keys) => keys.revoke(workspace.id, doomed.id, noon)),
+            ),
+            Effect.andThen(turns(20), store.remove(scopeOf(goes), goes.id, noon)),
+          ],
+          atOnce,
+        ).pipe(Random.withSeed(`ends ${round}`))
+        // What was claimed before is lost with the endpoint; of the others nothing is left.
+        yield* settleDeliveries(...claims.map((each) => delivered(each)))
+        const rest = yield* claimDue({ now: noon + day })
+        assert.isTrue(rest.every(({ endpointId }) => endpointId === stays.id))
+        yield* settleDeliveries(...rest.map((each) => delivered(each)))
+        assert.lengthOf(yield* logOf(stays), 36)
+        // Nothing comes back with it.
+        yield* store.resume(scopeOf(stops), stops.id, endpointLimit, noon)
+        assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
+      }),
+    60_000,
+  )
+
+  it.effect.each(rounds)("of many creations at once no more go through than may (round %i)", () =>
+    Effect.gen(function* () {
+      const store = yield* WebhookStore
+      const { key, workspace } = yield* aStageWithKey()
+      const { key: test } = yield* aKey(workspace.id, { mode: "test" })
+      const outcomes = yield* Effect.forEach(
+        range(12),
+        (index) => store.insert(aNewWebhook(index % 2 === 0 ? key : test), endpointLimit, null),
+        atOnce,
+      )
+      const made = outcomes.flatMap((outcome) =>
+        outcome._tag === "Inserted" ? [outcome.endpoint] : [],
+      )
+      assert.lengthOf(made, endpointLimit)
+      // A revocation that comes in between leaves no endpoint of the key running.
+      const remove = (endpoint: WebhookEndpoint) =>
+        store.remove(scopeOf(endpoint), endpoint.id, noon)
+      yield* Effect.forEach(made, remove)
+      yield* Effect.all(
+        [
+          ...range(4).map(() => store.insert(aNewWebhook(key), endpointLimit, null)),
+          KeyStore.use((keys) => keys.revoke(workspace.id, key.id, noon + oneSecond)),
+        ],
+        atOnce,
+      )
+      assert.deepStrictEqual(yield* store.list(scopeOf(key), false), [])
+    }),
+  )
+}
