@@ -1,7 +1,7 @@
 /**
  * The server's socket: bound before anything else is started, so that a port that is taken stops the
  * start before anything is made; and closed in good order. Requests that come while the service is
- * being built wait for it.
+ * being built wait for it, all but those about its health.
  */
 import { makeHandler } from "@effect/platform-node/NodeHttpServer"
 import { sleepInRealTime } from "@messaging-service/core"
@@ -12,6 +12,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { createServer } from "node:http"
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
+import { startingHealth } from "./startingHealth.ts"
 
 /** Clients that are slow on purpose may not keep connections for ever. Milliseconds. */
 const limits = {
@@ -115,8 +116,9 @@ const openAnswers = () => {
       underWay.delete(response)
       if (underWay.size === 0) allGiven.openUnsafe()
     })
-    if (listener === undefined) waiting.push([request, response])
-    else listener(request, response)
+    const by = listener ?? startingHealth(request.method, request.url)
+    if (by === undefined) waiting.push([request, response])
+    else by(request, response)
   }
 
   return {

@@ -81,6 +81,16 @@ describe("the listener", () => {
     }),
   )
 
+  it.effect("while the service is being built the process is alive, and not ready", () =>
+    Effect.gen(function* () {
+      const { url } = yield* listen("127.0.0.1", 0)
+      const live = yield* processes.call("GET", `${url}/health/live`)
+      assert.deepStrictEqual([live.status, live.body], [200, { status: "ok" }])
+      const ready = yield* processes.call("GET", `${url}/health/ready?now`)
+      assert.deepStrictEqual([ready.status, ready.body], [503, { status: "unavailable" }])
+    }),
+  )
+
   it.effect("a stop takes no new connection, lets answers under way end, and then is done", () =>
     Effect.gen(function* () {
       const { answer, app, asked } = yield* anAppUnderWay

@@ -3,6 +3,7 @@
  * The worker's loops are there, but not running: whoever runs them decides how they are stopped.
  */
 import {
+  ClockStore,
   NumberOwnership,
   OutboundRule,
   PublicUrl,
@@ -33,7 +34,19 @@ const clockPoll = "50 millis"
 const layerTime = ({ clock, store }: ServiceSettings) =>
   clock === "adjustable"
     ? layerStoredClock({ poll: isShared(store) ? clockPoll : null })
-    : Layer.empty
+    : layerSystemTime
+
+/** Two processes that live at different times are hard to understand without a word. */
+const layerSystemTime = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const offset = yield* (yield* ClockStore).offset
+    if (offset > 0) {
+      yield* Effect.logWarning(
+        `the store's clock was moved on by ${offset} ms, which CLOCK=system does not follow`,
+      )
+    }
+  }),
+)
 
 const layerAdapters = ({ dataDirectory }: ServiceSettings) =>
   Layer.mergeAll(
