@@ -466,6 +466,8 @@ export const deliveries: Topic = (it) => {
         const status = yield* WorkStatus
         const era = anEra()
         const { key, number } = yield* aStageWithKey(era)
+        // What earlier tests left behind is looked at, and is nothing.
+        assert.deepStrictEqual(yield* claimDue({ now: era }), [])
         assert.isNull(yield* nextDue(era))
         const endpoint = yield* anEndpoint(key, { createdAt: era })
         assert.isNull(yield* nextDue(era))
