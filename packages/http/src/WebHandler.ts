@@ -13,6 +13,8 @@ import type {
   MediaFiles,
   Messages,
   Numbers,
+  WebhookOperations,
+  Webhooks,
   Workspaces,
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
@@ -32,6 +34,8 @@ export type HttpServices =
   | MediaFiles
   | Messages
   | Numbers
+  | WebhookOperations
+  | Webhooks
   | Workspaces
 
 export interface WebHandler {

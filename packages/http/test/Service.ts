@@ -57,6 +57,8 @@ export interface ServiceParts {
   readonly instead?: Layer.Layer<never, never, Admission | ClockStore>
   /** Stands in for some of the ports, or for the clock. */
   readonly ports?: Layer.Layer<never, StoreUnavailable, ClockStore>
+  /** The way out; there is none by default. */
+  readonly egress?: Layer.Layer<Egress>
 }
 
 /** One service with its worker running, and both doors into it. */
@@ -64,6 +66,7 @@ export const layerService = ({
   settings = {},
   instead = Layer.empty,
   ports = Layer.empty,
+  egress = Egress.layerClosed,
 }: ServiceParts = {}) => {
   const all = { ...defaultSettings, ...settings }
   return Doors.layer(all).pipe(
@@ -76,6 +79,7 @@ export const layerService = ({
     Layer.provideMerge(layerEmulator),
     Layer.provideMerge(layerServices),
     Layer.provide(Layer.succeed(PublicUrl, publicUrl)),
+    Layer.provideMerge(egress),
     Layer.provideMerge(ports),
     Layer.provideMerge(layerPorts),
   )

@@ -133,6 +133,14 @@ export class Admission extends Context.Service<
   )
 }
 
+/** Refuses a key that is limited to some numbers, where only whole workspaces are dealt with. */
+export const requireUnlimited = (caller: Caller): Refusal | undefined =>
+  caller.key.numberIds === null
+    ? undefined
+    : refuse("number_not_allowed", {
+        message: "A key that is limited to some numbers cannot use webhook endpoints.",
+      })
+
 /** Refuses a caller whose key lacks the scope (contract: Authentication). */
 export const requireScope = (caller: Caller, scope: Scope): Refusal | undefined =>
   caller.key.scopes.includes(scope)

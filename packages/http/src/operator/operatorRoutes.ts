@@ -1,10 +1,11 @@
 /** The operations of the operator API (operator API: `/admin/v1`). */
-import { Contacts, Keys, Numbers, Workspaces } from "@messaging-service/core"
+import { Contacts, Keys, Numbers, WebhookOperations, Workspaces } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { OperatorRoute } from "./OperatorRoute.ts"
 
 const workspacesPath = "/admin/v1/workspaces"
 const workspacePath = `${workspacesPath}/{id}`
+const webhookPath = `${workspacePath}/webhooks/{webhook_id}`
 
 /** The table, over the core's services. */
 export const operatorRoutes = Effect.gen(function* () {
@@ -12,6 +13,7 @@ export const operatorRoutes = Effect.gen(function* () {
   const keys = yield* Keys
   const numbers = yield* Numbers
   const contacts = yield* Contacts
+  const webhooks = yield* WebhookOperations
 
   return [
     {
@@ -118,6 +120,35 @@ export const operatorRoutes = Effect.gen(function* () {
       takes: "nothing",
       status: 200,
       handler: ({ role, id }) => contacts.delete(role, id("id"), id("contact_id")),
+    },
+    {
+      method: "GET",
+      path: `${workspacePath}/webhooks`,
+      takes: "nothing",
+      status: 200,
+      handler: ({ role, id }) => webhooks.list(role, id("id")),
+    },
+    {
+      method: "GET",
+      path: `${webhookPath}/deliveries`,
+      takes: "query",
+      status: 200,
+      handler: ({ role, id, query }) =>
+        webhooks.deliveries(role, id("id"), id("webhook_id"), query),
+    },
+    {
+      method: "POST",
+      path: `${webhookPath}/resume`,
+      takes: "nothing",
+      status: 200,
+      handler: ({ role, id }) => webhooks.resume(role, id("id"), id("webhook_id")),
+    },
+    {
+      method: "POST",
+      path: `${webhookPath}/redeliver`,
+      takes: "json",
+      status: 202,
+      handler: ({ role, id, body }) => webhooks.redeliver(role, id("id"), id("webhook_id"), body),
     },
   ] satisfies ReadonlyArray<OperatorRoute>
 })

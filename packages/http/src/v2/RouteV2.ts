@@ -14,6 +14,8 @@ import type { Route } from "../route/RouteTable.ts"
 interface OperationV2 extends Route {
   /** The scope that a key needs; null when any key will do. */
   readonly scope: Scope | null
+  /** Whether keys that are limited to some numbers are refused. */
+  readonly unlimitedOnly?: true
   /** Whether it honours `Idempotency-Key`; other operations ignore the header. */
   readonly idempotent: boolean
   /** Of success. */

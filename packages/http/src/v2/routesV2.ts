@@ -1,12 +1,16 @@
 /** The operations of version 2 (contract: Endpoints). */
-import { MediaDirectory, Messages, keyInfo } from "@messaging-service/core"
+import { MediaDirectory, Messages, Webhooks, keyInfo } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { RouteV2 } from "./RouteV2.ts"
+
+/** What the operations on webhook endpoints have in common; one of them is idempotent. */
+const ofWebhooks = { scope: "messages:read", unlimitedOnly: true, idempotent: false } as const
 
 /** The table, over the core's services. */
 export const routesV2 = Effect.gen(function* () {
   const messages = yield* Messages
   const media = yield* MediaDirectory
+  const webhooks = yield* Webhooks
 
   return [
     {
@@ -116,6 +120,63 @@ export const routesV2 = Effect.gen(function* () {
       status: 200,
       handler: ({ caller, id }) =>
         Effect.map(media.delete(caller, id("id")), (deleted) => ({ body: deleted })),
+    },
+    {
+      method: "POST",
+      path: "/api/v2/webhooks",
+      ...ofWebhooks,
+      idempotent: true,
+      takes: "json",
+      status: 201,
+      handler: ({ caller, body, idempotency }) =>
+        Effect.map(webhooks.create(caller, body, idempotency), ({ answer, replayed }) => ({
+          body: answer,
+          replayed,
+        })),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/webhooks",
+      ...ofWebhooks,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller }) => Effect.map(webhooks.list(caller), (list) => ({ body: list })),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/webhooks/{id}",
+      ...ofWebhooks,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller, id }) =>
+        Effect.map(webhooks.get(caller, id("id")), (endpoint) => ({ body: endpoint })),
+    },
+    {
+      method: "DELETE",
+      path: "/api/v2/webhooks/{id}",
+      ...ofWebhooks,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller, id }) =>
+        Effect.map(webhooks.remove(caller, id("id")), (removed) => ({ body: removed })),
+    },
+    {
+      method: "POST",
+      path: "/api/v2/webhooks/{id}/rotate-secret",
+      ...ofWebhooks,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller, id }) =>
+        Effect.map(webhooks.rotateSecret(caller, id("id")), (endpoint) => ({ body: endpoint })),
+    },
+    {
+      method: "POST",
+      path: "/api/v2/webhooks/{id}/test",
+      ...ofWebhooks,
+      takes: "nothing",
+      status: 202,
+      handler: ({ caller, id }) =>
+        Effect.map(webhooks.test(caller, id("id")), (queued) => ({ body: queued })),
     },
   ] satisfies ReadonlyArray<RouteV2>
 })

@@ -10,6 +10,7 @@ import {
   rateRefusal,
   refuse,
   requireScope,
+  requireUnlimited,
 } from "@messaging-service/core"
 import type { RateState } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -73,6 +74,10 @@ export const surfaceV2 = Effect.gen(function* () {
     // Scope
     const outOfScope = route.scope === null ? undefined : requireScope(caller, route.scope)
     if (outOfScope !== undefined) return yield* outOfScope
+
+    // Limited keys
+    const tooLimited = route.unlimitedOnly === true ? requireUnlimited(caller) : undefined
+    if (tooLimited !== undefined) return yield* tooLimited
 
     // Idempotency-Key
     const idempotencyKey = route.idempotent
