@@ -2,6 +2,7 @@
 import { StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database, fromConnections, planning } from "../database/Database.ts"
+import { lockDirectory } from "./directoryLock.ts"
 import { PgliteServer } from "./PgliteServer.ts"
 
 export interface PgliteOptions {
@@ -15,6 +16,9 @@ const maxConnections = 4
 /** Whoever waits does so for the work of all before it. */
 const acquireMillis = 30_000
 const statementMillis = 60_000
+
+const locked = ({ dataDir }: PgliteOptions) =>
+  dataDir === undefined ? Effect.void : lockDirectory(dataDir)
 
 const open = (options: PgliteOptions) =>
   Effect.acquireRelease(
@@ -35,7 +39,7 @@ const open = (options: PgliteOptions) =>
 export const layerPgliteDatabase = (options: PgliteOptions) =>
   Layer.effect(
     Database,
-    Effect.flatMap(open(options), (opened) =>
+    Effect.flatMap(Effect.andThen(locked(options), open(options)), (opened) =>
       fromConnections(
         {
           stream: new PgliteServer(opened).connect,
