@@ -143,6 +143,7 @@ layer(EmbeddedPostgres.layer())("a server and a worker on one PostgreSQL", (it) 
         [{ DATABASE_URL: "memory:" }, "DATABASE_URL"],
         [{ DATABASE_URL: "" }, "DATABASE_URL"],
         [{ DATABASE_URL: "postgres://127.0.0.1:1/messages" }, "DATABASE_URL"],
+        [{ DATABASE_URL: settings.DATABASE_URL.replace(/test_\d+/, "nowhere") }, "DATABASE_URL"],
         [{ CLOCK: "sundial" }, "CLOCK"],
       ] as const) {
         const { ended } = yield* processes.start(programs.worker, { ...settings, ...wrong })
@@ -189,7 +190,7 @@ layer(EmbeddedPostgres.layer())("when PostgreSQL goes away", (it) => {
       }),
   )
 
-  it.effect("a database that hangs does not hold up a stop", () =>
+  it.effect("a database that hangs stops a start, and does not hold up a stop", () =>
     Effect.gen(function* () {
       const postgres = yield* EmbeddedPostgres
       const settings = yield* shared
@@ -198,6 +199,12 @@ layer(EmbeddedPostgres.layer())("when PostgreSQL goes away", (it) => {
       yield* Effect.acquireRelease(postgres.freeze, () => postgres.thaw)
       const unready = yield* processes.call("GET", `${server.url}/health/ready`)
       assert.strictEqual(unready.status, 503)
+      const { code, stderr } = yield* Effect.flatMap(
+        processes.start(programs.worker, settings),
+        ({ ended }) => ended,
+      )
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /^DATABASE_URL [^\n]+\n$/)
       const started = performance.now()
       const [one, other] = yield* Effect.all([server.stop, worker.stop], {
         concurrency: "unbounded",
