@@ -10,6 +10,7 @@ import { MediaDirectory } from "./media/MediaDirectory.ts"
 import { MediaLinks } from "./media/MediaLinks.ts"
 import { MediaSweep } from "./media/MediaSweep.ts"
 import { OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
+import { Acceptor } from "./message/Acceptor.ts"
 import { Messages } from "./message/Messages.ts"
 import { Stranded } from "./message/Stranded.ts"
 import { Ticks } from "./message/Ticks.ts"
@@ -50,7 +51,13 @@ export const layerServices = Layer.mergeAll(
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(Stranded.layer),
   Layer.provideMerge(
-    Layer.mergeAll(Cursors.layer, MediaLinks.layer, SigningSecrets.layer, Idempotent.layer),
+    Layer.mergeAll(
+      Cursors.layer,
+      MediaLinks.layer,
+      SigningSecrets.layer,
+      Idempotent.layer,
+      Acceptor.layer,
+    ),
   ),
 )
 

@@ -3,7 +3,7 @@
  * load, decide, commit; when a guard of the commit no longer holds, the facts are loaded again.
  */
 import { Clock, Context, Effect, Layer, Result } from "effect"
-import { Egress, OutboundRule } from "../egress/Egress.ts"
+import { OutboundRule } from "../egress/Egress.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -12,23 +12,21 @@ import type { MessageId } from "../id/Ids.ts"
 import type { Caller } from "../key/Admission.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import type { MediaLink } from "../media/MediaLinks.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
 import { Cursors } from "../request/Cursor.ts"
 import type { CursorBinding } from "../request/Cursor.ts"
 import { judgeClaim } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import { sleep } from "../time/RealTime.ts"
-import { decideAcceptance, plannedQuota, resolveNumber } from "./accept.ts"
+import { Acceptor } from "./Acceptor.ts"
 import { parseListRequest } from "./ListRequest.ts"
 import { statusAt } from "./Message.ts"
 import type { Message } from "./Message.ts"
 import { endMessage } from "./MessageChange.ts"
 import { MessageStore } from "./MessageStore.ts"
-import type { Acceptance, AcceptanceFacts, AcceptanceQuery, MessageScope } from "./MessageStore.ts"
+import type { Acceptance, AcceptanceFacts, MessageScope } from "./MessageStore.ts"
 import { acceptedMessageJson, messageJson } from "./messageJson.ts"
 import type { MessageJson } from "./messageJson.ts"
-import { quotaVerdict } from "./Quota.ts"
 import { sendRequestParser } from "./SendRequest.ts"
 import type { SendRequest } from "./SendRequest.ts"
 
@@ -87,50 +85,10 @@ export class Messages extends Context.Service<
     Effect.gen(function* () {
       const store = yield* MessageStore
       const ids = yield* Ids
-      const egress = yield* Egress
+      const acceptor = yield* Acceptor
       const cursors = yield* Cursors
-      const wakeUp = yield* WakeUp
       const { link } = yield* MediaLinks
       const parser = sendRequestParser(yield* OutboundRule)
-
-      const load = (
-        caller: Caller,
-        request: SendRequest,
-        now: number,
-        claim: IdempotencyClaim | null,
-        exactQuota: AcceptanceQuery["exactQuota"],
-      ) => store.loadAcceptance(acceptanceQuery(caller, request, now, claim, exactQuota))
-
-      /** Loads the exact count too when the bound alone cannot tell whether the quota has room. */
-      const loadWithQuota = (
-        caller: Caller,
-        request: SendRequest,
-        now: number,
-        claim: IdempotencyClaim | null,
-        recount: boolean,
-      ) =>
-        Effect.gen(function* () {
-          const facts = yield* load(caller, request, now, claim, null)
-          if (facts.claim !== null && facts.claim._tag !== "Claimed") return facts
-          const number = resolveNumber(request, facts, caller)
-          if (Result.isFailure(number)) return facts
-          const planned = plannedQuota(request, now)
-          const { number: from, quota } = number.success
-          const unsure =
-            quotaVerdict(quota, planned)._tag === "Fits" &&
-            quota.bound + planned.count > planned.limit.messages
-          if (!recount && !unsure) return facts
-          return yield* load(caller, request, now, null, { numberId: from.id, planned })
-        })
-
-      const wake = (acceptance: Acceptance) =>
-        Effect.gen(function* () {
-          yield* wakeUp.wake(acceptance.mode === "test" ? "test_messages" : "lanes")
-          if (acceptance.messages[0]?.expiresAt != null) yield* wakeUp.wake("expiry")
-        })
-
-      const linkAllowed = (request: SendRequest) =>
-        request.media?.url == null ? Effect.succeed(true) : egress.allows(request.media.url)
 
       /** Claims, loads, decides and commits until the commit holds. */
       const accept = (
@@ -144,7 +102,7 @@ export class Messages extends Context.Service<
           let toClaim = claim
           for (let attempt = 0; attempt < attempts; attempt++) {
             const now = yield* Clock.currentTimeMillis
-            const facts: AcceptanceFacts = yield* loadWithQuota(
+            const facts: AcceptanceFacts = yield* acceptor.load(
               caller,
               request,
               now,
@@ -160,18 +118,10 @@ export class Messages extends Context.Service<
                 replayed: true,
               }
             }
-            const acceptance = yield* Effect.fromResult(
-              decideAcceptance(request, facts, {
-                caller,
-                now,
-                ids,
-                idempotency: claim,
-                linkAllowed: yield* linkAllowed(request),
-              }),
-            )
+            const acceptance = yield* acceptor.decide(caller, request, facts, now, claim)
             const outcome = yield* store.accept(acceptance)
             if (outcome._tag === "Accepted") {
-              yield* wake(acceptance)
+              yield* acceptor.wake(acceptance)
               return {
                 messages: acceptedJson(acceptance, outcome.ids, now, link),
                 replayed: false,
@@ -286,34 +236,6 @@ const scopeOf = ({ key }: Caller): MessageScope => ({
   mode: key.mode,
   restriction: key.numberIds,
 })
-
-const acceptanceQuery = (
-  { key }: Caller,
-  request: SendRequest,
-  now: number,
-  idempotency: IdempotencyClaim | null,
-  exactQuota: AcceptanceQuery["exactQuota"],
-): AcceptanceQuery => {
-  const phones = new Set<Extract<SendRequest["recipients"][number], { kind: "phone" }>["phone"]>()
-  const contactIds = new Set<
-    Extract<SendRequest["recipients"][number], { kind: "contact" }>["contactId"]
-  >()
-  for (const to of request.recipients) {
-    if (to.kind === "phone") phones.add(to.phone)
-    if (to.kind === "contact") contactIds.add(to.contactId)
-  }
-  return {
-    workspaceId: key.workspaceId,
-    mode: key.mode,
-    now,
-    from: request.from,
-    phones: [...phones],
-    contactIds: [...contactIds],
-    mediaId: request.media?.mediaId ?? null,
-    exactQuota,
-    idempotency,
-  }
-}
 
 const acceptedJson = (
   acceptance: Acceptance,

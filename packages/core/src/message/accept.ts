@@ -9,8 +9,8 @@ import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { Ids } from "../id/Ids.ts"
 import { eventId, transportId } from "../id/Ids.ts"
-import type { Caller } from "../key/Admission.ts"
 import { mayUse } from "../key/ApiKey.ts"
+import type { ApiKey } from "../key/ApiKey.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 import type { Recipient, RequestedRecipient } from "../recipient/Recipient.ts"
 import { recipientKey } from "../recipient/RecipientInput.ts"
@@ -22,6 +22,11 @@ import type { Acceptance, AcceptanceFacts, NumberFacts } from "./MessageStore.ts
 import { dailyQuota, quotaVerdict } from "./Quota.ts"
 import type { PlannedQuota } from "./Quota.ts"
 import type { SendRequest } from "./SendRequest.ts"
+
+/** For whom a message is accepted: a caller, or a reminder that sends by itself. */
+export interface Sender {
+  readonly key: Pick<ApiKey, "workspaceId" | "mode" | "numberIds">
+}
 
 /** What an acceptance plans to put into a number's 24-hour window. */
 export const plannedQuota = (request: SendRequest, now: number): PlannedQuota => ({
@@ -65,7 +70,7 @@ const isTelegramOnly = (recipient: RequestedRecipient, facts: AcceptanceFacts): 
 export const resolveNumber = (
   request: SendRequest,
   facts: AcceptanceFacts,
-  caller: Pick<Caller, "key">,
+  caller: Sender,
 ): Result.Result<NumberFacts, Refusal> => {
   const { key } = caller
   const telegramField = firstField(request, (to) => isTelegramOnly(to, facts))
@@ -165,7 +170,7 @@ const overQuota = (found: NumberFacts, planned: PlannedQuota): Refusal | undefin
 }
 
 export interface AcceptContext {
-  readonly caller: Caller
+  readonly caller: Sender
   readonly now: number
   readonly ids: typeof Ids.Service
   readonly idempotency: IdempotencyClaim | null

@@ -1,0 +1,121 @@
+/**
+ * What every acceptance does before its commit: load the facts and decide on them. Sends commit what
+ * comes of it as it is; a reminder's run commits it together with its own advance.
+ */
+import { Context, Effect, Layer, Result } from "effect"
+import { Egress } from "../egress/Egress.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Ids } from "../id/Ids.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
+import type { IdempotencyClaim } from "../request/Idempotency.ts"
+import { decideAcceptance, plannedQuota, resolveNumber } from "./accept.ts"
+import type { Sender } from "./accept.ts"
+import { MessageStore } from "./MessageStore.ts"
+import type { Acceptance, AcceptanceFacts, AcceptanceQuery } from "./MessageStore.ts"
+import { quotaVerdict } from "./Quota.ts"
+import type { SendRequest } from "./SendRequest.ts"
+
+export class Acceptor extends Context.Service<
+  Acceptor,
+  {
+    /**
+     * Claims when there is something to claim, and loads the facts; the exact count of the quota too
+     * when the bound alone cannot tell whether there is room, or when `recount` asks for it. `now` in
+     * epoch milliseconds.
+     */
+    load(
+      sender: Sender,
+      request: SendRequest,
+      now: number,
+      claim: IdempotencyClaim | null,
+      recount: boolean,
+    ): Effect.Effect<AcceptanceFacts, StoreUnavailable>
+    /**
+     * Decides on the facts, after asking where a media link leads. Fails with the refusals of
+     * POST /messages.
+     */
+    decide(
+      sender: Sender,
+      request: SendRequest,
+      facts: AcceptanceFacts,
+      now: number,
+      idempotency: IdempotencyClaim | null,
+    ): Effect.Effect<Acceptance, Refusal>
+    /** Wakes the loops that have work from a committed acceptance. */
+    wake(acceptance: Acceptance): Effect.Effect<void>
+  }
+>()("core/Acceptor") {
+  static readonly layer = Layer.effect(
+    Acceptor,
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const ids = yield* Ids
+      const egress = yield* Egress
+      const wakeUp = yield* WakeUp
+
+      const linkAllowed = (request: SendRequest) =>
+        request.media?.url == null ? Effect.succeed(true) : egress.allows(request.media.url)
+
+      return Acceptor.of({
+        load: Effect.fnUntraced(function* (sender, request, now, claim, recount) {
+          const query = acceptanceQuery(sender, request, now, claim)
+          const facts = yield* store.loadAcceptance(query)
+          if (facts.claim !== null && facts.claim._tag !== "Claimed") return facts
+          const number = resolveNumber(request, facts, sender)
+          if (Result.isFailure(number)) return facts
+          const planned = plannedQuota(request, now)
+          const { number: from, quota } = number.success
+          const unsure =
+            quotaVerdict(quota, planned)._tag === "Fits" &&
+            quota.bound + planned.count > planned.limit.messages
+          if (!recount && !unsure) return facts
+          const exactQuota = { numberId: from.id, planned }
+          return yield* store.loadAcceptance({ ...query, idempotency: null, exactQuota })
+        }),
+        decide: Effect.fnUntraced(function* (sender, request, facts, now, idempotency) {
+          return yield* Effect.fromResult(
+            decideAcceptance(request, facts, {
+              caller: sender,
+              now,
+              ids,
+              idempotency,
+              linkAllowed: yield* linkAllowed(request),
+            }),
+          )
+        }),
+        wake: Effect.fnUntraced(function* (acceptance) {
+          yield* wakeUp.wake(acceptance.mode === "test" ? "test_messages" : "lanes")
+          if (acceptance.messages[0]?.expiresAt != null) yield* wakeUp.wake("expiry")
+        }),
+      })
+    }),
+  )
+}
+
+const acceptanceQuery = (
+  { key }: Sender,
+  request: SendRequest,
+  now: number,
+  idempotency: IdempotencyClaim | null,
+): AcceptanceQuery => {
+  const phones = new Set<Extract<SendRequest["recipients"][number], { kind: "phone" }>["phone"]>()
+  const contactIds = new Set<
+    Extract<SendRequest["recipients"][number], { kind: "contact" }>["contactId"]
+  >()
+  for (const to of request.recipients) {
+    if (to.kind === "phone") phones.add(to.phone)
+    if (to.kind === "contact") contactIds.add(to.contactId)
+  }
+  return {
+    workspaceId: key.workspaceId,
+    mode: key.mode,
+    now,
+    from: request.from,
+    phones: [...phones],
+    contactIds: [...contactIds],
+    mediaId: request.media?.mediaId ?? null,
+    exactQuota: null,
+    idempotency,
+  }
+}
