@@ -127,8 +127,8 @@ export const insertScript = (workspaces: number) => script([bareInsert], workspa
 export const acceptScript = (workspaces: number) => script([accept(false)], workspaces)
 
 /** All that a `POST /messages` asks of the database: three statements, three transactions. */
-export const postScript = (workspaces: number) =>
-  script([admit, load(false), accept(false)], workspaces)
+export const postScript = (workspaces: number, claimed = false) =>
+  script([admit, load(claimed), accept(claimed)], workspaces)
 
 /** Loading and accepting, with or without an `Idempotency-Key`. */
 export const sendScript = (workspaces: number, claimed: boolean) =>

@@ -41,6 +41,10 @@ export const openPgBoss = Effect.fnUntraced(function* (database: BenchDatabase, 
   yield* Effect.promise(() => boss.createQueue(queue))
   const connections = yield* openPool(database, { max: pool })
 
+  /** Numbers of the jobs that are fetched and not completed. */
+  const inHand = new Set<number>()
+  let sideBySide = 0
+
   const opened: Queue = {
     name: groups ? "pg-boss with groups" : "pg-boss",
     fill: Effect.gen(function* () {
@@ -72,19 +76,22 @@ export const openPgBoss = Effect.fnUntraced(function* (database: BenchDatabase, 
     }),
     dispatch: (workers, count) =>
       Effect.promise(async () => {
-        const told = { handedOver: 0 }
+        inHand.clear()
+        const told = { handedOver: 0, sideBySide: 0 }
         await Promise.all(
           Array.from({ length: workers }, () =>
-            dispatchAll(boss, queue, connections, groups, told, count),
+            dispatchAll(boss, queue, connections, groups, told, inHand, count),
           ),
         )
+        sideBySide = told.sideBySide
         return told.handedOver
       }),
     checkDone: (count) =>
-      Effect.flatMap(
-        database.count(`select count(*) from ${schema}.job where state = 'completed'`),
-        (completed) => check("jobs completed", completed, count),
-      ),
+      Effect.gen(function* () {
+        const completed = `select count(*) from ${schema}.job where state = 'completed'`
+        yield* check("jobs completed", yield* database.count(completed), count)
+        if (groups) yield* check("jobs of one number side by side", sideBySide, 0)
+      }),
   }
   return opened
 })
@@ -95,7 +102,8 @@ const dispatchAll = async (
   queue: string,
   connections: Pool,
   groups: boolean,
-  told: { handedOver: number },
+  told: { handedOver: number; sideBySide: number },
+  inHand: Set<number>,
   count: number,
 ): Promise<void> => {
   while (told.handedOver < count) {
@@ -106,6 +114,10 @@ const dispatchAll = async (
     if (jobs.length === 0) {
       if (!groups) return
       continue
+    }
+    for (const { data } of jobs) {
+      if (inHand.has(data.numberId)) told.sideBySide++
+      inHand.add(data.numberId)
     }
     await Promise.all(jobs.map(() => sendNothing()))
     told.handedOver += jobs.length
@@ -121,6 +133,8 @@ const dispatchAll = async (
       null,
       { db: { executeSql: (text, values) => client.query(text, values) } },
     )
+    // Free from now on; the next fetch may see it before this worker goes on.
+    for (const { data } of jobs) inHand.delete(data.numberId)
     await client.query("commit")
     client.release()
   }

@@ -2,7 +2,8 @@
 import { Effect } from "effect"
 import { emptyOut, loadWorkspaces } from "../database/fixture.ts"
 import { runScript } from "../database/Script.ts"
-import { sendScript } from "../database/sendScripts.ts"
+import type { Script } from "../database/Script.ts"
+import { postScript, sendScript } from "../database/sendScripts.ts"
 import { check, checkAccepted } from "../measuring/checks.ts"
 import type { Candidate, Row } from "../measuring/Comparison.ts"
 
@@ -14,11 +15,10 @@ export const idempotencyRow: Row = {
   prepare: Effect.fnUntraced(function* ({ database: makeDatabase, pgbench, sizes }) {
     const database = yield* makeDatabase
     yield* loadWorkspaces(database, sizes.workspaces)
-    const candidate = (name: string, claimed: boolean): Candidate => ({
+    const candidate = (name: string, script: Script, claimed: boolean): Candidate => ({
       name,
       run: Effect.gen(function* () {
         yield* emptyOut(database)
-        const script = sendScript(sizes.workspaces, claimed)
         const { done, perSecond } = yield* runScript(pgbench, database, script, {
           clients,
           seconds: sizes.seconds,
@@ -33,7 +33,12 @@ export const idempotencyRow: Row = {
     })
     return {
       unit: "per second",
-      candidates: [candidate("without key", false), candidate("with key", true)],
+      candidates: [
+        candidate("without key", sendScript(sizes.workspaces, false), false),
+        candidate("with key", sendScript(sizes.workspaces, true), true),
+        candidate("admitted, without key", postScript(sizes.workspaces), false),
+        candidate("admitted, with key", postScript(sizes.workspaces, true), true),
+      ],
       ratios: [
         {
           name: "with key / without",
@@ -41,8 +46,16 @@ export const idempotencyRow: Row = {
           by: "without key",
           limit: { atLeast: 0.75 },
         },
+        {
+          name: "the same with admission in both",
+          of: "admitted, with key",
+          by: "admitted, without key",
+          limit: null,
+        },
       ],
-      notes: ["both: the service's statements that load and accept, one after the other"],
+      notes: [
+        "the service's statements that load and accept, one after the other; admitted: with that of admission before them",
+      ],
     }
   }),
 }
