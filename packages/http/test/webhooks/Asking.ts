@@ -1,0 +1,122 @@
+/** Requests about webhooks, and the service that can reach receivers on loopback. */
+import { OutboundRule } from "@messaging-service/core"
+import { layerEgress, realTimeLayer } from "@messaging-service/node"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Doors } from "../Doors.ts"
+import type { Call } from "../Doors.ts"
+import { layerService } from "../Service.ts"
+import type { ServiceParts } from "../Service.ts"
+import { bodyOf, operate, settle } from "../World.ts"
+import type { Made, PageBody } from "../World.ts"
+import type { Receiver } from "./Receiver.ts"
+
+export const path = "/api/v2/webhooks"
+
+/** A real way out, to private addresses too, as with `ALLOW_PRIVATE_TARGETS`. */
+const layerOpenEgress = layerEgress().pipe(
+  Layer.provideMerge(Layer.succeed(OutboundRule, { allowPrivate: true })),
+  Layer.provide(realTimeLayer),
+)
+
+export const layerWithWayOut = (parts: ServiceParts = {}) =>
+  layerService({ egress: layerOpenEgress, ...parts })
+
+export interface DeliveryBody {
+  readonly event_id: string
+  readonly type: string
+  readonly status: string
+  readonly attempt: number
+  readonly response_status: number | null
+  readonly error: string | null
+  readonly attempted_at: string
+  readonly next_attempt_at: string | null
+}
+
+/** An endpoint as an answer shows it. */
+export interface EndpointBody {
+  readonly id: number
+  readonly url: string
+  readonly description: string
+  readonly events: ReadonlyArray<string>
+  readonly secret_last4: string
+  readonly active: boolean
+  readonly disabled_reason: string | null
+  readonly created_at: string
+  readonly last_delivery: DeliveryBody | null
+  readonly secret: string
+}
+
+/** An entry of the operator's delivery log. */
+export interface LogBody extends Omit<DeliveryBody, "status"> {
+  readonly id: number
+  readonly duration_ms: number
+}
+
+export const ask = (call: Call) => Effect.flatMap(Doors, ({ socket }) => socket.call(call))
+
+export const create = (
+  token: string,
+  fields: Readonly<Record<string, unknown>>,
+  headers: Call["headers"] = [],
+) => ask({ method: "POST", path, token, headers, json: fields })
+
+export const anEndpoint = (
+  token: string,
+  receiver: Pick<Receiver, "url">,
+  fields: Readonly<Record<string, unknown>> = {},
+) =>
+  Effect.map(create(token, { url: receiver.url, ...fields }), (answer) =>
+    bodyOf<EndpointBody>(answer, 201),
+  )
+
+export const read = (token: string, endpoint: Made) =>
+  Effect.map(ask({ path: `${path}/${endpoint.id}`, token }), (answer) =>
+    bodyOf<EndpointBody>(answer, 200),
+  )
+
+export const listed = (token: string) =>
+  Effect.map(ask({ path, token }), (answer) =>
+    bodyOf<{ readonly data: ReadonlyArray<EndpointBody> }>(answer, 200).data.map(({ id }) => id),
+  )
+
+export const remove = (token: string, endpoint: Made) =>
+  ask({ method: "DELETE", path: `${path}/${endpoint.id}`, token })
+
+export const rotate = (token: string, endpoint: Made) =>
+  Effect.map(
+    ask({ method: "POST", path: `${path}/${endpoint.id}/rotate-secret`, token }),
+    (answer) => bodyOf<EndpointBody>(answer, 200),
+  )
+
+export const test = (token: string, endpoint: Made) =>
+  ask({ method: "POST", path: `${path}/${endpoint.id}/test`, token })
+
+/** Where the operator finds the workspace's endpoints. */
+export const operatorPath = (workspace: Made, endpoint?: Made, rest = "") =>
+  `/admin/v1/workspaces/${workspace.id}/webhooks${
+    endpoint === undefined ? "" : `/${endpoint.id}`
+  }${rest}`
+
+export const log = (workspace: Made, endpoint: Made, query = "") =>
+  Effect.map(
+    operate({ path: operatorPath(workspace, endpoint, `/deliveries${query}`) }),
+    (answer) => bodyOf<PageBody<LogBody>>(answer, 200),
+  )
+
+export const resume = (workspace: Made, endpoint: Made) =>
+  operate({ method: "POST", path: operatorPath(workspace, endpoint, "/resume") })
+
+export const redeliver = (workspace: Made, endpoint: Made, eventId: unknown) =>
+  operate({
+    method: "POST",
+    path: operatorPath(workspace, endpoint, "/redeliver"),
+    json: { event_id: eventId },
+  })
+
+/** Moves time on by so many seconds, and waits until what fell due is done. */
+export const pass = (seconds: number) =>
+  Effect.gen(function* () {
+    yield* TestClock.adjust(seconds * 1000)
+    yield* settle
+  })

@@ -1,0 +1,100 @@
+/** A receiver of webhooks on loopback, as a customer would run one: it notes what comes and answers as told. */
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { createHmac } from "node:crypto"
+import { createServer } from "node:http"
+import type { IncomingHttpHeaders, ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+
+export interface Delivery {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  /** The bytes that were sent. */
+  readonly raw: Buffer
+}
+
+/** An event as an endpoint gets it. */
+export interface EventBody {
+  readonly id: string
+  readonly type: string
+  readonly created_at: string
+  readonly data: {
+    readonly message?: Readonly<Record<string, unknown>>
+    readonly webhook_id?: number
+  }
+}
+
+export type Answering = (response: ServerResponse, delivery: Delivery) => void
+
+export const withStatus =
+  (status: number, headers: Readonly<Record<string, string>> = {}): Answering =>
+  (response) =>
+    response.writeHead(status, headers).end()
+
+export interface Receiver {
+  readonly url: string
+  readonly deliveries: Array<Delivery>
+  /** How it answers from now on; 200 at first. */
+  answer: Answering
+  /** Calls that came and were not answered yet, and the most that there ever were. */
+  readonly open: () => number
+  readonly mostOpen: () => number
+}
+
+/** A receiver for as long as the scope is open. */
+export const aReceiver: Effect.Effect<Receiver, never, Scope.Scope> = Effect.gen(function* () {
+  let open = 0
+  let mostOpen = 0
+  const server = createServer((request, response) => {
+    const chunks: Array<Buffer> = []
+    mostOpen = Math.max(mostOpen, ++open)
+    response.once("close", () => open--)
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      const delivery: Delivery = {
+        method: request.method ?? "",
+        path: request.url ?? "",
+        headers: request.headers,
+        raw: Buffer.concat(chunks),
+      }
+      receiver.deliveries.push(delivery)
+      receiver.answer(response, delivery)
+    })
+  })
+  yield* Effect.acquireRelease(
+    Effect.callback<void>((resume) => {
+      server.listen(0, "127.0.0.1", () => resume(Effect.void))
+    }),
+    () =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      }),
+  )
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    deliveries: [],
+    answer: withStatus(200),
+    open: () => open,
+    mostOpen: () => mostOpen,
+  }
+  return receiver
+})
+
+export const bodyOfDelivery = ({ raw }: Delivery): EventBody =>
+  JSON.parse(raw.toString("utf8")) as EventBody
+
+export const eventIds = ({ deliveries }: Receiver): ReadonlyArray<string> =>
+  deliveries.map((delivery) => bodyOfDelivery(delivery).id)
+
+export const typesOf = ({ deliveries }: Receiver): ReadonlyArray<string> =>
+  deliveries.map((delivery) => bodyOfDelivery(delivery).type)
+
+/** The signature that a delivery must carry under that secret, by other means than the service's. */
+export const expectedSignature = ({ headers, raw }: Delivery, secret: string): string => {
+  const mac = createHmac("sha256", secret)
+  mac.update(`${String(headers["service-timestamp"])}.`)
+  mac.update(raw)
+  return `v1=${mac.digest("hex")}`
+}
