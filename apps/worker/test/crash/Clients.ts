@@ -93,7 +93,7 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
     const text = `text ${named++}`
     const recipients = kind < 32 ? yield* Random.nextIntBetween(2, 12) : 1
     const to = Array.from({ length: recipients }, (_, n) => ({
-      phone: `+447946${String(n).padStart(6, "0")}`,
+      phone: `+44794600${String(n + 10).padStart(4, "0")}`,
     }))
     const body = {
       to: recipients === 1 ? to[0] : to,

@@ -26,7 +26,9 @@ export interface Cluster {
   /** A request that is repeated until it is answered for good. */
   ask(method: string, path: string, options?: Ask): Effect.Effect<Reply>
   operate(method: string, path: string, body?: unknown): Effect.Effect<Reply>
-  /** Waits until every member has said that it is ready. */
+  /** Waits until that member has said that it is ready. */
+  ready(member: Member): Effect.Effect<unknown, processes.ProcessError>
+  /** Waits until every member has. */
   readonly allReady: Effect.Effect<void, processes.ProcessError>
 }
 
@@ -125,6 +127,7 @@ export const startCluster = Effect.gen(function* () {
     database,
     kill: replace,
     ask,
+    ready,
     operate: (method, path, body) => ask(method, path, { token: operatorToken, body }),
     allReady,
   }
