@@ -15,6 +15,7 @@ import { Messages } from "./message/Messages.ts"
 import { Stranded } from "./message/Stranded.ts"
 import { Ticks } from "./message/Ticks.ts"
 import { Numbers } from "./number/Numbers.ts"
+import { NumberChecks } from "./numberCheck/NumberChecks.ts"
 import { Cursors } from "./request/Cursor.ts"
 import { Idempotent } from "./request/Idempotent.ts"
 import { Calm } from "./simulation/Calm.ts"
@@ -30,6 +31,7 @@ import { Deliverer } from "./worker/Deliverer.ts"
 import { Dispatcher } from "./worker/Dispatcher.ts"
 import { Expirer } from "./worker/Expirer.ts"
 import { Housekeeper } from "./worker/Housekeeper.ts"
+import { NumberChecker } from "./worker/NumberChecker.ts"
 import { TestModeSender } from "./worker/TestModeSender.ts"
 import { TransportEvents } from "./worker/TransportEvents.ts"
 import { Worker } from "./worker/Worker.ts"
@@ -47,6 +49,7 @@ export const layerServices = Layer.mergeAll(
   WebhookOperations.layer,
   layerDeliveryNews,
   MediaDirectory.layer,
+  NumberChecks.layer,
 ).pipe(
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(Stranded.layer),
@@ -70,6 +73,7 @@ export const layerWorker = Worker.layer.pipe(
       Expirer.layer,
       TestModeSender.layer,
       Housekeeper.layer,
+      NumberChecker.layer,
       TransportEvents.layer,
     ),
   ),

@@ -12,6 +12,7 @@ import {
   LaneQueue,
   MediaStore,
   MessageStore,
+  NumberCheckStore,
   NumberStore,
   Outbox,
   ServiceSecrets,
@@ -28,6 +29,7 @@ import { keyStore } from "./keyStore.ts"
 import { laneQueue } from "./laneQueue.ts"
 import { mediaStore } from "./mediaStore.ts"
 import { messageStore } from "./messageStore.ts"
+import { numberCheckStore } from "./numberCheckStore.ts"
 import { numberStore } from "./numberStore.ts"
 import { outbox } from "./outbox.ts"
 import { clockStore, serviceSecrets } from "./serviceStores.ts"
@@ -44,6 +46,7 @@ export type MemoryStore =
   | NumberStore
   | ContactStore
   | MediaStore
+  | NumberCheckStore
   | MessageStore
   | Outbox
   | LaneQueue
@@ -63,6 +66,7 @@ export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
     Context.add(NumberStore, numberStore(world)),
     Context.add(ContactStore, contactStore(world)),
     Context.add(MediaStore, mediaStore(world)),
+    Context.add(NumberCheckStore, numberCheckStore(world)),
     Context.add(MessageStore, messageStore(world)),
     Context.add(Outbox, outbox(world)),
     Context.add(LaneQueue, laneQueue(world)),

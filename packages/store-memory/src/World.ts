@@ -13,6 +13,9 @@ import type {
   Message,
   MessageId,
   Mode,
+  NumberCheck,
+  NumberCheckId,
+  NumberCheckResult,
   NumberId,
   OutboxEvent,
   Phone,
@@ -109,6 +112,19 @@ export interface InFlight {
   readonly leaseUntil: number
 }
 
+export interface CheckRow {
+  check: NumberCheck
+  readonly lane: Lane
+  /** By ascending id. */
+  results: ReadonlyArray<NumberCheckResult>
+  nextDue: number
+  /** Of the latest claim; grows with each. */
+  lease: number
+  /** Null while nobody holds it. */
+  leaseUntil: number | null
+  tries: number
+}
+
 /** A claim on an `Idempotency-Key`, and after its acceptance what that made. */
 export interface IdempotencyRow {
   readonly fingerprint: string
@@ -134,6 +150,10 @@ export interface World {
   readonly inFlight: Set<NumberId>
   readonly contacts: Table<ContactId, Contact>
   readonly media: Table<MediaId, MediaRow>
+  readonly checks: Table<NumberCheckId, CheckRow>
+  /** Those that are not completed. */
+  readonly openChecks: Set<CheckRow>
+  lastCheckResultId: number
   readonly messages: Table<MessageId, MessageRow>
   readonly messagesByTransportId: Map<TransportId, MessageRow>
   /** Waiting and not in flight, by `expiresAt`. */
@@ -185,6 +205,9 @@ export const makeWorld = (): World => ({
   inFlight: new Set(),
   contacts: new Table(),
   media: new Table(),
+  checks: new Table(),
+  openChecks: new Set(),
+  lastCheckResultId: 0,
   messages: new Table(),
   messagesByTransportId: new Map(),
   expiring: new Sorted(byExpiry),

@@ -1,6 +1,7 @@
 /** `WorkStatus` in memory: the heads of the collections that the loops work off. */
 import type { Work, WorkStatus } from "@messaging-service/core"
 import { Effect } from "effect"
+import { claimableAt } from "./numberCheckStore.ts"
 import type { World } from "./World.ts"
 
 const nextDue: Readonly<Record<Work, (world: World) => number | null>> = {
@@ -10,10 +11,21 @@ const nextDue: Readonly<Record<Work, (world: World) => number | null>> = {
   // Due since ever.
   stranded: (world) => (world.stranded.size > 0 ? 0 : null),
   deliveries: (world) => world.endpointTurns.first?.at ?? null,
+  number_checks: (world) => {
+    const moments = [...world.openChecks].flatMap((row) => claimableAt(row) ?? [])
+    return moments.length === 0 ? null : Math.min(...moments)
+  },
 }
 
 export const workStatus = (world: World): typeof WorkStatus.Service => ({
   nextDue: (work) => Effect.sync(() => nextDue[work](world)),
   inFlight: Effect.sync(() => [...world.inFlight]),
+  checking: Effect.sync(() => [
+    ...new Set(
+      [...world.openChecks]
+        .filter((row) => row.leaseUntil !== null && row.check.mode === "live")
+        .map((row) => row.check.numberId),
+    ),
+  ]),
   delivering: Effect.sync(() => world.endpoints.rows.some((row) => row.inFlight.size > 0)),
 })

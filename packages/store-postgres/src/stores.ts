@@ -7,6 +7,7 @@ import { layerMedia } from "./media/PostgresMedia.ts"
 import { layerMessages } from "./message/PostgresMessages.ts"
 import { functions, migrations } from "./migrations/index.ts"
 import { migrate } from "./migrations/migrate.ts"
+import { layerNumberChecks } from "./numberCheck/PostgresNumberChecks.ts"
 import { layerNumbers } from "./number/PostgresNumbers.ts"
 import { layerDeliveries } from "./queue/PostgresDeliveries.ts"
 import { layerLanes, layerWorkStatus } from "./queue/PostgresLanes.ts"
@@ -22,6 +23,7 @@ export const layerStores = Layer.mergeAll(
   layerWorkspaces,
   layerKeys,
   layerNumbers,
+  layerNumberChecks,
   layerContacts,
   layerMedia,
   layerMessages,

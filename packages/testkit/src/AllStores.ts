@@ -8,6 +8,7 @@ import type {
   LaneQueue,
   MediaStore,
   MessageStore,
+  NumberCheckStore,
   NumberStore,
   Outbox,
   ServiceSecrets,
@@ -21,6 +22,7 @@ export type AllStores =
   | WorkspaceStore
   | KeyStore
   | NumberStore
+  | NumberCheckStore
   | ContactStore
   | MediaStore
   | MessageStore

@@ -8,11 +8,13 @@
  * An attempt takes its behaviour at its beginning. Then, in this order: a phone that hangs never
  * answers; the latency passes; the number must still be connected and the recipient exist; a failing
  * phone refuses; the media is read; the copy arrives. A far side that has seen a transport id shows no
- * second copy, so a repeat is safe.
+ * second copy, so a repeat is safe. A phone that is asked which others exist takes the same time, and
+ * hangs alike; how its sends fail does not matter to it.
  */
 import {
   NumberStore,
   ParkedSends,
+  PhoneDirectory,
   SimulatedPhones,
   TelegramTransport,
   WhatsAppTransport,
@@ -25,6 +27,8 @@ import type {
   NumberId,
   OutgoingMedia,
   OutgoingMessage,
+  Phone,
+  PhonesOutcome,
   SendOutcome,
   SentMedia,
   StoreUnavailable,
@@ -38,7 +42,7 @@ import { makeParking } from "./Parking.ts"
 export const defaultErrorMessage = "The phone could not send the message."
 
 export const layer: Layer.Layer<
-  WhatsAppTransport | TelegramTransport | ParkedSends,
+  WhatsAppTransport | TelegramTransport | PhoneDirectory | ParkedSends,
   never,
   NumberStore | SimulatedPhones
 > = Layer.effectContext(
@@ -47,12 +51,29 @@ export const layer: Layer.Layer<
     const phones = yield* SimulatedPhones
     const parking = makeParking()
 
-    const whenConnected = <E>(
-      numberId: NumberId,
-      then: Effect.Effect<SendOutcome, E>,
-    ): Effect.Effect<SendOutcome, E | StoreUnavailable> =>
-      Effect.flatMap(numbers.find(numberId), (number) =>
+    const whenConnected = <A, E>(numberId: NumberId, then: Effect.Effect<A, E>) =>
+      Effect.flatMap(numbers.find(numberId), (number): Effect.Effect<A | typeof notConnected, E> =>
         number?.status === "connected" ? then : Effect.succeed(notConnected),
+      )
+
+    /** Takes the time that the phone takes; one that hangs takes for ever. */
+    const whenAnswering = <A, E>(
+      numberId: NumberId,
+      then: (behaviour: Behaviour) => Effect.Effect<A, E>,
+    ) =>
+      whenConnected(
+        numberId,
+        Effect.gen(function* () {
+          const behaviour = (yield* phones.behaviour(numberId)) ?? defaultBehaviour
+          yield* parking.wait(
+            numberId,
+            behaviour.send === "hang" ? Infinity : behaviour.latencyMillis,
+          )
+          return yield* whenConnected(numberId, then(behaviour))
+        }),
+      ).pipe(
+        // What was asked up to here tells that nothing was handed over.
+        Effect.catchTag("StoreUnavailable", () => Effect.succeed(postponed)),
       )
 
     const unreachable = (
@@ -113,23 +134,19 @@ export const layer: Layer.Layer<
         return yield* arrive(message, behaviour)
       })
 
-    const send = Effect.fn("SimulatedTransport.send")(function* (message: OutgoingMessage) {
-      const { numberId } = message
-      return yield* whenConnected(
-        numberId,
-        Effect.gen(function* () {
-          const behaviour = (yield* phones.behaviour(numberId)) ?? defaultBehaviour
-          yield* parking.wait(
-            numberId,
-            behaviour.send === "hang" ? Infinity : behaviour.latencyMillis,
-          )
-          return yield* whenConnected(numberId, handOver(message, behaviour))
-        }),
-      ).pipe(
-        // What was asked up to here tells that nothing was handed over.
-        Effect.catchTag("StoreUnavailable", () => Effect.succeed(postponed)),
-      )
-    })
+    const send = Effect.fn("SimulatedTransport.send")((message: OutgoingMessage) =>
+      whenAnswering(message.numberId, (behaviour) => handOver(message, behaviour)),
+    )
+
+    const checkPhones = Effect.fn("SimulatedTransport.checkPhones")(
+      (numberId: NumberId, asked: ReadonlyArray<Phone>): Effect.Effect<PhonesOutcome> =>
+        whenAnswering(numberId, () =>
+          Effect.map(phones.registered, (registered) => ({
+            _tag: "Checked" as const,
+            registered: new Set(asked.filter((phone) => isRegistered(registered, phone))),
+          })),
+        ),
+    )
 
     const transport: Transport = {
       dropsCopies: true,
@@ -139,6 +156,7 @@ export const layer: Layer.Layer<
     }
     return Context.make(WhatsAppTransport, transport).pipe(
       Context.add(TelegramTransport, transport),
+      Context.add(PhoneDirectory, { checkPhones }),
       Context.add(ParkedSends, { parked: parking.parked }),
     )
   }),
@@ -146,8 +164,8 @@ export const layer: Layer.Layer<
 
 const accepted: SendOutcome = { _tag: "Accepted" }
 const unknown: SendOutcome = { _tag: "Unknown" }
-const notConnected: SendOutcome = { _tag: "NotConnected" }
-const postponed: SendOutcome = { _tag: "Postponed", afterMillis: 1000 }
+const notConnected = { _tag: "NotConnected" } as const
+const postponed = { _tag: "Postponed", afterMillis: 1000 } as const
 
 const refused = (code: MessageErrorCode, message: string): SendOutcome => ({
   _tag: "Refused",

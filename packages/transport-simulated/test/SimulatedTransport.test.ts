@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import {
   MediaFilesError,
   ParkedSends,
+  PhoneDirectory,
   TelegramTransport,
   WhatsAppTransport,
   defaultBehaviour,
@@ -12,6 +13,8 @@ import type {
   NumberId,
   OutgoingMedia,
   OutgoingMessage,
+  Phone,
+  PhonesOutcome,
   TransportId,
 } from "@messaging-service/core"
 import { Clock, Effect, Fiber, Ref, Stream } from "effect"
@@ -276,5 +279,102 @@ describe("parked sends", () => {
         yield* Fiber.interrupt(attempt)
       }).pipe(Effect.provideService(Clock.Clock, clock))
     }).pipe(inWorld),
+  )
+})
+
+describe("a simulated phone that is asked which others exist", () => {
+  const here = phone("+4915112345678")
+  const nowhere = phone("+4915112340000")
+
+  const ask = (numberId = number) =>
+    PhoneDirectory.use((directory) => directory.checkPhones(numberId, [here, nowhere]))
+
+  const checked = (...registered: ReadonlyArray<Phone>): PhonesOutcome => ({
+    _tag: "Checked",
+    registered: new Set(registered),
+  })
+
+  it.effect("tells those that were set, or by the rule those that do not end in 0000", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const world = yield* World
+        assert.deepStrictEqual(yield* ask(), checked(here))
+        world.registered = [nowhere]
+        assert.deepStrictEqual(yield* ask(), checked(nowhere))
+        world.registered = []
+        assert.deepStrictEqual(yield* ask(), checked())
+      }),
+    ),
+  )
+
+  it.effect("takes its latency, and is seen waiting", () =>
+    inWorld(
+      Effect.gen(function* () {
+        yield* behave({ latencyMillis: 1000 })
+        const asking = yield* Effect.forkChild(ask())
+        yield* TestClock.adjust(999)
+        assert.isUndefined(asking.pollUnsafe())
+        assert.deepStrictEqual(yield* parked, [number])
+        yield* TestClock.adjust(1)
+        assert.deepStrictEqual(yield* Fiber.join(asking), checked(here))
+        assert.deepStrictEqual(yield* parked, [])
+      }),
+    ),
+  )
+
+  it.effect("that hangs never answers, until it is interrupted", () =>
+    inWorld(
+      Effect.gen(function* () {
+        yield* behave({ send: "hang" })
+        const asking = yield* Effect.forkChild(ask())
+        yield* TestClock.adjust("1 day")
+        assert.isUndefined(asking.pollUnsafe())
+        assert.deepStrictEqual(yield* parked, [number])
+        yield* Fiber.interrupt(asking)
+        assert.deepStrictEqual(yield* parked, [])
+      }),
+    ),
+  )
+
+  it.effect("answers even if its sends fail or break", () =>
+    inWorld(
+      Effect.gen(function* () {
+        for (const send of ["fail", "drop"] as const) {
+          yield* behave({ send })
+          assert.deepStrictEqual(yield* ask(), checked(here))
+        }
+        const { behaviours } = yield* World
+        assert.strictEqual(behaviours.get(number)?.send, "drop")
+      }),
+    ),
+  )
+
+  it.effect("must be connected, before its latency and after it", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { statuses } = yield* World
+        yield* behave({ latencyMillis: 1000 })
+        const asking = yield* Effect.forkChild(ask())
+        yield* TestClock.adjust(500)
+        statuses.set(number, "disconnected")
+        assert.deepStrictEqual(yield* ask(), { _tag: "NotConnected" })
+        yield* TestClock.adjust(500)
+        assert.deepStrictEqual(yield* Fiber.join(asking), { _tag: "NotConnected" })
+        assert.deepStrictEqual(yield* ask(999 as NumberId), { _tag: "NotConnected" })
+      }),
+    ),
+  )
+
+  it.effect("asks for a pause while the store does not answer", () =>
+    inWorld(
+      Effect.gen(function* () {
+        const { unavailable } = yield* World
+        for (const operation of ["find", "behaviour", "registered"] as const) {
+          unavailable.add(operation)
+          assert.deepStrictEqual(yield* ask(), { _tag: "Postponed", afterMillis: 1000 })
+          unavailable.delete(operation)
+        }
+      }),
+    ),
   )
 })

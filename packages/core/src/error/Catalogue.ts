@@ -138,6 +138,7 @@ const entries = {
     details: ["used", "limit"],
   },
   // Number checks
+  number_not_connected: { status: 422, message: "The number is not connected." },
   number_check_not_found: { status: 404, message: "There is no such number check." },
   // Operator API
   missing_operator_token: {

@@ -12,6 +12,7 @@ export type NumberId = number & Brand.Brand<"NumberId">
 export type ContactId = number & Brand.Brand<"ContactId">
 export type MessageId = number & Brand.Brand<"MessageId">
 export type MediaId = number & Brand.Brand<"MediaId">
+export type NumberCheckId = number & Brand.Brand<"NumberCheckId">
 export type WebhookId = number & Brand.Brand<"WebhookId">
 
 /** The id of an event: `evt_` and 24 letters and digits. */

@@ -147,12 +147,16 @@ export class Numbers extends Context.Service<
             return yield* notFound
           }
           yield* stranded.cancelAll
+          yield* wakeUp.wake("number_checks")
           return { id, deleted: true as const }
         }),
         connectionChanged: Effect.fn("Numbers.connectionChanged")(function* (id, status, phone) {
           const now = yield* Clock.currentTimeMillis
           const number = yield* store.setStatus(id, status, phone ?? undefined, now)
-          if (status === "connected") yield* wakeUp.wake("lanes")
+          if (status === "connected") {
+            yield* wakeUp.wake("lanes")
+            yield* wakeUp.wake("number_checks")
+          }
           return number
         }),
       })

@@ -5,7 +5,14 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../id/Ids.ts"
 
 /** The worker's loops; each looks for its own kind of work. */
-export const kindsOfWork = ["lanes", "expiry", "test_messages", "stranded", "deliveries"] as const
+export const kindsOfWork = [
+  "lanes",
+  "expiry",
+  "test_messages",
+  "stranded",
+  "deliveries",
+  "number_checks",
+] as const
 
 export type Work = (typeof kindsOfWork)[number]
 
@@ -18,11 +25,14 @@ export class WorkStatus extends Context.Service<
      * their next due moment, claimed ones with the end of their lease, resting ones (send cap, flood
      * wait) with the end of their rest, those of disconnected numbers not at all. What is in flight
      * counts for no other kind, since its loop may not take it. Stranded messages are due since ever.
-     * For deliveries: those in flight count with the end of their lease.
+     * For deliveries: those in flight count with the end of their lease. For number checks: those
+     * that nobody could claim do not count, claimed ones with the end of their lease.
      */
     nextDue(work: Work): Effect.Effect<number | null, StoreUnavailable>
     /** Numbers whose lane has a message in the hands of a transport. */
     inFlight: Effect.Effect<ReadonlyArray<NumberId>, StoreUnavailable>
+    /** Numbers that phones are being asked for from, by live checks. */
+    checking: Effect.Effect<ReadonlyArray<NumberId>, StoreUnavailable>
     /** Whether a webhook endpoint is being called, or was when a worker died. */
     delivering: Effect.Effect<boolean, StoreUnavailable>
   }

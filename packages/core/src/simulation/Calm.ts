@@ -50,13 +50,19 @@ export class Calm extends Context.Service<
         return due !== null && due <= (yield* Clock.currentTimeMillis)
       })
 
+      /** Numbers with something in the hands of a transport. */
+      const inHands = Effect.map(
+        Effect.all([status.inFlight, status.checking]),
+        ([sending, checking]) => [...sending, ...checking],
+      )
+
       /** Makes the loops look now, wherever they sleep. */
       const nudge = Effect.forEach(kindsOfWork, wakeUp.wake, { discard: true })
 
       const settled: Effect.Effect<void, StoreUnavailable> = Effect.gen(function* () {
         while (
           (yield* somethingDue) ||
-          (yield* status.inFlight).length > 0 ||
+          (yield* inHands).length > 0 ||
           (yield* status.delivering)
         ) {
           yield* nudge
@@ -69,10 +75,9 @@ export class Calm extends Context.Service<
           // Whoever was woken by time moving on gets its turn before it is judged to be waiting.
           yield* sleep(pollMillis)
           const due = yield* somethingDue
-          const inFlight = yield* status.inFlight
+          const numbers = yield* inHands
           const waiting = yield* parked.parked
-          const allWait =
-            inFlight.every((number) => waiting.has(number)) || waited >= patienceMillis
+          const allWait = numbers.every((number) => waiting.has(number)) || waited >= patienceMillis
           // A call does not wait for the clock: time stands still until it has ended.
           const calling = waited < callPatienceMillis && (yield* status.delivering)
           if (!due && allWait && !calling) return

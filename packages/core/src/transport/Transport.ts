@@ -10,6 +10,7 @@ import type { MediaFilesError } from "../media/MediaFiles.ts"
 import type { MediaType } from "../media/Media.ts"
 import type { MessageError } from "../message/Message.ts"
 import type { NumberStatus } from "../number/SendingNumber.ts"
+import type { Phone } from "../recipient/Phone.ts"
 import type { Target } from "../recipient/Recipient.ts"
 
 export interface OutgoingMedia {
@@ -66,6 +67,25 @@ export interface Transport {
   send(message: OutgoingMessage): Effect.Effect<SendOutcome>
   readonly events: Stream.Stream<TransportEvent>
 }
+
+export type PhonesOutcome =
+  /** The far side told for each; those that it knows. */
+  | { readonly _tag: "Checked"; readonly registered: ReadonlySet<Phone> }
+  /** Not now: the far side asks for a pause of `afterMillis`. */
+  | { readonly _tag: "Postponed"; readonly afterMillis: number }
+  /** The number turned out not to be connected. */
+  | { readonly _tag: "NotConnected" }
+  /** The far side did not tell, or the connection broke. */
+  | { readonly _tag: "Unknown" }
+
+/** Asking WhatsApp which phones it knows, from one of its numbers; part of its adapter. */
+export class PhoneDirectory extends Context.Service<
+  PhoneDirectory,
+  {
+    /** One question. Never fails: what went wrong is an outcome. May be interrupted at any point. */
+    checkPhones(numberId: NumberId, phones: ReadonlyArray<Phone>): Effect.Effect<PhonesOutcome>
+  }
+>()("core/PhoneDirectory") {}
 
 export class WhatsAppTransport extends Context.Service<WhatsAppTransport, Transport>()(
   "core/WhatsAppTransport",

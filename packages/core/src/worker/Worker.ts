@@ -4,6 +4,7 @@ import { Deliverer } from "./Deliverer.ts"
 import { Dispatcher } from "./Dispatcher.ts"
 import { Expirer } from "./Expirer.ts"
 import { Housekeeper } from "./Housekeeper.ts"
+import { NumberChecker } from "./NumberChecker.ts"
 import { TestModeSender } from "./TestModeSender.ts"
 import { TransportEvents } from "./TransportEvents.ts"
 
@@ -23,6 +24,7 @@ export class Worker extends Context.Service<
         (yield* Expirer).run,
         (yield* TestModeSender).run,
         (yield* Housekeeper).run,
+        (yield* NumberChecker).run,
         (yield* TransportEvents).run,
       ]
       return Worker.of({

@@ -38,6 +38,7 @@ import type {
   MessageJson,
   NumberId,
   ParkedSends,
+  PhoneDirectory,
   Refusal,
   SentCopy,
   StoreUnavailable,
@@ -53,7 +54,7 @@ export const day = 24 * hour
 /** When every test begins: 2026-03-02T12:00:00Z, a Monday. */
 export const noon = Date.UTC(2026, 2, 2, 12)
 
-type Transports = WhatsAppTransport | TelegramTransport | ParkedSends
+type Transports = WhatsAppTransport | TelegramTransport | PhoneDirectory | ParkedSends
 
 export interface WorldParts {
   readonly seed?: string

@@ -6,6 +6,7 @@ import {
   LaneQueue,
   Numbers,
   ParkedSends,
+  PhoneDirectory,
   TelegramTransport,
   WhatsAppTransport,
   dailyQuota,
@@ -343,6 +344,7 @@ describe("other transports", () => {
     const layer = Layer.succeedContext(
       Context.make(WhatsAppTransport, transport).pipe(
         Context.add(TelegramTransport, transport),
+        Context.add(PhoneDirectory, { checkPhones: () => Effect.succeed({ _tag: "Unknown" }) }),
         Context.add(ParkedSends, { parked: Effect.succeed(new Set<NumberId>()) }),
       ),
     )

@@ -33,3 +33,5 @@ export const instants = (values: ReadonlyArray<number | null>) =>
 /** A whole list that may be missing. */
 export const bigintsOrNull = (values: ReadonlyArray<number> | null) =>
   values === null ? typed(PgTypes.OID.int8Array, null) : bigints(values)
+export const textsOrNull = (values: ReadonlyArray<string> | null) =>
+  values === null ? typed(PgTypes.OID.textArray, null) : texts(values)

@@ -8,6 +8,9 @@ import { endMessages } from "../message/endMessages.ts"
 import { loadAcceptanceFunctions } from "../message/loadAcceptance.ts"
 import { messageIdAt } from "../message/messageIdAt.ts"
 import { countPlanned, quotaFullUntil, quotaRoomAt } from "../message/quota.ts"
+import { answerCheck } from "../numberCheck/settleCheck.ts"
+import { claimChecks } from "../numberCheck/claimChecks.ts"
+import { insertCheck } from "../numberCheck/insertCheck.ts"
 import { removeLanes, removeNumber } from "../number/removeLanes.ts"
 import { claimDeliveries } from "../queue/claimDeliveries.ts"
 import { claimLanes } from "../queue/claimLanes.ts"
@@ -23,10 +26,11 @@ import { deleteWorkspace } from "../workspace/deleteWorkspace.ts"
 import { initial } from "./0001_initial.ts"
 import { webhooks } from "./0002_webhooks.ts"
 import { media } from "./0004_media.ts"
+import { numberChecks } from "./0005_number_checks.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
-export const migrations: ReadonlyArray<Migration> = [initial, webhooks, media]
+export const migrations: ReadonlyArray<Migration> = [initial, webhooks, media, numberChecks]
 
 export const functions: ReadonlyArray<SqlFunction> = [
   countPlanned,
@@ -54,4 +58,7 @@ export const functions: ReadonlyArray<SqlFunction> = [
   reserveFile,
   commitFile,
   leftOverFiles,
+  insertCheck,
+  claimChecks,
+  answerCheck,
 ]

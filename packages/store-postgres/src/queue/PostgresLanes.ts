@@ -4,6 +4,7 @@ import type { NumberId, Work } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { DeliveryNews } from "../webhook/DeliveryNews.ts"
+import { canBeAsked } from "../numberCheck/claimChecks.ts"
 import { claim } from "./claimLanes.ts"
 import { inHands } from "./inHands.ts"
 import { renew } from "./renewLeases.ts"
@@ -86,7 +87,23 @@ from (
   )
 ) soonest (due)
 where soonest.due is not null`,
+  // Index number_checks_due.
+  number_checks: `
+select c.next_due as due
+from number_checks c
+join lanes l on l.number_id = c.number_id
+where c.next_due is not null
+  and ${canBeAsked("c", "l")}
+order by c.next_due
+limit 1`,
 }
+
+const checking = `
+select distinct c.number_id
+from number_checks c
+where c.next_due is not null
+  and c.lease_until is not null
+  and c.mode = 'live'`
 
 const delivering = `
 select exists (
@@ -112,6 +129,10 @@ export const layerWorkStatus = Layer.effect(
         ),
       inFlight: Effect.map(
         database.query<{ readonly number_id: bigint }>("inFlight", inFlight),
+        (rows) => rows.map((row) => Number(row.number_id) as NumberId),
+      ),
+      checking: Effect.map(
+        database.query<{ readonly number_id: bigint }>("checking", checking),
         (rows) => rows.map((row) => Number(row.number_id) as NumberId),
       ),
       delivering: Effect.map(

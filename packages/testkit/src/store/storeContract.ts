@@ -18,6 +18,7 @@ import { lanes } from "./contract/lanes.ts"
 import { leases } from "./contract/leases.ts"
 import { lists } from "./contract/lists.ts"
 import { media, mediaRaces } from "./contract/media.ts"
+import { numberCheckRaces, numberChecks } from "./contract/numberChecks.ts"
 import { numbers } from "./contract/numbers.ts"
 import { outbox } from "./contract/outbox.ts"
 import { quota } from "./contract/quota.ts"
@@ -44,6 +45,7 @@ const topics: Readonly<Record<string, Topic>> = {
   numbers,
   contacts,
   media,
+  "number checks": numberChecks,
   "facts of an acceptance": acceptanceFacts,
   acceptance: accepting,
   idempotency,
@@ -65,6 +67,7 @@ const topics: Readonly<Record<string, Topic>> = {
   clock,
   secrets,
   "races of media": mediaRaces,
+  "races of number checks": numberCheckRaces,
   "races of acceptance": acceptanceRaces,
   "races of sending": sendingRaces,
   "races of workers": workerRaces,

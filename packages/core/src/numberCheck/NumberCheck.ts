@@ -1,0 +1,156 @@
+/**
+ * A number check: a list of phones, and which of them WhatsApp knows (decisions: Number checks). The
+ * worker asks chunk by chunk, so that a long list is neither one call nor lost by a crash.
+ */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { NumberCheckId, NumberId, WorkspaceId } from "../id/Ids.ts"
+import type { Mode, Restriction } from "../key/ApiKey.ts"
+import type { Owned } from "../queue/LaneQueue.ts"
+import type { Phone } from "../recipient/Phone.ts"
+import type { IdempotencyClaim } from "../request/Idempotency.ts"
+import type { PageOf, PageQuery } from "../request/Page.ts"
+
+/** `processing` from the first look of a worker on. */
+export type NumberCheckStatus = "pending" | "processing" | "completed"
+
+export const checkResultStatuses = ["pending", "registered", "not_registered", "failed"] as const
+
+/** `failed`: it could not be found out. */
+export type CheckResultStatus = (typeof checkResultStatuses)[number]
+
+export interface NumberCheck {
+  readonly id: NumberCheckId
+  readonly workspaceId: WorkspaceId
+  readonly mode: Mode
+  /** The number that asks. */
+  readonly numberId: NumberId
+  readonly name: string | null
+  readonly status: NumberCheckStatus
+  /** Results, a doubled phone's each. */
+  readonly total: number
+  /** Results that are no longer pending, failed ones included. */
+  readonly checked: number
+  readonly registered: number
+  readonly notRegistered: number
+  readonly createdAt: number
+  readonly completedAt: number | null
+}
+
+export interface NumberCheckResult {
+  readonly id: number
+  readonly phone: Phone
+  readonly status: CheckResultStatus
+  readonly checkedAt: number | null
+}
+
+export type NewNumberCheck = Pick<
+  NumberCheck,
+  "workspaceId" | "mode" | "numberId" | "name" | "createdAt"
+> & {
+  /** Never empty; in the order of the results' ids. */
+  readonly phones: ReadonlyArray<Phone>
+}
+
+/** Which precondition no longer held; nothing was written. */
+export type BrokenCheckGuard = "idempotency" | "number"
+
+export type CheckInsertion =
+  | { readonly _tag: "Made"; readonly id: NumberCheckId }
+  | { readonly _tag: "Broken"; readonly guard: BrokenCheckGuard }
+
+export interface NumberCheckScope {
+  readonly workspaceId: WorkspaceId
+  readonly mode: Mode
+  /** The numbers whose checks are seen; null for all. */
+  readonly restriction: Restriction
+}
+
+export interface CheckClaimQuery {
+  readonly now: number
+  /** When the lease runs out, unless it is settled before. */
+  readonly leaseUntil: number
+  /** Checks to claim at most. */
+  readonly limit: number
+  /** Phones of each at most. */
+  readonly chunk: number
+  readonly owned: Owned
+}
+
+/** A check with the next phones to ask for. */
+export interface ClaimedCheck {
+  readonly id: NumberCheckId
+  readonly mode: Mode
+  readonly numberId: NumberId
+  /** The number was removed, or its workspace deleted: nobody can ask any more. */
+  readonly removed: boolean
+  readonly lease: number
+  /** Tries of this chunk that found nothing out. */
+  readonly tries: number
+  /** Each once, the first of the list first. */
+  readonly phones: ReadonlyArray<Phone>
+}
+
+export type CheckSettlement =
+  /** These phones are no longer pending; whatever else there is comes next. */
+  | {
+      readonly _tag: "Answered"
+      readonly id: NumberCheckId
+      readonly lease: number
+      readonly answers: ReadonlyArray<{
+        readonly phone: Phone
+        readonly status: Exclude<CheckResultStatus, "pending">
+      }>
+    }
+  /** Nothing was found out; the check rests until `notBefore` (null: not at all). */
+  | {
+      readonly _tag: "Again"
+      readonly id: NumberCheckId
+      readonly lease: number
+      readonly notBefore: number | null
+      /** Whether it counts as a try. */
+      readonly tried: boolean
+    }
+
+export class NumberCheckStore extends Context.Service<
+  NumberCheckStore,
+  {
+    /**
+     * Writes the check with a pending result for each phone and finishes the idempotency record.
+     * Guards, in this order: the claim is still held (`idempotency`), the number is not removed nor
+     * its workspace deleted (`number`).
+     */
+    insert(
+      check: NewNumberCheck,
+      idempotency: IdempotencyClaim | null,
+    ): Effect.Effect<CheckInsertion, StoreUnavailable>
+    /** Null when unknown, or outside of the scope. */
+    get(
+      scope: NumberCheckScope,
+      id: NumberCheckId,
+    ): Effect.Effect<NumberCheck | null, StoreUnavailable>
+    /** Newest first. */
+    list(
+      scope: NumberCheckScope,
+      page: PageQuery,
+    ): Effect.Effect<PageOf<NumberCheck>, StoreUnavailable>
+    /** Newest first; `statuses` null for all. */
+    results(
+      id: NumberCheckId,
+      statuses: ReadonlyArray<CheckResultStatus> | null,
+      page: PageQuery,
+    ): Effect.Effect<PageOf<NumberCheckResult>, StoreUnavailable>
+    /**
+     * Claims checks that are due, the longest due first, each with a lease of its own that grows
+     * with every claim. Live checks wait while their number is not connected or not owned; once it
+     * is removed they are handed out to anybody. A check whose lease ran out is handed out again.
+     */
+    claim(query: CheckClaimQuery): Effect.Effect<ReadonlyArray<ClaimedCheck>, StoreUnavailable>
+    /**
+     * Settles a claim, if its lease is still the check's; false when it is not. Answers go to every
+     * pending result of their phone; the check is completed with its last one.
+     */
+    settle(settlement: CheckSettlement, now: number): Effect.Effect<boolean, StoreUnavailable>
+  }
+>()("core/NumberCheckStore") {}

@@ -1,0 +1,91 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import type { NumberId, WorkspaceId } from "../../src/id/Ids.ts"
+import { askingNumber } from "../../src/numberCheck/askingNumber.ts"
+import type { SendingNumber } from "../../src/number/SendingNumber.ts"
+
+const aNumber = (id: number, given: Partial<SendingNumber> = {}): SendingNumber => ({
+  id: id as NumberId,
+  workspaceId: 1 as WorkspaceId,
+  phone: `1555000000${id}`,
+  label: "",
+  platform: "whatsapp",
+  status: "connected",
+  loginMethod: "qr",
+  createdAt: 0,
+  ...given,
+})
+
+const loggedOut = { status: "disconnected" } as const
+const connecting = { status: "connecting" } as const
+const telegram = { platform: "telegram" } as const
+
+/** The id of the number that asks, or the code and field of the refusal. */
+const asked = (
+  from: number | null,
+  numbers: ReadonlyArray<SendingNumber>,
+  numberIds: ReadonlyArray<number> | null = null,
+) => {
+  const key = { numberIds: numberIds as ReadonlyArray<NumberId> | null }
+  const found = askingNumber(from as NumberId | null, numbers, key)
+  return Result.isSuccess(found) ? found.success.id : [found.failure.code, found.failure.field]
+}
+
+const required = ["from_required", "from"]
+
+describe("the number that a check asks from", () => {
+  const rows: ReadonlyArray<readonly [what: string, found: unknown, expected: unknown]> = [
+    ["is the one that is named", asked(2, [aNumber(1), aNumber(2)]), 2],
+    ["must be one of the workspace", asked(3, [aNumber(1)]), ["number_not_found", "from"]],
+    ["must be connected", asked(1, [aNumber(1, loggedOut)]), ["number_not_connected", "from"]],
+    [
+      "must be connected, and one that is being connected is not",
+      asked(1, [aNumber(1, connecting)]),
+      ["number_not_connected", "from"],
+    ],
+    ["must be of WhatsApp", asked(1, [aNumber(1, telegram)]), ["validation_failed", "from"]],
+    [
+      "must be of WhatsApp before it must be connected",
+      asked(1, [aNumber(1, { ...telegram, ...loggedOut })]),
+      ["validation_failed", "from"],
+    ],
+    [
+      "must be one of a limited key's",
+      asked(1, [aNumber(1, loggedOut), aNumber(2)], [2]),
+      ["number_not_allowed", "from"],
+    ],
+    ["is a limited key's own", asked(2, [aNumber(1), aNumber(2)], [2]), 2],
+    [
+      "that is no number of the workspace is not found, for a limited key too",
+      asked(9, [aNumber(1)], [9]),
+      ["number_not_found", "from"],
+    ],
+    [
+      "is the only connected one",
+      asked(null, [aNumber(1, loggedOut), aNumber(2), aNumber(3, connecting)]),
+      2,
+    ],
+    [
+      "is the only connected one beside Telegram",
+      asked(null, [aNumber(1, telegram), aNumber(2)]),
+      2,
+    ],
+    ["is asked for when several are connected", asked(null, [aNumber(1), aNumber(2)]), required],
+    ["is asked for when none is connected", asked(null, [aNumber(1, loggedOut)]), required],
+    ["is asked for when there are none", asked(null, []), required],
+    ["is never a Telegram account", asked(null, [aNumber(1, telegram)]), required],
+    [
+      "is asked for when the only one is not a limited key's",
+      asked(null, [aNumber(1)], [2]),
+      required,
+    ],
+    [
+      "is asked for when several are connected, even if one alone is a limited key's",
+      asked(null, [aNumber(1), aNumber(2)], [2]),
+      required,
+    ],
+  ]
+  it.effect.each(rows)("%s", ([, found, expected]) =>
+    Effect.sync(() => assert.deepStrictEqual(found, expected)),
+  )
+})

@@ -1,0 +1,180 @@
+/** `NumberCheckStore` in memory. */
+import type {
+  CheckClaimQuery,
+  CheckSettlement,
+  ClaimedCheck,
+  NumberCheckScope,
+  NumberCheckStore,
+  Phone,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { finishClaim, isHeld } from "./idempotency.ts"
+import { newestFirst } from "./Table.ts"
+import { laneIn } from "./World.ts"
+import type { CheckRow, World } from "./World.ts"
+
+const isSeen = ({ mode, restriction, workspaceId }: NumberCheckScope, { check }: CheckRow) =>
+  check.workspaceId === workspaceId &&
+  check.mode === mode &&
+  (restriction === null || restriction.includes(check.numberId))
+
+/** When the check can be claimed: at the end of its lease, or when it is due; null for never. */
+export const claimableAt = (row: CheckRow): number | null => {
+  const { check, lane } = row
+  const waits = check.mode === "live" && !lane.removed && lane.number.status !== "connected"
+  return waits ? null : (row.leaseUntil ?? row.nextDue)
+}
+
+const nextPhones = (row: CheckRow, chunk: number): ReadonlyArray<Phone> => {
+  const phones = new Set<Phone>()
+  for (const { phone, status } of row.results) {
+    if (phones.size === chunk) break
+    if (status === "pending") phones.add(phone)
+  }
+  return [...phones]
+}
+
+const claim = (world: World, query: CheckClaimQuery): ReadonlyArray<ClaimedCheck> => {
+  const { chunk, leaseUntil, limit, now } = query
+  const isOwned = ({ check, lane }: CheckRow) =>
+    query.owned === "all" ||
+    check.mode === "test" ||
+    lane.removed ||
+    query.owned.includes(check.numberId)
+  return [...world.openChecks]
+    .filter(isOwned)
+    .flatMap((row) => {
+      const at = claimableAt(row)
+      return at !== null && at <= now ? { at, row } : []
+    })
+    .toSorted((a, b) => a.at - b.at || a.row.check.id - b.row.check.id)
+    .slice(0, limit)
+    .map(({ row }) => {
+      row.lease++
+      row.leaseUntil = leaseUntil
+      row.check = { ...row.check, status: "processing" }
+      const { id, mode, numberId } = row.check
+      return {
+        id,
+        mode,
+        numberId,
+        removed: row.lane.removed,
+        lease: row.lease,
+        tries: row.tries,
+        phones: nextPhones(row, chunk),
+      }
+    })
+}
+
+const answer = (
+  world: World,
+  row: CheckRow,
+  { answers }: Extract<CheckSettlement, { readonly _tag: "Answered" }>,
+  now: number,
+) => {
+  const statusOf = new Map(answers.map(({ phone, status }) => [phone, status]))
+  const { check } = row
+  let { checked, notRegistered, registered } = check
+  row.results = row.results.map((result) => {
+    const status = result.status === "pending" ? statusOf.get(result.phone) : undefined
+    if (status === undefined) return result
+    checked++
+    if (status === "registered") registered++
+    if (status === "not_registered") notRegistered++
+    return { ...result, status, checkedAt: now }
+  })
+  const isComplete = checked === check.total
+  row.check = {
+    ...check,
+    checked,
+    registered,
+    notRegistered,
+    status: isComplete ? "completed" : check.status,
+    completedAt: isComplete ? now : null,
+  }
+  row.nextDue = now
+  row.tries = 0
+  if (isComplete) world.openChecks.delete(row)
+}
+
+export const numberCheckStore = (world: World): typeof NumberCheckStore.Service => ({
+  insert: ({ phones, ...check }, idempotency) =>
+    Effect.sync(() => {
+      if (idempotency !== null && !isHeld(world, idempotency)) {
+        return { _tag: "Broken", guard: "idempotency" }
+      }
+      const lane = laneIn(world, check.workspaceId, check.numberId)
+      if (lane === undefined) return { _tag: "Broken", guard: "number" }
+      const row = world.checks.insert((id): CheckRow => ({
+        check: {
+          ...check,
+          id,
+          status: "pending",
+          total: phones.length,
+          checked: 0,
+          registered: 0,
+          notRegistered: 0,
+          completedAt: null,
+        },
+        lane,
+        results: phones.map((phone) => ({
+          id: ++world.lastCheckResultId,
+          phone,
+          status: "pending",
+          checkedAt: null,
+        })),
+        nextDue: check.createdAt,
+        lease: 0,
+        leaseUntil: null,
+        tries: 0,
+      }))
+      world.openChecks.add(row)
+      const { id } = row.check
+      if (idempotency !== null) finishClaim(world, idempotency, [id])
+      return { _tag: "Made", id }
+    }),
+
+  get: (scope, id) =>
+    Effect.sync(() => {
+      const row = world.checks.get(id)
+      return row !== undefined && isSeen(scope, row) ? row.check : null
+    }),
+
+  list: (scope, page) =>
+    Effect.sync(() =>
+      newestFirst(
+        world.checks.rows,
+        page,
+        ({ check }) => check.id,
+        (row) => (isSeen(scope, row) ? row.check : null),
+      ),
+    ),
+
+  results: (id, statuses, page) =>
+    Effect.sync(() =>
+      newestFirst(
+        world.checks.get(id)?.results ?? [],
+        page,
+        (result) => result.id,
+        (result) => (statuses === null || statuses.includes(result.status) ? result : null),
+      ),
+    ),
+
+  claim: (query) => Effect.sync(() => claim(world, query)),
+
+  settle: (settlement, now) =>
+    Effect.sync(() => {
+      const row = world.checks.get(settlement.id)
+      if (row === undefined || row.leaseUntil === null || row.lease !== settlement.lease) {
+        return false
+      }
+      row.leaseUntil = null
+      if (settlement._tag === "Answered") {
+        answer(world, row, settlement, now)
+      } else {
+        row.nextDue = settlement.notBefore ?? now
+        if (settlement.tried) row.tries++
+      }
+      return true
+    }),
+})
