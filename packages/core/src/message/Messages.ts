@@ -119,7 +119,10 @@ export class Messages extends Context.Service<
               }
             }
             const acceptance = yield* acceptor.decide(caller, request, facts, now, claim)
-            const outcome = yield* store.accept(acceptance)
+            const outcome = yield* store
+              .accept(acceptance)
+              // Written or not: the loops look, since nobody else will tell them.
+              .pipe(Effect.tapError(() => acceptor.wake(acceptance)))
             if (outcome._tag === "Accepted") {
               yield* acceptor.wake(acceptance)
               return {

@@ -7,6 +7,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../id/Ids.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
 import { endMessage } from "./MessageChange.ts"
 import { MessageStore } from "./MessageStore.ts"
 
@@ -18,8 +19,11 @@ export class Stranded extends Context.Service<
   {
     /** Cancels one batch; returns how many it cancelled. */
     readonly cancelSome: Effect.Effect<number, StoreUnavailable>
-    /** Cancels until none is left. */
-    readonly cancelAll: Effect.Effect<void, StoreUnavailable>
+    /**
+     * Removes a number or a workspace, and cancels what that left stranded until none is left. What
+     * is cut off half way (the store, or whoever asked, went away) the worker finishes.
+     */
+    removing<A>(removal: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A, StoreUnavailable>
   }
 >()("core/Stranded") {
   static readonly layer = Layer.effect(
@@ -27,6 +31,7 @@ export class Stranded extends Context.Service<
     Effect.gen(function* () {
       const store = yield* MessageStore
       const ids = yield* Ids
+      const wakeUp = yield* WakeUp
       const { link } = yield* MediaLinks
       const cancelSome = Effect.gen(function* () {
         const messages = yield* store.stranded(batch)
@@ -38,10 +43,13 @@ export class Stranded extends Context.Service<
       })
       return Stranded.of({
         cancelSome,
-        cancelAll: cancelSome.pipe(
-          Effect.repeat({ while: (cancelled) => cancelled > 0 }),
-          Effect.asVoid,
-        ),
+        removing: (removal) =>
+          removal.pipe(
+            Effect.tap(Effect.repeat(cancelSome, { while: (cancelled) => cancelled > 0 })),
+            Effect.onError(() => wakeUp.wake("stranded")),
+            // Attempts whose outcome is not known can be concluded now, and so can number checks.
+            Effect.ensuring(Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("number_checks"))),
+          ),
       })
     }),
   )

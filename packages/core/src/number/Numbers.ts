@@ -143,21 +143,21 @@ export class Numbers extends Context.Service<
           const workspace = yield* workspaces.require(workspaceId)
           yield* requireRole(role, "numbers")
           const now = yield* Clock.currentTimeMillis
-          if (id === undefined || !(yield* store.remove(workspace.id, id, now))) {
+          if (id === undefined) return yield* notFound
+          if (!(yield* stranded.removing(store.remove(workspace.id, id, now)))) {
             return yield* notFound
           }
-          yield* stranded.cancelAll
-          yield* wakeUp.wake("number_checks")
           return { id, deleted: true as const }
         }),
         connectionChanged: Effect.fn("Numbers.connectionChanged")(function* (id, status, phone) {
           const now = yield* Clock.currentTimeMillis
-          const number = yield* store.setStatus(id, status, phone ?? undefined, now)
-          if (status === "connected") {
-            yield* wakeUp.wake("lanes")
-            yield* wakeUp.wake("number_checks")
-          }
-          return number
+          const noted = store.setStatus(id, status, phone ?? undefined, now)
+          if (status === "disconnected") return yield* noted
+          // Also when the store did not say whether it noted it: the loops look.
+          return yield* Effect.ensuring(
+            noted,
+            Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("number_checks")),
+          )
         }),
       })
     }),

@@ -5,7 +5,6 @@ import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
 import { Stranded } from "../message/Stranded.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
 import { Cursors } from "../request/Cursor.ts"
 import { inputDecoder, textBetween } from "../request/Input.ts"
 import type { JsonPage } from "../request/Page.ts"
@@ -121,7 +120,6 @@ export class Workspaces extends Context.Service<
       const store = yield* WorkspaceStore
       const cursors = yield* Cursors
       const stranded = yield* Stranded
-      const wakeUp = yield* WakeUp
 
       const notFound = refuse("workspace_not_found")
       const require = Effect.fn("Workspaces.require")(function* (id: WorkspaceId | undefined) {
@@ -177,10 +175,9 @@ export class Workspaces extends Context.Service<
         delete: Effect.fn("Workspaces.delete")(function* (role, id) {
           yield* requireRole(role, "workspace")
           const { id: found } = yield* require(id)
-          const deleted = yield* store.delete(found, yield* Clock.currentTimeMillis)
+          const now = yield* Clock.currentTimeMillis
+          const deleted = yield* stranded.removing(store.delete(found, now))
           if (!deleted) return yield* notFound
-          yield* stranded.cancelAll
-          yield* wakeUp.wake("number_checks")
           return { id: found, deleted: true as const }
         }),
       })

@@ -1,0 +1,308 @@
+/**
+ * Storms: seeded random sends, cancels, log-outs, changes of behaviour, dying workers and a store
+ * that fails before or after it did what it was asked. Whatever happened, the books must be right
+ * afterwards: what the service promises about every message is checked for each of them.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber, Random } from "effect"
+import { TestClock } from "effect/testing"
+import { LaneQueue, MessageStore, Numbers, StoreUnavailable, dailyQuota } from "../../src/index.ts"
+import type { Caller, Message, MessageId, NumberId, SentCopy } from "../../src/index.ts"
+import {
+  aKey,
+  allEvents,
+  aNumber,
+  answer,
+  aWorkspaceWith,
+  behave,
+  cancel,
+  copies,
+  day,
+  hour,
+  inAWorld,
+  iso,
+  logOut,
+  minute,
+  reconnect,
+  remaining,
+  second,
+  settled,
+} from "./World.ts"
+import { storeWithin } from "./Watched.ts"
+
+const allowance = 10_000
+
+/** A store that sometimes does not answer, before or after it did what it was asked. */
+const unreliableStore = () => {
+  const trouble = { chance: 0 }
+  const mayFail = /^(LaneQueue|WorkStatus|MessageStore|SimulatedPhones|NumberStore|KeyStore)\./
+  const store = storeWithin((operation, effect) =>
+    Effect.gen(function* () {
+      if (trouble.chance === 0 || !mayFail.test(operation)) return yield* effect
+      const lost = new StoreUnavailable({ operation, cause: "trouble" })
+      const drawn = yield* Random.next
+      if (drawn < trouble.chance) return yield* lost
+      const answered = yield* effect
+      return drawn < 2 * trouble.chance ? yield* lost : answered
+    }),
+  )
+  return { store, trouble }
+}
+
+const below = (bound: number) => Random.nextIntBetween(0, bound, { halfOpen: true })
+
+const oneOf = <A>(items: ReadonlyArray<A>) =>
+  Effect.map(below(items.length), (index) => items[index] as A)
+
+const inOneOf = (bound: number) => Effect.map(below(bound), (drawn) => drawn === 0)
+
+/** What came of asking to cancel a message. */
+interface Asked {
+  readonly id: MessageId
+  readonly fiber: Fiber.Fiber<boolean>
+}
+
+const storm = (seed: string, actions: number) =>
+  Effect.gen(function* () {
+    const { store, trouble } = unreliableStore()
+    return yield* inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspaceWith(allowance)
+        const live = yield* aKey(workspace)
+        const test = yield* aKey(workspace, { mode: "test" })
+        const numbers = yield* Effect.forEach([1, 2, 3], () => aNumber(workspace))
+        const asked: Array<Asked> = []
+        const made: Array<readonly [caller: Caller, id: MessageId]> = []
+        const firstAnswers = new Map<string, ReadonlyArray<MessageId>>()
+        let removed: NumberId | undefined
+
+        const send = Effect.gen(function* () {
+          const caller = (yield* inOneOf(6)) ? test : live
+          const from = yield* oneOf(numbers)
+          const now = yield* Clock.currentTimeMillis
+          const sendAt = (yield* inOneOf(3)) ? now + 1 + (yield* below(10 * minute)) : null
+          const expiresAt = (yield* inOneOf(3))
+            ? (sendAt ?? now) + 1 + (yield* below(5 * minute))
+            : null
+          const to = yield* oneOf([
+            { phone: "+15550000001" },
+            { phone: "+15550000002" },
+            { phone: "+15550010000" },
+            { group: "Team" },
+            { group: "Nobody" },
+          ])
+          const key = `key ${yield* below(1_000_000_000)}`
+          const given = {
+            from,
+            to,
+            send_at: sendAt === null ? null : iso(sendAt),
+            expires_at: expiresAt === null ? null : iso(expiresAt),
+          }
+          // A client that repeats its request until it gets an answer, and once more for nothing.
+          for (let attempt = 0; attempt < 8; attempt++) {
+            const result = yield* Effect.result(answer(caller, given, key))
+            if (result._tag === "Success") {
+              const ids = result.success.messages.map(({ id }) => id)
+              assert.deepStrictEqual(firstAnswers.get(key) ?? ids, ids)
+              if (!firstAnswers.has(key)) for (const id of ids) made.push([caller, id])
+              firstAnswers.set(key, ids)
+              if (yield* inOneOf(2)) return
+            } else if (
+              result.failure._tag === "Refusal" &&
+              result.failure.code !== "idempotency_in_progress"
+            ) {
+              assert.include(["number_not_found", "time_in_past"], result.failure.code)
+              return
+            }
+            yield* TestClock.adjust(yield* below(5 * second))
+          }
+        })
+
+        const cancelOne = Effect.gen(function* () {
+          if (made.length === 0) return
+          const [caller, id] = yield* oneOf(made.slice(-10))
+          const fiber = yield* Effect.forkScoped(
+            Effect.map(Effect.result(cancel(caller, { id })), ({ _tag }) => _tag === "Success"),
+          )
+          asked.push({ id, fiber })
+        })
+
+        const changeBehaviour = Effect.gen(function* () {
+          yield* behave(yield* oneOf(numbers), {
+            send: yield* oneOf(["succeed", "succeed", "fail", "hang", "drop", "drop"]),
+            latency_ms: (yield* inOneOf(2)) ? 0 : yield* below(70 * second),
+            groups: yield* oneOf([["Team"], []]),
+          })
+        })
+
+        const dieWithAMessage = Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
+          yield* LaneQueue.use((lanes) =>
+            lanes.claim({
+              now,
+              leaseUntil: now + 30 * second,
+              limit: 1,
+              owned: "all",
+              sendCap: dailyQuota,
+            }),
+          )
+        })
+
+        const removeANumber = Effect.gen(function* () {
+          if (removed !== undefined) return
+          const number = yield* oneOf(numbers)
+          yield* Numbers.use((service) => service.remove("owner", workspace, number))
+          removed = number
+        })
+
+        const changeTrouble = Effect.map(below(3), (drawn) => {
+          trouble.chance = drawn === 0 ? 0.05 : 0
+        })
+
+        for (let action = 0; action < actions; action++) {
+          const drawn = yield* below(100)
+          const act =
+            drawn < 45
+              ? send
+              : drawn < 60
+                ? cancelOne
+                : drawn < 68
+                  ? Effect.flatMap(oneOf(numbers), logOut)
+                  : drawn < 80
+                    ? Effect.flatMap(oneOf(numbers), reconnect)
+                    : drawn < 92
+                      ? changeBehaviour
+                      : drawn < 95
+                        ? dieWithAMessage
+                        : drawn < 99
+                          ? changeTrouble
+                          : removeANumber
+          // A control that met a store in trouble did nothing, or did it without saying so.
+          yield* Effect.ignore(act as Effect.Effect<unknown, unknown, Effect.Services<typeof act>>)
+          yield* TestClock.adjust((yield* inOneOf(3)) ? 0 : yield* below(20 * second))
+        }
+
+        // The storm is over: everybody is back, and there is time enough.
+        trouble.chance = 0
+        for (const number of numbers) {
+          yield* Effect.ignore(reconnect(number))
+          yield* Effect.ignore(behave(number, {}))
+        }
+        yield* TestClock.adjust(hour)
+        yield* settled
+        const cancelled = new Set<MessageId>()
+        for (const { fiber, id } of asked) if (yield* Fiber.join(fiber)) cancelled.add(id)
+        yield* checkBooks({ workspace, numbers, cancelled })
+      }),
+      { seed, store },
+    )
+  })
+
+interface Books {
+  readonly workspace: Parameters<typeof remaining>[0]
+  readonly numbers: ReadonlyArray<NumberId>
+  /** Messages whose cancel was answered with success. */
+  readonly cancelled: ReadonlySet<MessageId>
+}
+
+const endOf = {
+  sent: "message.sent",
+  failed: "message.failed",
+  cancelled: "message.cancelled",
+  expired: "message.expired",
+} as const
+
+const checkBooks = ({ cancelled, numbers, workspace }: Books) =>
+  Effect.gen(function* () {
+    const store = yield* MessageStore
+    const told = yield* allEvents
+    const ids = told.flatMap(({ messageId, type }) =>
+      type === "message.accepted" ? [messageId] : [],
+    )
+    const messages = yield* store.byIds(ids)
+    assert.lengthOf(messages, new Set(ids).size)
+    const seen = yield* copies()
+    const copiesOf = (message: Message) =>
+      seen.filter(({ transportId }) => transportId === message.transportId)
+
+    for (const message of messages) {
+      const { error, id, mode, state } = message
+      const story = `message ${id}: ${state} ${error?.code ?? ""}`
+      // Exactly one outcome, announced by exactly one event.
+      assert.property(endOf, state, story)
+      assert.deepStrictEqual(
+        told.flatMap(({ messageId, type }) => (messageId === id ? [type] : [])),
+        ["message.accepted", endOf[state as keyof typeof endOf]],
+        story,
+      )
+      // Never two copies, and exactly the truth about the one.
+      const shown = copiesOf(message).length
+      if (mode === "test") assert.strictEqual(shown, 0, story)
+      else if (state === "sent") assert.strictEqual(shown, 1, story)
+      else if (error?.code === "outcome_unknown") assert.isAtMost(shown, 1, story)
+      else assert.strictEqual(shown, 0, story)
+      if (cancelled.has(id)) assert.strictEqual(state, "cancelled", story)
+      for (const { at } of copiesOf(message)) assert.isAtLeast(at, message.dueAt, story)
+    }
+
+    const byId = new Map(messages.map((message) => [message.id, message]))
+    for (const number of numbers) yield* checkOrder(seen, number, byId)
+
+    const counting = messages.filter(
+      ({ mode, state }) => mode === "live" && state !== "cancelled" && state !== "expired",
+    )
+    assert.strictEqual(yield* remaining(workspace), allowance - counting.length)
+    for (const number of numbers) yield* checkQuota(number, counting)
+  })
+
+/** What one number sent left in the order in which it fell due, then by id. */
+const checkOrder = (
+  seen: ReadonlyArray<SentCopy>,
+  number: NumberId,
+  byId: ReadonlyMap<MessageId, Message>,
+) =>
+  Effect.sync(() => {
+    const left = seen.flatMap(({ messageId, numberId }) =>
+      numberId === number && messageId !== null ? [byId.get(messageId)!] : [],
+    )
+    const ordered = left.toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
+    assert.deepStrictEqual(
+      left.map(({ id }) => id),
+      ordered.map(({ id }) => id),
+    )
+  })
+
+/** The store's exact count of a number's window is the count of its messages. */
+const checkQuota = (number: NumberId, counting: ReadonlyArray<Message>) =>
+  Effect.gen(function* () {
+    const of = counting.filter(({ from }) => from.id === number)
+    const [first] = of
+    if (first === undefined) return
+    const store = yield* MessageStore
+    const now = yield* Clock.currentTimeMillis
+    for (const plannedAt of [now, first.dueAt, first.dueAt + 5 * minute, now + day]) {
+      const { named } = yield* store.loadAcceptance({
+        workspaceId: first.workspaceId,
+        mode: "live",
+        now,
+        from: number,
+        phones: [],
+        contactIds: [],
+        mediaId: null,
+        exactQuota: { numberId: number, planned: { plannedAt, count: 1, limit: dailyQuota } },
+        idempotency: null,
+      })
+      // Null when the number was removed.
+      if (named === null) return
+      assert.strictEqual(
+        named.quota.exact?.planned,
+        of.filter(({ dueAt }) => dueAt > plannedAt - day && dueAt <= plannedAt).length,
+      )
+    }
+  })
+
+const seeds = Array.from({ length: 12 }, (_, index) => `storm ${index + 1}`)
+
+describe("after a storm every message has one outcome, one event and at most one copy", () => {
+  it.effect.each(seeds)("%s", (seed) => storm(seed, 250))
+})

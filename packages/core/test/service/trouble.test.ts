@@ -1,0 +1,241 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { Numbers, StoreUnavailable, Workspaces } from "../../src/index.ts"
+import {
+  ahead,
+  answer,
+  arrived,
+  aStage,
+  behave,
+  cancel,
+  code,
+  day,
+  events,
+  get,
+  inAWorld,
+  logOut,
+  minute,
+  pass,
+  reconnect,
+  second,
+  send,
+  sendBatch,
+  settled,
+  status,
+  statuses,
+  the,
+} from "./World.ts"
+import { storeWithin } from "./Watched.ts"
+
+/** A store of which one operation, each time it is set to, does its work and says that it failed. */
+const storeThatLoses = (operation: string) => {
+  const trouble = { losing: false }
+  const store = storeWithin((asked, effect) =>
+    Effect.gen(function* () {
+      const answered = yield* effect
+      if (!trouble.losing || asked !== operation) return answered
+      trouble.losing = false
+      return yield* new StoreUnavailable({ operation, cause: "the answer was lost" })
+    }),
+  )
+  return { store, trouble }
+}
+
+describe("when the answer of the store is lost", () => {
+  it.effect("what was accepted is sent all the same, and a repeat gets its answer", () => {
+    const { store, trouble } = storeThatLoses("MessageStore.accept")
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        trouble.losing = true
+        const failed = yield* Effect.flip(answer(key, {}, "key"))
+        assert.strictEqual(failed._tag, "StoreUnavailable")
+        yield* settled
+        assert.lengthOf(yield* arrived(), 1)
+        const again = yield* answer(key, {}, "key")
+        assert.isTrue(again.replayed)
+        assert.strictEqual(the(again.messages).status, "queued")
+        assert.strictEqual(yield* status(key, the(again.messages)), "sent")
+      }),
+      { store },
+    )
+  })
+
+  it.effect("a number that is back drains its lane", () => {
+    const { store, trouble } = storeThatLoses("NumberStore.setStatus")
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* logOut(number)
+        const message = yield* send(key, { from: number })
+        yield* settled
+        trouble.losing = true
+        yield* Effect.flip(reconnect(number))
+        yield* settled
+        assert.strictEqual(yield* status(key, message), "sent")
+      }),
+      { store },
+    )
+  })
+
+  it.effect("a message that was settled is not sent again", () => {
+    const { store, trouble } = storeThatLoses("LaneQueue.settle")
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        trouble.losing = true
+        const messages = yield* sendBatch(key, 3)
+        yield* pass(minute)
+        assert.isFalse(trouble.losing)
+        assert.lengthOf(yield* arrived(), 3)
+        for (const message of messages) {
+          assert.deepStrictEqual(yield* events(message), ["message.sent"])
+        }
+      }),
+      { store },
+    )
+  })
+
+  it.effect("a claimed message is repeated once its lease ran out", () => {
+    const { store, trouble } = storeThatLoses("LaneQueue.claim")
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        trouble.losing = true
+        const message = yield* send(key)
+        yield* pass(minute)
+        assert.strictEqual(yield* status(key, message), "sent")
+        assert.lengthOf(yield* arrived(), 1)
+      }),
+      { store },
+    )
+  })
+})
+
+describe("a removal that is cut off half way is finished by the worker", () => {
+  const removed = (operation: string, remove: "number" | "workspace") => {
+    const { store, trouble } = storeThatLoses(operation)
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage()
+        yield* logOut(number)
+        const messages = yield* sendBatch(key, 1000, { from: number })
+        trouble.losing = true
+        const removal = Effect.gen(function* () {
+          if (remove === "workspace") {
+            return yield* (yield* Workspaces).delete("owner", workspace)
+          }
+          return yield* (yield* Numbers).remove("owner", workspace, number)
+        })
+        assert.strictEqual((yield* Effect.flip(removal))._tag, "StoreUnavailable")
+        yield* settled
+        assert.deepStrictEqual(new Set(yield* statuses(key, messages)), new Set(["cancelled"]))
+        assert.deepStrictEqual(yield* events(messages[999]!), ["message.cancelled"])
+      }),
+      { store },
+    )
+  }
+
+  it.effect("of a number, when its own answer is lost", () =>
+    removed("NumberStore.remove", "number"),
+  )
+
+  it.effect("of a number, when that of a cancel is lost", () =>
+    removed("MessageStore.end", "number"),
+  )
+
+  it.effect("of a workspace, when its own answer is lost", () =>
+    removed("WorkspaceStore.delete", "workspace"),
+  )
+
+  it.effect("of a workspace, when that of a cancel is lost", () =>
+    removed("MessageStore.end", "workspace"),
+  )
+
+  it.effect("also when whoever asked for it went away", () => {
+    let hangs = false
+    const store = storeWithin((operation, effect) =>
+      Effect.suspend(() => {
+        if (!hangs || operation !== "MessageStore.stranded") return effect
+        hangs = false
+        return Effect.never
+      }),
+    )
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage()
+        yield* logOut(number)
+        const messages = yield* sendBatch(key, 10, { from: number })
+        yield* settled
+        hangs = true
+        const removal = yield* Effect.forkChild(
+          Numbers.use((numbers) => numbers.remove("owner", workspace, number)),
+        )
+        yield* TestClock.adjust(second)
+        yield* Fiber.interrupt(removal)
+        yield* settled
+        assert.deepStrictEqual(new Set(yield* statuses(key, messages)), new Set(["cancelled"]))
+      }),
+      { store },
+    )
+  })
+})
+
+describe("a message that may have left from a number that then logged out", () => {
+  /** Interrupted once, and then the number is gone. */
+  const inDoubt = (given: Readonly<Record<string, unknown>> = {}) =>
+    Effect.gen(function* () {
+      const stage = yield* aStage()
+      yield* behave(stage.number, { send: "hang" })
+      const message = yield* send(stage.key, given)
+      yield* pass(90 * second)
+      yield* logOut(stage.number)
+      yield* pass(minute)
+      yield* behave(stage.number, {})
+      assert.strictEqual(yield* status(stage.key, message), "queued")
+      return { ...stage, message }
+    })
+
+  it.effect("is not cancelled, and leaves once when the number is back", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, message, number } = yield* inDoubt()
+        const asked = yield* Effect.forkChild(code(cancel(key, message)))
+        yield* TestClock.adjust(5 * second)
+        assert.strictEqual(yield* Fiber.join(asked), "not_cancellable")
+        yield* reconnect(number)
+        yield* settled
+        assert.strictEqual(yield* status(key, message), "sent")
+        assert.lengthOf(yield* arrived(), 1)
+      }),
+    ),
+  )
+
+  it.effect("is not called expired, and is not sent after its expiry: outcome_unknown", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, message, number } = yield* inDoubt({ expires_at: yield* ahead(10 * minute) })
+        yield* pass(day)
+        assert.notStrictEqual(yield* status(key, message), "expired")
+        yield* reconnect(number)
+        yield* settled
+        assert.strictEqual((yield* get(key, message)).error?.code, "outcome_unknown")
+        assert.deepStrictEqual(yield* arrived(), [])
+        assert.deepStrictEqual(yield* events(message), ["message.failed"])
+      }),
+    ),
+  )
+
+  it.effect("is not called cancelled when the number is removed: outcome_unknown, at once", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, message, number, workspace } = yield* inDoubt()
+        yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
+        yield* settled
+        assert.strictEqual((yield* get(key, message)).error?.code, "outcome_unknown")
+        assert.deepStrictEqual(yield* events(message), ["message.failed"])
+      }),
+    ),
+  )
+})
