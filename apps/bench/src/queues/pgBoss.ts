@@ -1,6 +1,8 @@
 /**
  * pg-boss doing a dispatcher's work: fetch, hand over, and in one transaction the messages, their
- * events and the end of the jobs. Set-based where it can be, so that nothing is held against it.
+ * events and the end of the jobs. Set-based where it can be, so that nothing is held against it. It
+ * keeps no order of numbers: its groups, with a concurrency of 1, were tried and let two workers hold
+ * jobs of one number at once, so that they are no candidate.
  */
 import { Effect } from "effect"
 import { PgBoss } from "pg-boss"
@@ -18,10 +20,10 @@ const batchSize = 64
 /** As many connections as the service has, for its jobs and as many again for the messages. */
 const pool = 10
 
-/** `groups`: one job of a number at a time, the nearest that it has to the service's lanes. */
-export const openPgBoss = Effect.fnUntraced(function* (database: BenchDatabase, groups: boolean) {
-  const schema = groups ? "pgboss_groups" : "pgboss"
-  const queue = "dispatch"
+const schema = "pgboss"
+const queue = "dispatch"
+
+export const openPgBoss = Effect.fnUntraced(function* (database: BenchDatabase) {
   const settings = poolConfig(database)
   const boss = yield* Effect.acquireRelease(
     Effect.promise(() =>
@@ -41,12 +43,8 @@ export const openPgBoss = Effect.fnUntraced(function* (database: BenchDatabase, 
   yield* Effect.promise(() => boss.createQueue(queue))
   const connections = yield* openPool(database, { max: pool })
 
-  /** Numbers of the jobs that are fetched and not completed. */
-  const inHand = new Set<number>()
-  let sideBySide = 0
-
   const opened: Queue = {
-    name: groups ? "pg-boss with groups" : "pg-boss",
+    name: "pg-boss",
     fill: Effect.gen(function* () {
       yield* Effect.promise(() => boss.deleteAllJobs(queue))
       const rows = yield* database.query(`
@@ -65,10 +63,7 @@ export const openPgBoss = Effect.fnUntraced(function* (database: BenchDatabase, 
         yield* Effect.promise(() =>
           boss.insert(
             queue,
-            jobs.slice(first, first + 5000).map((data) => ({
-              data,
-              ...(groups ? { group: { id: String(data.numberId) } } : {}),
-            })),
+            jobs.slice(first, first + 5000).map((data) => ({ data })),
           ),
         )
       }
@@ -76,21 +71,16 @@ export const openPgBoss = Effect.fnUntraced(function* (database: BenchDatabase, 
     }),
     dispatch: (workers, count) =>
       Effect.promise(async () => {
-        inHand.clear()
-        const told = { handedOver: 0, sideBySide: 0 }
+        const told = { handedOver: 0 }
         await Promise.all(
-          Array.from({ length: workers }, () =>
-            dispatchAll(boss, queue, connections, groups, told, inHand, count),
-          ),
+          Array.from({ length: workers }, () => dispatchAll(boss, connections, told, count)),
         )
-        sideBySide = told.sideBySide
         return told.handedOver
       }),
     checkDone: (count) =>
       Effect.gen(function* () {
         const completed = `select count(*) from ${schema}.job where state = 'completed'`
         yield* check("jobs completed", yield* database.count(completed), count)
-        if (groups) yield* check("jobs of one number side by side", sideBySide, 0)
       }),
   }
   return opened
@@ -99,26 +89,13 @@ export const openPgBoss = Effect.fnUntraced(function* (database: BenchDatabase, 
 /** One worker: until all jobs are handed over. */
 const dispatchAll = async (
   boss: PgBoss,
-  queue: string,
   connections: Pool,
-  groups: boolean,
-  told: { handedOver: number; sideBySide: number },
-  inHand: Set<number>,
+  told: { handedOver: number },
   count: number,
 ): Promise<void> => {
   while (told.handedOver < count) {
-    const jobs = await boss.fetch<Job>(queue, {
-      batchSize,
-      ...(groups ? { groupConcurrency: 1 } : {}),
-    })
-    if (jobs.length === 0) {
-      if (!groups) return
-      continue
-    }
-    for (const { data } of jobs) {
-      if (inHand.has(data.numberId)) told.sideBySide++
-      inHand.add(data.numberId)
-    }
+    const jobs = await boss.fetch<Job>(queue, { batchSize })
+    if (jobs.length === 0) return
     await Promise.all(jobs.map(() => sendNothing()))
     told.handedOver += jobs.length
     const client = await connections.connect()
@@ -133,8 +110,6 @@ const dispatchAll = async (
       null,
       { db: { executeSql: (text, values) => client.query(text, values) } },
     )
-    // Free from now on; the next fetch may see it before this worker goes on.
-    for (const { data } of jobs) inHand.delete(data.numberId)
     await client.query("commit")
     client.release()
   }

@@ -21,8 +21,7 @@ export const dispatchRow: Row = {
     const database = yield* makeDatabase
     yield* loadWorkspaces(database, numbers)
     const service = yield* openServiceQueue(database)
-    const pgBoss = yield* openPgBoss(database, false)
-    const groups = yield* openPgBoss(database, true)
+    const pgBoss = yield* openPgBoss(database)
     const graphileWorker = yield* openGraphileWorker(database)
 
     const candidate = (queue: Queue, workers: number, share = 1): Candidate => ({
@@ -51,7 +50,6 @@ export const dispatchRow: Row = {
       candidates: [
         candidate(service, 8),
         candidate(pgBoss, 8),
-        candidate(groups, 8),
         // Slow enough that a quarter of the messages tells as much.
         candidate(graphileWorker, 8, 0.25),
         candidate(service, 1),
@@ -60,14 +58,12 @@ export const dispatchRow: Row = {
       ratios: [
         over("pg-boss", "8 workers", 1.5),
         over("pg-boss", "1 worker", 2),
-        over("pg-boss with groups", "8 workers", null),
         over("graphile-worker", "8 workers", null),
       ],
       notes: [
         `${sizes.dispatched.toLocaleString("en")} messages on ${numbers.toLocaleString("en")} numbers; all workers of a candidate share one process and a pool of 10`,
         "service: the dispatch loop over a transport that accepts at once; one message of a number at a time, in order",
         "pg-boss: fetches 64 jobs, hands each to a function that does nothing, then in one transaction marks the messages (one set-based update), inserts their events (one set-based insert) and completes the jobs; in no order of numbers",
-        "pg-boss with groups: the same, one job of a number at a time (a group for each number)",
         "graphile-worker: in no order of numbers; each job marks its message and inserts its event in a transaction, and is completed after it",
       ],
     }
