@@ -1,6 +1,6 @@
 /** What is particular about the embedded database: its files, and its one session. */
 import { assert, it } from "@effect/vitest"
-import { ClockStore, StoreUnavailable, WorkspaceStore } from "@messaging-service/core"
+import { StoreUnavailable, WorkspaceStore } from "@messaging-service/core"
 import { aWorkspace } from "@messaging-service/testkit"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Database } from "../src/database/Database.ts"
 import { layerPglite } from "../src/index.ts"
+import { lockDirectory } from "../src/pglite/directoryLock.ts"
 import { layerPgliteDatabase } from "../src/pglite/layerPgliteDatabase.ts"
 
 const aDirectory = Effect.map(
@@ -18,32 +19,57 @@ const aDirectory = Effect.map(
   (directory) => join(directory, "database"),
 )
 
-it.live("what was written is there when the database is opened again", () =>
+/** PGlite takes seconds to start on a busy machine. */
+const startsMillis = 60_000
+
+it.live(
+  "what was written is there when the database is opened again, by one at a time",
+  () =>
+    Effect.gen(function* () {
+      const dataDir = yield* aDirectory
+      const made = yield* Effect.gen(function* () {
+        const refused = yield* Effect.flip(Effect.scoped(Layer.build(layerPglite({ dataDir }))))
+        assert.instanceOf(refused, StoreUnavailable)
+        return yield* aWorkspace()
+      }).pipe(Effect.provide(layerPglite({ dataDir })))
+      const found = yield* WorkspaceStore.use((store) => store.get(made.id)).pipe(
+        Effect.provide(layerPglite({ dataDir })),
+      )
+      assert.deepStrictEqual(found, made)
+    }),
+  startsMillis,
+)
+
+it.live("a directory is locked while its user runs, and free once that is gone", () =>
   Effect.gen(function* () {
-    const dataDir = yield* aDirectory
-    const made = yield* aWorkspace().pipe(Effect.provide(layerPglite({ dataDir })))
-    const found = yield* WorkspaceStore.use((store) => store.get(made.id)).pipe(
-      Effect.provide(layerPglite({ dataDir })),
+    const directory = yield* aDirectory
+    const lock = Effect.scoped(lockDirectory(directory))
+    const leave = (pid: number) => Effect.promise(() => writeFile(`${directory}.lock`, String(pid)))
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        yield* lockDirectory(directory)
+        assert.instanceOf(yield* Effect.flip(lock), StoreUnavailable)
+      }),
     )
-    assert.deepStrictEqual(found, made)
+    yield* lock
+
+    // The parent of this process runs; no process has a number beyond the largest.
+    yield* leave(process.ppid)
+    assert.instanceOf(yield* Effect.flip(lock), StoreUnavailable)
+    yield* leave(4_194_305)
+    yield* lock
+    yield* leave(process.pid)
+    yield* lock
   }),
 )
 
-it.live("a directory that is in use is refused, and free once its user is gone", () =>
+it.live("a statement is answered at whatever moment after another it comes", () =>
   Effect.gen(function* () {
-    const dataDir = yield* aDirectory
-    const open = Effect.scoped(Layer.build(layerPglite({ dataDir })))
-    yield* Effect.gen(function* () {
-      yield* ClockStore.use((clock) => clock.ping)
-      assert.instanceOf(yield* Effect.flip(open), StoreUnavailable)
-    }).pipe(Effect.provide(layerPglite({ dataDir })))
-    yield* open
-
-    // The parent of this process runs; a process of that number never does.
-    yield* Effect.promise(() => writeFile(`${dataDir}.lock`, String(process.ppid)))
-    assert.instanceOf(yield* Effect.flip(open), StoreUnavailable)
-    yield* Effect.promise(() => writeFile(`${dataDir}.lock`, "4194305"))
-    yield* open
+    const database = Context.get(yield* Layer.build(layerPgliteDatabase({})), Database)
+    for (let later = 0; later < 30; later++) {
+      yield* database.query("first", "select 1")
+      for (let turn = 0; turn < later; turn++) yield* Effect.promise(() => Promise.resolve())
+    }
   }),
 )
 

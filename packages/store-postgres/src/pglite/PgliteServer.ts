@@ -44,33 +44,46 @@ export class PgliteServer {
   #work(): void {
     if (this.#working) return
     this.#working = true
-    void this.#turns().finally(() => {
-      this.#working = false
-    })
+    void this.#turns()
   }
 
   /** One turn after the other: of the owner, if there is one, else of whoever waits longest. */
   async #turns(): Promise<void> {
     for (;;) {
-      if (this.#abandoned) {
-        if (this.#database.isInTransaction()) await this.#database.exec("rollback")
-        this.#abandoned = false
-        this.#owner = undefined
-      }
+      if (this.#abandoned) await this.#rollBack()
       const at = this.#owner === undefined ? 0 : this.#waiting.indexOf(this.#owner)
       const next = at < 0 ? undefined : this.#waiting.splice(at, 1)[0]
-      if (next === undefined) return
-      try {
-        const answer = await this.#database.runExclusive(() =>
-          this.#database.execProtocolRaw(next.takeTurn()),
-        )
-        if (!next.destroyed) next.push(answer)
-      } catch (cause) {
-        next.destroy(cause instanceof Error ? cause : new Error(String(cause)))
+      if (next === undefined) {
+        // In the same breath as the look: whoever comes a moment later must find nobody at work.
+        this.#working = false
+        return
       }
-      this.#owner = this.#database.isInTransaction() ? next : undefined
-      this.#abandoned = this.#owner?.destroyed ?? false
+      await this.#turn(next)
     }
+  }
+
+  async #turn(connection: PgliteStream): Promise<void> {
+    try {
+      const answer = await this.#database.runExclusive(() =>
+        this.#database.execProtocolRaw(connection.takeTurn()),
+      )
+      if (!connection.destroyed) connection.push(answer)
+    } catch (cause) {
+      connection.destroy(cause instanceof Error ? cause : new Error(String(cause)))
+    }
+    this.#owner = this.#database.isInTransaction() ? connection : undefined
+    this.#abandoned = this.#owner?.destroyed ?? false
+  }
+
+  /** What its owner left open; a session that cannot even do that serves nobody any more. */
+  async #rollBack(): Promise<void> {
+    try {
+      if (this.#database.isInTransaction()) await this.#database.exec("rollback")
+    } catch (cause) {
+      for (const connection of [...this.#waiting]) connection.destroy(new Error(String(cause)))
+    }
+    this.#abandoned = false
+    this.#owner = undefined
   }
 }
 

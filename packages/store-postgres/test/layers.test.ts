@@ -1,0 +1,48 @@
+/** The stores as layers: one database for each, however a program is put together. */
+import { assert, layer as describeWith } from "@effect/vitest"
+import { ClockStore, WorkspaceStore } from "@messaging-service/core"
+import { EmbeddedPostgres, aWorkspace } from "@messaging-service/testkit"
+import { Effect, Layer } from "effect"
+import { layer } from "../src/index.ts"
+import { aDatabase, aDoor, optionsOf } from "./databases.ts"
+
+describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "the stores as layers",
+  (it) => {
+    it.effect("two databases in one program stay two", () =>
+      Effect.gen(function* () {
+        const first = layer(optionsOf(yield* aDatabase))
+        const second = layer(optionsOf(yield* aDatabase))
+        yield* Effect.gen(function* () {
+          yield* aWorkspace()
+          const isEmpty = WorkspaceStore.use((store) => store.isEmpty)
+          assert.isFalse(yield* isEmpty)
+          assert.isTrue(yield* Effect.provide(isEmpty, second))
+        }).pipe(Effect.provide(first))
+      }),
+    )
+
+    it.effect("a layer that is used in several places opens one pool", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const stores = layer({ ...optionsOf(database), maxConnections: 1 })
+        const ping = Layer.effectDiscard(ClockStore.use((clock) => clock.ping))
+        yield* Layer.build(
+          Layer.mergeAll(
+            Layer.provide(Layer.fresh(ping), stores),
+            Layer.provide(Layer.fresh(ping), stores),
+            stores,
+          ),
+        )
+        const door = yield* aDoor(database)
+        const rows = yield* door.query<{ readonly count: number }>(
+          "count",
+          `select count(*)::integer as count
+          from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()`,
+        )
+        assert.deepStrictEqual(rows, [{ count: 1 }])
+      }),
+    )
+  },
+)
