@@ -1,0 +1,163 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Duration, Effect } from "effect"
+import type { Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { Emulator, MovableClock, RealTime } from "../../src/index.ts"
+import {
+  ahead,
+  aKey,
+  aNumber,
+  aStage,
+  behave,
+  code,
+  copies,
+  day,
+  events,
+  get,
+  hour,
+  inAWorld,
+  logOut,
+  minute,
+  noon,
+  second,
+  send,
+  sendBatch,
+  status,
+  statuses,
+} from "./World.ts"
+import type { World } from "./World.ts"
+
+/**
+ * A world whose service time is moved by the emulator alone. Real seconds pass at once while somebody
+ * waits for them, and hours do not pass at all.
+ */
+const withMovableClock = <A, E>(test: Effect.Effect<A, E, World | Scope.Scope>) =>
+  inAWorld(test).pipe(
+    Effect.provideService(MovableClock, {
+      moveTo: (moment) => TestClock.setTime(moment),
+      nextWake: Effect.succeed(null),
+    }),
+    Effect.provideService(RealTime, {
+      sleep: (duration) =>
+        Duration.toMillis(duration) < minute
+          ? Effect.repeat(Effect.yieldNow, { times: 20 })
+          : Effect.never,
+    }),
+  )
+
+const advance = (seconds: number) => Emulator.use((emulator) => emulator.advance({ seconds }))
+
+describe("POST /clock/advance", () => {
+  it.effect("moves time on from due moment to due moment, working off each first", () =>
+    withMovableClock(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage()
+        const test = yield* aKey(workspace, { mode: "test" })
+        const offsets = [hour, minute, 3 * day, day + 1, minute]
+        const messages = yield* Effect.forEach(offsets, (offset) =>
+          Effect.flatMap(ahead(offset), (send_at) => send(key, { send_at })),
+        )
+        const tried = yield* send(test, { send_at: yield* ahead(2 * hour) })
+        const lost = yield* aNumber(workspace, { status: "disconnected" })
+        const expiring = yield* send(key, { from: lost, expires_at: yield* ahead(2 * day) })
+        assert.deepStrictEqual(yield* advance((4 * day) / second), {
+          now: "2026-03-06T12:00:00Z",
+        })
+        assert.strictEqual(yield* Clock.currentTimeMillis, noon + 4 * day)
+        assert.deepStrictEqual(
+          (yield* copies(number)).map(({ at }) => at - noon),
+          offsets.toSorted((a, b) => a - b),
+        )
+        assert.deepStrictEqual(new Set(yield* statuses(key, messages)), new Set(["sent"]))
+        assert.strictEqual((yield* get(test, tried)).sent_at, "2026-03-02T14:00:00Z")
+        assert.strictEqual(yield* status(key, expiring), "expired")
+        assert.deepStrictEqual(yield* events(expiring), ["message.expired"])
+      }),
+    ),
+  )
+
+  it.effect("moves no further than asked", () =>
+    withMovableClock(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const message = yield* send(key, { send_at: yield* ahead(minute) })
+        yield* advance(59.999)
+        assert.strictEqual(yield* status(key, message), "scheduled")
+        assert.strictEqual(yield* Clock.currentTimeMillis, noon + 59_999)
+        yield* advance(0.001)
+        assert.strictEqual(yield* status(key, message), "sent")
+      }),
+    ),
+  )
+
+  it.effect("works off latencies and phones that hang on the way", () =>
+    withMovableClock(
+      Effect.gen(function* () {
+        const { number: slow, workspace } = yield* aStage()
+        const hanging = yield* aNumber(workspace)
+        const key = yield* aKey(workspace)
+        yield* behave(slow, { latency_ms: 10 * second })
+        yield* behave(hanging, { send: "hang" })
+        const delayed = yield* sendBatch(key, 3, { from: slow })
+        const stuck = yield* send(key, { from: hanging })
+        yield* advance(hour / second)
+        assert.deepStrictEqual(
+          (yield* copies(slow)).map(({ at }) => at - noon),
+          [10, 20, 30].map((seconds) => seconds * second),
+        )
+        assert.deepStrictEqual(yield* statuses(key, delayed), ["sent", "sent", "sent"])
+        assert.strictEqual((yield* get(key, stuck)).error?.code, "outcome_unknown")
+      }),
+    ),
+  )
+
+  it.effect("does not wait for what no time will bring: a number that is logged out", () =>
+    withMovableClock(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* logOut(number)
+        const message = yield* send(key, { from: number })
+        yield* advance(day / second)
+        assert.strictEqual(yield* status(key, message), "queued")
+      }),
+    ),
+  )
+
+  it.effect("takes a positive number of seconds", () =>
+    withMovableClock(
+      Effect.gen(function* () {
+        const { advance: asked } = yield* Emulator
+        for (const body of [{}, { seconds: 0 }, { seconds: -1 }, { seconds: "60" }, { hours: 1 }]) {
+          assert.strictEqual(yield* code(asked(body)), "validation_failed")
+        }
+        assert.strictEqual(yield* Clock.currentTimeMillis, noon)
+      }),
+    ),
+  )
+
+  it.effect("needs an adjustable clock, else clock_not_adjustable", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        assert.strictEqual(yield* code(advance(60)), "clock_not_adjustable")
+        const { now } = yield* Effect.flatMap(Emulator, (emulator) => emulator.clock)
+        assert.strictEqual(now, "2026-03-02T12:00:00Z")
+      }),
+    ),
+  )
+})
+
+describe("POST /settle", () => {
+  it.effect("answers once nothing is due and nothing is in flight", () =>
+    withMovableClock(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const messages = yield* sendBatch(key, 200)
+        const later = yield* send(key, { send_at: yield* ahead(hour) })
+        assert.deepStrictEqual(yield* Effect.flatMap(Emulator, (emulator) => emulator.settle), {})
+        assert.deepStrictEqual(new Set(yield* statuses(key, messages)), new Set(["sent"]))
+        assert.strictEqual(yield* status(key, later), "scheduled")
+        assert.strictEqual(yield* Clock.currentTimeMillis, noon)
+      }),
+    ),
+  )
+})
