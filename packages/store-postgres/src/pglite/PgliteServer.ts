@@ -80,7 +80,7 @@ export class PgliteServer {
     try {
       if (this.#database.isInTransaction()) await this.#database.exec("rollback")
     } catch (cause) {
-      for (const connection of [...this.#waiting]) connection.destroy(new Error(String(cause)))
+      for (const connection of this.#waiting.slice()) connection.destroy(new Error(String(cause)))
     }
     this.#abandoned = false
     this.#owner = undefined
