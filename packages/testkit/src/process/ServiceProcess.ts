@@ -13,7 +13,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 /** Machines are noisy: only what hangs waits so long. Milliseconds. */
-const patienceMillis = 60_000
+const patienceMillis = 120_000
 
 export class ProcessError extends Data.TaggedError("ProcessError")<{ readonly message: string }> {}
 
