@@ -1,5 +1,5 @@
 /**
- * The whole service over the memory store, media files on disk and simulated phones, served on a
+ * The whole service over the memory store or embedded PostgreSQL, media files on disk and simulated phones, served on a
  * free port.
  */
 import { NodeHttpServer } from "@effect/platform-node"
@@ -16,7 +16,8 @@ import {
   layerWorker,
 } from "@messaging-service/core"
 import { realTimeLayer } from "@messaging-service/node"
-import { layer as layerStore } from "@messaging-service/store-memory"
+import { layer as layerMemory } from "@messaging-service/store-memory"
+import { layerPglite } from "@messaging-service/store-postgres"
 import { layer as layerTransport } from "@messaging-service/transport-simulated"
 import { Layer, Redacted } from "effect"
 import { createServer } from "node:http"
@@ -24,6 +25,9 @@ import { HttpOptions, layerHttp } from "../src/index.ts"
 import type { HttpSettings } from "../src/index.ts"
 import { layerDisk } from "./Disk.ts"
 import { Doors } from "./Doors.ts"
+
+/** The store under the service: the tests of the operations run on each (`vitest.config.ts`). */
+const layerStore = process.env["STORE_UNDER_TEST"] === "pglite" ? layerPglite() : layerMemory
 
 export const operatorToken = "an operator's token"
 

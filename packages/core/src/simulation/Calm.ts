@@ -15,6 +15,12 @@ const pollMillis = 5
  */
 const patienceMillis = 2000
 
+/**
+ * Looks in a row that must find nothing: what goes back to its lane between two questions of one
+ * look, in hands at the first and due at the second, is found by the next.
+ */
+const looks = 3
+
 /** How long a webhook call may take, in real time; who makes one longer has died. */
 const callPatienceMillis = 16_000
 
@@ -60,11 +66,11 @@ export class Calm extends Context.Service<
       const nudge = Effect.forEach(kindsOfWork, wakeUp.wake, { discard: true })
 
       const settled: Effect.Effect<void, StoreUnavailable> = Effect.gen(function* () {
-        while (
-          (yield* somethingDue) ||
-          (yield* inHands).length > 0 ||
-          (yield* status.delivering)
-        ) {
+        for (let quiet = 0; quiet < looks;) {
+          const busy =
+            (yield* somethingDue) || (yield* inHands).length > 0 || (yield* status.delivering)
+          quiet = busy ? 0 : quiet + 1
+          if (!busy) continue
           yield* nudge
           yield* sleep(pollMillis)
         }
