@@ -7,7 +7,7 @@ const plannedIn = (lane: Lane, after: number, upTo: number): number =>
   lane.counting.count((row) => row.message.dueAt <= after)
 
 /** The number's messages in (plannedAt - window, plannedAt], and when there is room. */
-export const countPlanned = (lane: Lane, planned: PlannedQuota): ExactQuota => {
+const countPlanned = (lane: Lane, planned: PlannedQuota): ExactQuota => {
   const { plannedAt, count, limit } = planned
   const { windowMillis, messages } = limit
   const inWindow = (at: number) => plannedIn(lane, at - windowMillis, at)

@@ -93,7 +93,7 @@ export const claimKey = sqlFunction(
   $function$`,
 )
 
-export const loadAcceptance = sqlFunction(
+const loadAcceptance = sqlFunction(
   "load_acceptance",
   `(p_query jsonb, p_claim_kept_millis bigint, p_answer_kept_millis bigint)
   returns json

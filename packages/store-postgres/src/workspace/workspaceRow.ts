@@ -49,7 +49,7 @@ export const workspaceResult = (prefix: string): string =>
 const numberOrNull = (value: bigint | null): number | null =>
   value === null ? null : Number(value)
 
-export const toPlan = (
+const toPlan = (
   row: Pick<
     WorkspaceRow,
     | "plan_name"
