@@ -12,6 +12,7 @@ import type {
   MediaDirectory,
   MediaFiles,
   Messages,
+  NumberChecks,
   Numbers,
   WebhookOperations,
   Webhooks,
@@ -33,6 +34,7 @@ export type HttpServices =
   | MediaDirectory
   | MediaFiles
   | Messages
+  | NumberChecks
   | Numbers
   | WebhookOperations
   | Webhooks

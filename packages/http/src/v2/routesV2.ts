@@ -1,5 +1,5 @@
 /** The operations of version 2 (contract: Endpoints). */
-import { MediaDirectory, Messages, Webhooks, keyInfo } from "@messaging-service/core"
+import { MediaDirectory, Messages, NumberChecks, Webhooks, keyInfo } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { RouteV2 } from "./RouteV2.ts"
 
@@ -10,6 +10,7 @@ const ofWebhooks = { scope: "messages:read", unlimitedOnly: true, idempotent: fa
 export const routesV2 = Effect.gen(function* () {
   const messages = yield* Messages
   const media = yield* MediaDirectory
+  const numberChecks = yield* NumberChecks
   const webhooks = yield* Webhooks
 
   return [
@@ -120,6 +121,49 @@ export const routesV2 = Effect.gen(function* () {
       status: 200,
       handler: ({ caller, id }) =>
         Effect.map(media.delete(caller, id("id")), (deleted) => ({ body: deleted })),
+    },
+    {
+      method: "POST",
+      path: "/api/v2/number-checks",
+      scope: "contacts",
+      idempotent: true,
+      takes: "json",
+      status: 202,
+      handler: ({ caller, body, idempotency }) =>
+        Effect.map(numberChecks.create(caller, body, idempotency), ({ answer, replayed }) => ({
+          body: answer,
+          replayed,
+        })),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/number-checks",
+      scope: "contacts",
+      idempotent: false,
+      takes: "query",
+      status: 200,
+      handler: ({ caller, query }) =>
+        Effect.map(numberChecks.list(caller, query), (page) => ({ body: page })),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/number-checks/{id}",
+      scope: "contacts",
+      idempotent: false,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller, id }) =>
+        Effect.map(numberChecks.get(caller, id("id")), (check) => ({ body: check })),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/number-checks/{id}/results",
+      scope: "contacts",
+      idempotent: false,
+      takes: "query",
+      status: 200,
+      handler: ({ caller, id, query }) =>
+        Effect.map(numberChecks.results(caller, id("id"), query), (page) => ({ body: page })),
     },
     {
       method: "POST",

@@ -94,6 +94,8 @@ export const follow = (url: string, init: RequestInit = {}) =>
       assert.isTrue(url.startsWith(`${publicUrl}/media/`), url)
       const answer = await fetch(`http://127.0.0.1:${port}${url.slice(publicUrl.length)}`, {
         ...init,
+        // Or the server would wait for the next request before it stops.
+        headers: { ...(init.headers as Record<string, string>), connection: "close" },
         signal,
       })
       const { headers, status } = answer
