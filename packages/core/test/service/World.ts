@@ -6,7 +6,7 @@
 import { assert } from "@effect/vitest"
 import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory"
 import { layer as layerTransport } from "@messaging-service/transport-simulated"
-import { Clock, Effect, Fiber, Layer, Random } from "effect"
+import { Clock, Context, Effect, Fiber, Layer, Random } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
 import {
@@ -21,8 +21,12 @@ import {
   NumberOwnership,
   Numbers,
   Outbox,
+  ParkedSends,
+  PhoneDirectory,
   SimulatedPhones,
+  TelegramTransport,
   WakeUp,
+  WhatsAppTransport,
   WorkStatus,
   Worker,
   Workspaces,
@@ -37,14 +41,13 @@ import type {
   MessageId,
   MessageJson,
   NumberId,
-  ParkedSends,
-  PhoneDirectory,
+  NumberStore,
   Refusal,
   SentCopy,
   StoreUnavailable,
+  Transport,
   WorkspaceId,
 } from "../../src/index.ts"
-import type { NumberStore, TelegramTransport, WhatsAppTransport } from "../../src/index.ts"
 
 export const second = 1000
 export const minute = 60 * second
@@ -84,6 +87,16 @@ const makeLayer = ({ store = layerStore, transport = layerTransport }: WorldPart
   )
 
 export type World = Layer.Success<ReturnType<typeof makeLayer>>
+
+/** Both platforms behind one transport of the test's own. */
+export const transportOf = (transport: Transport): Layer.Layer<Transports> =>
+  Layer.succeedContext(
+    Context.make(WhatsAppTransport, transport).pipe(
+      Context.add(TelegramTransport, transport),
+      Context.add(PhoneDirectory, { checkPhones: () => Effect.succeed({ _tag: "Unknown" }) }),
+      Context.add(ParkedSends, { parked: Effect.succeed(new Set<NumberId>()) }),
+    ),
+  )
 
 /** Runs a test in a world of its own, which begins at noon. */
 export const inAWorld = <A, E>(

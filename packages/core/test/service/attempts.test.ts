@@ -1,17 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Layer, Stream } from "effect"
+import { Clock, Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import {
-  Emulator,
-  LaneQueue,
-  Numbers,
-  ParkedSends,
-  PhoneDirectory,
-  TelegramTransport,
-  WhatsAppTransport,
-  dailyQuota,
-} from "../../src/index.ts"
-import type { NumberId, OutgoingMessage, SendOutcome, Transport } from "../../src/index.ts"
+import { Emulator, LaneQueue, Numbers, dailyQuota } from "../../src/index.ts"
+import type { OutgoingMessage, SendOutcome, Transport } from "../../src/index.ts"
 import {
   aContact,
   ahead,
@@ -38,6 +29,7 @@ import {
   startWorker,
   status,
   statuses,
+  transportOf,
 } from "./World.ts"
 
 describe("what the far side refuses", () => {
@@ -341,13 +333,7 @@ describe("other transports", () => {
         }),
       events: Stream.never,
     }
-    const layer = Layer.succeedContext(
-      Context.make(WhatsAppTransport, transport).pipe(
-        Context.add(TelegramTransport, transport),
-        Context.add(PhoneDirectory, { checkPhones: () => Effect.succeed({ _tag: "Unknown" }) }),
-        Context.add(ParkedSends, { parked: Effect.succeed(new Set<NumberId>()) }),
-      ),
-    )
+    const layer = transportOf(transport)
     return { given, layer }
   }
 

@@ -1,0 +1,106 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Queue, Stream } from "effect"
+import { StoreUnavailable } from "../../src/index.ts"
+import type { SendOutcome, TransportEvent } from "../../src/index.ts"
+import {
+  aStage,
+  events,
+  inAWorld,
+  logOut,
+  send,
+  settled,
+  status,
+  statuses,
+  sendBatch,
+  stored,
+  transportOf,
+} from "./World.ts"
+import { storeWithin } from "./Watched.ts"
+
+/** Transports that accept everything, and report what they are told to report. */
+const reporting = Effect.gen(function* () {
+  const reports = yield* Queue.unbounded<TransportEvent>()
+  const layer = transportOf({
+    dropsCopies: true,
+    send: () => Effect.succeed<SendOutcome>({ _tag: "Accepted" }),
+    events: Stream.fromQueue(reports),
+  })
+  return { layer, report: (event: TransportEvent) => Queue.offer(reports, event) }
+})
+
+describe("what a transport reports by itself", () => {
+  it.effect("ticks move the message on, without an event", () =>
+    Effect.gen(function* () {
+      const { layer, report } = yield* reporting
+      yield* inAWorld(
+        Effect.gen(function* () {
+          const { key } = yield* aStage()
+          const message = yield* send(key)
+          yield* settled
+          const { transportId } = yield* stored(message)
+          yield* report({ _tag: "Tick", transportId, status: "read" })
+          yield* report({ _tag: "Tick", transportId, status: "delivered" })
+          yield* settled
+          assert.strictEqual(yield* status(key, message), "read")
+          assert.deepStrictEqual(yield* events(message), ["message.sent"])
+        }),
+        { transport: layer },
+      )
+    }),
+  )
+
+  it.effect("a connection that comes up drains the lane, one that drops holds it", () =>
+    Effect.gen(function* () {
+      const { layer, report } = yield* reporting
+      yield* inAWorld(
+        Effect.gen(function* () {
+          const { key, number } = yield* aStage()
+          const change = (to: "connected" | "disconnected", phone: string | null = null) =>
+            report({ _tag: "ConnectionChanged", numberId: number, status: to, phone })
+          yield* change("disconnected")
+          yield* settled
+          const messages = yield* sendBatch(key, 3, { from: number })
+          yield* settled
+          assert.deepStrictEqual(yield* statuses(key, messages), ["queued", "queued", "queued"])
+          yield* change("connected", "15550000999")
+          yield* settled
+          assert.deepStrictEqual(yield* statuses(key, messages), ["sent", "sent", "sent"])
+          assert.strictEqual((yield* send(key)).from.phone, "15550000999")
+        }),
+        { transport: layer },
+      )
+    }),
+  )
+
+  it.effect("is taken in further when one report could not be", () =>
+    Effect.gen(function* () {
+      const { layer, report } = yield* reporting
+      let failing = true
+      const store = storeWithin((operation, effect) =>
+        Effect.gen(function* () {
+          if (failing && operation === "MessageStore.tick") {
+            failing = false
+            return yield* new StoreUnavailable({ operation, cause: "down" })
+          }
+          return yield* effect
+        }),
+      )
+      yield* inAWorld(
+        Effect.gen(function* () {
+          const { key, number } = yield* aStage()
+          const message = yield* send(key)
+          yield* settled
+          yield* logOut(number)
+          const { transportId } = yield* stored(message)
+          yield* report({ _tag: "Tick", transportId, status: "delivered" })
+          yield* settled
+          assert.isFalse(failing)
+          yield* report({ _tag: "Tick", transportId, status: "read" })
+          yield* settled
+          assert.strictEqual(yield* status(key, message), "read")
+        }),
+        { transport: layer, store },
+      )
+    }),
+  )
+})
