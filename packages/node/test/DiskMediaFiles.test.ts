@@ -237,6 +237,60 @@ describe("spool", () => {
   )
 })
 
+describe("keep", () => {
+  it.effect("a spooled content stays under its key, after its scope and its process", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const kept = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const files = yield* MediaFiles
+          const spooled = yield* files.spool(inChunks(png, 10), 1000)
+          assert.strictEqual(yield* reason(files.open(spooled.storageKey)), "not_found")
+          yield* spooled.keep
+          return spooled
+        }),
+      ).pipe(Effect.provide(at(directory)))
+      assert.deepStrictEqual(yield* filesIn(directory), [`media/files/${kept.storageKey}`])
+      const opened = yield* MediaFiles.use((files) => files.open(kept.storageKey)).pipe(
+        Effect.provide(at(directory)),
+      )
+      assert.deepStrictEqual(yield* read(opened.content), png)
+      assert.deepStrictEqual(
+        [opened.size, opened.sha256, opened.mimeType],
+        [kept.size, kept.sha256, kept.mimeType],
+      )
+    }),
+  )
+
+  it.effect("what cannot be kept is io, and goes with its scope", () =>
+    inMediaFiles((files, directory) =>
+      Effect.gen(function* () {
+        yield* Effect.promise(() => rm(join(directory, "media", "files"), { recursive: true }))
+        const keeping = Effect.flatMap(files.spool(inChunks(png, 10), 1000), ({ keep }) => keep)
+        assert.strictEqual(yield* reason(Effect.scoped(keeping)), "io")
+        assert.deepStrictEqual(yield* filesIn(directory), [])
+      }),
+    ),
+  )
+})
+
+describe("part", () => {
+  it.effect("gives the bytes from start up to, not including, end", () =>
+    inMediaFiles((files) =>
+      Effect.gen(function* () {
+        const { storageKey } = yield* files.store(Stream.make(bytes("0123456789")), 10)
+        const { part } = yield* files.open(storageKey)
+        const text = (start: number, end: number) =>
+          Effect.map(read(part(start, end)), (content) => content.toString())
+        assert.strictEqual(yield* text(0, 10), "0123456789")
+        assert.strictEqual(yield* text(3, 5), "34")
+        assert.strictEqual(yield* text(9, 10), "9")
+        assert.strictEqual(yield* text(5, 5), "")
+      }),
+    ),
+  )
+})
+
 describe("a new process", () => {
   it.effect("removes what a killed one left unfinished a day ago, and nothing younger", () =>
     Effect.gen(function* () {
@@ -254,6 +308,20 @@ describe("a new process", () => {
       yield* build
       assert.deepStrictEqual(yield* filesIn(directory), ["media/temporary/young"])
     }),
+  )
+
+  it.effect("goes on to do so when it is asked to", () =>
+    inMediaFiles((files, directory) =>
+      Effect.gen(function* () {
+        const old = join(directory, "media", "temporary", "old")
+        yield* Effect.promise(async () => {
+          await writeFile(old, "")
+          await utimes(old, 0, (await stat(old)).mtimeMs / 1000 - 25 * 3600)
+        })
+        yield* files.removeAbandoned
+        assert.deepStrictEqual(yield* filesIn(directory), [])
+      }),
+    ),
   )
 })
 

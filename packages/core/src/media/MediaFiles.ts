@@ -28,7 +28,10 @@ export interface StoredContent {
 export interface SpooledContent extends StoredContent {
   /** The key under which it can be kept. */
   readonly storageKey: string
-  /** Stores it under its key, whole or not at all. Once, while its scope is open. */
+  /**
+   * Stores it under its key, whole or not at all. Once, while its scope is open; from then on it is
+   * read by opening it.
+   */
   readonly keep: Effect.Effect<void, MediaFilesError>
 }
 

@@ -1,0 +1,350 @@
+import { assert, describe, it } from "@effect/vitest"
+import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory"
+import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
+import type { Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
+import { Ids } from "../../src/id/Ids.ts"
+import type { KeyId, MediaId } from "../../src/id/Ids.ts"
+import type { Caller } from "../../src/key/Admission.ts"
+import { MediaStore } from "../../src/media/Media.ts"
+import type { MediaFile } from "../../src/media/Media.ts"
+import { MediaDirectory } from "../../src/media/MediaDirectory.ts"
+import { MediaFiles, MediaFilesError } from "../../src/media/MediaFiles.ts"
+import { MediaLinks } from "../../src/media/MediaLinks.ts"
+import { MediaSweep } from "../../src/media/MediaSweep.ts"
+import { Cursors } from "../../src/request/Cursor.ts"
+import { Idempotent } from "../../src/request/Idempotent.ts"
+import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
+import { WorkspaceStore } from "../../src/workspace/WorkspaceStore.ts"
+
+const broken = new MediaFilesError({ reason: "io", cause: "no space left" })
+const gone = new StoreUnavailable({ operation: "test", cause: "no answer" })
+
+interface Parts {
+  readonly files?: (files: typeof MediaFiles.Service) => Partial<typeof MediaFiles.Service>
+  readonly store?: (store: typeof MediaStore.Service) => Partial<typeof MediaStore.Service>
+}
+
+/** What the directory stands on, in memory, with parts of it replaced. */
+const makeLayer = ({ files = () => ({}), store = () => ({}) }: Parts) => {
+  const replacedFiles = Layer.effect(
+    MediaFiles,
+    Effect.map(MediaFiles, (real) => MediaFiles.of({ ...real, ...files(real) })),
+  )
+  const replacedStore = Layer.effect(
+    MediaStore,
+    Effect.map(MediaStore, (real) => MediaStore.of({ ...real, ...store(real) })),
+  )
+  return Layer.merge(MediaDirectory.layer, MediaSweep.layer).pipe(
+    Layer.provideMerge(Layer.mergeAll(Cursors.layer, MediaLinks.layer, Idempotent.layer)),
+    Layer.provideMerge(Layer.merge(replacedFiles, replacedStore)),
+    Layer.provideMerge(Layer.merge(layerStore, layerMediaFiles)),
+    Layer.provideMerge(Ids.layerRandom),
+  )
+}
+
+type World = Layer.Success<ReturnType<typeof makeLayer>>
+
+const inAWorld = <A, E>(test: Effect.Effect<A, E, World | Scope.Scope>, parts: Parts = {}) =>
+  Effect.scoped(test).pipe(Effect.provide(makeLayer(parts)))
+
+const aCaller = Effect.gen(function* () {
+  const workspaces = yield* WorkspaceStore
+  const workspace = yield* workspaces.insert(
+    {
+      name: "Workspace",
+      demo: false,
+      accountDisabled: false,
+      apiV2Enabled: true,
+      plan: { ...unlimitedPlan, mediaStorageBytes: 10 },
+      createdAt: 0,
+    },
+    true,
+  )
+  const caller: Caller = {
+    workspace,
+    key: {
+      id: 1 as KeyId,
+      workspaceId: workspace.id,
+      version: 2,
+      name: "Key",
+      mode: "live",
+      scopes: ["media"],
+      numberIds: null,
+      expiresAt: null,
+      last4: "abcd",
+      createdAt: 0,
+      lastUsedAt: null,
+      lastUsedIp: null,
+      revokedAt: null,
+    },
+  }
+  return caller
+})
+
+const spool = (size: number) =>
+  MediaFiles.use((files) => files.spool(Stream.make(new Uint8Array(size)), size))
+
+const upload = (caller: Caller, size: number, key: string | null = null) =>
+  Effect.gen(function* () {
+    const directory = yield* MediaDirectory
+    const content = yield* spool(size)
+    return yield* directory.upload(
+      caller,
+      { fileName: "a.bin", content },
+      key === null ? null : { key, fingerprint: content.sha256 },
+    )
+  })
+
+/** What the store says is used. */
+const used = ({ key }: Caller) =>
+  Effect.gen(function* () {
+    const store = yield* MediaStore
+    const file: Omit<MediaFile, "id"> = {
+      workspaceId: key.workspaceId,
+      mode: "live",
+      fileName: "",
+      type: "file",
+      mimeType: "",
+      size: 1,
+      storageKey: "",
+      createdAt: 0,
+    }
+    const answer = yield* store.reserve(file, -1)
+    return answer._tag === "Full" ? answer.used : Number.NaN
+  })
+
+const listed = (caller: Caller) =>
+  Effect.map(
+    MediaDirectory.use((directory) => directory.list(caller, [])),
+    ({ data }) => data.map(({ id }) => id),
+  )
+
+const sweep = MediaSweep.use(({ runAll }) => runAll)
+
+/** Notes the keys under which bytes are kept. */
+const watching = (kept: Set<string>) => (files: typeof MediaFiles.Service) => ({
+  spool: <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number) =>
+    Effect.map(files.spool(content, maximumBytes), (spooled) => ({
+      ...spooled,
+      keep: Effect.tap(spooled.keep, () => Effect.sync(() => kept.add(spooled.storageKey))),
+    })),
+  remove: (storageKey: string) =>
+    Effect.tap(files.remove(storageKey), () => Effect.sync(() => kept.delete(storageKey))),
+})
+
+describe("an upload", () => {
+  it.effect("whose bytes cannot be kept takes no room and frees its key", () => {
+    let full = true
+    return inAWorld(
+      Effect.gen(function* () {
+        const caller = yield* aCaller
+        const error = yield* Effect.flip(upload(caller, 10, "k"))
+        assert.strictEqual(error._tag, "StoreUnavailable")
+        assert.strictEqual(yield* used(caller), 0)
+        full = false
+        const { answer, replayed } = yield* upload(caller, 10, "k")
+        assert.isFalse(replayed)
+        assert.deepStrictEqual(yield* listed(caller), [answer.id])
+      }),
+      {
+        files: (files) => ({
+          spool: (content, maximumBytes) =>
+            Effect.map(files.spool(content, maximumBytes), (spooled) => ({
+              ...spooled,
+              keep: Effect.suspend(() => (full ? Effect.fail(broken) : spooled.keep)),
+            })),
+        }),
+      },
+    )
+  })
+
+  it.effect("whose key was taken over meanwhile is told to wait, and leaves nothing", () => {
+    const kept = new Set<string>()
+    return inAWorld(
+      Effect.gen(function* () {
+        const caller = yield* aCaller
+        const error = yield* Effect.flip(upload(caller, 10, "k"))
+        assert.strictEqual(error._tag === "Refusal" && error.code, "idempotency_in_progress")
+        assert.strictEqual(yield* used(caller), 0)
+        assert.deepStrictEqual(yield* listed(caller), [])
+        assert.strictEqual(kept.size, 0)
+      }),
+      {
+        files: watching(kept),
+        store: () => ({ commit: () => Effect.succeed("idempotency" as const) }),
+      },
+    )
+  })
+
+  const fates: ReadonlyArray<readonly [fate: string, done: boolean]> = [
+    ["done", true],
+    ["not done", false],
+  ]
+  it.effect.each(fates)(
+    "of which the store did not say what became of it was %s: the sweep finds out",
+    ([, done]) => {
+      const kept = new Set<string>()
+      return inAWorld(
+        Effect.gen(function* () {
+          const caller = yield* aCaller
+          const error = yield* Effect.flip(upload(caller, 10))
+          assert.strictEqual(error._tag, "StoreUnavailable")
+          assert.strictEqual(yield* used(caller), 10)
+          yield* sweep
+          assert.strictEqual(yield* used(caller), 10)
+          yield* TestClock.adjust("61 minutes")
+          yield* sweep
+          assert.strictEqual(yield* used(caller), done ? 10 : 0)
+          assert.strictEqual(kept.size, done ? 1 : 0)
+          assert.lengthOf(yield* listed(caller), done ? 1 : 0)
+        }),
+        {
+          files: watching(kept),
+          store: (store) => ({
+            commit: (id, idempotency, now) =>
+              Effect.andThen(
+                done ? Effect.asVoid(store.commit(id, idempotency, now)) : Effect.void,
+                Effect.fail(gone),
+              ),
+          }),
+        },
+      )
+    },
+  )
+
+  it.effect("is finished even if its client hangs up once all of it was read", () =>
+    Effect.gen(function* () {
+      const keeping = yield* Deferred.make<void>()
+      const goOn = yield* Deferred.make<void>()
+      yield* inAWorld(
+        Effect.gen(function* () {
+          const caller = yield* aCaller
+          const uploading = yield* Effect.forkChild(Effect.scoped(upload(caller, 10, "k")))
+          yield* Deferred.await(keeping)
+          const interrupting = yield* Effect.forkChild(Fiber.interrupt(uploading))
+          yield* Effect.yieldNow
+          yield* Deferred.succeed(goOn, undefined)
+          yield* Fiber.join(interrupting)
+          const [id] = yield* listed(caller)
+          assert.isDefined(id)
+          const { answer, replayed } = yield* upload(caller, 10, "k")
+          assert.deepStrictEqual([answer.id, replayed], [id as MediaId, true])
+        }),
+        {
+          files: (files) => ({
+            spool: (content, maximumBytes) =>
+              Effect.map(files.spool(content, maximumBytes), (spooled) => ({
+                ...spooled,
+                keep: Deferred.succeed(keeping, undefined).pipe(
+                  Effect.andThen(Deferred.await(goOn)),
+                  Effect.andThen(spooled.keep),
+                ),
+              })),
+          }),
+        },
+      )
+    }),
+  )
+})
+
+describe("a deletion", () => {
+  it.effect("whose bytes cannot be removed at once is a deletion; they are swept later", () => {
+    let stuck = true
+    const kept = new Set<string>()
+    return inAWorld(
+      Effect.gen(function* () {
+        const directory = yield* MediaDirectory
+        const caller = yield* aCaller
+        const { answer } = yield* upload(caller, 10)
+        assert.deepStrictEqual<unknown>(yield* directory.delete(caller, answer.id), {
+          id: answer.id,
+          deleted: true,
+        })
+        assert.strictEqual(yield* used(caller), 0)
+        assert.strictEqual(kept.size, 1)
+        yield* sweep
+        assert.strictEqual(kept.size, 1)
+        stuck = false
+        yield* sweep
+        assert.strictEqual(kept.size, 0)
+      }),
+      {
+        files: (files) => {
+          const watched = watching(kept)(files)
+          return {
+            ...watched,
+            remove: (storageKey) => (stuck ? Effect.fail(broken) : watched.remove(storageKey)),
+          }
+        },
+      },
+    )
+  })
+
+  it.effect("is forgotten a day after its upload, when that can no longer be repeated", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const store = yield* MediaStore
+        const directory = yield* MediaDirectory
+        const caller = yield* aCaller
+        const { id } = (yield* upload(caller, 10, "k")).answer
+        yield* directory.delete(caller, id)
+        yield* TestClock.adjust("23 hours")
+        yield* sweep
+        const repeat = yield* upload(caller, 10, "k")
+        assert.deepStrictEqual([repeat.answer.id, repeat.replayed], [id, true])
+        yield* TestClock.adjust("61 minutes")
+        yield* sweep
+        assert.isNull(yield* store.find(id))
+        assert.isFalse((yield* upload(caller, 10, "k")).replayed)
+      }),
+    ),
+  )
+})
+
+describe("the sweep", () => {
+  it.effect("removes the files of a deleted workspace, more than one batch of them", () => {
+    const kept = new Set<string>()
+    return inAWorld(
+      Effect.gen(function* () {
+        const workspaces = yield* WorkspaceStore
+        const [caller, other] = [yield* aCaller, yield* aCaller]
+        const unlimited = { ...caller.workspace, plan: unlimitedPlan }
+        yield* Effect.replicateEffect(upload({ ...caller, workspace: unlimited }, 1), 250)
+        const file = (yield* upload(other, 1)).answer
+        yield* workspaces.delete(caller.workspace.id, 0)
+        assert.strictEqual(kept.size, 251)
+        yield* sweep
+        assert.strictEqual(kept.size, 1)
+        assert.deepStrictEqual(yield* listed(other), [file.id])
+      }),
+      { files: watching(kept) },
+    )
+  })
+
+  it.effect("does what it can while some files cannot be removed", () => {
+    const removed: Array<string> = []
+    return inAWorld(
+      Effect.gen(function* () {
+        const directory = yield* MediaDirectory
+        const caller = yield* aCaller
+        for (const { answer } of [yield* upload(caller, 1), yield* upload(caller, 2)]) {
+          yield* directory.delete(caller, answer.id)
+        }
+        yield* sweep
+        assert.lengthOf(removed, 4)
+        assert.lengthOf(new Set(removed), 2)
+      }),
+      {
+        files: () => ({
+          remove: (storageKey) => {
+            removed.push(storageKey)
+            return Effect.fail(broken)
+          },
+          removeAbandoned: Effect.fail(broken),
+        }),
+      },
+    )
+  })
+})
