@@ -1,6 +1,6 @@
 /** The whole service in one process, in memory, as the examples embed it. */
 import * as Core from "@messaging-service/core"
-import { layerCryptoIds } from "@messaging-service/node"
+import { layerCryptoIds, layerQrCodeImages } from "@messaging-service/node"
 import * as StoreMemory from "@messaging-service/store-memory"
 import * as Simulated from "@messaging-service/transport-simulated"
 import { Effect, Layer } from "effect"
@@ -9,6 +9,7 @@ import { Effect, Layer } from "effect"
 const Ports = Layer.mergeAll(
   StoreMemory.layerMediaFiles,
   Simulated.layer,
+  layerQrCodeImages,
   Core.Egress.layerClosed,
   Core.WakeUp.layerLocal,
   Core.NumberOwnership.layerAll,

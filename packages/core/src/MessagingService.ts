@@ -14,7 +14,10 @@ import { Acceptor } from "./message/Acceptor.ts"
 import { Messages } from "./message/Messages.ts"
 import { Stranded } from "./message/Stranded.ts"
 import { Ticks } from "./message/Ticks.ts"
+import { Connections } from "./number/Connections.ts"
+import { LinkProgress } from "./number/LinkProgress.ts"
 import { Numbers } from "./number/Numbers.ts"
+import { QrLinks } from "./number/QrLinks.ts"
 import { NumberChecks } from "./numberCheck/NumberChecks.ts"
 import { Cursors } from "./request/Cursor.ts"
 import { Idempotent } from "./request/Idempotent.ts"
@@ -31,6 +34,7 @@ import { Deliverer } from "./worker/Deliverer.ts"
 import { Dispatcher } from "./worker/Dispatcher.ts"
 import { Expirer } from "./worker/Expirer.ts"
 import { Housekeeper } from "./worker/Housekeeper.ts"
+import { Linker } from "./worker/Linker.ts"
 import { NumberChecker } from "./worker/NumberChecker.ts"
 import { TestModeSender } from "./worker/TestModeSender.ts"
 import { TransportEvents } from "./worker/TransportEvents.ts"
@@ -43,6 +47,7 @@ export const layerServices = Layer.mergeAll(
   Messages.layer,
   Keys.layer,
   Numbers.layer,
+  Connections.layer,
   Contacts.layer,
   Ticks.layer,
   Webhooks.layer,
@@ -57,6 +62,8 @@ export const layerServices = Layer.mergeAll(
     Layer.mergeAll(
       Cursors.layer,
       MediaLinks.layer,
+      QrLinks.layer,
+      LinkProgress.layer,
       SigningSecrets.layer,
       Idempotent.layer,
       Acceptor.layer,
@@ -71,6 +78,7 @@ export const layerWorker = Worker.layer.pipe(
       Dispatcher.layer,
       Deliverer.layer,
       Expirer.layer,
+      Linker.layer,
       TestModeSender.layer,
       Housekeeper.layer,
       NumberChecker.layer,

@@ -17,6 +17,7 @@ import { healthSurface } from "./health/healthSurface.ts"
 import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import { mediaSurface } from "./media/mediaSurface.ts"
 import { operatorSurface } from "./operator/operatorSurface.ts"
+import { qrSurface } from "./qr/qrSurface.ts"
 import { surfaceV2 } from "./v2/surfaceV2.ts"
 
 const nowhere: Surface = () => Effect.fail(refuse("not_found"))
@@ -44,7 +45,7 @@ const response = ({ headers }: Exchange, reply: Reply): HttpServerResponse => {
 }
 
 /** Whoever knows the rest of such a path may read what it leads to. */
-const secretPath = /^\/(media)\/.*/
+const secretPath = /^\/(media|qr)\/.*/
 
 /** For the log: never a query, a header, a body or a link, which hold keys, phones and texts. */
 const annotations = (exchange: Exchange, status: number, started: number) => ({
@@ -70,6 +71,7 @@ const answerer = Effect.gen(function* () {
       ? []
       : [["/admin/v1", yield* operatorSurface(operatorToken)] as const]),
     ["/media", yield* mediaSurface],
+    ["/qr", yield* qrSurface],
     ["/health", yield* healthSurface],
   ]
   const publicUrl = publicUrlOf(options)

@@ -6,6 +6,7 @@ import { PublicUrl } from "@messaging-service/core"
 import type {
   Admission,
   ClockStore,
+  Connections,
   Contacts,
   Ids,
   Keys,
@@ -14,6 +15,8 @@ import type {
   Messages,
   NumberChecks,
   Numbers,
+  QrImages,
+  QrLinks,
   WebhookOperations,
   Webhooks,
   Workspaces,
@@ -28,6 +31,7 @@ import type { HttpSettings } from "./HttpOptions.ts"
 export type HttpServices =
   | Admission
   | ClockStore
+  | Connections
   | Contacts
   | Ids
   | Keys
@@ -36,6 +40,8 @@ export type HttpServices =
   | Messages
   | NumberChecks
   | Numbers
+  | QrImages
+  | QrLinks
   | WebhookOperations
   | Webhooks
   | Workspaces

@@ -15,7 +15,7 @@ import {
   layerServices,
   layerWorker,
 } from "@messaging-service/core"
-import { realTimeLayer } from "@messaging-service/node"
+import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
 import { layer as layerMemory } from "@messaging-service/store-memory"
 import { layerPglite } from "@messaging-service/store-postgres"
 import { layer as layerTransport } from "@messaging-service/transport-simulated"
@@ -46,6 +46,7 @@ export const layerPorts = layerTransport.pipe(
     Layer.mergeAll(
       layerStore,
       layerDisk,
+      layerQrCodeImages,
       WakeUp.layerLocal,
       NumberOwnership.layerAll,
       Egress.layerClosed,

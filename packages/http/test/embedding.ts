@@ -1,6 +1,6 @@
 import * as Core from "@messaging-service/core"
 import { toWebHandler } from "@messaging-service/http"
-import { layerCryptoIds } from "@messaging-service/node"
+import { layerCryptoIds, layerQrCodeImages } from "@messaging-service/node"
 import * as StoreMemory from "@messaging-service/store-memory"
 import * as Simulated from "@messaging-service/transport-simulated"
 import { Layer, Redacted } from "effect"
@@ -8,6 +8,7 @@ import { Layer, Redacted } from "effect"
 const ports = Layer.mergeAll(
   StoreMemory.layerMediaFiles,
   Simulated.layer,
+  layerQrCodeImages,
   Core.Egress.layerClosed,
   Core.WakeUp.layerLocal,
   Core.NumberOwnership.layerAll,

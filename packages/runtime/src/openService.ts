@@ -16,6 +16,7 @@ import {
   layerCryptoIds,
   layerDiskMediaFiles,
   layerEgress,
+  layerQrCodeImages,
   layerStoredClock,
   realTimeLayer,
 } from "@messaging-service/node"
@@ -52,6 +53,7 @@ const layerAdapters = ({ dataDirectory }: ServiceSettings) =>
   Layer.mergeAll(
     layerSimulatedPhones,
     layerEgress(),
+    layerQrCodeImages,
     layerDiskMediaFiles({ directory: join(dataDirectory, "media") }),
     NumberOwnership.layerAll,
   )

@@ -159,9 +159,10 @@ const giveBack = (row: MessageRow): void => {
   }
 }
 
-/** Removes the number: what waits and is not in flight is stranded. */
+/** Removes the number: what waits and is not in flight is stranded, nobody links it any more. */
 export const closeLane = (world: World, lane: Lane): void => {
   lane.removed = true
+  world.linkings.delete(lane.number.id)
   reschedule(world, lane)
   for (const row of [...lane.waiting, ...lane.waitingTest]) {
     withdraw(world, row)

@@ -10,6 +10,7 @@ import {
   IdempotencyStore,
   KeyStore,
   LaneQueue,
+  LinkingStore,
   MediaStore,
   MessageStore,
   NumberCheckStore,
@@ -27,6 +28,7 @@ import { deliveryQueue } from "./deliveryQueue.ts"
 import { idempotencyStore } from "./idempotency.ts"
 import { keyStore } from "./keyStore.ts"
 import { laneQueue } from "./laneQueue.ts"
+import { linkingStore } from "./linkingStore.ts"
 import { mediaStore } from "./mediaStore.ts"
 import { messageStore } from "./messageStore.ts"
 import { numberCheckStore } from "./numberCheckStore.ts"
@@ -44,6 +46,7 @@ export type MemoryStore =
   | WorkspaceStore
   | KeyStore
   | NumberStore
+  | LinkingStore
   | ContactStore
   | MediaStore
   | NumberCheckStore
@@ -64,6 +67,7 @@ export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
   return Context.make(WorkspaceStore, workspaceStore(world)).pipe(
     Context.add(KeyStore, keyStore(world)),
     Context.add(NumberStore, numberStore(world)),
+    Context.add(LinkingStore, linkingStore(world)),
     Context.add(ContactStore, contactStore(world)),
     Context.add(MediaStore, mediaStore(world)),
     Context.add(NumberCheckStore, numberCheckStore(world)),

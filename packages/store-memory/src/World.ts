@@ -8,6 +8,7 @@ import type {
   Contact,
   ContactId,
   KeyId,
+  LinkingAttempt,
   MediaFile,
   MediaId,
   Message,
@@ -125,6 +126,15 @@ export interface CheckRow {
   tries: number
 }
 
+/** A number that is being connected. */
+export interface LinkingRow {
+  attempt: LinkingAttempt
+  /** Of the latest claim; grows with each. */
+  lease: number
+  /** Null until somebody claims it. */
+  leaseUntil: number | null
+}
+
 /** A claim on an `Idempotency-Key`, and after its acceptance what that made. */
 export interface IdempotencyRow {
   readonly fingerprint: string
@@ -148,6 +158,7 @@ export interface World {
   readonly lanes: Table<NumberId, Lane>
   readonly agenda: Sorted<AgendaEntry>
   readonly inFlight: Set<NumberId>
+  readonly linkings: Map<NumberId, LinkingRow>
   readonly contacts: Table<ContactId, Contact>
   readonly media: Table<MediaId, MediaRow>
   readonly checks: Table<NumberCheckId, CheckRow>
@@ -203,6 +214,7 @@ export const makeWorld = (): World => ({
   lanes: new Table(),
   agenda: new Sorted(byTurn),
   inFlight: new Set(),
+  linkings: new Map(),
   contacts: new Table(),
   media: new Table(),
   checks: new Table(),

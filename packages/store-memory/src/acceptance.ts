@@ -8,11 +8,12 @@ import type {
   Contact,
   ContactId,
   MessageId,
+  Mode,
   NumberFacts,
   Phone,
   Platform,
 } from "@messaging-service/core"
-import { messagesRemaining } from "@messaging-service/core"
+import { isSeenBy, messagesRemaining } from "@messaging-service/core"
 import { claim, finishClaim, isHeld } from "./idempotency.ts"
 import { enqueue } from "./Lane.ts"
 import { keptFile } from "./mediaStore.ts"
@@ -31,18 +32,22 @@ const factsOf = (lane: Lane, query: AcceptanceQuery): NumberFacts => {
   return { number: lane.number, quota: quotaFacts(lane, query.now, exact) }
 }
 
-const connected = (owner: WorkspaceRow): ReadonlyArray<Lane> => {
+const connected = (owner: WorkspaceRow, mode: Mode): ReadonlyArray<Lane> => {
   const shown: Record<Platform, number> = { whatsapp: 0, telegram: 0 }
   return owner.lanes.filter(
     ({ number, removed }) =>
-      !removed && number.status === "connected" && ++shown[number.platform] <= connectedShown,
+      !removed &&
+      isSeenBy(mode, number) &&
+      number.status === "connected" &&
+      ++shown[number.platform] <= connectedShown,
   )
 }
 
 /** Reads everything that the rules of acceptance ask for, and claims the `Idempotency-Key`. */
 export const loadAcceptance = (world: World, query: AcceptanceQuery): AcceptanceFacts => {
   const owner = world.workspaces.get(query.workspaceId)
-  const named = query.from === null ? undefined : laneIn(world, query.workspaceId, query.from)
+  const asked = query.from === null ? undefined : laneIn(world, query.workspaceId, query.from)
+  const named = asked !== undefined && isSeenBy(query.mode, asked.number) ? asked : undefined
 
   const contactIdByPhone = new Map<Phone, ContactId>()
   for (const phone of query.phones) {
@@ -61,7 +66,7 @@ export const loadAcceptance = (world: World, query: AcceptanceQuery): Acceptance
     named: named === undefined ? null : factsOf(named, query),
     connected:
       query.from === null && owner !== undefined
-        ? connected(owner).map((lane) => factsOf(lane, query))
+        ? connected(owner, query.mode).map((lane) => factsOf(lane, query))
         : [],
     contactIdByPhone,
     contacts,

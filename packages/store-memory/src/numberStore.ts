@@ -38,6 +38,7 @@ export const numberStore = (world: World): typeof NumberStore.Service => ({
     Effect.sync((): SendingNumber | null => {
       const lane = laneOf(world, id)
       if (lane === undefined) return null
+      if (status !== "connecting") world.linkings.delete(id)
       lane.number = { ...lane.number, status, phone: phone ?? lane.number.phone }
       reschedule(world, lane)
       return lane.number

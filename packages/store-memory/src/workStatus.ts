@@ -1,6 +1,7 @@
 /** `WorkStatus` in memory: the heads of the collections that the loops work off. */
 import type { Work, WorkStatus } from "@messaging-service/core"
 import { Effect } from "effect"
+import { nextLinkingDue } from "./linkingStore.ts"
 import { claimableAt } from "./numberCheckStore.ts"
 import type { World } from "./World.ts"
 
@@ -15,6 +16,7 @@ const nextDue: Readonly<Record<Work, (world: World) => number | null>> = {
     const moments = [...world.openChecks].flatMap((row) => claimableAt(row) ?? [])
     return moments.length === 0 ? null : Math.min(...moments)
   },
+  linking: nextLinkingDue,
 }
 
 export const workStatus = (world: World): typeof WorkStatus.Service => ({

@@ -3,6 +3,7 @@ import { Layer } from "effect"
 import { layerContacts } from "./contact/PostgresContacts.ts"
 import { layerOutbox } from "./event/PostgresOutbox.ts"
 import { layerKeys } from "./key/PostgresKeys.ts"
+import { layerLinking } from "./linking/PostgresLinking.ts"
 import { layerMedia } from "./media/PostgresMedia.ts"
 import { layerMessages } from "./message/PostgresMessages.ts"
 import { functions, migrations } from "./migrations/index.ts"
@@ -23,6 +24,7 @@ export const layerStores = Layer.mergeAll(
   layerWorkspaces,
   layerKeys,
   layerNumbers,
+  layerLinking,
   layerNumberChecks,
   layerContacts,
   layerMedia,

@@ -6,6 +6,7 @@ import type {
   IdempotencyStore,
   KeyStore,
   LaneQueue,
+  LinkingStore,
   MediaStore,
   MessageStore,
   NumberCheckStore,
@@ -22,6 +23,7 @@ export type AllStores =
   | WorkspaceStore
   | KeyStore
   | NumberStore
+  | LinkingStore
   | NumberCheckStore
   | ContactStore
   | MediaStore

@@ -41,7 +41,7 @@ import { makeParking } from "./Parking.ts"
 /** The reason of a phone that fails without having been given one. */
 export const defaultErrorMessage = "The phone could not send the message."
 
-export const layer: Layer.Layer<
+export const layerTransport: Layer.Layer<
   WhatsAppTransport | TelegramTransport | PhoneDirectory | ParkedSends,
   never,
   NumberStore | SimulatedPhones

@@ -1,1 +1,3 @@
-export { defaultErrorMessage, layer } from "./SimulatedTransport.ts"
+export { layer } from "./layer.ts"
+export { layerLinking } from "./SimulatedLinking.ts"
+export { defaultErrorMessage, layerTransport } from "./SimulatedTransport.ts"

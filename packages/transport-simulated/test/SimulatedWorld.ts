@@ -21,7 +21,7 @@ import type {
 import { FarSide } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
-import { layer as transportLayer } from "../src/index.ts"
+import { layerTransport as transportLayer } from "../src/index.ts"
 
 export const phone = (text: string): Phone => {
   const parsed = parsePhone(text)
@@ -73,6 +73,7 @@ const numberStoreLayer = Layer.unwrap(
                 platform: "whatsapp",
                 status,
                 loginMethod: "qr",
+                mode: "live",
                 createdAt: 0,
               }
         }),

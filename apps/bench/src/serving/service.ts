@@ -12,7 +12,7 @@ import {
   layerServices,
 } from "@messaging-service/core"
 import type { OutgoingMessage, Transport } from "@messaging-service/core"
-import { layerCryptoIds, layerDiskMediaFiles } from "@messaging-service/node"
+import { layerCryptoIds, layerDiskMediaFiles, layerQrCodeImages } from "@messaging-service/node"
 import { Effect, Layer, Stream } from "effect"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -44,6 +44,7 @@ export const layerService = (seen: (message: OutgoingMessage) => void = () => un
         layerNoTransport(seen),
         Egress.layerClosed,
         NumberOwnership.layerAll,
+        layerQrCodeImages,
         layerDiskMediaFiles({ directory: join(tmpdir(), "messaging-service-bench") }),
       ),
     ),

@@ -116,6 +116,15 @@ const entries = {
     message: "The message is no longer waiting.",
     details: ["status"],
   },
+  // Numbers
+  plan_required: { status: 403, message: "The plan does not include this." },
+  number_limit_reached: { status: 403, message: "The plan has no room for another number." },
+  already_connected: { status: 409, message: "The number is connected already." },
+  connect_in_progress: {
+    status: 409,
+    message: "The number is being connected already.",
+    details: ["number_id"],
+  },
   // Webhooks
   webhook_limit_reached: {
     status: 403,

@@ -24,6 +24,9 @@ export type EventId = string & Brand.Brand<"EventId">
  */
 export type TransportId = string & Brand.Brand<"TransportId">
 
+/** One attempt at linking a number: 24 letters and digits. */
+export type LinkingId = string & Brand.Brand<"LinkingId">
+
 const lettersAndDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const hexadecimal = "0123456789abcdef"
 
@@ -55,6 +58,9 @@ export const fromIndexes = (next: (bound: number) => number): typeof Ids.Service
   }
   return { alphanumeric: draw(lettersAndDigits), hex: draw(hexadecimal) }
 }
+
+/** The id of one attempt at linking a number: unguessable, and never that of another attempt. */
+export const linkingId = (ids: typeof Ids.Service): LinkingId => ids.alphanumeric(24) as LinkingId
 
 /** `req_` and 24 letters and digits; the value of `X-Request-Id`. */
 export const requestId = (ids: typeof Ids.Service): string => `req_${ids.alphanumeric(24)}`

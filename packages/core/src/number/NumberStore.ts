@@ -25,7 +25,8 @@ export class NumberStore extends Context.Service<
     ): Effect.Effect<SendingNumber | null, StoreUnavailable>
     /**
      * The number connects, is being connected or drops out: its lane becomes claimable or rests, in
-     * the same commit. `phone` undefined keeps the stored one. Null when unknown or removed.
+     * the same commit. `phone` undefined keeps the stored one. Any status but `connecting` ends the
+     * attempt at linking it. Null when unknown or removed.
      */
     setStatus(
       id: NumberId,
@@ -35,7 +36,7 @@ export class NumberStore extends Context.Service<
     ): Effect.Effect<SendingNumber | null, StoreUnavailable>
     /**
      * Removes the number and closes its lane: nothing new is accepted or claimed; its waiting
-     * messages become stranded. False when unknown or already removed.
+     * messages become stranded, an attempt at linking it ends. False when unknown or already removed.
      */
     remove(
       workspaceId: WorkspaceId,

@@ -11,6 +11,8 @@ import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
 import { requireRole } from "../workspace/Role.ts"
 import type { Role } from "../workspace/Role.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import { numberJson } from "./Linking.ts"
+import type { NumberJson } from "./Linking.ts"
 import { NumberStore } from "./NumberStore.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
 
@@ -27,19 +29,6 @@ export const NumberPatch = Schema.Struct({ label: Schema.optionalKey(LabelInput)
 
 const decodeBody = inputDecoder(NumberBody, Object.keys(NumberBody.fields))
 const decodePatch = inputDecoder(NumberPatch, Object.keys(NumberPatch.fields))
-
-/** A Number as lists show it: `connect` is filled only by GET of a single connecting one. */
-export const numberJson = (number: SendingNumber) => ({
-  id: number.id,
-  phone: number.phone,
-  label: number.label,
-  platform: number.platform,
-  status: number.status,
-  login_method: number.loginMethod,
-  connect: null,
-})
-
-export type NumberJson = ReturnType<typeof numberJson>
 
 type Failure = Refusal | StoreUnavailable
 
@@ -114,6 +103,7 @@ export class Numbers extends Context.Service<
           return numberJson(
             yield* store.insert({
               workspaceId: workspace.id,
+              mode: "live",
               phone: phoneDigits(input.phone),
               label: input.label ?? "",
               platform: input.platform,
@@ -126,7 +116,7 @@ export class Numbers extends Context.Service<
         list: Effect.fn("Numbers.list")(function* (role, workspaceId) {
           const workspace = yield* workspaces.require(workspaceId)
           yield* requireRole(role, "numbers")
-          return { data: (yield* store.list(workspace.id)).map(numberJson) }
+          return { data: (yield* store.list(workspace.id)).map((number) => numberJson(number)) }
         }),
         update: Effect.fn("Numbers.update")(function* (role, workspaceId, id, body) {
           const workspace = yield* workspaces.require(workspaceId)

@@ -1,5 +1,6 @@
 /** A number that a workspace sends from: a linked WhatsApp phone or a Telegram account. */
 import type { NumberId, WorkspaceId } from "../id/Ids.ts"
+import type { Mode } from "../key/ApiKey.ts"
 
 export type Platform = "whatsapp" | "telegram"
 
@@ -10,6 +11,8 @@ export type LoginMethod = "qr" | "phone_code"
 export interface SendingNumber {
   readonly id: NumberId
   readonly workspaceId: WorkspaceId
+  /** A test number was added by a test key: no phone is behind it, and only test keys see it. */
+  readonly mode: Mode
   /** Digits with country code, no `+`; null until a QR code was scanned. */
   readonly phone: string | null
   readonly label: string
@@ -18,3 +21,7 @@ export interface SendingNumber {
   readonly loginMethod: LoginMethod
   readonly createdAt: number
 }
+
+/** Whether keys of that mode see the number: both worlds share what is live (decisions: test mode). */
+export const isSeenBy = (mode: Mode, number: Pick<SendingNumber, "mode">): boolean =>
+  number.mode === "live" || mode === "test"

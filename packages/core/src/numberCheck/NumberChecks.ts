@@ -6,6 +6,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberCheckId } from "../id/Ids.ts"
 import type { Caller } from "../key/Admission.ts"
 import { NumberStore } from "../number/NumberStore.ts"
+import { isSeenBy } from "../number/SendingNumber.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { Cursors } from "../request/Cursor.ts"
 import { Idempotent } from "../request/Idempotent.ts"
@@ -107,7 +108,8 @@ export class NumberChecks extends Context.Service<
       ) {
         const { name, phones } = request
         for (let attempt = 0; attempt < attempts; attempt++) {
-          const known = yield* numbers.list(key.workspaceId)
+          const all = yield* numbers.list(key.workspaceId)
+          const known = all.filter((number) => isSeenBy(key.mode, number))
           const number = yield* Effect.fromResult(askingNumber(request.from, known, key))
           const check = {
             workspaceId: key.workspaceId,

@@ -10,7 +10,7 @@ import { mayUse } from "../key/ApiKey.ts"
 import type { ApiKey } from "../key/ApiKey.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 
-/** `numbers` are all of the workspace. */
+/** `numbers` are all of the workspace that the key's mode sees. */
 export const askingNumber = (
   from: NumberId | null,
   numbers: ReadonlyArray<SendingNumber>,

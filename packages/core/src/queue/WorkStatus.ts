@@ -12,6 +12,7 @@ export const kindsOfWork = [
   "stranded",
   "deliveries",
   "number_checks",
+  "linking",
 ] as const
 
 export type Work = (typeof kindsOfWork)[number]
@@ -26,7 +27,9 @@ export class WorkStatus extends Context.Service<
      * wait) with the end of their rest, those of disconnected numbers not at all. What is in flight
      * counts for no other kind, since its loop may not take it. Stranded messages are due since ever.
      * For deliveries: those in flight count with the end of their lease. For number checks: those
-     * that nobody could claim do not count, claimed ones with the end of their lease.
+     * that nobody could claim do not count, claimed ones with the end of their lease. For linking:
+     * attempts with their end, held ones also with the end of their lease, live ones that nobody
+     * holds since they were asked for, test ones with the moment at which they link themselves.
      */
     nextDue(work: Work): Effect.Effect<number | null, StoreUnavailable>
     /** Numbers whose lane has a message in the hands of a transport. */

@@ -6,16 +6,21 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Ids } from "../id/Ids.ts"
 import type { MessageId, NumberId } from "../id/Ids.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import { messageJson } from "../message/messageJson.ts"
 import type { MessageJson } from "../message/messageJson.ts"
 import { MessageStore } from "../message/MessageStore.ts"
 import { Ticks } from "../message/Ticks.ts"
-import { Numbers, numberJson } from "../number/Numbers.ts"
-import type { NumberJson } from "../number/Numbers.ts"
+import { numberJson } from "../number/Linking.ts"
+import type { LinkingAttempt, NumberJson } from "../number/Linking.ts"
+import { LinkingStore } from "../number/LinkingStore.ts"
+import { LinkProgress } from "../number/LinkProgress.ts"
+import { Numbers } from "../number/Numbers.ts"
 import { NumberStore } from "../number/NumberStore.ts"
-import { parsePhone } from "../recipient/Phone.ts"
+import type { SendingNumber } from "../number/SendingNumber.ts"
+import { parsePhone, phoneDigits } from "../recipient/Phone.ts"
 import { Cursors } from "../request/Cursor.ts"
 import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
 import type { JsonPage } from "../request/Page.ts"
@@ -23,6 +28,7 @@ import { QueryIdInput, limitOf, pageFields, queryRecord } from "../request/PageI
 import type { QueryEntries } from "../request/PageInput.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { Calm } from "./Calm.ts"
+import { madeUpPhone } from "./madeUpPhone.ts"
 import { SimulatedPhones, defaultBehaviour } from "./SimulatedPhones.ts"
 import type { Behaviour, SentCopy } from "./SimulatedPhones.ts"
 import { TimeTravel } from "./TimeTravel.ts"
@@ -40,6 +46,8 @@ const RegisteredBody = Schema.Struct({
   phones: Schema.NullOr(Schema.Array(parsed("invalid_phone", parsePhone))),
 })
 
+const ScanBody = Schema.Struct({ phone: Schema.optionalKey(parsed("invalid_phone", parsePhone)) })
+
 const TickBody = Schema.Struct({ status: Schema.Literals(["delivered", "read"]) })
 
 const AdvanceBody = Schema.Struct({
@@ -54,6 +62,7 @@ const SentQuery = Schema.Struct({ number_id: Schema.optionalKey(QueryIdInput), .
 
 const decodeBehaviour = inputDecoder(BehaviourBody, Object.keys(BehaviourBody.fields))
 const decodeRegistered = inputDecoder(RegisteredBody, ["phones"])
+const decodeScan = inputDecoder(ScanBody, ["phone"])
 const decodeTick = inputDecoder(TickBody, ["status"])
 const decodeAdvance = inputDecoder(AdvanceBody, ["seconds"])
 const decodeSent = inputDecoder(SentQuery, Object.keys(SentQuery.fields))
@@ -93,6 +102,11 @@ export class Emulator extends Context.Service<
   {
     /** PUT /numbers/{number_id}/behaviour: replaces that phone's whole behaviour. */
     setBehaviour(id: NumberId | undefined, body: unknown): Effect.Effect<BehaviourJson, Failure>
+    /**
+     * POST /numbers/{number_id}/scan: the phone takes the code, and the link is made before the
+     * answer. Fails with `not_connecting`.
+     */
+    scan(id: NumberId | undefined, body: unknown): Effect.Effect<NumberJson, Failure>
     /** POST /numbers/{number_id}/logout: the phone logs out. */
     logout(id: NumberId | undefined): Effect.Effect<NumberJson, Failure>
     /** PUT /registered: which phones exist, or null for the rule. */
@@ -118,6 +132,9 @@ export class Emulator extends Context.Service<
       const store = yield* NumberStore
       const messages = yield* MessageStore
       const numbers = yield* Numbers
+      const attempts = yield* LinkingStore
+      const progress = yield* LinkProgress
+      const ids = yield* Ids
       const ticks = yield* Ticks
       const { link } = yield* MediaLinks
       const cursors = yield* Cursors
@@ -125,6 +142,7 @@ export class Emulator extends Context.Service<
       const timeTravel = yield* TimeTravel
 
       const numberNotFound = refuse("number_not_found", { inPath: true })
+      const notConnecting = refuse("not_connecting")
       const requireNumber = (id: NumberId | undefined) =>
         Effect.gen(function* () {
           const found = id === undefined ? null : yield* store.find(id)
@@ -132,7 +150,32 @@ export class Emulator extends Context.Service<
         })
       const clock = Effect.map(Clock.currentTimeMillis, (now) => ({ now: formatInstant(now) }))
 
+      /** The phone that scans when none is given: the known one, else one that nobody has. */
+      const scanningPhone = (number: SendingNumber, attempt: LinkingAttempt) =>
+        Effect.gen(function* () {
+          const known = attempt.phone ?? number.phone
+          if (known !== null) return known
+          const held = (yield* store.list(number.workspaceId)).map(({ phone }) => phone)
+          for (;;) {
+            const phone = madeUpPhone(ids)
+            if (!held.includes(phone)) return phone
+          }
+        })
+
       return Emulator.of({
+        scan: Effect.fn("Emulator.scan")(function* (id, body) {
+          const number = yield* requireNumber(id)
+          const input = yield* Effect.fromResult(decodeScan(body))
+          const attempt = yield* attempts.get(number.id)
+          if (attempt === null) return yield* notConnecting
+          const phone =
+            input.phone === undefined
+              ? yield* scanningPhone(number, attempt)
+              : phoneDigits(input.phone)
+          if (!(yield* progress.taken(attempt.id))) return yield* notConnecting
+          const linked = yield* progress.linked(attempt.id, phone)
+          return numberJson(linked ?? (yield* notConnecting))
+        }),
         setBehaviour: Effect.fn("Emulator.setBehaviour")(function* (id, body) {
           const number = yield* requireNumber(id)
           const input = yield* Effect.fromResult(decodeBehaviour(body))

@@ -4,6 +4,7 @@ import { Deliverer } from "./Deliverer.ts"
 import { Dispatcher } from "./Dispatcher.ts"
 import { Expirer } from "./Expirer.ts"
 import { Housekeeper } from "./Housekeeper.ts"
+import { Linker } from "./Linker.ts"
 import { NumberChecker } from "./NumberChecker.ts"
 import { TestModeSender } from "./TestModeSender.ts"
 import { TransportEvents } from "./TransportEvents.ts"
@@ -22,6 +23,7 @@ export class Worker extends Context.Service<
         (yield* Dispatcher).run,
         (yield* Deliverer).run,
         (yield* Expirer).run,
+        (yield* Linker).run,
         (yield* TestModeSender).run,
         (yield* Housekeeper).run,
         (yield* NumberChecker).run,

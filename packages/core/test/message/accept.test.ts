@@ -39,6 +39,7 @@ const aNumber = (
   platform,
   status,
   loginMethod: "qr",
+  mode: "live",
   createdAt: now - day,
 })
 

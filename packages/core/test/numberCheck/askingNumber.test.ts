@@ -12,6 +12,7 @@ const aNumber = (id: number, given: Partial<SendingNumber> = {}): SendingNumber 
   platform: "whatsapp",
   status: "connected",
   loginMethod: "qr",
+  mode: "live",
   createdAt: 0,
   ...given,
 })

@@ -5,7 +5,7 @@
  */
 import { assert } from "@effect/vitest"
 import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory"
-import { layer as layerTransport } from "@messaging-service/transport-simulated"
+import { layerLinking, layerTransport } from "@messaging-service/transport-simulated"
 import { Clock, Context, Effect, Fiber, Layer, Random } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -62,7 +62,7 @@ type Transports = WhatsAppTransport | TelegramTransport | PhoneDirectory | Parke
 export interface WorldParts {
   readonly seed?: string
   /** Stands in for the simulated phones. */
-  readonly transport?: Layer.Layer<Transports, never, NumberStore | SimulatedPhones>
+  readonly transport?: Layer.Layer<Transports, never, NumberStore | SimulatedPhones | Ids>
   /** The store as it is seen by everything above it. */
   readonly store?: typeof layerStore
   /** Whether the worker runs from the beginning; else nothing is sent, expired or swept. */
@@ -73,7 +73,7 @@ const makeLayer = ({ store = layerStore, transport = layerTransport }: WorldPart
   layerWorker.pipe(
     Layer.provideMerge(layerEmulator),
     Layer.provideMerge(layerServices),
-    Layer.provideMerge(transport),
+    Layer.provideMerge(Layer.merge(transport, layerLinking)),
     Layer.provideMerge(
       Layer.mergeAll(
         store,

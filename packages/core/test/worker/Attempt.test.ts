@@ -60,6 +60,7 @@ const claim = (
     platform: "whatsapp",
     status: "connected",
     loginMethod: "qr",
+    mode: "live",
     createdAt: noon,
   },
   removed: false,

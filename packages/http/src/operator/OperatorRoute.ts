@@ -4,8 +4,8 @@ import type { Effect } from "effect"
 import type { Route } from "../route/RouteTable.ts"
 
 export interface OperatorRoute extends Route {
-  /** What is read of the request besides its path. */
-  readonly takes: "nothing" | "query" | "json"
+  /** What is read of the request besides its path; JSON that may be left out is then `{}`. */
+  readonly takes: "nothing" | "query" | "json" | "optional_json"
   /** Of success. */
   readonly status: number
   /** Succeeds with the answer's body. */

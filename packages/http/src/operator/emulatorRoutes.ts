@@ -16,6 +16,13 @@ export const emulatorRoutes = (emulator: typeof Emulator.Service) =>
     },
     {
       method: "POST",
+      path: `${simulatorPath}/numbers/{number_id}/scan`,
+      takes: "optional_json",
+      status: 200,
+      handler: ({ id, body }) => emulator.scan(id("number_id"), body),
+    },
+    {
+      method: "POST",
       path: `${simulatorPath}/numbers/{number_id}/logout`,
       takes: "nothing",
       status: 200,

@@ -7,7 +7,7 @@ import type { Surface } from "../answer/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf } from "../request/HeaderValues.ts"
-import { readJson } from "../request/JsonBody.ts"
+import { readJson, readOptionalJson } from "../request/JsonBody.ts"
 import { parseQuery } from "../request/Target.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
 import { emulatorRoutes } from "./emulatorRoutes.ts"
@@ -27,6 +27,18 @@ const actingRole = (request: HttpServerRequest): Result.Result<Role, Refusal> =>
           message: `Acting-Role is one of ${roles.join(", ")}.`,
         }),
       )
+}
+
+const readBody = (request: HttpServerRequest, takes: OperatorRoute["takes"]) => {
+  switch (takes) {
+    case "json":
+      return readJson(request)
+    case "optional_json":
+      return readOptionalJson(request)
+    case "nothing":
+    case "query":
+      return Effect.undefined
+  }
 }
 
 /** Looked up only where it is wanted: a service with live transports has none. */
@@ -70,7 +82,7 @@ export const operatorSurface = Effect.fnUntraced(function* (token: Redacted.Reda
     const role = yield* Effect.fromResult(actingRole(request))
 
     // Content type, size, JSON
-    const body = route.takes === "json" ? yield* readJson(request) : undefined
+    const body = yield* readBody(request, route.takes)
     const query =
       route.takes === "query" ? yield* Effect.fromResult(parseQuery(exchange.query)) : []
 

@@ -59,13 +59,24 @@ export const readJson = (request: HttpServerRequest): Effect.Effect<JsonValue, R
   if (!isJsonContentType(headers["content-type"]) || !isPlain(headers["content-encoding"])) {
     return Effect.fail(refuse("unsupported_content_type"))
   }
-  if (declaresTooMuch(headers["content-length"])) return Effect.fail(tooLarge)
-  return request.arrayBuffer.pipe(
-    Effect.provideService(MaxBodySize, limit),
-    Effect.mapError(readFailure),
-    Effect.flatMap((buffer) => Effect.fromResult(parse(new Uint8Array(buffer)))),
-  )
+  return Effect.flatMap(readBytes(request), (bytes) => Effect.fromResult(parse(bytes)))
 }
+
+/** As `readJson`, for operations that need no body: without one it is an empty object. */
+export const readOptionalJson = (request: HttpServerRequest): Effect.Effect<JsonValue, Refusal> =>
+  // A client that has nothing to send may still announce a body, of no length or in no chunks.
+  Effect.flatMap(readBytes(request), (bytes) =>
+    bytes.length === 0 ? Effect.succeed({}) : readJson(request),
+  )
+
+const readBytes = (request: HttpServerRequest): Effect.Effect<Uint8Array, Refusal> =>
+  declaresTooMuch(request.headers["content-length"])
+    ? Effect.fail(tooLarge)
+    : request.arrayBuffer.pipe(
+        Effect.provideService(MaxBodySize, limit),
+        Effect.mapError(readFailure),
+        Effect.map((buffer) => new Uint8Array(buffer)),
+      )
 
 const parse = (bytes: Uint8Array): Result.Result<JsonValue, Refusal> =>
   Result.mapError(parseStrictJson(bytes), ({ reason }) =>

@@ -1,5 +1,12 @@
 /** The operations of version 2 (contract: Endpoints). */
-import { MediaDirectory, Messages, NumberChecks, Webhooks, keyInfo } from "@messaging-service/core"
+import {
+  Connections,
+  MediaDirectory,
+  Messages,
+  NumberChecks,
+  Webhooks,
+  keyInfo,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { RouteV2 } from "./RouteV2.ts"
 
@@ -9,6 +16,7 @@ const ofWebhooks = { scope: "messages:read", unlimitedOnly: true, idempotent: fa
 /** The table, over the core's services. */
 export const routesV2 = Effect.gen(function* () {
   const messages = yield* Messages
+  const connections = yield* Connections
   const media = yield* MediaDirectory
   const numberChecks = yield* NumberChecks
   const webhooks = yield* Webhooks
@@ -78,6 +86,38 @@ export const routesV2 = Effect.gen(function* () {
       status: 200,
       handler: ({ caller, id }) =>
         Effect.map(messages.cancel(caller, id("id")), (message) => ({ body: message })),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/numbers",
+      scope: "numbers",
+      idempotent: false,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller }) => Effect.map(connections.list(caller), (list) => ({ body: list })),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/numbers/{id}",
+      scope: "numbers",
+      idempotent: false,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller, id }) =>
+        Effect.map(connections.get(caller, id("id")), (number) => ({ body: number })),
+    },
+    {
+      method: "POST",
+      path: "/api/v2/numbers",
+      scope: "numbers",
+      idempotent: true,
+      takes: "json",
+      status: 202,
+      handler: ({ caller, body, idempotency }) =>
+        Effect.map(connections.connect(caller, body, idempotency), ({ answer, replayed }) => ({
+          body: answer,
+          replayed,
+        })),
     },
     {
       method: "POST",

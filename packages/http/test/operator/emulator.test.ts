@@ -170,7 +170,8 @@ describe("the emulator controls", () => {
       ["GET", "/sent?number_id=x", undefined, 400, "validation_failed"],
       ["GET", "/sent?other=1", undefined, 400, "validation_failed"],
       ["GET", "/registered", undefined, 405, "method_not_allowed"],
-      ["POST", "/numbers/7/scan", {}, 404, "not_found"],
+      ["POST", "/numbers/999999/scan", {}, 404, "number_not_found"],
+      ["POST", "/numbers/999999/scan", undefined, 404, "number_not_found"],
     ] as const) {
       it.effect(`${method} ${path} with ${JSON.stringify(json)} is ${code}`, () =>
         Effect.gen(function* () {

@@ -32,6 +32,7 @@ const numberFacts = (number: string, lane: string): string => `json_build_object
   'number', json_build_object(
     'id', ${number}.id,
     'workspaceId', ${number}.workspace_id,
+    'mode', ${number}.mode,
     'phone', ${number}.phone,
     'label', ${number}.label,
     'platform', ${number}.platform,
@@ -101,6 +102,9 @@ const loadAcceptance = sqlFunction(
   as $function$
   declare
     v_workspace constant bigint := p_query ->> 'workspaceId';
+    -- A test number is seen by test keys only.
+    v_seen constant text[] :=
+      case p_query ->> 'mode' when 'test' then '{live,test}' else '{live}' end;
     v_from constant bigint := p_query ->> 'from';
     v_phones constant jsonb := p_query -> 'phones';
     v_contacts constant jsonb := p_query -> 'contactIds';
@@ -221,7 +225,8 @@ const loadAcceptance = sqlFunction(
       join lanes l on l.number_id = n.id
       where n.id = v_from
         and n.workspace_id = v_workspace
-        and n.removed_at is null;
+        and n.removed_at is null
+        and n.mode = any (v_seen);
     else
       -- Two of a platform are as good as many: index numbers_by_workspace.
       select json_agg(${numberFacts("n", "l")} order by n.id)
@@ -232,6 +237,7 @@ const loadAcceptance = sqlFunction(
           from numbers w
           where w.workspace_id = v_workspace
             and w.removed_at is null
+            and w.mode = any (v_seen)
             and w.status = 'connected'
             and w.platform = 'whatsapp'
           order by w.id
@@ -243,6 +249,7 @@ const loadAcceptance = sqlFunction(
           from numbers t
           where t.workspace_id = v_workspace
             and t.removed_at is null
+            and t.mode = any (v_seen)
             and t.status = 'connected'
             and t.platform = 'telegram'
           order by t.id

@@ -1,6 +1,8 @@
 /** Everything that a database of this version holds. */
 import { admitRequests } from "../key/admitRequests.ts"
 import { acceptMessages } from "../message/acceptMessages.ts"
+import { addLinking, reconnectLinking } from "../linking/beginLinking.ts"
+import { finishLinking, giveUpLinking } from "../linking/endLinking.ts"
 import { commitFile } from "../media/commitFile.ts"
 import { leftOverFiles } from "../media/leftOverFiles.ts"
 import { reserveFile } from "../media/reserveFile.ts"
@@ -27,10 +29,17 @@ import { initial } from "./0001_initial.ts"
 import { webhooks } from "./0002_webhooks.ts"
 import { media } from "./0004_media.ts"
 import { numberChecks } from "./0005_number_checks.ts"
+import { linking } from "./0006_linking.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
-export const migrations: ReadonlyArray<Migration> = [initial, webhooks, media, numberChecks]
+export const migrations: ReadonlyArray<Migration> = [
+  initial,
+  webhooks,
+  media,
+  numberChecks,
+  linking,
+]
 
 export const functions: ReadonlyArray<SqlFunction> = [
   countPlanned,
@@ -45,6 +54,10 @@ export const functions: ReadonlyArray<SqlFunction> = [
   messageIdAt,
   removeLanes,
   removeNumber,
+  addLinking,
+  reconnectLinking,
+  finishLinking,
+  giveUpLinking,
   ...endEndpointFunctions,
   deleteWorkspace,
   revokeKey,

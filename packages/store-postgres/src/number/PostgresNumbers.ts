@@ -20,9 +20,9 @@ with workspace as (
 ),
 number as (
   insert into numbers (
-    workspace_id, phone, label, platform, status, login_method, created_at, removed_at
+    workspace_id, phone, label, platform, status, login_method, created_at, mode, removed_at
   )
-  select workspace.id, $2, $3, $4, $5, $6, $7, workspace.deleted_at
+  select workspace.id, $2, $3, $4, $5, $6, $7, $8, workspace.deleted_at
   from workspace
   returning *
 ),
@@ -75,6 +75,12 @@ with lane as (
   set connected = $2 = 'connected' and l.removed_at is null
   where l.number_id = $1
   returning l.number_id
+),
+ended as (
+  delete from linking_attempts a
+  using lane
+  where a.number_id = lane.number_id
+    and $2 <> 'connecting'
 )
 update numbers n
 set status = $2,
@@ -106,6 +112,7 @@ export const layerNumbers = Layer.effect(
             text(number.status),
             text(number.loginMethod),
             instant(number.createdAt),
+            text(number.mode),
           ])
           .pipe(
             Effect.flatMap(([row]) =>

@@ -2,6 +2,7 @@
  * Closing lanes, because their numbers were removed or their workspace deleted: nothing new is
  * accepted or claimed; what waits becomes stranded. A message in flight keeps its lease, so that it
  * is handed out once more when nobody settles it, and so is one whose attempt was interrupted.
+ * Attempts at linking end.
  *
  * Locks: the lanes by id; only a later statement looks for what waits in them.
  */
@@ -37,6 +38,9 @@ export const removeLanes = sqlFunction(
           and not ${inHands("m", "l")}
       )
     where l.number_id = any (p_numbers);
+
+    delete from linking_attempts a
+    where a.number_id = any (p_numbers);
   end
   $function$`,
 )

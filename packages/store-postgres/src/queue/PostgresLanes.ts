@@ -66,6 +66,12 @@ select timestamptz 'epoch' as due
 from lanes l
 where l.stranded
 limit 1`,
+  // Index linking_attempts_due.
+  linking: `
+select a.due_at as due
+from linking_attempts a
+order by a.due_at
+limit 1`,
   // Index webhook_lanes_due; lanes that have news are due since ever.
   deliveries: `
 select soonest.due

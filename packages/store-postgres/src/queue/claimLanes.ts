@@ -190,6 +190,8 @@ const toClaimed = (row: ClaimedRow): ClaimedMessage => ({
   number: toNumber({
     id: row.number_id,
     workspace_id: row.workspace_id,
+    // What leaves is live, and so is the number that it leaves from.
+    mode: "live",
     phone: row.number_phone,
     label: row.number_label,
     platform: row.platform,

@@ -133,6 +133,7 @@ export const aNumber = (
     const store = yield* NumberStore
     return yield* store.insert({
       workspaceId,
+      mode: "live",
       phone: aPhone().slice(1),
       label: "",
       platform: "whatsapp",

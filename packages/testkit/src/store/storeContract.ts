@@ -16,6 +16,7 @@ import { idempotency } from "./contract/idempotency.ts"
 import { keys } from "./contract/keys.ts"
 import { lanes } from "./contract/lanes.ts"
 import { leases } from "./contract/leases.ts"
+import { linking } from "./contract/linking.ts"
 import { lists } from "./contract/lists.ts"
 import { media, mediaRaces } from "./contract/media.ts"
 import { numberCheckRaces, numberChecks } from "./contract/numberChecks.ts"
@@ -43,6 +44,7 @@ const topics: Readonly<Record<string, Topic>> = {
   workspaces,
   keys,
   numbers,
+  linking,
   contacts,
   media,
   "number checks": numberChecks,

@@ -13,6 +13,7 @@ export const numbers: Topic = (it) => {
       const { id: workspaceId } = yield* aWorkspace()
       const given: Omit<SendingNumber, "id"> = {
         workspaceId,
+        mode: "test",
         phone: null,
         label: "Müller ☎",
         platform: "telegram",

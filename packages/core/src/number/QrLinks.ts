@@ -1,0 +1,95 @@
+/**
+ * Links to the QR image of a number that is being connected. A link works for ten minutes, without
+ * a key, for as long as that attempt goes on, and always shows the newest code; every call makes
+ * another one (decisions: Numbers). Nothing is kept for a link: it says by itself which attempt it
+ * means and until when, and is signed.
+ */
+import { hmac } from "@noble/hashes/hmac.js"
+import { sha256 } from "@noble/hashes/sha2.js"
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
+import { Clock, Context, Effect, Layer } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Ids } from "../id/Ids.ts"
+import type { LinkingId, NumberId } from "../id/Ids.ts"
+import { sameSecret } from "../key/secret.ts"
+import { PublicUrl } from "../link/PublicUrl.ts"
+import { ServiceSecrets } from "../request/ServiceSecrets.ts"
+import type { QrLink } from "./Linking.ts"
+import { LinkingStore } from "./LinkingStore.ts"
+
+/** How long a link works (contract: Limits). */
+export const qrLinkMillis = 10 * 60 * 1000
+
+const suffix = ".png"
+
+interface Meaning {
+  readonly numberId: NumberId
+  /** Epoch milliseconds. */
+  readonly expires: number
+  /** Tells links of the same moment apart. */
+  readonly nonce: string
+}
+
+const makeToken = (secret: string, attempt: LinkingId, meaning: Meaning): string => {
+  const { expires, nonce, numberId } = meaning
+  const signed = utf8ToBytes(JSON.stringify([attempt, numberId, expires, nonce]))
+  const signature = bytesToHex(hmac(sha256, utf8ToBytes(secret), signed)).slice(0, 32)
+  return `${numberId.toString(36)}-${expires.toString(36)}-${nonce}-${signature}`
+}
+
+/** What a token says of itself, be it true or not. */
+const readToken = (token: string): Meaning | undefined => {
+  const match = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-f]{16})-[0-9a-f]{32}$/.exec(token)
+  const [, number = "", moment = "", nonce = ""] = match ?? []
+  const numberId = Number.parseInt(number, 36)
+  const expires = Number.parseInt(moment, 36)
+  return Number.isSafeInteger(numberId) && Number.isSafeInteger(expires)
+    ? { numberId: numberId as NumberId, expires, nonce }
+    : undefined
+}
+
+export class QrLinks extends Context.Service<
+  QrLinks,
+  {
+    readonly link: QrLink
+    /**
+     * What the code behind a link says now; the link is given by the last segment of its path. Fails
+     * with `not_found`: never given out, expired, or its attempt over.
+     */
+    read(segment: string): Effect.Effect<string, Refusal | StoreUnavailable>
+  }
+>()("core/QrLinks") {
+  static readonly layer = Layer.effect(
+    QrLinks,
+    Effect.gen(function* () {
+      const ids = yield* Ids
+      const store = yield* LinkingStore
+      const origin = yield* PublicUrl
+      const secret = yield* (yield* ServiceSecrets).getOrCreate("qr-link-key", ids.hex(64))
+
+      return QrLinks.of({
+        link: (attempt, now) => {
+          const { id, numberId } = attempt
+          const meaning = { numberId, expires: now + qrLinkMillis, nonce: ids.hex(16) }
+          return `${origin}/qr/${makeToken(secret, id, meaning)}${suffix}`
+        },
+        read: Effect.fn("QrLinks.read")(function* (segment) {
+          const token = segment.endsWith(suffix) ? segment.slice(0, -suffix.length) : ""
+          const meaning = readToken(token)
+          const now = yield* Clock.currentTimeMillis
+          if (meaning === undefined || meaning.expires <= now) return yield* refuse("not_found")
+          const attempt = yield* store.get(meaning.numberId)
+          if (attempt === null || attempt.qrText === null || attempt.endsAt <= now) {
+            return yield* refuse("not_found")
+          }
+          if (!sameSecret(token, makeToken(secret, attempt.id, meaning))) {
+            return yield* refuse("not_found")
+          }
+          return attempt.qrText
+        }),
+      })
+    }),
+  )
+}

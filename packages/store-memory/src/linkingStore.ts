@@ -1,0 +1,193 @@
+/** `LinkingStore` in memory. The few numbers that are being connected are looked through each time. */
+import type {
+  BrokenLinkingGuard,
+  IdempotencyClaim,
+  LinkingId,
+  LinkingOutcome,
+  LinkingStore,
+  NewAttempt,
+  SendingNumber,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { finishClaim, isHeld } from "./idempotency.ts"
+import { openLane, reschedule } from "./Lane.ts"
+import { laneIn, laneOf, workspaceOf } from "./World.ts"
+import type { Lane, LinkingRow, World } from "./World.ts"
+
+const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken", guard })
+
+const isLost = (world: World, claim: IdempotencyClaim | null): boolean =>
+  claim !== null && !isHeld(world, claim)
+
+/** The attempt begins; its number is connecting already. */
+const begin = (
+  world: World,
+  { number }: Lane,
+  attempt: NewAttempt,
+  claim: IdempotencyClaim | null,
+): LinkingOutcome => {
+  world.linkings.set(number.id, {
+    attempt: { ...attempt, numberId: number.id },
+    lease: 0,
+    leaseUntil: null,
+  })
+  if (claim !== null) finishClaim(world, claim, [number.id])
+  return { _tag: "Begun", number }
+}
+
+const rowOf = (world: World, id: LinkingId): LinkingRow | undefined =>
+  [...world.linkings.values()].find(({ attempt }) => attempt.id === id)
+
+const heldRow = (world: World, id: LinkingId, lease: number): LinkingRow | undefined => {
+  const row = rowOf(world, id)
+  return row !== undefined && row.leaseUntil !== null && row.lease === lease ? row : undefined
+}
+
+const byEnd = (a: LinkingRow, b: LinkingRow): number =>
+  a.attempt.endsAt - b.attempt.endsAt || a.attempt.numberId - b.attempt.numberId
+
+/** Attempts with the earliest end first. */
+const rowsWhere = (
+  world: World,
+  limit: number,
+  isWanted: (row: LinkingRow) => boolean,
+): ReadonlyArray<LinkingRow> =>
+  [...world.linkings.values()].filter(isWanted).toSorted(byEnd).slice(0, limit)
+
+const hasPhone = (phone: string, linked: SendingNumber) => (lane: Lane) =>
+  !lane.removed &&
+  lane.number.id !== linked.id &&
+  lane.number.phone === phone &&
+  lane.number.platform === linked.platform &&
+  lane.number.mode === linked.mode
+
+/** The attempt ends, and its number is as the link left it. */
+const end = (world: World, lane: Lane, change: Pick<SendingNumber, "phone" | "status">) => {
+  world.linkings.delete(lane.number.id)
+  lane.number = { ...lane.number, ...change }
+  reschedule(world, lane)
+  return lane.number
+}
+
+/** When there is something to do about an attempt. */
+const dueAt = ({ attempt, leaseUntil }: LinkingRow): number =>
+  Math.min(
+    attempt.endsAt,
+    attempt.mode === "test"
+      ? (attempt.linksAt ?? attempt.endsAt)
+      : (leaseUntil ?? attempt.requestedAt),
+  )
+
+export const nextLinkingDue = (world: World): number | null =>
+  world.linkings.size === 0 ? null : Math.min(...[...world.linkings.values()].map(dueAt))
+
+export const linkingStore = (world: World): typeof LinkingStore.Service => ({
+  add: (number, attempt, limit, claim) =>
+    Effect.sync(() => {
+      if (isLost(world, claim)) return broken("idempotency")
+      const owner = workspaceOf(world, number.workspaceId)
+      if (owner === undefined) return broken("number")
+      const held = owner.lanes.filter(({ removed }) => !removed).length
+      if (limit !== null && held >= limit) return broken("limit")
+      const lane = openLane(world, owner, { ...number, status: "connecting" })
+      owner.lanes.push(lane)
+      return begin(world, lane, attempt, claim)
+    }),
+
+  reconnect: (workspaceId, numberId, attempt, claim) =>
+    Effect.sync(() => {
+      if (isLost(world, claim)) return broken("idempotency")
+      const lane = laneIn(world, workspaceId, numberId)
+      if (lane?.number.status !== "disconnected") return broken("number")
+      lane.number = {
+        ...lane.number,
+        status: "connecting",
+        loginMethod: attempt.method,
+        phone: attempt.phone ?? lane.number.phone,
+      }
+      return begin(world, lane, attempt, claim)
+    }),
+
+  get: (numberId) => Effect.sync(() => world.linkings.get(numberId)?.attempt ?? null),
+
+  claim: ({ leaseUntil, limit, now }) =>
+    Effect.sync(() => {
+      const free = rowsWhere(
+        world,
+        limit,
+        (row) =>
+          row.attempt.mode === "live" &&
+          row.attempt.endsAt > now &&
+          (row.leaseUntil === null || row.leaseUntil <= now),
+      )
+      for (const row of free) {
+        row.lease++
+        row.leaseUntil = leaseUntil
+      }
+      return free.map(({ attempt, lease }) => ({ attempt, lease }))
+    }),
+
+  renew: (held, leaseUntil) =>
+    Effect.sync(() => {
+      const still = new Set<LinkingId>()
+      for (const { id, lease } of held) {
+        const row = heldRow(world, id, lease)
+        if (row === undefined) continue
+        row.leaseUntil = leaseUntil
+        still.add(id)
+      }
+      return still
+    }),
+
+  show: (id, lease, view) =>
+    Effect.sync(() => {
+      const row = heldRow(world, id, lease)
+      if (row === undefined) return false
+      row.attempt = { ...row.attempt, ...view }
+      return true
+    }),
+
+  taken: (id, now) =>
+    Effect.sync(() => {
+      const row = rowOf(world, id)
+      if (row === undefined || row.attempt.endsAt <= now) return false
+      row.attempt = { ...row.attempt, linking: true }
+      return true
+    }),
+
+  linked: (id, phone, now) =>
+    Effect.sync((): SendingNumber | null => {
+      const row = rowOf(world, id)
+      const lane = row === undefined ? undefined : laneOf(world, row.attempt.numberId)
+      if (row === undefined || lane === undefined || row.attempt.endsAt <= now) return null
+      const { number } = lane
+      if (!lane.workspace.lanes.some(hasPhone(phone, number))) {
+        return end(world, lane, { status: "connected", phone })
+      }
+      const kept = number.phone === phone ? null : number.phone
+      return end(world, lane, { status: "disconnected", phone: kept })
+    }),
+
+  giveUp: (id) =>
+    Effect.sync(() => {
+      const row = rowOf(world, id)
+      const lane = row === undefined ? undefined : laneOf(world, row.attempt.numberId)
+      if (lane === undefined) return false
+      end(world, lane, { status: "disconnected", phone: lane.number.phone })
+      return true
+    }),
+
+  lapsed: (now, limit) =>
+    Effect.sync(() =>
+      rowsWhere(world, limit, ({ attempt }) => attempt.endsAt <= now).map((row) => row.attempt),
+    ),
+
+  dueTest: (now, limit) =>
+    Effect.sync(() =>
+      rowsWhere(
+        world,
+        limit,
+        ({ attempt }) => attempt.linksAt !== null && attempt.linksAt <= now && attempt.endsAt > now,
+      ).map((row) => row.attempt),
+    ),
+})

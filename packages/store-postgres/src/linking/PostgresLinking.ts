@@ -1,0 +1,290 @@
+/** Attempts at linking numbers to phones. */
+import { LinkingStore } from "@messaging-service/core"
+import type {
+  BrokenLinkingGuard,
+  IdempotencyClaim,
+  LinkingAttempt,
+  LinkingId,
+  LinkingOutcome,
+  LoginMethod,
+  Mode,
+  NewAttempt,
+  NumberId,
+} from "@messaging-service/core"
+import { Effect, Layer } from "effect"
+import { Database } from "../database/Database.ts"
+import { bigint, bigints, boolean, instant, integer, text, texts } from "../database/parameters.ts"
+import { numberColumns, toNumber } from "../number/numberRow.ts"
+import type { NumberRow } from "../number/numberRow.ts"
+import { addLinking, reconnectLinking } from "./beginLinking.ts"
+import { finishLinking, giveUpLinking } from "./endLinking.ts"
+
+interface AttemptRow {
+  readonly number_id: bigint
+  readonly id: string
+  readonly mode: string
+  readonly method: string
+  readonly phone: string | null
+  readonly requested_at: Date
+  readonly ends_at: Date
+  readonly links_at: Date | null
+  readonly qr_text: string | null
+  readonly pairing_code: string | null
+  readonly pairing_code_expires_at: Date | null
+  readonly linking: boolean
+}
+
+const columns = `
+  a.number_id, a.id, a.mode, a.method, a.phone, a.requested_at, a.ends_at, a.links_at, a.qr_text,
+  a.pairing_code, a.pairing_code_expires_at, a.linking`
+
+const places = (first: number, count: number): string =>
+  Array.from({ length: count }, (_, index) => `$${first + index}`).join(", ")
+
+const addStatement = `
+select b.number_id, b.guard
+from ${addLinking.name}(${places(1, 20)}) b`
+
+const reconnectStatement = `select ${reconnectLinking.name}(${places(1, 17)}) as guard`
+
+// A later statement than the one that wrote it: a function's effects are not seen by its caller.
+const getNumber = `
+select ${numberColumns("n")}
+from numbers n
+where n.id = $1`
+
+const getAttempt = `
+select ${columns}
+from linking_attempts a
+where a.number_id = $1`
+
+/** Index linking_attempts_due. Whoever claims at the same moment gets others. */
+const claimAttempts = `
+with free as (
+  select a.number_id
+  from linking_attempts a
+  where a.due_at <= $1
+    and a.mode = 'live'
+    and a.ends_at > $1
+    and (a.lease_until is null or a.lease_until <= $1)
+  order by a.due_at, a.number_id
+  limit $3
+  for update skip locked
+)
+update linking_attempts a
+set lease = a.lease + 1,
+  lease_until = $2
+from free
+where a.number_id = free.number_id
+returning ${columns}, a.lease`
+
+const renewAttempts = `
+update linking_attempts a
+set lease_until = $3
+from unnest($1::text[], $2::bigint[]) held (id, lease)
+where a.id = held.id
+  and a.lease = held.lease
+returning a.id`
+
+const showAttempt = `
+update linking_attempts a
+set qr_text = $3,
+  pairing_code = $4,
+  pairing_code_expires_at = $5,
+  linking = $6
+where a.id = $1
+  and a.lease = $2
+returning a.id`
+
+const takeAttempt = `
+update linking_attempts a
+set linking = true
+where a.id = $1
+  and a.ends_at > $2
+returning a.id`
+
+const finishStatement = `select ${finishLinking.name}($1, $2, $3) as number_id`
+
+const giveUpStatement = `select ${giveUpLinking.name}($1) as ended`
+
+// Index linking_attempts_ending.
+const lapsedAttempts = `
+select ${columns}
+from linking_attempts a
+where a.ends_at <= $1
+order by a.ends_at, a.number_id
+limit $2`
+
+// Index linking_attempts_due.
+const dueTestAttempts = `
+select ${columns}
+from linking_attempts a
+where a.due_at <= $1
+  and a.links_at <= $1
+  and a.ends_at > $1
+order by a.due_at, a.number_id
+limit $2`
+
+const attemptParameters = (attempt: NewAttempt, claim: IdempotencyClaim | null) => [
+  text(attempt.id),
+  text(attempt.mode),
+  text(attempt.method),
+  text(attempt.phone),
+  instant(attempt.requestedAt),
+  instant(attempt.endsAt),
+  instant(attempt.linksAt),
+  text(attempt.qrText),
+  text(attempt.pairingCode?.code ?? null),
+  instant(attempt.pairingCode?.expiresAt ?? null),
+  boolean(attempt.linking),
+  bigint(claim?.keyId ?? null),
+  text(claim?.key ?? null),
+  text(claim?.fingerprint ?? null),
+  text(claim?.token ?? null),
+]
+
+const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken", guard })
+
+export const layerLinking = Layer.effect(
+  LinkingStore,
+  Effect.gen(function* () {
+    const database = yield* Database
+
+    const numberOf = (id: bigint) =>
+      Effect.map(
+        database.query<NumberRow>("linking.number", getNumber, [bigint(Number(id))]),
+        ([row]) => (row === undefined ? null : toNumber(row)),
+      )
+
+    return LinkingStore.of({
+      add: (number, attempt, limit, claim) =>
+        Effect.map(
+          database.query<{
+            readonly number_id: bigint | null
+            readonly guard: BrokenLinkingGuard | null
+          }>("linking.add", addStatement, [
+            bigint(number.workspaceId),
+            text(number.label),
+            text(number.platform),
+            instant(number.createdAt),
+            bigint(limit),
+            ...attemptParameters(attempt, claim),
+          ]),
+          ([row]): LinkingOutcome =>
+            row === undefined || row.number_id === null
+              ? broken(row?.guard ?? "number")
+              : {
+                  _tag: "Begun",
+                  number: {
+                    ...number,
+                    id: Number(row.number_id) as NumberId,
+                    status: "connecting",
+                  },
+                },
+        ),
+      reconnect: (workspaceId, numberId, attempt, claim) =>
+        Effect.gen(function* () {
+          const [row] = yield* database.query<{ readonly guard: BrokenLinkingGuard | null }>(
+            "linking.reconnect",
+            reconnectStatement,
+            [bigint(workspaceId), bigint(numberId), ...attemptParameters(attempt, claim)],
+          )
+          if (row === undefined || row.guard !== null) return broken(row?.guard ?? "number")
+          const number = yield* numberOf(BigInt(numberId))
+          return number === null
+            ? broken("number")
+            : // As this commit left it, whatever has become of it since.
+              { _tag: "Begun", number: { ...number, status: "connecting" } }
+        }),
+      get: (numberId) =>
+        Effect.map(
+          database.query<AttemptRow>("linking.get", getAttempt, [bigint(numberId)]),
+          ([row]) => (row === undefined ? null : toAttempt(row)),
+        ),
+      claim: ({ leaseUntil, limit, now }) =>
+        Effect.map(
+          database.query<AttemptRow & { readonly lease: bigint }>("linking.claim", claimAttempts, [
+            instant(now),
+            instant(leaseUntil),
+            integer(limit),
+          ]),
+          (rows) => rows.map((row) => ({ attempt: toAttempt(row), lease: Number(row.lease) })),
+        ),
+      renew: (held, leaseUntil) =>
+        Effect.map(
+          database.query<{ readonly id: string }>("linking.renew", renewAttempts, [
+            texts(held.map(({ id }) => id)),
+            bigints(held.map(({ lease }) => lease)),
+            instant(leaseUntil),
+          ]),
+          (rows) => new Set(rows.map((row) => row.id as LinkingId)),
+        ),
+      show: (id, lease, { linking, pairingCode, qrText }) =>
+        Effect.map(
+          database.query("linking.show", showAttempt, [
+            text(id),
+            bigint(lease),
+            text(qrText),
+            text(pairingCode?.code ?? null),
+            instant(pairingCode?.expiresAt ?? null),
+            boolean(linking),
+          ]),
+          (rows) => rows.length > 0,
+        ),
+      taken: (id, now) =>
+        Effect.map(
+          database.query("linking.taken", takeAttempt, [text(id), instant(now)]),
+          (rows) => rows.length > 0,
+        ),
+      linked: (id, phone, now) =>
+        Effect.gen(function* () {
+          const [row] = yield* database.query<{ readonly number_id: bigint | null }>(
+            "linking.linked",
+            finishStatement,
+            [text(id), text(phone), instant(now)],
+          )
+          return row === undefined || row.number_id === null ? null : yield* numberOf(row.number_id)
+        }),
+      giveUp: (id) =>
+        Effect.map(
+          database.query<{ readonly ended: boolean }>("linking.giveUp", giveUpStatement, [
+            text(id),
+          ]),
+          ([row]) => row?.ended ?? false,
+        ),
+      lapsed: (now, limit) =>
+        Effect.map(
+          database.query<AttemptRow>("linking.lapsed", lapsedAttempts, [
+            instant(now),
+            integer(limit),
+          ]),
+          (rows) => rows.map(toAttempt),
+        ),
+      dueTest: (now, limit) =>
+        Effect.map(
+          database.query<AttemptRow>("linking.dueTest", dueTestAttempts, [
+            instant(now),
+            integer(limit),
+          ]),
+          (rows) => rows.map(toAttempt),
+        ),
+    })
+  }),
+)
+
+const toAttempt = (row: AttemptRow): LinkingAttempt => ({
+  id: row.id as LinkingId,
+  numberId: Number(row.number_id) as NumberId,
+  mode: row.mode as Mode,
+  method: row.method as LoginMethod,
+  phone: row.phone,
+  requestedAt: row.requested_at.getTime(),
+  endsAt: row.ends_at.getTime(),
+  linksAt: row.links_at?.getTime() ?? null,
+  qrText: row.qr_text,
+  pairingCode:
+    row.pairing_code === null || row.pairing_code_expires_at === null
+      ? null
+      : { code: row.pairing_code, expiresAt: row.pairing_code_expires_at.getTime() },
+  linking: row.linking,
+})

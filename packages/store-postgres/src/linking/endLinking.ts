@@ -1,0 +1,91 @@
+/**
+ * Ending an attempt at linking together with the status of its number.
+ *
+ * Locks: the number's lane, like everybody who changes its status; then, where a phone was revealed,
+ * the workspace, so that of two numbers that reveal the same one only the first keeps it; then the
+ * attempt, which may have ended meanwhile.
+ */
+import { sqlFunction } from "../database/SqlFunction.ts"
+
+/** Locks the attempt's lane and tells its number; null when there is no such attempt. */
+const lockedNumber = `
+    select l.number_id
+    into v_number
+    from lanes l
+    where l.number_id = (select a.number_id from linking_attempts a where a.id = p_attempt)
+    for no key update;`
+
+/** The number that was linked, or that could not be; null when the attempt is over. */
+export const finishLinking = sqlFunction(
+  "finish_linking",
+  `(p_attempt text, p_phone text, p_now timestamptz)
+  returns bigint
+  language plpgsql
+  as $function$
+  declare
+    v_number bigint;
+    v_held boolean;
+  begin
+    ${lockedNumber.trimStart()}
+
+    perform
+    from workspaces w
+    where w.id = (select n.workspace_id from numbers n where n.id = v_number)
+    for no key update;
+
+    delete from linking_attempts a
+    where a.id = p_attempt
+      and a.ends_at > p_now;
+    if not found then
+      return null;
+    end if;
+
+    -- Index numbers_by_workspace.
+    v_held := exists (
+      select
+      from numbers n
+      join numbers other on other.workspace_id = n.workspace_id
+      where n.id = v_number
+        and other.removed_at is null
+        and other.id <> n.id
+        and other.phone = p_phone
+        and other.platform = n.platform
+        and other.mode = n.mode
+    );
+    update lanes l
+    set connected = not v_held and l.removed_at is null
+    where l.number_id = v_number;
+    update numbers n
+    set status = case when v_held then 'disconnected' else 'connected' end,
+      phone = case when v_held then nullif(n.phone, p_phone) else p_phone end
+    where n.id = v_number;
+    return v_number;
+  end
+  $function$`,
+)
+
+/** False when the attempt is over already. */
+export const giveUpLinking = sqlFunction(
+  "give_up_linking",
+  `(p_attempt text)
+  returns boolean
+  language plpgsql
+  as $function$
+  declare
+    v_number bigint;
+  begin
+    ${lockedNumber.trimStart()}
+
+    delete from linking_attempts a
+    where a.id = p_attempt;
+    if not found then
+      return false;
+    end if;
+
+    update numbers n
+    set status = 'disconnected'
+    where n.id = v_number;
+    return true;
+  end
+  $function$`,
+)
