@@ -86,6 +86,10 @@ export const runScript = (
         catch: (cause) => new CheckFailed({ message: `pgbench: ${String(cause)}` }),
       })
 
+/** pgbench counts whole seconds only: less than one is a few repetitions for each client. */
+const durationOf = (seconds: number): ReadonlyArray<string> =>
+  seconds < 1 ? ["-t", String(Math.ceil(seconds * 100))] : ["-T", String(Math.ceil(seconds))]
+
 const benched = async (
   program: string,
   { database, path, username }: TestDatabase,
@@ -106,7 +110,7 @@ const benched = async (
       program,
       [
         ["-n", "-M", "prepared", "-c", String(clients), "-j", String(Math.min(clients, 2))],
-        ["-T", String(Math.ceil(seconds)), "-f", file],
+        [...durationOf(seconds), "-f", file],
         ["-h", dirname(path), "-p", "5432", "-U", username],
         fixed,
         database,
