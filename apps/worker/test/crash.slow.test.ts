@@ -8,7 +8,7 @@ import { assert, it } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Effect, Fiber, Layer, Random, Ref } from "effect"
-import { aSender, emptyLedger, oneRequest } from "./crash/Clients.ts"
+import { aSender, emptyLedger, oneRequest, scheduleAndCancel } from "./crash/Clients.ts"
 import { members, startCluster } from "./crash/Cluster.ts"
 import { checkAccounts } from "./crash/accounts.ts"
 
@@ -39,6 +39,7 @@ const storm = Effect.gen(function* () {
   })
   const breaking = yield* Effect.forkScoped(Effect.forever(dropping))
 
+  const cancels: Array<Fiber.Fiber<void>> = []
   for (let killed = 0; killed < kills; killed++) {
     yield* Effect.sleep(yield* Random.nextIntBetween(200, 1000))
     const victim = members[yield* Random.nextIntBetween(0, members.length - 1)] ?? "server"
@@ -47,11 +48,15 @@ const storm = Effect.gen(function* () {
       yield* cluster.ready(victim)
       yield* Effect.sleep(yield* Random.nextIntBetween(0, 1000))
     }
+    const sender = senders[killed % senders.length]
+    if (sender !== undefined) {
+      cancels.push(yield* Effect.forkScoped(scheduleAndCancel(cluster, sender, ledger)))
+    }
     yield* cluster.kill(victim)
   }
 
   yield* Ref.set(over, true)
-  yield* Fiber.joinAll(fibers)
+  yield* Fiber.joinAll([...fibers, ...cancels])
   yield* Fiber.interrupt(breaking)
   yield* cluster.allReady
   // Leases of the dead run out, and what was scheduled falls due.

@@ -123,6 +123,28 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
     }
   })
 
+/** Schedules a message far enough ahead that it still waits when it is cancelled. */
+export const scheduleAndCancel = (cluster: Cluster, sender: Sender, ledger: Ledger) =>
+  Effect.gen(function* () {
+    const [token = ""] = sender.keys
+    const text = `text ${named++}`
+    const answer = yield* cluster.ask("POST", "/api/v2/messages", {
+      token,
+      idempotencyKey: text,
+      body: {
+        to: { phone: "+447946001000" },
+        from: sender.numberIds[0],
+        text,
+        send_at: inSeconds(250),
+      },
+    })
+    if (answer.status === 429) return
+    assert.strictEqual(answer.status, 202, JSON.stringify(answer.body))
+    ledger.expected.set(text, 1)
+    ledger.accepted.set(answer.body.id, text)
+    yield* cancelOne(cluster, token, answer.body.id, ledger)
+  })
+
 const cancelOne = (cluster: Cluster, token: string, id: number, ledger: Ledger) =>
   Effect.gen(function* () {
     const answer = yield* cluster.ask("DELETE", `/api/v2/messages/${id}`, { token })
