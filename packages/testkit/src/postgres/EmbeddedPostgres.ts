@@ -276,14 +276,12 @@ const serverProcesses = async (data: string): Promise<ReadonlyArray<number>> => 
   const file = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "")
   const postmaster = Number(file.split("\n")[0])
   if (!(postmaster > 0)) return []
-  const children = await new Promise<string>((resolve) => {
-    execFile("ps", ["-o", "pid=", "--ppid", String(postmaster)], (_, stdout) => resolve(stdout))
+  const all = await new Promise<string>((resolve) => {
+    execFile("ps", ["-A", "-o", "pid=,ppid="], (_, stdout) => resolve(stdout))
   })
-  return [
-    postmaster,
-    ...children
-      .split("\n")
-      .map(Number)
-      .filter((pid) => pid > 0),
-  ]
+  const children = all
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, parent]) => (pid !== undefined && parent === postmaster ? [pid] : []))
+  return [postmaster, ...children]
 }
