@@ -50,6 +50,7 @@ export class Linker extends Context.Service<
       const progress = yield* LinkProgress
       const linking = yield* NumberLinking
       const ids = yield* Ids
+      const wakeUp = yield* WakeUp
       const context = yield* Effect.context<WakeUp | WorkStatus>()
 
       /** Stores what a connection says; false when the attempt is over or no longer this worker's. */
@@ -196,7 +197,11 @@ export class Linker extends Context.Service<
           yield* Effect.addFinalizer(() =>
             leases.size === 0
               ? Effect.void
-              : Clock.currentTimeMillis.pipe(Effect.flatMap(renew), Effect.ignore),
+              : Clock.currentTimeMillis.pipe(
+                  Effect.flatMap(renew),
+                  Effect.andThen(wakeUp.wake("linking")),
+                  Effect.ignore,
+                ),
           )
           yield* Effect.forkScoped(renewLoop)
           return yield* runLoop({ work: "linking", runOnce: round })

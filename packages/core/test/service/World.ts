@@ -41,6 +41,7 @@ import type {
   MessageId,
   MessageJson,
   NumberId,
+  NumberLinking,
   NumberStore,
   Refusal,
   SentCopy,
@@ -63,17 +64,23 @@ export interface WorldParts {
   readonly seed?: string
   /** Stands in for the simulated phones. */
   readonly transport?: Layer.Layer<Transports, never, NumberStore | SimulatedPhones | Ids>
+  /** Stands in for the way simulated phones are linked. */
+  readonly linking?: Layer.Layer<NumberLinking, never, Ids>
   /** The store as it is seen by everything above it. */
   readonly store?: typeof layerStore
   /** Whether the worker runs from the beginning; else nothing is sent, expired or swept. */
   readonly worker?: boolean
 }
 
-const makeLayer = ({ store = layerStore, transport = layerTransport }: WorldParts) =>
+const makeLayer = ({
+  linking = layerLinking,
+  store = layerStore,
+  transport = layerTransport,
+}: WorldParts) =>
   layerWorker.pipe(
     Layer.provideMerge(layerEmulator),
     Layer.provideMerge(layerServices),
-    Layer.provideMerge(Layer.merge(transport, layerLinking)),
+    Layer.provideMerge(Layer.merge(transport, linking)),
     Layer.provideMerge(
       Layer.mergeAll(
         store,

@@ -160,4 +160,23 @@ export const acceptanceFacts: Topic = (it) => {
       assert.deepStrictEqual(found.media, file)
     }),
   )
+
+  it.effect("a test number is there for test messages alone", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const test = yield* aNumber(workspace.id, { mode: "test" })
+      for (const [mode, seen] of [
+        ["live", [number]],
+        ["test", [number, test]],
+      ] as const) {
+        const named = (yield* facts(workspace.id, { mode, from: test.id })).named
+        assert.deepStrictEqual(named?.number ?? null, mode === "test" ? test : null)
+        const { connected } = yield* facts(workspace.id, { mode })
+        assert.deepStrictEqual(
+          connected.map((each) => each.number),
+          seen,
+        )
+      }
+    }),
+  )
 }

@@ -1,0 +1,439 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Layer, Queue, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import {
+  Connections,
+  Emulator,
+  LinkingStore,
+  NumberLinking,
+  Numbers,
+  QrLinks,
+  linkingLeaseMillis,
+} from "../../src/index.ts"
+import type { Caller, LinkingEvent, LinkingRequest, NumberId } from "../../src/index.ts"
+import {
+  aKey,
+  aNumber,
+  aStage,
+  aWorkspace,
+  arrived,
+  code,
+  inAWorld,
+  logOut,
+  minute,
+  noon,
+  pass,
+  refusal,
+  second,
+  send,
+  settled,
+  startWorker,
+  stopWorker,
+} from "./World.ts"
+
+const connect = (key: Caller, body: object = {}) =>
+  Effect.map(
+    Connections.use((connections) => connections.connect(key, body, null)),
+    ({ answer }) => answer,
+  )
+
+const read = (key: Caller, number: { readonly id: number }) =>
+  Connections.use((connections) => connections.get(key, number.id as NumberId))
+
+const scan = (number: { readonly id: number }, body: object = {}) =>
+  Emulator.use((emulator) => emulator.scan(number.id as NumberId, body))
+
+const aKeyToConnect = Effect.flatMap(aWorkspace(), (workspace) => aKey(workspace))
+
+/** What the code behind a number's QR link says. */
+const qrText = (key: Caller, number: { readonly id: number }) =>
+  Effect.gen(function* () {
+    const { connect: shown } = yield* read(key, number)
+    const segment = String(shown?.qr_code_url).split("/").at(-1) ?? ""
+    return yield* QrLinks.use((links) => links.read(segment))
+  })
+
+const attemptOf = (number: { readonly id: number }) =>
+  LinkingStore.use((store) => store.get(number.id as NumberId))
+
+describe("the codes of an attempt", () => {
+  it.effect("a QR code stands for 60 s, five more for 20 s each, and then it begins again", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        yield* settled
+        const changes: Array<number> = []
+        let last = yield* qrText(key, number)
+        for (let at = 5; at < 300; at += 5) {
+          yield* pass(5 * second)
+          const text = yield* qrText(key, number)
+          if (text !== last) changes.push(at)
+          last = text
+        }
+        assert.deepStrictEqual(changes, [60, 80, 100, 120, 140, 160, 220, 240, 260, 280])
+      }),
+    ),
+  )
+
+  it.effect("an expired pairing code is followed by the next, asked for by itself", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
+        yield* settled
+        const seen = new Set<unknown>()
+        for (const passed of [0, 179, 1, 179, 1]) {
+          yield* pass(passed * second)
+          const { connect: shown } = yield* read(key, number)
+          assert.match(String(shown?.pairing_code), /^[0-9A-Z]{8}$/)
+          seen.add(shown?.pairing_code)
+        }
+        assert.strictEqual(seen.size, 3)
+      }),
+    ),
+  )
+
+  it.effect("a pairing code past its end is not shown while there is no other", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
+        yield* settled
+        yield* pass(second)
+        assert.isNotNull((yield* read(key, number)).connect?.pairing_code)
+        yield* pass(3 * minute)
+        assert.deepInclude((yield* read(key, number)).connect, {
+          pairing_code: null,
+          pairing_code_expires_at: null,
+        })
+      }),
+      {
+        linking: linkingBy(() =>
+          Stream.concat(
+            Stream.fromEffect(
+              Effect.map(Clock.currentTimeMillis, (now): LinkingEvent => ({
+                _tag: "PairingCodeShown",
+                pairingCode: { code: "ABCD1234", expiresAt: now + 3 * minute },
+              })),
+            ),
+            Stream.never,
+          ),
+        ),
+      },
+    ),
+  )
+})
+
+describe("the end of an attempt", () => {
+  it.effect("comes after ten minutes, not before, and the number can be connected again", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        yield* pass(10 * minute - 1)
+        assert.strictEqual((yield* read(key, number)).status, "connecting")
+        yield* pass(1)
+        assert.deepInclude(yield* read(key, number), { status: "disconnected", connect: null })
+        assert.strictEqual(yield* code(scan(number)), "not_connecting")
+        const again = yield* connect(key, { number_id: number.id })
+        assert.strictEqual(again.id, number.id)
+        yield* pass(10 * minute - 1)
+        assert.strictEqual((yield* scan(number)).status, "connected")
+      }),
+    ),
+  )
+
+  it.effect("a scan in time wins: nothing disconnects the number later", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        yield* pass(9 * minute)
+        yield* scan(number, { phone: "+15550001111" })
+        yield* pass(20 * minute)
+        assert.deepInclude(yield* read(key, number), { status: "connected", phone: "15550001111" })
+      }),
+    ),
+  )
+
+  it.effect("a logout and a removal end it too", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const key = yield* aKey(workspace)
+        const first = yield* connect(key)
+        yield* logOut(first.id)
+        assert.strictEqual((yield* read(key, first)).status, "disconnected")
+        const second_ = yield* connect(key)
+        yield* Numbers.use((numbers) => numbers.remove("owner", workspace, second_.id))
+        assert.isNull(yield* attemptOf(first))
+        assert.isNull(yield* attemptOf(second_))
+        yield* pass(15 * minute)
+        assert.strictEqual(yield* code(read(key, second_)), "number_not_found")
+      }),
+    ),
+  )
+
+  it.effect("what waited for the number leaves in order once it is linked again", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* logOut(number)
+        const waiting: Array<number> = []
+        for (let each = 0; each < 5; each++) {
+          waiting.push((yield* send(key, { from: number })).id)
+          yield* pass(second)
+        }
+        assert.deepStrictEqual(yield* arrived(number), [])
+        yield* connect(key, { number_id: number })
+        yield* pass(minute)
+        assert.deepStrictEqual(yield* arrived(number), [])
+        yield* scan({ id: number })
+        yield* settled
+        assert.deepStrictEqual<ReadonlyArray<unknown>>(yield* arrived(number), waiting)
+      }),
+    ),
+  )
+})
+
+/** A far side of the test's own. */
+const linkingBy = (link: (request: LinkingRequest) => Stream.Stream<LinkingEvent>) =>
+  Layer.succeed(NumberLinking, { link })
+
+describe("what a transport says while it links", () => {
+  const phone = "15550002222"
+
+  it.effect("is stored step by step, up to the link", () =>
+    Effect.gen(function* () {
+      const said = yield* Queue.unbounded<LinkingEvent>()
+      const requests: Array<LinkingRequest> = []
+      yield* inAWorld(
+        Effect.gen(function* () {
+          const key = yield* aKeyToConnect
+          const number = yield* connect(key)
+          yield* settled
+          assert.deepStrictEqual(requests, [{ numberId: number.id, method: "qr", phone: null }])
+          assert.deepStrictEqual((yield* read(key, number)).connect, {
+            qr_code_url: null,
+            pairing_code: null,
+            pairing_code_expires_at: null,
+            linking: false,
+            requested_at: "2026-03-02T12:00:00Z",
+          })
+          yield* Queue.offer(said, { _tag: "QrShown", text: "2@abc" })
+          yield* settled
+          assert.strictEqual(yield* qrText(key, number), "2@abc")
+          yield* Queue.offer(said, { _tag: "Taken" })
+          yield* settled
+          assert.isTrue((yield* read(key, number)).connect?.linking)
+          yield* Queue.offer(said, { _tag: "Linked", phone })
+          yield* settled
+          assert.deepInclude(yield* read(key, number), { status: "connected", phone })
+        }),
+        {
+          linking: linkingBy((request) => {
+            requests.push(request)
+            return Stream.fromQueue(said)
+          }),
+        },
+      )
+    }),
+  )
+
+  it.effect("that it cannot be linked at all ends the attempt at once", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        yield* settled
+        assert.deepInclude(yield* read(key, number), { status: "disconnected", connect: null })
+      }),
+      {
+        linking: linkingBy(() => Stream.make({ _tag: "Failed", reason: "a passkey is asked for" })),
+      },
+    ),
+  )
+
+  it.effect("nothing, again and again: it is asked once a second, until the time is over", () => {
+    let asked = 0
+    return inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        yield* pass(minute)
+        assert.isAtLeast(asked, 30)
+        assert.isAtMost(asked, 62)
+        yield* pass(9 * minute)
+        assert.strictEqual((yield* read(key, number)).status, "disconnected")
+        const before = asked
+        yield* pass(minute)
+        assert.strictEqual(asked, before)
+      }),
+      {
+        linking: linkingBy(() => {
+          asked++
+          return Stream.empty
+        }),
+      },
+    )
+  })
+
+  it.effect("a connection is given up when the attempt is over, whoever ended it", () => {
+    const open = new Set<number>()
+    return inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const scanned = yield* connect(key)
+        const left = yield* connect(key)
+        yield* settled
+        assert.strictEqual(open.size, 2)
+        yield* scan(scanned)
+        yield* pass(linkingLeaseMillis)
+        assert.deepStrictEqual([...open], [left.id])
+        yield* pass(10 * minute)
+        assert.strictEqual(open.size, 0)
+      }),
+      {
+        linking: linkingBy(({ numberId }) =>
+          Stream.never.pipe(
+            Stream.onStart(Effect.sync(() => open.add(numberId))),
+            Stream.ensuring(Effect.sync(() => open.delete(numberId))),
+          ),
+        ),
+      },
+    )
+  })
+})
+
+describe("several workers", () => {
+  it.effect("one runs an attempt; when it is stopped another goes on with fresh codes", () => {
+    let connections = 0
+    const counting = linkingBy(() =>
+      Stream.concat(
+        Stream.sync((): LinkingEvent => ({ _tag: "QrShown", text: `2@${++connections}` })),
+        Stream.never,
+      ),
+    )
+    return inAWorld(
+      Effect.gen(function* () {
+        const first = yield* startWorker
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        yield* settled
+        yield* startWorker
+        yield* pass(2 * minute)
+        assert.strictEqual(connections, 1)
+        yield* stopWorker(first)
+        yield* pass(second)
+        assert.strictEqual(connections, 2)
+        assert.strictEqual(yield* qrText(key, number), "2@2")
+      }),
+      { linking: counting, worker: false },
+    )
+  })
+
+  it.effect("a lease that nobody renews runs out, and the attempt is taken over", () => {
+    let connections = 0
+    return inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        yield* connect(key)
+        const now = yield* Clock.currentTimeMillis
+        const leaseUntil = now + linkingLeaseMillis
+        // As a worker that died right after its claim.
+        yield* LinkingStore.use((store) => store.claim({ now, leaseUntil, limit: 10 }))
+        yield* startWorker
+        yield* pass(linkingLeaseMillis - 1)
+        assert.strictEqual(connections, 0)
+        yield* pass(1)
+        assert.strictEqual(connections, 1)
+      }),
+      {
+        linking: linkingBy(() => {
+          connections++
+          return Stream.never
+        }),
+        worker: false,
+      },
+    )
+  })
+})
+
+describe("test mode", () => {
+  it.effect("a number links itself after 5 s, without any transport", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKey(yield* aWorkspace(), { mode: "test" })
+        const scanned = yield* connect(key)
+        const typed = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
+        assert.isNotNull((yield* read(key, typed)).connect?.pairing_code)
+        assert.isNotNull((yield* read(key, scanned)).connect?.qr_code_url)
+        yield* pass(5 * second - 1)
+        assert.strictEqual((yield* read(key, typed)).status, "connecting")
+        yield* pass(1)
+        assert.deepInclude(yield* read(key, typed), { status: "connected", phone: "15550001111" })
+        assert.strictEqual((yield* read(key, scanned)).status, "connected")
+      }),
+      { linking: linkingBy(() => Stream.die("no transport in test mode")) },
+    ),
+  )
+})
+
+describe("the QR link", () => {
+  it.effect("works for ten minutes from the call, and shows the newest code", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        yield* settled
+        const { connect: shown } = yield* read(key, number)
+        const segment = String(shown?.qr_code_url).split("/").at(-1) ?? ""
+        const follow = QrLinks.use((links) => links.read(segment))
+        const first = yield* follow
+        yield* pass(minute)
+        assert.notStrictEqual(yield* follow, first)
+        assert.strictEqual(yield* follow, yield* qrText(key, number))
+        yield* pass(9 * minute)
+        assert.strictEqual(yield* code(follow), "not_found")
+        // Not even when the number is connecting anew.
+        yield* connect(key, { number_id: number.id })
+        yield* settled
+        assert.strictEqual(yield* code(follow), "not_found")
+        yield* TestClock.setTime(noon)
+        assert.strictEqual(yield* code(follow), "not_found")
+      }),
+    ),
+  )
+})
+
+describe("what stands in the way", () => {
+  it.effect("connect_in_progress names the number", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        const refused = yield* refusal(connect(key, { number_id: number.id }))
+        assert.deepInclude(refused, {
+          code: "connect_in_progress",
+          status: 409,
+          details: { number_id: number.id },
+        })
+      }),
+    ),
+  )
+
+  it.effect("a limited key of one world is not told of numbers of the other", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const number = yield* aNumber(workspace, { status: "disconnected" })
+        const test = yield* aKey(workspace, { mode: "test" })
+        const hidden = yield* connect(test)
+        const limited = yield* aKey(workspace, { number_ids: [number] })
+        const asking = connect(limited, { number_id: hidden.id })
+        assert.strictEqual(yield* code(asking), "number_not_found")
+      }),
+    ),
+  )
+})
