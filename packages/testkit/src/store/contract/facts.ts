@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { ContactStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
 import type { ContactId, MediaId, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
-import { present } from "../Expect.ts"
+import { ids, present } from "../Expect.ts"
 import { facts } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import { aContact, aMediaFile, aNumber, aPhone, aPlan, aStage, aWorkspace, noon } from "../World.ts"
@@ -172,10 +172,8 @@ export const acceptanceFacts: Topic = (it) => {
         const named = (yield* facts(workspace.id, { mode, from: test.id })).named
         assert.deepStrictEqual(named?.number ?? null, mode === "test" ? test : null)
         const { connected } = yield* facts(workspace.id, { mode })
-        assert.deepStrictEqual(
-          connected.map((each) => each.number),
-          seen,
-        )
+        const shown = connected.map((each) => each.number.id)
+        assert.deepStrictEqual<ReadonlyArray<NumberId>>(shown, ids(seen))
       }
     }),
   )
