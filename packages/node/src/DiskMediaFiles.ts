@@ -26,10 +26,16 @@ const abandonedMillis = 24 * 60 * 60 * 1000
 /** Nothing else names a file, so no key leads out of the directory. */
 const storageKeyForm = /^[0-9a-f]{32}-([0-9a-f]{64})$/
 
-/** Fails when the directory cannot be made. */
-export const layerDiskMediaFiles = (options: {
+export interface DiskMediaFilesOptions {
   readonly directory: string
-}): Layer.Layer<MediaFiles, MediaFilesError, Ids> =>
+  /** Whether no other process uses the directory: then nothing unfinished outlives a start. */
+  readonly alone?: boolean
+}
+
+/** Fails when the directory cannot be made. */
+export const layerDiskMediaFiles = (
+  options: DiskMediaFilesOptions,
+): Layer.Layer<MediaFiles, MediaFilesError, Ids> =>
   Layer.effect(
     MediaFiles,
     Effect.gen(function* () {
@@ -38,7 +44,7 @@ export const layerDiskMediaFiles = (options: {
       const temporary = join(options.directory, "temporary")
       yield* onDisk(() => mkdir(kept, { recursive: true, mode: directoryPermissions }))
       yield* onDisk(() => mkdir(temporary, { recursive: true, mode: directoryPermissions }))
-      yield* removeAbandoned(temporary)
+      yield* options.alone === true ? removeAll(temporary) : removeAbandoned(temporary)
 
       const spool = Effect.fn("MediaFiles.spool")(function* <E>(
         content: Stream.Stream<Uint8Array, E>,
@@ -108,6 +114,11 @@ const synchronize = async (directory: string): Promise<void> => {
   const handle = await open(directory, "r")
   await handle.sync().finally(() => handle.close())
 }
+
+const removeAll = (directory: string) =>
+  onDisk(async () => {
+    for (const name of await readdir(directory)) await rm(join(directory, name), { force: true })
+  })
 
 /** Other processes may be writing here at this moment, so only what is old goes. */
 const removeAbandoned = (directory: string) =>

@@ -310,6 +310,19 @@ describe("a new process", () => {
     }),
   )
 
+  it.effect("that has the directory to itself removes all that is unfinished", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      const { storageKey } = yield* MediaFiles.use((files) =>
+        files.store(Stream.make(png), 1000),
+      ).pipe(Effect.provide(at(directory)))
+      yield* Effect.promise(() => writeFile(join(directory, "media", "temporary", "young"), ""))
+      const alone = layerDiskMediaFiles({ directory: join(directory, "media"), alone: true })
+      yield* Effect.scoped(Layer.build(Layer.provide(alone, Ids.layerRandom)))
+      assert.deepStrictEqual(yield* filesIn(directory), [`media/files/${storageKey}`])
+    }),
+  )
+
   it.effect("goes on to do so when it is asked to", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {

@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { constants } from "node:fs"
-import { access, mkdir } from "node:fs/promises"
+import { access, mkdir, mkdtemp, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { CannotStart, briefly } from "./CannotStart.ts"
@@ -23,6 +23,19 @@ export const openDataDirectory = (directory: string): Effect.Effect<void, Cannot
     catch: (cause) =>
       new CannotStart({ message: `DATA_DIR cannot be written to: ${briefly(cause)}` }),
   })
+
+/** A new directory below, for what is of no use to any other process; it goes with the scope. */
+export const passingDirectory = (
+  directory: string,
+): Effect.Effect<string, CannotStart, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: () => mkdtemp(join(directory, "passing-")),
+      catch: (cause) =>
+        new CannotStart({ message: `DATA_DIR cannot be written to: ${briefly(cause)}` }),
+    }),
+    (made) => Effect.ignore(Effect.tryPromise(() => rm(made, { recursive: true, force: true }))),
+  )
 
 /**
  * Holds the directory against other processes until the scope closes; fails when another one holds

@@ -24,7 +24,7 @@ import { layer as layerSimulatedPhones } from "@messaging-service/transport-simu
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
 import { CannotStart, briefly } from "./CannotStart.ts"
-import { openDataDirectory } from "./DataDirectory.ts"
+import { openDataDirectory, passingDirectory } from "./DataDirectory.ts"
 import type { ServiceSettings } from "./ServiceSettings.ts"
 import { isShared, layerStorage } from "./Storage.ts"
 
@@ -49,12 +49,25 @@ const layerSystemTime = Layer.effectDiscard(
   }),
 )
 
-const layerAdapters = ({ dataDirectory }: ServiceSettings) =>
+/** Files live as long as their records do: those of a store in memory go with the process. */
+const layerMedia = ({ dataDirectory, store }: ServiceSettings) =>
+  store.kind === "memory"
+    ? Layer.unwrap(
+        Effect.map(passingDirectory(dataDirectory), (directory) =>
+          layerDiskMediaFiles({ directory, alone: true }),
+        ),
+      )
+    : layerDiskMediaFiles({
+        directory: join(dataDirectory, "media"),
+        alone: !isShared(store),
+      })
+
+const layerAdapters = (settings: ServiceSettings) =>
   Layer.mergeAll(
     layerSimulatedPhones,
     layerEgress(),
     layerQrCodeImages,
-    layerDiskMediaFiles({ directory: join(dataDirectory, "media") }),
+    layerMedia(settings),
     NumberOwnership.layerAll,
   )
 

@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import { stat, writeFile } from "node:fs/promises"
+import { readdir, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { holdAlone, openDataDirectory } from "../src/DataDirectory.ts"
+import { holdAlone, openDataDirectory, passingDirectory } from "../src/DataDirectory.ts"
 
 describe("the data directory", () => {
   it.effect("is made with all that leads to it, for the service's own user alone", () =>
@@ -38,6 +38,27 @@ describe("the data directory", () => {
         }),
       )
       yield* Effect.scoped(holdAlone(directory))
+    }),
+  )
+
+  it.effect("lends directories that go when they are no longer used", () =>
+    Effect.gen(function* () {
+      const directory = yield* processes.temporaryDirectory
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const [one, other] = [
+            yield* passingDirectory(directory),
+            yield* passingDirectory(directory),
+          ]
+          assert.notStrictEqual(one, other)
+          yield* Effect.promise(() => writeFile(join(one, "file"), ""))
+        }),
+      )
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), [])
+      const { message } = yield* Effect.flip(
+        Effect.scoped(passingDirectory(join(directory, "missing"))),
+      )
+      assert.match(message, /^DATA_DIR cannot be written to: [^\n]+$/)
     }),
   )
 })
