@@ -19,6 +19,8 @@ import { LinkProgress } from "./number/LinkProgress.ts"
 import { Numbers } from "./number/Numbers.ts"
 import { QrLinks } from "./number/QrLinks.ts"
 import { NumberChecks } from "./numberCheck/NumberChecks.ts"
+import { ReminderOperations } from "./reminder/ReminderOperations.ts"
+import { Reminders } from "./reminder/Reminders.ts"
 import { Cursors } from "./request/Cursor.ts"
 import { Idempotent } from "./request/Idempotent.ts"
 import { Calm } from "./simulation/Calm.ts"
@@ -36,6 +38,7 @@ import { Expirer } from "./worker/Expirer.ts"
 import { Housekeeper } from "./worker/Housekeeper.ts"
 import { Linker } from "./worker/Linker.ts"
 import { NumberChecker } from "./worker/NumberChecker.ts"
+import { ReminderRunner } from "./worker/ReminderRunner.ts"
 import { TestModeSender } from "./worker/TestModeSender.ts"
 import { TransportEvents } from "./worker/TransportEvents.ts"
 import { Worker } from "./worker/Worker.ts"
@@ -55,6 +58,8 @@ export const layerServices = Layer.mergeAll(
   layerDeliveryNews,
   MediaDirectory.layer,
   NumberChecks.layer,
+  Reminders.layer,
+  ReminderOperations.layer,
 ).pipe(
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(Stranded.layer),
@@ -80,6 +85,7 @@ export const layerWorker = Worker.layer.pipe(
       Expirer.layer,
       Linker.layer,
       TestModeSender.layer,
+      ReminderRunner.layer,
       Housekeeper.layer,
       NumberChecker.layer,
       TransportEvents.layer,

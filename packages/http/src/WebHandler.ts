@@ -14,6 +14,8 @@ import type {
   MediaFiles,
   Messages,
   NumberChecks,
+  ReminderOperations,
+  Reminders,
   Numbers,
   QrImages,
   QrLinks,
@@ -39,6 +41,8 @@ export type HttpServices =
   | MediaFiles
   | Messages
   | NumberChecks
+  | ReminderOperations
+  | Reminders
   | Numbers
   | QrImages
   | QrLinks

@@ -16,6 +16,7 @@ import {
   NumberCheckStore,
   NumberStore,
   Outbox,
+  ReminderStore,
   ServiceSecrets,
   SimulatedPhones,
   WebhookStore,
@@ -34,6 +35,7 @@ import { messageStore } from "./messageStore.ts"
 import { numberCheckStore } from "./numberCheckStore.ts"
 import { numberStore } from "./numberStore.ts"
 import { outbox } from "./outbox.ts"
+import { reminderStore } from "./reminderStore.ts"
 import { clockStore, serviceSecrets } from "./serviceStores.ts"
 import { simulatedPhones } from "./simulatedPhones.ts"
 import { webhookStore } from "./webhookStore.ts"
@@ -60,6 +62,7 @@ export type MemoryStore =
   | IdempotencyStore
   | WebhookStore
   | DeliveryQueue
+  | ReminderStore
 
 /** An empty store, a new one each time that the layer is built. */
 export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
@@ -81,5 +84,6 @@ export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
     Context.add(IdempotencyStore, idempotencyStore(world)),
     Context.add(WebhookStore, webhookStore(world)),
     Context.add(DeliveryQueue, deliveryQueue(world)),
+    Context.add(ReminderStore, reminderStore(world)),
   )
 })

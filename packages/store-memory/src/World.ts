@@ -20,6 +20,10 @@ import type {
   NumberId,
   OutboxEvent,
   Phone,
+  LoggedRun,
+  Reminder,
+  ReminderContent,
+  ReminderId,
   SendingNumber,
   SentCopy,
   TransportId,
@@ -49,6 +53,18 @@ export interface WorkspaceRow {
   readonly media: Array<MediaRow>
   /** What its files take, reserved room included. */
   mediaBytes: number
+  /** Of both modes, oldest first, deleted ones included. */
+  readonly reminders: Array<ReminderRow>
+}
+
+export interface ReminderRow {
+  reminder: Reminder
+  /** What it was made with. */
+  readonly original: ReminderContent
+  removedAt: number | null
+  forgotten: boolean
+  /** Oldest first. */
+  runs: Array<LoggedRun>
 }
 
 export interface MediaRow {
@@ -183,6 +199,10 @@ export interface World {
   lastDeliveryId: number
   lastDeliveryLease: number
   lastAttemptId: number
+  readonly reminders: Table<ReminderId, ReminderRow>
+  /** Those that have a next run, by its due time. */
+  readonly dueReminders: Sorted<ReminderRow>
+  lastRunId: number
   /** Open when deliveries were queued that nobody was told of. */
   readonly deliveriesQueued: Latch.Latch
   readonly secrets: Map<string, string>
@@ -205,6 +225,10 @@ const byExpiry = (a: MessageRow, b: MessageRow): number =>
 /** The longest due first. */
 const byTurn = (a: AgendaEntry, b: AgendaEntry): number =>
   a.at - b.at || a.lane.number.id - b.lane.number.id
+
+/** Of reminders that have a next run. */
+const byNextRun = (a: ReminderRow, b: ReminderRow): number =>
+  (a.reminder.nextRunAt ?? 0) - (b.reminder.nextRunAt ?? 0) || a.reminder.id - b.reminder.id
 
 export const makeWorld = (): World => ({
   workspaces: new Table(),
@@ -233,6 +257,9 @@ export const makeWorld = (): World => ({
   lastDeliveryId: 0,
   lastDeliveryLease: 0,
   lastAttemptId: 0,
+  reminders: new Table(),
+  dueReminders: new Sorted(byNextRun),
+  lastRunId: 0,
   deliveriesQueued: Latch.makeUnsafe(false),
   secrets: new Map(),
   clockOffset: 0,

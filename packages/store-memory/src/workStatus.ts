@@ -11,6 +11,7 @@ const nextDue: Readonly<Record<Work, (world: World) => number | null>> = {
   test_messages: (world) => world.dueTest.first?.message.dueAt ?? null,
   // Due since ever.
   stranded: (world) => (world.stranded.size > 0 ? 0 : null),
+  reminders: (world) => world.dueReminders.first?.reminder.nextRunAt ?? null,
   deliveries: (world) => world.endpointTurns.first?.at ?? null,
   number_checks: (world) => {
     const moments = [...world.openChecks].flatMap((row) => claimableAt(row) ?? [])

@@ -21,6 +21,7 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
         endpoints: [],
         media: [],
         mediaBytes: 0,
+        reminders: [],
       }))
       return row.workspace
     }),

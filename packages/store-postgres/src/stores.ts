@@ -12,6 +12,7 @@ import { layerNumberChecks } from "./numberCheck/PostgresNumberChecks.ts"
 import { layerNumbers } from "./number/PostgresNumbers.ts"
 import { layerDeliveries } from "./queue/PostgresDeliveries.ts"
 import { layerLanes, layerWorkStatus } from "./queue/PostgresLanes.ts"
+import { layerReminders } from "./reminder/PostgresReminders.ts"
 import { layerIdempotency } from "./request/PostgresIdempotency.ts"
 import { layerSecrets } from "./request/PostgresSecrets.ts"
 import { layerSimulatedPhones } from "./simulation/PostgresSimulatedPhones.ts"
@@ -34,6 +35,7 @@ export const layerStores = Layer.mergeAll(
   layerWorkStatus,
   layerWebhooks,
   layerDeliveries,
+  layerReminders,
   layerSecrets,
   layerIdempotency,
   layerClock,

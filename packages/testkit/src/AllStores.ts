@@ -12,6 +12,7 @@ import type {
   NumberCheckStore,
   NumberStore,
   Outbox,
+  ReminderStore,
   ServiceSecrets,
   SimulatedPhones,
   WebhookStore,
@@ -37,3 +38,4 @@ export type AllStores =
   | IdempotencyStore
   | WebhookStore
   | DeliveryQueue
+  | ReminderStore

@@ -125,6 +125,13 @@ const entries = {
     message: "The number is being connected already.",
     details: ["number_id"],
   },
+  // Reminders
+  invalid_cron: {
+    status: 400,
+    message: "A cron pattern has five fields and must be able to run at some time.",
+  },
+  invalid_timezone: { status: 400, message: "This is not the name of an IANA time zone." },
+  reminder_not_found: { status: 404, message: "There is no such reminder." },
   // Webhooks
   webhook_limit_reached: {
     status: 403,

@@ -56,7 +56,11 @@ const pastTime = (request: SendRequest, now: number): Refusal | undefined => {
   return undefined
 }
 
-const isTelegramOnly = (recipient: RequestedRecipient, facts: AcceptanceFacts): boolean => {
+/** Whether nothing but a Telegram account can reach the recipient. */
+export const isTelegramOnly = (
+  recipient: RequestedRecipient,
+  facts: Pick<AcceptanceFacts, "contacts">,
+): boolean => {
   if (recipient.kind === "username") return true
   if (recipient.kind !== "contact") return false
   const contact = facts.contacts.get(recipient.contactId)

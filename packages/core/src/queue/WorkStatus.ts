@@ -13,6 +13,7 @@ export const kindsOfWork = [
   "deliveries",
   "number_checks",
   "linking",
+  "reminders",
 ] as const
 
 export type Work = (typeof kindsOfWork)[number]

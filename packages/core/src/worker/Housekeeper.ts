@@ -9,6 +9,7 @@ import { MediaSweep } from "../media/MediaSweep.ts"
 import { Stranded } from "../message/Stranded.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
+import { ReminderStore } from "../reminder/ReminderStore.ts"
 import { minuteStart } from "../request/RateWindow.ts"
 import { sleep } from "../time/RealTime.ts"
 import { WebhookStore } from "../webhook/WebhookStore.ts"
@@ -19,6 +20,9 @@ const restMillis = 600_000
 
 /** How long events, and the log of their deliveries, can be looked at and delivered again. */
 const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
+
+/** How long the log of a reminder's runs can be looked at, and a deleted reminder is remembered. */
+const runsKeptMillis = 30 * 24 * 60 * 60 * 1000
 
 export class Housekeeper extends Context.Service<
   Housekeeper,
@@ -34,12 +38,14 @@ export class Housekeeper extends Context.Service<
       const media = yield* MediaSweep
       const webhooks = yield* WebhookStore
       const outbox = yield* Outbox
+      const reminders = yield* ReminderStore
       const context = yield* Effect.context<WakeUp | WorkStatus>()
       const tidy = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         yield* keys.forgetWrong(minuteStart(now))
         yield* webhooks.forgetAttempts(now - eventsKeptMillis)
         yield* outbox.forget(now - eventsKeptMillis)
+        yield* reminders.forget(now - runsKeptMillis)
         yield* media.runAll
       }).pipe(
         // Whatever it is, it must not end the loops that run beside this one.

@@ -6,6 +6,7 @@ import { Expirer } from "./Expirer.ts"
 import { Housekeeper } from "./Housekeeper.ts"
 import { Linker } from "./Linker.ts"
 import { NumberChecker } from "./NumberChecker.ts"
+import { ReminderRunner } from "./ReminderRunner.ts"
 import { TestModeSender } from "./TestModeSender.ts"
 import { TransportEvents } from "./TransportEvents.ts"
 
@@ -25,6 +26,7 @@ export class Worker extends Context.Service<
         (yield* Expirer).run,
         (yield* Linker).run,
         (yield* TestModeSender).run,
+        (yield* ReminderRunner).run,
         (yield* Housekeeper).run,
         (yield* NumberChecker).run,
         (yield* TransportEvents).run,

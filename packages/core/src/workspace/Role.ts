@@ -8,7 +8,14 @@ export const roles = ["owner", "administrator", "member"] as const
 export type Role = (typeof roles)[number]
 
 /** What needs a role; every role may read the workspace itself. */
-export type Duty = "workspace" | "keys_v2" | "keys_v1" | "contacts" | "numbers" | "webhooks"
+export type Duty =
+  | "workspace"
+  | "keys_v2"
+  | "keys_v1"
+  | "contacts"
+  | "numbers"
+  | "webhooks"
+  | "reminders"
 
 const allowed: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
   workspace: ["owner"],
@@ -17,6 +24,7 @@ const allowed: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
   contacts: ["owner", "administrator"],
   numbers: ["owner", "administrator"],
   webhooks: ["owner", "administrator"],
+  reminders: ["owner", "administrator"],
 }
 
 export const may = (role: Role, duty: Duty): boolean => allowed[duty].includes(role)

@@ -5,7 +5,7 @@ import type { Code } from "../../src/error/Catalogue.ts"
 import { problem, problemsOf, refuse, refuseAll } from "../../src/error/Refusal.ts"
 
 /**
- * The contract's codes of keys, limits, messages, idempotency, cursors and webhooks, and the operator
+ * The contract's codes of keys, limits, messages, reminders, idempotency, cursors and webhooks, and the operator
  * API's of workspaces, keys, contacts, numbers, webhooks and the emulator, each with its status.
  */
 const codes: Readonly<Record<string, number>> = {
@@ -50,6 +50,11 @@ const codes: Readonly<Record<string, number>> = {
   number_daily_cap_reached: 429,
   message_not_found: 404,
   not_cancellable: 409,
+  invalid_cron: 400,
+  invalid_timezone: 400,
+  plan_required: 403,
+  number_not_connected: 422,
+  reminder_not_found: 404,
   webhook_limit_reached: 403,
   invalid_webhook_url: 422,
   webhook_not_found: 404,

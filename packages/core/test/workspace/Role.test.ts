@@ -11,6 +11,7 @@ const table: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
   contacts: ["owner", "administrator"],
   numbers: ["owner", "administrator"],
   webhooks: ["owner", "administrator"],
+  reminders: ["owner", "administrator"],
 }
 
 const duties = Object.keys(table) as ReadonlyArray<Duty>

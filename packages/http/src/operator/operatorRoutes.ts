@@ -1,5 +1,12 @@
 /** The operations of the operator API (operator API: `/admin/v1`). */
-import { Contacts, Keys, Numbers, WebhookOperations, Workspaces } from "@messaging-service/core"
+import {
+  Contacts,
+  Keys,
+  Numbers,
+  ReminderOperations,
+  WebhookOperations,
+  Workspaces,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { OperatorRoute } from "./OperatorRoute.ts"
 
@@ -13,6 +20,7 @@ export const operatorRoutes = Effect.gen(function* () {
   const keys = yield* Keys
   const numbers = yield* Numbers
   const contacts = yield* Contacts
+  const reminders = yield* ReminderOperations
   const webhooks = yield* WebhookOperations
 
   return [
@@ -149,6 +157,13 @@ export const operatorRoutes = Effect.gen(function* () {
       takes: "json",
       status: 202,
       handler: ({ role, id, body }) => webhooks.redeliver(role, id("id"), id("webhook_id"), body),
+    },
+    {
+      method: "GET",
+      path: `${workspacePath}/reminders/{reminder_id}/runs`,
+      takes: "query",
+      status: 200,
+      handler: ({ role, id, query }) => reminders.runs(role, id("id"), id("reminder_id"), query),
     },
   ] satisfies ReadonlyArray<OperatorRoute>
 })

@@ -4,6 +4,7 @@ import {
   MediaDirectory,
   Messages,
   NumberChecks,
+  Reminders,
   Webhooks,
   keyInfo,
 } from "@messaging-service/core"
@@ -19,6 +20,7 @@ export const routesV2 = Effect.gen(function* () {
   const connections = yield* Connections
   const media = yield* MediaDirectory
   const numberChecks = yield* NumberChecks
+  const reminders = yield* Reminders
   const webhooks = yield* Webhooks
 
   return [
@@ -118,6 +120,59 @@ export const routesV2 = Effect.gen(function* () {
           body: answer,
           replayed,
         })),
+    },
+    {
+      method: "POST",
+      path: "/api/v2/reminders",
+      scope: "reminders",
+      idempotent: true,
+      takes: "json",
+      status: 201,
+      handler: ({ caller, body, idempotency }) =>
+        Effect.map(reminders.create(caller, body, idempotency), ({ answer, replayed }) => ({
+          body: answer,
+          replayed,
+        })),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/reminders",
+      scope: "reminders",
+      idempotent: false,
+      takes: "query",
+      status: 200,
+      handler: ({ caller, query }) =>
+        Effect.map(reminders.list(caller, query), (page) => ({ body: page })),
+    },
+    {
+      method: "GET",
+      path: "/api/v2/reminders/{id}",
+      scope: "reminders",
+      idempotent: false,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller, id }) =>
+        Effect.map(reminders.get(caller, id("id")), (reminder) => ({ body: reminder })),
+    },
+    {
+      method: "PATCH",
+      path: "/api/v2/reminders/{id}",
+      scope: "reminders",
+      idempotent: false,
+      takes: "json",
+      status: 200,
+      handler: ({ caller, id, body }) =>
+        Effect.map(reminders.update(caller, id("id"), body), (reminder) => ({ body: reminder })),
+    },
+    {
+      method: "DELETE",
+      path: "/api/v2/reminders/{id}",
+      scope: "reminders",
+      idempotent: false,
+      takes: "nothing",
+      status: 200,
+      handler: ({ caller, id }) =>
+        Effect.map(reminders.remove(caller, id("id")), (deleted) => ({ body: deleted })),
     },
     {
       method: "POST",

@@ -21,15 +21,7 @@ import { sqlFunction } from "../database/SqlFunction.ts"
 import { recipientColumns } from "./messageRow.ts"
 import { countPlanned, quotaFullUntil } from "./quota.ts"
 
-/**
- * The first arrays hold one element for each acceptance, which are ordered by number; those that
- * begin with `m_` one for each message, in the order of the acceptances. Returns a row for each
- * acceptance: the broken guard, or null and the ids of its messages.
- */
-export const acceptMessages = sqlFunction(
-  "accept_messages",
-  `(
-    p_now timestamptz[],
+const declarations = `p_now timestamptz[],
     p_workspace bigint[],
     p_number bigint[],
     p_live boolean[],
@@ -61,7 +53,17 @@ export const acceptMessages = sqlFunction(
     m_media_type text[],
     m_media_file_name text[],
     m_transport_id text[],
-    m_event_id text[]
+    m_event_id text[]`
+
+/**
+ * The first arrays hold one element for each acceptance, which are ordered by number; those that
+ * begin with `m_` one for each message, in the order of the acceptances. Returns a row for each
+ * acceptance: the broken guard, or null and the ids of its messages.
+ */
+export const acceptMessages = sqlFunction(
+  "accept_messages",
+  `(
+    ${declarations}
   )
   returns table (guard text, ids bigint[])
   language plpgsql
@@ -319,11 +321,15 @@ export const acceptMessages = sqlFunction(
   $function$`,
 )
 
-const parameterCount = 33
+/** The function's parameters, for a function that calls it: with their types, and their names alone. */
+export const acceptance = {
+  declarations,
+  names: declarations.split(",").map((declaration) => declaration.trim().split(" ")[0] ?? ""),
+}
 
 /** The statement, for whoever measures it: parameters in the order of the function's. */
 export const acceptStatement = `select a.guard, a.ids from ${acceptMessages.name}(${Array.from(
-  { length: parameterCount },
+  { length: acceptance.names.length },
   (_, index) => `$${index + 1}`,
 ).join(", ")}) a`
 
@@ -348,21 +354,22 @@ export const accept =
     )
   }
 
-interface OutcomeRow {
-  readonly guard: BrokenGuard | null
+export interface OutcomeRow<Guard = BrokenGuard> {
+  readonly guard: BrokenGuard | Guard | null
   readonly ids: ReadonlyArray<bigint> | null
 }
 
 const numberAt = (acceptances: ReadonlyArray<Acceptance>, index: number): number =>
   acceptances[index]?.numberId ?? 0
 
-const toOutcome = ({ guard, ids }: OutcomeRow): AcceptanceOutcome =>
+export const toOutcome = <Guard = BrokenGuard>({ guard, ids }: OutcomeRow<Guard>) =>
   guard === null
-    ? { _tag: "Accepted", ids: (ids ?? []).map((id) => Number(id) as MessageId) }
-    : { _tag: "Broken", guard }
+    ? ({ _tag: "Accepted", ids: (ids ?? []).map((id) => Number(id) as MessageId) } as const)
+    : ({ _tag: "Broken", guard } as const)
 
-const acceptParameters = (all: ReadonlyArray<Acceptance>): ReadonlyArray<unknown> => {
-  const messages = all.flatMap((acceptance) => acceptance.messages)
+/** Its arguments; the acceptances are ordered by number. */
+export const acceptParameters = (all: ReadonlyArray<Acceptance>): ReadonlyArray<unknown> => {
+  const messages = all.flatMap((one) => one.messages)
   const recipients = messages.map((message) => recipientColumns(message.to))
   return [
     instants(all.map((one) => one.now)),

@@ -19,6 +19,8 @@ import { claimLanes } from "../queue/claimLanes.ts"
 import { settleAttempts } from "../queue/settleAttempts.ts"
 import { settleDeliveries } from "../queue/settleDeliveries.ts"
 import { finishClaim, holdClaim } from "../request/finishClaim.ts"
+import { insertReminder } from "../reminder/insertReminder.ts"
+import { runReminder } from "../reminder/runReminder.ts"
 import type { SqlFunction } from "../database/SqlFunction.ts"
 import { endEndpointFunctions } from "../webhook/endEndpoints.ts"
 import { insertEndpoint, resumeEndpoint } from "../webhook/openEndpoint.ts"
@@ -27,6 +29,7 @@ import { revokeKey } from "../key/revokeKey.ts"
 import { deleteWorkspace } from "../workspace/deleteWorkspace.ts"
 import { initial } from "./0001_initial.ts"
 import { webhooks } from "./0002_webhooks.ts"
+import { reminders } from "./0003_reminders.ts"
 import { media } from "./0004_media.ts"
 import { numberChecks } from "./0005_number_checks.ts"
 import { linking } from "./0006_linking.ts"
@@ -36,6 +39,7 @@ import type { Migration } from "./migrate.ts"
 export const migrations: ReadonlyArray<Migration> = [
   initial,
   webhooks,
+  reminders,
   media,
   numberChecks,
   linking,
@@ -74,4 +78,6 @@ export const functions: ReadonlyArray<SqlFunction> = [
   insertCheck,
   claimChecks,
   answerCheck,
+  insertReminder,
+  runReminder,
 ]

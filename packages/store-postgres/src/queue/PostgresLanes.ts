@@ -72,6 +72,13 @@ select a.due_at as due
 from linking_attempts a
 order by a.due_at
 limit 1`,
+  // Index reminders_due.
+  reminders: `
+select r.next_run_at as due
+from reminders r
+where r.next_run_at is not null
+order by r.next_run_at
+limit 1`,
   // Index webhook_lanes_due; lanes that have news are due since ever.
   deliveries: `
 select soonest.due

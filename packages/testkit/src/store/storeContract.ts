@@ -23,6 +23,7 @@ import { numberCheckRaces, numberChecks } from "./contract/numberChecks.ts"
 import { numbers } from "./contract/numbers.ts"
 import { outbox } from "./contract/outbox.ts"
 import { quota } from "./contract/quota.ts"
+import { reminderRaces, reminders } from "./contract/reminders.ts"
 import { acceptanceRaces } from "./contract/racesOfAcceptance.ts"
 import { deliveryRaces } from "./contract/racesOfDeliveries.ts"
 import { endingRaces } from "./contract/racesOfEnding.ts"
@@ -64,6 +65,7 @@ const topics: Readonly<Record<string, Topic>> = {
   outbox,
   webhooks,
   deliveries,
+  reminders,
   "what is due": workStatus,
   "simulated phones": simulatedPhones,
   clock,
@@ -75,6 +77,7 @@ const topics: Readonly<Record<string, Topic>> = {
   "races of workers": workerRaces,
   "races of ending": endingRaces,
   "races of deliveries": deliveryRaces,
+  "races of reminders": reminderRaces,
   storms,
 }
 

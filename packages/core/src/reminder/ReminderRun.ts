@@ -1,0 +1,108 @@
+/**
+ * One run of a reminder: which of the times that have come it is made for, and what became of it
+ * (decisions: Reminders). Pure.
+ */
+import { refuse } from "../error/Refusal.ts"
+import type { Code } from "../error/Catalogue.ts"
+import type { MessageId, ReminderId } from "../id/Ids.ts"
+import type { SendRequest } from "../message/SendRequest.ts"
+import { formatInstant } from "../time/Instant.ts"
+import type { Plan, Workspace } from "../workspace/Workspace.ts"
+import { scheduleOf } from "./Reminder.ts"
+import type { Reminder, ReminderContent } from "./Reminder.ts"
+import { latestRunIn, nextRunAfter } from "./Schedule.ts"
+
+/** How long ago a missed run may have been due to be made up; an hour in milliseconds. */
+export const madeUpMillis = 60 * 60 * 1000
+
+/** A run to be committed, with the reminder's advance. */
+export interface ReminderRun {
+  readonly id: ReminderId
+  /** Of the reminder that was decided on: when it is another by now, somebody else was first. */
+  readonly revision: number
+  /** The due time that the run is made for, or that is passed over. */
+  readonly dueAt: number
+  readonly ranAt: number
+  /** Null when no further run comes. */
+  readonly nextRunAt: number | null
+}
+
+/** What is written of a run that makes no message. */
+export type RunOutcome =
+  | { readonly outcome: "refused"; readonly code: Code }
+  /** Nothing ran when it was due, and it is too late to make it up. */
+  | { readonly outcome: "missed"; readonly code: null }
+
+/** A line of the reminder's log. */
+export interface LoggedRun {
+  readonly id: number
+  readonly dueAt: number
+  readonly ranAt: number
+  readonly outcome: "accepted" | RunOutcome["outcome"]
+  /** Of the message that was accepted, else null. */
+  readonly messageId: MessageId | null
+  /** Why it was refused, else null. */
+  readonly code: Code | null
+}
+
+/** Whether to send at a due time, and which run the reminder advances by. */
+export interface RunPlan {
+  readonly run: ReminderRun
+  /** Null: to be sent, if POST /messages would. */
+  readonly instead: RunOutcome | null
+}
+
+/**
+ * Plans what is to be done at `now` for a reminder whose next run is due. Of several times that have
+ * come only the latest counts, and only if it came within the last hour.
+ */
+export const planRun = (reminder: Reminder, dueAt: number, now: number): RunPlan => {
+  const schedule = scheduleOf(reminder)
+  const run = { id: reminder.id, revision: reminder.revision, dueAt, ranAt: now }
+  if (schedule === undefined) {
+    const instead: RunOutcome = { outcome: "refused", code: "invalid_timezone" }
+    return { run: { ...run, nextRunAt: null }, instead }
+  }
+  const nextRunAt = nextRunAfter(schedule, now)
+  const latest = latestRunIn(schedule, Math.max(dueAt, now - madeUpMillis) - 1, now)
+  return latest === null
+    ? { run: { ...run, nextRunAt }, instead: { outcome: "missed", code: null } }
+    : { run: { ...run, dueAt: latest, nextRunAt }, instead: null }
+}
+
+/** Why a workspace's reminders do not run, whatever they say. */
+export const workspaceRefusal = (
+  workspace: Pick<Workspace, "accountDisabled" | "demo">,
+): Code | undefined => {
+  if (workspace.accountDisabled) return "account_disabled"
+  return workspace.demo ? "demo_account" : undefined
+}
+
+/** The refusal of creations, changes and runs while the plan lacks reminders. */
+export const withoutReminders = (plan: Plan | null) =>
+  plan?.reminders === true
+    ? undefined
+    : refuse("plan_required", { message: "The plan does not include reminders." })
+
+/** What a run asks to be sent, as the body of POST /messages would. */
+export const runRequest = (reminder: ReminderContent): SendRequest => ({
+  recipients: [reminder.to],
+  batch: false,
+  from: reminder.from,
+  text: reminder.text,
+  media: reminder.media,
+  sendAt: null,
+  expiresAt: null,
+})
+
+/** A line of the log as the operator sees it. */
+export const runJson = (run: LoggedRun) => ({
+  id: run.id,
+  due_at: formatInstant(run.dueAt),
+  ran_at: formatInstant(run.ranAt),
+  outcome: run.outcome,
+  message_id: run.messageId,
+  code: run.code,
+})
+
+export type RunJson = ReturnType<typeof runJson>

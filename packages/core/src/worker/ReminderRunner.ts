@@ -1,0 +1,102 @@
+/**
+ * The reminders' loop: what is due is decided as POST /messages would decide it now, and committed
+ * together with the advance to the next due time. Several workers may take the same reminder; the
+ * commit of one of them goes through.
+ */
+import { Clock, Context, Effect, Layer, Result } from "effect"
+import type { Code } from "../error/Catalogue.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Acceptor } from "../message/Acceptor.ts"
+import type { Sender } from "../message/accept.ts"
+import type { BrokenGuard } from "../message/MessageStore.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
+import { WorkStatus } from "../queue/WorkStatus.ts"
+import { planRun, runRequest, withoutReminders, workspaceRefusal } from "../reminder/ReminderRun.ts"
+import { ReminderStore } from "../reminder/ReminderStore.ts"
+import type { DueReminder } from "../reminder/ReminderStore.ts"
+import { runLoop } from "./Loop.ts"
+
+/** Reminders that one round takes at most. */
+const batch = 200
+
+/** How many of them are under way at once: enough to share statements, and few connections. */
+const atOnce = 8
+
+/** How often a run is decided anew when others changed what it was decided on. */
+const attempts = 5
+
+export class ReminderRunner extends Context.Service<
+  ReminderRunner,
+  {
+    /** Runs what is due, a batch at most; returns how many there were. */
+    readonly runOnce: Effect.Effect<number, StoreUnavailable>
+    readonly run: Effect.Effect<never>
+  }
+>()("core/ReminderRunner") {
+  static readonly layer = Layer.effect(
+    ReminderRunner,
+    Effect.gen(function* () {
+      const store = yield* ReminderStore
+      const acceptor = yield* Acceptor
+      const context = yield* Effect.context<WakeUp | WorkStatus>()
+
+      /** Loads, decides and commits; the guard that broke, or null when it is done with. */
+      const tryRun = (
+        { dueAt, reminder, workspace }: DueReminder,
+        recount: boolean,
+      ): Effect.Effect<BrokenGuard | null, StoreUnavailable> =>
+        Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
+          const { instead, run } = planRun(reminder, dueAt, now)
+          // Whether this worker or another was first is the same to the log.
+          const refused = (code: Code) =>
+            Effect.as(store.pass(run, { outcome: "refused", code }), null)
+          if (workspace.deletedAt !== null) {
+            return yield* Effect.as(store.pass({ ...run, nextRunAt: null }, null), null)
+          }
+          if (instead !== null) return yield* Effect.as(store.pass(run, instead), null)
+          const barred = workspaceRefusal(workspace)
+          if (barred !== undefined) return yield* refused(barred)
+
+          const { mode, workspaceId } = reminder
+          const sender: Sender = { key: { workspaceId, mode, numberIds: null } }
+          const request = runRequest(reminder)
+          const facts = yield* acceptor.load(sender, request, now, null, recount)
+          const notInPlan = withoutReminders(facts.plan)
+          if (notInPlan !== undefined) return yield* refused(notInPlan.code)
+          const decided = yield* Effect.result(acceptor.decide(sender, request, facts, now, null))
+          if (Result.isFailure(decided)) return yield* refused(decided.failure.code)
+
+          const outcome = yield* store.run(decided.success, run)
+          if (outcome._tag === "Accepted") {
+            yield* acceptor.wake(decided.success)
+            return null
+          }
+          return outcome.guard === "reminder" ? null : outcome.guard
+        })
+
+      /** A run that no attempt settles stays due, and is taken again in the next round. */
+      const runReminder = (due: DueReminder) =>
+        Effect.gen(function* () {
+          let broken = yield* tryRun(due, false)
+          for (let attempt = 1; attempt < attempts && broken !== null; attempt++) {
+            broken = yield* tryRun(due, broken === "quota")
+          }
+        })
+
+      const runOnce = Effect.gen(function* () {
+        const due = yield* store.due(yield* Clock.currentTimeMillis, batch)
+        yield* Effect.forEach(due, runReminder, { concurrency: atOnce, discard: true })
+        return due.length
+      })
+
+      return ReminderRunner.of({
+        runOnce,
+        run: runLoop({
+          work: "reminders",
+          runOnce: Effect.map(runOnce, (ran) => ran > 0),
+        }).pipe(Effect.provideContext(context)),
+      })
+    }),
+  )
+}

@@ -1,0 +1,173 @@
+/** `ReminderStore` in memory. */
+import type {
+  LoggedRun,
+  Reminder,
+  ReminderContent,
+  ReminderId,
+  ReminderInsertion,
+  ReminderRun,
+  ReminderScope,
+  ReminderStore,
+  RunCommit,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { accept } from "./acceptance.ts"
+import { finishClaim, isHeld } from "./idempotency.ts"
+import { newestFirst } from "./Table.ts"
+import type { ReminderRow, World } from "./World.ts"
+
+const isSeen = (scope: ReminderScope, { reminder, removedAt }: ReminderRow): boolean =>
+  removedAt === null &&
+  reminder.workspaceId === scope.workspaceId &&
+  (scope.mode === null || reminder.mode === scope.mode) &&
+  (scope.restriction === null ||
+    (reminder.from !== null && scope.restriction.includes(reminder.from)))
+
+const rowIn = (world: World, scope: ReminderScope, id: ReminderId): ReminderRow | undefined => {
+  const row = world.reminders.get(id)
+  return row !== undefined && isSeen(scope, row) ? row : undefined
+}
+
+/** The reminder, if it is there and nobody changed it since. */
+const rowAt = (world: World, id: ReminderId, revision: number): ReminderRow | undefined => {
+  const row = world.reminders.get(id)
+  return row?.removedAt === null && row.reminder.revision === revision ? row : undefined
+}
+
+/** Replaces a reminder by its next revision, where it then stands among those that are due. */
+const revise = (world: World, row: ReminderRow, change: Partial<Reminder>): void => {
+  world.dueReminders.delete(row)
+  row.reminder = { ...row.reminder, ...change, revision: row.reminder.revision + 1 }
+  if (row.reminder.nextRunAt !== null) world.dueReminders.add(row)
+}
+
+const advance = (
+  world: World,
+  row: ReminderRow,
+  { dueAt, nextRunAt, ranAt }: ReminderRun,
+  line: Pick<LoggedRun, "outcome" | "messageId" | "code"> | null,
+): void => {
+  revise(world, row, { nextRunAt })
+  if (line !== null) row.runs.push({ id: ++world.lastRunId, dueAt, ranAt, ...line })
+}
+
+const contentOf = (content: ReminderContent): ReminderContent => ({
+  name: content.name,
+  active: content.active,
+  to: content.to,
+  from: content.from,
+  text: content.text,
+  media: content.media,
+  cron: content.cron,
+  timezone: content.timezone,
+})
+
+export const reminderStore = (world: World): typeof ReminderStore.Service => ({
+  insert: (given, idempotency) =>
+    Effect.suspend((): Effect.Effect<ReminderInsertion> => {
+      if (idempotency !== null && !isHeld(world, idempotency)) {
+        return Effect.succeed({ _tag: "Broken", guard: "idempotency" })
+      }
+      const owner = world.workspaces.get(given.workspaceId)
+      if (owner === undefined) return Effect.die(new Error("a reminder needs a workspace"))
+      const row = world.reminders.insert((id): ReminderRow => ({
+        reminder: { ...given, id, revision: 1 },
+        original: contentOf(given),
+        removedAt: null,
+        forgotten: false,
+        runs: [],
+      }))
+      owner.reminders.push(row)
+      if (given.nextRunAt !== null) world.dueReminders.add(row)
+      if (idempotency !== null) finishClaim(world, idempotency, [row.reminder.id])
+      return Effect.succeed({ _tag: "Inserted", reminder: row.reminder })
+    }),
+
+  get: (scope, id) => Effect.sync(() => rowIn(world, scope, id)?.reminder ?? null),
+
+  made: (id) =>
+    Effect.sync(() => {
+      const row = world.reminders.get(id)
+      return row === undefined || row.forgotten ? null : { ...row.reminder, ...row.original }
+    }),
+
+  list: (scope, { active }, page) =>
+    Effect.sync(() =>
+      newestFirst(
+        world.workspaces.get(scope.workspaceId)?.reminders ?? [],
+        page,
+        (row) => row.reminder.id,
+        (row) =>
+          isSeen(scope, row) && (active === null || row.reminder.active === active)
+            ? row.reminder
+            : null,
+      ),
+    ),
+
+  update: (id, revision, content, nextRunAt) =>
+    Effect.sync(() => {
+      const row = rowAt(world, id, revision)
+      if (row === undefined) return false
+      revise(world, row, { ...contentOf(content), nextRunAt })
+      return true
+    }),
+
+  remove: (scope, id, now) =>
+    Effect.sync(() => {
+      const row = rowIn(world, scope, id)
+      if (row === undefined) return false
+      revise(world, row, { nextRunAt: null })
+      row.removedAt = now
+      return true
+    }),
+
+  due: (now, limit) =>
+    Effect.sync(() => {
+      const due = []
+      for (const { reminder } of world.dueReminders) {
+        const dueAt = reminder.nextRunAt
+        if (due.length >= limit || dueAt === null || dueAt > now) break
+        const owner = world.workspaces.get(reminder.workspaceId)
+        if (owner !== undefined) due.push({ reminder, dueAt, workspace: owner.workspace })
+      }
+      return due
+    }),
+
+  run: (acceptance, run) =>
+    Effect.sync((): RunCommit => {
+      const row = rowAt(world, run.id, run.revision)
+      if (row === undefined) return { _tag: "Broken", guard: "reminder" }
+      const outcome = accept(world, acceptance)
+      if (outcome._tag === "Accepted") {
+        const messageId = outcome.ids[0] ?? null
+        advance(world, row, run, { outcome: "accepted", messageId, code: null })
+      }
+      return outcome
+    }),
+
+  pass: (run, outcome) =>
+    Effect.sync(() => {
+      const row = rowAt(world, run.id, run.revision)
+      if (row === undefined) return false
+      advance(world, row, run, outcome === null ? null : { messageId: null, ...outcome })
+      return true
+    }),
+
+  runs: (id, page) =>
+    Effect.sync(() =>
+      newestFirst(
+        world.reminders.get(id)?.runs ?? [],
+        page,
+        (run) => run.id,
+        (run) => run,
+      ),
+    ),
+
+  forget: (before) =>
+    Effect.sync(() => {
+      for (const row of world.reminders.rows) {
+        row.runs = row.runs.filter((run) => run.ranAt >= before)
+        if (row.removedAt !== null && row.removedAt < before) row.forgotten = true
+      }
+    }),
+})
