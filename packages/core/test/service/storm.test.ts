@@ -304,5 +304,5 @@ const checkQuota = (number: NumberId, counting: ReadonlyArray<Message>) =>
 const seeds = Array.from({ length: 12 }, (_, index) => `storm ${index + 1}`)
 
 describe("after a storm every message has one outcome, one event and at most one copy", () => {
-  it.effect.each(seeds)("%s", (seed) => storm(seed, 250))
+  it.effect.each(seeds)("%s", (seed) => storm(seed, 250), 60_000)
 })

@@ -231,29 +231,33 @@ describe("a worker", () => {
   })
 })
 
-it.effect("a year of service runs in seconds", () =>
-  inAWorld(
-    Effect.gen(function* () {
-      const { key, number, workspace } = yield* aStage()
-      const test = yield* aKey(workspace, { mode: "test" })
-      const messages: Array<MessageJson> = []
-      for (let week = 0; week < 52; week++) {
-        for (let weekday = 0; weekday < 7; weekday++) {
-          const send_at = yield* ahead(weekday * day + hour)
-          messages.push(yield* send(key, { from: number, send_at }))
+it.effect(
+  "a year of service runs in seconds",
+  () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage()
+        const test = yield* aKey(workspace, { mode: "test" })
+        const messages: Array<MessageJson> = []
+        for (let week = 0; week < 52; week++) {
+          for (let weekday = 0; weekday < 7; weekday++) {
+            const send_at = yield* ahead(weekday * day + hour)
+            messages.push(yield* send(key, { from: number, send_at }))
+          }
+          yield* send(test, { from: number, send_at: yield* ahead(3 * day) })
+          yield* logOut(number)
+          yield* pass(2 * day)
+          yield* reconnect(number)
+          yield* pass(5 * day)
         }
-        yield* send(test, { from: number, send_at: yield* ahead(3 * day) })
-        yield* logOut(number)
-        yield* pass(2 * day)
-        yield* reconnect(number)
-        yield* pass(5 * day)
-      }
-      assert.strictEqual(yield* Clock.currentTimeMillis, noon + 364 * day)
-      assert.deepStrictEqual<unknown>(
-        yield* arrived(),
-        messages.map(({ id }) => id),
-      )
-      assert.deepStrictEqual(new Set(yield* statuses(key, messages)), new Set(["sent"]))
-    }),
-  ),
+        assert.strictEqual(yield* Clock.currentTimeMillis, noon + 364 * day)
+        assert.deepStrictEqual<unknown>(
+          yield* arrived(),
+          messages.map(({ id }) => id),
+        )
+        assert.deepStrictEqual(new Set(yield* statuses(key, messages)), new Set(["sent"]))
+      }),
+    ),
+  // Seconds on a machine that has nothing else to do.
+  120_000,
 )
