@@ -1,0 +1,86 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Contacts } from "../../src/index.ts"
+import type { ContactId, WorkspaceId } from "../../src/index.ts"
+import { aContact, aStage, aWorkspace, code, inAWorld, refusal, send } from "./World.ts"
+
+describe("contacts", () => {
+  const create = (workspace: WorkspaceId, body: object) =>
+    Contacts.use((contacts) => contacts.create("owner", workspace, body))
+
+  it.effect("have a name and exactly one of phone and username", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const jane = yield* create(workspace, { name: "Jane", phone: "+1 555-000-0001" })
+        assert.deepStrictEqual<unknown>(jane, {
+          id: jane.id,
+          name: "Jane",
+          phone: "+15550000001",
+          username: null,
+          created_at: "2026-03-02T12:00:00Z",
+        })
+        const john = yield* create(workspace, {
+          name: "John",
+          username: "t.me/john_doe",
+          phone: null,
+        })
+        assert.deepStrictEqual([john.phone, john.username], [null, "t.me/john_doe"])
+        const wrong: ReadonlyArray<readonly [body: object, code: string]> = [
+          [{ name: "Jane" }, "validation_failed"],
+          [{ name: "Jane", phone: null, username: null }, "validation_failed"],
+          [{ name: "Jane", phone: "+15550000001", username: "@jane_doe" }, "validation_failed"],
+          [{ name: "", phone: "+15550000001" }, "validation_failed"],
+          [{ name: "n".repeat(101), phone: "+15550000001" }, "validation_failed"],
+          [{ name: "Jane", phone: "0123" }, "invalid_phone"],
+          [{ name: "Jane", username: "jane" }, "invalid_username"],
+        ]
+        for (const [body, expected] of wrong) {
+          assert.strictEqual(yield* code(create(workspace, body)), expected)
+        }
+      }),
+    ),
+  )
+
+  it.effect("a deleted one can no longer be sent to, nor another workspace's", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage()
+        const contact = (yield* aContact(workspace, { phone: "+15550000061" })) as ContactId
+        const theirs = yield* aContact(yield* aWorkspace(), { phone: "+15550000062" })
+        yield* send(key, { to: { contact_id: contact } })
+        assert.strictEqual(
+          yield* code(send(key, { to: { contact_id: theirs } })),
+          "contact_not_found",
+        )
+        const remove = Contacts.use((contacts) => contacts.delete("owner", workspace, contact))
+        assert.deepStrictEqual<unknown>(yield* remove, { id: contact, deleted: true })
+        const refused = yield* refusal(remove)
+        assert.deepStrictEqual([refused.code, refused.status], ["contact_not_found", 404])
+        assert.strictEqual(
+          yield* code(send(key, { to: { contact_id: contact } })),
+          "contact_not_found",
+        )
+      }),
+    ),
+  )
+
+  it.effect("a phone shows the oldest contact that has it", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage()
+        const to = { phone: "+15550000061" }
+        assert.deepStrictEqual<unknown>((yield* send(key, { to })).to, {
+          phone: "+15550000061",
+          contact_id: null,
+        })
+        const first = yield* aContact(workspace, to)
+        yield* aContact(workspace, to)
+        assert.deepStrictEqual<unknown>((yield* send(key, { to })).to, {
+          phone: "+15550000061",
+          contact_id: first,
+        })
+      }),
+    ),
+  )
+})

@@ -1,0 +1,228 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Admission, Keys } from "../../src/index.ts"
+import type { KeyId, Role, WorkspaceId } from "../../src/index.ts"
+import { aNumber, aWorkspace, code, day, inAWorld, pass, refusal } from "./World.ts"
+
+const unknown = 999_999
+
+describe("keys", () => {
+  const create = (workspace: WorkspaceId, body: object, role: Role = "owner") =>
+    Keys.use((keys) => keys.create(role, workspace, body))
+  const admit = (key: string) =>
+    Admission.use((admission) => admission.admitV2(`Bearer ${key}`, "192.0.2.1"))
+
+  it.effect("a key shows its text once, with everything as chosen or by default", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const made = yield* create(workspace, { version: 2, name: "Key" })
+        const { key, ...shown } = made
+        assert.match(key, /^svc_live_[0-9A-Za-z]{38}$/)
+        assert.deepStrictEqual<unknown>(shown, {
+          id: made.id,
+          version: 2,
+          name: "Key",
+          mode: "live",
+          scopes: ["messages:send", "messages:read", "reminders", "numbers", "media", "contacts"],
+          limited_to_numbers: false,
+          number_ids: [],
+          expires_at: null,
+          last4: key.slice(-4),
+          created_at: "2026-03-02T12:00:00Z",
+          last_used_at: null,
+          last_used_ip: null,
+          revoked_at: null,
+        })
+        const { data } = yield* Keys.use((keys) => keys.list("owner", workspace))
+        assert.deepStrictEqual(data, [shown])
+      }),
+    ),
+  )
+
+  it.effect("scopes come back in the contract's order, numbers once, the mode in the prefix", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const number = yield* aNumber(workspace)
+        const made = yield* create(workspace, {
+          version: 2,
+          name: "n".repeat(50),
+          mode: "test",
+          scopes: ["numbers", "messages:send", "numbers"],
+          number_ids: [number, number],
+        })
+        assert.match(made.key, /^svc_test_/)
+        assert.deepStrictEqual<unknown>(
+          [made.scopes, made.limited_to_numbers, made.number_ids],
+          [["messages:send", "numbers"], true, [number]],
+        )
+      }),
+    ),
+  )
+
+  it.effect("30d, 90d and 1y are 30, 90 and 365 days, after which the key has expired", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const make = (expires_in: string) =>
+          create(workspace, { version: 2, name: "K", expires_in })
+        const [month, quarter, year] = [yield* make("30d"), yield* make("90d"), yield* make("1y")]
+        assert.deepStrictEqual(
+          [month, quarter, year].map(({ expires_at }) => expires_at),
+          ["2026-04-01T12:00:00Z", "2026-05-31T12:00:00Z", "2027-03-02T12:00:00Z"],
+        )
+        yield* pass(30 * day - 1)
+        yield* admit(month.key)
+        yield* pass(1)
+        assert.strictEqual(yield* code(admit(month.key)), "api_key_expired")
+        yield* admit(quarter.key)
+      }),
+    ),
+  )
+
+  it.effect(
+    "at most 10 non-revoked ones of a version: expired ones count, revoked ones do not",
+    () =>
+      inAWorld(
+        Effect.gen(function* () {
+          const workspace = yield* aWorkspace()
+          const make = create(workspace, { version: 2, name: "Key", expires_in: "30d" })
+          const keys = yield* Effect.replicateEffect(make, 10)
+          yield* pass(31 * day)
+          const refused = yield* refusal(make)
+          assert.deepStrictEqual([refused.code, refused.status], ["key_limit_reached", 403])
+          assert.include(refused.message, "10")
+          // Version 1 counts apart.
+          yield* Effect.replicateEffect(create(workspace, { version: 1 }), 10)
+          assert.strictEqual(yield* code(create(workspace, { version: 1 })), "key_limit_reached")
+          yield* Keys.use((service) => service.revoke("owner", workspace, keys[3]!.id))
+          yield* make
+          assert.strictEqual(yield* code(make), "key_limit_reached")
+        }),
+      ),
+  )
+
+  it.effect("revoking stops a key at once, once and for all", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const made = yield* create(workspace, { version: 2, name: "Key" })
+        yield* admit(made.key)
+        const revoke = Keys.use((keys) => keys.revoke("owner", workspace, made.id))
+        assert.deepStrictEqual<unknown>(yield* revoke, { id: made.id, revoked: true })
+        assert.strictEqual(yield* code(admit(made.key)), "api_key_revoked")
+        yield* pass(day)
+        yield* revoke
+        const { data } = yield* Keys.use((keys) => keys.list("owner", workspace))
+        assert.strictEqual(data[0]?.revoked_at, "2026-03-02T12:00:00Z")
+      }),
+    ),
+  )
+
+  it.effect(
+    "version 1 keys are named API Key <n>, live, with every scope, and deleted for good",
+    () =>
+      inAWorld(
+        Effect.gen(function* () {
+          const workspace = yield* aWorkspace()
+          const first = yield* create(workspace, { version: 1 })
+          const second_ = yield* create(workspace, { version: 1 })
+          assert.match(first.key, /^[0-9a-f]{40}$/)
+          assert.deepStrictEqual(
+            [first.name, second_.name, first.mode, first.scopes.length],
+            ["API Key 1", "API Key 2", "live", 6],
+          )
+          const remove = Keys.use((keys) => keys.revoke("owner", workspace, first.id))
+          assert.deepStrictEqual<unknown>(yield* remove, { id: first.id, deleted: true })
+          assert.strictEqual(yield* code(remove), "key_not_found")
+          assert.strictEqual(
+            yield* code(create(workspace, { version: 1, name: "Mine" })),
+            "validation_failed",
+          )
+        }),
+      ),
+  )
+
+  it.effect("lists show time and address of last use", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const made = yield* create(workspace, { version: 2, name: "Key" })
+        yield* pass(day)
+        yield* admit(made.key)
+        const { data } = yield* Keys.use((keys) => keys.list("owner", workspace))
+        assert.deepStrictEqual(
+          [data[0]?.last_used_at, data[0]?.last_used_ip],
+          ["2026-03-03T12:00:00Z", "192.0.2.1"],
+        )
+      }),
+    ),
+  )
+
+  const wrong: ReadonlyArray<readonly [what: string, body: object, field: string]> = [
+    ["no version", { name: "Key" }, "version"],
+    ["an unknown version", { version: 3, name: "Key" }, "version"],
+    ["no name", { version: 2 }, "name"],
+    ["an empty name", { version: 2, name: "" }, "name"],
+    ["a name of 51 characters", { version: 2, name: "n".repeat(51) }, "name"],
+    ["an unknown mode", { version: 2, name: "Key", mode: "demo" }, "mode"],
+    ["an unknown scope", { version: 2, name: "Key", scopes: ["everything"] }, "scopes"],
+    ["no scopes", { version: 2, name: "Key", scopes: [] }, "scopes"],
+    ["no numbers", { version: 2, name: "Key", number_ids: [] }, "number_ids"],
+    ["another lifetime", { version: 2, name: "Key", expires_in: "7d" }, "expires_in"],
+    ["an unknown field", { version: 2, name: "Key", colour: "red" }, "colour"],
+  ]
+  it.effect.each(wrong)("%s is validation_failed", ([, body, field]) =>
+    inAWorld(
+      Effect.gen(function* () {
+        const refused = yield* refusal(create(yield* aWorkspace(), body))
+        assert.strictEqual(refused.code, "validation_failed")
+        assert.strictEqual(refused.field?.split("[")[0], field)
+      }),
+    ),
+  )
+
+  it.effect("a number that is not the workspace's is number_not_found", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const theirs = yield* aNumber(yield* aWorkspace())
+        const workspace = yield* aWorkspace()
+        for (const id of [theirs, unknown]) {
+          const body = { version: 2, name: "Key", number_ids: [id] }
+          const refused = yield* refusal(create(workspace, body))
+          assert.deepStrictEqual([refused.code, refused.status], ["number_not_found", 422])
+        }
+      }),
+    ),
+  )
+
+  it.effect("owners see all, administrators version 1, members none", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const two = yield* create(workspace, { version: 2, name: "Key" })
+        const one = yield* create(workspace, { version: 1 }, "administrator")
+        const seen = (role: Role) =>
+          Effect.map(
+            Keys.use((keys) => keys.list(role, workspace)),
+            ({ data }) => data.map(({ version }) => version),
+          )
+        assert.deepStrictEqual(yield* seen("owner"), [2, 1])
+        assert.deepStrictEqual(yield* seen("administrator"), [1])
+        assert.strictEqual(yield* code(seen("member")), "role_required")
+        const revoke = (role: Role, id: KeyId) =>
+          Keys.use((keys) => keys.revoke(role, workspace, id))
+        assert.strictEqual(yield* code(revoke("administrator", two.id)), "role_required")
+        assert.strictEqual(yield* code(revoke("member", one.id)), "role_required")
+        yield* revoke("administrator", one.id)
+        const forbidden = create(workspace, { version: 2, name: "Key" }, "administrator")
+        assert.strictEqual(yield* code(forbidden), "role_required")
+        assert.strictEqual(
+          yield* code(create(workspace, { version: 1 }, "member")),
+          "role_required",
+        )
+      }),
+    ),
+  )
+})

@@ -1,0 +1,101 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Contacts, NumberStore, Numbers, roles } from "../../src/index.ts"
+import type { NumberId } from "../../src/index.ts"
+import { aNumber, aWorkspace, inAWorld, refusal } from "./World.ts"
+
+const unknown = 999_999
+
+describe("numbers", () => {
+  it.effect(
+    "are made connected unless told otherwise, listed oldest first, relabelled, removed",
+    () =>
+      inAWorld(
+        Effect.gen(function* () {
+          const workspace = yield* aWorkspace()
+          const { create, list, remove, update } = yield* Numbers
+          const made = yield* create("owner", workspace, {
+            platform: "whatsapp",
+            phone: "+44 20-7946 0958",
+          })
+          const expected = {
+            id: made.id,
+            phone: "442079460958",
+            label: "",
+            platform: "whatsapp",
+            status: "connected",
+            login_method: "qr",
+            connect: null,
+          }
+          assert.deepStrictEqual<unknown>(made, expected)
+          const other = yield* create("owner", workspace, {
+            platform: "telegram",
+            phone: "+442079460959",
+            label: "Sales",
+            status: "disconnected",
+          })
+          assert.deepStrictEqual((yield* list("owner", workspace)).data, [made, other])
+          const relabelled = yield* update("owner", workspace, made.id, { label: "Support" })
+          assert.deepStrictEqual<unknown>(relabelled, { ...expected, label: "Support" })
+          assert.deepStrictEqual(yield* update("owner", workspace, made.id, {}), relabelled)
+          assert.deepStrictEqual<unknown>(yield* remove("owner", workspace, made.id), {
+            id: made.id,
+            deleted: true,
+          })
+          assert.deepStrictEqual((yield* list("owner", workspace)).data, [other])
+          assert.isNull(yield* NumberStore.use((store) => store.find(made.id)))
+        }),
+      ),
+  )
+
+  it.effect("an unknown, removed or another workspace's number is number_not_found, 404", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const removed = yield* aNumber(workspace)
+        const { remove, update } = yield* Numbers
+        yield* remove("owner", workspace, removed)
+        const theirs = yield* aNumber(yield* aWorkspace())
+        for (const id of [removed, theirs, unknown as NumberId, undefined]) {
+          for (const asked of [
+            refusal(update("owner", workspace, id, { label: "x" })),
+            refusal(remove("owner", workspace, id)),
+          ]) {
+            const refused = yield* asked
+            assert.deepStrictEqual([refused.code, refused.status], ["number_not_found", 404])
+          }
+        }
+      }),
+    ),
+  )
+
+  it.effect("owners and administrators keep numbers and contacts, members do not", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const numbers = yield* Numbers
+        const contacts = yield* Contacts
+        for (const role of roles) {
+          const asked = [
+            Effect.asVoid(
+              numbers.create(role, workspace, { platform: "whatsapp", phone: "+15550000100" }),
+            ),
+            Effect.asVoid(numbers.list(role, workspace)),
+            Effect.asVoid(
+              contacts.create(role, workspace, { name: "Jane", phone: "+15550000061" }),
+            ),
+            Effect.asVoid(contacts.list(role, workspace, [])),
+          ]
+          for (const each of asked) {
+            const result = yield* Effect.result(each)
+            const told =
+              result._tag === "Success"
+                ? "done"
+                : result.failure._tag === "Refusal" && result.failure.code
+            assert.strictEqual(told, role === "member" ? "role_required" : "done")
+          }
+        }
+      }),
+    ),
+  )
+})

@@ -1,0 +1,144 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import {
+  Admission,
+  Contacts,
+  Keys,
+  Numbers,
+  Workspaces,
+  messagesRemaining,
+} from "../../src/index.ts"
+import type { WorkspaceId } from "../../src/index.ts"
+import { aKey, aStage, aWorkspace, code, inAWorld, refusal, send } from "./World.ts"
+
+const unknown = 999_999
+
+describe("workspaces", () => {
+  it.effect("without a plan named it gets the Unlimited one; null is none", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { create } = yield* Workspaces
+        const made = yield* create("owner", { name: "Example" })
+        assert.deepStrictEqual<unknown>(made, {
+          id: made.id,
+          name: "Example",
+          client_id: made.id,
+          demo: false,
+          account_disabled: false,
+          api_v2_enabled: true,
+          plan: {
+            name: "Unlimited",
+            messages_remaining: null,
+            reminders: true,
+            qr_code_api: true,
+            max_numbers: null,
+            media_storage_bytes: 1_073_741_824,
+          },
+          created_at: "2026-03-02T12:00:00Z",
+        })
+        assert.isNull((yield* create("owner", { name: "Example", plan: null })).plan)
+        assert.strictEqual(messagesRemaining(null), 0)
+      }),
+    ),
+  )
+
+  it.effect("what is switched off stops its keys at the next request", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { workspace } = yield* aStage()
+        const { key } = yield* Keys.use((keys) =>
+          keys.create("owner", workspace, { version: 2, name: "Key" }),
+        )
+        const admit = Admission.use((admission) => admission.admitV2(`Bearer ${key}`, "192.0.2.1"))
+        const change = (body: object) =>
+          Workspaces.use((workspaces) => workspaces.update("owner", workspace, body))
+        yield* admit
+        yield* change({ api_v2_enabled: false })
+        assert.strictEqual(yield* code(admit), "api_v2_not_enabled")
+        yield* change({ demo: true })
+        assert.strictEqual(yield* code(admit), "demo_account")
+        yield* change({ account_disabled: true })
+        assert.strictEqual(yield* code(admit), "account_disabled")
+        yield* change({ api_v2_enabled: true, demo: false, account_disabled: false })
+        // Requests that a workspace refused were not counted.
+        assert.strictEqual((yield* admit).rate.remaining, 58)
+        yield* Workspaces.use((workspaces) => workspaces.delete("owner", workspace))
+        assert.strictEqual(yield* code(admit), "api_key_revoked")
+      }),
+    ),
+  )
+
+  it.effect("PATCH changes what it names and replaces a plan as a whole", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { get, update } = yield* Workspaces
+        const workspace = yield* aWorkspace()
+        const before = yield* get(workspace)
+        assert.deepStrictEqual(yield* update("owner", workspace, { name: "New" }), {
+          ...before,
+          name: "New",
+        })
+        assert.deepStrictEqual(yield* update("owner", workspace, {}), { ...before, name: "New" })
+        const partial = yield* refusal(update("owner", workspace, { plan: { name: "Small" } }))
+        assert.strictEqual(partial.code, "validation_failed")
+        assert.strictEqual(partial.field, "plan.messages_remaining")
+        assert.isNull((yield* update("owner", workspace, { plan: null })).plan)
+      }),
+    ),
+  )
+
+  it.effect("an unknown or deleted one is workspace_not_found, everywhere", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const deleted = yield* aWorkspace()
+        yield* Workspaces.use((workspaces) => workspaces.delete("owner", deleted))
+        const workspaces = yield* Workspaces
+        for (const id of [deleted, unknown as WorkspaceId, undefined]) {
+          const asked = [
+            code(workspaces.get(id)),
+            code(workspaces.update("owner", id, {})),
+            code(workspaces.delete("owner", id)),
+            code(Effect.flatMap(Keys, (keys) => keys.list("owner", id))),
+            code(Effect.flatMap(Numbers, (numbers) => numbers.list("owner", id))),
+            code(Effect.flatMap(Contacts, (contacts) => contacts.list("owner", id, []))),
+          ]
+          for (const each of asked) assert.strictEqual(yield* each, "workspace_not_found")
+        }
+      }),
+    ),
+  )
+
+  it.effect("are listed newest first, page by page, deleted ones left out", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const ids = yield* Effect.replicateEffect(aWorkspace(), 5)
+        const { delete: remove, list } = yield* Workspaces
+        yield* remove("owner", ids[3]!)
+        const first = yield* list([["limit", "2"]])
+        assert.deepStrictEqual<unknown>(
+          first.data.map(({ id }) => id),
+          [ids[4], ids[2]],
+        )
+        const cursor = first.next_cursor ?? ""
+        const rest = yield* list([["cursor", cursor]])
+        assert.deepStrictEqual<unknown>(
+          rest.data.map(({ id }) => id),
+          [ids[1], ids[0]],
+        )
+        assert.isNull(rest.next_cursor)
+        assert.strictEqual(yield* code(list([["cursor", `${cursor}x`]])), "invalid_cursor")
+      }),
+    ),
+  )
+})
+
+it.effect("keys of one workspace see nothing of another", () =>
+  inAWorld(
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const stranger = yield* aKey(yield* aWorkspace())
+      assert.strictEqual(yield* code(send(stranger, { from: number })), "number_not_found")
+      assert.strictEqual(yield* code(send(stranger)), "from_required")
+    }),
+  ),
+)
