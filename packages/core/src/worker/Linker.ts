@@ -36,6 +36,13 @@ const restMillis = 1000
 /** What a connection says is stored as soon as the store answers. */
 const retryStoring = Schedule.spaced("250 millis")
 
+/** An attempt whose connection this worker runs. */
+interface Holding {
+  readonly attempt: LinkingAttempt
+  /** Of this worker's latest claim. */
+  lease: number
+}
+
 export class Linker extends Context.Service<
   Linker,
   {
@@ -54,7 +61,7 @@ export class Linker extends Context.Service<
       const context = yield* Effect.context<WakeUp | WorkStatus>()
 
       /** Stores what a connection says; false when the attempt is over or no longer this worker's. */
-      const take = ({ attempt, lease }: HeldAttempt, event: LinkingEvent) => {
+      const take = ({ attempt, lease }: Holding, event: LinkingEvent) => {
         switch (event._tag) {
           case "QrShown":
             return store.show(attempt.id, lease, { ...nothingShown, qrText: event.text })
@@ -73,7 +80,7 @@ export class Linker extends Context.Service<
       }
 
       /** Runs one connection to its end; false when the attempt is over or another's. */
-      const runConnection = (held: HeldAttempt) =>
+      const runConnection = (held: Holding) =>
         Effect.gen(function* () {
           const { method, numberId, phone } = held.attempt
           let goesOn: boolean | undefined
@@ -98,7 +105,7 @@ export class Linker extends Context.Service<
         })
 
       /** Runs connections, one after the other, until the attempt is over or another's. */
-      const runAttempt = (held: HeldAttempt) =>
+      const runAttempt = (held: Holding) =>
         runConnection(held).pipe(
           Effect.repeat({ while: (goesOn) => goesOn }),
           Effect.asVoid,
@@ -111,31 +118,31 @@ export class Linker extends Context.Service<
 
       const run = Effect.scoped(
         Effect.gen(function* () {
-          /** The leases that this worker holds. */
-          const leases = new Map<LinkingId, number>()
+          const holdings = new Map<LinkingId, Holding>()
           const holding = yield* Latch.make(false)
           const connections = yield* FiberMap.make<LinkingId>()
 
           const letGo = (id: LinkingId) =>
             Effect.andThen(
-              Effect.sync(() => leases.delete(id)),
+              Effect.sync(() => holdings.delete(id)),
               FiberMap.remove(connections, id),
             )
 
-          const hold = (held: HeldAttempt) =>
-            Effect.gen(function* () {
-              const { id } = held.attempt
-              leases.set(id, held.lease)
-              yield* FiberMap.run(
-                connections,
-                id,
-                runAttempt(held).pipe(
-                  Effect.ensuring(
-                    // Claimed anew, it is not this connection's any more.
-                    Effect.sync(() => leases.get(id) === held.lease && leases.delete(id)),
-                  ),
-                ),
-              )
+          const hold = ({ attempt, lease }: HeldAttempt) =>
+            Effect.suspend(() => {
+              const { id } = attempt
+              const known = holdings.get(id)
+              if (known !== undefined) {
+                // The lease ran out before it was renewed and nobody else took it: nothing is lost.
+                known.lease = lease
+                return Effect.void
+              }
+              const held: Holding = { attempt, lease }
+              holdings.set(id, held)
+              const release = Effect.sync(() => {
+                if (holdings.get(id) === held) holdings.delete(id)
+              })
+              return FiberMap.run(connections, id, Effect.ensuring(runAttempt(held), release))
             })
 
           const lapse = (attempt: LinkingAttempt) =>
@@ -165,27 +172,25 @@ export class Linker extends Context.Service<
             return lapsed.length + tests.length + (yield* claim) > 0
           })
 
-          const renew = (until: number) =>
-            store.renew(
-              Array.from(leases, ([id, lease]) => ({ id, lease })),
-              until,
-            )
+          const heldNow = () =>
+            Array.from(holdings.values(), ({ attempt, lease }) => ({ id: attempt.id, lease }))
 
           // Sleeps only while attempts are held, so that an idle worker has no business with the clock.
           const renewLoop = Effect.gen(function* () {
             yield* Latch.await(holding)
             yield* Effect.sleep(renewMillis)
-            if (leases.size === 0) {
+            if (holdings.size === 0) {
               yield* Latch.close(holding)
               return
             }
-            const asked = [...leases.keys()]
-            const still = yield* renew((yield* Clock.currentTimeMillis) + linkingLeaseMillis)
-            yield* Effect.forEach(
-              asked.filter((id) => !still.has(id)),
-              letGo,
-              { discard: true },
+            const now = yield* Clock.currentTimeMillis
+            const asked = heldNow()
+            const still = yield* store.renew(asked, now + linkingLeaseMillis)
+            // What was claimed anew meanwhile is held by another lease.
+            const lost = asked.filter(
+              ({ id, lease }) => !still.has(id) && holdings.get(id)?.lease === lease,
             )
+            yield* Effect.forEach(lost, ({ id }) => letGo(id), { discard: true })
           }).pipe(
             Effect.catch((error: StoreUnavailable) =>
               Effect.logWarning("attempts at linking could not be held on to", error),
@@ -195,10 +200,10 @@ export class Linker extends Context.Service<
 
           // What is given up here others may take at once.
           yield* Effect.addFinalizer(() =>
-            leases.size === 0
+            holdings.size === 0
               ? Effect.void
               : Clock.currentTimeMillis.pipe(
-                  Effect.flatMap(renew),
+                  Effect.flatMap((now) => store.renew(heldNow(), now)),
                   Effect.andThen(wakeUp.wake("linking")),
                   Effect.ignore,
                 ),

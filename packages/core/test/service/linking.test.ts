@@ -8,6 +8,7 @@ import {
   NumberLinking,
   Numbers,
   QrLinks,
+  WakeUp,
   linkingLeaseMillis,
 } from "../../src/index.ts"
 import type { Caller, LinkingEvent, LinkingRequest, NumberId } from "../../src/index.ts"
@@ -358,6 +359,40 @@ describe("several workers", () => {
       },
     )
   })
+})
+
+describe("a lease that ran out under its holder", () => {
+  it.effect("is taken again, and the connection goes on", () =>
+    Effect.gen(function* () {
+      const said = yield* Queue.unbounded<LinkingEvent>()
+      let connections = 0
+      yield* inAWorld(
+        Effect.gen(function* () {
+          const key = yield* aKeyToConnect
+          const number = yield* connect(key)
+          yield* settled
+          const { id } = (yield* attemptOf(number))!
+          const now = yield* Clock.currentTimeMillis
+          // The first claim of an attempt has the lease 1.
+          const ranOut = LinkingStore.use((store) => store.renew([{ id, lease: 1 }], now))
+          assert.deepStrictEqual(yield* ranOut, new Set([id]))
+          yield* WakeUp.use((wakeUp) => wakeUp.wake("linking"))
+          yield* settled
+          assert.deepStrictEqual(yield* ranOut, new Set())
+          yield* Queue.offer(said, { _tag: "QrShown", text: "2@later" })
+          yield* pass(minute)
+          assert.strictEqual(yield* qrText(key, number), "2@later")
+          assert.strictEqual(connections, 1)
+        }),
+        {
+          linking: linkingBy(() => {
+            connections++
+            return Stream.fromQueue(said)
+          }),
+        },
+      )
+    }),
+  )
 })
 
 describe("test mode", () => {
