@@ -5,7 +5,7 @@ import type { Caller, ReminderId, ReminderJson, WorkspaceId } from "../../src/in
 
 type Fields = Readonly<Record<string, unknown>>
 
-export const aBody = (given: Fields = {}): Fields => ({
+const aBody = (given: Fields = {}): Fields => ({
   name: "Rent",
   to: { phone: "+15550000001" },
   text: "Please pay",
