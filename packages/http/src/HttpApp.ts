@@ -13,6 +13,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { refusalReply } from "./answer/errorBody.ts"
 import { openExchange } from "./answer/Exchange.ts"
 import type { Exchange, Reply, Surface } from "./answer/Exchange.ts"
+import { docsSurface } from "./docs/docsSurface.ts"
 import { healthSurface } from "./health/healthSurface.ts"
 import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import { mediaSurface } from "./media/mediaSurface.ts"
@@ -72,6 +73,7 @@ const answerer = Effect.gen(function* () {
       : [["/admin/v1", yield* operatorSurface(operatorToken)] as const]),
     ["/media", yield* mediaSurface],
     ["/qr", yield* qrSurface],
+    ["/docs", docsSurface],
     ["/health", yield* healthSurface],
   ]
   const publicUrl = publicUrlOf(options)

@@ -107,7 +107,8 @@ const answerOf = (status: number, headers: Record<string, string>, text: string)
   status,
   headers,
   text,
-  body: text === "" ? undefined : JSON.parse(text),
+  body:
+    text !== "" && headers["content-type"] === "application/json" ? JSON.parse(text) : undefined,
 })
 
 const overSocket = (port: number, call: Call, signal: AbortSignal): Promise<Answer> =>
