@@ -17,7 +17,6 @@ import type {
   FetchLimits,
   OutboundUrl,
   OutboundUrlProblem,
-  PostAnswer,
   PostLimits,
   PostRequest,
 } from "@messaging-service/core"
@@ -27,7 +26,7 @@ import { Client } from "undici"
 import type { Dispatcher } from "undici"
 import { dialTcp, openConnection, originOf } from "./GuardedConnection.ts"
 import type { ConnectionSettings } from "./GuardedConnection.ts"
-import { keptConnections, plainHeaders } from "./KeptConnections.ts"
+import { plainHeaders, postOverKept } from "./KeptConnections.ts"
 import { callableAddresses, systemResolver, withoutBrackets } from "./Resolver.ts"
 import type { Resolver } from "./Resolver.ts"
 
@@ -67,7 +66,7 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
           ),
         )
       const connect = (url: OutboundUrl) => within(openConnection(settings, url))
-      const kept = yield* keptConnections
+      const post = yield* postOverKept
 
       return Egress.of({
         allows: Effect.fn("Egress.allows")(function* (text: string) {
@@ -103,21 +102,14 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
             ),
           } satisfies EgressAnswer
         }),
-        post: Effect.fn("Egress.post")(function* (
-          text: string,
-          request: PostRequest,
-          limits: PostLimits,
-        ) {
-          const url = yield* readable(text, rule, request.allowHttp)
-          const connecting = within(openConnection(settings, url), limits.connectTimeoutMillis)
-          let answer: PostAnswer | undefined
-          const call = kept.call(url, request, limits.maximumBytes, connecting, (known) => {
-            answer = known
-          })
-          const deadline = realTime.sleep(limits.timeoutMillis)
-          yield* Effect.raceFirst(call, deadline)
-          return answer ?? (yield* new EgressError({ reason: "timeout" }))
-        }),
+        post: (text: string, request: PostRequest, limits: PostLimits) => {
+          const url = readable(text, rule, request.allowHttp)
+          if (Result.isFailure(url)) return Effect.fail(url.failure)
+          const connecting = Effect.suspend(() =>
+            within(openConnection(settings, url.success), limits.connectTimeoutMillis),
+          )
+          return post(url.success, request, limits, connecting)
+        },
       })
     }),
   )
@@ -142,8 +134,8 @@ const read = (
 
 /** The URL of a call, unless the rule forbids it by its text alone. */
 const readable = (text: string, rule: OutboundRule, allowHttp = true) =>
-  Effect.mapError(
-    Effect.fromResult(read(text, rule, allowHttp)),
+  Result.mapError(
+    read(text, rule, allowHttp),
     (problem) =>
       new EgressError({
         reason: problem === "not_a_url" ? "connection" : "blocked_address",
@@ -164,7 +156,7 @@ const follow = (
   Scope.Scope
 > =>
   Effect.gen(function* () {
-    const url = yield* readable(text, rule)
+    const url = yield* Effect.fromResult(readable(text, rule))
     const { response, close } = yield* get(connect, url)
     const location = response.headers["location"]
     if (!redirectStatuses.includes(response.statusCode) || location === undefined) {

@@ -1,7 +1,9 @@
 /**
- * Calls over connections that are kept between them. A connection is opened as for any other call,
+ * Posts over connections that are kept between them. A connection is opened as for any other call,
  * its address checked, and does one call at a time; between two it waits in an idle list of its
  * origin, from which the other side may drop it at any moment.
+ *
+ * A call on a kept connection is one callback and no more, because there are thousands in a second.
  */
 import { EgressError } from "@messaging-service/core"
 import type { OutboundUrl, PostAnswer, PostLimits, PostRequest } from "@messaging-service/core"
@@ -18,7 +20,7 @@ import { originOf } from "./GuardedConnection.ts"
 const idleMillis = 4000
 
 /** Idle connections of all origins together; more are closed at once. */
-const maximumIdle = 256
+const maximumIdle = 1000
 
 interface Connection {
   readonly client: Client
@@ -27,111 +29,105 @@ interface Connection {
   readonly scope: Scope.Closeable
 }
 
-/** How a call on one connection ended, apart from an answer. */
-interface Broken {
-  readonly error: EgressError
-  /** The connection was gone before the call: nothing was sent. */
-  readonly nothingSent: boolean
+interface Post {
+  readonly origin: string
+  readonly path: string
+  readonly request: PostRequest
+  readonly limits: PostLimits
+  /** When the whole call has had its time, by `performance.now`. */
+  readonly deadline: number
 }
 
-export interface KeptConnections {
-  /**
-   * Makes the call and tells the answer as soon as its head is in; returns when its content has come
-   * to an end, or is longer than the limit.
-   */
-  call(
-    url: OutboundUrl,
-    request: PostRequest,
-    maximumBytes: PostLimits["maximumBytes"],
-    connect: Effect.Effect<Socket, EgressError, Scope.Scope>,
-    onAnswer: (answer: PostAnswer) => void,
-  ): Effect.Effect<void, EgressError>
-}
+/** Makes the post; `connect` opens a connection to the URL where none is kept. */
+export type PostOverKept = (
+  url: OutboundUrl,
+  request: PostRequest,
+  limits: PostLimits,
+  connect: Effect.Effect<Socket, EgressError, Scope.Scope>,
+) => Effect.Effect<PostAnswer, EgressError>
 
 /** All kept connections close with the scope. */
-export const keptConnections: Effect.Effect<KeptConnections, never, Scope.Scope> =
+export const postOverKept: Effect.Effect<PostOverKept, never, Scope.Scope> = Effect.map(
   Effect.acquireRelease(
-    Effect.sync(() => new Map<string, Array<Connection>>()),
-    (idle) =>
-      Effect.forEach([...idle.values()].flat(), close, { concurrency: "unbounded", discard: true }),
-  ).pipe(Effect.map((idle) => ({ call: callOver(idle) })))
+    Effect.sync(() => new IdleConnections()),
+    (idle) => Effect.forEach(idle.all(), close, { concurrency: "unbounded", discard: true }),
+  ),
+  (idle): PostOverKept =>
+    (url, request, limits, connect) =>
+      Effect.suspend(() => {
+        const post: Post = {
+          origin: originOf(url),
+          path: `${url.pathname}${url.search}`,
+          request,
+          limits,
+          deadline: performance.now() + limits.timeoutMillis,
+        }
+        const onFresh = Effect.flatMap(open(idle, post.origin, connect), (connection) =>
+          exchange(idle, connection, post),
+        )
+        const waiting = idle.take(post.origin)
+        if (waiting === undefined) return onFresh
+        return Effect.catchIf(
+          exchange(idle, waiting, post),
+          (error) => error.cause === gone,
+          () => onFresh,
+        )
+      }),
+)
 
-const callOver = (idle: Map<string, Array<Connection>>): KeptConnections["call"] => {
-  let idleCount = 0
+class IdleConnections {
+  readonly #byOrigin = new Map<string, Array<Connection>>()
+  #count = 0
 
-  const take = (origin: string): Connection | undefined => {
-    const connections = idle.get(origin)
+  /** The one that was used last. */
+  take(origin: string): Connection | undefined {
+    const connections = this.#byOrigin.get(origin)
     const latest = connections?.pop()
-    if (latest !== undefined) idleCount--
-    if (connections?.length === 0) idle.delete(origin)
+    if (latest !== undefined) this.#count--
+    if (connections?.length === 0) this.#byOrigin.delete(origin)
     return latest
   }
 
-  const forget = (origin: string, connection: Connection): void => {
-    const connections = idle.get(origin)
-    const at = connections?.indexOf(connection) ?? -1
-    if (connections === undefined || at === -1) return
-    connections.splice(at, 1)
-    idleCount--
-    if (connections.length === 0) idle.delete(origin)
-  }
-
-  const keep = (origin: string, connection: Connection): boolean => {
-    if (idleCount >= maximumIdle || connection.socket.destroyed) return false
-    const connections = idle.get(origin) ?? []
-    idle.set(origin, connections)
+  /** False when there is no room for it, or it is closed already. */
+  keep(origin: string, connection: Connection): boolean {
+    if (this.#count >= maximumIdle || connection.socket.destroyed) return false
+    const connections = this.#byOrigin.get(origin) ?? []
+    this.#byOrigin.set(origin, connections)
     connections.push(connection)
-    idleCount++
+    this.#count++
     return true
   }
 
-  const open = (
-    origin: string,
-    connect: Effect.Effect<Socket, EgressError, Scope.Scope>,
-  ): Effect.Effect<Connection, EgressError> =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function* () {
-        const scope = yield* Scope.make()
-        const socket = yield* restore(Scope.provide(connect, scope)).pipe(
-          Effect.onError(() => Scope.close(scope, Exit.void)),
-        )
-        const connection = { client: clientOver(origin, socket), socket, scope }
-        socket.once("close", () => forget(origin, connection))
-        return connection
-      }),
-    )
+  forget(origin: string, connection: Connection): void {
+    const connections = this.#byOrigin.get(origin)
+    const at = connections?.indexOf(connection) ?? -1
+    if (connections === undefined || at === -1) return
+    connections.splice(at, 1)
+    this.#count--
+    if (connections.length === 0) this.#byOrigin.delete(origin)
+  }
 
-  /** One call on a connection, which is then kept if it may be. */
-  const use = (
-    origin: string,
-    connection: Connection,
-    path: string,
-    request: PostRequest,
-    maximumBytes: number,
-    onAnswer: (answer: PostAnswer) => void,
-  ): Effect.Effect<void, Broken> =>
-    Effect.onExit(exchange(connection, path, request, maximumBytes, onAnswer), (exit) =>
-      Exit.isSuccess(exit) && exit.value.reusable && keep(origin, connection)
-        ? Effect.void
-        : close(connection),
-    ).pipe(Effect.asVoid)
-
-  return (url, request, maximumBytes, connect, onAnswer) =>
-    Effect.gen(function* () {
-      const origin = originOf(url)
-      const path = `${url.pathname}${url.search}`
-      const onFresh = Effect.flatMap(open(origin, connect), (connection) =>
-        use(origin, connection, path, request, maximumBytes, onAnswer).pipe(
-          Effect.mapError(({ error }) => error),
-        ),
-      )
-      const waiting = take(origin)
-      if (waiting === undefined) return yield* onFresh
-      return yield* use(origin, waiting, path, request, maximumBytes, onAnswer).pipe(
-        Effect.catch(({ error, nothingSent }) => (nothingSent ? onFresh : Effect.fail(error))),
-      )
-    })
+  all(): ReadonlyArray<Connection> {
+    return [...this.#byOrigin.values()].flat()
+  }
 }
+
+const open = (
+  idle: IdleConnections,
+  origin: string,
+  connect: Effect.Effect<Socket, EgressError, Scope.Scope>,
+): Effect.Effect<Connection, EgressError> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const socket = yield* restore(Scope.provide(connect, scope)).pipe(
+        Effect.onError(() => Scope.close(scope, Exit.void)),
+      )
+      const connection = { client: clientOver(origin, socket), socket, scope }
+      socket.once("close", () => idle.forget(origin, connection))
+      return connection
+    }),
+  )
 
 const close = ({ client, scope }: Connection): Effect.Effect<void> =>
   Effect.andThen(
@@ -143,7 +139,7 @@ const close = ({ client, scope }: Connection): Effect.Effect<void> =>
 const clientOver = (origin: string, socket: Socket): Client => {
   let handedOut = false
   return new Client(origin, {
-    // The deadline of the whole call governs, on a clock that may not be the system's.
+    // The deadline of the whole call governs.
     headersTimeout: 0,
     bodyTimeout: 0,
     pipelining: 1,
@@ -161,53 +157,66 @@ const clientOver = (origin: string, socket: Socket): Client => {
   })
 }
 
+/**
+ * One call on a connection, which is kept afterwards if it can be. The status is what was asked for:
+ * an answer whose content breaks off, is too long or does not end in time is an answer. Fails with
+ * `gone` as the cause when the connection was lost before the call, and nothing was sent.
+ */
 const exchange = (
-  { client }: Connection,
-  path: string,
-  request: PostRequest,
-  maximumBytes: number,
-  onAnswer: (answer: PostAnswer) => void,
-): Effect.Effect<{ readonly reusable: boolean }, Broken> =>
+  idle: IdleConnections,
+  connection: Connection,
+  { deadline, limits, origin, path, request }: Post,
+): Effect.Effect<PostAnswer, EgressError> =>
   Effect.callback((resume) => {
-    let answered = false
+    const { client } = connection
+    let answer: PostAnswer | undefined
     let received = 0
-    let running: Dispatcher.DispatchController | undefined
+    const giveUp = () => void client.destroy(enough)
+    const timer = setTimeout(() => {
+      giveUp()
+      end(new EgressError({ reason: "timeout" }))
+    }, deadline - performance.now())
+
+    const end = (error: EgressError) => {
+      clearTimeout(timer)
+      resume(answer === undefined ? Effect.fail(error) : Effect.succeed(answer))
+    }
+
     client.dispatch(
       { method: "POST", path, headers: request.headers, body: request.body, idempotent: false },
       {
-        onRequestStart: (controller) => {
-          running = controller
-        },
-        onResponseStart: (controller, status, headers) => {
+        onRequestStart: () => undefined,
+        onResponseStart: (_controller, status, headers) => {
           // "103 Early Hints" and its like are not the answer.
           if (status < 200) return
-          answered = true
-          onAnswer({ status, headers: plainHeaders(headers) })
-          if (Number(headers["content-length"] ?? 0) > maximumBytes) controller.abort(enough)
+          answer = { status, headers: plainHeaders(headers) }
+          if (Number(headers["content-length"] ?? 0) > limits.maximumBytes) giveUp()
         },
-        onResponseData: (controller, chunk) => {
+        onResponseData: (_controller, chunk) => {
           received += chunk.length
-          if (received > maximumBytes) controller.abort(enough)
+          if (received > limits.maximumBytes) giveUp()
         },
-        onResponseEnd: () => resume(Effect.succeed({ reusable: true })),
+        onResponseEnd: () => {
+          if (!idle.keep(origin, connection)) giveUp()
+          end(brokenOff)
+        },
         onResponseError: (_controller, cause) => {
-          // The status is known, and that is what was asked for.
-          if (answered) return resume(Effect.succeed({ reusable: false }))
-          return resume(
-            Effect.fail({
-              error: new EgressError({ reason: "connection", cause }),
-              nothingSent: cause === gone,
-            }),
-          )
+          giveUp()
+          end(new EgressError({ reason: "connection", cause }))
         },
       },
     )
-    return Effect.sync(() => running?.abort(enough))
+    return Effect.sync(() => {
+      clearTimeout(timer)
+      giveUp()
+    })
   })
 
-const gone = new Error("the connection broke")
+const gone = new Error("the connection was lost before the call")
 
 const enough = new Error("no more is read")
+
+const brokenOff = new EgressError({ reason: "connection" })
 
 /** Header names of undici's are in lower case. */
 export const plainHeaders = (

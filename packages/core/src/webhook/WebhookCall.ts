@@ -3,7 +3,7 @@
  * (contract: Events; decisions: Webhooks).
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js"
-import { Clock, Context, Effect, Layer, Result } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
 import type { EgressError, PostAnswer, PostLimits } from "../egress/Egress.ts"
 import { Ids } from "../id/Ids.ts"
@@ -113,12 +113,17 @@ export class WebhookCall extends Context.Service<
       }
 
       return WebhookCall.of({
-        make: Effect.fn("WebhookCall.make")(function* (claimed) {
-          const startedAt = yield* Clock.currentTimeMillis
-          const outcome = yield* call(claimed, startedAt)
-          const endedAt = yield* Clock.currentTimeMillis
-          return judgeCall(claimed, outcome, { startedAt, endedAt, chance: chanceOf(ids) })
-        }),
+        make: (claimed) =>
+          Effect.clockWith((clock) => {
+            const startedAt = clock.currentTimeMillisUnsafe()
+            return Effect.map(call(claimed, startedAt), (outcome) =>
+              judgeCall(claimed, outcome, {
+                startedAt,
+                endedAt: clock.currentTimeMillisUnsafe(),
+                chance: chanceOf(ids),
+              }),
+            )
+          }),
       })
     }),
   )

@@ -19,8 +19,8 @@ export const deliveryLeaseMillis = 30_000
 /** Calls at once to one endpoint (decisions: Webhooks). */
 export const callsPerEndpoint = 5
 
-/** Deliveries that one claim takes. */
-const batch = 64
+/** Deliveries that one claim takes: of many endpoints several each, which costs little more than one. */
+const batch = 256
 
 /**
  * Calls at once of one worker, all endpoints together: so many that hundreds of endpoints which do

@@ -46,6 +46,7 @@ export const claimDeliveries = sqlFunction(
     v_news bigint[];
     v_ended bigint[];
     v_lanes bigint[];
+    v_share integer;
   begin
     with taken as (
       delete from webhook_news n
@@ -99,9 +100,12 @@ export const claimDeliveries = sqlFunction(
       return;
     end if;
 
+    -- Each endpoint gets its share, so that none waits until another one's queue is empty.
+    v_share := greatest(1, p_limit / cardinality(v_lanes));
+
     return query
     with lane as materialized (
-      select l.endpoint_id, live.ids, live.leases, live.until
+      select l.endpoint_id, live.ids, live.leases, live.until, due.ids as taken
       from webhook_lanes l
       cross join lateral (
         select
@@ -111,71 +115,50 @@ export const claimDeliveries = sqlFunction(
         from unnest(l.held_ids, l.held_leases, l.held_until) held (id, lease, until)
         where held.until > p_now
       ) live
-      where l.endpoint_id = any (v_lanes)
-    ),
-    candidate as materialized (
-      select
-        lane.endpoint_id, due.id, due.due_at,
-        row_number() over (partition by lane.endpoint_id order by due.due_at, due.id) as place
-      from lane
       cross join lateral (
-        select d.id, d.due_at
-        from webhook_deliveries d
-        where d.endpoint_id = lane.endpoint_id
-          and d.due_at <= p_now
-          and d.id <> all (lane.ids)
-        order by d.due_at, d.id
-        limit greatest(0, p_per_endpoint - cardinality(lane.ids))
+        select array(
+          select d.id
+          from webhook_deliveries d
+          where d.endpoint_id = l.endpoint_id
+            and d.due_at <= p_now
+            and d.id <> all (live.ids)
+          order by d.due_at, d.id
+          limit greatest(0, least(v_share, p_per_endpoint - cardinality(live.ids)))
+        ) as ids
       ) due
-    ),
-    -- Every endpoint's first comes before any endpoint's second.
-    picked as materialized (
-      select c.endpoint_id, c.id, c.due_at, c.place
-      from candidate c
-      order by c.place, c.due_at, c.id
-      limit p_limit
-    ),
-    held as materialized (
-      select
-        lane.endpoint_id, lane.ids || taken.ids as ids, lane.leases, lane.until,
-        cardinality(taken.ids) as taken
-      from lane
-      cross join lateral (
-        select coalesce(array_agg(picked.id), '{}') as ids
-        from picked
-        where picked.endpoint_id = lane.endpoint_id
-      ) taken
+      where l.endpoint_id = any (v_lanes)
     ),
     moved as (
       update webhook_lanes l
-      set lease = l.lease + sign(held.taken)::integer,
-        held_ids = held.ids,
-        held_leases = held.leases || array_fill(l.lease + 1, array[held.taken]),
-        held_until = held.until || array_fill(p_lease_until, array[held.taken]),
+      set lease = l.lease + 1,
+        held_ids = lane.ids || lane.taken,
+        held_leases = lane.leases || array_fill(l.lease + 1, array[cardinality(lane.taken)]),
+        held_until = lane.until || array_fill(p_lease_until, array[cardinality(lane.taken)]),
         next_due = least(
+          case when cardinality(lane.taken) > 0 then p_lease_until end,
           (
             select min(lease.until)
-            from unnest(held.until || array_fill(p_lease_until, array[held.taken])) lease (until)
+            from unnest(lane.until) lease (until)
           ),
           case
-            when cardinality(held.ids) < p_per_endpoint
-            then ${firstDueDelivery("held.endpoint_id", "held.ids")}
+            when cardinality(lane.ids) + cardinality(lane.taken) < p_per_endpoint
+            then ${firstDueDelivery("lane.endpoint_id", "lane.ids || lane.taken")}
           end
         )
-      from held
-      where l.endpoint_id = held.endpoint_id
-      returning l.endpoint_id, l.lease
+      from lane
+      where l.endpoint_id = lane.endpoint_id
+      returning l.endpoint_id, l.lease, lane.taken
     )
     select
       d.id, d.endpoint_id, moved.lease, d.event_id, coalesce(d.body, o.body), d.attempts + 1,
       e.url, e.secret_salt
-    from picked
-    join moved on moved.endpoint_id = picked.endpoint_id
-    join webhook_deliveries d on d.id = picked.id
-    join webhook_endpoints e on e.id = picked.endpoint_id
+    from moved
+    join webhook_endpoints e on e.id = moved.endpoint_id
+    cross join lateral unnest(moved.taken) with ordinality taken (id, place)
+    join webhook_deliveries d on d.id = taken.id
     left join outbox o on o.id = d.outbox_id
     where coalesce(d.body, o.body) is not null
-    order by picked.place, picked.due_at, picked.id;
+    order by taken.place, d.due_at, d.id;
   end
   $function$`,
 )

@@ -46,9 +46,7 @@ export const settleDeliveries = sqlFunction(
     from unnest(p_delivery, p_endpoint, p_lease) with ordinality
       r (delivery_id, endpoint_id, lease, place)
     join webhook_lanes l on l.endpoint_id = r.endpoint_id
-    cross join lateral unnest(l.held_ids, l.held_leases) held (id, lease)
-    where held.id = r.delivery_id
-      and held.lease = r.lease;
+    where l.held_leases[array_position(l.held_ids, r.delivery_id)] = r.lease;
     if v_held is null then
       return;
     end if;
@@ -92,46 +90,44 @@ export const settleDeliveries = sqlFunction(
     with settled as materialized (
       select
         r.endpoint_id, array_agg(r.delivery_id) as ids,
-        max(r.attempted_at) filter (where r.error is null) as delivered_at
-      from unnest(p_delivery, p_endpoint, p_attempted_at, p_error) with ordinality
-        r (delivery_id, endpoint_id, attempted_at, error, place)
+        max(r.attempted_at) filter (where r.error is null) as delivered_at,
+        min(r.next_attempt_at) as next_attempt_at
+      from unnest(p_delivery, p_endpoint, p_attempted_at, p_error, p_next_attempt_at)
+        with ordinality
+        r (delivery_id, endpoint_id, attempted_at, error, next_attempt_at, place)
       where r.place = any (v_held)
       group by r.endpoint_id
     )
     update webhook_lanes l
-    set held_ids = rest.ids,
-      held_leases = rest.leases,
-      held_until = rest.until,
-      delivered_since = greatest(l.delivered_since, settled.delivered_at),
-      next_due = least(
-        (
-          select min(lease.until)
-          from unnest(rest.until) lease (until)
-        ),
-        ${firstDueDelivery("settled.endpoint_id", "rest.ids")}
+    set delivered_since = greatest(l.delivered_since, settled.delivered_at),
+      (held_ids, held_leases, held_until, next_due) = (
+        select
+          coalesce(array_agg(held.id), '{}'),
+          coalesce(array_agg(held.lease), '{}'),
+          coalesce(array_agg(held.until), '{}'),
+          least(
+            min(held.until),
+            settled.next_attempt_at,
+            ${firstDueDelivery("l.endpoint_id", "l.held_ids")}
+          )
+        from unnest(l.held_ids, l.held_leases, l.held_until) held (id, lease, until)
+        where held.id <> all (settled.ids)
       )
     from settled
-    join webhook_lanes before on before.endpoint_id = settled.endpoint_id
-    cross join lateral (
-      select
-        coalesce(array_agg(held.id), '{}') as ids,
-        coalesce(array_agg(held.lease), '{}') as leases,
-        coalesce(array_agg(held.until), '{}') as until
-      from unnest(before.held_ids, before.held_leases, before.held_until) held (id, lease, until)
-      where held.id <> all (settled.ids)
-    ) rest
     where l.endpoint_id = settled.endpoint_id;
 
     -- Judged when all results are recorded: what was delivered together with a failure counts.
-    v_stopped := array(
-      select distinct l.endpoint_id
-      from unnest(p_endpoint, p_stop_since) with ordinality r (endpoint_id, since, place)
-      join webhook_lanes l on l.endpoint_id = r.endpoint_id
-      where r.place = any (v_held)
-        and l.delivered_since <= r.since
-    );
-    if cardinality(v_stopped) > 0 then
-      perform ${stopEndpoints.name}(v_stopped, 'delivery_failures');
+    if array_remove(p_stop_since, null) <> '{}' then
+      v_stopped := array(
+        select distinct l.endpoint_id
+        from unnest(p_endpoint, p_stop_since) with ordinality r (endpoint_id, since, place)
+        join webhook_lanes l on l.endpoint_id = r.endpoint_id
+        where r.place = any (v_held)
+          and l.delivered_since <= r.since
+      );
+      if cardinality(v_stopped) > 0 then
+        perform ${stopEndpoints.name}(v_stopped, 'delivery_failures');
+      end if;
     end if;
   end
   $function$`,
