@@ -18,13 +18,16 @@ export const isKeyV2 = (text: string): boolean => /^svc_(?:live|test)_[0-9A-Za-z
 
 export const isKeyV1 = (text: string): boolean => /^[0-9a-f]{40}$/.test(text)
 
+/** UTF-8 alone would make one of all lone surrogates, which JSON escapes. */
+const exactBytes = (text: string): Uint8Array => utf8ToBytes(JSON.stringify(text))
+
 /**
  * Whether two secrets are equal, in a time that does not depend on where they differ: their hashes
  * are compared, whole.
  */
 export const sameSecret = (a: string, b: string): boolean => {
-  const left = sha256(utf8ToBytes(a))
-  const right = sha256(utf8ToBytes(b))
+  const left = sha256(exactBytes(a))
+  const right = sha256(exactBytes(b))
   let difference = 0
   for (let i = 0; i < left.length; i++) difference |= (left[i] ?? 0) ^ (right[i] ?? 0)
   return difference === 0

@@ -206,7 +206,7 @@ describe("an Idempotency-Key whose first request is still running", () => {
     ),
   ).pipe(Layer.provide(Egress.layerClosed))
 
-  layer(layerService({ ports: slowEgress }))((it) => {
+  layer(layerService({ egress: slowEgress }))((it) => {
     it.effect("is idempotency_in_progress, and afterwards the first answer", () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()
