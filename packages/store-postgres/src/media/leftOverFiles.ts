@@ -45,6 +45,26 @@ export const leftOverFiles = sqlFunction(
       for no key update skip locked
     );
 
+    -- A later statement, now that they are locked: a reservation may have been committed between the
+    -- search and the lock, and is then no more to be given up.
+    v_ended := array(
+      select m.id
+      from media_files m
+      where m.id = any (v_ended)
+        and (
+          (m.state = 'reserved' and m.created_at < p_reserved_before)
+          or (
+            m.state = 'kept'
+            and exists (
+              select
+              from workspaces w
+              where w.id = m.workspace_id
+                and w.deleted_at is not null
+            )
+          )
+        )
+    );
+
     if cardinality(v_ended) > 0 then
       perform
       from media_usage u
