@@ -42,7 +42,7 @@ const packagesThatChoose = {
 /** Tests that need the whole service under them, and so choose adapters as an app does. */
 const testsThatChoose = {
   core: ["store-memory", "transport-simulated"],
-  http: ["store-memory", "store-postgres", "transport-simulated", "node"],
+  http: ["store-memory", "store-postgres", "transport-simulated", "node", "verify-webhook"],
 }
 
 /** Where a file lives: `packages/http/src/…` is area `packages`, name `http`, room `src`. */

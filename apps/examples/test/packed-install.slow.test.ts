@@ -17,6 +17,7 @@ const root = resolve(import.meta.dirname, "../../..")
 const offered = {
   "@messaging-service/core": ["StoreUnavailable", "MessageStore", "LaneQueue", "Messages"],
   "@messaging-service/store-memory": [],
+  "@messaging-service/verify-webhook": ["verifyWebhook"],
 }
 
 /** Sends a message in test mode with nothing but the two packages and `effect`. */
