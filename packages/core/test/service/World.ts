@@ -68,11 +68,14 @@ export interface WorldParts {
   readonly linking?: Layer.Layer<NumberLinking, never, Ids>
   /** The store as it is seen by everything above it. */
   readonly store?: typeof layerStore
+  /** The way out; there is none by default. */
+  readonly egress?: Layer.Layer<Egress>
   /** Whether the worker runs from the beginning; else nothing is sent, expired or swept. */
   readonly worker?: boolean
 }
 
 const makeLayer = ({
+  egress = Egress.layerClosed,
   linking = layerLinking,
   store = layerStore,
   transport = layerTransport,
@@ -82,13 +85,7 @@ const makeLayer = ({
     Layer.provideMerge(layerServices),
     Layer.provideMerge(Layer.merge(transport, linking)),
     Layer.provideMerge(
-      Layer.mergeAll(
-        store,
-        layerMediaFiles,
-        WakeUp.layerLocal,
-        NumberOwnership.layerAll,
-        Egress.layerClosed,
-      ),
+      Layer.mergeAll(store, layerMediaFiles, WakeUp.layerLocal, NumberOwnership.layerAll, egress),
     ),
     Layer.provideMerge(Ids.layerRandom),
   )

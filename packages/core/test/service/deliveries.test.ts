@@ -1,0 +1,228 @@
+/** Webhook deliveries on the test clock: what workers that stop, die or cannot write it down leave behind. */
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber, Layer, Random } from "effect"
+import { TestClock } from "effect/testing"
+import {
+  DeliveryQueue,
+  Egress,
+  EgressError,
+  StoreUnavailable,
+  WebhookOperations,
+  Webhooks,
+  deliveryLeaseMillis,
+} from "../../src/index.ts"
+import type { Caller, PostAnswer, WebhookId, WorkspaceId } from "../../src/index.ts"
+import { storeWithin } from "./Watched.ts"
+import { aStage, hour, inAWorld, pass, second, send, settled, startWorker } from "./World.ts"
+
+interface Call {
+  readonly at: number
+  readonly eventId: string
+}
+
+/** A way out on which every post is answered so, and what was posted. */
+const receiving = (answer: (call: Call) => Effect.Effect<PostAnswer, EgressError>) => {
+  const calls: Array<Call> = []
+  const unused = () => Effect.die("not asked for in these tests")
+  const egress = Layer.succeed(Egress, {
+    allows: () => Effect.succeed(true),
+    fetch: unused,
+    post: (_url, { headers }) =>
+      Effect.gen(function* () {
+        const call: Call = {
+          at: yield* Clock.currentTimeMillis,
+          eventId: headers["service-event-id"] ?? "",
+        }
+        calls.push(call)
+        return yield* answer(call)
+      }),
+  })
+  return { calls, egress }
+}
+
+const ok: PostAnswer = { status: 200, headers: {} }
+
+const anEndpoint = (caller: Caller) =>
+  Effect.map(
+    Webhooks.use((webhooks) => webhooks.create(caller, { url: "https://example.com/" }, null)),
+    ({ answer }) => answer.id as WebhookId,
+  )
+
+/** The delivery log, oldest first. */
+const log = (workspace: WorkspaceId, endpoint: WebhookId) =>
+  Effect.map(
+    WebhookOperations.use((operations) =>
+      operations.deliveries("owner", workspace, endpoint, [["limit", "100"]]),
+    ),
+    ({ data }) => data.toReversed(),
+  )
+
+describe("a delivery", () => {
+  it.effect("that a stopping worker has begun is ended and recorded; no other is begun", () => {
+    const { calls, egress } = receiving(() => Effect.as(Effect.sleep(3 * second), ok))
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage()
+        const endpoint = yield* anEndpoint(key)
+        const worker = yield* startWorker
+        yield* send(key)
+        yield* settled
+        assert.lengthOf(calls, 1)
+        const stopping = yield* Effect.forkChild(Fiber.interrupt(worker))
+        yield* TestClock.adjust(3 * second)
+        yield* Fiber.join(stopping)
+        const entries = yield* log(workspace, endpoint)
+        assert.deepStrictEqual(
+          entries.map(({ error, duration_ms: millis }) => [error, millis]),
+          [[null, 3 * second]],
+        )
+        yield* send(key)
+        yield* TestClock.adjust(hour)
+        assert.lengthOf(calls, 1)
+      }),
+      { egress, worker: false },
+    )
+  })
+
+  it.effect("that a worker took and never settled is made again when its lease is over", () => {
+    const { calls, egress } = receiving(() => Effect.succeed(ok))
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage()
+        const endpoint = yield* anEndpoint(key)
+        const worker = yield* startWorker
+        yield* send(key)
+        yield* settled
+        yield* Fiber.interrupt(worker)
+        assert.lengthOf(calls, 1)
+        // Once more, and this time whoever claims it dies.
+        const eventId = calls[0]?.eventId ?? ""
+        const operations = yield* WebhookOperations
+        yield* operations.redeliver("owner", workspace, endpoint, { event_id: eventId })
+        const now = yield* Clock.currentTimeMillis
+        const queue = yield* DeliveryQueue
+        const claimed = yield* queue.claim({
+          now,
+          leaseUntil: now + deliveryLeaseMillis,
+          limit: 1,
+          perEndpoint: 1,
+        })
+        assert.lengthOf(claimed, 1)
+        yield* startWorker
+        yield* pass(deliveryLeaseMillis - 1)
+        assert.lengthOf(calls, 1)
+        yield* pass(1)
+        assert.deepStrictEqual(calls[1], { at: now + deliveryLeaseMillis, eventId })
+        const entries = yield* log(workspace, endpoint)
+        assert.deepStrictEqual(
+          entries.map(({ attempt }) => attempt),
+          [1, 1],
+        )
+      }),
+      { egress, worker: false },
+    )
+  })
+
+  it.effect(
+    "that the store would not record is recorded when it answers again, and not repeated",
+    () => {
+      const { calls, egress } = receiving(() => Effect.succeed(ok))
+      let failures = 5
+      const store = storeWithin((operation, effect) =>
+        Effect.gen(function* () {
+          if (operation !== "DeliveryQueue.settle" || failures-- <= 0) return yield* effect
+          return yield* new StoreUnavailable({ operation, cause: "a test" })
+        }),
+      )
+      return inAWorld(
+        Effect.gen(function* () {
+          const { key, workspace } = yield* aStage()
+          const endpoint = yield* anEndpoint(key)
+          yield* send(key)
+          yield* settled
+          assert.deepStrictEqual(yield* log(workspace, endpoint), [])
+          for (let tries = 0; tries < 8; tries++) yield* pass(second)
+          assert.lengthOf(yield* log(workspace, endpoint), 1)
+          yield* pass(hour)
+          assert.lengthOf(calls, 1)
+        }),
+        { egress, store },
+      )
+    },
+  )
+
+  it.effect("reaches its receiver in the end, whatever happens to it before", () => {
+    const succeeded = new Map<string, number>()
+    const { calls, egress } = receiving(({ eventId }) =>
+      Effect.gen(function* () {
+        const dice = yield* Random.nextIntBetween(0, 10, { halfOpen: true })
+        yield* Effect.sleep(dice * second)
+        if (dice < 3) return yield* new EgressError({ reason: "timeout" })
+        if (dice < 6) return { status: 503, headers: { "retry-after": "60" } }
+        succeeded.set(eventId, (succeeded.get(eventId) ?? 0) + 1)
+        return ok
+      }),
+    )
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage()
+        const endpoint = yield* anEndpoint(key)
+        for (let sent = 0; sent < 60; sent++) yield* send(key)
+        yield* settled
+        for (let passed = 0; passed < 25; passed++) yield* pass(hour)
+        assert.strictEqual((yield* allOf(workspace, endpoint)).length, calls.length)
+        const lost = 60 - succeeded.size
+        // Nine attempts of which more than half fail: one event in a hundred is lost for good.
+        assert.isAtMost(lost, 3)
+        assert.isTrue([...succeeded.values()].every((times) => times === 1))
+      }),
+      { egress, seed: "receivers" },
+    )
+  })
+})
+
+/** Every entry of the delivery log. */
+const allOf = (workspace: WorkspaceId, endpoint: WebhookId) =>
+  Effect.gen(function* () {
+    const operations = yield* WebhookOperations
+    const entries: Array<unknown> = []
+    let cursor: string | null = null
+    do {
+      const query = [["limit", "100"], ...(cursor === null ? [] : [["cursor", cursor]])] as Array<
+        [string, string]
+      >
+      const page: { readonly data: ReadonlyArray<unknown>; readonly next_cursor: string | null } =
+        yield* operations.deliveries("owner", workspace, endpoint, query)
+      entries.push(...page.data)
+      cursor = page.next_cursor
+    } while (cursor !== null)
+    return entries
+  })
+
+describe("endpoints", () => {
+  it.effect("five calls at once to each, however many wait", () => {
+    let open = 0
+    let most = 0
+    const { calls, egress } = receiving(() =>
+      Effect.gen(function* () {
+        most = Math.max(most, ++open)
+        yield* Effect.sleep(second)
+        open--
+        return ok
+      }),
+    )
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        yield* anEndpoint(key)
+        for (let sent = 0; sent < 23; sent++) yield* send(key)
+        yield* settled
+        assert.lengthOf(calls, 5)
+        yield* pass(10 * second)
+        assert.lengthOf(calls, 23)
+        assert.strictEqual(most, 5)
+      }),
+      { egress },
+    )
+  })
+})
