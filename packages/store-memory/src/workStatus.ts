@@ -30,5 +30,8 @@ export const workStatus = (world: World): typeof WorkStatus.Service => ({
         .map((row) => row.check.numberId),
     ),
   ]),
-  delivering: Effect.sync(() => world.endpoints.rows.some((row) => row.inFlight.size > 0)),
+  deliveringUntil: Effect.sync(() => {
+    const leases = world.endpoints.rows.flatMap((row) => [...row.inFlight.values()])
+    return leases.length === 0 ? null : Math.max(...leases.map(({ leaseUntil }) => leaseUntil))
+  }),
 })

@@ -37,7 +37,10 @@ export class WorkStatus extends Context.Service<
     inFlight: Effect.Effect<ReadonlyArray<NumberId>, StoreUnavailable>
     /** Numbers that phones are being asked for from, by live checks. */
     checking: Effect.Effect<ReadonlyArray<NumberId>, StoreUnavailable>
-    /** Whether a webhook endpoint is being called, or was when a worker died. */
-    delivering: Effect.Effect<boolean, StoreUnavailable>
+    /**
+     * The latest end of a lease of a webhook delivery; null when no endpoint is being called, or was
+     * when a worker died.
+     */
+    deliveringUntil: Effect.Effect<number | null, StoreUnavailable>
   }
 >()("core/WorkStatus") {}

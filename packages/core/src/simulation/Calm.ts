@@ -4,6 +4,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus, kindsOfWork } from "../queue/WorkStatus.ts"
 import { sleep } from "../time/RealTime.ts"
+import { deliveryLeaseMillis } from "../worker/Deliverer.ts"
 import { ParkedSends } from "./ParkedSends.ts"
 
 /** How often to look again, in real time. */
@@ -21,8 +22,8 @@ const patienceMillis = 2000
  */
 const looks = 3
 
-/** How long a webhook call may take, in real time; who makes one longer has died. */
-const callPatienceMillis = 16_000
+/** A webhook call takes no longer, and is recorded by then, unless its worker has died. */
+const longestCallMillis = 16_000
 
 export class Calm extends Context.Service<
   Calm,
@@ -62,13 +63,20 @@ export class Calm extends Context.Service<
         ([sending, checking]) => [...sending, ...checking],
       )
 
+      /** Whether a webhook endpoint is being called: a call does not wait for the clock. */
+      const calling = Effect.gen(function* () {
+        const until = yield* status.deliveringUntil
+        if (until === null) return false
+        const since = until - deliveryLeaseMillis
+        return (yield* Clock.currentTimeMillis) < since + longestCallMillis
+      })
+
       /** Makes the loops look now, wherever they sleep. */
       const nudge = Effect.forEach(kindsOfWork, wakeUp.wake, { discard: true })
 
       const settled: Effect.Effect<void, StoreUnavailable> = Effect.gen(function* () {
         for (let quiet = 0; quiet < looks;) {
-          const busy =
-            (yield* somethingDue) || (yield* inHands).length > 0 || (yield* status.delivering)
+          const busy = (yield* somethingDue) || (yield* inHands).length > 0 || (yield* calling)
           quiet = busy ? 0 : quiet + 1
           if (!busy) continue
           yield* nudge
@@ -84,9 +92,8 @@ export class Calm extends Context.Service<
           const numbers = yield* inHands
           const waiting = yield* parked.parked
           const allWait = numbers.every((number) => waiting.has(number)) || waited >= patienceMillis
-          // A call does not wait for the clock: time stands still until it has ended.
-          const calling = waited < callPatienceMillis && (yield* status.delivering)
-          if (!due && allWait && !calling) return
+          // Time stands still until a call has ended.
+          if (!due && allWait && !(yield* calling)) return
           if (due) yield* nudge
         }
       })

@@ -13,8 +13,8 @@ import { sleep } from "../time/RealTime.ts"
 import { WebhookCall } from "../webhook/WebhookCall.ts"
 import { runLoop } from "./Loop.ts"
 
-/** How long a delivery stays claimed, in service time: twice what a call may take. */
-export const deliveryLeaseMillis = 30_000
+/** How long a delivery stays claimed, in service time: what a call may take, and some to record it. */
+export const deliveryLeaseMillis = 20_000
 
 /** Calls at once to one endpoint (decisions: Webhooks). */
 export const callsPerEndpoint = 5

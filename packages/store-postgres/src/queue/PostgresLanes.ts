@@ -118,12 +118,10 @@ where c.next_due is not null
   and c.lease_until is not null
   and c.mode = 'live'`
 
-const delivering = `
-select exists (
-  select
-  from webhook_lanes l
-  where cardinality(l.held_ids) > 0
-) as delivering`
+const deliveringUntil = `
+select max(held.until) as until
+from webhook_lanes l
+cross join lateral unnest(l.held_until) held (until)`
 
 const inFlight = `
 select l.number_id
@@ -148,9 +146,9 @@ export const layerWorkStatus = Layer.effect(
         database.query<{ readonly number_id: bigint }>("checking", checking),
         (rows) => rows.map((row) => Number(row.number_id) as NumberId),
       ),
-      delivering: Effect.map(
-        database.query<{ readonly delivering: boolean }>("delivering", delivering),
-        ([row]) => row?.delivering ?? false,
+      deliveringUntil: Effect.map(
+        database.query<{ readonly until: Date | null }>("deliveringUntil", deliveringUntil),
+        ([row]) => row?.until?.getTime() ?? null,
       ),
     }),
   ),

@@ -1,0 +1,138 @@
+/** Webhooks of a server and a worker as two processes on one PostgreSQL, and what a killed worker leaves. */
+import { assert, layer } from "@effect/vitest"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { Effect, Redacted } from "effect"
+import { createServer } from "node:http"
+import type { ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join, resolve } from "node:path"
+
+const apps = resolve(import.meta.dirname, "../..")
+const programs = {
+  server: join(apps, "server/src/main.ts"),
+  worker: join(apps, "worker/src/main.ts"),
+}
+
+/** A receiver on loopback. What it does not answer stays open. */
+const aReceiver = Effect.gen(function* () {
+  const eventIds: Array<string> = []
+  const receiver = {
+    url: "",
+    eventIds,
+    answer: (response: ServerResponse): void => void response.writeHead(204).end(),
+  }
+  const server = createServer((request, response) => {
+    request.resume()
+    request.on("end", () => {
+      eventIds.push(String(request.headers["service-event-id"]))
+      receiver.answer(response)
+    })
+  })
+  yield* Effect.acquireRelease(
+    Effect.callback<void>((resume) => {
+      server.listen(0, "127.0.0.1", () => resume(Effect.void))
+    }),
+    () =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      }),
+  )
+  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+  return receiver
+})
+
+/** A server on a new database with an endpoint at the receiver, and a way to start workers beside it. */
+const aStage = Effect.gen(function* () {
+  const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
+  const settings = {
+    PORT: "0",
+    DATABASE_URL: Redacted.value(url),
+    DATA_DIR: yield* processes.temporaryDirectory,
+    OPERATOR_TOKEN: "operator",
+    WORKER: "separate",
+    CLOCK: "adjustable",
+    ALLOW_PRIVATE_TARGETS: "true",
+  }
+  const server = yield* processes.startServer(programs.server, settings)
+  const { liveKey = "" } = processes.shownSecrets(yield* server.stdout)
+  const receiver = yield* aReceiver
+  const created = yield* processes.call("POST", `${server.url}/api/v2/webhooks`, {
+    token: liveKey,
+    body: { url: receiver.url },
+  })
+  assert.strictEqual(created.status, 201)
+  const startWorker = Effect.gen(function* () {
+    const worker = yield* processes.start(programs.worker, settings)
+    yield* worker.says(/^worker ready$/m)
+    return worker
+  })
+  const arrived = (count: number) =>
+    processes.waitUntil(
+      `${count} deliveries have come`,
+      Effect.sync(() => (receiver.eventIds.length >= count ? receiver.eventIds : undefined)),
+    )
+  return {
+    receiver,
+    arrived,
+    startWorker,
+    caller: processes.aCaller(server.url, liveKey),
+    operator: processes.anOperator(server.url, "operator"),
+  }
+})
+
+layer(EmbeddedPostgres.layer())("a server and a worker", (it) => {
+  it.effect("the worker delivers what it sent, and what the server cancelled", () =>
+    Effect.gen(function* () {
+      const { arrived, caller, operator, receiver, startWorker } = yield* aStage
+      yield* startWorker
+      yield* caller.send("Hello")
+      yield* arrived(1)
+      const now = yield* operator.now
+      const later = new Date(Date.parse(now) + 3_600_000).toISOString()
+      const { body } = yield* caller.send("later", { send_at: later })
+      yield* caller.cancel(body.id)
+      yield* arrived(2)
+      assert.strictEqual(new Set(receiver.eventIds).size, 2)
+    }),
+  )
+
+  it.effect("a call that a killed worker was making is made again by the next, same event", () =>
+    Effect.gen(function* () {
+      const { arrived, caller, operator, receiver, startWorker } = yield* aStage
+      const first = yield* startWorker
+      receiver.answer = () => undefined
+      yield* caller.send("Hello")
+      const [eventId] = yield* arrived(1)
+      yield* first.kill
+      receiver.answer = (response) => void response.writeHead(204).end()
+      yield* startWorker
+      // The dead worker's lease is over.
+      yield* operator.advance(21)
+      assert.deepStrictEqual(yield* arrived(2), [eventId, eventId])
+      yield* operator.advance(3600)
+      assert.lengthOf(receiver.eventIds, 2)
+    }),
+  )
+
+  it.effect(
+    "a worker that is stopped ends its calls, and the next one makes no other of them",
+    () =>
+      Effect.gen(function* () {
+        const { arrived, caller, operator, receiver, startWorker } = yield* aStage
+        const first = yield* startWorker
+        const held: Array<ServerResponse> = []
+        receiver.answer = (response) => held.push(response)
+        yield* caller.send("Hello")
+        yield* arrived(1)
+        yield* first.signal("SIGTERM")
+        yield* Effect.promise(() => new Promise((done) => setTimeout(done, 200)))
+        for (const response of held) response.writeHead(204).end()
+        const { code } = yield* first.ended
+        assert.strictEqual(code, 0)
+        yield* startWorker
+        yield* operator.advance(3600)
+        assert.lengthOf(receiver.eventIds, 1)
+      }),
+  )
+})
