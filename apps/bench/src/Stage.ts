@@ -33,6 +33,8 @@ export interface Sizes {
   readonly batches: number
   /** Messages that one run dispatches. */
   readonly dispatched: number
+  /** Events that one run delivers. */
+  readonly delivered: number
   /** Messages that wait while claims are made. */
   readonly waiting: number
   /** Messages of the long list. */
@@ -51,6 +53,7 @@ export const fullSizes: Sizes = {
   workspaces: 2000,
   batches: 40,
   dispatched: 10_000,
+  delivered: 10_000,
   waiting: 1_000_000,
   listed: 2_000_000,
   farPage: 10_000,
@@ -65,6 +68,7 @@ export const smokeSizes: Sizes = {
   workspaces: 200,
   batches: 2,
   dispatched: 500,
+  delivered: 500,
   waiting: 20_000,
   listed: 20_000,
   farPage: 100,

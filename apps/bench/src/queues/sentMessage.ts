@@ -1,6 +1,13 @@
 /** What the end of a message is, for queues that are not the service's: the service's own event. */
 import { endMessage } from "@messaging-service/core"
-import type { EventId, Message, MessageId, NumberId, TransportId } from "@messaging-service/core"
+import type {
+  EventId,
+  Message,
+  MessageChange,
+  MessageId,
+  NumberId,
+  TransportId,
+} from "@messaging-service/core"
 import { randomBytes } from "node:crypto"
 import type { ClientBase } from "pg"
 
@@ -35,6 +42,7 @@ const messageOf = (job: Job): Message => ({
   sentAt: null,
   error: null,
   transportId: job.transportId as TransportId,
+  callbackUrl: null,
 })
 
 const markSent = `
@@ -51,21 +59,26 @@ select s.workspace_id, s.message_id, $1, s.event_id, s.type, 'live', s.body
 from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[])
   s (workspace_id, message_id, event_id, type, body)`
 
+/** What the service would make of that message: sent, and the event that says so. */
+const sent = (job: Job, event: EventId, now: number): MessageChange | undefined =>
+  endMessage(
+    messageOf(job),
+    { trigger: "send_succeeded" },
+    event,
+    now,
+    (media) => `http://127.0.0.1/media/${media}`,
+  )
+
+/** The body of the event that tells of a job's message, as the service makes it. */
+export const bodyOfSent = (job: Job, event: EventId): string =>
+  sent(job, event, job.createdAt)?.event.body ?? ""
+
 /** Marks messages as sent and writes their events: two statements, in the caller's transaction. */
 export const writeSent = async (client: ClientBase, jobs: ReadonlyArray<Job>): Promise<void> => {
   const now = Date.now()
-  const changes = jobs.flatMap((job) => {
-    const id = `evt_${randomBytes(12).toString("hex")}` as EventId
-    return (
-      endMessage(
-        messageOf(job),
-        { trigger: "send_succeeded" },
-        id,
-        now,
-        (media) => `http://127.0.0.1/media/${media}`,
-      ) ?? []
-    )
-  })
+  const changes = jobs.flatMap(
+    (job) => sent(job, `evt_${randomBytes(12).toString("hex")}` as EventId, now) ?? [],
+  )
   const at = new Date(now)
   await client.query({
     name: "mark_sent",

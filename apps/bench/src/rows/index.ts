@@ -2,6 +2,7 @@
 import type { Row } from "../measuring/Comparison.ts"
 import { acceptRow } from "./acceptRow.ts"
 import { batchRow } from "./batchRow.ts"
+import { deliveryRow } from "./deliveryRow.ts"
 import { dispatchRow } from "./dispatchRow.ts"
 import { handoverRow } from "./handoverRow.ts"
 import { httpRow } from "./httpRow.ts"
@@ -15,6 +16,7 @@ export const rows: ReadonlyArray<Row> = [
   idempotencyRow,
   batchRow,
   dispatchRow,
+  deliveryRow,
   stuckRow,
   listRow,
   handoverRow,

@@ -1,4 +1,4 @@
-/** The processes that serve and send, for as long as a scope is open. */
+/** The processes that serve, send and receive, for as long as a scope is open. */
 import { processes } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Effect } from "effect"
@@ -7,9 +7,11 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { CheckFailed } from "../measuring/Comparison.ts"
 import type { LoadOrder, LoadReport } from "./LoadOrder.ts"
+import type { ReceiverOrder, ReceiverReport } from "./ReceiverOrder.ts"
 
 const httpApp = fileURLToPath(import.meta.resolve("./httpApp.ts"))
 const httpLoad = fileURLToPath(import.meta.resolve("./httpLoad.ts"))
+const webhookReceiver = fileURLToPath(import.meta.resolve("./webhookReceiver.ts"))
 
 /** Serves the HTTP interface on the database with a pool of that size; returns its origin. */
 export const serveHttp = (database: TestDatabase, pool: number) =>
@@ -24,26 +26,52 @@ export const serveHttp = (database: TestDatabase, pool: number) =>
     return url
   }).pipe(Effect.mapError(({ message }) => new CheckFailed({ message })))
 
+/**
+ * Starts a program that answers each line of its standard input with one of JSON. `next` reads a
+ * line that it says by itself.
+ */
+const startProgram = (program: string) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const child = spawn(process.execPath, [program], {
+          stdio: ["pipe", "pipe", "inherit"],
+        })
+        const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+        return { child, lines }
+      }),
+      ({ child }) => Effect.sync(() => child.kill("SIGKILL")),
+    ),
+    ({ child, lines }) => {
+      const next = Effect.tryPromise({
+        try: async () => {
+          const { value } = await lines.next()
+          return JSON.parse(value ?? "") as unknown
+        },
+        catch: (cause) => new CheckFailed({ message: `${program}: ${String(cause)}` }),
+      })
+      const ask = (order: unknown) =>
+        Effect.andThen(
+          Effect.sync(() => child.stdin.write(`${JSON.stringify(order)}\n`)),
+          next,
+        )
+      return { next, ask }
+    },
+  )
+
 /** Starts a process that sends; each order is answered when it is done. */
 export const startLoad = Effect.map(
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const child = spawn(process.execPath, [httpLoad], {
-        stdio: ["pipe", "pipe", "inherit"],
-      })
-      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-      return { child, lines }
-    }),
-    ({ child }) => Effect.sync(() => child.kill("SIGKILL")),
-  ),
-  ({ child, lines }) =>
-    (order: LoadOrder): Effect.Effect<LoadReport, CheckFailed> =>
-      Effect.tryPromise({
-        try: async () => {
-          child.stdin.write(`${JSON.stringify(order)}\n`)
-          const { value } = await lines.next()
-          return JSON.parse(value ?? "") as LoadReport
-        },
-        catch: (cause) => new CheckFailed({ message: `the process that sends: ${String(cause)}` }),
-      }),
+  startProgram(httpLoad),
+  ({ ask }) =>
+    (order: LoadOrder) =>
+      Effect.map(ask(order), (report) => report as LoadReport),
 )
+
+/** Starts a process that receives webhooks; an order asks what came since the last one. */
+export const startReceiver = Effect.gen(function* () {
+  const { ask, next } = yield* startProgram(webhookReceiver)
+  return {
+    origin: String(yield* next),
+    report: (order: ReceiverOrder) => Effect.map(ask(order), (report) => report as ReceiverReport),
+  }
+})

@@ -34,15 +34,21 @@ const layerNoTransport = (seen: (message: OutgoingMessage) => void) => {
   )
 }
 
-/** Everything but the store and how loops are woken: both come from whoever builds it. */
-export const layerService = (seen: (message: OutgoingMessage) => void = () => undefined) =>
+/**
+ * Everything but the store and how loops are woken: both come from whoever builds it. `egress`: the
+ * way out to customers' addresses.
+ */
+export const layerService = (
+  seen: (message: OutgoingMessage) => void = () => undefined,
+  egress: Layer.Layer<Egress> = Egress.layerClosed,
+) =>
   Attempt.layer.pipe(
     Layer.provideMerge(OutgoingMediaSource.layer),
     Layer.provideMerge(layerServices),
     Layer.provideMerge(
       Layer.mergeAll(
         layerNoTransport(seen),
-        Egress.layerClosed,
+        egress,
         NumberOwnership.layerAll,
         layerQrCodeImages,
         layerDiskMediaFiles({ directory: join(tmpdir(), "messaging-service-bench") }),

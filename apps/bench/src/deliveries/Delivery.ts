@@ -1,0 +1,11 @@
+/** Something that delivers the same events to the same endpoints. */
+import type { Effect } from "effect"
+import type { CheckFailed } from "../measuring/Comparison.ts"
+
+export interface Delivery {
+  readonly name: string
+  /** Delivers all events; ends when every call is answered and whatever is kept of it is written. */
+  readonly deliverAll: Effect.Effect<void, CheckFailed>
+  /** Whether everything it had to do is done, by its own books. */
+  readonly checkDone: Effect.Effect<void, CheckFailed>
+}
