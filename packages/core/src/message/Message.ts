@@ -67,6 +67,8 @@ export interface Message {
   readonly sentAt: number | null
   readonly error: MessageError | null
   readonly transportId: TransportId
+  /** Where its end is reported beside the webhook endpoints (contract: Version 1 callbacks). */
+  readonly callbackUrl: string | null
 }
 
 /** What moves a message. */

@@ -31,6 +31,8 @@ export interface SendRequest {
   readonly media: MediaReference | null
   readonly sendAt: Instant | null
   readonly expiresAt: Instant | null
+  /** Where the end of each message is reported (contract: Version 1 callbacks). */
+  readonly callbackUrl: string | null
 }
 
 /** In the order of the contract's field table, which is the order of reported problems. */
@@ -94,6 +96,7 @@ const acrossFields = (rule: OutboundRule) => (raw: Raw) => [
 
 export const toMediaReference = (media: typeof MediaInput.Type): MediaReference => ({
   mediaId: (media.media_id as MediaId | undefined) ?? null,
+  attachmentId: null,
   url: media.url ?? null,
   type: media.type ?? (media.url === undefined ? undefined : mediaTypeOfLink(media.url)) ?? null,
   fileName: media.file_name ?? null,
@@ -111,6 +114,7 @@ const toRequest = (
   media: body.media == null ? null : toMediaReference(body.media),
   sendAt: body.send_at ?? null,
   expiresAt: body.expires_at ?? null,
+  callbackUrl: null,
 })
 
 export interface SendRequestParser {

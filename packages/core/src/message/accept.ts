@@ -241,6 +241,7 @@ export const decideAcceptance = (
       createdAt: now,
       dueAt: planned.plannedAt,
       transportId: transportId(ids),
+      callbackUrl: request.callbackUrl,
       eventId: eventId(ids),
     })),
   })

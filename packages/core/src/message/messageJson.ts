@@ -8,16 +8,20 @@ import type { Message, MessageStatus } from "./Message.ts"
 
 const instantOrNull = (millis: number | null) => (millis === null ? null : formatInstant(millis))
 
-/** A stored file shows a link that works for 26 hours; a customer's own link is passed on as it is. */
-const mediaJson = (media: MediaReference | null, now: number, link: MediaLink) =>
-  media === null
-    ? null
-    : {
-        media_id: media.mediaId,
-        url: media.mediaId === null ? media.url : link(media.mediaId, media.fileName, now),
-        type: media.type,
-        file_name: media.fileName,
-      }
+/**
+ * A stored file shows a link that works for 26 hours; a customer's own link is passed on as it is. An
+ * attachment has no id that a request could name.
+ */
+const mediaJson = (media: MediaReference | null, now: number, link: MediaLink) => {
+  if (media === null) return null
+  const stored = media.mediaId ?? media.attachmentId
+  return {
+    media_id: media.mediaId,
+    url: stored === null ? media.url : link(stored, media.fileName, now),
+    type: media.type,
+    file_name: media.fileName,
+  }
+}
 
 const json = (message: Message, status: MessageStatus, now: number, link: MediaLink) => ({
   id: message.id,

@@ -93,6 +93,7 @@ export const runRequest = (reminder: ReminderContent): SendRequest => ({
   media: reminder.media,
   sendAt: null,
   expiresAt: null,
+  callbackUrl: null,
 })
 
 /** A line of the log as the operator sees it. */

@@ -16,6 +16,7 @@ const owner = { workspaceId: 1 as WorkspaceId, mode: "live" } as const
 
 const link = (given: Partial<MediaReference> = {}): MediaReference => ({
   mediaId: null,
+  attachmentId: null,
   url: "https://example.com/files/photo.png?size=2",
   type: null,
   fileName: null,
@@ -23,7 +24,7 @@ const link = (given: Partial<MediaReference> = {}): MediaReference => ({
 })
 
 const stored = (given: Partial<MediaReference> = {}): MediaReference =>
-  link({ mediaId: 71 as MediaId, url: null, ...given })
+  link({ mediaId: 71 as MediaId, attachmentId: null, url: null, ...given })
 
 const record: MediaFile = {
   id: 71 as MediaId,

@@ -48,6 +48,7 @@ describe("POST /messages", () => {
         media: null,
         sendAt: null,
         expiresAt: null,
+        callbackUrl: null,
       }),
     ),
   )
@@ -70,9 +71,16 @@ describe("POST /messages", () => {
           batch: false,
           from: 7,
           text: "*bold*",
-          media: { mediaId: null, url: "https://example.com/a", type: "file", fileName: "a.pdf" },
+          media: {
+            mediaId: null,
+            attachmentId: null,
+            url: "https://example.com/a",
+            type: "file",
+            fileName: "a.pdf",
+          },
           sendAt: { millis: Date.UTC(2030, 0, 1, 8), beyond: "" },
           expiresAt: { millis: Date.UTC(2030, 0, 1, 8), beyond: "5" },
+          callbackUrl: null,
         },
       ),
     ),
@@ -334,6 +342,7 @@ describe("POST /messages", () => {
         const link = "https://example.com/photo.PNG?size=2"
         assert.deepStrictEqual(reference({ url: link }), {
           mediaId: null,
+          attachmentId: null,
           url: link,
           type: "image",
           fileName: null,
@@ -345,6 +354,7 @@ describe("POST /messages", () => {
           reference({ media_id: 9, type: "image", file_name: "a.png" }),
           {
             mediaId: 9,
+            attachmentId: null,
             url: null,
             type: "image",
             fileName: "a.png",

@@ -662,6 +662,7 @@ describe("an acceptance", () => {
             createdAt: now,
             dueAt: now + day,
             transportId: acceptance.messages[0]?.transportId,
+            callbackUrl: null,
             eventId: acceptance.messages[0]?.eventId,
           },
         ],
@@ -727,12 +728,14 @@ describe("an acceptance", () => {
           .messages[0]?.media
       assert.deepStrictEqual<unknown>(media({}), {
         mediaId: 71,
+        attachmentId: null,
         url: null,
         type: "image",
         fileName: "photo.png",
       })
       assert.deepStrictEqual<unknown>(media({ type: "file", file_name: "b.png" }), {
         mediaId: 71,
+        attachmentId: null,
         url: null,
         type: "file",
         fileName: "b.png",
@@ -745,6 +748,7 @@ describe("an acceptance", () => {
       const url = "https://example.com/download"
       assert.deepStrictEqual(accepted({ to: to.phone, media: { url } }).messages[0]?.media, {
         mediaId: null,
+        attachmentId: null,
         url,
         type: null,
         fileName: null,

@@ -36,6 +36,7 @@ const aMessage = (given: Partial<Message> = {}): Message => ({
   sentAt: null,
   error: null,
   transportId: "0000000000000000002A" as TransportId,
+  callbackUrl: null,
   ...given,
 })
 
@@ -131,21 +132,54 @@ describe("a Message", () => {
       const json = (media: Message["media"]) =>
         messageJson(aMessage({ media, text: "" }), noon, link)
       const url = "https://example.com/download"
-      assert.deepStrictEqual<unknown>(json({ mediaId: null, url, type: null, fileName: null }), {
-        ...asJson,
-        text: "",
-        media: { media_id: null, url, type: null, file_name: null },
-      })
       assert.deepStrictEqual<unknown>(
-        json({ mediaId: 71 as MediaId, url: null, type: "image", fileName: "a.png" }).media,
+        json({ mediaId: null, attachmentId: null, url, type: null, fileName: null }),
+        {
+          ...asJson,
+          text: "",
+          media: { media_id: null, url, type: null, file_name: null },
+        },
+      )
+      assert.deepStrictEqual<unknown>(
+        json({
+          mediaId: 71 as MediaId,
+          attachmentId: null,
+          url: null,
+          type: "image",
+          fileName: "a.png",
+        }).media,
         { media_id: 71, url: `link to 71 a.png at ${noon}`, type: "image", file_name: "a.png" },
       )
     }),
   )
 
+  it.effect("shows an attachment with a link and without an id, which no request could name", () =>
+    Effect.sync(() => {
+      const media = {
+        mediaId: null,
+        attachmentId: 71 as MediaId,
+        url: null,
+        type: "image",
+        fileName: "a.png",
+      } as const
+      assert.deepStrictEqual<unknown>(messageJson(aMessage({ media }), noon, link).media, {
+        media_id: null,
+        url: `link to 71 a.png at ${noon}`,
+        type: "image",
+        file_name: "a.png",
+      })
+    }),
+  )
+
   it.effect("shows a stored file with a link made for the answer, and again at its replay", () =>
     Effect.sync(() => {
-      const media = { mediaId: 71 as MediaId, url: null, type: "file", fileName: null } as const
+      const media = {
+        mediaId: 71 as MediaId,
+        attachmentId: null,
+        url: null,
+        type: "file",
+        fileName: null,
+      } as const
       const message = aMessage({ media })
       const shown = { media_id: 71, type: "file", file_name: null }
       const urlAt = (moment: number) => ({ ...shown, url: `link to 71 null at ${moment}` })

@@ -46,6 +46,7 @@ const aMessage = (given: Partial<Message> = {}): Message => ({
   sentAt: null,
   error: null,
   transportId: "0000000000000000002A" as TransportId,
+  callbackUrl: null,
   ...given,
 })
 
@@ -227,6 +228,7 @@ describe("the last check before a message is handed over", () => {
 describe("an attempt", () => {
   const reference: MediaReference = {
     mediaId: 71 as MediaId,
+    attachmentId: null,
     url: null,
     type: null,
     fileName: null,

@@ -53,7 +53,9 @@ const declarations = `p_now timestamptz[],
     m_media_type text[],
     m_media_file_name text[],
     m_transport_id text[],
-    m_event_id text[]`
+    m_event_id text[],
+    m_attachment_id bigint[],
+    m_callback_url text[]`
 
 /**
  * The first arrays hold one element for each acceptance, which are ordered by number; those that
@@ -246,14 +248,15 @@ export const acceptMessages = sqlFunction(
         insert into messages (
           id, workspace_id, number_id, created_at, due_at, send_at, expires_at, to_contact_id,
           media_id, allowance_taken, mode, state, platform, from_phone, to_kind, to_phone, to_name,
-          text, media_url, media_type, media_file_name, transport_id
+          text, media_url, media_type, media_file_name, transport_id, attachment_id, callback_url
         )
         values (
           v_ids[1], p_workspace[1], p_number[1], m_created_at[1], m_due_at[1], m_send_at[1],
           m_expires_at[1], m_to_contact_id[1], m_media_id[1], v_taken[1],
           case when p_live[1] then 'live' else 'test' end, 'waiting', m_platform[1],
           m_from_phone[1], m_to_kind[1], m_to_phone[1], m_to_name[1], m_text[1], m_media_url[1],
-          m_media_type[1], m_media_file_name[1], m_transport_id[1]
+          m_media_type[1], m_media_file_name[1], m_transport_id[1], m_attachment_id[1],
+          m_callback_url[1]
         );
         insert into outbox (workspace_id, message_id, created_at, event_id, type, mode)
         values (
@@ -268,22 +271,23 @@ export const acceptMessages = sqlFunction(
         insert into messages (
           id, workspace_id, number_id, created_at, due_at, send_at, expires_at, to_contact_id,
           media_id, allowance_taken, mode, state, platform, from_phone, to_kind, to_phone, to_name,
-          text, media_url, media_type, media_file_name, transport_id
+          text, media_url, media_type, media_file_name, transport_id, attachment_id, callback_url
         )
         select
           m.id, p_workspace[m.acceptance], p_number[m.acceptance], m.created_at, m.due_at,
           m.send_at, m.expires_at, m.to_contact_id, m.media_id, v_taken[m.acceptance],
           case when p_live[m.acceptance] then 'live' else 'test' end, 'waiting', m.platform,
           m.from_phone, m.to_kind, m.to_phone, m.to_name, m.text, m.media_url, m.media_type,
-          m.media_file_name, m.transport_id
+          m.media_file_name, m.transport_id, m.attachment_id, m.callback_url
         from unnest(
           v_ids, m_acceptance, m_created_at, m_due_at, m_send_at, m_expires_at, m_to_contact_id,
           m_media_id, m_platform, m_from_phone, m_to_kind, m_to_phone, m_to_name, m_text,
-          m_media_url, m_media_type, m_media_file_name, m_transport_id
+          m_media_url, m_media_type, m_media_file_name, m_transport_id, m_attachment_id,
+          m_callback_url
         ) m (
           id, acceptance, created_at, due_at, send_at, expires_at, to_contact_id, media_id,
           platform, from_phone, to_kind, to_phone, to_name, text, media_url, media_type,
-          media_file_name, transport_id
+          media_file_name, transport_id, attachment_id, callback_url
         )
         where v_guards[m.acceptance] is null;
         insert into outbox (workspace_id, message_id, created_at, event_id, type, mode)
@@ -405,5 +409,7 @@ export const acceptParameters = (all: ReadonlyArray<Acceptance>): ReadonlyArray<
     texts(messages.map((message) => message.media?.fileName ?? null)),
     texts(messages.map((message) => message.transportId)),
     texts(messages.map((message) => message.eventId)),
+    bigints(messages.map((message) => message.media?.attachmentId ?? null)),
+    texts(messages.map((message) => message.callbackUrl)),
   ]
 }

@@ -40,6 +40,8 @@ export interface MessageRow {
   readonly error_code: string | null
   readonly error_message: string | null
   readonly transport_id: string
+  readonly attachment_id: bigint | null
+  readonly callback_url: string | null
 }
 
 /** The columns of a `MessageRow`, with their types as functions return them. */
@@ -68,6 +70,8 @@ const columns = {
   error_code: "text",
   error_message: "text",
   transport_id: "text",
+  attachment_id: "bigint",
+  callback_url: "text",
 } as const satisfies Record<keyof MessageRow, string>
 
 /** The columns to select from the table of that alias. */
@@ -99,10 +103,11 @@ export const toMessage = (row: MessageRow): Message => ({
   to: toRecipient(row),
   text: row.text,
   media:
-    row.media_id === null && row.media_url === null
+    row.media_id === null && row.media_url === null && row.attachment_id === null
       ? null
       : {
           mediaId: idOrNull<MediaId>(row.media_id),
+          attachmentId: idOrNull<MediaId>(row.attachment_id),
           url: row.media_url,
           type: row.media_type as "image" | "file" | null,
           fileName: row.media_file_name,
@@ -117,6 +122,7 @@ export const toMessage = (row: MessageRow): Message => ({
       ? null
       : { code: row.error_code as MessageError["code"], message: row.error_message ?? "" },
   transportId: row.transport_id as TransportId,
+  callbackUrl: row.callback_url,
 })
 
 const toRecipient = (row: MessageRow): Recipient => {

@@ -33,6 +33,7 @@ import { reminders } from "./0003_reminders.ts"
 import { media } from "./0004_media.ts"
 import { numberChecks } from "./0005_number_checks.ts"
 import { linking } from "./0006_linking.ts"
+import { version1 } from "./0007_version_1.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -43,6 +44,7 @@ export const migrations: ReadonlyArray<Migration> = [
   media,
   numberChecks,
   linking,
+  version1,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

@@ -217,6 +217,7 @@ export const aNewMessage = (
   createdAt: noon,
   dueAt: noon,
   transportId: aTransportId(),
+  callbackUrl: null,
   eventId: anEventId(),
   ...given,
 })
@@ -236,7 +237,7 @@ export interface AcceptanceOptions {
   readonly allowance?: number
   readonly idempotency?: IdempotencyClaim | null
   /** What is particular about each message. */
-  readonly message?: Partial<Pick<NewMessage, "to" | "text" | "media">>
+  readonly message?: Partial<Pick<NewMessage, "to" | "text" | "media" | "callbackUrl">>
 }
 
 export const anAcceptance = (

@@ -53,14 +53,22 @@ export const accepting: Topic = (it) => {
       ]
       const media: ReadonlyArray<MediaReference | null> = [
         null,
-        { mediaId: file.id, url: null, type: "image", fileName: null },
+        { mediaId: file.id, attachmentId: null, url: null, type: "image", fileName: null },
         {
           mediaId: null,
+          attachmentId: null,
           url: "https://example.com/a%20b.pdf?c=d",
           type: "file",
           fileName: "ä.pdf",
         },
-        { mediaId: null, url: "https://example.com/c", type: null, fileName: null },
+        {
+          mediaId: null,
+          attachmentId: null,
+          url: "https://example.com/c",
+          type: null,
+          fileName: null,
+        },
+        { mediaId: null, attachmentId: file.id, url: null, type: "image", fileName: "a.png" },
       ]
       for (const to of recipients) {
         for (const carried of media) {
@@ -68,7 +76,12 @@ export const accepting: Topic = (it) => {
             now: noon + 1,
             sendAt: noon + hour + 999,
             expiresAt: noon + day + 1,
-            message: { to, media: carried, text: "Grüße,\n\t»Zoë« 👩‍👩‍👧 {}'\" \\u0041" },
+            message: {
+              to,
+              media: carried,
+              callbackUrl: carried === null ? null : "https://example.com/calls?for=ä",
+              text: "Grüße,\n\t»Zoë« 👩‍👩‍👧 {}'\" \\u0041",
+            },
           })
           const outcome = yield* accept(acceptance)
           const id = outcome._tag === "Accepted" ? only(outcome.ids) : undefined

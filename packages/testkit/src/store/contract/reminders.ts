@@ -150,14 +150,26 @@ const contents: ReadonlyArray<Partial<ReminderContent>> = [
   { to: { kind: "group", group: "Team" }, from: 7 as NumberId, active: false },
   {
     to: { kind: "contact", contactId: 9 as never },
-    media: { mediaId: 4 as MediaId, url: null, type: "image", fileName: "a.png" },
+    media: {
+      mediaId: 4 as MediaId,
+      attachmentId: null,
+      url: null,
+      type: "image",
+      fileName: "a.png",
+    },
   },
   {
     to: {
       kind: "username",
       username: { given: "https://t.me/jane", target: { kind: "name", name: "jane" } },
     },
-    media: { mediaId: null, url: "https://example.com/a", type: null, fileName: null },
+    media: {
+      mediaId: null,
+      attachmentId: null,
+      url: "https://example.com/a",
+      type: null,
+      fileName: null,
+    },
   },
 ]
 

@@ -1,0 +1,64 @@
+/**
+ * What version 1 adds: callbacks of messages and numbers, files that belong to a send alone, messages
+ * that are stored although they were refused, and a window of requests for each workspace.
+ */
+import type { Migration } from "./migrate.ts"
+
+export const version1: Migration = {
+  id: 7,
+  name: "version_1",
+  sql: `
+alter table messages
+  -- Where its end is reported, beside the webhook endpoints.
+  add column callback_url text,
+  -- A file that belongs to the send alone, and not to the media directory.
+  add column attachment_id bigint,
+  -- Stored although its number had no room left: it takes nothing of the quota.
+  add column refused boolean not null default false;
+-- Serves the sweep of attachments: who still needs one?
+create index messages_with_attachment on messages (attachment_id)
+  where attachment_id is not null and state = 'waiting';
+
+alter table media_files
+  -- It belongs to a send: it is not in the directory and takes no storage.
+  add column attached boolean not null default false,
+  -- Since when no message waits for it, as far as the sweep has seen.
+  add column unused_since timestamptz;
+-- Serves the sweep of attachments.
+create index media_files_attached on media_files (id) where attached and state = 'kept';
+
+-- Where the latest attempt to connect it, and its log-out, are reported.
+alter table numbers add column callback_url text;
+
+-- What callbacks are signed with is made from this; null until it was changed once.
+alter table workspaces add column callback_salt text;
+
+-- Callbacks that are to be made, in flight or not.
+create table callbacks (
+  id bigint generated always as identity primary key,
+  workspace_id bigint not null,
+  -- Those of one target are few at once, so that no target delays another.
+  target text not null,
+  url text not null,
+  event_id text not null,
+  body text not null,
+  due_at timestamptz not null,
+  -- The attempts that failed.
+  attempts integer not null default 0,
+  -- Grows with every claim.
+  lease bigint not null default 0,
+  lease_until timestamptz
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
+-- Serves claims and the next due moment,
+create index callbacks_due on callbacks (coalesce(lease_until, due_at), id);
+-- and the count of a target's callbacks in flight.
+create index callbacks_in_flight on callbacks (workspace_id, target) where lease_until is not null;
+
+-- Version 1 requests of the workspace in the present clock minute. A crash forgives them.
+create unlogged table workspace_windows (
+  workspace_id bigint primary key,
+  minute_start timestamptz not null,
+  minute_count integer not null
+) with (fillfactor = 50);
+`,
+}
