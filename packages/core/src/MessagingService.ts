@@ -14,6 +14,7 @@ import { Acceptor } from "./message/Acceptor.ts"
 import { Messages } from "./message/Messages.ts"
 import { Stranded } from "./message/Stranded.ts"
 import { Ticks } from "./message/Ticks.ts"
+import { layerCountedStores } from "./monitoring/countedStores.ts"
 import { Connections } from "./number/Connections.ts"
 import { LinkProgress } from "./number/LinkProgress.ts"
 import { Numbers } from "./number/Numbers.ts"
@@ -74,6 +75,8 @@ export const layerServices = Layer.mergeAll(
       Acceptor.layer,
     ),
   ),
+  // The worker's loops find the counted stores here too.
+  Layer.provideMerge(layerCountedStores),
 )
 
 /** The worker's loops, over the services. */

@@ -17,6 +17,7 @@ import {
   NumberStore,
   Outbox,
   ReminderStore,
+  ServiceFigures,
   ServiceSecrets,
   SimulatedPhones,
   WebhookStore,
@@ -36,6 +37,7 @@ import { numberCheckStore } from "./numberCheckStore.ts"
 import { numberStore } from "./numberStore.ts"
 import { outbox } from "./outbox.ts"
 import { reminderStore } from "./reminderStore.ts"
+import { serviceFigures } from "./serviceFigures.ts"
 import { clockStore, serviceSecrets } from "./serviceStores.ts"
 import { simulatedPhones } from "./simulatedPhones.ts"
 import { webhookStore } from "./webhookStore.ts"
@@ -56,6 +58,7 @@ export type MemoryStore =
   | Outbox
   | LaneQueue
   | WorkStatus
+  | ServiceFigures
   | ServiceSecrets
   | ClockStore
   | SimulatedPhones
@@ -78,6 +81,7 @@ export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
     Context.add(Outbox, outbox(world)),
     Context.add(LaneQueue, laneQueue(world)),
     Context.add(WorkStatus, workStatus(world)),
+    Context.add(ServiceFigures, serviceFigures(world)),
     Context.add(ServiceSecrets, serviceSecrets(world)),
     Context.add(ClockStore, clockStore(world)),
     Context.add(SimulatedPhones, simulatedPhones(world)),

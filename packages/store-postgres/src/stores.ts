@@ -8,6 +8,7 @@ import { layerMedia } from "./media/PostgresMedia.ts"
 import { layerMessages } from "./message/PostgresMessages.ts"
 import { functions, migrations } from "./migrations/index.ts"
 import { migrate } from "./migrations/migrate.ts"
+import { layerServiceFigures } from "./monitoring/PostgresFigures.ts"
 import { layerNumberChecks } from "./numberCheck/PostgresNumberChecks.ts"
 import { layerNumbers } from "./number/PostgresNumbers.ts"
 import { layerDeliveries } from "./queue/PostgresDeliveries.ts"
@@ -33,6 +34,7 @@ export const layerStores = Layer.mergeAll(
   layerOutbox,
   layerLanes,
   layerWorkStatus,
+  layerServiceFigures,
   layerWebhooks,
   layerDeliveries,
   layerReminders,

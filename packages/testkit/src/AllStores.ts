@@ -13,6 +13,7 @@ import type {
   NumberStore,
   Outbox,
   ReminderStore,
+  ServiceFigures,
   ServiceSecrets,
   SimulatedPhones,
   WebhookStore,
@@ -32,6 +33,7 @@ export type AllStores =
   | Outbox
   | LaneQueue
   | WorkStatus
+  | ServiceFigures
   | ServiceSecrets
   | ClockStore
   | SimulatedPhones

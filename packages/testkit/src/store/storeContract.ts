@@ -12,6 +12,7 @@ import { departures } from "./contract/departures.ts"
 import { contacts } from "./contract/directory.ts"
 import { ending } from "./contract/ending.ts"
 import { acceptanceFacts } from "./contract/facts.ts"
+import { figures } from "./contract/figures.ts"
 import { idempotency } from "./contract/idempotency.ts"
 import { keys } from "./contract/keys.ts"
 import { lanes } from "./contract/lanes.ts"
@@ -67,6 +68,7 @@ const topics: Readonly<Record<string, Topic>> = {
   deliveries,
   reminders,
   "what is due": workStatus,
+  figures,
   "simulated phones": simulatedPhones,
   clock,
   secrets,

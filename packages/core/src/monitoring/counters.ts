@@ -1,0 +1,96 @@
+/**
+ * What this process has done since it started, as Effect metrics in the registry of its context.
+ * Each counter of each label is made once, here, so that counting looks nothing up and makes nothing.
+ */
+import { Effect, Metric } from "effect"
+import type { Mode } from "../key/ApiKey.ts"
+import type { Acceptance } from "../message/MessageStore.ts"
+import type { Message } from "../message/Message.ts"
+import type { MessageChange } from "../message/MessageChange.ts"
+import type { DeliveryResult } from "../queue/DeliveryQueue.ts"
+import type { DeliveryError } from "../webhook/WebhookEndpoint.ts"
+
+/** One counter for each combination of labels. */
+const counter = (name: string, description: string, attributes: Record<string, string>) =>
+  Metric.counter(name, { description, attributes, incremental: true })
+
+const acceptedIn = (mode: Mode) =>
+  counter("messaging_messages_accepted_total", "Messages that this process accepted.", { mode })
+
+const accepted: Readonly<Record<Mode, Metric.Counter<number>>> = {
+  live: acceptedIn("live"),
+  test: acceptedIn("test"),
+}
+
+/** The states in which waiting ends. */
+const endings = ["sent", "failed", "cancelled", "expired"] as const
+
+type EndingState = (typeof endings)[number]
+
+const isEnding = (state: Message["state"]): state is EndingState =>
+  (endings as ReadonlyArray<string>).includes(state)
+
+const endedIn = (mode: Mode): Readonly<Record<EndingState, Metric.Counter<number>>> => {
+  const endedAs = (status: EndingState) =>
+    counter(
+      "messaging_messages_ended_total",
+      "Messages whose waiting this process ended, by what became of them.",
+      { mode, status },
+    )
+  return {
+    sent: endedAs("sent"),
+    failed: endedAs("failed"),
+    cancelled: endedAs("cancelled"),
+    expired: endedAs("expired"),
+  }
+}
+
+const ended = { live: endedIn("live"), test: endedIn("test") }
+
+const attemptsWith = (outcome: DeliveryError | "delivered") =>
+  counter(
+    "messaging_webhook_attempts_total",
+    "Attempts of this process to deliver an event to a webhook endpoint, by their outcome.",
+    { outcome },
+  )
+
+const attempts: Readonly<Record<DeliveryError | "delivered", Metric.Counter<number>>> = {
+  delivered: attemptsWith("delivered"),
+  timeout: attemptsWith("timeout"),
+  dns: attemptsWith("dns"),
+  tls: attemptsWith("tls"),
+  connection: attemptsWith("connection"),
+  blocked_address: attemptsWith("blocked_address"),
+  http_status: attemptsWith("http_status"),
+}
+
+/** Shows every counter from the start: a rate needs a zero to begin with. */
+export const startCounting: Effect.Effect<void> = Effect.forEach(
+  [
+    ...Object.values(accepted),
+    ...Object.values(ended.live),
+    ...Object.values(ended.test),
+    ...Object.values(attempts),
+  ],
+  (each) => Metric.update(each, 0),
+  { discard: true },
+)
+
+/** After the commit of an acceptance. */
+export const countAccepted = ({ messages, mode }: Acceptance): Effect.Effect<void> =>
+  Metric.update(accepted[mode], messages.length)
+
+/** After the commit of these changes. */
+export const countEnded = (changes: ReadonlyArray<MessageChange>): Effect.Effect<void> =>
+  Effect.forEach(
+    changes,
+    ({ message: { mode, state } }) =>
+      isEnding(state) ? Metric.update(ended[mode][state], 1) : Effect.void,
+    { discard: true },
+  )
+
+/** After these attempts were recorded. */
+export const countAttempts = (results: ReadonlyArray<DeliveryResult>): Effect.Effect<void> =>
+  Effect.forEach(results, ({ error }) => Metric.update(attempts[error ?? "delivered"], 1), {
+    discard: true,
+  })

@@ -1,0 +1,133 @@
+/**
+ * How the whole service stands, in one statement. It is made every few seconds by every process that
+ * is watched, and so reads no table from end to end that grows with what was sent.
+ */
+import { ServiceFigures } from "@messaging-service/core"
+import type { Figures, NumberStatus, Platform } from "@messaging-service/core"
+import { Effect, Layer } from "effect"
+import { Database } from "../database/Database.ts"
+import { instant, integer } from "../database/parameters.ts"
+import { firstWaiting } from "../queue/firstWaiting.ts"
+
+/** One row for each kind of number, or one without any. $1: now; $2: what is counted at most. */
+const statement = `
+with waiting as (
+  -- Index messages_waiting, which holds waiting messages alone: no more than $2 of its entries.
+  select
+    count(*) filter (where m.due_at <= $1) as queued,
+    count(*) filter (where m.due_at > $1) as scheduled
+  from (
+    select m.due_at
+    from messages m
+    where m.state = 'waiting'
+      and m.mode = 'live'
+    limit $2
+  ) m
+),
+lane as (
+  -- Every lane, by its key; of those where something waits also its first message.
+  select
+    min(first.due_at) filter (where first.connected) as connected_due,
+    min(first.due_at) filter (where not first.connected) as not_connected_due,
+    count(first.lease_until) as in_flight,
+    count(*) filter (where first.lease_until <= $1) as run_out
+  from (
+    select
+      l.connected,
+      l.lease_until,
+      case when l.removed_at is null then ${firstWaiting("due_at", "l", { now: "$1" })} end as due_at
+    from lanes l
+    where l.next_due is not null
+  ) first
+),
+delivery as (
+  -- Index webhook_deliveries_due, from its beginning: no more than $2 of its entries.
+  select
+    count(*) as pending,
+    count(*) filter (where d.attempts > 0) as retries
+  from (
+    select d.attempts
+    from webhook_deliveries d
+    limit $2
+  ) d
+),
+number as (
+  -- Index numbers_by_workspace.
+  select n.platform, n.status, count(*) as count
+  from numbers n
+  where n.removed_at is null
+    and n.mode = 'live'
+  group by n.platform, n.status
+)
+select
+  waiting.queued, waiting.scheduled,
+  lane.connected_due, lane.not_connected_due, lane.in_flight, lane.run_out,
+  (
+    -- Index lanes_due.
+    select l.next_due
+    from lanes l
+    where l.next_due is not null
+      and (l.connected or l.removed_at is not null)
+    order by l.next_due
+    limit 1
+  ) as lane_due,
+  delivery.pending, delivery.retries,
+  number.platform, number.status, number.count
+from waiting
+cross join lane
+cross join delivery
+left join number on true`
+
+interface FiguresRow {
+  readonly queued: bigint
+  readonly scheduled: bigint
+  readonly connected_due: Date | null
+  readonly not_connected_due: Date | null
+  readonly in_flight: bigint
+  readonly run_out: bigint
+  readonly lane_due: Date | null
+  readonly pending: bigint
+  readonly retries: bigint
+  readonly platform: string | null
+  readonly status: string | null
+  readonly count: bigint | null
+}
+
+const toFigures = (rows: ReadonlyArray<FiguresRow>): Figures => {
+  const row = rows[0] as FiguresRow
+  return {
+    queued: Number(row.queued),
+    scheduled: Number(row.scheduled),
+    firstDueAt: {
+      connected: row.connected_due?.getTime() ?? null,
+      notConnected: row.not_connected_due?.getTime() ?? null,
+    },
+    laneDueAt: row.lane_due?.getTime() ?? null,
+    lanesInFlight: Number(row.in_flight),
+    leasesRunOut: Number(row.run_out),
+    numbers: rows.flatMap(({ count, platform, status }) =>
+      count === null
+        ? []
+        : {
+            platform: platform as Platform,
+            status: status as NumberStatus,
+            count: Number(count),
+          },
+    ),
+    deliveries: Number(row.pending),
+    retries: Number(row.retries),
+  }
+}
+
+export const layerServiceFigures = Layer.effect(
+  ServiceFigures,
+  Effect.map(Database, (database) =>
+    ServiceFigures.of({
+      read: (now, countAtMost) =>
+        Effect.map(
+          database.query<FiguresRow>("figures", statement, [instant(now), integer(countAtMost)]),
+          toFigures,
+        ),
+    }),
+  ),
+)
