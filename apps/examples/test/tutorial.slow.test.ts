@@ -1,0 +1,22 @@
+/** The tutorials of the documentation, followed word for word against a service that really runs. */
+import { it } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { runTutorial } from "./tutorial/runTutorial.ts"
+
+const root = resolve(import.meta.dirname, "../../..")
+
+/** Pages, and the ports that they name. Each is followed in a shell of its own. */
+const tutorials: Readonly<Record<string, ReadonlyArray<number>>> = {
+  "docs/tutorial.md": [8080, 8090],
+}
+
+for (const [page, ports] of Object.entries(tutorials)) {
+  it.live(`${page} does what it says, line by line`, () =>
+    Effect.gen(function* () {
+      const markdown = yield* Effect.promise(() => readFile(join(root, page), "utf8"))
+      yield* runTutorial(markdown, { folder: root, ports })
+    }).pipe(Effect.scoped),
+  )
+}

@@ -1,0 +1,73 @@
+/**
+ * Whether commands printed what the page says. `…` stands for at least one character, whatever it
+ * is. JSON is compared by its values: `"…"` stands for any value, and a field named `…` for all the
+ * fields that the page leaves out.
+ */
+import type { Expectation } from "./Markdown.ts"
+
+/** How the output differs: the page's line, and what is wrong with it; null when it does not. */
+export interface Difference {
+  readonly line: number
+  readonly what: string
+}
+
+export const differenceOf = (expected: Expectation, output: string): Difference | null =>
+  expected.language === "json" ? inJson(expected, output) : inText(expected, output)
+
+const inText = ({ line, text }: Expectation, output: string): Difference | null => {
+  const wanted = text.trimEnd().split("\n")
+  const printed = output.trimEnd().split("\n")
+  for (let n = 0; n < Math.max(wanted.length, printed.length); n++) {
+    const pattern = wanted[n]
+    const found = printed[n]
+    if (pattern === undefined) return { line: line + n, what: `more was printed: ${found}` }
+    if (found === undefined) return { line: line + n, what: "nothing more was printed" }
+    if (!fits(pattern, found)) return { line: line + n, what: `printed: ${found}` }
+  }
+  return null
+}
+
+const inJson = ({ line, text }: Expectation, output: string): Difference | null => {
+  const wanted = parse(text)
+  if (wanted === undefined) return { line, what: "the page's JSON is none" }
+  const found = parse(output)
+  if (found === undefined) return { line, what: `printed no JSON: ${output}` }
+  const path = pathOfDifference(wanted.json, found.json, "$")
+  return path === null ? null : { line, what: `${path} differs, printed: ${output.trim()}` }
+}
+
+const parse = (text: string): { readonly json: unknown } | undefined => {
+  try {
+    return { json: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+const fits = (pattern: string, text: string): boolean =>
+  new RegExp(`^${pattern.split("…").map(escape).join(".+")}$`).test(text)
+
+const escape = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, "\\$&")
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isObject = (json: unknown): json is Fields => typeof json === "object" && json !== null
+
+/** Where the first difference is; null when there is none. */
+const pathOfDifference = (wanted: unknown, found: unknown, path: string): string | null => {
+  if (wanted === "…") return null
+  if (typeof wanted === "string" && typeof found === "string") {
+    return fits(wanted, found) ? null : path
+  }
+  if (!isObject(wanted) || !isObject(found)) return wanted === found ? null : path
+  if (Array.isArray(wanted) !== Array.isArray(found)) return path
+  const names = Object.keys(wanted).filter((name) => name !== "…")
+  if (!("…" in wanted)) names.push(...Object.keys(found).filter((name) => !(name in wanted)))
+  for (const name of names) {
+    const inside = `${path}.${name}`
+    if (!(name in wanted) || !(name in found)) return inside
+    const difference = pathOfDifference(wanted[name], found[name], inside)
+    if (difference !== null) return difference
+  }
+  return null
+}

@@ -1,0 +1,64 @@
+/** Follows a tutorial as a reader would: every command, in order, in one shell. */
+import { processes } from "@messaging-service/testkit"
+import { Data, Effect } from "effect"
+import { createServer } from "node:net"
+import type { AddressInfo } from "node:net"
+import { differenceOf } from "./Expected.ts"
+import { stepsOf } from "./Markdown.ts"
+import { startShell } from "./Shell.ts"
+
+/** The page does not do what it says; `line` is the page's, from 1. */
+class TutorialFailed extends Data.TaggedError("TutorialFailed")<{
+  readonly line: number
+  readonly what: string
+}> {
+  override get message() {
+    return `line ${this.line}: ${this.what}`
+  }
+}
+
+/** A port that is free now. */
+const freePort = Effect.callback<number>((resume) => {
+  const server = createServer().listen(0, "127.0.0.1", () => {
+    const { port } = server.address() as AddressInfo
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+/**
+ * Runs the page's commands in that folder. Its ports, wherever they stand in it, are replaced by
+ * free ones; temporary files go away afterwards, and so does what the page leaves running.
+ */
+export const runTutorial = Effect.fnUntraced(function* (
+  markdown: string,
+  options: { readonly folder: string; readonly ports: ReadonlyArray<number> },
+) {
+  let page = markdown
+  for (const port of options.ports) {
+    page = page.replaceAll(new RegExp(`\\b${port}\\b`, "g"), String(yield* freePort))
+  }
+  const steps = yield* stepsOf(page)
+  const { HOME, PATH } = process.env
+  const environment = { HOME, PATH, TMPDIR: yield* processes.temporaryDirectory }
+  const shell = yield* startShell(options.folder, environment)
+
+  for (const { commands, expected } of steps) {
+    let output = ""
+    for (const { line, text } of commands) {
+      const { status, stderr, stdout } = yield* shell
+        .run(text)
+        .pipe(
+          Effect.mapError(
+            ({ message }) => new TutorialFailed({ line, what: `${text}\n${message}` }),
+          ),
+        )
+      if (status !== 0) {
+        const what = `${text}\nended with ${status}: ${stdout}${stderr}`
+        return yield* new TutorialFailed({ line, what })
+      }
+      output += stdout
+    }
+    const difference = expected === null ? null : differenceOf(expected, output)
+    if (difference !== null) return yield* new TutorialFailed(difference)
+  }
+})
