@@ -1,12 +1,15 @@
 /** The saved contacts of a workspace (operator API). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { TimeJson } from "../answer/Json.ts"
+import type { DeletedJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { ContactId, WorkspaceId } from "../id/Ids.ts"
-import { parsePhone } from "../recipient/Phone.ts"
-import { parseUsername } from "../recipient/Username.ts"
+import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
+import { parseUsername, usernameDescribed } from "../recipient/Username.ts"
 import { Cursors } from "../request/Cursor.ts"
+import { described } from "../request/Described.ts"
 import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
 import type { JsonPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
@@ -18,29 +21,53 @@ import { Workspaces } from "../workspace/Workspaces.ts"
 import { ContactStore } from "./Contact.ts"
 import type { Contact } from "./Contact.ts"
 
+/** In JSON Schema: that field is there and is not null. */
+const isText = (field: string) => ({
+  required: [field],
+  properties: { [field]: { type: "string" } },
+})
+
 export const ContactBody = Schema.Struct({
   name: textBetween(1, 100),
-  phone: Schema.optionalKey(Schema.NullOr(parsed("invalid_phone", parsePhone))),
-  username: Schema.optionalKey(Schema.NullOr(parsed("invalid_username", parseUsername))),
-}).check(
-  Schema.makeFilter((contact) =>
-    (contact.phone == null) !== (contact.username == null)
-      ? undefined
-      : "must have exactly one of phone and username",
+  phone: Schema.optionalKey(Schema.NullOr(parsed("invalid_phone", parsePhone, phoneDescribed))),
+  username: Schema.optionalKey(
+    Schema.NullOr(parsed("invalid_username", parseUsername, usernameDescribed)),
   ),
-)
+})
+  .check(
+    Schema.makeFilter(
+      (contact) =>
+        (contact.phone == null) !== (contact.username == null)
+          ? undefined
+          : "must have exactly one of phone and username",
+      { toJsonSchema: () => ({ oneOf: [isText("phone"), isText("username")] }) },
+    ),
+  )
+  .annotate({
+    identifier: "CreateContact",
+    description: "Exactly one of `phone` and `username`.",
+  })
 
 const decodeBody = inputDecoder(ContactBody, ["name", "phone", "username"])
 
-export const contactJson = (contact: Contact) => ({
+/** The Contact object. */
+export const ContactJson = Schema.Struct({
+  id: Schema.Int.pipe(Schema.brand("ContactId")),
+  name: Schema.String,
+  phone: described(Schema.NullOr(Schema.String), "E.164 with a leading +."),
+  username: described(Schema.NullOr(Schema.String), "As it was given."),
+  created_at: TimeJson,
+}).annotate({ identifier: "Contact" })
+
+export type ContactJson = typeof ContactJson.Type
+
+export const contactJson = (contact: Contact): ContactJson => ({
   id: contact.id,
   name: contact.name,
   phone: contact.phone,
   username: contact.username,
   created_at: formatInstant(contact.createdAt),
 })
-
-export type ContactJson = ReturnType<typeof contactJson>
 
 type Failure = Refusal | StoreUnavailable
 
@@ -64,7 +91,7 @@ export class Contacts extends Context.Service<
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: ContactId | undefined,
-    ): Effect.Effect<{ readonly id: number; readonly deleted: true }, Failure>
+    ): Effect.Effect<DeletedJson, Failure>
   }
 >()("core/Contacts") {
   static readonly layer = Layer.effect(

@@ -1,11 +1,13 @@
 /** Making, listing and revoking API keys (operator API; contract: Authentication). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { DeletedJson, IdJson, TimeJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids } from "../id/Ids.ts"
 import type { KeyId, NumberId, WorkspaceId } from "../id/Ids.ts"
 import { NumberStore } from "../number/NumberStore.ts"
+import { described } from "../request/Described.ts"
 import { inputDecoder, textBetween } from "../request/Input.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { may, requireRole } from "../workspace/Role.ts"
@@ -23,13 +25,32 @@ const lifetimes = { "30d": 30 * day, "90d": 90 * day, "1y": 365 * day } as const
 
 export const KeyBody = Schema.Struct({
   version: Schema.Literals([1, 2]),
-  name: Schema.optionalKey(textBetween(1, 50)),
-  mode: Schema.optionalKey(Schema.Literals(["live", "test"])),
-  scopes: Schema.optionalKey(
-    Schema.Union([Schema.Literal("all"), Schema.NonEmptyArray(Schema.Literals(scopes))]),
+  name: described(Schema.optionalKey(textBetween(1, 50)), "Required of a version 2 key."),
+  mode: described(
+    Schema.optionalKey(Schema.Literals(["live", "test"])),
+    "A test key validates everything and sends nothing.",
+    { default: "live" },
   ),
-  number_ids: Schema.optionalKey(Schema.NullOr(Schema.NonEmptyArray(Schema.Int))),
-  expires_in: Schema.optionalKey(Schema.NullOr(Schema.Literals(["30d", "90d", "1y"]))),
+  scopes: described(
+    Schema.optionalKey(
+      Schema.Union([Schema.Literal("all"), Schema.NonEmptyArray(Schema.Literals(scopes))]),
+    ),
+    "What the key may do.",
+    { default: "all" },
+  ),
+  number_ids: described(
+    Schema.optionalKey(Schema.NullOr(Schema.NonEmptyArray(Schema.Int))),
+    "The only numbers that the key may use; null for all, later ones included.",
+    { default: null },
+  ),
+  expires_in: described(
+    Schema.optionalKey(Schema.NullOr(Schema.Literals(["30d", "90d", "1y"]))),
+    "30, 90 or 365 days; null for never.",
+    { default: null },
+  ),
+}).annotate({
+  identifier: "CreateKey",
+  description: "A version 1 key takes `version` alone; a version 2 key needs a name.",
 })
 
 const KeyV2Body = Schema.Struct({
@@ -44,7 +65,38 @@ const order = Object.keys(KeyBody.fields)
 const decodeV1 = inputDecoder(KeyV1Body, order)
 const decodeV2 = inputDecoder(KeyV2Body, order)
 
-export const keyJson = (key: ApiKey) => ({
+/** The Key object. */
+export const KeyJson = Schema.Struct({
+  id: Schema.Int.pipe(Schema.brand("KeyId")),
+  version: Schema.Literals([1, 2]),
+  name: Schema.String,
+  mode: Schema.Literals(["live", "test"]),
+  scopes: Schema.Array(Schema.Literals(scopes)),
+  limited_to_numbers: Schema.Boolean,
+  number_ids: described(Schema.Array(IdJson), "Empty unless the key is limited to some numbers."),
+  expires_at: described(Schema.NullOr(TimeJson), "Null: never."),
+  last4: described(Schema.String, "Last four characters of the key."),
+  created_at: TimeJson,
+  last_used_at: Schema.NullOr(TimeJson),
+  last_used_ip: Schema.NullOr(Schema.String),
+  revoked_at: Schema.NullOr(TimeJson),
+}).annotate({ identifier: "Key" })
+
+export type KeyJson = typeof KeyJson.Type
+
+/** The answer to a key's creation. */
+export const NewKeyJson = Schema.Struct({
+  ...KeyJson.fields,
+  key: described(Schema.String, "The whole key; shown only here."),
+}).annotate({ identifier: "NewKey" })
+
+/** The answer to a key's revocation: version 1 keys are deleted. */
+export const RevokedKeyJson = Schema.Union([
+  Schema.Struct({ id: IdJson, revoked: Schema.Literal(true) }),
+  DeletedJson,
+]).annotate({ identifier: "RevokedKey" })
+
+export const keyJson = (key: ApiKey): KeyJson => ({
   id: key.id,
   version: key.version,
   name: key.name,
@@ -60,8 +112,6 @@ export const keyJson = (key: ApiKey) => ({
   revoked_at: key.revokedAt === null ? null : formatInstant(key.revokedAt),
 })
 
-export type KeyJson = ReturnType<typeof keyJson>
-
 type Failure = Refusal | StoreUnavailable
 
 export class Keys extends Context.Service<
@@ -75,7 +125,7 @@ export class Keys extends Context.Service<
       role: Role,
       workspaceId: WorkspaceId | undefined,
       body: unknown,
-    ): Effect.Effect<KeyJson & { readonly key: string }, Failure>
+    ): Effect.Effect<typeof NewKeyJson.Type, Failure>
     /** GET /workspaces/{id}/keys: oldest first, revoked ones included; those the role may see. */
     list(
       role: Role,
@@ -86,11 +136,7 @@ export class Keys extends Context.Service<
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: KeyId | undefined,
-    ): Effect.Effect<
-      | { readonly id: number; readonly revoked: true }
-      | { readonly id: number; readonly deleted: true },
-      Failure
-    >
+    ): Effect.Effect<typeof RevokedKeyJson.Type, Failure>
   }
 >()("core/Keys") {
   static readonly layer = Layer.effect(

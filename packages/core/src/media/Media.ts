@@ -1,10 +1,12 @@
 /** Images and files: how a request refers to one, and the port that keeps their records. */
-import { Context } from "effect"
+import { Context, Schema } from "effect"
 import type { Effect } from "effect"
+import { IdJson } from "../answer/Json.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
+import { described } from "../request/Described.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
 
 export const mediaTypes = ["image", "file"] as const
@@ -21,6 +23,14 @@ export interface MediaReference {
   readonly type: MediaType | null
   readonly fileName: string | null
 }
+
+/** `media` of a message or a reminder, as answers show it: each field null when it is unknown. */
+export const MediaReferenceJson = Schema.Struct({
+  media_id: Schema.NullOr(IdJson),
+  url: described(Schema.NullOr(Schema.String), "Of a stored file: works for 26 hours."),
+  type: Schema.NullOr(Schema.Literals(mediaTypes)),
+  file_name: Schema.NullOr(Schema.String),
+}).annotate({ identifier: "Media" })
 
 /** A file of the media directory. */
 export interface MediaFile {

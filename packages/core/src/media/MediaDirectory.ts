@@ -4,6 +4,8 @@
  * bytes of test files take room like any others.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { TimeJson } from "../answer/Json.ts"
+import type { DeletedJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -13,6 +15,7 @@ import { Cursors } from "../request/Cursor.ts"
 import { Idempotent } from "../request/Idempotent.ts"
 import type { Repeatable } from "../request/Idempotent.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import { described } from "../request/Described.ts"
 import { inputDecoder } from "../request/Input.ts"
 import type { JsonPage } from "../request/Page.ts"
 import { limitOf, pageFields, queryRecord } from "../request/PageInput.ts"
@@ -44,7 +47,20 @@ export interface OpenedFile {
   readonly content: StoredContent
 }
 
-export const mediaFileJson = (file: MediaFile, now: number, link: MediaLink) => ({
+/** A file of the media directory (decisions: Media). */
+export const MediaFileJson = Schema.Struct({
+  id: described(Schema.Int.pipe(Schema.brand("MediaId")), "The `media_id` of a message."),
+  file_name: Schema.String,
+  type: Schema.Literals(mediaTypes),
+  mime_type: described(Schema.String, "Found from the content."),
+  size: described(Schema.Int, "Bytes."),
+  url: described(Schema.String, "Works for 26 hours; a fresh one with each answer."),
+  created_at: TimeJson,
+}).annotate({ identifier: "MediaFile" })
+
+export type MediaFileJson = typeof MediaFileJson.Type
+
+export const mediaFileJson = (file: MediaFile, now: number, link: MediaLink): MediaFileJson => ({
   id: file.id,
   file_name: file.fileName,
   type: file.type,
@@ -54,14 +70,13 @@ export const mediaFileJson = (file: MediaFile, now: number, link: MediaLink) => 
   created_at: formatInstant(file.createdAt),
 })
 
-export type MediaFileJson = ReturnType<typeof mediaFileJson>
-
-const ListQuery = Schema.Struct({
+/** The query parameters of GET /media. */
+export const MediaQuery = Schema.Struct({
   type: Schema.optionalKey(Schema.Literals(mediaTypes)),
   ...pageFields,
 })
 
-const decodeList = inputDecoder(ListQuery, Object.keys(ListQuery.fields))
+const decodeList = inputDecoder(MediaQuery, Object.keys(MediaQuery.fields))
 
 type Failure = Refusal | StoreUnavailable
 
@@ -89,10 +104,7 @@ export class MediaDirectory extends Context.Service<
      * DELETE /media/{id}. A waiting message with this file fails with `media_unavailable`. Fails
      * with `media_not_found`.
      */
-    delete(
-      caller: Caller,
-      id: MediaId | undefined,
-    ): Effect.Effect<{ readonly id: number; readonly deleted: true }, Failure>
+    delete(caller: Caller, id: MediaId | undefined): Effect.Effect<DeletedJson, Failure>
     /**
      * The file behind a link, given by the two segments of its path. Fails with `not_found`: forged,
      * expired, or its file deleted.

@@ -32,13 +32,16 @@ export const messageStatuses = [
 
 export type MessageStatus = (typeof messageStatuses)[number]
 
+export const messageErrorCodes = [
+  "recipient_not_found",
+  "group_not_found",
+  "media_unavailable",
+  "send_failed",
+  "outcome_unknown",
+] as const
+
 /** Why a message failed (decisions: `error` in a Message). */
-export type MessageErrorCode =
-  | "recipient_not_found"
-  | "group_not_found"
-  | "media_unavailable"
-  | "send_failed"
-  | "outcome_unknown"
+export type MessageErrorCode = (typeof messageErrorCodes)[number]
 
 export interface MessageError {
   readonly code: MessageErrorCode

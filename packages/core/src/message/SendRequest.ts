@@ -12,6 +12,7 @@ import { MediaInput, mediaUrlProblems } from "../media/MediaInput.ts"
 import { mediaTypeOfLink } from "../media/mediaType.ts"
 import { RecipientInput } from "../recipient/RecipientInput.ts"
 import type { RequestedRecipient } from "../recipient/Recipient.ts"
+import { described } from "../request/Described.ts"
 import { InstantInput, inputDecoder } from "../request/Input.ts"
 import { codePointLength, isBlank } from "../text/CodePoints.ts"
 import { compareInstants, parseInstant } from "../time/Instant.ts"
@@ -47,29 +48,48 @@ const fieldOrder = [
 ]
 
 export const TextInput = Schema.String.check(
-  Schema.makeFilter((text) =>
-    codePointLength(text) <= maximumTextLength ? undefined : "text_too_long",
+  Schema.makeFilter(
+    (text) => (codePointLength(text) <= maximumTextLength ? undefined : "text_too_long"),
+    { toJsonSchema: () => ({ maxLength: maximumTextLength }) },
   ),
 )
 
 const shared = {
-  from: Schema.optionalKey(Schema.NullOr(Schema.Int)),
-  text: Schema.optionalKey(TextInput),
+  from: described(
+    Schema.optionalKey(Schema.NullOr(Schema.Int)),
+    "Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected.",
+  ),
+  text: described(
+    Schema.optionalKey(TextInput),
+    "The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work.",
+  ),
   media: Schema.optionalKey(Schema.NullOr(MediaInput)),
-  send_at: Schema.optionalKey(Schema.NullOr(InstantInput)),
-  expires_at: Schema.optionalKey(Schema.NullOr(InstantInput)),
+  send_at: described(
+    Schema.optionalKey(Schema.NullOr(InstantInput)),
+    "When to send, in the future; at once when left out.",
+  ),
+  expires_at: described(
+    Schema.optionalKey(Schema.NullOr(InstantInput)),
+    "In the future and after `send_at`: what was not sent by then becomes `expired`.",
+  ),
 }
 
 /** The body of POST /messages. */
-export const SendBody = Schema.Struct({ to: RecipientInput, ...shared })
+export const SendBody = Schema.Struct({ to: RecipientInput, ...shared }).annotate({
+  identifier: "SendMessage",
+})
 
 /** The body of POST /messages/batch. */
 export const BatchBody = Schema.Struct({
   to: Schema.Array(RecipientInput).check(
-    Schema.makeFilter((to) => (to.length > 0 ? undefined : "must name at least one recipient")),
+    Schema.makeFilter(
+      (to) => (to.length > 0 ? undefined : "must name at least one recipient"),
+      // That there are too many is told before the schema looks at them.
+      { toJsonSchema: () => ({ minItems: 1, maxItems: maximumRecipients }) },
+    ),
   ),
   ...shared,
-})
+}).annotate({ identifier: "SendBatch" })
 
 type Raw = Readonly<Record<string, unknown>>
 

@@ -1,9 +1,14 @@
 /** A Message as version 2 and its events show it (contract: Message). */
-import { recipientJson } from "../recipient/Recipient.ts"
+import { Schema } from "effect"
+import { TimeJson } from "../answer/Json.ts"
+import { MediaReferenceJson } from "../media/Media.ts"
 import type { MediaReference } from "../media/Media.ts"
 import type { MediaLink } from "../media/MediaLinks.ts"
+import { platforms } from "../number/SendingNumber.ts"
+import { RecipientJson, recipientJson } from "../recipient/Recipient.ts"
+import { described } from "../request/Described.ts"
 import { formatInstant } from "../time/Instant.ts"
-import { statusAt, statusAtAcceptance } from "./Message.ts"
+import { messageErrorCodes, messageStatuses, statusAt, statusAtAcceptance } from "./Message.ts"
 import type { Message, MessageStatus } from "./Message.ts"
 
 const instantOrNull = (millis: number | null) => (millis === null ? null : formatInstant(millis))
@@ -23,7 +28,38 @@ const mediaJson = (media: MediaReference | null, now: number, link: MediaLink) =
   }
 }
 
-const json = (message: Message, status: MessageStatus, now: number, link: MediaLink) => ({
+/** The Message object. */
+export const MessageJson = Schema.Struct({
+  id: Schema.Int.pipe(Schema.brand("MessageId")),
+  status: Schema.Literals(messageStatuses),
+  from: Schema.Struct({
+    id: Schema.Int.pipe(Schema.brand("NumberId")),
+    phone: described(Schema.NullOr(Schema.String), "Digits with country code, no +."),
+    platform: Schema.Literals(platforms),
+  }),
+  to: RecipientJson,
+  text: described(Schema.String, "The text, or the caption of the media."),
+  media: Schema.NullOr(MediaReferenceJson),
+  send_at: Schema.NullOr(TimeJson),
+  expires_at: Schema.NullOr(TimeJson),
+  created_at: TimeJson,
+  sent_at: Schema.NullOr(TimeJson),
+  error: described(
+    Schema.NullOr(
+      Schema.Struct({ code: Schema.Literals(messageErrorCodes), message: Schema.String }),
+    ),
+    "Why it failed, when `status` is `failed`.",
+  ),
+}).annotate({ identifier: "Message" })
+
+export type MessageJson = typeof MessageJson.Type
+
+const json = (
+  message: Message,
+  status: MessageStatus,
+  now: number,
+  link: MediaLink,
+): MessageJson => ({
   id: message.id,
   status,
   from: message.from,
@@ -36,8 +72,6 @@ const json = (message: Message, status: MessageStatus, now: number, link: MediaL
   sent_at: instantOrNull(message.sentAt),
   error: message.error,
 })
-
-export type MessageJson = ReturnType<typeof json>
 
 /** The message as it stands at `now`. */
 export const messageJson = (message: Message, now: number, link: MediaLink): MessageJson =>

@@ -4,16 +4,29 @@ import { problem } from "../error/Refusal.ts"
 import type { Problem, Refusal } from "../error/Refusal.ts"
 import type { NumberId } from "../id/Ids.ts"
 import type { ApiKey } from "../key/ApiKey.ts"
-import { parsePhone, phoneDigits } from "../recipient/Phone.ts"
+import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
+import { described } from "../request/Described.ts"
 import { IdInput, inputDecoder } from "../request/Input.ts"
 import type { LoginMethod } from "./SendingNumber.ts"
 
 export const ConnectBody = Schema.Struct({
-  login_method: Schema.optionalKey(Schema.Literals(["qr", "phone_code"])),
+  login_method: described(
+    Schema.optionalKey(Schema.Literals(["qr", "phone_code"])),
+    "How to link it.",
+    {
+      default: "qr",
+    },
+  ),
   // Unused with `qr`; with `phone_code` it is held to its rules below.
-  phone: Schema.optionalKey(Schema.String),
-  number_id: Schema.optionalKey(IdInput),
-})
+  phone: described(
+    Schema.optionalKey(Schema.String.annotate({ examples: phoneDescribed.examples })),
+    "Required with `phone_code`: E.164 with a leading +. Unused with `qr`.",
+  ),
+  number_id: described(
+    Schema.optionalKey(IdInput),
+    "Reconnects this number instead of adding one. Required for a key limited to some numbers.",
+  ),
+}).annotate({ identifier: "ConnectNumber" })
 
 export interface ConnectRequest {
   readonly method: LoginMethod

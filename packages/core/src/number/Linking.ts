@@ -3,9 +3,13 @@
  * pairing code, each replaced by a fresh one in time, until the phone has taken it or ten minutes are
  * over (contract: Number status). One attempt at most for each number.
  */
+import { Schema } from "effect"
+import { TimeJson } from "../answer/Json.ts"
 import type { LinkingId, NumberId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
+import { described } from "../request/Described.ts"
 import { formatInstant } from "../time/Instant.ts"
+import { loginMethods, numberStatuses, platforms } from "./SendingNumber.ts"
 import type { LoginMethod, SendingNumber } from "./SendingNumber.ts"
 
 /** How long an attempt lasts; then the number is disconnected again (contract: Limits). */
@@ -51,8 +55,29 @@ export const nothingShown: LinkingView = { qrText: null, pairingCode: null, link
 /** Makes a link to the QR image of an attempt, a fresh one with each call. */
 export type QrLink = (attempt: LinkingAttempt, now: number) => string
 
+/** The Connect object (contract: Number). */
+export const ConnectJson = Schema.Struct({
+  qr_code_url: described(
+    Schema.NullOr(Schema.String),
+    "Link to the QR image, valid 10 minutes; a fresh one with each call.",
+  ),
+  pairing_code: described(
+    Schema.NullOr(Schema.String),
+    "Code of 8 characters to type on the phone; null until it is ready.",
+  ),
+  pairing_code_expires_at: Schema.NullOr(TimeJson),
+  linking: described(Schema.Boolean, "True after the scan or code entry while linking finishes."),
+  requested_at: Schema.NullOr(TimeJson),
+}).annotate({ identifier: "Connect" })
+
+export type ConnectJson = typeof ConnectJson.Type
+
 /** The Connect object of a connecting number; `attempt` is null when its attempt has just ended. */
-export const connectJson = (attempt: LinkingAttempt | null, now: number, qrLink: QrLink) => {
+export const connectJson = (
+  attempt: LinkingAttempt | null,
+  now: number,
+  qrLink: QrLink,
+): ConnectJson => {
   const pairing = attempt?.pairingCode ?? null
   const valid = pairing !== null && pairing.expiresAt > now ? pairing : null
   return {
@@ -64,10 +89,30 @@ export const connectJson = (attempt: LinkingAttempt | null, now: number, qrLink:
   }
 }
 
-export type ConnectJson = ReturnType<typeof connectJson>
+/** The Number object (contract: Number). */
+export const NumberJson = Schema.Struct({
+  id: described(Schema.Int.pipe(Schema.brand("NumberId")), "The `from` of messages and reminders."),
+  phone: described(
+    Schema.NullOr(Schema.String),
+    "Digits with country code, no +; null until the QR code is scanned.",
+  ),
+  label: Schema.String,
+  platform: Schema.Literals(platforms),
+  status: Schema.Literals(numberStatuses),
+  login_method: Schema.Literals(loginMethods),
+  connect: described(
+    Schema.NullOr(ConnectJson),
+    "Filled only while `status` is `connecting`, and only by GET of a single number.",
+  ),
+}).annotate({ identifier: "Number" })
+
+export type NumberJson = typeof NumberJson.Type
 
 /** A Number as lists show it: `connect` is filled only by GET of a single connecting one. */
-export const numberJson = (number: SendingNumber, connect: ConnectJson | null = null) => ({
+export const numberJson = (
+  number: SendingNumber,
+  connect: ConnectJson | null = null,
+): NumberJson => ({
   id: number.id,
   phone: number.phone,
   label: number.label,
@@ -76,5 +121,3 @@ export const numberJson = (number: SendingNumber, connect: ConnectJson | null = 
   login_method: number.loginMethod,
   connect,
 })
-
-export type NumberJson = ReturnType<typeof numberJson>

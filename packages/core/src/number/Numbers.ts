@@ -1,12 +1,14 @@
 /** The numbers of a workspace as the operator keeps them (operator API). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import type { DeletedJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId, WorkspaceId } from "../id/Ids.ts"
 import { Stranded } from "../message/Stranded.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
-import { parsePhone, phoneDigits } from "../recipient/Phone.ts"
+import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
+import { described } from "../request/Described.ts"
 import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
 import { requireRole } from "../workspace/Role.ts"
 import type { Role } from "../workspace/Role.ts"
@@ -20,12 +22,18 @@ const LabelInput = textBetween(0, 100)
 
 export const NumberBody = Schema.Struct({
   platform: Schema.Literals(["whatsapp", "telegram"]),
-  phone: parsed("invalid_phone", parsePhone),
-  label: Schema.optionalKey(LabelInput),
-  status: Schema.optionalKey(Schema.Literals(["connected", "disconnected"])),
-})
+  phone: parsed("invalid_phone", parsePhone, phoneDescribed),
+  label: described(Schema.optionalKey(LabelInput), "A name for people.", { default: "" }),
+  status: described(
+    Schema.optionalKey(Schema.Literals(["connected", "disconnected"])),
+    "With live transports a number can only be made `disconnected`.",
+    { default: "connected" },
+  ),
+}).annotate({ identifier: "CreateNumber" })
 
-export const NumberPatch = Schema.Struct({ label: Schema.optionalKey(LabelInput) })
+export const NumberPatch = Schema.Struct({ label: Schema.optionalKey(LabelInput) }).annotate({
+  identifier: "ChangeNumber",
+})
 
 const decodeBody = inputDecoder(NumberBody, Object.keys(NumberBody.fields))
 const decodePatch = inputDecoder(NumberPatch, Object.keys(NumberPatch.fields))
@@ -66,7 +74,7 @@ export class Numbers extends Context.Service<
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: NumberId | undefined,
-    ): Effect.Effect<{ readonly id: number; readonly deleted: true }, Failure>
+    ): Effect.Effect<DeletedJson, Failure>
     /**
      * A connection came up or dropped, as the transport reports it. Waiting messages of a logged-out
      * number wait until it reconnects. Null when the number is gone.

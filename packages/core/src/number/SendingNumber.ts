@@ -2,11 +2,17 @@
 import type { NumberId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 
-export type Platform = "whatsapp" | "telegram"
+export const platforms = ["whatsapp", "telegram"] as const
 
-export type NumberStatus = "connected" | "connecting" | "disconnected"
+export type Platform = (typeof platforms)[number]
 
-export type LoginMethod = "qr" | "phone_code"
+export const numberStatuses = ["connected", "connecting", "disconnected"] as const
+
+export type NumberStatus = (typeof numberStatuses)[number]
+
+export const loginMethods = ["qr", "phone_code"] as const
+
+export type LoginMethod = (typeof loginMethods)[number]
 
 export interface SendingNumber {
   readonly id: NumberId

@@ -2,10 +2,11 @@
 import { Result, Schema } from "effect"
 import type { Refusal } from "../error/Refusal.ts"
 import type { NumberId } from "../id/Ids.ts"
-import { parsePhone } from "../recipient/Phone.ts"
+import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import type { Phone } from "../recipient/Phone.ts"
+import { described } from "../request/Described.ts"
 import { decoded, inputDecoder, parsed, refusedAs, textBetween } from "../request/Input.ts"
-import { limitOf, pageFields, queryRecord } from "../request/PageInput.ts"
+import { limitOf, namesParameter, pageFields, queryRecord } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import { checkResultStatuses } from "./NumberCheck.ts"
 import type { CheckResultStatus } from "./NumberCheck.ts"
@@ -14,16 +15,21 @@ export const maximumPhones = 1000
 
 /** The body of POST /number-checks. */
 export const NumberCheckBody = Schema.Struct({
-  phones: Schema.Array(parsed("invalid_phone", parsePhone)).check(
-    Schema.makeFilter((phones) =>
-      phones.length >= 1 && phones.length <= maximumPhones
-        ? undefined
-        : `must name 1 to ${maximumPhones} phones`,
+  phones: Schema.Array(parsed("invalid_phone", parsePhone, phoneDescribed)).check(
+    Schema.makeFilter(
+      (phones) =>
+        phones.length >= 1 && phones.length <= maximumPhones
+          ? undefined
+          : `must name 1 to ${maximumPhones} phones`,
+      { toJsonSchema: () => ({ minItems: 1, maxItems: maximumPhones }) },
     ),
   ),
-  name: Schema.optionalKey(Schema.NullOr(textBetween(0, 100))),
-  from: Schema.optionalKey(Schema.NullOr(Schema.Int)),
-})
+  name: described(Schema.optionalKey(Schema.NullOr(textBetween(0, 100))), "A note."),
+  from: described(
+    Schema.optionalKey(Schema.NullOr(Schema.Int)),
+    "Id of the connected WhatsApp number that asks; without it the only connected one.",
+  ),
+}).annotate({ identifier: "CheckNumbers" })
 
 const decodeBody = inputDecoder(NumberCheckBody, Object.keys(NumberCheckBody.fields))
 
@@ -43,14 +49,16 @@ export const parseCheckRequest = (body: unknown): Result.Result<CheckRequest, Re
 const isStatus = (text: string): text is CheckResultStatus =>
   (checkResultStatuses as ReadonlyArray<string>).includes(text)
 
-const StatusesInput = decoded(Schema.String, (text: string) => {
+const StatusesText = Schema.String.annotate({ parameter: namesParameter(checkResultStatuses) })
+
+const StatusesInput = decoded(StatusesText, (text: string) => {
   const names = text.split(",")
   return names.every(isStatus) ? [...new Set(names)].toSorted() : refusedAs("validation_failed")
 })
 
 /** The query of GET /number-checks/{id}/results. */
 export const ResultsQuery = Schema.Struct({
-  status: Schema.optionalKey(StatusesInput),
+  status: described(Schema.optionalKey(StatusesInput), "One or several, comma-separated."),
   ...pageFields,
 })
 

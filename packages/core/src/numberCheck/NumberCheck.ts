@@ -12,8 +12,10 @@ import type { Phone } from "../recipient/Phone.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
 
+export const numberCheckStatuses = ["pending", "processing", "completed"] as const
+
 /** `processing` from the first look of a worker on. */
-export type NumberCheckStatus = "pending" | "processing" | "completed"
+export type NumberCheckStatus = (typeof numberCheckStatuses)[number]
 
 export const checkResultStatuses = ["pending", "registered", "not_registered", "failed"] as const
 

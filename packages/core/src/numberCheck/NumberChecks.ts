@@ -1,5 +1,6 @@
 /** Number checks as callers make and read them (decisions: Number checks). */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { IdJson, TimeJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -12,6 +13,7 @@ import { Cursors } from "../request/Cursor.ts"
 import { Idempotent } from "../request/Idempotent.ts"
 import type { Repeatable } from "../request/Idempotent.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import { described } from "../request/Described.ts"
 import type { JsonPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
@@ -19,13 +21,28 @@ import { formatInstant } from "../time/Instant.ts"
 import { askingNumber } from "./askingNumber.ts"
 import { parseCheckRequest, parseResultsRequest } from "./CheckRequest.ts"
 import type { CheckRequest } from "./CheckRequest.ts"
-import { NumberCheckStore } from "./NumberCheck.ts"
+import { NumberCheckStore, checkResultStatuses, numberCheckStatuses } from "./NumberCheck.ts"
 import type { NumberCheck, NumberCheckResult, NumberCheckScope } from "./NumberCheck.ts"
 
 /** How often a commit is tried anew when the number was removed under it. */
 const attempts = 5
 
-export const numberCheckJson = (check: NumberCheck) => ({
+/** A number check (decisions: Number checks). */
+export const NumberCheckJson = Schema.Struct({
+  id: Schema.Int.pipe(Schema.brand("NumberCheckId")),
+  name: Schema.NullOr(Schema.String),
+  status: Schema.Literals(numberCheckStatuses),
+  total: described(Schema.Int, "Results, a doubled phone's each."),
+  checked: described(Schema.Int, "Results that are no longer pending."),
+  registered: Schema.Int,
+  not_registered: Schema.Int,
+  created_at: TimeJson,
+  completed_at: Schema.NullOr(TimeJson),
+}).annotate({ identifier: "NumberCheck" })
+
+export type NumberCheckJson = typeof NumberCheckJson.Type
+
+export const numberCheckJson = (check: NumberCheck): NumberCheckJson => ({
   id: check.id,
   name: check.name,
   status: check.status,
@@ -36,8 +53,6 @@ export const numberCheckJson = (check: NumberCheck) => ({
   created_at: formatInstant(check.createdAt),
   completed_at: check.completedAt === null ? null : formatInstant(check.completedAt),
 })
-
-export type NumberCheckJson = ReturnType<typeof numberCheckJson>
 
 /** As it was answered when it was made, whatever was found out since. */
 const madeJson = (check: NumberCheck): NumberCheckJson =>
@@ -50,14 +65,22 @@ const madeJson = (check: NumberCheck): NumberCheckJson =>
     completedAt: null,
   })
 
-export const checkResultJson = (result: NumberCheckResult) => ({
+/** What was found out about one phone. */
+export const CheckResultJson = Schema.Struct({
+  id: IdJson,
+  phone: described(Schema.String, "E.164 with a leading +."),
+  status: described(Schema.Literals(checkResultStatuses), "`failed`: it could not be found out."),
+  checked_at: Schema.NullOr(TimeJson),
+}).annotate({ identifier: "NumberCheckResult" })
+
+export type CheckResultJson = typeof CheckResultJson.Type
+
+export const checkResultJson = (result: NumberCheckResult): CheckResultJson => ({
   id: result.id,
   phone: result.phone,
   status: result.status,
   checked_at: result.checkedAt === null ? null : formatInstant(result.checkedAt),
 })
-
-export type CheckResultJson = ReturnType<typeof checkResultJson>
 
 type Failure = Refusal | StoreUnavailable
 

@@ -4,8 +4,9 @@
  */
 import { codePointLength } from "../text/CodePoints.ts"
 
-const maxLength = 100
+/** Code points. */
+export const maximumGroupNameLength = 100
 
 /** Whether a text may name a group: 1 to 100 code points. Whether such a group exists shows when the message is sent. */
 export const isGroupName = (text: string): boolean =>
-  text.length > 0 && codePointLength(text) <= maxLength
+  text.length > 0 && codePointLength(text) <= maximumGroupNameLength

@@ -5,6 +5,7 @@
  */
 import type { Brand } from "effect"
 import metadata from "libphonenumber-js/min/metadata"
+import type { Described } from "../request/Described.ts"
 
 /** `+` and 7 to 15 digits, the first of them an assigned country calling code. */
 export type Phone = string & Brand.Brand<"Phone">
@@ -16,6 +17,13 @@ export type Phone = string & Brand.Brand<"Phone">
 export const parsePhone = (text: string): Phone | undefined => {
   const compact = text.replaceAll(/[ -]/g, "")
   return isPhone(compact) ? compact : undefined
+}
+
+/** What the document says of a phone in a request. */
+export const phoneDescribed: Described = {
+  description: "E.164 with a leading +; spaces and dashes are taken out.",
+  pattern: "^[ \\-]*\\+[ \\-]*[1-9]([ \\-]*[0-9]){6,14}[ \\-]*$",
+  examples: ["+15550001234"],
 }
 
 /** The digits alone, country code included: the form that numbers show in `phone`. */

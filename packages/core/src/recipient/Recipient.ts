@@ -1,5 +1,8 @@
 /** Who a message goes to, once it is accepted; and what a transport has to reach. */
+import { Schema } from "effect"
+import { IdJson } from "../answer/Json.ts"
 import type { ContactId } from "../id/Ids.ts"
+import { described } from "../request/Described.ts"
 import type { Phone } from "./Phone.ts"
 import { parseUsername } from "./Username.ts"
 import type { Username } from "./Username.ts"
@@ -44,7 +47,17 @@ export const targetOf = (recipient: Recipient): Target => {
 }
 
 /** The recipient as an answer shows it (decisions: `to` in a Message). */
-export const recipientJson = (recipient: Recipient): Readonly<Record<string, unknown>> => {
+export const RecipientJson = Schema.Union([
+  Schema.Struct({
+    phone: Schema.String,
+    contact_id: described(Schema.NullOr(IdJson), "The saved contact with that phone."),
+  }),
+  Schema.Struct({ group: Schema.String }),
+  Schema.Struct({ contact_id: IdJson, username: Schema.String }),
+  Schema.Struct({ username: Schema.String }),
+]).annotate({ identifier: "MessageRecipient" })
+
+export const recipientJson = (recipient: Recipient): typeof RecipientJson.Type => {
   switch (recipient.kind) {
     case "phone":
       return { phone: recipient.phone, contact_id: recipient.contactId }

@@ -1,31 +1,40 @@
 /** `to` in a request: exactly one recipient key (contract: Recipient object). */
 import { Schema } from "effect"
 import type { ContactId } from "../id/Ids.ts"
+import { described } from "../request/Described.ts"
 import { decoded, refusedAs } from "../request/Input.ts"
-import { isGroupName } from "./GroupName.ts"
-import { parsePhone } from "./Phone.ts"
+import { isGroupName, maximumGroupNameLength } from "./GroupName.ts"
+import { parsePhone, phoneDescribed } from "./Phone.ts"
 import type { RequestedRecipient } from "./Recipient.ts"
-import { parseUsername } from "./Username.ts"
+import { parseUsername, usernameDescribed } from "./Username.ts"
 import type { SchemaIssue } from "effect"
 
 const Fields = Schema.Struct({
-  phone: Schema.optionalKey(Schema.String),
-  group: Schema.optionalKey(
-    Schema.String.check(
-      Schema.makeFilter((name) =>
-        isGroupName(name) ? undefined : "must be a group name of 1 to 100 characters",
+  phone: Schema.optionalKey(Schema.String.annotate({ ...phoneDescribed })),
+  group: described(
+    Schema.optionalKey(
+      Schema.String.check(
+        Schema.makeFilter(
+          (name) => (isGroupName(name) ? undefined : "must be a group name of 1 to 100 characters"),
+          { toJsonSchema: () => ({ minLength: 1, maxLength: maximumGroupNameLength }) },
+        ),
       ),
     ),
+    "Exact name of a WhatsApp group that the sending number belongs to; looked up when the message is sent.",
   ),
-  contact_id: Schema.optionalKey(Schema.Int),
-  username: Schema.optionalKey(Schema.String),
-}).check(
-  Schema.makeFilter((to) =>
-    Object.keys(to).length === 1
-      ? undefined
-      : "must have exactly one of phone, group, contact_id and username",
-  ),
-)
+  contact_id: described(Schema.optionalKey(Schema.Int), "Id of a saved contact."),
+  username: Schema.optionalKey(Schema.String.annotate({ ...usernameDescribed })),
+})
+  .check(
+    Schema.makeFilter(
+      (to) =>
+        Object.keys(to).length === 1
+          ? undefined
+          : "must have exactly one of phone, group, contact_id and username",
+      { toJsonSchema: () => ({ minProperties: 1, maxProperties: 1 }) },
+    ),
+  )
+  .annotate({ identifier: "Recipient", description: "Exactly one of the keys." })
 
 const requested = (to: typeof Fields.Type): RequestedRecipient | SchemaIssue.Issue => {
   if (to.phone !== undefined) {

@@ -2,6 +2,8 @@
  * The three spellings that address a Telegram user: `@name`, a `t.me/name` link, and `tg:` with a user id.
  */
 
+import type { Described } from "../request/Described.ts"
+
 /** `given` is the text as it came and as the message shows it; `target` is whom it means. */
 export interface Username {
   readonly given: string
@@ -24,6 +26,12 @@ export const parseUsername = (text: string): Username | undefined => {
   }
   const name = atForm.exec(text)?.[1] ?? linkForm.exec(text)?.[1]
   return name === undefined ? undefined : { given: text, target: { kind: "name", name } }
+}
+
+/** What the document says of a username in a request. */
+export const usernameDescribed: Described = {
+  description: "A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.",
+  examples: ["@example"],
 }
 
 const idForm = /^tg:([1-9][0-9]{0,15})$/

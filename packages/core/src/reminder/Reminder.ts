@@ -2,11 +2,14 @@
  * A reminder: a message that is sent again and again, at the times of its pattern in its zone
  * (contract: Reminder; decisions: Reminders).
  */
-import { Result } from "effect"
+import { Result, Schema } from "effect"
+import { IdJson, TimeJson } from "../answer/Json.ts"
 import type { NumberId, ReminderId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
+import { MediaReferenceJson } from "../media/Media.ts"
 import type { MediaReference } from "../media/Media.ts"
 import type { RequestedRecipient } from "../recipient/Recipient.ts"
+import { described } from "../request/Described.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { parseCron } from "./Cron.ts"
 import { nextRunAfter } from "./Schedule.ts"
@@ -66,7 +69,33 @@ export const firstRun = (
   return schedule === undefined ? null : nextRunAfter(schedule, after)
 }
 
-const requestedJson = (to: RequestedRecipient): Readonly<Record<string, unknown>> => {
+const RequestedJson = Schema.Union([
+  Schema.Struct({ phone: Schema.String }),
+  Schema.Struct({ group: Schema.String }),
+  Schema.Struct({ contact_id: IdJson }),
+  Schema.Struct({ username: Schema.String }),
+]).annotate({ identifier: "ReminderRecipient" })
+
+/** The Reminder object (contract: Reminder). */
+export const ReminderJson = Schema.Struct({
+  id: Schema.Int.pipe(Schema.brand("ReminderId")),
+  name: Schema.String,
+  active: described(Schema.Boolean, "False when paused."),
+  to: RequestedJson,
+  from: Schema.NullOr(IdJson),
+  text: Schema.String,
+  media: Schema.NullOr(MediaReferenceJson),
+  schedule: Schema.Struct({ cron: Schema.String, timezone: Schema.String }),
+  next_run_at: described(
+    Schema.NullOr(Schema.String.annotate({ format: "date-time" })),
+    "In the reminder's time zone, with its offset; null when paused.",
+  ),
+  created_at: TimeJson,
+}).annotate({ identifier: "Reminder" })
+
+export type ReminderJson = typeof ReminderJson.Type
+
+const requestedJson = (to: RequestedRecipient): typeof RequestedJson.Type => {
   switch (to.kind) {
     case "phone":
       return { phone: to.phone }
@@ -80,7 +109,7 @@ const requestedJson = (to: RequestedRecipient): Readonly<Record<string, unknown>
 }
 
 /** The reminder as answers show it: recipient and media as they were referred to. */
-export const reminderJson = (reminder: Reminder) => ({
+export const reminderJson = (reminder: Reminder): ReminderJson => ({
   id: reminder.id,
   name: reminder.name,
   active: reminder.active,
@@ -101,5 +130,3 @@ export const reminderJson = (reminder: Reminder) => ({
     reminder.nextRunAt === null ? null : formatInZone(reminder.nextRunAt, reminder.timezone),
   created_at: formatInstant(reminder.createdAt),
 })
-
-export type ReminderJson = ReturnType<typeof reminderJson>

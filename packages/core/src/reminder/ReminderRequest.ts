@@ -11,6 +11,7 @@ import type { NumberId } from "../id/Ids.ts"
 import { MediaInput, mediaUrlProblems } from "../media/MediaInput.ts"
 import { TextInput, toMediaReference } from "../message/SendRequest.ts"
 import { RecipientInput } from "../recipient/RecipientInput.ts"
+import { described } from "../request/Described.ts"
 import { decoded, inputDecoder, parsed, refusedAs, textBetween } from "../request/Input.ts"
 import { limitOf, pageFields, queryRecord } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
@@ -22,23 +23,35 @@ import { parseTimeZone } from "./TimeZone.ts"
 import type { TimeZone } from "./TimeZone.ts"
 
 const ScheduleInput = Schema.Struct({
-  cron: parsed("invalid_cron", (text) => Result.getOrUndefined(parseCron(text))),
-  timezone: Schema.optionalKey(parsed("invalid_timezone", parseTimeZone)),
-})
+  cron: parsed("invalid_cron", (text) => Result.getOrUndefined(parseCron(text)), {
+    description: "Five fields: minute, hour, day of month, month, day of week.",
+    examples: ["30 9 * * 1-5"],
+  }),
+  timezone: Schema.optionalKey(
+    parsed("invalid_timezone", parseTimeZone, {
+      description:
+        "IANA name. Left out it is UTC; in a change of the schedule it stays what it was.",
+      examples: ["Europe/Berlin"],
+    }),
+  ),
+}).annotate({ identifier: "ScheduleInput" })
 
 const fields = {
   name: textBetween(0, maximumReminderNameLength),
   to: RecipientInput,
-  from: Schema.optionalKey(Schema.NullOr(Schema.Int)),
+  from: described(
+    Schema.optionalKey(Schema.NullOr(Schema.Int)),
+    "Id of a connected number; null or left out: any connected one. Required for a key limited to some numbers.",
+  ),
   // What is missing or blank is told by `textProblems`.
-  text: Schema.optionalKey(TextInput),
+  text: described(Schema.optionalKey(TextInput), "Required when the reminder is made."),
   media: Schema.optionalKey(Schema.NullOr(MediaInput)),
   schedule: ScheduleInput,
-  active: Schema.optionalKey(Schema.Boolean),
+  active: described(Schema.optionalKey(Schema.Boolean), "False: paused.", { default: true }),
 }
 
 /** The body of POST /reminders. */
-export const ReminderBody = Schema.Struct(fields)
+export const ReminderBody = Schema.Struct(fields).annotate({ identifier: "CreateReminder" })
 
 /** The body of PATCH /reminders/{id}. */
 export const ReminderChangeBody = Schema.Struct({
@@ -46,7 +59,8 @@ export const ReminderChangeBody = Schema.Struct({
   name: Schema.optionalKey(fields.name),
   to: Schema.optionalKey(fields.to),
   schedule: Schema.optionalKey(fields.schedule),
-})
+  active: described(Schema.optionalKey(Schema.Boolean), "False pauses it, true resumes it."),
+}).annotate({ identifier: "ChangeReminder", description: "Only the fields to change." })
 
 /** In the order of the contract's field table, which is the order of reported problems. */
 const fieldOrder = [
@@ -133,14 +147,20 @@ export const reminderRequestParser = (rule: OutboundRule): ReminderRequestParser
   }
 }
 
-const ActiveInput = decoded(Schema.String, (text: string) => {
+const ActiveText = Schema.String.annotate({ parameter: { type: "boolean" } })
+
+const ActiveInput = decoded(ActiveText, (text: string) => {
   if (text === "true") return true
   return text === "false" ? false : refusedAs("validation_failed")
 })
 
-const ListQuery = Schema.Struct({ active: Schema.optionalKey(ActiveInput), ...pageFields })
+/** The query parameters of GET /reminders. */
+export const ReminderQuery = Schema.Struct({
+  active: described(Schema.optionalKey(ActiveInput), "Only running or only paused ones."),
+  ...pageFields,
+})
 
-const decodeList = inputDecoder(ListQuery, Object.keys(ListQuery.fields))
+const decodeList = inputDecoder(ReminderQuery, Object.keys(ReminderQuery.fields))
 
 export interface ReminderListRequest {
   /** Null for both. */

@@ -2,10 +2,13 @@
  * One run of a reminder: which of the times that have come it is made for, and what became of it
  * (decisions: Reminders). Pure.
  */
+import { Schema } from "effect"
+import { IdJson, TimeJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Code } from "../error/Catalogue.ts"
 import type { MessageId, ReminderId } from "../id/Ids.ts"
 import type { SendRequest } from "../message/SendRequest.ts"
+import { described } from "../request/Described.ts"
 import { formatInstant } from "../time/Instant.ts"
 import type { Plan, Workspace } from "../workspace/Workspace.ts"
 import { scheduleOf } from "./Reminder.ts"
@@ -97,7 +100,21 @@ export const runRequest = (reminder: ReminderContent): SendRequest => ({
 })
 
 /** A line of the log as the operator sees it. */
-export const runJson = (run: LoggedRun) => ({
+export const RunJson = Schema.Struct({
+  id: IdJson,
+  due_at: TimeJson,
+  ran_at: TimeJson,
+  outcome: described(
+    Schema.Literals(["accepted", "refused", "missed"]),
+    "`missed`: nothing ran when it was due, and it was too late to make it up.",
+  ),
+  message_id: described(Schema.NullOr(IdJson), "Of the message that was accepted."),
+  code: described(Schema.NullOr(Schema.String), "Why it was refused: a code of the catalogue."),
+}).annotate({ identifier: "ReminderRun" })
+
+export type RunJson = typeof RunJson.Type
+
+export const runJson = (run: LoggedRun): RunJson => ({
   id: run.id,
   due_at: formatInstant(run.dueAt),
   ran_at: formatInstant(run.ranAt),
@@ -105,5 +122,3 @@ export const runJson = (run: LoggedRun) => ({
   message_id: run.messageId,
   code: run.code,
 })
-
-export type RunJson = ReturnType<typeof runJson>

@@ -4,6 +4,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
+import type { DeletedJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -57,10 +58,7 @@ export class Reminders extends Context.Service<
       body: unknown,
     ): Effect.Effect<ReminderJson, Failure>
     /** DELETE /reminders/{id}: it runs no more. Fails with `reminder_not_found`. */
-    remove(
-      caller: Caller,
-      id: ReminderId | undefined,
-    ): Effect.Effect<{ readonly id: number; readonly deleted: true }, Failure>
+    remove(caller: Caller, id: ReminderId | undefined): Effect.Effect<DeletedJson, Failure>
   }
 >()("core/Reminders") {
   static readonly layer = Layer.effect(

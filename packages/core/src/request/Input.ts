@@ -10,6 +10,7 @@ import { problem, refuseAll } from "../error/Refusal.ts"
 import type { Problem, Refusal } from "../error/Refusal.ts"
 import { codePointLength } from "../text/CodePoints.ts"
 import { parseInstant } from "../time/Instant.ts"
+import type { Described } from "./Described.ts"
 
 /** An issue that stands for a code of the catalogue. */
 export const refusedAs = (code: Code, path: ReadonlyArray<PropertyKey> = []): SchemaIssue.Issue => {
@@ -17,9 +18,16 @@ export const refusedAs = (code: Code, path: ReadonlyArray<PropertyKey> = []): Sc
   return path.length === 0 ? issue : new SchemaIssue.Pointer(path, issue)
 }
 
-/** Text that `parse` turns into a value; what it does not understand is refused as `code`. */
-export const parsed = <A>(code: Code, parse: (text: string) => A | undefined) =>
-  decoded(Schema.String, (text: string): A | SchemaIssue.Issue => {
+/**
+ * Text that `parse` turns into a value; what it does not understand is refused as `code`. `about` is
+ * what the document says of the text.
+ */
+export const parsed = <A>(
+  code: Code,
+  parse: (text: string) => A | undefined,
+  about: Described = {},
+) =>
+  decoded(Schema.String.annotate({ ...about }), (text: string): A | SchemaIssue.Issue => {
     const value = parse(text)
     return value === undefined ? refusedAs(code) : value
   })
@@ -45,15 +53,27 @@ export const decoded = <S extends Schema.Top, A>(
 /** Text of `minimum` to `maximum` Unicode code points. */
 export const textBetween = (minimum: number, maximum: number) =>
   Schema.String.check(
-    Schema.makeFilter((text) => {
-      const length = codePointLength(text)
-      return length >= minimum && length <= maximum
-        ? undefined
-        : `must have ${minimum} to ${maximum} characters`
-    }),
+    Schema.makeFilter(
+      (text) => {
+        const length = codePointLength(text)
+        return length >= minimum && length <= maximum
+          ? undefined
+          : `must have ${minimum} to ${maximum} characters`
+      },
+      {
+        // JSON Schema counts code points too.
+        toJsonSchema: () =>
+          minimum === 0 ? { maxLength: maximum } : { minLength: minimum, maxLength: maximum },
+      },
+    ),
   )
 
-export const InstantInput = parsed("invalid_datetime", parseInstant)
+export const InstantInput = parsed("invalid_datetime", parseInstant, {
+  description: "ISO 8601 with an offset.",
+  // Not the format date-time, which insists on seconds.
+  pattern: String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$`,
+  examples: ["2030-01-31T09:00:00+02:00"],
+})
 
 /** A positive id; whether it exists is for the store to say. */
 export const IdInput = Schema.Int

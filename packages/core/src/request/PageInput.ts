@@ -2,6 +2,7 @@
 import { Result, Schema } from "effect"
 import { problem, refuseAll } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
+import { described } from "./Described.ts"
 import { decoded, inputDecoder, refusedAs } from "./Input.ts"
 import { defaultLimit, maximumLimit } from "./Page.ts"
 
@@ -10,21 +11,42 @@ export type QueryEntries = ReadonlyArray<readonly [string, string]>
 
 const integer = /^-?\d{1,15}$/
 
-export const LimitInput = decoded(Schema.String, (text: string) => {
+/** Text in a query that stands for a value of that JSON Schema. */
+const textFor = (parameter: Readonly<Record<string, unknown>>) =>
+  Schema.String.annotate({ parameter })
+
+/** What the document says of a parameter that takes several of these names, comma-separated. */
+export const namesParameter = (names: ReadonlyArray<string>) => ({
+  type: "array",
+  items: { type: "string", enum: names },
+  minItems: 1,
+})
+
+const LimitText = textFor({
+  type: "integer",
+  minimum: 1,
+  maximum: maximumLimit,
+  default: defaultLimit,
+})
+
+export const LimitInput = decoded(LimitText, (text: string) => {
   const limit = integer.test(text) ? Number(text) : Number.NaN
   return limit >= 1 && limit <= maximumLimit ? limit : refusedAs("validation_failed")
 })
 
 /** An id given in a query; what is no positive integer is refused. */
-export const QueryIdInput = decoded(Schema.String, (text: string) =>
+export const QueryIdInput = decoded(textFor({ type: "integer", minimum: 1 }), (text: string) =>
   /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))
     ? Number(text)
     : refusedAs("validation_failed"),
 )
 
 export const pageFields = {
-  limit: Schema.optionalKey(LimitInput),
-  cursor: Schema.optionalKey(Schema.String),
+  limit: described(Schema.optionalKey(LimitInput), "Records of a page."),
+  cursor: described(
+    Schema.optionalKey(Schema.String),
+    "`next_cursor` of the page before; other filters must stay the same.",
+  ),
 }
 
 export const limitOf = (query: { readonly limit?: number }): number => query.limit ?? defaultLimit
@@ -45,11 +67,12 @@ export const queryRecord = (
   return Result.succeed(record)
 }
 
-const PageQueryInput = Schema.Struct(pageFields)
-
-const decodePage = inputDecoder(PageQueryInput, Object.keys(pageFields))
-
 /** The query of a list that has no filters. */
+export const PageInput = Schema.Struct(pageFields)
+
+const decodePage = inputDecoder(PageInput, Object.keys(pageFields))
+
+/** As `PageInput`. */
 export const parsePageRequest = (
   entries: QueryEntries,
 ): Result.Result<{ readonly limit: number; readonly cursor: string | null }, Refusal> =>

@@ -3,6 +3,7 @@
  * clock, for any test in any language.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { IdJson, TimeJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -20,8 +21,9 @@ import { LinkProgress } from "../number/LinkProgress.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { NumberStore } from "../number/NumberStore.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
-import { parsePhone, phoneDigits } from "../recipient/Phone.ts"
+import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
 import { Cursors } from "../request/Cursor.ts"
+import { described } from "../request/Described.ts"
 import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
 import type { JsonPage } from "../request/Page.ts"
 import { QueryIdInput, limitOf, pageFields, queryRecord } from "../request/PageInput.ts"
@@ -36,29 +38,57 @@ import { TimeTravel } from "./TimeTravel.ts"
 const day = 24 * 60 * 60 * 1000
 
 export const BehaviourBody = Schema.Struct({
-  send: Schema.optionalKey(Schema.Literals(["succeed", "fail", "hang", "drop"])),
-  error_message: Schema.optionalKey(Schema.NullOr(textBetween(1, 1000))),
+  send: described(
+    Schema.optionalKey(Schema.Literals(["succeed", "fail", "hang", "drop"])),
+    "`drop`: the next attempt reaches the far side, then the connection breaks before the ack; after it `succeed`.",
+    { default: "succeed" },
+  ),
+  error_message: described(
+    Schema.optionalKey(Schema.NullOr(textBetween(1, 1000))),
+    "The reason that a failed send gives.",
+  ),
   latency_ms: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: day }))),
-  groups: Schema.optionalKey(Schema.Array(textBetween(1, 100))),
-})
+  groups: described(
+    Schema.optionalKey(Schema.Array(textBetween(1, 100))),
+    "Exact names of the groups that the phone belongs to.",
+    { default: ["Team"] },
+  ),
+}).annotate({ identifier: "SetBehaviour" })
 
-const RegisteredBody = Schema.Struct({
-  phones: Schema.NullOr(Schema.Array(parsed("invalid_phone", parsePhone))),
-})
+const PhoneInput = parsed("invalid_phone", parsePhone, phoneDescribed)
 
-const ScanBody = Schema.Struct({ phone: Schema.optionalKey(parsed("invalid_phone", parsePhone)) })
+export const RegisteredBody = Schema.Struct({
+  phones: described(
+    Schema.NullOr(Schema.Array(PhoneInput)),
+    "The phones that exist; null for the rule: all but those that end in 0000.",
+  ),
+}).annotate({ identifier: "SetRegistered" })
 
-const TickBody = Schema.Struct({ status: Schema.Literals(["delivered", "read"]) })
+export const ScanBody = Schema.Struct({
+  phone: described(Schema.optionalKey(PhoneInput), "A made-up one when left out."),
+}).annotate({ identifier: "Scan" })
 
-const AdvanceBody = Schema.Struct({
+export const TickBody = Schema.Struct({
+  status: Schema.Literals(["delivered", "read"]),
+}).annotate({ identifier: "Tick" })
+
+/** A century. */
+const furthestSeconds = 100 * 365 * 86_400
+
+export const AdvanceBody = Schema.Struct({
   seconds: Schema.Finite.check(
-    Schema.makeFilter((seconds) =>
-      seconds > 0 && seconds <= 100 * 365 * 86_400 ? undefined : "must be a positive number",
+    Schema.makeFilter(
+      (seconds) =>
+        seconds > 0 && seconds <= furthestSeconds ? undefined : "must be a positive number",
+      { toJsonSchema: () => ({ exclusiveMinimum: 0, maximum: furthestSeconds }) },
     ),
   ),
-})
+}).annotate({ identifier: "AdvanceClock" })
 
-const SentQuery = Schema.Struct({ number_id: Schema.optionalKey(QueryIdInput), ...pageFields })
+export const SentQuery = Schema.Struct({
+  number_id: described(Schema.optionalKey(QueryIdInput), "Only what left this number's phone."),
+  ...pageFields,
+})
 
 const decodeBehaviour = inputDecoder(BehaviourBody, Object.keys(BehaviourBody.fields))
 const decodeRegistered = inputDecoder(RegisteredBody, ["phones"])
@@ -67,14 +97,52 @@ const decodeTick = inputDecoder(TickBody, ["status"])
 const decodeAdvance = inputDecoder(AdvanceBody, ["seconds"])
 const decodeSent = inputDecoder(SentQuery, Object.keys(SentQuery.fields))
 
-const behaviourJson = (behaviour: Behaviour) => ({
+/** How a simulated phone behaves. */
+export const BehaviourJson = Schema.Struct({
+  send: Schema.Literals(["succeed", "fail", "hang", "drop"]),
+  error_message: Schema.NullOr(Schema.String),
+  latency_ms: Schema.Int,
+  groups: Schema.Array(Schema.String),
+}).annotate({ identifier: "Behaviour" })
+
+export type BehaviourJson = typeof BehaviourJson.Type
+
+/** A copy that a recipient really sees. */
+export const SentJson = Schema.Struct({
+  id: IdJson,
+  message_id: Schema.NullOr(IdJson),
+  number_id: IdJson,
+  to: described(Schema.String, "The phone with +, the group's name, or the username."),
+  text: Schema.String,
+  media: Schema.NullOr(
+    Schema.Struct({
+      file_name: Schema.String,
+      mime_type: Schema.String,
+      size: Schema.Int,
+      sha256: Schema.String,
+    }),
+  ),
+  at: TimeJson,
+}).annotate({ identifier: "Sent" })
+
+export type SentJson = typeof SentJson.Type
+
+/** The service's time. */
+export const ClockJson = Schema.Struct({ now: TimeJson }).annotate({ identifier: "Clock" })
+
+/** The phones that exist; null for the rule. */
+export const RegisteredJson = Schema.Struct({
+  phones: Schema.NullOr(Schema.Array(Schema.String)),
+}).annotate({ identifier: "Registered" })
+
+const behaviourJson = (behaviour: Behaviour): BehaviourJson => ({
   send: behaviour.send,
   error_message: behaviour.errorMessage,
   latency_ms: behaviour.latencyMillis,
   groups: behaviour.groups,
 })
 
-const sentJson = (copy: SentCopy) => ({
+const sentJson = (copy: SentCopy): SentJson => ({
   id: copy.id,
   message_id: copy.messageId,
   number_id: copy.numberId,
@@ -92,9 +160,6 @@ const sentJson = (copy: SentCopy) => ({
   at: formatInstant(copy.at),
 })
 
-export type BehaviourJson = ReturnType<typeof behaviourJson>
-export type SentJson = ReturnType<typeof sentJson>
-
 type Failure = Refusal | StoreUnavailable
 
 export class Emulator extends Context.Service<
@@ -110,17 +175,15 @@ export class Emulator extends Context.Service<
     /** POST /numbers/{number_id}/logout: the phone logs out. */
     logout(id: NumberId | undefined): Effect.Effect<NumberJson, Failure>
     /** PUT /registered: which phones exist, or null for the rule. */
-    setRegistered(
-      body: unknown,
-    ): Effect.Effect<{ readonly phones: ReadonlyArray<string> | null }, Failure>
+    setRegistered(body: unknown): Effect.Effect<typeof RegisteredJson.Type, Failure>
     /** POST /messages/{message_id}/ticks: that tick arrives from the phone. */
     tick(id: MessageId | undefined, body: unknown): Effect.Effect<MessageJson, Failure>
     /** GET /sent: what left the phones, newest first. */
     sent(query: QueryEntries): Effect.Effect<JsonPage<SentJson>, Failure>
     /** GET /clock. */
-    readonly clock: Effect.Effect<{ readonly now: string }>
+    readonly clock: Effect.Effect<typeof ClockJson.Type>
     /** POST /clock/advance. Fails with `clock_not_adjustable`. */
-    advance(body: unknown): Effect.Effect<{ readonly now: string }, Failure>
+    advance(body: unknown): Effect.Effect<typeof ClockJson.Type, Failure>
     /** POST /settle: returns once nothing is due and nothing is in flight. */
     readonly settle: Effect.Effect<Record<string, never>, Failure>
   }

@@ -5,6 +5,7 @@ import { parseOutboundUrl } from "../egress/PublicAddress.ts"
 import { problem } from "../error/Refusal.ts"
 import type { Problem, Refusal } from "../error/Refusal.ts"
 import type { MessageEventType } from "../message/Message.ts"
+import { described } from "../request/Described.ts"
 import { inputDecoder, textBetween } from "../request/Input.ts"
 import { codePointLength } from "../text/CodePoints.ts"
 import { webhookEventTypes } from "./WebhookEndpoint.ts"
@@ -13,14 +14,19 @@ import { webhookEventTypes } from "./WebhookEndpoint.ts"
 export const maximumWebhookUrlLength = 500
 
 export const EndpointBody = Schema.Struct({
-  url: textBetween(0, maximumWebhookUrlLength),
-  events: Schema.optionalKey(
-    Schema.Array(Schema.Literals(webhookEventTypes)).check(
-      Schema.makeFilter((events) => (events.length > 0 ? undefined : "must name an event")),
+  url: described(textBetween(0, maximumWebhookUrlLength), "Public `https://` address."),
+  events: described(
+    Schema.optionalKey(
+      Schema.Array(Schema.Literals(webhookEventTypes)).check(
+        Schema.makeFilter((events) => (events.length > 0 ? undefined : "must name an event"), {
+          toJsonSchema: () => ({ minItems: 1 }),
+        }),
+      ),
     ),
+    "All of them when left out.",
   ),
-  description: Schema.optionalKey(textBetween(0, 100)),
-})
+  description: described(Schema.optionalKey(textBetween(0, 100)), "A note."),
+}).annotate({ identifier: "CreateWebhook" })
 
 export interface EndpointRequest {
   readonly url: string

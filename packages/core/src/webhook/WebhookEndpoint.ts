@@ -2,9 +2,12 @@
  * A webhook endpoint: an address of the customer's that is told of events, and what became of the
  * attempts to tell it (contract: Webhook endpoint; decisions: Webhooks).
  */
+import { Schema } from "effect"
+import { IdJson, TimeJson } from "../answer/Json.ts"
 import type { EventId, KeyId, WebhookId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { MessageEventType } from "../message/Message.ts"
+import { described } from "../request/Described.ts"
 import { formatInstant } from "../time/Instant.ts"
 
 /** Running endpoints that a workspace may hold, in both modes together (contract: Limits). */
@@ -21,17 +24,22 @@ export const webhookEventTypes = [
 /** `ping` reaches the endpoint that was asked to be tested, whatever it subscribed to. */
 export type WebhookEventType = MessageEventType | "ping"
 
+const disabledReasons = ["delivery_failures", "key_revoked"] as const
+
 /** Why an endpoint stopped. */
-export type DisabledReason = "delivery_failures" | "key_revoked"
+export type DisabledReason = (typeof disabledReasons)[number]
+
+const deliveryErrors = [
+  "timeout",
+  "dns",
+  "tls",
+  "connection",
+  "blocked_address",
+  "http_status",
+] as const
 
 /** Why an attempt failed (decisions: `last_delivery`). */
-export type DeliveryError =
-  | "timeout"
-  | "dns"
-  | "tls"
-  | "connection"
-  | "blocked_address"
-  | "http_status"
+export type DeliveryError = (typeof deliveryErrors)[number]
 
 /** One attempt that was made, as the delivery log keeps it. */
 export interface DeliveryAttempt {
@@ -78,7 +86,59 @@ const deliveryStatus = ({ error, nextAttemptAt }: DeliveryAttempt) => {
   return nextAttemptAt === null ? "failed" : "retrying"
 }
 
-const lastDeliveryJson = (attempt: DeliveryAttempt) => ({
+const eventTypes = [...webhookEventTypes, "ping"] as const
+
+const attemptFields = {
+  event_id: described(Schema.String, "`evt_` and 24 characters."),
+  type: Schema.Literals(eventTypes),
+  attempt: described(Schema.Int, "From 1; anew for each redelivery."),
+  attempted_at: TimeJson,
+  response_status: described(Schema.NullOr(Schema.Int), "Null when there was no answer."),
+  error: described(Schema.NullOr(Schema.Literals(deliveryErrors)), "Null when it was delivered."),
+  next_attempt_at: described(Schema.NullOr(TimeJson), "Null when it is not tried again."),
+}
+
+const LastDeliveryJson = Schema.Struct({
+  ...attemptFields,
+  status: Schema.Literals(["delivered", "retrying", "failed"]),
+}).annotate({ identifier: "LastDelivery" })
+
+/** The Webhook endpoint object (contract: Webhook endpoint). */
+export const EndpointJson = Schema.Struct({
+  id: Schema.Int.pipe(Schema.brand("WebhookId")),
+  url: Schema.String,
+  description: Schema.String,
+  events: Schema.Array(Schema.Literals(webhookEventTypes)),
+  secret_last4: described(Schema.String, "Last four characters of the signing secret."),
+  active: described(Schema.Boolean, "False for a stopped endpoint."),
+  disabled_reason: described(Schema.NullOr(Schema.Literals(disabledReasons)), "Why it stopped."),
+  created_at: TimeJson,
+  last_delivery: described(Schema.NullOr(LastDeliveryJson), "Outcome of the latest attempt."),
+}).annotate({ identifier: "Webhook" })
+
+export type EndpointJson = typeof EndpointJson.Type
+
+/** The answer to a creation and to a change of the secret. */
+export const EndpointWithSecret = Schema.Struct({
+  ...EndpointJson.fields,
+  secret: described(
+    Schema.String,
+    "64 hexadecimal characters that sign deliveries; shown only here.",
+  ),
+}).annotate({ identifier: "WebhookWithSecret" })
+
+export type EndpointWithSecret = typeof EndpointWithSecret.Type
+
+/** A line of the delivery log (operator API). */
+export const DeliveryJson = Schema.Struct({
+  id: IdJson,
+  ...attemptFields,
+  duration_ms: Schema.Int,
+}).annotate({ identifier: "Delivery" })
+
+export type DeliveryJson = typeof DeliveryJson.Type
+
+const lastDeliveryJson = (attempt: DeliveryAttempt): typeof LastDeliveryJson.Type => ({
   event_id: attempt.eventId,
   type: attempt.type,
   status: deliveryStatus(attempt),
@@ -90,7 +150,7 @@ const lastDeliveryJson = (attempt: DeliveryAttempt) => ({
 })
 
 /** The endpoint as every answer but the creating and the rotating one shows it: without a secret. */
-export const endpointJson = (endpoint: WebhookEndpoint) => ({
+export const endpointJson = (endpoint: WebhookEndpoint): EndpointJson => ({
   id: endpoint.id,
   url: endpoint.url,
   description: endpoint.description,
@@ -102,8 +162,6 @@ export const endpointJson = (endpoint: WebhookEndpoint) => ({
   last_delivery: endpoint.lastAttempt === null ? null : lastDeliveryJson(endpoint.lastAttempt),
 })
 
-export type EndpointJson = ReturnType<typeof endpointJson>
-
 /** The endpoint as the answer to its creation showed it, whatever became of it since. */
 export const createdEndpointJson = (endpoint: WebhookEndpoint): EndpointJson =>
   endpointJson({
@@ -114,7 +172,7 @@ export const createdEndpointJson = (endpoint: WebhookEndpoint): EndpointJson =>
   })
 
 /** One line of the delivery log (operator API). */
-export const deliveryJson = (attempt: DeliveryAttempt) => ({
+export const deliveryJson = (attempt: DeliveryAttempt): DeliveryJson => ({
   id: attempt.id,
   event_id: attempt.eventId,
   type: attempt.type,
@@ -125,5 +183,3 @@ export const deliveryJson = (attempt: DeliveryAttempt) => ({
   duration_ms: attempt.durationMillis,
   next_attempt_at: instantOrNull(attempt.nextAttemptAt),
 })
-
-export type DeliveryJson = ReturnType<typeof deliveryJson>

@@ -6,6 +6,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../id/Ids.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { Cursors } from "../request/Cursor.ts"
+import { described } from "../request/Described.ts"
 import { inputDecoder } from "../request/Input.ts"
 import type { JsonPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
@@ -19,7 +20,9 @@ import type { QueuedEvent } from "./Webhooks.ts"
 import { WebhookStore } from "./WebhookStore.ts"
 import type { WebhookScope } from "./WebhookStore.ts"
 
-export const RedeliverBody = Schema.Struct({ event_id: Schema.String })
+export const RedeliverBody = Schema.Struct({
+  event_id: described(Schema.String, "Of an event that was sent to this endpoint."),
+}).annotate({ identifier: "RedeliverEvent" })
 
 const decodeRedeliver = inputDecoder(RedeliverBody, ["event_id"])
 

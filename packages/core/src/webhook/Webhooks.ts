@@ -2,35 +2,42 @@
  * The webhook endpoints of a workspace, as the customer's keys make, read and test them (contract:
  * POST /webhooks and what follows it).
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
+import type { DeletedJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { pingEvent } from "../event/PingEvent.ts"
 import { Ids, eventId } from "../id/Ids.ts"
-import type { EventId, WebhookId } from "../id/Ids.ts"
+import type { WebhookId } from "../id/Ids.ts"
 import type { Caller } from "../key/Admission.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
+import { described } from "../request/Described.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { Idempotent } from "../request/Idempotent.ts"
 import type { Repeatable } from "../request/Idempotent.ts"
 import { endpointRequestParser } from "./EndpointRequest.ts"
 import type { EndpointRequest } from "./EndpointRequest.ts"
 import { SigningSecrets } from "./SigningSecrets.ts"
-import { createdEndpointJson, endpointJson, endpointLimit } from "./WebhookEndpoint.ts"
-import type { EndpointJson, WebhookEndpoint, WebhookEventType } from "./WebhookEndpoint.ts"
+import {
+  createdEndpointJson,
+  endpointJson,
+  endpointLimit,
+  webhookEventTypes,
+} from "./WebhookEndpoint.ts"
+import type { EndpointJson, EndpointWithSecret, WebhookEndpoint } from "./WebhookEndpoint.ts"
 import { WebhookStore } from "./WebhookStore.ts"
 import type { WebhookScope } from "./WebhookStore.ts"
 
-export type EndpointWithSecret = EndpointJson & { readonly secret: string }
-
 /** An event that is on its way to an endpoint. */
-export interface QueuedEvent {
-  readonly event_id: EventId
-  readonly type: WebhookEventType
-  readonly queued: true
-}
+export const QueuedEvent = Schema.Struct({
+  event_id: described(Schema.String, "`evt_` and 24 characters."),
+  type: Schema.Literals([...webhookEventTypes, "ping"]),
+  queued: Schema.Literal(true),
+}).annotate({ identifier: "QueuedEvent" })
+
+export type QueuedEvent = typeof QueuedEvent.Type
 
 type Failure = Refusal | StoreUnavailable
 
@@ -53,10 +60,7 @@ export class Webhooks extends Context.Service<
     /** GET /webhooks/{id}: a stopped one too. Fails with `webhook_not_found`. */
     get(caller: Caller, id: WebhookId | undefined): Effect.Effect<EndpointJson, Failure>
     /** DELETE /webhooks/{id}: nothing more is sent to it. Fails with `webhook_not_found`. */
-    remove(
-      caller: Caller,
-      id: WebhookId | undefined,
-    ): Effect.Effect<{ readonly id: number; readonly deleted: true }, Failure>
+    remove(caller: Caller, id: WebhookId | undefined): Effect.Effect<DeletedJson, Failure>
     /**
      * POST /webhooks/{id}/rotate-secret: the old secret stops working at once. Fails with
      * `webhook_not_found`.

@@ -1,11 +1,14 @@
 /** Making, changing and deleting workspaces (operator API). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { TimeJson } from "../answer/Json.ts"
+import type { DeletedJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
 import { Stranded } from "../message/Stranded.ts"
 import { Cursors } from "../request/Cursor.ts"
+import { described } from "../request/Described.ts"
 import { inputDecoder, textBetween } from "../request/Input.ts"
 import type { JsonPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
@@ -13,7 +16,7 @@ import type { QueryEntries } from "../request/PageInput.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { requireRole } from "./Role.ts"
 import type { Role } from "./Role.ts"
-import { clientId, refusalV2, unlimitedPlan } from "./Workspace.ts"
+import { admits, clientId, unlimitedPlan } from "./Workspace.ts"
 import type { Plan, Workspace } from "./Workspace.ts"
 import { WorkspaceStore } from "./WorkspaceStore.ts"
 import type { WorkspaceChange } from "./WorkspaceStore.ts"
@@ -23,19 +26,29 @@ const Amount = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 /** A Plan in a request; every field is required. */
 export const PlanInput = Schema.Struct({
   name: textBetween(1, 100),
-  messages_remaining: Schema.NullOr(Amount),
-  reminders: Schema.Boolean,
-  qr_code_api: Schema.Boolean,
-  max_numbers: Schema.NullOr(Amount),
+  messages_remaining: described(
+    Schema.NullOr(Amount),
+    "Messages that may still be accepted; null for unlimited.",
+  ),
+  reminders: described(Schema.Boolean, "Whether reminders are included."),
+  qr_code_api: described(Schema.Boolean, "Whether numbers can be connected through the API."),
+  max_numbers: described(Schema.NullOr(Amount), "Null for unlimited."),
   media_storage_bytes: Amount,
-})
+}).annotate({ identifier: "PlanInput" })
 
 export const WorkspaceBody = Schema.Struct({
   name: textBetween(1, 100),
-  demo: Schema.optionalKey(Schema.Boolean),
-  api_v2_enabled: Schema.optionalKey(Schema.Boolean),
-  plan: Schema.optionalKey(Schema.NullOr(PlanInput)),
-})
+  demo: described(Schema.optionalKey(Schema.Boolean), "A demo workspace cannot use the API.", {
+    default: false,
+  }),
+  api_v2_enabled: described(Schema.optionalKey(Schema.Boolean), "Whether version 2 keys work.", {
+    default: true,
+  }),
+  plan: described(
+    Schema.optionalKey(Schema.NullOr(PlanInput)),
+    "Null for no active plan; left out it is the Unlimited plan.",
+  ),
+}).annotate({ identifier: "CreateWorkspace" })
 
 export const WorkspacePatch = Schema.Struct({
   name: Schema.optionalKey(textBetween(1, 100)),
@@ -43,7 +56,7 @@ export const WorkspacePatch = Schema.Struct({
   account_disabled: Schema.optionalKey(Schema.Boolean),
   api_v2_enabled: Schema.optionalKey(Schema.Boolean),
   plan: Schema.optionalKey(Schema.NullOr(PlanInput)),
-})
+}).annotate({ identifier: "ChangeWorkspace", description: "Only the fields to change." })
 
 const decodeBody = inputDecoder(WorkspaceBody, Object.keys(WorkspaceBody.fields))
 const decodePatch = inputDecoder(WorkspacePatch, Object.keys(WorkspacePatch.fields))
@@ -60,7 +73,31 @@ const toPlan = (plan: typeof PlanInput.Type | null): Plan | null =>
         mediaStorageBytes: plan.media_storage_bytes,
       }
 
-const planJson = (plan: Plan | null) =>
+/** The Plan object. */
+export const PlanJson = Schema.Struct({
+  name: Schema.String,
+  messages_remaining: Schema.NullOr(Schema.Int).annotate({ description: "Null for unlimited." }),
+  reminders: Schema.Boolean,
+  qr_code_api: Schema.Boolean,
+  max_numbers: Schema.NullOr(Schema.Int).annotate({ description: "Null for unlimited." }),
+  media_storage_bytes: Schema.Int,
+}).annotate({ identifier: "Plan" })
+
+/** The Workspace object. */
+export const WorkspaceJson = Schema.Struct({
+  id: Schema.Int.pipe(Schema.brand("WorkspaceId")),
+  name: Schema.String,
+  client_id: Schema.Int.annotate({ description: "What version 1 clients send as `client_id`." }),
+  demo: Schema.Boolean,
+  account_disabled: Schema.Boolean,
+  api_v2_enabled: Schema.Boolean,
+  plan: described(Schema.NullOr(PlanJson), "Null: no active plan, nothing included."),
+  created_at: TimeJson,
+}).annotate({ identifier: "Workspace" })
+
+export type WorkspaceJson = typeof WorkspaceJson.Type
+
+const planJson = (plan: Plan | null): typeof PlanJson.Type | null =>
   plan === null
     ? null
     : {
@@ -72,7 +109,7 @@ const planJson = (plan: Plan | null) =>
         media_storage_bytes: plan.mediaStorageBytes,
       }
 
-export const workspaceJson = (workspace: Workspace) => ({
+export const workspaceJson = (workspace: Workspace): WorkspaceJson => ({
   id: workspace.id,
   name: workspace.name,
   client_id: clientId(workspace),
@@ -83,12 +120,7 @@ export const workspaceJson = (workspace: Workspace) => ({
   created_at: formatInstant(workspace.createdAt),
 })
 
-export type WorkspaceJson = ReturnType<typeof workspaceJson>
-
 type Failure = Refusal | StoreUnavailable
-
-/** Whether a request with a key of this workspace counts against the key's limits. */
-const admits = (workspace: Workspace): boolean => refusalV2(workspace) === undefined
 
 export class Workspaces extends Context.Service<
   Workspaces,
@@ -108,10 +140,7 @@ export class Workspaces extends Context.Service<
       body: unknown,
     ): Effect.Effect<WorkspaceJson, Failure>
     /** DELETE /workspaces/{id}: its keys stop, its waiting messages are cancelled. */
-    delete(
-      role: Role,
-      id: WorkspaceId | undefined,
-    ): Effect.Effect<{ readonly id: number; readonly deleted: true }, Failure>
+    delete(role: Role, id: WorkspaceId | undefined): Effect.Effect<DeletedJson, Failure>
   }
 >()("core/Workspaces") {
   static readonly layer = Layer.effect(
@@ -140,8 +169,8 @@ export class Workspaces extends Context.Service<
             plan: input.plan === undefined ? unlimitedPlan : toPlan(input.plan),
             createdAt: yield* Clock.currentTimeMillis,
           }
-          const counts = refusalV2({ ...workspace, deletedAt: null }) === undefined
-          return workspaceJson(yield* store.insert(workspace, counts))
+          const inserted = yield* store.insert(workspace, admits({ ...workspace, deletedAt: null }))
+          return workspaceJson(inserted)
         }),
         list: Effect.fn("Workspaces.list")(function* (query) {
           const request = yield* Effect.fromResult(parsePageRequest(query))

@@ -1,0 +1,32 @@
+/** The parts that answers share, as schemas. */
+import { Schema } from "effect"
+
+/** Times in answers. */
+export const TimeJson = Schema.String.annotate({
+  description: "UTC, whole seconds.",
+  format: "date-time",
+  pattern: "Z$",
+  examples: ["2030-01-31T07:00:00Z"],
+})
+
+export const IdJson = Schema.Int
+
+/** What a deletion is answered with. */
+export const DeletedJson = Schema.Struct({ id: IdJson, deleted: Schema.Literal(true) }).annotate({
+  identifier: "Deleted",
+})
+
+export type DeletedJson = typeof DeletedJson.Type
+
+/** A list that is always whole. */
+export const listJson = <S extends Schema.Top>(item: S) =>
+  Schema.Struct({ data: Schema.Array(item) })
+
+/** The page envelope (contract: Page envelope). */
+export const pageJson = <S extends Schema.Top>(item: S) =>
+  Schema.Struct({
+    data: Schema.Array(item),
+    next_cursor: Schema.NullOr(Schema.String).annotate({
+      description: "The `cursor` of the next page; null on the last one.",
+    }),
+  })
