@@ -11,26 +11,28 @@ import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { stream, text } from "effect/http/HttpServerResponse"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { refusalReply } from "./answer/errorBody.ts"
-import { openExchange } from "./answer/Exchange.ts"
+import { none, openExchange } from "./answer/Exchange.ts"
 import type { Exchange, Reply, Surface } from "./answer/Exchange.ts"
 import { docsSurface } from "./docs/docsSurface.ts"
 import { healthSurface } from "./health/healthSurface.ts"
 import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import { mediaSurface } from "./media/mediaSurface.ts"
+import { metricsSurface } from "./metrics/metricsSurface.ts"
+import { noAnswer, requestMeter } from "./metrics/requestMeter.ts"
 import { operatorSurface } from "./operator/operatorSurface.ts"
 import { qrSurface } from "./qr/qrSurface.ts"
 import { surfaceV2 } from "./v2/surfaceV2.ts"
 
-const nowhere: Surface = () => Effect.fail(refuse("not_found"))
+type Surfaces = ReadonlyArray<readonly [prefix: string, surface: Surface]>
+
+const nowhere: Surfaces[number] = [none, () => Effect.fail(refuse("not_found"))]
 
 /** The first surface under whose prefix the path lies. */
-const surfaceOf = (
-  surfaces: ReadonlyArray<readonly [prefix: string, surface: Surface]>,
-  path: string,
-): Surface => {
-  for (const [prefix, surface] of surfaces) {
+const surfaceOf = (surfaces: Surfaces, path: string): Surfaces[number] => {
+  for (const entry of surfaces) {
+    const [prefix] = entry
     if (path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")) {
-      return surface
+      return entry
     }
   }
   return nowhere
@@ -49,24 +51,30 @@ const response = ({ headers }: Exchange, reply: Reply): HttpServerResponse => {
 const secretPath = /^\/(media|qr)\/.*/
 
 /** For the log: never a query, a header, a body or a link, which hold keys, phones and texts. */
-const annotations = (exchange: Exchange, status: number, started: number) => ({
+const annotations = (exchange: Exchange, status: number, millis: number) => ({
   request_id: exchange.id,
   method: exchange.request.method,
   path: exchange.path.replace(secretPath, "/$1/…"),
   status,
-  duration_ms: Math.round(performance.now() - started),
+  duration_ms: Math.round(millis),
 })
 
 /** A client that hung up is no fault, and there is nobody left to answer. */
 const interruptsOf = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
   Cause.fromReasons(cause.reasons.filter(Cause.isInterruptReason))
 
-/** The interface as a function, over the core's services. */
-const answerer = Effect.gen(function* () {
-  const options = yield* HttpOptions
-  const ids = yield* Ids
-  const { operatorToken } = options
-  const surfaces: ReadonlyArray<readonly [prefix: string, surface: Surface]> = [
+/** What anybody may see of the process and of the service. */
+const watchedSurfaces = Effect.gen(function* () {
+  const surfaces: Surfaces = [
+    ["/health", yield* healthSurface],
+    ["/metrics", yield* metricsSurface],
+  ]
+  return surfaces
+})
+
+const allSurfaces = Effect.gen(function* () {
+  const { operatorToken } = yield* HttpOptions
+  const surfaces: Surfaces = [
     ["/api/v2", yield* surfaceV2],
     ...(operatorToken === null
       ? []
@@ -74,9 +82,16 @@ const answerer = Effect.gen(function* () {
     ["/media", yield* mediaSurface],
     ["/qr", yield* qrSurface],
     ["/docs", docsSurface],
-    ["/health", yield* healthSurface],
+    ...(yield* watchedSurfaces),
   ]
-  const publicUrl = publicUrlOf(options)
+  return surfaces
+})
+
+/** The interface as a function, over the core's services. */
+const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
+  const ids = yield* Ids
+  const meter = yield* requestMeter
+  const publicUrl = publicUrlOf(yield* HttpOptions)
 
   const refused = (exchange: Exchange, refusal: Refusal) =>
     Effect.map(publicUrl, (url) => response(exchange, refusalReply(exchange, refusal, url)))
@@ -85,21 +100,32 @@ const answerer = Effect.gen(function* () {
     const started = performance.now()
     const exchange = openExchange(request, ids)
 
+    const [prefix, surface] = surfaceOf(surfaces, exchange.path)
+
+    /** Counts the request; how long it took, in milliseconds. */
+    const measured = (status: number): number => {
+      const millis = performance.now() - started
+      meter(prefix, exchange, status, millis / 1000)
+      return millis
+    }
+
     const answered = ({ status }: HttpServerResponse) =>
       (status < 500
         ? Effect.logDebug("request answered")
         : Effect.logError("request answered with a fault")
-      ).pipe(Effect.annotateLogs(annotations(exchange, status, started)))
+      ).pipe(Effect.annotateLogs(annotations(exchange, status, measured(status))))
 
     const fault = (cause: Cause.Cause<StoreUnavailable>) => {
-      if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(interruptsOf(cause))
+      if (Cause.hasInterruptsOnly(cause)) {
+        measured(noAnswer)
+        return Effect.failCause(interruptsOf(cause))
+      }
       return Effect.logError("request failed", cause).pipe(
-        Effect.annotateLogs(annotations(exchange, 500, started)),
+        Effect.annotateLogs(annotations(exchange, 500, measured(500))),
         Effect.andThen(refused(exchange, refuse("internal_error"))),
       )
     }
 
-    const surface = surfaceOf(surfaces, exchange.path)
     return surface(exchange).pipe(
       // Servers run a request uninterrupted unless told so: a client that hangs up ends its request.
       Effect.interruptible,
@@ -115,7 +141,14 @@ const answerer = Effect.gen(function* () {
  * Builds the interface over the core's services, which are looked up once, here. The effect that
  * comes out of it answers one request and never fails.
  */
-export const httpApp = Effect.map(answerer, (answer) => Effect.flatMap(HttpServerRequest, answer))
+export const httpApp = Effect.map(Effect.flatMap(allSurfaces, answerer), (answer) =>
+  Effect.flatMap(HttpServerRequest, answer),
+)
+
+/** Health and metrics alone, for a process that serves nothing else. */
+export const monitoringApp = Effect.map(Effect.flatMap(watchedSurfaces, answerer), (answer) =>
+  Effect.flatMap(HttpServerRequest, answer),
+)
 
 /** Serves the interface on the `HttpServer` that is provided, as long as the layer lives. */
 export const layerHttp = Layer.unwrap(Effect.map(httpApp, (app) => serve(app)))

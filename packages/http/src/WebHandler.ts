@@ -19,6 +19,7 @@ import type {
   Numbers,
   QrImages,
   QrLinks,
+  ServiceFigures,
   WebhookOperations,
   Webhooks,
   Workspaces,
@@ -46,6 +47,7 @@ export type HttpServices =
   | Numbers
   | QrImages
   | QrLinks
+  | ServiceFigures
   | WebhookOperations
   | Webhooks
   | Workspaces

@@ -1,4 +1,4 @@
-export { httpApp, layerHttp } from "./HttpApp.ts"
+export { httpApp, layerHttp, monitoringApp } from "./HttpApp.ts"
 export { HttpOptions } from "./HttpOptions.ts"
 export type { HttpSettings } from "./HttpOptions.ts"
 export { toWebHandler } from "./WebHandler.ts"

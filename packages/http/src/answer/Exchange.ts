@@ -10,10 +10,15 @@ import { clientRequestId } from "../request/HeaderValues.ts"
 import { parseTarget } from "../request/Target.ts"
 import type { Target } from "../request/Target.ts"
 
+/** In place of a route that there is not. */
+export const none = "none"
+
 export interface Exchange extends Target {
   readonly request: HttpServerRequest
   /** `req_` and 24 characters; also in the answer's `X-Request-Id`. */
   readonly id: string
+  /** The path of the route that was found, as its table has it; `none` until then. */
+  route: string
   /** Of the answer; lower-case names. */
   readonly headers: Record<string, string>
 }
@@ -41,5 +46,5 @@ export const openExchange = (request: HttpServerRequest, ids: typeof Ids.Service
   const headers: Record<string, string> = { "x-request-id": id, "cache-control": "no-store" }
   const clients = clientRequestId(request)
   if (clients !== undefined) headers["x-client-request-id"] = clients
-  return { request, path, query, id, headers }
+  return { request, path, query, id, route: none, headers }
 }

@@ -1,7 +1,7 @@
 /** The pages that answers link to, open to everybody. */
-import { refuse } from "@messaging-service/core"
 import { Effect, Stream } from "effect"
 import type { Surface } from "../answer/Exchange.ts"
+import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
 import { errorPage } from "./errorPage.ts"
 
@@ -11,12 +11,7 @@ export const docsSurface: Surface = (() => {
   const page = new TextEncoder().encode(errorPage)
 
   return Effect.fnUntraced(function* (exchange) {
-    const matched = match(exchange.request.method, exchange.path)
-    if (matched._tag === "Unknown") return yield* refuse("not_found")
-    if (matched._tag === "WrongMethod") {
-      exchange.headers["allow"] = matched.allow
-      return yield* refuse("method_not_allowed")
-    }
+    yield* Effect.fromResult(findRoute(match, exchange))
     exchange.headers["content-security-policy"] = "default-src 'none'; style-src 'unsafe-inline'"
     exchange.headers["x-content-type-options"] = "nosniff"
     return {

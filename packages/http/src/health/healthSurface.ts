@@ -1,12 +1,11 @@
 /** Whether the process runs and whether its store answers (operator API: configuration). */
-import { ClockStore, refuse, sleepInRealTime } from "@messaging-service/core"
+import { ClockStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Reply, Surface } from "../answer/Exchange.ts"
+import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
 import type { Route } from "../route/RouteTable.ts"
-
-/** How long the store may take to answer, in real time. */
-const patience = "2 seconds"
+import { askStore } from "./askStore.ts"
 
 const ok: Reply = { status: 200, body: { status: "ok" } }
 const unavailable: Reply = { status: 503, body: { status: "unavailable" } }
@@ -19,13 +18,7 @@ interface HealthRoute extends Route {
 export const healthSurface = Effect.gen(function* () {
   const store = yield* ClockStore
 
-  const ready = Effect.raceFirst(
-    Effect.as(store.ping, ok),
-    Effect.as(sleepInRealTime(patience), unavailable),
-  ).pipe(
-    Effect.catchTag("StoreUnavailable", () => Effect.succeed(unavailable)),
-    Effect.catchDefect(() => Effect.succeed(unavailable)),
-  )
+  const ready = askStore(Effect.as(store.ping, ok), unavailable)
 
   const match = routeMatcher<HealthRoute>([
     { method: "GET", path: "/health/live", handler: Effect.succeed(ok) },
@@ -33,13 +26,8 @@ export const healthSurface = Effect.gen(function* () {
   ])
 
   const surface: Surface = Effect.fnUntraced(function* (exchange) {
-    const matched = match(exchange.request.method, exchange.path)
-    if (matched._tag === "Unknown") return yield* refuse("not_found")
-    if (matched._tag === "WrongMethod") {
-      exchange.headers["allow"] = matched.allow
-      return yield* refuse("method_not_allowed")
-    }
-    return yield* matched.route.handler
+    const { route } = yield* Effect.fromResult(findRoute(match, exchange))
+    return yield* route.handler
   })
   return surface
 })

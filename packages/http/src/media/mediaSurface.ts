@@ -2,10 +2,11 @@
  * Links to stored files (decisions: Media): open to everybody who has one, for as long as it says.
  * The bytes are streamed from where they are kept.
  */
-import { MediaDirectory, refuse } from "@messaging-service/core"
+import { MediaDirectory } from "@messaging-service/core"
 import type { OpenedFile } from "@messaging-service/core"
 import { Effect, Stream } from "effect"
 import type { Exchange, Reply, Surface } from "../answer/Exchange.ts"
+import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
 import { byteRange } from "./byteRange.ts"
 import { contentDisposition, servedMimeType } from "./safeContent.ts"
@@ -46,13 +47,8 @@ export const mediaSurface = Effect.gen(function* () {
   const match = routeMatcher([{ method: "GET", path: "/media/{token}/{name}" }])
 
   const surface: Surface = Effect.fnUntraced(function* (exchange) {
-    const matched = match(exchange.request.method, exchange.path)
-    if (matched._tag === "Unknown") return yield* refuse("not_found")
-    if (matched._tag === "WrongMethod") {
-      exchange.headers["allow"] = matched.allow
-      return yield* refuse("method_not_allowed")
-    }
-    const file = yield* media.open(matched.parameter("token"), matched.parameter("name"))
+    const { parameter } = yield* Effect.fromResult(findRoute(match, exchange))
+    const file = yield* media.open(parameter("token"), parameter("name"))
     return serve(exchange, file)
   })
   return surface

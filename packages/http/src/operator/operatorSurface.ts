@@ -9,6 +9,7 @@ import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf } from "../request/HeaderValues.ts"
 import { readJson, readOptionalJson } from "../request/JsonBody.ts"
 import { parseQuery } from "../request/Target.ts"
+import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
 import { emulatorRoutes } from "./emulatorRoutes.ts"
 import type { OperatorRoute } from "./OperatorRoute.ts"
@@ -62,16 +63,10 @@ export const operatorSurface = Effect.fnUntraced(function* (token: Redacted.Reda
   ])
 
   const surface: Surface = Effect.fnUntraced(function* (exchange) {
-    const { request, path } = exchange
+    const { request } = exchange
 
     // Route
-    const matched = match(request.method, path)
-    if (matched._tag === "Unknown") return yield* refuse("not_found")
-    if (matched._tag === "WrongMethod") {
-      exchange.headers["allow"] = matched.allow
-      return yield* refuse("method_not_allowed")
-    }
-    const { parameter, route } = matched
+    const { parameter, route } = yield* Effect.fromResult(findRoute(match, exchange))
 
     // Token, role
     yield* admission.admitOperator(

@@ -2,9 +2,10 @@
  * Links to the QR codes of numbers that are being connected (decisions: Numbers): open to everybody
  * who has one, and never kept by anybody on the way, because each look shows the newest code.
  */
-import { QrImages, QrLinks, refuse } from "@messaging-service/core"
+import { QrImages, QrLinks } from "@messaging-service/core"
 import { Effect, Stream } from "effect"
 import type { Surface } from "../answer/Exchange.ts"
+import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
 
 /** `/qr/{token}.png`. */
@@ -14,13 +15,8 @@ export const qrSurface = Effect.gen(function* () {
   const match = routeMatcher([{ method: "GET", path: "/qr/{token}" }])
 
   const surface: Surface = Effect.fnUntraced(function* (exchange) {
-    const matched = match(exchange.request.method, exchange.path)
-    if (matched._tag === "Unknown") return yield* refuse("not_found")
-    if (matched._tag === "WrongMethod") {
-      exchange.headers["allow"] = matched.allow
-      return yield* refuse("method_not_allowed")
-    }
-    const png = yield* images.png(yield* links.read(matched.parameter("token")))
+    const { parameter } = yield* Effect.fromResult(findRoute(match, exchange))
+    const png = yield* images.png(yield* links.read(parameter("token")))
     exchange.headers["x-content-type-options"] = "nosniff"
     return {
       status: 200,

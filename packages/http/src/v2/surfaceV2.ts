@@ -8,17 +8,17 @@ import {
   parseIdempotencyKey,
   ratePolicy,
   rateRefusal,
-  refuse,
   requireScope,
   requireUnlimited,
 } from "@messaging-service/core"
 import type { RateState } from "@messaging-service/core"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import type { Exchange, Surface } from "../answer/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf, headerValues } from "../request/HeaderValues.ts"
 import { parseQuery } from "../request/Target.ts"
+import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
 import { readBody } from "./readBody.ts"
 import type { RouteV2 } from "./RouteV2.ts"
@@ -51,17 +51,12 @@ export const surfaceV2 = Effect.gen(function* () {
     const { request, path } = exchange
 
     // Route
-    const matched = match(request.method, path)
-    if (matched._tag === "Unknown") {
+    const found = findRoute(match, exchange)
+    if (Result.isFailure(found)) {
       yield* note(exchange)
-      return yield* refuse("not_found")
+      return yield* found.failure
     }
-    if (matched._tag === "WrongMethod") {
-      yield* note(exchange)
-      exchange.headers["allow"] = matched.allow
-      return yield* refuse("method_not_allowed")
-    }
-    const { parameter, route } = matched
+    const { parameter, route } = found.success
 
     // Key, workspace
     const { caller, rate } = yield* admission.admitV2(authorizationOf(request), addressOf(request))

@@ -112,8 +112,13 @@ export const figures: Topic = (it) => {
       assert.deepStrictEqual(yield* added(before, era, ...names), [1, 1, 0])
       assert.strictEqual((yield* figuresAt(era)).firstDueAt.connected, era)
       assert.strictEqual((yield* figuresAt(era)).laneDueAt, leaseUntil)
-      const ran = yield* figuresAt(leaseUntil)
-      assert.strictEqual(ran.leasesRunOut, ran.lanesInFlight)
+      assert.deepStrictEqual(
+        [
+          (yield* figuresAt(leaseUntil - 1)).leasesRunOut,
+          (yield* figuresAt(leaseUntil)).leasesRunOut,
+        ],
+        [0, 1],
+      )
       yield* settle([sent(claimed, era)], era)
       assert.deepStrictEqual(yield* added(before, era, ...names), [0, 0, 0])
     }),

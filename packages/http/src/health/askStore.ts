@@ -1,0 +1,17 @@
+/** Asking the store on behalf of whoever watches the service, who will not wait for long. */
+import { sleepInRealTime } from "@messaging-service/core"
+import type { StoreUnavailable } from "@messaging-service/core"
+import { Effect } from "effect"
+
+/** How long the store may take to answer, in real time. */
+const patience = "2 seconds"
+
+/** The store's answer; `otherwise` when it fails, or does not answer in time. */
+export const askStore = <A>(
+  question: Effect.Effect<A, StoreUnavailable>,
+  otherwise: A,
+): Effect.Effect<A> =>
+  Effect.raceFirst(question, Effect.as(sleepInRealTime(patience), otherwise)).pipe(
+    Effect.catchTag("StoreUnavailable", () => Effect.succeed(otherwise)),
+    Effect.catchDefect(() => Effect.succeed(otherwise)),
+  )
