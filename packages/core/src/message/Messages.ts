@@ -29,6 +29,8 @@ import { acceptedMessageJson, messageJson } from "./messageJson.ts"
 import type { MessageJson } from "./messageJson.ts"
 import { sendRequestParser } from "./SendRequest.ts"
 import type { SendRequest } from "./SendRequest.ts"
+import { plainTerms, underTerms } from "./SendTerms.ts"
+import type { SendTerms } from "./SendTerms.ts"
 
 /** How often a commit is tried anew when others changed what it was decided on. */
 const attempts = 5
@@ -56,18 +58,21 @@ export class Messages extends Context.Service<
   {
     /**
      * POST /messages: accepts one message. `body` is parsed JSON. Fails with the codes that the
-     * contract lists for the operation and those of idempotency; a refused send stores nothing.
+     * contract lists for the operation and those of idempotency; a refused send stores nothing,
+     * unless its terms say so.
      */
     send(
       caller: Caller,
       body: unknown,
       idempotency: IdempotencyKey | null,
+      terms?: SendTerms,
     ): Effect.Effect<Sent, Failure>
     /** POST /messages/batch: one message for each recipient, all or nothing. */
     sendBatch(
       caller: Caller,
       body: unknown,
       idempotency: IdempotencyKey | null,
+      terms?: SendTerms,
     ): Effect.Effect<Sent, Failure>
     /** GET /messages/{id}. Fails with `message_not_found`. */
     get(caller: Caller, id: MessageId | undefined): Effect.Effect<MessageJson, Failure>
@@ -88,7 +93,11 @@ export class Messages extends Context.Service<
       const acceptor = yield* Acceptor
       const cursors = yield* Cursors
       const { link } = yield* MediaLinks
-      const parser = sendRequestParser(yield* OutboundRule)
+      const rule = yield* OutboundRule
+      const plainParser = sendRequestParser(rule)
+      const attachedParser = sendRequestParser(rule, true)
+      const parserUnder = ({ attachment }: SendTerms) =>
+        attachment === null ? plainParser : attachedParser
 
       /** Claims, loads, decides and commits until the commit holds. */
       const accept = (
@@ -143,9 +152,10 @@ export class Messages extends Context.Service<
         caller: Caller,
         parsedRequest: Result.Result<SendRequest, Refusal>,
         requested: IdempotencyKey | null,
+        terms: SendTerms,
       ): Effect.Effect<Sent, Failure> =>
         Effect.gen(function* () {
-          const request = yield* Effect.fromResult(parsedRequest)
+          const request = underTerms(yield* Effect.fromResult(parsedRequest), terms)
           if (requested === null) return yield* accept(caller, request, null, null)
           const claim: IdempotencyClaim = {
             keyId: caller.key.id,
@@ -172,11 +182,12 @@ export class Messages extends Context.Service<
         refuse("not_cancellable", { details: { status: statusAt(message, now) } })
 
       return Messages.of({
-        send: Effect.fn("Messages.send")((caller, body, idempotency) =>
-          send(caller, parser.single(body), idempotency),
+        send: Effect.fn("Messages.send")((caller, body, idempotency, terms = plainTerms) =>
+          send(caller, parserUnder(terms).single(body), idempotency, terms),
         ),
-        sendBatch: Effect.fn("Messages.sendBatch")((caller, body, idempotency) =>
-          send(caller, parser.batch(body), idempotency),
+        sendBatch: Effect.fn("Messages.sendBatch")(
+          (caller, body, idempotency, terms = plainTerms) =>
+            send(caller, parserUnder(terms).batch(body), idempotency, terms),
         ),
         get: Effect.fn("Messages.get")(function* (caller, id) {
           const { message } = yield* find(caller, id)

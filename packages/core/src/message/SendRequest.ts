@@ -93,9 +93,9 @@ export const BatchBody = Schema.Struct({
 
 type Raw = Readonly<Record<string, unknown>>
 
-const textProblems = ({ text, media }: Raw): ReadonlyArray<Problem> => {
+const textProblems = ({ text, media }: Raw, attached: boolean): ReadonlyArray<Problem> => {
   const missing = text === undefined || (typeof text === "string" && isBlank(text))
-  return missing && (media === undefined || media === null)
+  return missing && !attached && (media === undefined || media === null)
     ? [problem("text_required", "text")]
     : []
 }
@@ -108,8 +108,8 @@ const orderProblems = ({ send_at, expires_at }: Raw): ReadonlyArray<Problem> => 
     : []
 }
 
-const acrossFields = (rule: OutboundRule) => (raw: Raw) => [
-  ...textProblems(raw),
+const acrossFields = (rule: OutboundRule, attached: boolean) => (raw: Raw) => [
+  ...textProblems(raw, attached),
   ...mediaUrlProblems(raw["media"], rule),
   ...orderProblems(raw),
 ]
@@ -142,10 +142,13 @@ export interface SendRequestParser {
   readonly batch: (body: unknown) => Result.Result<SendRequest, Refusal>
 }
 
-/** The parsers of both operations under a rule for outgoing links. Build once, use often. */
-export const sendRequestParser = (rule: OutboundRule): SendRequestParser => {
-  const single = inputDecoder(SendBody, fieldOrder, acrossFields(rule))
-  const batch = inputDecoder(BatchBody, fieldOrder, acrossFields(rule))
+/**
+ * The parsers of both operations under a rule for outgoing links; `attached` for those that come with
+ * a file, beside which text may be missing as it may beside media. Build once, use often.
+ */
+export const sendRequestParser = (rule: OutboundRule, attached = false): SendRequestParser => {
+  const single = inputDecoder(SendBody, fieldOrder, acrossFields(rule, attached))
+  const batch = inputDecoder(BatchBody, fieldOrder, acrossFields(rule, attached))
   return {
     single: (body) => Result.map(single(body), (ok) => toRequest(ok, [ok.to], false)),
     batch: (body) => {
