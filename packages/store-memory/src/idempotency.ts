@@ -67,4 +67,10 @@ const forgetVoid = (world: World, now: number): void => {
 export const idempotencyStore = (world: World): typeof IdempotencyStore.Service => ({
   claim: (request, now) => Effect.sync(() => claim(world, request, now)),
   release: (request) => Effect.sync(() => releaseClaim(world, request)),
+  forgetVoid: (now) =>
+    Effect.sync(() => {
+      for (const [key, row] of world.idempotency) {
+        if (freeAt(row) <= now) world.idempotency.delete(key)
+      }
+    }),
 })

@@ -22,7 +22,12 @@ const nextDue: Readonly<Record<Work, (world: World) => number | null>> = {
 
 export const workStatus = (world: World): typeof WorkStatus.Service => ({
   nextDue: (work) => Effect.sync(() => nextDue[work](world)),
-  inFlight: Effect.sync(() => [...world.inFlight]),
+  inFlight: (now) =>
+    Effect.sync(() =>
+      [...world.inFlight].filter(
+        (id) => (world.lanes.get(id)?.inFlight?.leaseUntil ?? Number.NEGATIVE_INFINITY) > now,
+      ),
+    ),
   checking: Effect.sync(() => [
     ...new Set(
       [...world.openChecks]

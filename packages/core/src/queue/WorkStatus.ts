@@ -33,8 +33,12 @@ export class WorkStatus extends Context.Service<
      * holds since they were asked for, test ones with the moment at which they link themselves.
      */
     nextDue(work: Work): Effect.Effect<number | null, StoreUnavailable>
-    /** Numbers whose lane has a message in the hands of a transport. */
-    inFlight: Effect.Effect<ReadonlyArray<NumberId>, StoreUnavailable>
+    /**
+     * Numbers whose lane has a message in the hands of a transport at `now`. Once its lease ran out
+     * nobody holds it: `nextDue` tells when it can be taken up, which for a number that is logged
+     * out is not before it reconnects.
+     */
+    inFlight(now: number): Effect.Effect<ReadonlyArray<NumberId>, StoreUnavailable>
     /** Numbers that phones are being asked for from, by live checks. */
     checking: Effect.Effect<ReadonlyArray<NumberId>, StoreUnavailable>
     /**

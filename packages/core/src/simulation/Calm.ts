@@ -58,10 +58,10 @@ export class Calm extends Context.Service<
       })
 
       /** Numbers with something in the hands of a transport. */
-      const inHands = Effect.map(
-        Effect.all([status.inFlight, status.checking]),
-        ([sending, checking]) => [...sending, ...checking],
-      )
+      const inHands = Effect.gen(function* () {
+        const sending = yield* status.inFlight(yield* Clock.currentTimeMillis)
+        return [...sending, ...(yield* status.checking)]
+      })
 
       /** Whether a webhook endpoint is being called: a call does not wait for the clock. */
       const calling = Effect.gen(function* () {

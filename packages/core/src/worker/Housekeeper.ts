@@ -10,6 +10,7 @@ import { Stranded } from "../message/Stranded.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import { ReminderStore } from "../reminder/ReminderStore.ts"
+import { IdempotencyStore } from "../request/IdempotencyStore.ts"
 import { minuteStart } from "../request/RateWindow.ts"
 import { sleep } from "../time/RealTime.ts"
 import { WebhookStore } from "../webhook/WebhookStore.ts"
@@ -35,6 +36,7 @@ export class Housekeeper extends Context.Service<
     Effect.gen(function* () {
       const stranded = yield* Stranded
       const keys = yield* KeyStore
+      const idempotency = yield* IdempotencyStore
       const media = yield* MediaSweep
       const webhooks = yield* WebhookStore
       const outbox = yield* Outbox
@@ -43,6 +45,7 @@ export class Housekeeper extends Context.Service<
       const tidy = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         yield* keys.forgetWrong(minuteStart(now))
+        yield* idempotency.forgetVoid(now)
         yield* webhooks.forgetAttempts(now - eventsKeptMillis)
         yield* outbox.forget(now - eventsKeptMillis)
         yield* reminders.forget(now - runsKeptMillis)

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { Emulator, MovableClock, RealTime } from "../../src/index.ts"
+import { dailyQuota, Emulator, LaneQueue, MovableClock, RealTime } from "../../src/index.ts"
 import {
   ahead,
   aKey,
@@ -19,20 +19,25 @@ import {
   logOut,
   minute,
   noon,
+  reconnect,
   second,
   send,
   sendBatch,
+  startWorker,
   status,
   statuses,
 } from "./World.ts"
-import type { World } from "./World.ts"
+import type { World, WorldParts } from "./World.ts"
 
 /**
  * A world whose service time is moved by the emulator alone. Real seconds pass at once while somebody
  * waits for them, and hours do not pass at all.
  */
-const withMovableClock = <A, E>(test: Effect.Effect<A, E, World | Scope.Scope>) =>
-  inAWorld(test).pipe(
+const withMovableClock = <A, E>(
+  test: Effect.Effect<A, E, World | Scope.Scope>,
+  parts: WorldParts = {},
+) =>
+  inAWorld(test, parts).pipe(
     Effect.provideService(MovableClock, {
       moveTo: (moment) => TestClock.setTime(moment),
       nextWake: Effect.succeed(null),
@@ -158,6 +163,35 @@ describe("POST /settle", () => {
         assert.strictEqual(yield* status(key, later), "scheduled")
         assert.strictEqual(yield* Clock.currentTimeMillis, noon)
       }),
+    ),
+  )
+
+  it.effect("a message that a dead worker left on a logged-out number holds nobody up", () =>
+    withMovableClock(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        const message = yield* send(key)
+        // Claims as a worker would that dies before it sends anything.
+        const claimed = yield* LaneQueue.use((lanes) =>
+          lanes.claim({
+            now: noon,
+            leaseUntil: noon + minute,
+            limit: 1,
+            owned: "all",
+            sendCap: dailyQuota,
+          }),
+        )
+        assert.lengthOf(claimed, 1)
+        yield* logOut(number)
+        yield* TestClock.setTime(noon + minute)
+        yield* startWorker
+        assert.deepStrictEqual(yield* Effect.flatMap(Emulator, (emulator) => emulator.settle), {})
+        assert.strictEqual(yield* status(key, message), "queued")
+        yield* reconnect(number)
+        yield* Effect.flatMap(Emulator, (emulator) => emulator.settle)
+        assert.strictEqual(yield* status(key, message), "sent")
+      }),
+      { worker: false },
     ),
   )
 })

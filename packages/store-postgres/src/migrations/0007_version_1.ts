@@ -1,6 +1,7 @@
 /**
  * What version 1 adds: callbacks of messages and numbers, files that belong to a send alone, messages
- * that are stored although they were refused, and a window of requests for each workspace.
+ * that are stored although they were refused, and a window of requests for each workspace. And an index
+ * for the sweep of idempotency records.
  */
 import type { Migration } from "./migrate.ts"
 
@@ -54,6 +55,15 @@ create index callbacks_due on callbacks (coalesce(lease_until, due_at), id);
 -- and the count of a target's callbacks in flight.
 create index callbacks_in_flight on callbacks (workspace_id, target) where lease_until is not null;
 
+-- Serves the sweep of old records, at next to no cost for those who write them.
+create index idempotency_records_by_age on idempotency_records
+  using brin (created_at) with (pages_per_range = 32);
+
+-- Whether its version 1 requests count (the core decides).
+alter table workspaces add column admits_v1 boolean not null default true;
+update workspaces
+set admits_v1 = false
+where demo or account_disabled or deleted_at is not null;
 -- Version 1 requests of the workspace in the present clock minute. A crash forgives them.
 create unlogged table workspace_windows (
   workspace_id bigint primary key,

@@ -3,6 +3,7 @@ import { LaneQueue, WorkStatus } from "@messaging-service/core"
 import type { NumberId, Work } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
+import { instant } from "../database/parameters.ts"
 import { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { canBeAsked } from "../numberCheck/claimChecks.ts"
 import { claim } from "./claimLanes.ts"
@@ -126,7 +127,7 @@ cross join lateral unnest(l.held_until) held (until)`
 const inFlight = `
 select l.number_id
 from lanes l
-where l.lease_until is not null
+where l.lease_until > $1
 order by l.number_id`
 
 export const layerWorkStatus = Layer.effect(
@@ -138,10 +139,11 @@ export const layerWorkStatus = Layer.effect(
           database.query<{ readonly due: Date }>(`nextDue.${work}`, nextDue[work]),
           ([row]) => (row === undefined ? null : row.due.getTime()),
         ),
-      inFlight: Effect.map(
-        database.query<{ readonly number_id: bigint }>("inFlight", inFlight),
-        (rows) => rows.map((row) => Number(row.number_id) as NumberId),
-      ),
+      inFlight: (now) =>
+        Effect.map(
+          database.query<{ readonly number_id: bigint }>("inFlight", inFlight, [instant(now)]),
+          (rows) => rows.map((row) => Number(row.number_id) as NumberId),
+        ),
       checking: Effect.map(
         database.query<{ readonly number_id: bigint }>("checking", checking),
         (rows) => rows.map((row) => Number(row.number_id) as NumberId),

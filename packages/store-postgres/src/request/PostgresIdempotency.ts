@@ -12,6 +12,15 @@ select ${claimKey.name}(
   $1, $2, $3, $4, $5, $6 * interval '1 millisecond', $7 * interval '1 millisecond'
 ) as outcome`
 
+// Index idempotency_records_by_age.
+const forgetRecords = `
+delete from idempotency_records
+where created_at <= $1`
+
+const forgetClaims = `
+delete from idempotency_claims
+where claimed_at <= $1`
+
 export const layerIdempotency = Layer.effect(
   IdempotencyStore,
   Effect.gen(function* () {
@@ -35,6 +44,17 @@ export const layerIdempotency = Layer.effect(
           ([row]) => row?.outcome ?? { _tag: "Claimed" },
         ),
       release: releaseClaim(database),
+      forgetVoid: (now) =>
+        Effect.andThen(
+          database.query("idempotency.forgetRecords", forgetRecords, [
+            instant(now - answerKeptMillis),
+          ]),
+          Effect.asVoid(
+            database.query("idempotency.forgetClaims", forgetClaims, [
+              instant(now - claimKeptMillis),
+            ]),
+          ),
+        ),
     })
   }),
 )

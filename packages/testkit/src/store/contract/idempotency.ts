@@ -18,6 +18,7 @@ import {
   accepted,
   anAcceptance,
   aStage,
+  day,
   hour,
   noon,
   oneSecond,
@@ -139,6 +140,35 @@ export const idempotency: Topic = (it) => {
           createdAt: after,
         },
       })
+    }),
+  )
+
+  it.effect("what is void is forgotten, and nothing else", () =>
+    Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      const { workspace, number, key } = yield* aStageWithKey
+      const old = noon - 30 * day
+      const finishedAt = (now: number) =>
+        Effect.gen(function* () {
+          const claim = aClaim(key.id)
+          yield* claimKey(workspace.id, claim, now)
+          yield* accepted(number, { now, idempotency: claim })
+          return { ...claim, token: "repeat" }
+        })
+      const over = yield* finishedAt(old)
+      const young = yield* finishedAt(old + 1)
+      const dead = aClaim(key.id)
+      yield* claimKey(workspace.id, dead, old + answerKeptMillis - claimKeptMillis)
+      const alive = aClaim(key.id)
+      yield* claimKey(workspace.id, alive, old + answerKeptMillis - claimKeptMillis + 1)
+      yield* store.forgetVoid(old + answerKeptMillis)
+      // Looked at from a time when all of them held.
+      const lookedAt = old + answerKeptMillis - claimKeptMillis + 2
+      assert.deepStrictEqual(yield* claimKey(workspace.id, over, lookedAt), claimed)
+      assert.strictEqual((yield* claimKey(workspace.id, young, lookedAt))._tag, "Finished")
+      const rivalOf = (claim: typeof dead) => ({ ...claim, token: "rival" })
+      assert.deepStrictEqual(yield* claimKey(workspace.id, rivalOf(dead), lookedAt), claimed)
+      assert.deepStrictEqual(yield* claimKey(workspace.id, rivalOf(alive), lookedAt), inProgress)
     }),
   )
 
