@@ -3,6 +3,7 @@
  * way out, media files and ids, and has the whole service inside its own process.
  */
 import { Layer } from "effect"
+import { CallbackUrls } from "./callback/CallbackUrls.ts"
 import { Contacts } from "./contact/Contacts.ts"
 import { Admission } from "./key/Admission.ts"
 import { Keys } from "./key/Keys.ts"
@@ -73,6 +74,7 @@ export const layerServices = Layer.mergeAll(
       SigningSecrets.layer,
       Idempotent.layer,
       Acceptor.layer,
+      CallbackUrls.layer,
     ),
   ),
   // The worker's loops find the counted stores here too.

@@ -141,6 +141,10 @@ const entries = {
     status: 422,
     message: "The webhook address is not a public https:// address.",
   },
+  invalid_callback_url: {
+    status: 422,
+    message: "The callback address is not a public http:// or https:// address.",
+  },
   webhook_not_found: { status: 404, message: "There is no such webhook endpoint." },
   webhook_stopped: {
     status: 409,

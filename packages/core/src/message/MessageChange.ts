@@ -1,7 +1,9 @@
 /**
- * The end of a message's waiting, decided: what its row becomes, its event, and whether allowance
- * and quota get it back. Pure; the stores write it as it stands, guarded.
+ * The end of a message's waiting, decided: what its row becomes, its event and its callback, and
+ * whether allowance and quota get it back. Pure; the stores write it as it stands, guarded.
  */
+import { messageCallback } from "../callback/Callback.ts"
+import type { Callback } from "../callback/Callback.ts"
 import { messageEvent } from "../event/MessageEvent.ts"
 import type { MessageEvent } from "../event/MessageEvent.ts"
 import type { EventId } from "../id/Ids.ts"
@@ -13,6 +15,8 @@ export interface MessageChange {
   /** The message in its new state. */
   readonly message: Message
   readonly event: MessageEvent
+  /** Reports the end to the message's own address; null when it has none. */
+  readonly callback: Callback | null
   readonly givesBack: boolean
 }
 
@@ -41,6 +45,7 @@ export const endMessage = (
   return {
     message: ended,
     event: messageEvent(eventId, move.event, ended, now, link),
+    callback: messageCallback(eventId, ended, now),
     givesBack: move.givesBack,
   }
 }

@@ -1,0 +1,91 @@
+/**
+ * A callback: the form-encoded call that reports the end of one message, or what becomes of the
+ * connection of one number, to the address that was given with it (contract: Version 1 callbacks).
+ * It is made in the commit that it reports, with its body frozen, so that every attempt says the same.
+ */
+import type { EventId, WorkspaceId } from "../id/Ids.ts"
+import type { Message, MessageState } from "../message/Message.ts"
+import type { NumberStatus, SendingNumber } from "../number/SendingNumber.ts"
+
+export interface Callback {
+  /** The same on every attempt; of a message's callback also that of the webhook event. */
+  readonly eventId: EventId
+  readonly workspaceId: WorkspaceId
+  /** Whom it goes to: those of one target are few at once, so that none delays another's. */
+  readonly target: string
+  readonly url: string
+  /** The form as every attempt sends it. */
+  readonly body: string
+  readonly createdAt: number
+}
+
+/** `Content-Type` of every callback. */
+export const callbackContentType = "application/x-www-form-urlencoded"
+
+/** How the states in which waiting ends are called in `status`. */
+const statusNames: Readonly<Partial<Record<MessageState, string>>> = {
+  sent: "SENT",
+  failed: "FAILED",
+  cancelled: "CANCELLED",
+  expired: "EXPIRED",
+}
+
+/** The event of a connection, in the contract's words (decisions: Version 1). */
+export type ConnectionEvent = "qr-generated" | "connected" | "disconnected"
+
+/** The event of a number that comes into that status; null when nobody is told of it. */
+export const eventOfStatus: Readonly<Record<NumberStatus, ConnectionEvent | null>> = {
+  connected: "connected",
+  connecting: null,
+  disconnected: "disconnected",
+}
+
+const callback = (
+  eventId: EventId,
+  workspaceId: WorkspaceId,
+  url: string,
+  fields: Readonly<Record<string, string>>,
+  createdAt: number,
+): Callback => ({
+  eventId,
+  workspaceId,
+  // Within a workspace, because two of them may share a receiver.
+  target: URL.parse(url)?.origin ?? url,
+  url,
+  body: new URLSearchParams(fields).toString(),
+  createdAt,
+})
+
+/** The callback of a message that has come to its end; null when it was sent without one. */
+export const messageCallback = (
+  eventId: EventId,
+  message: Message,
+  now: number,
+): Callback | null => {
+  const status = statusNames[message.state]
+  if (message.callbackUrl === null || status === undefined) return null
+  const error = message.state === "failed" && message.error !== null ? message.error.message : null
+  return callback(
+    eventId,
+    message.workspaceId,
+    message.callbackUrl,
+    { msg_id: String(message.id), status, ...(error === null ? {} : { error }) },
+    now,
+  )
+}
+
+/** The callback of a number's connection; `whatsapp_number` is empty while its phone is not known. */
+export const connectionCallback = (
+  eventId: EventId,
+  event: ConnectionEvent,
+  number: Pick<SendingNumber, "id" | "workspaceId" | "phone">,
+  url: string,
+  now: number,
+): Callback =>
+  callback(
+    eventId,
+    number.workspaceId,
+    url,
+    { event, whatsapp_client: String(number.id), whatsapp_number: number.phone ?? "" },
+    now,
+  )

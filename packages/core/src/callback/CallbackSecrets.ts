@@ -1,0 +1,69 @@
+/**
+ * The secret that signs a workspace's callbacks, one for all of them, and its change by the operator
+ * (operator API: callback-secret). Every workspace has one from its birth: until it is changed, it is
+ * made from the workspace's id and the service's own key.
+ */
+import { Context, Effect, Layer, Schema } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { WorkspaceId } from "../id/Ids.ts"
+import { described } from "../request/Described.ts"
+import { SigningSecrets } from "../webhook/SigningSecrets.ts"
+import { requireRole } from "../workspace/Role.ts"
+import type { Role } from "../workspace/Role.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
+import { CallbackSalts } from "./CallbackSalts.ts"
+
+/** What signs a workspace's callbacks (operator API). */
+export const CallbackSecretJson = Schema.Struct({
+  secret: described(Schema.String, "64 hexadecimal characters that sign version 1 callbacks."),
+}).annotate({ identifier: "CallbackSecret" })
+
+export type CallbackSecretJson = typeof CallbackSecretJson.Type
+
+/** The salt of a workspace's secret; `stored` is null until the secret is changed. */
+export const callbackSalt = (workspaceId: WorkspaceId, stored: string | null): string =>
+  stored ?? `callbacks of workspace ${workspaceId}`
+
+type Failure = Refusal | StoreUnavailable
+
+export class CallbackSecrets extends Context.Service<
+  CallbackSecrets,
+  {
+    /** GET /workspaces/{id}/callback-secret. */
+    get(role: Role, id: WorkspaceId | undefined): Effect.Effect<CallbackSecretJson, Failure>
+    /** POST /workspaces/{id}/callback-secret/rotate: the old secret stops working at once. */
+    rotate(role: Role, id: WorkspaceId | undefined): Effect.Effect<CallbackSecretJson, Failure>
+  }
+>()("core/CallbackSecrets") {
+  static readonly layer = Layer.effect(
+    CallbackSecrets,
+    Effect.gen(function* () {
+      const salts = yield* CallbackSalts
+      const secrets = yield* SigningSecrets
+      const workspaces = yield* Workspaces
+
+      const requireWorkspace = (role: Role, id: WorkspaceId | undefined) =>
+        Effect.gen(function* () {
+          const workspace = yield* workspaces.require(id)
+          yield* requireRole(role, "webhooks")
+          return workspace.id
+        })
+
+      return CallbackSecrets.of({
+        get: Effect.fn("CallbackSecrets.get")(function* (role, id) {
+          const workspaceId = yield* requireWorkspace(role, id)
+          const salt = callbackSalt(workspaceId, yield* salts.get(workspaceId))
+          return { secret: secrets.of(salt) }
+        }),
+        rotate: Effect.fn("CallbackSecrets.rotate")(function* (role, id) {
+          const workspaceId = yield* requireWorkspace(role, id)
+          const { salt, secret } = yield* secrets.make
+          if (!(yield* salts.put(workspaceId, salt))) return yield* refuse("workspace_not_found")
+          return { secret }
+        }),
+      })
+    }),
+  )
+}

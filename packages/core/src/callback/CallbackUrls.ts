@@ -1,0 +1,43 @@
+/**
+ * Where callbacks may go (decisions: Version 1): to public addresses, as webhooks, but `http://` will
+ * do. Asked when the address is given; the way out asks again at every attempt.
+ */
+import { Context, Effect, Layer, Result } from "effect"
+import { Egress, OutboundRule } from "../egress/Egress.ts"
+import { parseOutboundUrl } from "../egress/PublicAddress.ts"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import { codePointLength } from "../text/CodePoints.ts"
+import { maximumWebhookUrlLength } from "../webhook/EndpointRequest.ts"
+
+/** Whether the rule lets a callback go to this URL, as far as its text tells. */
+export const mayBeCallback = (url: string, { allowPrivate }: OutboundRule): boolean =>
+  codePointLength(url) <= maximumWebhookUrlLength &&
+  Result.isSuccess(parseOutboundUrl(url, { allowHttp: true, allowPrivate }))
+
+export class CallbackUrls extends Context.Service<
+  CallbackUrls,
+  {
+    /**
+     * Lets an address pass, and none at all. Fails with `invalid_callback_url`: it is too long, no
+     * `http` or `https` address, or private or local, also by what its host resolves to.
+     */
+    check(url: string | null): Effect.Effect<void, Refusal>
+  }
+>()("core/CallbackUrls") {
+  static readonly layer = Layer.effect(
+    CallbackUrls,
+    Effect.gen(function* () {
+      const egress = yield* Egress
+      const rule = yield* OutboundRule
+      return CallbackUrls.of({
+        check: Effect.fn("CallbackUrls.check")(function* (url) {
+          if (url === null) return
+          if (!mayBeCallback(url, rule) || !(yield* egress.allows(url))) {
+            return yield* refuse("invalid_callback_url")
+          }
+        }),
+      })
+    }),
+  )
+}
