@@ -3,6 +3,7 @@
  * of a port is one synchronous step over them, which is what makes it atomic.
  */
 import type {
+  Admits,
   ApiKey,
   Behaviour,
   Contact,
@@ -39,7 +40,9 @@ import { Table } from "./Table.ts"
 
 export interface WorkspaceRow {
   workspace: Workspace
-  admits: boolean
+  admits: Admits
+  /** Version 1 requests of all its keys. */
+  minuteV1: RequestWindow
   readonly keys: Array<KeyRow>
   readonly lanes: Array<Lane>
   /** Oldest first, deleted ones left out. */

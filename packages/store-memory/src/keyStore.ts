@@ -1,5 +1,11 @@
 /** `KeyStore` in memory. */
-import type { AdmitQuery, ApiKey, KeyStore, RequestCount } from "@messaging-service/core"
+import type {
+  AdmitQuery,
+  AdmitV1Query,
+  ApiKey,
+  KeyStore,
+  RequestCount,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { stop } from "./Endpoint.ts"
 import type { KeyRow, RequestWindow, WorkspaceRow, World } from "./World.ts"
@@ -14,12 +20,21 @@ const counted = (window: RequestWindow, start: number): RequestWindow => ({
 /** Counts the request in both windows and notes its time and address, if it is to be counted. */
 const count = (row: KeyRow, owner: WorkspaceRow, query: AdmitQuery): RequestCount | null => {
   const { key } = row
-  if (!owner.admits || key.revokedAt !== null) return null
+  if (!owner.admits.v2 || key.revokedAt !== null) return null
   if (key.expiresAt !== null && key.expiresAt <= query.now) return null
   row.minute = counted(row.minute, query.minuteStart)
   row.day = counted(row.day, query.dayStart)
   row.key = { ...key, lastUsedAt: query.now, lastUsedIp: query.clientAddress }
   return { minute: row.minute.count, day: row.day.count }
+}
+
+/** As `count`, in the minute that the workspace's keys share. */
+const countV1 = (row: KeyRow, owner: WorkspaceRow, query: AdmitV1Query): number | null => {
+  if (!owner.admits.v1 || row.key.revokedAt !== null) return null
+  if (query.workspaceId !== null && query.workspaceId !== owner.workspace.id) return null
+  owner.minuteV1 = counted(owner.minuteV1, query.minuteStart)
+  row.key = { ...row.key, lastUsedAt: query.now, lastUsedIp: query.clientAddress }
+  return owner.minuteV1.count
 }
 
 export const keyStore = (world: World): typeof KeyStore.Service => ({
@@ -29,6 +44,15 @@ export const keyStore = (world: World): typeof KeyStore.Service => ({
       const owner = row === undefined ? undefined : world.workspaces.get(row.key.workspaceId)
       if (row === undefined || owner === undefined) return null
       const requests = count(row, owner, query)
+      return { key: row.key, workspace: owner.workspace, count: requests }
+    }),
+
+  admitV1: (query) =>
+    Effect.sync(() => {
+      const row = world.keysByHash.get(hashKey(1, query.hash))
+      const owner = row === undefined ? undefined : world.workspaces.get(row.key.workspaceId)
+      if (row === undefined || owner === undefined) return null
+      const requests = countV1(row, owner, query)
       return { key: row.key, workspace: owner.workspace, count: requests }
     }),
 

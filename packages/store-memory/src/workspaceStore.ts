@@ -13,6 +13,7 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
       const row = world.workspaces.insert((id) => ({
         workspace: { ...given, id, deletedAt: null },
         admits,
+        minuteV1: { start: Number.NaN, count: 0 },
         keys: [],
         lanes: [],
         contacts: [],
@@ -53,7 +54,7 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
       const row = workspaceOf(world, id)
       if (row === undefined) return false
       row.workspace = { ...row.workspace, deletedAt: now }
-      row.admits = false
+      row.admits = { v1: false, v2: false }
       for (const lane of row.lanes) if (!lane.removed) closeLane(world, lane)
       for (const endpoint of row.endpoints) removeEndpoint(world, endpoint)
       return true

@@ -1,14 +1,21 @@
 /**
- * Who is asking: from an `Authorization` header to the key and its workspace, or the contract's
- * refusal, in the order of `decisions.md`: key, workspace, rate limit. One round trip.
+ * Who is asking: from an `Authorization` header, or version 1's credentials, to the key and its
+ * workspace, or the contract's refusal, in the order of `decisions.md`: key, workspace, rate limit.
+ * One round trip.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { dayStart, minuteStart, rateState, wrongKeysPerMinute } from "../request/RateWindow.ts"
+import {
+  dayStart,
+  minuteStart,
+  rateRefusalV1,
+  rateState,
+  wrongKeysPerMinute,
+} from "../request/RateWindow.ts"
 import type { RateState } from "../request/RateWindow.ts"
-import { refusalV2 } from "../workspace/Workspace.ts"
+import { refusalV1, refusalV2, workspaceOfClient } from "../workspace/Workspace.ts"
 import type { Workspace } from "../workspace/Workspace.ts"
 import type { ApiKey, Scope } from "./ApiKey.ts"
 import { KeyStore } from "./KeyStore.ts"
@@ -19,6 +26,14 @@ import { hashSecret, isKeyV1, isKeyV2, sameSecret } from "./secret.ts"
 export interface Caller {
   readonly key: ApiKey
   readonly workspace: Workspace
+}
+
+/** What a version 1 request brings (contract: Authentication, version 1). */
+export interface CredentialsV1 {
+  /** Null where the operation asks for none. */
+  readonly clientId: number | null
+  readonly apiKey: string
+  readonly clientAddress: string
 }
 
 export interface AdmittedCaller {
@@ -52,6 +67,12 @@ export class Admission extends Context.Service<
       authorization: string | undefined,
       clientAddress: string,
     ): Effect.Effect<RateState | null, StoreUnavailable>
+    /**
+     * Admits a version 1 request. Fails with `invalid_api_key` (malformed, unknown, of version 2,
+     * deleted, or of another workspace than `clientId` names), `too_many_auth_failures`,
+     * `account_disabled`, `demo_account`, `rate_limited`.
+     */
+    admitV1(credentials: CredentialsV1): Effect.Effect<Caller, Refusal | StoreUnavailable>
     /** Checks the operator's token; wrong ones are counted by address. */
     admitOperator(
       authorization: string | undefined,
@@ -118,6 +139,29 @@ export class Admission extends Context.Service<
           const { admitted, now } = yield* lookUp(token, clientAddress)
           if (admitted === null || refusalOf(admitted, now) !== undefined) return null
           return admitted.count === null ? null : rateState(admitted.count, now)
+        }),
+        admitV1: Effect.fn("Admission.admitV1")(function* ({ apiKey, clientAddress, clientId }) {
+          const invalid = refuse("invalid_api_key", { message: "This is not a version 1 API key." })
+          if (!isKeyV1(apiKey)) return yield* wrong("v1", clientAddress, invalid)
+          const now = yield* Clock.currentTimeMillis
+          const named = clientId === null ? null : workspaceOfClient(clientId)
+          const admitted = yield* store.admitV1({
+            hash: hashSecret(apiKey),
+            workspaceId: named,
+            now,
+            minuteStart: minuteStart(now),
+            clientAddress,
+          })
+          if (admitted === null) return yield* wrong("v1", clientAddress, invalid)
+          const { count, key, workspace } = admitted
+          if (key.revokedAt !== null || (named !== null && named !== workspace.id)) {
+            return yield* invalid
+          }
+          const code = refusalV1(workspace)
+          if (code !== undefined) return yield* code === "api_key_revoked" ? invalid : refuse(code)
+          const over = rateRefusalV1(count ?? 1, now)
+          if (over !== undefined) return yield* over
+          return { key, workspace }
         }),
         admitOperator: Effect.fn("Admission.admitOperator")(
           function* (authorization, operatorToken, clientAddress) {

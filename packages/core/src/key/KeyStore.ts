@@ -34,6 +34,26 @@ export interface Admitted {
   readonly count: RequestCount | null
 }
 
+export interface AdmitV1Query {
+  readonly hash: string
+  /** The workspace that the request names as its own; null where it need not name one. */
+  readonly workspaceId: WorkspaceId | null
+  readonly now: number
+  /** Start of the clock minute that `now` lies in. */
+  readonly minuteStart: number
+  readonly clientAddress: string | null
+}
+
+export interface AdmittedV1 {
+  readonly key: ApiKey
+  readonly workspace: Workspace
+  /**
+   * The workspace's version 1 requests in the clock minute, this one included. Null when it was not
+   * counted because the workspace or the key does not admit, or another workspace was named.
+   */
+  readonly count: number | null
+}
+
 /** The surfaces whose wrong credentials are counted apart. */
 export type Surface = "v1" | "v2" | "operator"
 
@@ -41,12 +61,18 @@ export class KeyStore extends Context.Service<
   KeyStore,
   {
     /**
-     * One round trip: finds the key and its workspace and, when the workspace's `admits` is set and
-     * the key is neither revoked nor past `expiresAt`, counts the request in both windows and notes
-     * time and address of use. Null when no such key was ever issued. Windows restart when their
-     * start differs from the stored one.
+     * One round trip: finds the key and its workspace and, when the workspace's `admits` says so
+     * for version 2 and the key is neither revoked nor past `expiresAt`, counts the request in both
+     * windows and notes time and address of use. Null when no such key was ever issued. Windows
+     * restart when their start differs from the stored one.
      */
     admit(query: AdmitQuery): Effect.Effect<Admitted | null, StoreUnavailable>
+    /**
+     * One round trip for a version 1 key: as `admit`, but by the workspace's `admits` for version 1,
+     * only when it is the workspace that the request names, and counted in the minute of the
+     * workspace, which all its version 1 keys share.
+     */
+    admitV1(query: AdmitV1Query): Effect.Effect<AdmittedV1 | null, StoreUnavailable>
     /** Counts a wrong credential in the clock minute and returns the count, this one included. */
     countWrong(
       surface: Surface,

@@ -1,6 +1,7 @@
 /**
- * The fixed windows in which a key's requests are counted: 60 in a clock minute, 10,000 in a UTC day
- * (contract: Limits; decisions: order of checks).
+ * The fixed windows in which requests are counted: of a version 2 key 60 in a clock minute and 10,000
+ * in a UTC day, of a workspace's version 1 keys together 60 in a clock minute (contract: Limits;
+ * decisions: order of checks, Version 1).
  */
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
@@ -8,6 +9,8 @@ import type { RequestCount } from "../key/KeyStore.ts"
 
 export const requestsPerMinute = 60
 export const requestsPerDay = 10_000
+/** Version 1 requests of a workspace in a clock minute (decisions: Version 1). */
+export const requestsPerMinuteV1 = 60
 /** Requests with a wrong key that one address may make in a clock minute. */
 export const wrongKeysPerMinute = 30
 
@@ -50,5 +53,14 @@ export const rateRefusal = (state: RateState): Refusal | undefined =>
     ? refuse("rate_limited", {
         message: `The key's limit of ${state.limit} requests is used up until the window restarts.`,
         retryAfter: state.reset,
+      })
+    : undefined
+
+/** The refusal of a version 1 request over its workspace's limit, if any; `count` includes it. */
+export const rateRefusalV1 = (count: number, now: number): Refusal | undefined =>
+  count > requestsPerMinuteV1
+    ? refuse("rate_limited", {
+        message: `The workspace's limit of ${requestsPerMinuteV1} requests is used up until the window restarts.`,
+        retryAfter: Math.ceil((minuteStart(now) + minute - now) / 1000),
       })
     : undefined

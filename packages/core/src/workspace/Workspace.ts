@@ -40,6 +40,10 @@ export interface Workspace {
 /** The integer that version 1 clients send as `client_id`: the workspace's id. */
 export const clientId = (workspace: Workspace): number => workspace.id
 
+/** The workspace that a `client_id` stands for; 0, which none has, when it can stand for none. */
+export const workspaceOfClient = (given: number): WorkspaceId =>
+  (Number.isSafeInteger(given) ? given : 0) as WorkspaceId
+
 /** Messages the workspace may still accept; null for unlimited, 0 without a plan. */
 export const messagesRemaining = (plan: Plan | null): number | null =>
   plan === null ? 0 : plan.messagesRemaining
@@ -51,13 +55,30 @@ export type WorkspaceRefusal =
   | "demo_account"
   | "api_v2_not_enabled"
 
-/** The refusal of version 2 for this workspace, if any (decisions: order of checks). */
-export const refusalV2 = (
-  workspace: Pick<Workspace, "deletedAt" | "accountDisabled" | "demo" | "apiV2Enabled">,
-): WorkspaceRefusal | undefined => {
+type Standing = Pick<Workspace, "deletedAt" | "accountDisabled" | "demo" | "apiV2Enabled">
+
+/** The refusal of version 1 for this workspace, if any: version 2 may be switched off. */
+export const refusalV1 = (
+  workspace: Standing,
+): Exclude<WorkspaceRefusal, "api_v2_not_enabled"> | undefined => {
   if (workspace.deletedAt !== null) return "api_key_revoked"
   if (workspace.accountDisabled) return "account_disabled"
   if (workspace.demo) return "demo_account"
-  if (!workspace.apiV2Enabled) return "api_v2_not_enabled"
   return undefined
 }
+
+/** The refusal of version 2 for this workspace, if any (decisions: order of checks). */
+export const refusalV2 = (workspace: Standing): WorkspaceRefusal | undefined =>
+  refusalV1(workspace) ?? (workspace.apiV2Enabled ? undefined : "api_v2_not_enabled")
+
+/** Whether requests with the workspace's keys count against their limits, for each version. */
+export interface Admits {
+  readonly v1: boolean
+  readonly v2: boolean
+}
+
+/** Only what is not refused for the workspace's sake counts. */
+export const admits = (workspace: Standing): Admits => ({
+  v1: refusalV1(workspace) === undefined,
+  v2: refusalV2(workspace) === undefined,
+})

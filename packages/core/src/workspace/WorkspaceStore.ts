@@ -4,7 +4,7 @@ import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
-import type { Workspace } from "./Workspace.ts"
+import type { Admits, Workspace } from "./Workspace.ts"
 
 export type NewWorkspace = Omit<Workspace, "id" | "deletedAt">
 
@@ -16,8 +16,8 @@ export type WorkspaceChange = Partial<
 export class WorkspaceStore extends Context.Service<
   WorkspaceStore,
   {
-    /** `admits` is kept beside the workspace for `KeyStore.admit`: does a request with its key count? */
-    insert(workspace: NewWorkspace, admits: boolean): Effect.Effect<Workspace, StoreUnavailable>
+    /** `admits` is kept beside the workspace for `KeyStore`: does a request with its key count? */
+    insert(workspace: NewWorkspace, admits: Admits): Effect.Effect<Workspace, StoreUnavailable>
     /** Null when unknown or deleted. */
     get(id: WorkspaceId): Effect.Effect<Workspace | null, StoreUnavailable>
     /** Newest first, deleted ones left out. */
@@ -30,7 +30,7 @@ export class WorkspaceStore extends Context.Service<
       id: WorkspaceId,
       decide: (current: Workspace) => {
         readonly change: WorkspaceChange
-        readonly admits: boolean
+        readonly admits: Admits
       },
     ): Effect.Effect<Workspace | null, StoreUnavailable>
     /**

@@ -3,11 +3,12 @@ import { Effect, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
 import type { KeyId, NumberId, WorkspaceId } from "../../src/id/Ids.ts"
 import { Admission, bearerToken, requireScope } from "../../src/key/Admission.ts"
+import type { CredentialsV1 } from "../../src/key/Admission.ts"
 import { mayUse, scopes } from "../../src/key/ApiKey.ts"
 import type { ApiKey, Scope } from "../../src/key/ApiKey.ts"
 import { keyInfo } from "../../src/key/keyInfo.ts"
 import { KeyStore } from "../../src/key/KeyStore.ts"
-import type { AdmitQuery } from "../../src/key/KeyStore.ts"
+import type { AdmitQuery, AdmitV1Query } from "../../src/key/KeyStore.ts"
 import { hashSecret } from "../../src/key/secret.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
 import type { Workspace } from "../../src/workspace/Workspace.ts"
@@ -57,6 +58,7 @@ interface Stored {
 
 /** Keeps one key, `secret`, and counts as the port says. */
 const fakeStore = ({ key = aKey(), workspace = aWorkspace() }: Stored, admits: boolean) => {
+  const askedV1: Array<AdmitV1Query> = []
   const asked: Array<AdmitQuery> = []
   const wrong = new Map<string, number>()
   let counted = 0
@@ -69,6 +71,14 @@ const fakeStore = ({ key = aKey(), workspace = aWorkspace() }: Stored, admits: b
         counted++
         return { key, workspace, count: { minute: counted, day: counted } }
       }),
+    admitV1: (query) =>
+      Effect.sync(() => {
+        askedV1.push(query)
+        if (query.hash !== hashSecret(version1) || key.version !== 1) return null
+        if (!admits) return { key, workspace, count: null }
+        counted++
+        return { key, workspace, count: counted }
+      }),
     countWrong: (surface, client, start) =>
       Effect.sync(() => {
         const name = `${surface} ${client} ${start}`
@@ -76,7 +86,7 @@ const fakeStore = ({ key = aKey(), workspace = aWorkspace() }: Stored, admits: b
         return wrong.get(name) ?? 0
       }),
   })
-  return { asked, wrong, counted: () => counted, layer }
+  return { asked, askedV1, wrong, counted: () => counted, layer }
 }
 
 const admission = (stored: Stored = {}, admits = true) => {
@@ -254,6 +264,126 @@ describe("a version 2 request", () => {
         "api_v2_not_enabled",
         "admitted",
       ])
+    }),
+  )
+})
+
+describe("a version 1 request", () => {
+  const issued = aKey({ version: 1, name: "API Key 1" })
+  const unissued = "b2".repeat(20)
+  const given = (changes: Partial<CredentialsV1> = {}): CredentialsV1 => ({
+    clientId: 1,
+    apiKey: version1,
+    clientAddress: address,
+    ...changes,
+  })
+  const service = (stored: Stored = {}, admits = true) =>
+    admission({ key: issued, ...stored }, admits)
+  const refusalOf = (
+    admitV1: (typeof Admission.Service)["admitV1"],
+    credentials: Partial<CredentialsV1> = {},
+  ) =>
+    Effect.map(Effect.flip(admitV1(given(credentials))), (refusal) =>
+      refusal._tag === "Refusal" ? refusal : assert.fail("the store did not answer"),
+    )
+
+  it.effect("is admitted with its key and workspace, in one round trip", () =>
+    Effect.gen(function* () {
+      const made = service()
+      const { admitV1 } = yield* made.service
+      const caller = { key: issued, workspace: aWorkspace() }
+      assert.deepStrictEqual(yield* admitV1(given()), caller)
+      // "client_id stays required except on verification/": there the key alone says whose it is.
+      assert.deepStrictEqual(yield* admitV1(given({ clientId: null })), caller)
+      const query = {
+        hash: hashSecret(version1),
+        workspaceId: 1 as WorkspaceId,
+        now,
+        minuteStart: Date.UTC(2026, 2, 2, 12, 34),
+        clientAddress: address,
+      }
+      assert.deepStrictEqual(made.store.askedV1, [query, { ...query, workspaceId: null }])
+    }),
+  )
+
+  it.effect("is admitted also where version 2 is switched off", () =>
+    Effect.gen(function* () {
+      const workspace = aWorkspace({ apiV2Enabled: false })
+      const { admitV1 } = yield* service({ workspace }).service
+      assert.deepStrictEqual((yield* admitV1(given())).workspace, workspace)
+    }),
+  )
+
+  const past = now - 1
+  const refused: ReadonlyArray<
+    readonly [
+      what: string,
+      credentials: Partial<CredentialsV1>,
+      stored: Stored,
+      code: string,
+      wrong: number,
+    ]
+  > = [
+    ["an empty key", { apiKey: "" }, {}, "invalid_api_key", 1],
+    ["a malformed key", { apiKey: version1.slice(1) }, {}, "invalid_api_key", 1],
+    ["a key in capitals", { apiKey: version1.toUpperCase() }, {}, "invalid_api_key", 1],
+    ["a version 2 key", { apiKey: secret }, {}, "invalid_api_key", 1],
+    ["a key that was never issued", { apiKey: unissued }, {}, "invalid_api_key", 1],
+    ["a deleted key", {}, { key: { ...issued, revokedAt: past } }, "invalid_api_key", 0],
+    ["another workspace's client_id", { clientId: 2 }, {}, "invalid_api_key", 0],
+    ["a client_id that none can have", { clientId: 1.5 }, {}, "invalid_api_key", 0],
+    [
+      "a deleted workspace",
+      {},
+      { workspace: aWorkspace({ deletedAt: past, accountDisabled: true }) },
+      "invalid_api_key",
+      0,
+    ],
+    [
+      "a disabled account",
+      {},
+      { workspace: aWorkspace({ accountDisabled: true, demo: true }) },
+      "account_disabled",
+      0,
+    ],
+    ["a demo workspace", {}, { workspace: aWorkspace({ demo: true }) }, "demo_account", 0],
+  ]
+  it.effect.each(refused)("with %s is refused", ([, credentials, stored, code, wrong]) =>
+    Effect.gen(function* () {
+      const made = service(stored, false)
+      const { admitV1 } = yield* made.service
+      assert.strictEqual((yield* refusalOf(admitV1, credentials)).code, code)
+      // "a missing key, a deleted (revoked) key and a wrong client_id with an issued key" are no
+      // wrong keys.
+      const counts = [...made.store.wrong]
+      const start = now - (now % minute)
+      assert.deepStrictEqual(counts, wrong === 0 ? [] : [[`v1 ${address} ${start}`, wrong]])
+    }),
+  )
+
+  it.effect("over 60 in a clock minute is rate_limited until the next one", () =>
+    Effect.gen(function* () {
+      const { admitV1 } = yield* service().service
+      yield* Effect.repeat(admitV1(given()), { times: 59 })
+      const { code, retryAfter, status } = yield* refusalOf(admitV1)
+      assert.deepStrictEqual([code, status, retryAfter], ["rate_limited", 429, 4])
+    }),
+  )
+
+  it.effect("with a wrong key answers 429 after 30 a minute; a valid key goes on working", () =>
+    Effect.gen(function* () {
+      const { admitV1 } = yield* service().service
+      const wrong = [unissued, secret, "nonsense"]
+      for (let request = 0; request < 30; request++) {
+        const refusal = yield* refusalOf(admitV1, { apiKey: wrong[request % 3] ?? "" })
+        assert.strictEqual(refusal.code, "invalid_api_key", `request ${request + 1}`)
+      }
+      const { code, retryAfter } = yield* refusalOf(admitV1, { apiKey: unissued })
+      assert.deepStrictEqual([code, retryAfter], ["too_many_auth_failures", 60])
+      const elsewhere = { apiKey: unissued, clientAddress: "192.0.2.2" }
+      assert.strictEqual((yield* refusalOf(admitV1, elsewhere)).code, "invalid_api_key")
+      yield* admitV1(given())
+      assert.strictEqual((yield* refusalOf(admitV1, { clientId: 2 })).code, "invalid_api_key")
     }),
   )
 })

@@ -60,7 +60,7 @@ const aCaller = Effect.gen(function* () {
       plan: { ...unlimitedPlan, mediaStorageBytes: 10 },
       createdAt: 0,
     },
-    true,
+    { v1: true, v2: true },
   )
   const caller: Caller = {
     workspace,

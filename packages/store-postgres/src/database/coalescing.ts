@@ -13,7 +13,7 @@ const maximum = 64
  */
 const places = 2
 
-/** There are three hot kinds; a pool that is too small for twice three has less room for each. */
+/** There are four hot kinds; a pool that is too small for twice four has less room for each. */
 const connectionsForAll = 8
 
 export const coalescing = (database: DatabaseService): CoalescedOptions<StoreUnavailable> => ({

@@ -7,6 +7,7 @@ import { Database } from "../database/Database.ts"
 import { bigint, bigintsOrNull, instant, integer, text, texts } from "../database/parameters.ts"
 import { coalescing } from "../database/coalescing.ts"
 import { admit } from "./admitRequests.ts"
+import { admitV1 } from "./admitRequestsV1.ts"
 import { keyColumns, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
 import { revokeKey } from "./revokeKey.ts"
@@ -63,6 +64,7 @@ export const layerKeys = Layer.effect(
     const database = yield* Database
     return KeyStore.of({
       admit: yield* coalesced(admit(database), coalescing(database)),
+      admitV1: yield* coalesced(admitV1(database), coalescing(database)),
       countWrong: (surface, address, minuteStart) =>
         Effect.map(
           database.query<{ readonly count: number }>("key.countWrong", countWrong, [

@@ -9,8 +9,9 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { instants, integers, texts } from "../database/parameters.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
-import { toWorkspace, workspaceColumns, workspaceResult } from "../workspace/workspaceRow.ts"
-import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
+import { workspaceColumns, workspaceResult } from "../workspace/workspaceRow.ts"
+import { workspaceOf } from "./admittedRow.ts"
+import type { WorkspaceOfRow } from "./admittedRow.ts"
 import { keyColumns, keyResult, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
 
@@ -83,13 +84,12 @@ export const admitRequests = sqlFunction(
   $function$`,
 )
 
-type AdmittedRow = KeyRow & {
-  readonly [Name in keyof WorkspaceRow as `workspace_of_${Name}`]: WorkspaceRow[Name]
-} & {
-  readonly place: bigint
-  readonly minute_count: number | null
-  readonly day_count: number | null
-}
+type AdmittedRow = KeyRow &
+  WorkspaceOfRow & {
+    readonly place: bigint
+    readonly minute_count: number | null
+    readonly day_count: number | null
+  }
 
 /** The statement, for whoever measures it too: an array for each parameter of the function. */
 export const admitStatement = `
@@ -158,21 +158,7 @@ const groupsOf = (queries: ReadonlyArray<AdmitQuery>): ReadonlyArray<Group> => {
 /** `later`: how many of the requests that were counted together came after this one. */
 const toAdmitted = (row: AdmittedRow, later: number): Admitted => ({
   key: toKey(row),
-  workspace: toWorkspace({
-    id: row.workspace_of_id,
-    name: row.workspace_of_name,
-    demo: row.workspace_of_demo,
-    account_disabled: row.workspace_of_account_disabled,
-    api_v2_enabled: row.workspace_of_api_v2_enabled,
-    plan_name: row.workspace_of_plan_name,
-    plan_messages_remaining: row.workspace_of_plan_messages_remaining,
-    plan_reminders: row.workspace_of_plan_reminders,
-    plan_qr_code_api: row.workspace_of_plan_qr_code_api,
-    plan_max_numbers: row.workspace_of_plan_max_numbers,
-    plan_media_storage_bytes: row.workspace_of_plan_media_storage_bytes,
-    created_at: row.workspace_of_created_at,
-    deleted_at: row.workspace_of_deleted_at,
-  }),
+  workspace: workspaceOf(row),
   count:
     row.minute_count === null || row.day_count === null
       ? null

@@ -9,9 +9,9 @@ import type { WorkspaceRow } from "./workspaceRow.ts"
 
 const insertWorkspace = `
 insert into workspaces (
-  name, demo, account_disabled, api_v2_enabled, admits, created_at, ${planColumns.join(", ")}
+  name, demo, account_disabled, api_v2_enabled, admits, admits_v1, created_at, ${planColumns.join(", ")}
 )
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 returning ${workspaceColumns("workspaces")}`
 
 const getWorkspace = `
@@ -35,7 +35,8 @@ set name = $2,
   account_disabled = $4,
   api_v2_enabled = $5,
   admits = $6,
-  ${planColumns.map((name, index) => `${name} = $${index + 7}`).join(",\n  ")}
+  admits_v1 = $7,
+  ${planColumns.map((name, index) => `${name} = $${index + 8}`).join(",\n  ")}
 where w.id = $1`
 
 const deleteStatement = `select ${deleteWorkspace.name}($1, $2) as deleted`
@@ -52,7 +53,8 @@ export const layerWorkspaces = Layer.effect(
             boolean(workspace.demo),
             boolean(workspace.accountDisabled),
             boolean(workspace.apiV2Enabled),
-            boolean(admits),
+            boolean(admits.v2),
+            boolean(admits.v1),
             instant(workspace.createdAt),
             ...planParameters(workspace.plan),
           ])
@@ -94,7 +96,8 @@ export const layerWorkspaces = Layer.effect(
               boolean(changed.demo),
               boolean(changed.accountDisabled),
               boolean(changed.apiV2Enabled),
-              boolean(admits),
+              boolean(admits.v2),
+              boolean(admits.v1),
               ...planParameters(changed.plan),
             ])
             return changed

@@ -33,7 +33,8 @@ export const deleteWorkspace = sqlFunction(
 
     update workspaces w
     set deleted_at = p_now,
-      admits = false
+      admits = false,
+      admits_v1 = false
     where w.id = p_workspace;
 
     perform ${removeEndpoints.name}(

@@ -17,6 +17,7 @@ import {
 import type {
   Acceptance,
   AcceptanceQuery,
+  Admits,
   ApiKey,
   Contact,
   EventId,
@@ -79,7 +80,11 @@ export const aPlan = (messagesRemaining: number | null): Plan => ({
   messagesRemaining,
 })
 
-export const aWorkspace = (given: Partial<NewWorkspace> & { readonly admits?: boolean } = {}) =>
+/** Requests with the workspace's keys count, whatever their version; or none does. */
+export const admitsAll: Admits = { v1: true, v2: true }
+export const admitsNone: Admits = { v1: false, v2: false }
+
+export const aWorkspace = (given: Partial<NewWorkspace> & { readonly admits?: Admits } = {}) =>
   Effect.gen(function* () {
     const { admits, ...rest } = given
     const store = yield* WorkspaceStore
@@ -93,7 +98,7 @@ export const aWorkspace = (given: Partial<NewWorkspace> & { readonly admits?: bo
         createdAt: noon,
         ...rest,
       },
-      admits ?? true,
+      admits ?? admitsAll,
     )
   })
 

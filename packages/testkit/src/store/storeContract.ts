@@ -15,6 +15,7 @@ import { acceptanceFacts } from "./contract/facts.ts"
 import { figures } from "./contract/figures.ts"
 import { idempotency } from "./contract/idempotency.ts"
 import { keys } from "./contract/keys.ts"
+import { keysV1 } from "./contract/keysV1.ts"
 import { lanes } from "./contract/lanes.ts"
 import { leases } from "./contract/leases.ts"
 import { linking } from "./contract/linking.ts"
@@ -45,6 +46,7 @@ import type { StoreContractOptions, Topic } from "./Topic.ts"
 const topics: Readonly<Record<string, Topic>> = {
   workspaces,
   keys,
+  "keys of version 1": keysV1,
   numbers,
   linking,
   contacts,

@@ -17,11 +17,11 @@ import {
   sent,
 } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aMessage, anAcceptance, aPlan, aStage, hour, noon } from "../World.ts"
+import { accepted, aMessage, anAcceptance, aPlan, aStage, hour, noon, admitsAll } from "../World.ts"
 
 const setPlan = (workspace: Workspace, plan: Plan | null) =>
   WorkspaceStore.use((store) =>
-    store.update(workspace.id, () => ({ change: { plan }, admits: true })),
+    store.update(workspace.id, () => ({ change: { plan }, admits: admitsAll })),
   )
 
 export const allowance: Topic = (it) => {

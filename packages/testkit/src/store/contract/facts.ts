@@ -6,7 +6,17 @@ import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
 import { facts } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
-import { aContact, aMediaFile, aNumber, aPhone, aPlan, aStage, aWorkspace, noon } from "../World.ts"
+import {
+  aContact,
+  aMediaFile,
+  aNumber,
+  aPhone,
+  aPlan,
+  aStage,
+  aWorkspace,
+  noon,
+  admitsAll,
+} from "../World.ts"
 
 export const acceptanceFacts: Topic = (it) => {
   it.effect("what was not asked for is not there", () =>
@@ -28,7 +38,7 @@ export const acceptanceFacts: Topic = (it) => {
       const workspace = yield* aWorkspace({ plan: aPlan(7) })
       assert.deepStrictEqual((yield* facts(workspace.id)).plan, aPlan(7))
       yield* WorkspaceStore.use((store) =>
-        store.update(workspace.id, () => ({ change: { plan: aPlan(null) }, admits: true })),
+        store.update(workspace.id, () => ({ change: { plan: aPlan(null) }, admits: admitsAll })),
       )
       assert.deepStrictEqual((yield* facts(workspace.id)).plan, aPlan(null))
     }),

@@ -16,6 +16,8 @@ import {
   minute,
   noon,
   oneSecond,
+  admitsAll,
+  admitsNone,
 } from "../World.ts"
 import type { IssuedKey } from "../World.ts"
 
@@ -118,18 +120,18 @@ export const keys: Topic = (it) => {
   it.effect("nothing is counted or noted while the workspace does not admit", () =>
     Effect.gen(function* () {
       const workspaces = yield* WorkspaceStore
-      const workspace = yield* aWorkspace({ demo: true, admits: false })
+      const workspace = yield* aWorkspace({ demo: true, admits: admitsNone })
       const issued = yield* aKey(workspace.id)
       const found = yield* admit(issued)
       assert.isNull(found.count)
       assert.isTrue(found.workspace.demo)
       assert.deepStrictEqual(yield* listed(issued), issued.key)
 
-      yield* workspaces.update(workspace.id, () => ({ change: { demo: false }, admits: true }))
+      yield* workspaces.update(workspace.id, () => ({ change: { demo: false }, admits: admitsAll }))
       assert.deepStrictEqual((yield* admit(issued)).count, { minute: 1, day: 1 })
       yield* workspaces.update(workspace.id, () => ({
         change: { accountDisabled: true },
-        admits: false,
+        admits: admitsNone,
       }))
       const disabled = yield* admit(issued)
       assert.isNull(disabled.count)

@@ -33,6 +33,7 @@ import {
   hour,
   minute,
   noon,
+  admitsAll,
 } from "../World.ts"
 
 const sizeOf = (acceptance: Acceptance) => acceptance.messages.length
@@ -150,9 +151,12 @@ export const acceptanceRaces: Topic = (it, { parallel }) => {
       const { workspace, number } = yield* aStage({ plan: aPlan(100) })
       const topUp = store.update(workspace.id, (current) => ({
         change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 10) },
-        admits: true,
+        admits: admitsAll,
       }))
-      const rename = store.update(workspace.id, () => ({ change: { name: "New" }, admits: true }))
+      const rename = store.update(workspace.id, () => ({
+        change: { name: "New" },
+        admits: admitsAll,
+      }))
       yield* Effect.forEach(
         Array.from({ length: 60 }, (_, index) => index),
         (index) =>

@@ -48,6 +48,7 @@ import {
   minute,
   oneSecond,
   waiting,
+  admitsAll,
 } from "../World.ts"
 
 const initialAllowance = 150
@@ -200,7 +201,7 @@ const topUp = (storm: Storm) =>
     const store = yield* WorkspaceStore
     yield* store.update(storm.workspaceId, (current) => ({
       change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 1) },
-      admits: true,
+      admits: admitsAll,
     }))
     storm.topUps++
   })

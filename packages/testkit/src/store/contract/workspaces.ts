@@ -6,7 +6,17 @@ import { Effect } from "effect"
 import { present } from "../Expect.ts"
 import { brokenBy } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
-import { aNumber, aPlan, aWorkspace, anAcceptance, day, noon, oneSecond } from "../World.ts"
+import {
+  aNumber,
+  aPlan,
+  aWorkspace,
+  anAcceptance,
+  day,
+  noon,
+  oneSecond,
+  admitsAll,
+  admitsNone,
+} from "../World.ts"
 
 export const workspaces: Topic = (it) => {
   it.effect("a store is empty until its first workspace, and not again when that is deleted", () =>
@@ -38,7 +48,7 @@ export const workspaces: Topic = (it) => {
         },
         createdAt: noon + 1,
       }
-      const workspace = yield* store.insert(given, false)
+      const workspace = yield* store.insert(given, admitsNone)
       assert.deepStrictEqual(workspace, { ...given, id: workspace.id, deletedAt: null })
       assert.deepStrictEqual(yield* store.get(workspace.id), workspace)
       const bare = yield* aWorkspace({ plan: null })
@@ -69,12 +79,12 @@ export const workspaces: Topic = (it) => {
       const workspace = yield* aWorkspace({ plan: aPlan(5) })
       const renamed = yield* store.update(workspace.id, (current) => {
         assert.deepStrictEqual(current, workspace)
-        return { change: { name: "Renamed" }, admits: true }
+        return { change: { name: "Renamed" }, admits: admitsAll }
       })
       assert.deepStrictEqual(renamed, { ...workspace, name: "Renamed" })
       const changed = yield* store.update(workspace.id, () => ({
         change: { plan: null, demo: true, accountDisabled: true, apiV2Enabled: false },
-        admits: false,
+        admits: admitsNone,
       }))
       assert.deepStrictEqual(changed, {
         ...workspace,
@@ -87,7 +97,7 @@ export const workspaces: Topic = (it) => {
       assert.deepStrictEqual(yield* store.get(workspace.id), changed)
       const planned = yield* store.update(workspace.id, () => ({
         change: { plan: aPlan(null) },
-        admits: false,
+        admits: admitsNone,
       }))
       assert.deepStrictEqual(present(planned).plan, aPlan(null))
     }),
@@ -103,7 +113,7 @@ export const workspaces: Topic = (it) => {
         () =>
           store.update(workspace.id, (current) => ({
             change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 1) },
-            admits: true,
+            admits: admitsAll,
           })),
         { concurrency: "unbounded", discard: true },
       )
@@ -118,7 +128,7 @@ export const workspaces: Topic = (it) => {
       assert.isTrue(yield* store.delete(workspace.id, noon + oneSecond))
       assert.isFalse(yield* store.delete(workspace.id, noon + day))
       assert.isNull(yield* store.get(workspace.id))
-      const change = { change: { name: "Late" }, admits: true }
+      const change = { change: { name: "Late" }, admits: admitsAll }
       assert.isNull(yield* store.update(workspace.id, () => change))
       assert.isFalse(yield* store.delete(999_999_999 as WorkspaceId, noon))
     }),
