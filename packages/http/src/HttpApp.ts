@@ -21,9 +21,15 @@ import { metricsSurface } from "./metrics/metricsSurface.ts"
 import { noAnswer, requestMeter } from "./metrics/requestMeter.ts"
 import { operatorSurface } from "./operator/operatorSurface.ts"
 import { qrSurface } from "./qr/qrSurface.ts"
+import { refusalReplyV1 } from "./v1/FailureV1.ts"
+import { surfaceV1 } from "./v1/surfaceV1.ts"
 import { surfaceV2 } from "./v2/surfaceV2.ts"
 
-type Surfaces = ReadonlyArray<readonly [prefix: string, surface: Surface]>
+/** How a surface says no, to what it refuses and where it fails. */
+type SayNo = (exchange: Exchange, refusal: Refusal, publicUrl: string) => Reply
+
+/** A surface says no with the error object unless it has a way of its own. */
+type Surfaces = ReadonlyArray<readonly [prefix: string, surface: Surface, sayNo?: SayNo]>
 
 const nowhere: Surfaces[number] = [none, () => Effect.fail(refuse("not_found"))]
 
@@ -76,6 +82,7 @@ const allSurfaces = Effect.gen(function* () {
   const { operatorToken } = yield* HttpOptions
   const surfaces: Surfaces = [
     ["/api/v2", yield* surfaceV2],
+    ["/api/v1", yield* surfaceV1, (exchange, refusal) => refusalReplyV1(exchange, refusal)],
     ...(operatorToken === null
       ? []
       : [["/admin/v1", yield* operatorSurface(operatorToken)] as const]),
@@ -93,14 +100,14 @@ const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
   const meter = yield* requestMeter
   const publicUrl = publicUrlOf(yield* HttpOptions)
 
-  const refused = (exchange: Exchange, refusal: Refusal) =>
-    Effect.map(publicUrl, (url) => response(exchange, refusalReply(exchange, refusal, url)))
-
   return (request: HttpServerRequest) => {
     const started = performance.now()
     const exchange = openExchange(request, ids)
 
-    const [prefix, surface] = surfaceOf(surfaces, exchange.path)
+    const [prefix, surface, sayNo = refusalReply] = surfaceOf(surfaces, exchange.path)
+
+    const refused = (refusal: Refusal) =>
+      Effect.map(publicUrl, (url) => response(exchange, sayNo(exchange, refusal, url)))
 
     /** Counts the request; how long it took, in milliseconds. */
     const measured = (status: number): number => {
@@ -122,7 +129,7 @@ const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
       }
       return Effect.logError("request failed", cause).pipe(
         Effect.annotateLogs(annotations(exchange, 500, measured(500))),
-        Effect.andThen(refused(exchange, refuse("internal_error"))),
+        Effect.andThen(refused(refuse("internal_error"))),
       )
     }
 
@@ -130,7 +137,7 @@ const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
       // Servers run a request uninterrupted unless told so: a client that hangs up ends its request.
       Effect.interruptible,
       Effect.map((reply) => response(exchange, reply)),
-      Effect.catchTag("Refusal", (refusal) => refused(exchange, refusal)),
+      Effect.catchTag("Refusal", refused),
       Effect.tap(answered),
       Effect.catchCause(fault),
     )

@@ -40,3 +40,11 @@ export const clientRequestId = (request: HttpServerRequest): string | undefined 
   const value = request.headers["x-request-id"]
   return value !== undefined && printable.test(value) ? value : undefined
 }
+
+/** Whether a body comes as it is: what is compressed is not read. */
+export const isPlain = (contentEncoding: string | undefined): boolean =>
+  contentEncoding === undefined || contentEncoding.trim().toLowerCase() === "identity"
+
+/** Whether the client says beforehand that its body is longer than that many bytes. */
+export const declaresMoreThan = (contentLength: string | undefined, bytes: number): boolean =>
+  contentLength !== undefined && /^\d+$/.test(contentLength) && Number(contentLength) > bytes

@@ -8,9 +8,10 @@ import { ByteSize, Effect, Result } from "effect"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { declaresMoreThan, isPlain } from "./HeaderValues.ts"
 
 /** 1 MiB (decisions: JSON and text). */
-const maximumBodyBytes = 1_048_576
+export const maximumBodyBytes = 1_048_576
 
 const limit = ByteSize.bytes(maximumBodyBytes)
 
@@ -32,20 +33,11 @@ export const isJsonContentType = (contentType: string | undefined): boolean => {
   return true
 }
 
-/** Bodies are taken as they come: what is compressed is no JSON in UTF-8. */
-const isPlain = (contentEncoding: string | undefined): boolean =>
-  contentEncoding === undefined || contentEncoding.trim().toLowerCase() === "identity"
-
 const tooLarge = refuse("request_too_large", {
   message: `The body is larger than ${maximumBodyBytes} bytes.`,
 })
 
 const cutShort = refuse("invalid_json", { message: "The body ended before it was complete." })
-
-const declaresTooMuch = (contentLength: string | undefined): boolean =>
-  contentLength !== undefined &&
-  /^\d+$/.test(contentLength) &&
-  Number(contentLength) > maximumBodyBytes
 
 const readFailure = ({ reason }: HttpServerError): Refusal =>
   reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge" ? tooLarge : cutShort
@@ -69,8 +61,9 @@ export const readOptionalJson = (request: HttpServerRequest): Effect.Effect<Json
     bytes.length === 0 ? Effect.succeed({}) : readJson(request),
   )
 
-const readBytes = (request: HttpServerRequest): Effect.Effect<Uint8Array, Refusal> =>
-  declaresTooMuch(request.headers["content-length"])
+/** A body of at most 1 MiB. Fails with `request_too_large`, `invalid_json`. */
+export const readBytes = (request: HttpServerRequest): Effect.Effect<Uint8Array, Refusal> =>
+  declaresMoreThan(request.headers["content-length"], maximumBodyBytes)
     ? Effect.fail(tooLarge)
     : request.arrayBuffer.pipe(
         Effect.provideService(MaxBodySize, limit),

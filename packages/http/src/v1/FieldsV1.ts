@@ -1,0 +1,102 @@
+/**
+ * The fields of version 1 requests. A table of them says what an operation takes, for the reader and
+ * for the document, and reads it as version 1 does: numbers may come as strings of digits, empty
+ * text counts as not given, and so does text that is none (an object, a list, true); fields that are
+ * not in the table are ignored.
+ */
+import type { JsonValue } from "@messaging-service/core"
+
+/** The fields of a request before anybody knows what they should hold. */
+export interface BodyV1 {
+  /** Null when it was not given; the last one, where a form gave several. */
+  readonly one: (name: string) => JsonValue
+  /** The members of a list, or what a form gave under that name, in their order. */
+  readonly all: (name: string) => ReadonlyArray<JsonValue>
+}
+
+export interface FieldV1<A> {
+  readonly type: "integer" | "string" | "strings" | "file"
+  readonly required: boolean
+  readonly description: string
+  readonly read: (body: BodyV1, name: string) => A
+}
+
+/** Something was given, and it is no such thing. */
+export const unreadable = Symbol("unreadable")
+
+export type Lenient<A> = A | null | typeof unreadable
+
+interface About {
+  readonly required?: true
+}
+
+const digits = /^-?\d{1,16}$/
+
+/** A whole number; null when it was not given. */
+export const integerOf = (value: JsonValue): Lenient<number> => {
+  if (value === null || value === "") return null
+  const number = typeof value === "string" && digits.test(value) ? Number(value) : value
+  return typeof number === "number" && Number.isSafeInteger(number) ? number : unreadable
+}
+
+/** Text, or a number as it is written; null for everything else, the empty text included. */
+export const textOf = (value: JsonValue): string | null => {
+  if (typeof value === "number") return Number.isFinite(value) ? String(value) : null
+  return typeof value === "string" && value !== "" ? value : null
+}
+
+export const integer = (
+  description: string,
+  { required }: About = {},
+): FieldV1<Lenient<number>> => ({
+  type: "integer",
+  required: required ?? false,
+  description,
+  read: (body, name) => integerOf(body.one(name)),
+})
+
+export const string = (description: string, { required }: About = {}): FieldV1<string | null> => ({
+  type: "string",
+  required: required ?? false,
+  description,
+  read: (body, name) => textOf(body.one(name)),
+})
+
+/** A list, or texts with commas between them; null when none is given. A member that is no text is null. */
+export const strings = (
+  description: string,
+  { required }: About = {},
+): FieldV1<ReadonlyArray<string | null> | null> => ({
+  type: "strings",
+  required: required ?? false,
+  description,
+  read: (body, name) => {
+    const members = body
+      .all(name)
+      .flatMap((value) => (typeof value === "string" ? value.split(",") : [textOf(value)]))
+      .map((member) => member?.trim() ?? null)
+    return members.length === 0 || (members.length === 1 && members[0] === "") ? null : members
+  },
+})
+
+/** A file, which is no field of the body: for the reader alone. */
+export const file = (description: string): FieldV1<null> => ({
+  type: "file",
+  required: false,
+  description,
+  read: () => null,
+})
+
+export type FieldsV1 = Readonly<Record<string, FieldV1<unknown>>>
+
+export type ReadFieldsV1<Fields extends FieldsV1> = {
+  readonly [Name in keyof Fields]: Fields[Name] extends FieldV1<infer A> ? A : never
+}
+
+export const readFields = <Fields extends FieldsV1>(
+  fields: Fields,
+  body: BodyV1,
+): ReadFieldsV1<Fields> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, field.read(body, name)]),
+  ) as ReadFieldsV1<Fields>

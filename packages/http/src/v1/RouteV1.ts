@@ -1,0 +1,66 @@
+/** What the table of version 1 says about an operation, and what its handler is given. */
+import type { Caller, Refusal, SpooledContent, StoreUnavailable } from "@messaging-service/core"
+import type { Effect, Schema, Scope } from "effect"
+import type { Route } from "../route/RouteTable.ts"
+import type { ErrorPageV1, FailureV1 } from "./FailureV1.ts"
+import { readFields } from "./FieldsV1.ts"
+import type { BodyV1, FieldsV1, ReadFieldsV1 } from "./FieldsV1.ts"
+import type { OtherTexts } from "./texts.ts"
+
+interface OperationV1<Fields extends FieldsV1> extends Route {
+  /** GET reads its fields of the query, POST of the body. */
+  readonly method: "GET" | "POST"
+  readonly summary: string
+  /**
+   * `client`: `client_id` and `api_key` among the fields, the key also as a bearer token. `bearer`:
+   * the bearer token alone.
+   */
+  readonly credentials: "client" | "bearer"
+  /** Beside the credentials. */
+  readonly fields: Fields
+  /** Where it says no in other words. */
+  readonly texts?: OtherTexts
+  /** The body of success, which is always answered with 200. */
+  readonly answer: Schema.Top
+}
+
+export interface InputV1 {
+  readonly caller: Caller
+  readonly body: BodyV1
+  /** The file in one of the operation's file parts. It goes with the request, unless it is kept. */
+  readonly file: UploadV1 | null
+  /** The segment of the path under that name. */
+  readonly parameter: (name: string) => string
+}
+
+export interface UploadV1 {
+  /** Null when the client gave none that is one. */
+  readonly fileName: string | null
+  readonly content: SpooledContent
+}
+
+export type OutcomeV1 = Effect.Effect<
+  unknown,
+  FailureV1 | ErrorPageV1 | Refusal | StoreUnavailable,
+  Scope.Scope
+>
+
+export interface RouteV1 extends OperationV1<FieldsV1> {
+  /** Answers with the body of success. */
+  readonly handler: (input: InputV1) => OutcomeV1
+}
+
+/** A route whose handler is given the fields that it takes. */
+export const operationV1 = <Fields extends FieldsV1>(
+  operation: OperationV1<Fields> & {
+    readonly handler: (input: InputV1 & { readonly fields: ReadFieldsV1<Fields> }) => OutcomeV1
+  },
+): RouteV1 => ({
+  ...operation,
+  handler: (input) =>
+    operation.handler({ ...input, fields: readFields(operation.fields, input.body) }),
+})
+
+/** The names of the parts in which an operation takes a file. */
+export const filePartsOf = ({ fields }: Pick<RouteV1, "fields">): ReadonlyArray<string> =>
+  Object.entries(fields).flatMap(([name, { type }]) => (type === "file" ? name : []))
