@@ -21,6 +21,7 @@ import { LinkProgress } from "./number/LinkProgress.ts"
 import { Numbers } from "./number/Numbers.ts"
 import { QrLinks } from "./number/QrLinks.ts"
 import { NumberChecks } from "./numberCheck/NumberChecks.ts"
+import { OffsetLists } from "./offsetList/OffsetLists.ts"
 import { ReminderOperations } from "./reminder/ReminderOperations.ts"
 import { Reminders } from "./reminder/Reminders.ts"
 import { Cursors } from "./request/Cursor.ts"
@@ -62,6 +63,7 @@ export const layerServices = Layer.mergeAll(
   NumberChecks.layer,
   Reminders.layer,
   ReminderOperations.layer,
+  OffsetLists.layer,
 ).pipe(
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(Stranded.layer),

@@ -15,6 +15,7 @@ import {
   MessageStore,
   NumberCheckStore,
   NumberStore,
+  OffsetListStore,
   Outbox,
   ReminderStore,
   ServiceFigures,
@@ -35,6 +36,7 @@ import { mediaStore } from "./mediaStore.ts"
 import { messageStore } from "./messageStore.ts"
 import { numberCheckStore } from "./numberCheckStore.ts"
 import { numberStore } from "./numberStore.ts"
+import { offsetListStore } from "./offsetListStore.ts"
 import { outbox } from "./outbox.ts"
 import { reminderStore } from "./reminderStore.ts"
 import { serviceFigures } from "./serviceFigures.ts"
@@ -66,6 +68,7 @@ export type MemoryStore =
   | WebhookStore
   | DeliveryQueue
   | ReminderStore
+  | OffsetListStore
 
 /** An empty store, a new one each time that the layer is built. */
 export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
@@ -89,5 +92,6 @@ export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
     Context.add(WebhookStore, webhookStore(world)),
     Context.add(DeliveryQueue, deliveryQueue(world)),
     Context.add(ReminderStore, reminderStore(world)),
+    Context.add(OffsetListStore, offsetListStore(world)),
   )
 })

@@ -11,6 +11,7 @@ import { migrate } from "./migrations/migrate.ts"
 import { layerServiceFigures } from "./monitoring/PostgresFigures.ts"
 import { layerNumberChecks } from "./numberCheck/PostgresNumberChecks.ts"
 import { layerNumbers } from "./number/PostgresNumbers.ts"
+import { layerOffsetLists } from "./offsetList/PostgresOffsetLists.ts"
 import { layerDeliveries } from "./queue/PostgresDeliveries.ts"
 import { layerLanes, layerWorkStatus } from "./queue/PostgresLanes.ts"
 import { layerReminders } from "./reminder/PostgresReminders.ts"
@@ -38,6 +39,7 @@ export const layerStores = Layer.mergeAll(
   layerWebhooks,
   layerDeliveries,
   layerReminders,
+  layerOffsetLists,
   layerSecrets,
   layerIdempotency,
   layerClock,

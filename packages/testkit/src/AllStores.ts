@@ -11,6 +11,7 @@ import type {
   MessageStore,
   NumberCheckStore,
   NumberStore,
+  OffsetListStore,
   Outbox,
   ReminderStore,
   ServiceFigures,
@@ -41,3 +42,4 @@ export type AllStores =
   | WebhookStore
   | DeliveryQueue
   | ReminderStore
+  | OffsetListStore

@@ -15,13 +15,14 @@ export const requestsPerMinuteV1 = 60
 export const wrongKeysPerMinute = 30
 
 const minute = 60_000
-const day = 86_400_000
+/** A UTC day. */
+export const dayMillis = 86_400_000
 
 /** `RateLimit-Policy`. */
 export const ratePolicy = `${requestsPerMinute};w=60, ${requestsPerDay};w=86400`
 
 export const minuteStart = (now: number): number => now - (((now % minute) + minute) % minute)
-export const dayStart = (now: number): number => now - (((now % day) + day) % day)
+export const dayStart = (now: number): number => now - (((now % dayMillis) + dayMillis) % dayMillis)
 
 /** What the `RateLimit-*` headers show. */
 export interface RateState {
@@ -37,7 +38,7 @@ export interface RateState {
 export const rateState = (count: RequestCount, now: number): RateState => {
   const dayOver = count.day > requestsPerDay
   const [limit, used, end] = dayOver
-    ? [requestsPerDay, count.day, dayStart(now) + day]
+    ? [requestsPerDay, count.day, dayStart(now) + dayMillis]
     : [requestsPerMinute, count.minute, minuteStart(now) + minute]
   return {
     limit,

@@ -8,7 +8,7 @@ import { commitFile } from "./commitFile.ts"
 import { leftOverFiles } from "./leftOverFiles.ts"
 import { reserveFile } from "./reserveFile.ts"
 
-interface MediaRow {
+export interface MediaRow {
   readonly id: bigint
   readonly workspace_id: bigint
   readonly mode: string
@@ -191,7 +191,7 @@ export const layerMedia = Layer.effect(
   }),
 )
 
-const toFile = (row: MediaRow): MediaFile => ({
+export const toFile = (row: MediaRow): MediaFile => ({
   id: Number(row.id) as MediaId,
   workspaceId: Number(row.workspace_id) as WorkspaceId,
   mode: row.mode as Mode,

@@ -43,7 +43,7 @@ interface CheckRow {
   readonly completed_at: Date | null
 }
 
-interface ResultRow {
+export interface ResultRow {
   readonly id: bigint
   readonly phone: string
   readonly status: string
@@ -166,7 +166,7 @@ const toCheck = (row: CheckRow): NumberCheck => ({
   completedAt: row.completed_at === null ? null : row.completed_at.getTime(),
 })
 
-const toResult = (row: ResultRow): NumberCheckResult => ({
+export const toResult = (row: ResultRow): NumberCheckResult => ({
   id: Number(row.id),
   phone: row.phone as Phone,
   status: row.status as CheckResultStatus,

@@ -23,6 +23,7 @@ import { lists } from "./contract/lists.ts"
 import { media, mediaRaces } from "./contract/media.ts"
 import { numberCheckRaces, numberChecks } from "./contract/numberChecks.ts"
 import { numbers } from "./contract/numbers.ts"
+import { offsetLists } from "./contract/offsetLists.ts"
 import { outbox } from "./contract/outbox.ts"
 import { quota } from "./contract/quota.ts"
 import { reminderRaces, reminders } from "./contract/reminders.ts"
@@ -69,6 +70,7 @@ const topics: Readonly<Record<string, Topic>> = {
   webhooks,
   deliveries,
   reminders,
+  "lists by offset": offsetLists,
   "what is due": workStatus,
   figures,
   "simulated phones": simulatedPhones,

@@ -1,0 +1,103 @@
+/**
+ * The lists of version 1: by page or offset, with a total (decisions: Version 1). Each shows records
+ * as version 2 does, of the key's mode; the records are the same.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { NumberCheckId } from "../id/Ids.ts"
+import type { Caller } from "../key/Admission.ts"
+import type { MediaType } from "../media/Media.ts"
+import { mediaFileJson } from "../media/MediaDirectory.ts"
+import type { MediaFileJson } from "../media/MediaDirectory.ts"
+import { MediaLinks } from "../media/MediaLinks.ts"
+import { messageJson } from "../message/messageJson.ts"
+import type { MessageJson } from "../message/messageJson.ts"
+import { NumberCheckStore } from "../numberCheck/NumberCheck.ts"
+import type { CheckResultStatus } from "../numberCheck/NumberCheck.ts"
+import { checkResultJson } from "../numberCheck/NumberChecks.ts"
+import type { CheckResultJson } from "../numberCheck/NumberChecks.ts"
+import { reminderJson } from "../reminder/Reminder.ts"
+import type { ReminderJson } from "../reminder/Reminder.ts"
+import { mapOffsetPage } from "../request/OffsetPage.ts"
+import type { OffsetPage, OffsetQuery } from "../request/OffsetPage.ts"
+import { dayMillis } from "../request/RateWindow.ts"
+import { OffsetListStore } from "./OffsetListStore.ts"
+import type { OffsetListScope } from "./OffsetListStore.ts"
+
+/** UTC days, by the moments (epoch milliseconds) at which they begin; both are included. */
+export interface Days {
+  readonly first: number
+  readonly last: number
+}
+
+export class OffsetLists extends Context.Service<
+  OffsetLists,
+  {
+    /** Messages created on these days, as they stand now; newest first. */
+    messages(
+      caller: Caller,
+      days: Days,
+      query: OffsetQuery,
+    ): Effect.Effect<OffsetPage<MessageJson>, StoreUnavailable>
+    /** Files of the media directory, newest first; `type` null for all. */
+    media(
+      caller: Caller,
+      type: MediaType | null,
+      query: OffsetQuery,
+    ): Effect.Effect<OffsetPage<MediaFileJson>, StoreUnavailable>
+    /** Reminders, newest first, paused ones included. */
+    reminders(
+      caller: Caller,
+      query: OffsetQuery,
+    ): Effect.Effect<OffsetPage<ReminderJson>, StoreUnavailable>
+    /**
+     * Results of a number check, newest first; `status` null for all. Fails with
+     * `number_check_not_found`.
+     */
+    checkResults(
+      caller: Caller,
+      id: NumberCheckId | undefined,
+      status: CheckResultStatus | null,
+      query: OffsetQuery,
+    ): Effect.Effect<OffsetPage<CheckResultJson>, Refusal | StoreUnavailable>
+  }
+>()("core/OffsetLists") {
+  static readonly layer = Layer.effect(
+    OffsetLists,
+    Effect.gen(function* () {
+      const store = yield* OffsetListStore
+      const checks = yield* NumberCheckStore
+      const { link } = yield* MediaLinks
+      return OffsetLists.of({
+        messages: Effect.fn("OffsetLists.messages")(function* (caller, { first, last }, query) {
+          const period = { since: first, until: last + dayMillis }
+          const page = yield* store.messages(scopeOf(caller), period, query)
+          const now = yield* Clock.currentTimeMillis
+          return mapOffsetPage(page, (message) => messageJson(message, now, link))
+        }),
+        media: Effect.fn("OffsetLists.media")(function* (caller, type, query) {
+          const page = yield* store.media(scopeOf(caller), type, query)
+          const now = yield* Clock.currentTimeMillis
+          return mapOffsetPage(page, (file) => mediaFileJson(file, now, link))
+        }),
+        reminders: Effect.fn("OffsetLists.reminders")(function* (caller, query) {
+          return mapOffsetPage(yield* store.reminders(scopeOf(caller), query), reminderJson)
+        }),
+        checkResults: Effect.fn("OffsetLists.checkResults")(function* (caller, id, status, query) {
+          const scope = { ...scopeOf(caller), restriction: caller.key.numberIds }
+          const check = id === undefined ? null : yield* checks.get(scope, id)
+          if (check === null) return yield* refuse("number_check_not_found")
+          const page = yield* store.checkResults(check.id, status, query)
+          return mapOffsetPage(page, checkResultJson)
+        }),
+      })
+    }),
+  )
+}
+
+const scopeOf = ({ key }: Caller): OffsetListScope => ({
+  workspaceId: key.workspaceId,
+  mode: key.mode,
+})

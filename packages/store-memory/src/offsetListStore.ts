@@ -1,0 +1,47 @@
+/** `OffsetListStore` in memory. */
+import type { OffsetListStore, OffsetPage, OffsetQuery } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { World } from "./World.ts"
+
+/** The newest first, of records that stand oldest first. */
+const page = <A>(oldestFirst: ReadonlyArray<A>, { limit, offset }: OffsetQuery): OffsetPage<A> => ({
+  total: oldestFirst.length,
+  items: oldestFirst.toReversed().slice(offset, offset + limit),
+})
+
+export const offsetListStore = (world: World): typeof OffsetListStore.Service => ({
+  messages: ({ mode, workspaceId }, { since, until }, query) =>
+    Effect.sync(() => {
+      const rows = world.workspaces.get(workspaceId)?.messages[mode] ?? []
+      const messages = rows
+        .map(({ message }) => message)
+        .filter(({ createdAt }) => createdAt >= since && createdAt < until)
+      return page(messages, query)
+    }),
+
+  media: ({ mode, workspaceId }, type, query) =>
+    Effect.sync(() => {
+      const files = (world.workspaces.get(workspaceId)?.media ?? []).flatMap(({ file, state }) =>
+        state === "kept" && file.mode === mode && (type === null || file.type === type) ? file : [],
+      )
+      return page(files, query)
+    }),
+
+  reminders: ({ mode, workspaceId }, query) =>
+    Effect.sync(() => {
+      const rows = world.workspaces.get(workspaceId)?.reminders ?? []
+      const reminders = rows.flatMap(({ reminder, removedAt }) =>
+        removedAt === null && reminder.mode === mode ? reminder : [],
+      )
+      return page(reminders, query)
+    }),
+
+  checkResults: (id, status, query) =>
+    Effect.sync(() => {
+      const results = world.checks.get(id)?.results ?? []
+      return page(
+        results.filter((result) => status === null || result.status === status),
+        query,
+      )
+    }),
+})
