@@ -3,7 +3,12 @@
  * free port.
  */
 import { NodeHttpServer } from "@effect/platform-node"
-import type { Admission, ClockStore, StoreUnavailable } from "@messaging-service/core"
+import type {
+  Admission,
+  ClockStore,
+  ServiceFigures,
+  StoreUnavailable,
+} from "@messaging-service/core"
 import {
   Egress,
   Ids,
@@ -59,7 +64,7 @@ export const layerPorts = layerTransport.pipe(
 export interface ServiceParts {
   readonly settings?: Partial<HttpSettings>
   /** Stands in for some of the core's services. */
-  readonly instead?: Layer.Layer<never, never, Admission | ClockStore>
+  readonly instead?: Layer.Layer<never, never, Admission | ClockStore | ServiceFigures>
   /** Stands in for some of the ports, or for the clock. */
   readonly ports?: Layer.Layer<never, StoreUnavailable, ClockStore>
   /** The way out; there is none by default. */

@@ -1,0 +1,56 @@
+/** A service with metrics of its own, and what a scrape of it shows. */
+import { assert } from "@effect/vitest"
+import { Effect, Layer, Metric } from "effect"
+import { Doors } from "../Doors.ts"
+import type { ServiceParts } from "../Service.ts"
+import { bodyOf, operate } from "../World.ts"
+import type { Made } from "../World.ts"
+import { layerWithWayOut } from "../webhooks/Asking.ts"
+import { parseExposition } from "./exposition.ts"
+import type { Family, Labels } from "./exposition.ts"
+
+/** Counters begin at zero: other tests of this process count into other registries. */
+export const layerMeasured = (parts: ServiceParts = {}) =>
+  layerWithWayOut(parts).pipe(Layer.provide(Layer.sync(Metric.MetricRegistry, () => new Map())))
+
+export interface Scrape {
+  readonly families: ReadonlyMap<string, Family>
+  /** The sum of the samples that have these labels; undefined when there are none. */
+  readonly value: (name: string, labels?: Labels) => number | undefined
+  /** The values that a label has anywhere. */
+  readonly labelValues: (label: string) => ReadonlyArray<string>
+}
+
+const has = (labels: Labels, wanted: Labels): boolean =>
+  Object.entries(wanted).every(([name, value]) => labels[name] === value)
+
+/** Reads `/metrics` without any credentials. */
+export const scrape = Effect.gen(function* () {
+  const { socket } = yield* Doors
+  const answer = yield* socket.call({ path: "/metrics" })
+  assert.strictEqual(answer.status, 200, answer.text)
+  assert.strictEqual(answer.headers["content-type"], "text/plain; version=0.0.4; charset=utf-8")
+  const families = parseExposition(answer.text)
+  const samples = [...families.values()].flatMap((family) => family.samples)
+  const shown: Scrape = {
+    families,
+    value: (name, wanted = {}) => {
+      const found = samples.filter((each) => each.name === name && has(each.labels, wanted))
+      return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0)
+    },
+    labelValues: (name) =>
+      [...new Set(samples.flatMap(({ labels }) => labels[name] ?? []))].toSorted(),
+  }
+  return shown
+})
+
+/** What the number's phone does with messages from now on. */
+export const behave = (number: Made, send: "succeed" | "fail" | "hang") =>
+  Effect.map(
+    operate({
+      method: "PUT",
+      path: `/admin/v1/simulator/numbers/${number.id}/behaviour`,
+      json: { send },
+    }),
+    (answer) => bodyOf(answer, 200),
+  )
