@@ -80,6 +80,7 @@ const watchedSurfaces = Effect.gen(function* () {
 
 const allSurfaces = Effect.gen(function* () {
   const { operatorToken } = yield* HttpOptions
+  const docs = yield* docsSurface
   const surfaces: Surfaces = [
     ["/api/v2", yield* surfaceV2],
     ["/api/v1", yield* surfaceV1, (exchange, refusal) => refusalReplyV1(exchange, refusal)],
@@ -88,7 +89,8 @@ const allSurfaces = Effect.gen(function* () {
       : [["/admin/v1", yield* operatorSurface(operatorToken)] as const]),
     ["/media", yield* mediaSurface],
     ["/qr", yield* qrSurface],
-    ["/docs", docsSurface],
+    ["/docs", docs],
+    ["/openapi.json", docs],
     ...(yield* watchedSurfaces),
   ]
   return surfaces

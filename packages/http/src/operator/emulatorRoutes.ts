@@ -70,4 +70,4 @@ export const emulatorRoutes = (emulator: typeof Emulator.Service) =>
       status: 200,
       handler: () => emulator.settle,
     },
-  ] satisfies ReadonlyArray<OperatorRoute>
+  ] as const satisfies ReadonlyArray<OperatorRoute>

@@ -165,5 +165,5 @@ export const operatorRoutes = Effect.gen(function* () {
       status: 200,
       handler: ({ role, id, query }) => reminders.runs(role, id("id"), id("reminder_id"), query),
     },
-  ] satisfies ReadonlyArray<OperatorRoute>
+  ] as const satisfies ReadonlyArray<OperatorRoute>
 })

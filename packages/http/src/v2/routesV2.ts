@@ -317,5 +317,5 @@ export const routesV2 = Effect.gen(function* () {
       handler: ({ caller, id }) =>
         Effect.map(webhooks.test(caller, id("id")), (queued) => ({ body: queued })),
     },
-  ] satisfies ReadonlyArray<RouteV2>
+  ] as const satisfies ReadonlyArray<RouteV2>
 })

@@ -1,0 +1,77 @@
+/**
+ * The API as a page to read and to try out: Scalar, whose script comes with Effect and stands in the
+ * page itself, so that it works offline. The page's policy lets it load nothing from anywhere, and
+ * run no other script than its own.
+ */
+import { Effect } from "effect"
+import { make } from "effect/http-api/HttpApi"
+import { layer } from "effect/http-api/HttpApiScalar"
+import { Transform } from "effect/http-api/OpenApi"
+import { toHttpEffect } from "effect/http/HttpRouter"
+import { HttpServerRequest, fromWeb } from "effect/http/HttpServerRequest"
+import { toWeb } from "effect/http/HttpServerResponse"
+import type { JsonObject } from "../openapi/Operation.ts"
+
+export interface ApiPage {
+  readonly html: Uint8Array
+  /** What `Content-Security-Policy` says of it. */
+  readonly policy: string
+}
+
+/** What is not to be seen on the page: whatever would lead to a service of Scalar's own. */
+const appearance = {
+  withDefaultFonts: false,
+  hideClientButton: true,
+  showDeveloperTools: "never",
+  telemetry: false,
+  defaultOpenAllTags: false,
+  authentication: { preferredSecurityScheme: "apiKey" },
+}
+
+const path = "/docs"
+
+/** Effect makes its page from a declared interface; ours is declared by the document alone. */
+const render = (document: JsonObject) => {
+  const interfaceOfDocument = make("service").annotate(Transform, () => ({ ...document }))
+  const request = fromWeb(new Request(`http://localhost${path}`))
+  return toHttpEffect(layer(interfaceOfDocument, { path, scalar: appearance })).pipe(
+    Effect.flatMap(Effect.provideService(HttpServerRequest, request)),
+    Effect.flatMap((response) => Effect.promise(() => toWeb(response).text())),
+    Effect.scoped,
+    // The one route of a router that was made for it is there.
+    Effect.orDie,
+  )
+}
+
+const inlineScript = /<script>([\s\S]*?)<\/script>/g
+
+const hashOf = (script: string) =>
+  Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(script))).pipe(
+    Effect.map((digest) => `'sha256-${Buffer.from(digest).toString("base64")}'`),
+  )
+
+const policyOf = (scripts: ReadonlyArray<string>): string =>
+  [
+    "default-src 'none'",
+    `script-src ${scripts.join(" ")}`,
+    // Scalar writes its styles into the page as it goes.
+    "style-src 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src data:",
+    // Requests that are tried out.
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ")
+
+/** The page of that document. */
+export const apiPage = Effect.fnUntraced(function* (document: JsonObject) {
+  const html = yield* render(document)
+  const scripts = [...html.matchAll(inlineScript)].map(([, script = ""]) => script)
+  const page: ApiPage = {
+    html: new TextEncoder().encode(html),
+    policy: policyOf(yield* Effect.forEach(scripts, hashOf)),
+  }
+  return page
+})

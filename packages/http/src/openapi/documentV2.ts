@@ -1,0 +1,109 @@
+/** Version 2 in the document: its table of routes, its descriptions, and what all of it shares. */
+import { Effect } from "effect"
+import { routesV2 } from "../v2/routesV2.ts"
+import type { RouteV2 } from "../v2/RouteV2.ts"
+import { describe } from "./Description.ts"
+import type { Description } from "./Description.ts"
+import { descriptionsV2 } from "./describeV2.ts"
+import { refusals } from "./errors.ts"
+import type { Refused } from "./errors.ts"
+import { clientRequestId, commonHeaders, idempotencyKey, rateHeaders, replayed } from "./headers.ts"
+import type { DescribedSurface, Operation } from "./Operation.ts"
+import { refusedReading } from "./reading.ts"
+
+/** Key, workspace and rate limit. */
+const refusedAdmission: ReadonlyArray<Refused> = [
+  "missing_api_key",
+  "invalid_api_key",
+  "v1_key_on_v2",
+  "api_key_revoked",
+  "api_key_expired",
+  "too_many_auth_failures",
+  "account_disabled",
+  "demo_account",
+  "api_v2_not_enabled",
+  "rate_limited",
+  "internal_error",
+]
+
+const refusedIdempotency: ReadonlyArray<Refused> = [
+  "invalid_idempotency_key",
+  "idempotency_key_reused",
+  "idempotency_in_progress",
+]
+
+const refusedBy = (
+  route: RouteV2,
+  { query, refused = [] }: Description,
+): ReadonlyArray<Refused> => [
+  ...refusedAdmission,
+  ...(route.scope === null ? [] : (["missing_scope"] as const)),
+  ...(route.unlimitedOnly === true ? (["number_not_allowed"] as const) : []),
+  ...(route.idempotent ? refusedIdempotency : []),
+  ...refusedReading(route.takes, query),
+  ...refused,
+]
+
+const about = (route: RouteV2, description: Description): string =>
+  [
+    description.about ?? "",
+    route.scope === null ? "Needs no scope." : `Needs the scope \`${route.scope}\`.`,
+    ...(route.unlimitedOnly === true
+      ? ["A key limited to some numbers is refused with `number_not_allowed`."]
+      : []),
+  ]
+    .filter((text) => text !== "")
+    .join("\n\n")
+
+/** Who was not admitted is not counted. */
+const ratesShown = (status: number) => (status === 401 ? [] : rateHeaders)
+
+const operation = (route: RouteV2, description: Description): Operation => ({
+  method: route.method,
+  path: route.path,
+  id: description.id,
+  tag: description.tag,
+  summary: description.summary,
+  about: about(route, description),
+  security: ["apiKey"],
+  parameters: {},
+  query: description.query ?? null,
+  headers: [...(route.idempotent ? [idempotencyKey] : []), clientRequestId],
+  body: description.body === undefined ? null : { required: true, content: description.body },
+  answers: [
+    {
+      status: route.status,
+      description: description.success,
+      headers: [...commonHeaders, ...rateHeaders, ...(route.idempotent ? [replayed] : [])],
+      content: description.answer,
+    },
+    ...refusals(refusedBy(route, description), ratesShown),
+  ],
+})
+
+const tags = [
+  { name: "Account", description: "The key itself." },
+  { name: "Messages", description: "Send, follow and cancel messages." },
+  { name: "Reminders", description: "Messages that are sent again and again, on a cron schedule." },
+  { name: "Numbers", description: "The numbers that messages are sent from." },
+  { name: "Media", description: "Files that are uploaded once and sent by their id." },
+  { name: "Number checks", description: "Which phones are registered." },
+  { name: "Webhooks", description: "Endpoints that are told what became of messages." },
+]
+
+/** Over the core's services, as the table is. */
+export const documentV2 = Effect.map(routesV2, (routes): DescribedSurface => ({
+  name: "Version 2",
+  tags,
+  security: {
+    apiKey: {
+      type: "http",
+      scheme: "bearer",
+      description:
+        "A version 2 key: `svc_live_` or `svc_test_` and 38 letters and digits. A test key validates everything and sends nothing.",
+    },
+  },
+  operations: describe(routes, descriptionsV2).map(({ route, description }) =>
+    operation(route, description),
+  ),
+}))

@@ -1,0 +1,223 @@
+/** The OpenAPI 3.1 document, made from what the surfaces say of themselves. */
+import { makeJsonSchemas } from "./jsonSchemas.ts"
+import type { Direction, JsonSchemas } from "./jsonSchemas.ts"
+import type {
+  Answer,
+  Call,
+  Content,
+  DescribedSurface,
+  Header,
+  JsonObject,
+  Operation,
+} from "./Operation.ts"
+
+export interface OpenApiInput {
+  readonly title: string
+  readonly version: string
+  readonly description: string
+  /** Where the service is reached. */
+  readonly publicUrl: string
+  readonly surfaces: ReadonlyArray<DescribedSurface>
+  readonly calls: ReadonlyArray<Call>
+  /** Answers that any address can give, by name. */
+  readonly anywhere: Readonly<Record<string, Answer>>
+  /** Schemas that others refer to by name. */
+  readonly schemas: Readonly<Record<string, JsonObject>>
+}
+
+/**
+ * Puts what is the same in many places under a name: the first gets the name alone, others that
+ * share it and differ get a number.
+ */
+const makeComponents = (kind: string) => {
+  const made: Record<string, JsonObject> = {}
+  const names = new Map<string, string>()
+  const refer = (wanted: string, component: JsonObject): JsonObject => {
+    const text = JSON.stringify(component)
+    let name = names.get(text)
+    if (name === undefined) {
+      name = wanted
+      for (let next = 2; name in made; next++) name = `${wanted}_${next}`
+      made[name] = component
+      names.set(text, name)
+    }
+    return { $ref: `#/components/${kind}/${name}` }
+  }
+  return { made, refer }
+}
+
+/** What the parts of the document share. */
+interface Shared {
+  readonly schemas: JsonSchemas
+  readonly headers: ReturnType<typeof makeComponents>
+  readonly parameters: ReturnType<typeof makeComponents>
+  readonly responses: ReturnType<typeof makeComponents>
+}
+
+const contentJson = ({ schemas }: Shared, content: Content, direction: Direction): JsonObject =>
+  Object.fromEntries(
+    Object.entries(content).map(([type, { examples, schema }]) => [
+      type,
+      {
+        schema: schemas.of(schema, direction),
+        ...(examples === undefined
+          ? {}
+          : {
+              examples: Object.fromEntries(
+                Object.entries(examples).map(([name, value]) => [name, { value }]),
+              ),
+            }),
+      },
+    ]),
+  )
+
+const answerJson = (shared: Shared, answer: Answer): JsonObject => ({
+  description: answer.description,
+  ...(answer.headers.length === 0
+    ? {}
+    : {
+        headers: Object.fromEntries(
+          answer.headers.map(({ description, name, schema }) => [
+            name,
+            shared.headers.refer(name, { description, schema }),
+          ]),
+        ),
+      }),
+  ...(answer.content === null ? {} : { content: contentJson(shared, answer.content, "answer") }),
+})
+
+/** Errors repeat from operation to operation; what an operation succeeds with does not. */
+const answersJson = (shared: Shared, answers: ReadonlyArray<Answer>, group: string): JsonObject =>
+  Object.fromEntries(
+    answers.map((answer) => {
+      const json = answerJson(shared, answer)
+      return [
+        String(answer.status),
+        answer.status < 400 ? json : shared.responses.refer(`${group}_${answer.status}`, json),
+      ]
+    }),
+  )
+
+const pathParameters = ({ parameters, path }: Operation): ReadonlyArray<JsonObject> =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+    name,
+    in: "path",
+    required: true,
+    ...(parameters[name] ?? { schema: { type: "integer", minimum: 1 } }),
+  }))
+
+const headerParameter = (shared: Shared, { description, name, schema }: Header): JsonObject =>
+  shared.parameters.refer(name, { name, in: "header", description, schema })
+
+/** The fields of the query's struct, each a parameter. */
+const queryParameters = (shared: Shared, { query }: Operation): ReadonlyArray<JsonObject> => {
+  if (query === null) return []
+  const struct = shared.schemas.of({ effect: query }, "request")
+  const required = (struct["required"] ?? []) as ReadonlyArray<string>
+  const properties = (struct["properties"] ?? {}) as Readonly<Record<string, JsonObject>>
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, parameter, ...text } = property
+    const schema = (parameter ?? text) as JsonObject
+    return {
+      name,
+      in: "query",
+      ...(description === undefined ? {} : { description }),
+      ...(required.includes(name) ? { required: true } : {}),
+      // Several values stand in one parameter, with commas between them.
+      ...(schema["type"] === "array" ? { style: "form", explode: false } : {}),
+      schema,
+    }
+  })
+}
+
+const groupOf = (name: string): string => name.replaceAll(/[^A-Za-z0-9]+/g, "")
+
+const operationJson = (shared: Shared, surface: string, operation: Operation): JsonObject => ({
+  operationId: operation.id,
+  tags: [operation.tag],
+  summary: operation.summary,
+  ...(operation.about === "" ? {} : { description: operation.about }),
+  security: operation.security.map((name) => ({ [name]: [] })),
+  parameters: [
+    ...pathParameters(operation),
+    ...queryParameters(shared, operation),
+    ...operation.headers.map((header) => headerParameter(shared, header)),
+  ],
+  ...(operation.body === null
+    ? {}
+    : {
+        requestBody: {
+          required: operation.body.required,
+          content: contentJson(shared, operation.body.content, "request"),
+        },
+      }),
+  responses: answersJson(shared, operation.answers, groupOf(surface)),
+})
+
+const pathsJson = (shared: Shared, surfaces: ReadonlyArray<DescribedSurface>): JsonObject => {
+  const paths: Record<string, Record<string, JsonObject>> = {}
+  for (const { name, operations } of surfaces) {
+    for (const operation of operations) {
+      paths[operation.path] ??= {}
+      const item = paths[operation.path] ?? {}
+      item[operation.method.toLowerCase()] = operationJson(shared, name, operation)
+    }
+  }
+  return paths
+}
+
+const callJson = (shared: Shared, call: Call): JsonObject => ({
+  post: {
+    operationId: call.id,
+    tags: [call.tag],
+    summary: call.summary,
+    description: call.about,
+    // The signature shows who calls.
+    security: [],
+    parameters: call.headers.map((header) => ({
+      name: header.name,
+      in: "header",
+      required: true,
+      description: header.description,
+      schema: header.schema,
+    })),
+    requestBody: { required: true, content: contentJson(shared, call.content, "answer") },
+    responses: answersJson(shared, call.answers, "receiver"),
+  },
+})
+
+/** The document as a JSON value. Pure: the same parts make the same document. */
+export const openApi = (input: OpenApiInput): JsonObject => {
+  const shared: Shared = {
+    schemas: makeJsonSchemas(),
+    headers: makeComponents("headers"),
+    parameters: makeComponents("parameters"),
+    responses: makeComponents("responses"),
+  }
+  const paths = pathsJson(shared, input.surfaces)
+  const webhooks = Object.fromEntries(
+    input.calls.map((call) => [call.name, callJson(shared, call)]),
+  )
+  for (const [name, answer] of Object.entries(input.anywhere)) {
+    shared.responses.refer(name, answerJson(shared, answer))
+  }
+  return {
+    openapi: "3.1.1",
+    info: { title: input.title, version: input.version, description: input.description },
+    servers: [{ url: input.publicUrl }],
+    tags: input.surfaces.flatMap(({ tags }) => tags),
+    "x-tagGroups": input.surfaces.map(({ name, tags }) => ({
+      name,
+      tags: tags.map((tag) => tag.name),
+    })),
+    paths,
+    webhooks,
+    components: {
+      securitySchemes: Object.assign({}, ...input.surfaces.map(({ security }) => security)),
+      schemas: { ...input.schemas, ...shared.schemas.components },
+      responses: shared.responses.made,
+      headers: shared.headers.made,
+      parameters: shared.parameters.made,
+    },
+  }
+}
