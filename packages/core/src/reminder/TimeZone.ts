@@ -33,6 +33,19 @@ export const formatInZone = (millis: number, timezone: TimeZone): string => {
   return formatInstant(millis + offset * 60_000).replace("Z", shown)
 }
 
+/**
+ * The first moment (epoch milliseconds) at which the clocks of a zone show a time, which is given as the moment at which
+ * UTC shows it. A time that a clock change skips means the first moment after it.
+ */
+export const momentInZone = (shown: number, timezone: TimeZone): number => {
+  // No clock is a day ahead of UTC, so that the time is still to come in this period.
+  let period = periodAt(timezone, shown - dayMillis)
+  while (shown - period.offset >= period.end) period = periodAt(timezone, period.end)
+  return Math.max(shown - period.offset, period.start)
+}
+
+const dayMillis = 86_400_000
+
 const ascii = /^[\x20-\x7e]+$/
 
 const byLowerCase: ReadonlyMap<string, string> = new Map(

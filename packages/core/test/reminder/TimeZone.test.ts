@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { formatInZone, parseTimeZone } from "../../src/reminder/TimeZone.ts"
+import { formatInZone, momentInZone, parseTimeZone } from "../../src/reminder/TimeZone.ts"
 import { zoneNames } from "../../src/reminder/zoneNames.ts"
 
 const accepted: ReadonlyArray<readonly [text: string, name: string]> = [
@@ -201,6 +201,58 @@ describe("a time in a zone", () => {
         const text = formatInZone(millis, parseTimeZone(zone)!)
         assert.match(text, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/)
         assert.strictEqual(Date.parse(text), Math.floor(millis / 1000) * 1000)
+      }),
+  )
+})
+
+const meant: ReadonlyArray<readonly [time: string, zone: string, instant: string, why: string]> = [
+  ["2026-07-15T12:00Z", "UTC", "2026-07-15T12:00:00Z", "no other clock"],
+  ["2026-07-15T12:00Z", "Europe/Berlin", "2026-07-15T10:00:00Z", "ahead of UTC"],
+  ["2026-01-15T00:30Z", "Asia/Kathmandu", "2026-01-14T18:45:00Z", "ahead by 5:45"],
+  ["2026-01-15T23:30Z", "America/St_Johns", "2026-01-16T03:00:00Z", "behind by 3:30"],
+  ["2026-01-15T00:00Z", "Pacific/Kiritimati", "2026-01-14T10:00:00Z", "the furthest ahead"],
+  ["2026-01-15T23:59Z", "Etc/GMT+12", "2026-01-16T11:59:00Z", "the furthest behind"],
+  ["2026-03-29T01:59Z", "Europe/Berlin", "2026-03-29T00:59:00Z", "before the gap"],
+  ["2026-03-29T02:00Z", "Europe/Berlin", "2026-03-29T01:00:00Z", "skipped"],
+  ["2026-03-29T02:30Z", "Europe/Berlin", "2026-03-29T01:00:00Z", "skipped"],
+  ["2026-03-29T03:00Z", "Europe/Berlin", "2026-03-29T01:00:00Z", "the first after the gap"],
+  ["2026-10-25T02:30Z", "Europe/Berlin", "2026-10-25T00:30:00Z", "twice: the first"],
+  ["2026-10-25T03:00Z", "Europe/Berlin", "2026-10-25T02:00:00Z", "after the hour that is twice"],
+  ["2026-10-04T02:15Z", "Australia/Lord_Howe", "2026-10-03T15:30:00Z", "half an hour skipped"],
+  ["2011-12-30T12:00Z", "Pacific/Apia", "2011-12-30T10:00:00Z", "a day skipped"],
+]
+
+describe("the moment at which a zone's clocks show a time", () => {
+  it.effect(
+    'is the first one; "a time that a clock change skips means the first moment after it"',
+    () =>
+      Effect.sync(() => {
+        for (const [time, zone, instant, why] of meant) {
+          const moment = momentInZone(Date.parse(time), parseTimeZone(zone)!)
+          assert.strictEqual(moment, Date.parse(instant), `${time} ${zone}: ${why}`)
+        }
+      }),
+  )
+
+  it.effect.prop(
+    "is shown as that time, and is never after a moment that is",
+    [
+      Schema.Int.check(
+        Schema.isBetween({
+          minimum: Date.UTC(1972, 0, 8) / 1000,
+          maximum: Date.UTC(2100, 0, 1) / 1000,
+        }),
+      ),
+      Schema.Literals(zoneNames as [string, ...Array<string>]),
+    ],
+    ([seconds, name]) =>
+      Effect.sync(() => {
+        const zone = parseTimeZone(name)!
+        const clock = (millis: number) => formatInZone(millis, zone).slice(0, 19)
+        const shownThen = clock(seconds * 1000)
+        const moment = momentInZone(Date.parse(`${shownThen}Z`), zone)
+        assert.strictEqual(clock(moment), shownThen)
+        assert.isAtMost(moment, seconds * 1000)
       }),
   )
 })
