@@ -3,7 +3,9 @@
  * way out, media files and ids, and has the whole service inside its own process.
  */
 import { Layer } from "effect"
+import { CallbackSecrets } from "./callback/CallbackSecrets.ts"
 import { CallbackUrls } from "./callback/CallbackUrls.ts"
+import { ConnectionCallbacks } from "./callback/ConnectionCallbacks.ts"
 import { Contacts } from "./contact/Contacts.ts"
 import { Admission } from "./key/Admission.ts"
 import { Keys } from "./key/Keys.ts"
@@ -59,6 +61,7 @@ export const layerServices = Layer.mergeAll(
   Webhooks.layer,
   WebhookOperations.layer,
   layerDeliveryNews,
+  CallbackSecrets.layer,
   MediaDirectory.layer,
   NumberChecks.layer,
   Reminders.layer,
@@ -81,6 +84,7 @@ export const layerServices = Layer.mergeAll(
   ),
   // The worker's loops find the counted stores here too.
   Layer.provideMerge(layerCountedStores),
+  Layer.provideMerge(ConnectionCallbacks.layer),
 )
 
 /** The worker's loops, over the services. */

@@ -1,5 +1,6 @@
 /** What happens to a lane and to the messages that wait in it, whichever port asks for it. */
 import type { MessageChange, NumberId, SendingNumber } from "@messaging-service/core"
+import { call } from "./Callback.ts"
 import { fanOut } from "./Endpoint.ts"
 import { announce } from "./outbox.ts"
 import { byDue } from "./World.ts"
@@ -14,6 +15,7 @@ export const openLane = (
   world.lanes.insert((id: NumberId) => ({
     number: { ...number, id },
     workspace,
+    callbackUrl: null,
     removed: false,
     lease: 0,
     inFlight: null,
@@ -127,6 +129,7 @@ export const finish = (world: World, row: MessageRow, change: MessageChange): vo
     body: change.event.body,
   })
   fanOut(world, lane.workspace, change.event)
+  call(world, change.callback)
   if (row.message.mode === "test") {
     lane.waitingTest.delete(row)
     return

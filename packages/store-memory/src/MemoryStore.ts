@@ -4,6 +4,8 @@
  * no other process sees it.
  */
 import {
+  CallbackQueue,
+  CallbackSalts,
   ClockStore,
   ContactStore,
   DeliveryQueue,
@@ -26,6 +28,7 @@ import {
   WorkStatus,
 } from "@messaging-service/core"
 import { Context, Layer } from "effect"
+import { callbackQueue, callbackSalts } from "./callbackQueue.ts"
 import { contactStore } from "./contactStore.ts"
 import { deliveryQueue } from "./deliveryQueue.ts"
 import { idempotencyStore } from "./idempotency.ts"
@@ -44,6 +47,7 @@ import { clockStore, serviceSecrets } from "./serviceStores.ts"
 import { simulatedPhones } from "./simulatedPhones.ts"
 import { webhookStore } from "./webhookStore.ts"
 import { makeWorld } from "./World.ts"
+import type { World } from "./World.ts"
 import { workspaceStore } from "./workspaceStore.ts"
 import { workStatus } from "./workStatus.ts"
 
@@ -67,8 +71,15 @@ export type MemoryStore =
   | IdempotencyStore
   | WebhookStore
   | DeliveryQueue
+  | CallbackQueue
+  | CallbackSalts
   | ReminderStore
   | OffsetListStore
+
+const callbackPorts = (world: World) =>
+  Context.make(CallbackQueue, callbackQueue(world)).pipe(
+    Context.add(CallbackSalts, callbackSalts(world)),
+  )
 
 /** An empty store, a new one each time that the layer is built. */
 export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
@@ -93,5 +104,6 @@ export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
     Context.add(DeliveryQueue, deliveryQueue(world)),
     Context.add(ReminderStore, reminderStore(world)),
     Context.add(OffsetListStore, offsetListStore(world)),
+    Context.merge(callbackPorts(world)),
   )
 })

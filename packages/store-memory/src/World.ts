@@ -33,6 +33,8 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Latch } from "effect"
+import { byMoment } from "./Callback.ts"
+import type { CallbackRow, CallbackTarget } from "./Callback.ts"
 import { byEndpointTurn } from "./Endpoint.ts"
 import type { EndpointRow, EndpointTurn } from "./Endpoint.ts"
 import { Sorted, turningPoint } from "./Sorted.ts"
@@ -40,6 +42,8 @@ import { Table } from "./Table.ts"
 
 export interface WorkspaceRow {
   workspace: Workspace
+  /** What the secret of its callbacks is made from; null until it was changed. */
+  callbackSalt: string | null
   admits: Admits
   /** Version 1 requests of all its keys. */
   minuteV1: RequestWindow
@@ -108,6 +112,8 @@ export interface Lane {
   /** Of the latest claim; grows with each. */
   lease: number
   inFlight: InFlight | null
+  /** Where the number's connection is reported. */
+  callbackUrl: string | null
   /** Live messages, what is in flight included, in the order in which they leave. */
   readonly waiting: Sorted<MessageRow>
   readonly waitingTest: Set<MessageRow>
@@ -208,6 +214,13 @@ export interface World {
   lastRunId: number
   /** Open when deliveries were queued that nobody was told of. */
   readonly deliveriesQueued: Latch.Latch
+  readonly callbacks: Map<number, CallbackRow>
+  /** Those that are not parked, by the moment at which they can next be claimed. */
+  readonly callbacksDue: Sorted<CallbackRow>
+  readonly callbackTargets: Map<string, CallbackTarget>
+  lastCallbackId: number
+  /** Open when callbacks were queued that nobody was told of. */
+  readonly callbacksQueued: Latch.Latch
   readonly secrets: Map<string, string>
   clockOffset: number
   readonly behaviours: Map<NumberId, Behaviour>
@@ -267,6 +280,11 @@ export const makeWorld = (): World => ({
   secrets: new Map(),
   clockOffset: 0,
   behaviours: new Map(),
+  callbacks: new Map(),
+  callbacksDue: new Sorted(byMoment),
+  callbackTargets: new Map(),
+  lastCallbackId: 0,
+  callbacksQueued: Latch.makeUnsafe(false),
   registeredPhones: null,
   copies: [],
   copiesByNumber: new Map(),

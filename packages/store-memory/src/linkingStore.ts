@@ -9,6 +9,7 @@ import type {
   SendingNumber,
 } from "@messaging-service/core"
 import { Effect } from "effect"
+import { report } from "./Callback.ts"
 import { finishClaim, isHeld } from "./idempotency.ts"
 import { openLane, reschedule } from "./Lane.ts"
 import { laneIn, laneOf, workspaceOf } from "./World.ts"
@@ -22,10 +23,12 @@ const isLost = (world: World, claim: IdempotencyClaim | null): boolean =>
 /** The attempt begins; its number is connecting already. */
 const begin = (
   world: World,
-  { number }: Lane,
-  attempt: NewAttempt,
+  lane: Lane,
+  { callbackUrl, ...attempt }: NewAttempt,
   claim: IdempotencyClaim | null,
 ): LinkingOutcome => {
+  const { number } = lane
+  lane.callbackUrl = callbackUrl
   world.linkings.set(number.id, {
     attempt: { ...attempt, numberId: number.id },
     lease: 0,
@@ -139,10 +142,12 @@ export const linkingStore = (world: World): typeof LinkingStore.Service => ({
       return still
     }),
 
-  show: (id, lease, view) =>
+  show: (id, lease, view, callback = null) =>
     Effect.sync(() => {
       const row = heldRow(world, id, lease)
       if (row === undefined) return false
+      const lane = laneOf(world, row.attempt.numberId)
+      if (lane !== undefined && row.attempt.qrText !== view.qrText) report(world, lane, callback)
       row.attempt = { ...row.attempt, ...view }
       return true
     }),
@@ -155,24 +160,27 @@ export const linkingStore = (world: World): typeof LinkingStore.Service => ({
       return true
     }),
 
-  linked: (id, phone, now) =>
+  linked: (id, phone, now, reports = null) =>
     Effect.sync((): SendingNumber | null => {
       const row = rowOf(world, id)
       const lane = row === undefined ? undefined : laneOf(world, row.attempt.numberId)
       if (row === undefined || lane === undefined || row.attempt.endsAt <= now) return null
       const { number } = lane
       if (!lane.workspace.lanes.some(hasPhone(phone, number))) {
+        report(world, lane, reports?.connected ?? null)
         return end(world, lane, { status: "connected", phone })
       }
+      report(world, lane, reports?.disconnected ?? null)
       const kept = number.phone === phone ? null : number.phone
       return end(world, lane, { status: "disconnected", phone: kept })
     }),
 
-  giveUp: (id) =>
+  giveUp: (id, callback = null) =>
     Effect.sync(() => {
       const row = rowOf(world, id)
       const lane = row === undefined ? undefined : laneOf(world, row.attempt.numberId)
       if (lane === undefined) return false
+      report(world, lane, callback)
       end(world, lane, { status: "disconnected", phone: lane.number.phone })
       return true
     }),

@@ -1,6 +1,7 @@
 /** `NumberStore` in memory. */
 import type { NumberId, NumberStore, SendingNumber, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
+import { report } from "./Callback.ts"
 import { closeLane, openLane, reschedule } from "./Lane.ts"
 import { laneIn, laneOf } from "./World.ts"
 import type { World } from "./World.ts"
@@ -19,6 +20,8 @@ export const numberStore = (world: World): typeof NumberStore.Service => ({
 
   find: (id) => Effect.sync(() => laneOf(world, id)?.number ?? null),
 
+  callbackUrl: (id) => Effect.sync(() => laneOf(world, id)?.callbackUrl ?? null),
+
   list: (workspaceId) =>
     Effect.sync(() =>
       (world.workspaces.get(workspaceId)?.lanes ?? [])
@@ -34,11 +37,12 @@ export const numberStore = (world: World): typeof NumberStore.Service => ({
       return lane.number
     }),
 
-  setStatus: (id, status, phone) =>
+  setStatus: (id, status, phone, _now, callback = null) =>
     Effect.sync((): SendingNumber | null => {
       const lane = laneOf(world, id)
       if (lane === undefined) return null
       if (status !== "connecting") world.linkings.delete(id)
+      if (lane.number.status !== status) report(world, lane, callback)
       lane.number = { ...lane.number, status, phone: phone ?? lane.number.phone }
       reschedule(world, lane)
       return lane.number

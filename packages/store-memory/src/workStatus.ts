@@ -1,6 +1,7 @@
 /** `WorkStatus` in memory: the heads of the collections that the loops work off. */
 import type { Work, WorkStatus } from "@messaging-service/core"
 import { Effect } from "effect"
+import { callingUntil, nextCallbackDue } from "./Callback.ts"
 import { nextLinkingDue } from "./linkingStore.ts"
 import { claimableAt } from "./numberCheckStore.ts"
 import type { World } from "./World.ts"
@@ -13,6 +14,7 @@ const nextDue: Readonly<Record<Work, (world: World) => number | null>> = {
   stranded: (world) => (world.stranded.size > 0 ? 0 : null),
   reminders: (world) => world.dueReminders.first?.reminder.nextRunAt ?? null,
   deliveries: (world) => world.endpointTurns.first?.at ?? null,
+  callbacks: nextCallbackDue,
   number_checks: (world) => {
     const moments = [...world.openChecks].flatMap((row) => claimableAt(row) ?? [])
     return moments.length === 0 ? null : Math.min(...moments)
@@ -37,6 +39,10 @@ export const workStatus = (world: World): typeof WorkStatus.Service => ({
   ]),
   deliveringUntil: Effect.sync(() => {
     const leases = world.endpoints.rows.flatMap((row) => [...row.inFlight.values()])
-    return leases.length === 0 ? null : Math.max(...leases.map(({ leaseUntil }) => leaseUntil))
+    const ends = [...leases.map(({ leaseUntil }) => leaseUntil), callingUntil(world)]
+    return ends.reduce<number | null>(
+      (latest, end) => (latest === null || (end !== null && end > latest) ? end : latest),
+      null,
+    )
   }),
 })

@@ -1,6 +1,7 @@
 /** `WorkspaceStore` in memory. */
 import type { Workspace, WorkspaceStore } from "@messaging-service/core"
 import { Effect } from "effect"
+import { dropCallbacks } from "./Callback.ts"
 import { removeEndpoint } from "./Endpoint.ts"
 import { closeLane } from "./Lane.ts"
 import { newestFirst } from "./Table.ts"
@@ -12,6 +13,7 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
     Effect.sync(() => {
       const row = world.workspaces.insert((id) => ({
         workspace: { ...given, id, deletedAt: null },
+        callbackSalt: null,
         admits,
         minuteV1: { start: Number.NaN, count: 0 },
         keys: [],
@@ -57,6 +59,7 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
       row.admits = { v1: false, v2: false }
       for (const lane of row.lanes) if (!lane.removed) closeLane(world, lane)
       for (const endpoint of row.endpoints) removeEndpoint(world, endpoint)
+      dropCallbacks(world, id)
       return true
     }),
 

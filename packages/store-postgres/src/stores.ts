@@ -1,5 +1,7 @@
 /** Every storage port of the core on one database, which is brought up to date first. */
 import { Layer } from "effect"
+import { CallbackNews } from "./callback/CallbackNews.ts"
+import { layerCallbacks } from "./callback/PostgresCallbacks.ts"
 import { layerContacts } from "./contact/PostgresContacts.ts"
 import { layerOutbox } from "./event/PostgresOutbox.ts"
 import { layerKeys } from "./key/PostgresKeys.ts"
@@ -38,6 +40,7 @@ export const layerStores = Layer.mergeAll(
   layerServiceFigures,
   layerWebhooks,
   layerDeliveries,
+  layerCallbacks,
   layerReminders,
   layerOffsetLists,
   layerSecrets,
@@ -45,7 +48,7 @@ export const layerStores = Layer.mergeAll(
   layerClock,
   layerSimulatedPhones,
 ).pipe(
-  Layer.provide(DeliveryNews.layer),
+  Layer.provide(Layer.merge(DeliveryNews.layer, CallbackNews.layer)),
   // Not one port is there before the tables are.
   Layer.provide(Layer.effectDiscard(migrate(migrations, functions))),
 )

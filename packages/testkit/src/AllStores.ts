@@ -1,5 +1,7 @@
 /** Every storage port of the core: what a store's layer gives, and what its contract suite needs. */
 import type {
+  CallbackQueue,
+  CallbackSalts,
   ClockStore,
   ContactStore,
   DeliveryQueue,
@@ -41,5 +43,7 @@ export type AllStores =
   | IdempotencyStore
   | WebhookStore
   | DeliveryQueue
+  | CallbackQueue
+  | CallbackSalts
   | ReminderStore
   | OffsetListStore

@@ -5,7 +5,7 @@
  */
 import type { EventId, WorkspaceId } from "../id/Ids.ts"
 import type { Message, MessageState } from "../message/Message.ts"
-import type { NumberStatus, SendingNumber } from "../number/SendingNumber.ts"
+import type { SendingNumber } from "../number/SendingNumber.ts"
 
 export interface Callback {
   /** The same on every attempt; of a message's callback also that of the webhook event. */
@@ -32,13 +32,6 @@ const statusNames: Readonly<Partial<Record<MessageState, string>>> = {
 
 /** The event of a connection, in the contract's words (decisions: Version 1). */
 export type ConnectionEvent = "qr-generated" | "connected" | "disconnected"
-
-/** The event of a number that comes into that status; null when nobody is told of it. */
-export const eventOfStatus: Readonly<Record<NumberStatus, ConnectionEvent | null>> = {
-  connected: "connected",
-  connecting: null,
-  disconnected: "disconnected",
-}
 
 const callback = (
   eventId: EventId,

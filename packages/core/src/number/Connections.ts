@@ -1,5 +1,6 @@
 /** The numbers of a workspace as its keys see and connect them (contract: GET and POST /numbers). */
 import { Clock, Context, Effect, Layer } from "effect"
+import { CallbackUrls } from "../callback/CallbackUrls.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -32,6 +33,15 @@ import type { SendingNumber } from "./SendingNumber.ts"
 
 type Failure = Refusal | StoreUnavailable
 
+/** What may come with a request to connect that a body of version 2 has no words for. */
+export interface ConnectTerms {
+  /** Where the attempt and a later log-out are reported (contract: Version 1 callbacks). */
+  readonly callbackUrl: string | null
+}
+
+/** Version 2's own ways. */
+const plainTerms: ConnectTerms = { callbackUrl: null }
+
 const isSeen = ({ key }: Caller, number: SendingNumber): boolean =>
   isSeenBy(key.mode, number) && mayUse(key, number.id)
 
@@ -49,12 +59,13 @@ export class Connections extends Context.Service<
      * POST /numbers: adds a number or reconnects one. Fails with `validation_failed`,
      * `invalid_phone`, `plan_required`, `number_limit_reached`, `number_not_found`,
      * `number_not_allowed`, `already_connected`, `connect_in_progress`, and the codes of
-     * idempotency.
+     * idempotency; with a callback also `invalid_callback_url`.
      */
     connect(
       caller: Caller,
       body: unknown,
       idempotency: IdempotencyKey | null,
+      terms?: ConnectTerms,
     ): Effect.Effect<Repeatable<NumberJson>, Failure>
   }
 >()("core/Connections") {
@@ -67,6 +78,7 @@ export class Connections extends Context.Service<
       const idempotent = yield* Idempotent
       const ids = yield* Ids
       const wakeUp = yield* WakeUp
+      const callbackUrls = yield* CallbackUrls
 
       const notFound = refuse("number_not_found", { inPath: true })
 
@@ -82,7 +94,12 @@ export class Connections extends Context.Service<
               },
             }
 
-      const newAttempt = ({ key }: Caller, request: ConnectRequest, now: number): NewAttempt => {
+      const newAttempt = (
+        { key }: Caller,
+        request: ConnectRequest,
+        { callbackUrl }: ConnectTerms,
+        now: number,
+      ): NewAttempt => {
         const isTest = key.mode === "test"
         return {
           id: linkingId(ids),
@@ -92,6 +109,7 @@ export class Connections extends Context.Service<
           requestedAt: now,
           endsAt: now + linkingMillis,
           linksAt: isTest ? now + testLinkingMillis : null,
+          callbackUrl,
           ...(isTest ? testView(request, now) : nothingShown),
         }
       }
@@ -100,11 +118,12 @@ export class Connections extends Context.Service<
       const begin = Effect.fnUntraced(function* (
         caller: Caller,
         request: ConnectRequest,
+        terms: ConnectTerms,
         claim: IdempotencyClaim | null,
       ): Effect.fn.Return<LinkingOutcome, Failure> {
         const { workspace } = caller
         const now = yield* Clock.currentTimeMillis
-        const attempt = newAttempt(caller, request, now)
+        const attempt = newAttempt(caller, request, terms, now)
         if (request.numberId === null) {
           return yield* attempts.add(
             {
@@ -129,11 +148,12 @@ export class Connections extends Context.Service<
       const start = Effect.fnUntraced(function* (
         caller: Caller,
         request: ConnectRequest,
+        terms: ConnectTerms,
         claim: IdempotencyClaim | null,
       ): Effect.fn.Return<NumberJson, Failure> {
         const plan = yield* Effect.fromResult(requireQrCodeApi(caller.workspace.plan))
         for (;;) {
-          const outcome = yield* begin(caller, request, claim)
+          const outcome = yield* begin(caller, request, terms, claim)
           if (outcome._tag === "Begun") {
             yield* wakeUp.wake("linking")
             return numberJson(outcome.number)
@@ -175,10 +195,16 @@ export class Connections extends Context.Service<
           const now = yield* Clock.currentTimeMillis
           return numberJson(number, connectJson(attempt, now, link))
         }),
-        connect: Effect.fn("Connections.connect")(function* (caller, body, requested) {
+        connect: Effect.fn("Connections.connect")(function* (
+          caller,
+          body,
+          requested,
+          terms = plainTerms,
+        ) {
           const request = yield* Effect.fromResult(parseConnectRequest(body, caller.key))
+          yield* callbackUrls.check(terms.callbackUrl)
           return yield* idempotent.run<NumberJson, Failure>(caller, requested, {
-            work: (claim) => start(caller, request, claim),
+            work: (claim) => start(caller, request, terms, claim),
             again: (made) => again(request, made),
           })
         }),

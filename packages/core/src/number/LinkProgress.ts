@@ -1,41 +1,57 @@
 /**
  * What becomes of an attempt at linking, whoever reports it: the transport through the worker, the
- * emulator's scan, or a test number by itself.
+ * emulator's scan, or a test number by itself. A number that reports its connection somewhere does so
+ * in the same commit.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import { ConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { LinkingId } from "../id/Ids.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
+import type { LinkingAttempt, LinkingView } from "./Linking.ts"
 import { LinkingStore } from "./LinkingStore.ts"
+import type { HeldAttempt } from "./LinkingStore.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
 
 export class LinkProgress extends Context.Service<
   LinkProgress,
   {
+    /** There is something new to be seen. False when the attempt is over or held by another. */
+    shown(held: HeldAttempt, view: LinkingView): Effect.Effect<boolean, StoreUnavailable>
     /** The phone has taken the code. False when the attempt is over. */
-    taken(id: LinkingId): Effect.Effect<boolean, StoreUnavailable>
+    taken(attempt: LinkingAttempt): Effect.Effect<boolean, StoreUnavailable>
     /**
      * The link is made: the number is connected and what waits for it may leave, unless another
      * number of the workspace has that phone already; then it is disconnected again. `phone` is
      * digits with country code. Null when the attempt is over.
      */
-    linked(id: LinkingId, phone: string): Effect.Effect<SendingNumber | null, StoreUnavailable>
+    linked(
+      attempt: LinkingAttempt,
+      phone: string,
+    ): Effect.Effect<SendingNumber | null, StoreUnavailable>
     /** The attempt ends without a link. False when it is over already. */
-    ended(id: LinkingId, reason: string): Effect.Effect<boolean, StoreUnavailable>
+    ended(attempt: LinkingAttempt, reason: string): Effect.Effect<boolean, StoreUnavailable>
   }
 >()("core/LinkProgress") {
   static readonly layer = Layer.effect(
     LinkProgress,
     Effect.gen(function* () {
       const store = yield* LinkingStore
+      const callbacks = yield* ConnectionCallbacks
       const wakeUp = yield* WakeUp
 
       return LinkProgress.of({
-        taken: Effect.fn("LinkProgress.taken")(function* (id) {
+        shown: Effect.fn("LinkProgress.shown")(function* ({ attempt, lease }, view) {
+          const callback =
+            view.qrText === null ? null : yield* callbacks.of(attempt.numberId, "qr-generated")
+          return yield* store.show(attempt.id, lease, view, callback)
+        }),
+        taken: Effect.fn("LinkProgress.taken")(function* ({ id }) {
           return yield* store.taken(id, yield* Clock.currentTimeMillis)
         }),
-        linked: Effect.fn("LinkProgress.linked")(function* (id, phone) {
-          const number = yield* store.linked(id, phone, yield* Clock.currentTimeMillis)
+        linked: Effect.fn("LinkProgress.linked")(function* (attempt, phone) {
+          const now = yield* Clock.currentTimeMillis
+          const reports = yield* callbacks.ofEnd(attempt.numberId, phone)
+          const number = yield* store.linked(attempt.id, phone, now, reports)
           if (number === null) return null
           if (number.status === "connected") {
             yield* Effect.logInfo("number linked")
@@ -45,8 +61,9 @@ export class LinkProgress extends Context.Service<
           }
           return number
         }, annotated),
-        ended: Effect.fn("LinkProgress.ended")(function* (id, reason) {
-          const ended = yield* store.giveUp(id)
+        ended: Effect.fn("LinkProgress.ended")(function* (attempt, reason) {
+          const callback = yield* callbacks.of(attempt.numberId, "disconnected")
+          const ended = yield* store.giveUp(attempt.id, callback)
           if (ended) yield* Effect.logInfo(`linking ended: ${reason}`)
           return ended
         }, annotated),
@@ -55,5 +72,5 @@ export class LinkProgress extends Context.Service<
   )
 }
 
-const annotated = <A, E, R>(effect: Effect.Effect<A, E, R>, id: LinkingId) =>
+const annotated = <A, E, R>(effect: Effect.Effect<A, E, R>, { id }: LinkingAttempt) =>
   Effect.annotateLogs(effect, { attempt: id })

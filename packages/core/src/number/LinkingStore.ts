@@ -5,16 +5,29 @@
  * A live attempt is held by the worker that runs its connection, under a lease: a number that grows
  * with every claim. Only the holder of the present lease may say what is shown; that the number was
  * linked may be said by whoever knows it.
+ *
+ * Callbacks are written in the commit of the change that they report, if it is made and if the number
+ * is still one that reports there.
  */
 import { Context } from "effect"
 import type { Effect } from "effect"
+import type { Callback } from "../callback/Callback.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { LinkingId, NumberId, WorkspaceId } from "../id/Ids.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { LinkingAttempt, LinkingView } from "./Linking.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
 
-export type NewAttempt = Omit<LinkingAttempt, "numberId">
+export interface NewAttempt extends Omit<LinkingAttempt, "numberId"> {
+  /** Where the attempt, and the number's log-out after it, are reported; replaces what was before. */
+  readonly callbackUrl: string | null
+}
+
+/** What reports the end of an attempt: the one that came true is written. */
+export interface EndReports {
+  readonly connected: Callback
+  readonly disconnected: Callback
+}
 
 /** The first guard that did not hold, in this order: nothing was written. */
 export type BrokenLinkingGuard =
@@ -72,7 +85,12 @@ export class LinkingStore extends Context.Service<
       leaseUntil: number,
     ): Effect.Effect<ReadonlySet<LinkingId>, StoreUnavailable>
     /** Replaces what the attempt shows; false when it is over or held by another. */
-    show(id: LinkingId, lease: number, view: LinkingView): Effect.Effect<boolean, StoreUnavailable>
+    show(
+      id: LinkingId,
+      lease: number,
+      view: LinkingView,
+      callback?: Callback | null,
+    ): Effect.Effect<boolean, StoreUnavailable>
     /** The phone has taken the code, whoever holds the attempt; false when it is over at `now`. */
     taken(id: LinkingId, now: number): Effect.Effect<boolean, StoreUnavailable>
     /**
@@ -84,9 +102,10 @@ export class LinkingStore extends Context.Service<
       id: LinkingId,
       phone: string,
       now: number,
+      reports?: EndReports | null,
     ): Effect.Effect<SendingNumber | null, StoreUnavailable>
     /** Ends the attempt by disconnecting its number; false when it is over already. */
-    giveUp(id: LinkingId): Effect.Effect<boolean, StoreUnavailable>
+    giveUp(id: LinkingId, callback?: Callback | null): Effect.Effect<boolean, StoreUnavailable>
     /** Attempts whose end has come at `now`, the longest ago first. */
     lapsed(
       now: number,

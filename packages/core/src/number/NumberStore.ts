@@ -1,6 +1,7 @@
 /** The port that keeps numbers. Each number has one lane, made and removed with it. */
 import { Context } from "effect"
 import type { Effect } from "effect"
+import type { Callback } from "../callback/Callback.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId, WorkspaceId } from "../id/Ids.ts"
 import type { NumberStatus, SendingNumber } from "./SendingNumber.ts"
@@ -16,6 +17,11 @@ export class NumberStore extends Context.Service<
     ): Effect.Effect<SendingNumber | null, StoreUnavailable>
     /** Whatever its workspace; for the transports and the emulator. Null when unknown or removed. */
     find(id: NumberId): Effect.Effect<SendingNumber | null, StoreUnavailable>
+    /**
+     * Where the number's connection is reported; null when nowhere, and when the number is unknown or
+     * removed.
+     */
+    callbackUrl(id: NumberId): Effect.Effect<string | null, StoreUnavailable>
     /** Oldest first. */
     list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<SendingNumber>, StoreUnavailable>
     relabel(
@@ -26,13 +32,15 @@ export class NumberStore extends Context.Service<
     /**
      * The number connects, is being connected or drops out: its lane becomes claimable or rests, in
      * the same commit. `phone` undefined keeps the stored one. Any status but `connecting` ends the
-     * attempt at linking it. Null when unknown or removed.
+     * attempt at linking it. The callback is written if the status really changes and the number is
+     * still one that reports there. Null when unknown or removed.
      */
     setStatus(
       id: NumberId,
       status: NumberStatus,
       phone: string | undefined,
       now: number,
+      callback?: Callback | null,
     ): Effect.Effect<SendingNumber | null, StoreUnavailable>
     /**
      * Removes the number and closes its lane: nothing new is accepted or claimed; its waiting

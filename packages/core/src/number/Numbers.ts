@@ -1,6 +1,7 @@
 /** The numbers of a workspace as the operator keeps them (operator API). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { DeletedJson } from "../answer/Json.ts"
+import { ConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -93,6 +94,7 @@ export class Numbers extends Context.Service<
       const workspaces = yield* Workspaces
       const stranded = yield* Stranded
       const wakeUp = yield* WakeUp
+      const callbacks = yield* ConnectionCallbacks
       const connectedFromTheStart = yield* ConnectedFromTheStart
       const notFound = refuse("number_not_found", { inPath: true })
 
@@ -149,7 +151,8 @@ export class Numbers extends Context.Service<
         }),
         connectionChanged: Effect.fn("Numbers.connectionChanged")(function* (id, status, phone) {
           const now = yield* Clock.currentTimeMillis
-          const noted = store.setStatus(id, status, phone ?? undefined, now)
+          const callback = yield* callbacks.of(id, status, phone)
+          const noted = store.setStatus(id, status, phone ?? undefined, now, callback)
           if (status === "disconnected") return yield* noted
           // Also when the store did not say whether it noted it: the loops look.
           return yield* Effect.ensuring(

@@ -11,6 +11,7 @@ export const kindsOfWork = [
   "test_messages",
   "stranded",
   "deliveries",
+  "callbacks",
   "number_checks",
   "linking",
   "reminders",
@@ -27,7 +28,8 @@ export class WorkStatus extends Context.Service<
      * their next due moment, claimed ones with the end of their lease, resting ones (send cap, flood
      * wait) with the end of their rest, those of disconnected numbers not at all. What is in flight
      * counts for no other kind, since its loop may not take it. Stranded messages are due since ever.
-     * For deliveries: those in flight count with the end of their lease. For number checks: those
+     * For deliveries and callbacks: those in flight count with the end of their lease, those that may
+     * not be claimed before that not at all. For number checks: those
      * that nobody could claim do not count, claimed ones with the end of their lease. For linking:
      * attempts with their end, held ones also with the end of their lease, live ones that nobody
      * holds since they were asked for, test ones with the moment at which they link themselves.
@@ -42,8 +44,8 @@ export class WorkStatus extends Context.Service<
     /** Numbers that phones are being asked for from, by live checks. */
     checking: Effect.Effect<ReadonlyArray<NumberId>, StoreUnavailable>
     /**
-     * The latest end of a lease of a webhook delivery; null when no endpoint is being called, or was
-     * when a worker died.
+     * The latest end of a lease of a webhook delivery or a callback; null when nobody is being called,
+     * or was when a worker died.
      */
     deliveringUntil: Effect.Effect<number | null, StoreUnavailable>
   }

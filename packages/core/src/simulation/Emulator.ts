@@ -235,8 +235,8 @@ export class Emulator extends Context.Service<
             input.phone === undefined
               ? yield* scanningPhone(number, attempt)
               : phoneDigits(input.phone)
-          if (!(yield* progress.taken(attempt.id))) return yield* notConnecting
-          const linked = yield* progress.linked(attempt.id, phone)
+          if (!(yield* progress.taken(attempt))) return yield* notConnecting
+          const linked = yield* progress.linked(attempt, phone)
           return numberJson(linked ?? (yield* notConnecting))
         }),
         setBehaviour: Effect.fn("Emulator.setBehaviour")(function* (id, body) {

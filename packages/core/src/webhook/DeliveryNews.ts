@@ -1,17 +1,19 @@
 /**
- * Wakes the delivery loop when a commit of this process has queued deliveries. It runs beside the
- * services and not in the loop, because a process without a worker makes events too.
+ * Wakes the loops that make calls when a commit of this process has queued deliveries or callbacks.
+ * It runs beside the services and not in the loops, because a process without a worker makes events
+ * too.
  */
 import { Effect, Layer } from "effect"
+import { CallbackQueue } from "../queue/CallbackQueue.ts"
 import { DeliveryQueue } from "../queue/DeliveryQueue.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 
 export const layerDeliveryNews = Layer.effectDiscard(
   Effect.gen(function* () {
-    const queue = yield* DeliveryQueue
-    const wakeUp = yield* WakeUp
-    yield* Effect.forkScoped(
-      Effect.forever(Effect.andThen(queue.queued, wakeUp.wake("deliveries"))),
-    )
+    const deliveries = yield* DeliveryQueue
+    const callbacks = yield* CallbackQueue
+    const { wake } = yield* WakeUp
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(deliveries.queued, wake("deliveries"))))
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(callbacks.queued, wake("callbacks"))))
   }),
 )

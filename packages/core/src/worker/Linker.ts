@@ -61,21 +61,19 @@ export class Linker extends Context.Service<
       const context = yield* Effect.context<WakeUp | WorkStatus>()
 
       /** Stores what a connection says; false when the attempt is over or no longer this worker's. */
-      const take = ({ attempt, lease }: Holding, event: LinkingEvent) => {
+      const take = (held: Holding, event: LinkingEvent) => {
+        const { attempt } = held
         switch (event._tag) {
           case "QrShown":
-            return store.show(attempt.id, lease, { ...nothingShown, qrText: event.text })
+            return progress.shown(held, { ...nothingShown, qrText: event.text })
           case "PairingCodeShown":
-            return store.show(attempt.id, lease, {
-              ...nothingShown,
-              pairingCode: event.pairingCode,
-            })
+            return progress.shown(held, { ...nothingShown, pairingCode: event.pairingCode })
           case "Taken":
-            return progress.taken(attempt.id)
+            return progress.taken(attempt)
           case "Linked":
-            return Effect.as(progress.linked(attempt.id, event.phone), false)
+            return Effect.as(progress.linked(attempt, event.phone), false)
           case "Failed":
-            return Effect.as(progress.ended(attempt.id, event.reason), false)
+            return Effect.as(progress.ended(attempt, event.reason), false)
         }
       }
 
@@ -114,7 +112,7 @@ export class Linker extends Context.Service<
         )
 
       const linkTest = (attempt: LinkingAttempt) =>
-        progress.linked(attempt.id, attempt.phone ?? madeUpPhone(ids))
+        progress.linked(attempt, attempt.phone ?? madeUpPhone(ids))
 
       const run = Effect.scoped(
         Effect.gen(function* () {
@@ -146,7 +144,7 @@ export class Linker extends Context.Service<
             })
 
           const lapse = (attempt: LinkingAttempt) =>
-            Effect.andThen(letGo(attempt.id), progress.ended(attempt.id, "its time is over"))
+            Effect.andThen(letGo(attempt.id), progress.ended(attempt, "its time is over"))
 
           const claim = Effect.gen(function* () {
             const now = yield* Clock.currentTimeMillis

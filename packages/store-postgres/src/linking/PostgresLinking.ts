@@ -12,6 +12,8 @@ import type {
   NumberId,
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
+import { CallbackNews } from "../callback/CallbackNews.ts"
+import { connectionArguments } from "../callback/writeCallbacks.ts"
 import { Database } from "../database/Database.ts"
 import { bigint, bigints, boolean, instant, integer, text, texts } from "../database/parameters.ts"
 import { numberColumns, toNumber } from "../number/numberRow.ts"
@@ -43,9 +45,9 @@ const places = (first: number, count: number): string =>
 
 const addStatement = `
 select b.number_id, b.guard
-from ${addLinking.name}(${places(1, 20)}) b`
+from ${addLinking.name}(${places(1, 21)}) b`
 
-const reconnectStatement = `select ${reconnectLinking.name}(${places(1, 17)}) as guard`
+const reconnectStatement = `select ${reconnectLinking.name}(${places(1, 18)}) as guard`
 
 // A later statement than the one that wrote it: a function's effects are not seen by its caller.
 const getNumber = `
@@ -86,15 +88,37 @@ where a.id = held.id
   and a.lease = held.lease
 returning a.id`
 
+/** A QR code that is there already is not reported again: the answer of the store may get lost. */
 const showAttempt = `
-update linking_attempts a
-set qr_text = $3,
-  pairing_code = $4,
-  pairing_code_expires_at = $5,
-  linking = $6
-where a.id = $1
-  and a.lease = $2
-returning a.id`
+with before as (
+  select a.number_id, a.qr_text
+  from linking_attempts a
+  where a.id = $1
+    and a.lease = $2
+  for no key update
+),
+shown as (
+  update linking_attempts a
+  set qr_text = $3,
+    pairing_code = $4,
+    pairing_code_expires_at = $5,
+    linking = $6
+  from before
+  where a.number_id = before.number_id
+  returning a.id, a.number_id
+),
+reported as (
+  insert into callbacks (workspace_id, target, url, event_id, body, due_at)
+  select $7::bigint, $8::text, $9::text, $10::text, $11::text, $12::timestamptz
+  from before
+  join numbers n on n.id = before.number_id
+  where before.qr_text is distinct from $3
+    and n.callback_url = $9
+    and n.removed_at is null
+    and $10::text is not null
+)
+select shown.id
+from shown`
 
 const takeAttempt = `
 update linking_attempts a
@@ -103,9 +127,9 @@ where a.id = $1
   and a.ends_at > $2
 returning a.id`
 
-const finishStatement = `select ${finishLinking.name}($1, $2, $3) as number_id`
+const finishStatement = `select ${finishLinking.name}(${places(1, 15)}) as number_id`
 
-const giveUpStatement = `select ${giveUpLinking.name}($1) as ended`
+const giveUpStatement = `select ${giveUpLinking.name}(${places(1, 7)}) as ended`
 
 // Index linking_attempts_ending.
 const lapsedAttempts = `
@@ -137,6 +161,7 @@ const attemptParameters = (attempt: NewAttempt, claim: IdempotencyClaim | null) 
   text(attempt.pairingCode?.code ?? null),
   instant(attempt.pairingCode?.expiresAt ?? null),
   boolean(attempt.linking),
+  text(attempt.callbackUrl),
   bigint(claim?.keyId ?? null),
   text(claim?.key ?? null),
   text(claim?.fingerprint ?? null),
@@ -149,6 +174,7 @@ export const layerLinking = Layer.effect(
   LinkingStore,
   Effect.gen(function* () {
     const database = yield* Database
+    const news = yield* CallbackNews
 
     const numberOf = (id: bigint) =>
       Effect.map(
@@ -219,39 +245,52 @@ export const layerLinking = Layer.effect(
           ]),
           (rows) => new Set(rows.map((row) => row.id as LinkingId)),
         ),
-      show: (id, lease, { linking, pairingCode, qrText }) =>
-        Effect.map(
-          database.query("linking.show", showAttempt, [
+      show: (id, lease, { linking, pairingCode, qrText }, callback = null) =>
+        database
+          .query("linking.show", showAttempt, [
             text(id),
             bigint(lease),
             text(qrText),
             text(pairingCode?.code ?? null),
             instant(pairingCode?.expiresAt ?? null),
             boolean(linking),
-          ]),
-          (rows) => rows.length > 0,
-        ),
+            ...connectionArguments(callback),
+          ])
+          .pipe(
+            Effect.tap(news.written([callback])),
+            Effect.map((rows) => rows.length > 0),
+          ),
       taken: (id, now) =>
         Effect.map(
           database.query("linking.taken", takeAttempt, [text(id), instant(now)]),
           (rows) => rows.length > 0,
         ),
-      linked: (id, phone, now) =>
+      linked: (id, phone, now, reports = null) =>
         Effect.gen(function* () {
           const [row] = yield* database.query<{ readonly number_id: bigint | null }>(
             "linking.linked",
             finishStatement,
-            [text(id), text(phone), instant(now)],
+            [
+              text(id),
+              text(phone),
+              instant(now),
+              ...connectionArguments(reports?.connected ?? null),
+              ...connectionArguments(reports?.disconnected ?? null),
+            ],
           )
+          yield* news.written([reports?.connected ?? null])
           return row === undefined || row.number_id === null ? null : yield* numberOf(row.number_id)
         }),
-      giveUp: (id) =>
-        Effect.map(
-          database.query<{ readonly ended: boolean }>("linking.giveUp", giveUpStatement, [
+      giveUp: (id, callback = null) =>
+        database
+          .query<{ readonly ended: boolean }>("linking.giveUp", giveUpStatement, [
             text(id),
-          ]),
-          ([row]) => row?.ended ?? false,
-        ),
+            ...connectionArguments(callback),
+          ])
+          .pipe(
+            Effect.tap(news.written([callback])),
+            Effect.map(([row]) => row?.ended ?? false),
+          ),
       lapsed: (now, limit) =>
         Effect.map(
           database.query<AttemptRow>("linking.lapsed", lapsedAttempts, [

@@ -12,7 +12,7 @@ const parameters = `
     p_attempt text, p_mode text, p_method text, p_phone text, p_requested_at timestamptz,
     p_ends_at timestamptz, p_links_at timestamptz, p_qr_text text, p_pairing_code text,
     p_pairing_code_expires_at timestamptz, p_linking boolean,
-    p_key_id bigint, p_key text, p_fingerprint text, p_token text`
+    p_callback_url text, p_key_id bigint, p_key text, p_fingerprint text, p_token text`
 
 /** The attempt's row, and the end of the claim. A number that is not connecting has no other row. */
 const insertAttempt = (number: string) => `
@@ -67,10 +67,11 @@ export const addLinking = sqlFunction(
     end if;
 
     insert into numbers (
-      workspace_id, mode, phone, label, platform, status, login_method, created_at
+      workspace_id, mode, phone, label, platform, status, login_method, created_at, callback_url
     )
     values (
-      p_workspace, p_mode, p_phone, p_label, p_platform, 'connecting', p_method, p_created_at
+      p_workspace, p_mode, p_phone, p_label, p_platform, 'connecting', p_method, p_created_at,
+      p_callback_url
     )
     returning id into v_number;
     insert into lanes (number_id, workspace_id, connected)
@@ -105,7 +106,8 @@ export const reconnectLinking = sqlFunction(
     update numbers n
     set status = 'connecting',
       login_method = p_method,
-      phone = coalesce(p_phone, n.phone)
+      phone = coalesce(p_phone, n.phone),
+      callback_url = p_callback_url
     where n.id = p_number
       and n.workspace_id = p_workspace
       and n.removed_at is null

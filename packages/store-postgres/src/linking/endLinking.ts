@@ -5,7 +5,10 @@
  * the workspace, so that of two numbers that reveal the same one only the first keeps it; then the
  * attempt, which may have ended meanwhile.
  */
+import { connectionParameters, report } from "../callback/writeCallbacks.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
+
+const reportTo = (event: string): string => report("v_number", event)
 
 /** Locks the attempt's lane and tells its number; null when there is no such attempt. */
 const lockedNumber = `
@@ -18,7 +21,11 @@ const lockedNumber = `
 /** The number that was linked, or that could not be; null when the attempt is over. */
 export const finishLinking = sqlFunction(
   "finish_linking",
-  `(p_attempt text, p_phone text, p_now timestamptz)
+  `(
+    p_attempt text, p_phone text, p_now timestamptz,
+    ${connectionParameters("connected")},
+    ${connectionParameters("disconnected")}
+  )
   returns bigint
   language plpgsql
   as $function$
@@ -59,6 +66,11 @@ export const finishLinking = sqlFunction(
     set status = case when v_held then 'disconnected' else 'connected' end,
       phone = case when v_held then nullif(n.phone, p_phone) else p_phone end
     where n.id = v_number;
+    if v_held then
+      ${reportTo("disconnected")}
+    else
+      ${reportTo("connected")}
+    end if;
     return v_number;
   end
   $function$`,
@@ -67,7 +79,7 @@ export const finishLinking = sqlFunction(
 /** False when the attempt is over already. */
 export const giveUpLinking = sqlFunction(
   "give_up_linking",
-  `(p_attempt text)
+  `(p_attempt text, ${connectionParameters("disconnected")})
   returns boolean
   language plpgsql
   as $function$
@@ -85,6 +97,7 @@ export const giveUpLinking = sqlFunction(
     update numbers n
     set status = 'disconnected'
     where n.id = v_number;
+    ${reportTo("disconnected")}
     return true;
   end
   $function$`,

@@ -2,6 +2,7 @@
 import { MessageStore } from "@messaging-service/core"
 import type { Message } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
+import { CallbackNews } from "../callback/CallbackNews.ts"
 import { coalesced } from "../database/Coalesced.ts"
 import { coalescing } from "../database/coalescing.ts"
 import { Database } from "../database/Database.ts"
@@ -138,7 +139,7 @@ export const layerMessages = Layer.effect(
           ? Effect.succeed<ReadonlyArray<Message>>([])
           : messages("message.byIds", messagesByIds, [bigints(ids)]),
       list: list(database),
-      end: end(database, yield* DeliveryNews),
+      end: end(database, yield* DeliveryNews, yield* CallbackNews),
       expired: (now, limit) =>
         messages("message.expired", expiredMessages, [instant(now), integer(limit)]),
       dueTest: (now, limit) =>

@@ -6,6 +6,8 @@
  */
 import type { MessageChange, MessageId, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
+import type { CallbackNews } from "../callback/CallbackNews.ts"
+import { callbackArguments, callbackArrays, writeCallbacks } from "../callback/writeCallbacks.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigints, booleans, instant, instants, texts } from "../database/parameters.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
@@ -30,7 +32,8 @@ export const endMessages = sqlFunction(
     p_event_id text[],
     p_event_type text[],
     p_event_at timestamptz[],
-    p_event_body text[]
+    p_event_body text[],
+    ${callbackArrays.trimStart()}
   )
   returns table (message_id bigint, queued boolean)
   language plpgsql
@@ -59,10 +62,11 @@ export const endMessages = sqlFunction(
         error_message = s.error_message
       from unnest(
         p_number, p_message, p_gives_back, p_state, p_sent_at, p_error_code, p_error_message,
-        p_event_id, p_event_type, p_event_at, p_event_body
+        p_event_id, p_event_type, p_event_at, p_event_body, p_callback_target, p_callback_url,
+        p_callback_body
       ) with ordinality s (
         number_id, message_id, gives_back, state, sent_at, error_code, error_message, event_id,
-        event_type, event_at, event_body, place
+        event_type, event_at, event_body, callback_target, callback_url, callback_body, place
       )
       join lanes l on l.number_id = s.number_id
       where m.id = s.message_id
@@ -72,7 +76,8 @@ export const endMessages = sqlFunction(
       returning
         m.id, m.workspace_id, m.number_id, m.mode, s.gives_back,
         m.allowance_taken and s.gives_back as allowance_back,
-        s.event_id, s.event_type, s.event_at, s.event_body, s.place
+        s.event_id, s.event_type, s.event_at, s.event_body, s.callback_target, s.callback_url,
+        s.callback_body, s.place
     ),
     announced as (
       insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
@@ -83,7 +88,8 @@ export const endMessages = sqlFunction(
       order by ended.place
       returning id, workspace_id, mode, created_at, event_id, type
     ),
-    ${fanOut}
+    ${fanOut},
+    ${writeCallbacks}
     select
       array_agg(ended.id),
       array_agg(ended.workspace_id) filter (where ended.allowance_back),
@@ -134,16 +140,21 @@ export const endMessages = sqlFunction(
 )
 
 const statement = `select ended.message_id, ended.queued from ${endMessages.name}(${Array.from(
-  { length: 12 },
+  { length: 15 },
   (_, index) => `$${index + 1}`,
 ).join(", ")}) ended`
 
 export const end =
-  (database: DatabaseService, news: typeof DeliveryNews.Service) =>
+  (
+    database: DatabaseService,
+    news: typeof DeliveryNews.Service,
+    callbackNews: typeof CallbackNews.Service,
+  ) =>
   (
     changes: ReadonlyArray<MessageChange>,
   ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
     if (changes.length === 0) return Effect.succeed(new Set())
+    const callbacks = changes.map(({ callback }) => callback)
     const now = changes.reduce((latest, { event }) => Math.max(latest, event.createdAt), -Infinity)
     return database
       .query<{ readonly message_id: bigint; readonly queued: boolean }>("end", statement, [
@@ -159,9 +170,11 @@ export const end =
         texts(changes.map(({ event }) => event.type)),
         instants(changes.map(({ event }) => event.createdAt)),
         texts(changes.map(({ event }) => event.body)),
+        ...callbackArguments(callbacks),
       ])
       .pipe(
         Effect.tap(([row]) => (row?.queued === true ? news.queued : Effect.void)),
+        Effect.tap(callbackNews.written(callbacks)),
         Effect.map((rows) => new Set(rows.map((row) => Number(row.message_id) as MessageId))),
       )
   }

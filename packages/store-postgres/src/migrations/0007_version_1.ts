@@ -48,11 +48,15 @@ create table callbacks (
   attempts integer not null default 0,
   -- Grows with every claim.
   lease bigint not null default 0,
-  lease_until timestamptz
+  lease_until timestamptz,
+  -- Due, but there is no room at its target: whoever makes room takes it out again.
+  parked boolean not null default false
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- Serves claims and the next due moment,
-create index callbacks_due on callbacks (coalesce(lease_until, due_at), id);
--- and the count of a target's callbacks in flight.
+create index callbacks_due on callbacks (coalesce(lease_until, due_at), id) where not parked;
+-- the count of a target's callbacks in flight,
+-- and the return of what was put aside.
+create index callbacks_parked on callbacks (workspace_id, target, due_at, id) where parked;
 create index callbacks_in_flight on callbacks (workspace_id, target) where lease_until is not null;
 
 -- Serves the sweep of old records, at next to no cost for those who write them.

@@ -1,4 +1,7 @@
 /** Everything that a database of this version holds. */
+import { claimCallbacks } from "../callback/claimCallbacks.ts"
+import { settleCallbacks } from "../callback/settleCallbacks.ts"
+import { setNumberStatus } from "../number/setNumberStatus.ts"
 import { admitRequests } from "../key/admitRequests.ts"
 import { acceptMessages } from "../message/acceptMessages.ts"
 import { addLinking, reconnectLinking } from "../linking/beginLinking.ts"
@@ -60,6 +63,9 @@ export const functions: ReadonlyArray<SqlFunction> = [
   messageIdAt,
   removeLanes,
   removeNumber,
+  setNumberStatus,
+  claimCallbacks,
+  settleCallbacks,
   addLinking,
   reconnectLinking,
   finishLinking,

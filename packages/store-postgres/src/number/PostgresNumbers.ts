@@ -1,11 +1,14 @@
 /** Numbers, each with its lane. */
 import { NumberStore } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
+import { CallbackNews } from "../callback/CallbackNews.ts"
+import { connectionArguments } from "../callback/writeCallbacks.ts"
 import { Database } from "../database/Database.ts"
 import { bigint, instant, text } from "../database/parameters.ts"
 import { numberColumns, toNumber } from "./numberRow.ts"
 import type { NumberRow } from "./numberRow.ts"
 import { removeNumber } from "./removeLanes.ts"
+import { setNumberStatus } from "./setNumberStatus.ts"
 
 /**
  * Makes the number and its lane. The workspace's row is locked against deletion meanwhile; a number
@@ -65,30 +68,15 @@ where n.id = $2
   and n.removed_at is null
 returning ${numberColumns("n")}`
 
-/**
- * The lane first, as everywhere. Its next due moment is kept while it rests, so that connecting
- * needs no count.
- */
-const setNumberStatus = `
-with lane as (
-  update lanes l
-  set connected = $2 = 'connected' and l.removed_at is null
-  where l.number_id = $1
-  returning l.number_id
-),
-ended as (
-  delete from linking_attempts a
-  using lane
-  where a.number_id = lane.number_id
-    and $2 <> 'connecting'
-)
-update numbers n
-set status = $2,
-  phone = coalesce($3, n.phone)
-from lane
-where n.id = lane.number_id
-  and n.removed_at is null
-returning ${numberColumns("n")}`
+const callbackUrl = `
+select n.callback_url
+from numbers n
+where n.id = $1
+  and n.removed_at is null`
+
+const setStatusStatement = `
+select ${numberColumns("n")}
+from ${setNumberStatus.name}($1, $2, $3, $4, $5, $6, $7, $8, $9) n`
 
 const removeStatement = `select ${removeNumber.name}($1, $2, $3) as removed`
 
@@ -101,6 +89,7 @@ export const layerNumbers = Layer.effect(
   NumberStore,
   Effect.gen(function* () {
     const database = yield* Database
+    const news = yield* CallbackNews
     return NumberStore.of({
       insert: (number) =>
         database
@@ -128,6 +117,13 @@ export const layerNumbers = Layer.effect(
         ),
       find: (id) =>
         Effect.map(database.query<NumberRow>("number.find", findNumber, [bigint(id)]), firstNumber),
+      callbackUrl: (id) =>
+        Effect.map(
+          database.query<{ readonly callback_url: string | null }>("number.callback", callbackUrl, [
+            bigint(id),
+          ]),
+          ([row]) => row?.callback_url ?? null,
+        ),
       list: (workspaceId) =>
         Effect.map(
           database.query<NumberRow>("number.list", listNumbers, [bigint(workspaceId)]),
@@ -143,15 +139,15 @@ export const layerNumbers = Layer.effect(
           firstNumber,
         ),
       // Nothing here tells of the time: a lane is due when its messages are.
-      setStatus: (id, status, phone, _now) =>
-        Effect.map(
-          database.query<NumberRow>("number.setStatus", setNumberStatus, [
+      setStatus: (id, status, phone, _now, callback = null) =>
+        database
+          .query<NumberRow>("number.setStatus", setStatusStatement, [
             bigint(id),
             text(status),
             text(phone ?? null),
-          ]),
-          firstNumber,
-        ),
+            ...connectionArguments(callback),
+          ])
+          .pipe(Effect.tap(news.written([callback])), Effect.map(firstNumber)),
       remove: (workspaceId, id, now) =>
         Effect.map(
           database.query<{ readonly removed: boolean }>("number.remove", removeStatement, [

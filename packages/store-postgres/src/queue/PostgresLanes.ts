@@ -2,6 +2,7 @@
 import { LaneQueue, WorkStatus } from "@messaging-service/core"
 import type { NumberId, Work } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
+import { CallbackNews } from "../callback/CallbackNews.ts"
 import { Database } from "../database/Database.ts"
 import { instant } from "../database/parameters.ts"
 import { DeliveryNews } from "../webhook/DeliveryNews.ts"
@@ -18,7 +19,7 @@ export const layerLanes = Layer.effect(
     return LaneQueue.of({
       claim: claim(database),
       renew: renew(database),
-      settle: settle(database, yield* DeliveryNews),
+      settle: settle(database, yield* DeliveryNews, yield* CallbackNews),
     })
   }),
 )
@@ -101,6 +102,13 @@ from (
   )
 ) soonest (due)
 where soonest.due is not null`,
+  // Index callbacks_due.
+  callbacks: `
+select coalesce(c.lease_until, c.due_at) as due
+from callbacks c
+where not c.parked
+order by coalesce(c.lease_until, c.due_at)
+limit 1`,
   // Index number_checks_due.
   number_checks: `
 select c.next_due as due
@@ -120,9 +128,18 @@ where c.next_due is not null
   and c.mode = 'live'`
 
 const deliveringUntil = `
-select max(held.until) as until
-from webhook_lanes l
-cross join lateral unnest(l.held_until) held (until)`
+select greatest(
+  (
+    select max(held.until)
+    from webhook_lanes l
+    cross join lateral unnest(l.held_until) held (until)
+  ),
+  (
+    select max(c.lease_until)
+    from callbacks c
+    where c.lease_until is not null
+  )
+) as until`
 
 const inFlight = `
 select l.number_id

@@ -7,6 +7,8 @@
  */
 import type { MessageId, Settlement, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
+import type { CallbackNews } from "../callback/CallbackNews.ts"
+import { callbackArguments, callbackArrays, writeCallbacks } from "../callback/writeCallbacks.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigints, booleans, instant, instants, integers, texts } from "../database/parameters.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
@@ -36,7 +38,8 @@ export const settleAttempts = sqlFunction(
     p_event_id text[],
     p_event_type text[],
     p_event_at timestamptz[],
-    p_event_body text[]
+    p_event_body text[],
+    ${callbackArrays.trimStart()}
   )
   returns table (message_id bigint, queued boolean)
   language plpgsql
@@ -81,10 +84,12 @@ export const settleAttempts = sqlFunction(
         media_file_name = s.media_file_name
       from unnest(
         p_message, p_again, p_gives_back, p_state, p_sent_at, p_error_code, p_error_message,
-        p_media_type, p_media_file_name, p_event_id, p_event_type, p_event_at, p_event_body
+        p_media_type, p_media_file_name, p_event_id, p_event_type, p_event_at, p_event_body,
+        p_callback_target, p_callback_url, p_callback_body
       ) with ordinality s (
         message_id, again, gives_back, state, sent_at, error_code, error_message, media_type,
-        media_file_name, event_id, event_type, event_at, event_body, place
+        media_file_name, event_id, event_type, event_at, event_body, callback_target, callback_url,
+        callback_body, place
       )
       where s.place = any (v_held)
         and not s.again
@@ -92,7 +97,8 @@ export const settleAttempts = sqlFunction(
         and m.state = 'waiting'
       returning
         m.id, m.workspace_id, m.mode, m.allowance_taken and s.gives_back as gives_back,
-        s.event_id, s.event_type, s.event_at, s.event_body, s.place
+        s.event_id, s.event_type, s.event_at, s.event_body, s.callback_target, s.callback_url,
+        s.callback_body, s.place
     ),
     announced as (
       insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
@@ -103,7 +109,8 @@ export const settleAttempts = sqlFunction(
       order by ended.place
       returning id, workspace_id, mode, created_at, event_id, type
     ),
-    ${fanOut}
+    ${fanOut},
+    ${writeCallbacks}
     select
       array_agg(ended.workspace_id) filter (where ended.gives_back),
       exists (select from queued)
@@ -154,18 +161,23 @@ export const settleAttempts = sqlFunction(
 )
 
 const statement = `select settled.message_id, settled.queued from ${settleAttempts.name}(${Array.from(
-  { length: 18 },
+  { length: 21 },
   (_, index) => `$${index + 1}`,
 ).join(", ")}) settled`
 
 export const settle =
-  (database: DatabaseService, news: typeof DeliveryNews.Service) =>
+  (
+    database: DatabaseService,
+    news: typeof DeliveryNews.Service,
+    callbackNews: typeof CallbackNews.Service,
+  ) =>
   (
     settlements: ReadonlyArray<Settlement>,
     now: number,
   ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
     if (settlements.length === 0) return Effect.succeed(new Set())
     const ended = settlements.map((one) => (one._tag === "Ended" ? one.change : null))
+    const callbacks = ended.map((change) => change?.callback ?? null)
     return database
       .query<{ readonly message_id: bigint; readonly queued: boolean }>("settle", statement, [
         instant(now),
@@ -188,9 +200,11 @@ export const settle =
         texts(ended.map((change) => change?.event.type ?? null)),
         instants(ended.map((change) => change?.event.createdAt ?? null)),
         texts(ended.map((change) => change?.event.body ?? null)),
+        ...callbackArguments(callbacks),
       ])
       .pipe(
         Effect.tap(([row]) => (row?.queued === true ? news.queued : Effect.void)),
+        Effect.tap(callbackNews.written(callbacks)),
         Effect.map((rows) => new Set(rows.map((row) => Number(row.message_id) as MessageId))),
       )
   }

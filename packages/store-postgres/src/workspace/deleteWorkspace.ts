@@ -6,6 +6,7 @@
  * birth of further numbers, and lanes born in between are closed after all.
  */
 import { sqlFunction } from "../database/SqlFunction.ts"
+import { takeTurn } from "../callback/claimCallbacks.ts"
 import { removeLanes } from "../number/removeLanes.ts"
 import { removeEndpoints } from "../webhook/endEndpoints.ts"
 
@@ -54,6 +55,11 @@ export const deleteWorkspace = sqlFunction(
     set removed_at = p_now
     where n.workspace_id = p_workspace
       and n.removed_at is null;
+
+    -- No lane of the workspace is open any more, so that no further one comes after this.
+    ${takeTurn};
+    delete from callbacks c
+    where c.workspace_id = p_workspace;
     return true;
   end
   $function$`,

@@ -1,0 +1,103 @@
+/** What happens to callbacks that are to be made, whichever port asks. */
+import type { Callback, WorkspaceId } from "@messaging-service/core"
+import { Sorted } from "./Sorted.ts"
+import type { Lane, World } from "./World.ts"
+
+export interface CallbackRow {
+  readonly id: number
+  readonly callback: Callback
+  readonly target: CallbackTarget
+  dueAt: number
+  /** The attempts that failed. */
+  attempts: number
+  /** Of the latest claim; grows with each. */
+  lease: number
+  leaseUntil: number | null
+}
+
+/** Whom callbacks go to, within a workspace. */
+export interface CallbackTarget {
+  readonly key: string
+  /** Everything that is to be made. */
+  readonly rows: Set<CallbackRow>
+  readonly inFlight: Set<CallbackRow>
+  /** Due, but there is no room: whoever makes room takes it out again. */
+  readonly parked: Sorted<CallbackRow>
+}
+
+/** When something could be claimed again, as far as it is not parked. */
+export const momentOf = ({ dueAt, leaseUntil }: CallbackRow): number => leaseUntil ?? dueAt
+
+export const byMoment = (a: CallbackRow, b: CallbackRow): number =>
+  momentOf(a) - momentOf(b) || a.id - b.id
+
+const byDue = (a: CallbackRow, b: CallbackRow): number => a.dueAt - b.dueAt || a.id - b.id
+
+export const nextCallbackDue = (world: World): number | null =>
+  world.callbacksDue.first === undefined ? null : momentOf(world.callbacksDue.first)
+
+/** The latest end of a lease; null when nothing is in flight. */
+export const callingUntil = (world: World): number | null => {
+  let latest: number | null = null
+  for (const { inFlight } of world.callbackTargets.values()) {
+    for (const { leaseUntil } of inFlight) {
+      if (leaseUntil !== null) latest = Math.max(latest ?? leaseUntil, leaseUntil)
+    }
+  }
+  return latest
+}
+
+const targetOf = (world: World, { target, workspaceId }: Callback): CallbackTarget => {
+  const key = `${workspaceId} ${target}`
+  const known = world.callbackTargets.get(key)
+  if (known !== undefined) return known
+  const made: CallbackTarget = {
+    key,
+    rows: new Set(),
+    inFlight: new Set(),
+    parked: new Sorted(byDue),
+  }
+  world.callbackTargets.set(key, made)
+  return made
+}
+
+/** Queues a callback, unless its workspace is deleted. */
+export const call = (world: World, callback: Callback | null): void => {
+  if (callback === null) return
+  if (world.workspaces.get(callback.workspaceId)?.workspace.deletedAt !== null) return
+  const row: CallbackRow = {
+    id: ++world.lastCallbackId,
+    callback,
+    target: targetOf(world, callback),
+    dueAt: callback.createdAt,
+    attempts: 0,
+    lease: 0,
+    leaseUntil: null,
+  }
+  row.target.rows.add(row)
+  world.callbacks.set(row.id, row)
+  world.callbacksDue.add(row)
+  world.callbacksQueued.openUnsafe()
+}
+
+/** Queues the callback of a number's connection, if the number still reports there. */
+export const report = (world: World, lane: Lane, callback: Callback | null): void => {
+  if (!lane.removed && callback?.url === lane.callbackUrl) call(world, callback)
+}
+
+export const drop = (world: World, row: CallbackRow): void => {
+  const { target } = row
+  world.callbacks.delete(row.id)
+  world.callbacksDue.delete(row)
+  target.parked.delete(row)
+  target.inFlight.delete(row)
+  target.rows.delete(row)
+  if (target.rows.size === 0) world.callbackTargets.delete(target.key)
+}
+
+/** Nothing more is sent for the workspace. */
+export const dropCallbacks = (world: World, workspaceId: WorkspaceId): void => {
+  for (const row of [...world.callbacks.values()]) {
+    if (row.callback.workspaceId === workspaceId) drop(world, row)
+  }
+}
