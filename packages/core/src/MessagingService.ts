@@ -82,9 +82,9 @@ export const layerServices = Layer.mergeAll(
       CallbackUrls.layer,
     ),
   ),
+  Layer.provideMerge(ConnectionCallbacks.layer),
   // The worker's loops find the counted stores here too.
   Layer.provideMerge(layerCountedStores),
-  Layer.provideMerge(ConnectionCallbacks.layer),
 )
 
 /** The worker's loops, over the services. */

@@ -97,7 +97,7 @@ export const drop = (world: World, row: CallbackRow): void => {
 
 /** Nothing more is sent for the workspace. */
 export const dropCallbacks = (world: World, workspaceId: WorkspaceId): void => {
-  for (const row of [...world.callbacks.values()]) {
+  for (const row of world.callbacks.values()) {
     if (row.callback.workspaceId === workspaceId) drop(world, row)
   }
 }

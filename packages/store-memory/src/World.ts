@@ -107,13 +107,13 @@ export interface MessageRow {
 export interface Lane {
   number: SendingNumber
   readonly workspace: WorkspaceRow
+  /** Where the number's connection is reported. */
+  callbackUrl: string | null
   /** The number was removed or its workspace deleted. */
   removed: boolean
   /** Of the latest claim; grows with each. */
   lease: number
   inFlight: InFlight | null
-  /** Where the number's connection is reported. */
-  callbackUrl: string | null
   /** Live messages, what is in flight included, in the order in which they leave. */
   readonly waiting: Sorted<MessageRow>
   readonly waitingTest: Set<MessageRow>
@@ -208,12 +208,6 @@ export interface World {
   lastDeliveryId: number
   lastDeliveryLease: number
   lastAttemptId: number
-  readonly reminders: Table<ReminderId, ReminderRow>
-  /** Those that have a next run, by its due time. */
-  readonly dueReminders: Sorted<ReminderRow>
-  lastRunId: number
-  /** Open when deliveries were queued that nobody was told of. */
-  readonly deliveriesQueued: Latch.Latch
   readonly callbacks: Map<number, CallbackRow>
   /** Those that are not parked, by the moment at which they can next be claimed. */
   readonly callbacksDue: Sorted<CallbackRow>
@@ -221,6 +215,12 @@ export interface World {
   lastCallbackId: number
   /** Open when callbacks were queued that nobody was told of. */
   readonly callbacksQueued: Latch.Latch
+  readonly reminders: Table<ReminderId, ReminderRow>
+  /** Those that have a next run, by its due time. */
+  readonly dueReminders: Sorted<ReminderRow>
+  lastRunId: number
+  /** Open when deliveries were queued that nobody was told of. */
+  readonly deliveriesQueued: Latch.Latch
   readonly secrets: Map<string, string>
   clockOffset: number
   readonly behaviours: Map<NumberId, Behaviour>
@@ -273,6 +273,11 @@ export const makeWorld = (): World => ({
   lastDeliveryId: 0,
   lastDeliveryLease: 0,
   lastAttemptId: 0,
+  callbacks: new Map(),
+  callbacksDue: new Sorted(byMoment),
+  callbackTargets: new Map(),
+  lastCallbackId: 0,
+  callbacksQueued: Latch.makeUnsafe(false),
   reminders: new Table(),
   dueReminders: new Sorted(byNextRun),
   lastRunId: 0,
@@ -280,11 +285,6 @@ export const makeWorld = (): World => ({
   secrets: new Map(),
   clockOffset: 0,
   behaviours: new Map(),
-  callbacks: new Map(),
-  callbacksDue: new Sorted(byMoment),
-  callbackTargets: new Map(),
-  lastCallbackId: 0,
-  callbacksQueued: Latch.makeUnsafe(false),
   registeredPhones: null,
   copies: [],
   copiesByNumber: new Map(),

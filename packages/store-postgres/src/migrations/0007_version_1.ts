@@ -55,9 +55,9 @@ create table callbacks (
 -- Serves claims and the next due moment,
 create index callbacks_due on callbacks (coalesce(lease_until, due_at), id) where not parked;
 -- the count of a target's callbacks in flight,
+create index callbacks_in_flight on callbacks (workspace_id, target) where lease_until is not null;
 -- and the return of what was put aside.
 create index callbacks_parked on callbacks (workspace_id, target, due_at, id) where parked;
-create index callbacks_in_flight on callbacks (workspace_id, target) where lease_until is not null;
 
 -- Serves the sweep of old records, at next to no cost for those who write them.
 create index idempotency_records_by_age on idempotency_records
