@@ -17,10 +17,16 @@ import type { ResultRow } from "../numberCheck/PostgresNumberChecks.ts"
 import { reminderColumns, toReminder } from "../reminder/reminderRow.ts"
 import type { ReminderRow } from "../reminder/reminderRow.ts"
 
-/** $1 and $2: limit and offset. A page that holds nothing is one row without an id. */
-const withTotal = (count: string, columns: string, from: string): string => `
+/**
+ * $1 and $2: limit and offset. A page that holds nothing is one row without an id. `ctes` come before
+ * the total, which must be counted once and not for each row of the page.
+ */
+const withTotal = (ctes: string, count: string, columns: string, from: string): string => `
+with ${ctes}counted as materialized (
+  ${count}
+)
 select counted.total, page.*
-from (${count}) counted (total)
+from counted
 left join lateral (
   select ${columns}
   from ${from}
@@ -31,53 +37,52 @@ left join lateral (
 order by page.id desc`
 
 const listOf = (columns: string, from: string): string =>
-  withTotal(`select count(*) from ${from}`, columns, from)
+  withTotal("", `select count(*) as total from ${from}`, columns, from)
 
 // Index messages_by_workspace.
 const ofWorld = "r.workspace_id = $3 and r.mode = $4"
 const inPeriod = "r.created_at >= $5 and r.created_at < $6"
 const idAt = (moment: string) => `${messageIdAt.name}($3, $4, ${moment})`
 
+const endsOfPeriod = `ends as materialized (
+  select ${idAt(`$5 - ${slack}`)} as outer_first, ${idAt(`$5 + ${slack}`)} as inner_first,
+    ${idAt(`$6 - ${slack}`)} as inner_last, ${idAt(`$6 + ${slack}`)} as outer_last
+),
+`
+
+const countBetween = (first: string, last: string, also = ""): string => `(
+    select count(*)
+    from messages r
+    where ${ofWorld}${also}
+      and r.id >= ${first}
+      and r.id < ${last}
+  )`
+
 /**
  * All messages between the inner two of four ids are of the period, and are counted in the index
  * alone; nearer to its ends the times themselves are compared.
  */
-const listMessages = `
-with ends as materialized (
-  select ${idAt(`$5 - ${slack}`)} as outer_first, ${idAt(`$5 + ${slack}`)} as inner_first,
-    ${idAt(`$6 - ${slack}`)} as inner_last, ${idAt(`$6 + ${slack}`)} as outer_last
-)
-${withTotal(
-  `
-  select (
-      select count(*)
-      from messages r
-      where ${ofWorld}
-        and ${inPeriod}
-        and r.id >= ends.outer_first
-        and r.id < ends.inner_first
-    ) + (
-      select count(*)
-      from messages r
-      where ${ofWorld}
-        and r.id >= ends.inner_first
-        and r.id < ends.inner_last
-    ) + (
-      select count(*)
-      from messages r
-      where ${ofWorld}
-        and ${inPeriod}
-        and r.id >= greatest(ends.inner_first, ends.inner_last)
-        and r.id < ends.outer_last
-    )
-  from ends`,
+const countMessages = `select ${[
+  countBetween("ends.outer_first", "ends.inner_first", `\n      and ${inPeriod}`),
+  countBetween("ends.inner_first", "ends.inner_last"),
+  countBetween(
+    "greatest(ends.inner_first, ends.inner_last)",
+    "ends.outer_last",
+    `\n      and ${inPeriod}`,
+  ),
+].join(" + ")} as total
+  from ends`
+
+const listMessages = withTotal(
+  endsOfPeriod,
+  countMessages,
   messageColumns("r"),
   `messages r
   where ${ofWorld}
     and ${inPeriod}
     and r.id >= (select ends.outer_first from ends)
     and r.id < (select ends.outer_last from ends)`,
-)}`
+)
 
 // Index media_files_kept.
 const listMedia = listOf(
