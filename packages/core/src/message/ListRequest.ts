@@ -4,15 +4,8 @@ import type { Refusal } from "../error/Refusal.ts"
 import type { NumberId } from "../id/Ids.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import type { CursorBinding } from "../request/Cursor.ts"
-import { described } from "../request/Described.ts"
-import { InstantInput, decoded, inputDecoder, parsed, refusedAs } from "../request/Input.ts"
-import {
-  QueryIdInput,
-  limitOf,
-  namesParameter,
-  pageFields,
-  queryRecord,
-} from "../request/PageInput.ts"
+import { decoded, inputDecoder, instantParameter, parsed, refusedAs } from "../request/Input.ts"
+import { limitOf, pageFields, queryId, queryRecord, textForNames } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import type { Instant } from "../time/Instant.ts"
 import { messageStatuses } from "./Message.ts"
@@ -22,29 +15,23 @@ import type { MessageFilter } from "./MessageStore.ts"
 const isStatus = (text: string): text is MessageStatus =>
   (messageStatuses as ReadonlyArray<string>).includes(text)
 
-const StatusesText = Schema.String.annotate({ parameter: namesParameter(messageStatuses) })
-
-const StatusesInput = decoded(StatusesText, (text: string) => {
+const StatusesInput = decoded(textForNames(messageStatuses), (text: string) => {
   const names = text.split(",")
   return names.every(isStatus) ? [...new Set(names)].toSorted() : refusedAs("validation_failed")
 })
 
 /** The query parameters of GET /messages. */
 export const ListQuery = Schema.Struct({
-  status: described(Schema.optionalKey(StatusesInput), "One or several, comma-separated."),
-  from: described(Schema.optionalKey(QueryIdInput), "Id of the sending number."),
-  to: described(
-    Schema.optionalKey(parsed("invalid_phone", parsePhone, phoneDescribed)),
-    "The recipient's phone; write + as %2B.",
+  status: Schema.optionalKey(StatusesInput),
+  from: Schema.optionalKey(queryId("Id of the sending number.")),
+  to: Schema.optionalKey(
+    parsed("invalid_phone", parsePhone, {
+      ...phoneDescribed,
+      description: "The recipient's phone, E.164 with a leading +; write + as %2B.",
+    }),
   ),
-  since: described(
-    Schema.optionalKey(InstantInput),
-    "Created then or later; ISO 8601 with an offset, + written as %2B.",
-  ),
-  until: described(
-    Schema.optionalKey(InstantInput),
-    "Created before; ISO 8601 with an offset, + written as %2B.",
-  ),
+  since: Schema.optionalKey(instantParameter("Created then or later.")),
+  until: Schema.optionalKey(instantParameter("Created before.")),
   ...pageFields,
 })
 

@@ -6,7 +6,7 @@ import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import type { Phone } from "../recipient/Phone.ts"
 import { described } from "../request/Described.ts"
 import { decoded, inputDecoder, parsed, refusedAs, textBetween } from "../request/Input.ts"
-import { limitOf, namesParameter, pageFields, queryRecord } from "../request/PageInput.ts"
+import { limitOf, pageFields, queryRecord, textForNames } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import { checkResultStatuses } from "./NumberCheck.ts"
 import type { CheckResultStatus } from "./NumberCheck.ts"
@@ -49,16 +49,14 @@ export const parseCheckRequest = (body: unknown): Result.Result<CheckRequest, Re
 const isStatus = (text: string): text is CheckResultStatus =>
   (checkResultStatuses as ReadonlyArray<string>).includes(text)
 
-const StatusesText = Schema.String.annotate({ parameter: namesParameter(checkResultStatuses) })
-
-const StatusesInput = decoded(StatusesText, (text: string) => {
+const StatusesInput = decoded(textForNames(checkResultStatuses), (text: string) => {
   const names = text.split(",")
   return names.every(isStatus) ? [...new Set(names)].toSorted() : refusedAs("validation_failed")
 })
 
 /** The query of GET /number-checks/{id}/results. */
 export const ResultsQuery = Schema.Struct({
-  status: described(Schema.optionalKey(StatusesInput), "One or several, comma-separated."),
+  status: Schema.optionalKey(StatusesInput),
   ...pageFields,
 })
 

@@ -13,7 +13,7 @@ import { TextInput, toMediaReference } from "../message/SendRequest.ts"
 import { RecipientInput } from "../recipient/RecipientInput.ts"
 import { described } from "../request/Described.ts"
 import { decoded, inputDecoder, parsed, refusedAs, textBetween } from "../request/Input.ts"
-import { limitOf, pageFields, queryRecord } from "../request/PageInput.ts"
+import { limitOf, pageFields, queryRecord, textFor } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import { isBlank } from "../text/CodePoints.ts"
 import { parseCron } from "./Cron.ts"
@@ -147,7 +147,7 @@ export const reminderRequestParser = (rule: OutboundRule): ReminderRequestParser
   }
 }
 
-const ActiveText = Schema.String.annotate({ parameter: { type: "boolean" } })
+const ActiveText = textFor("Only running or only paused ones.", { type: "boolean" })
 
 const ActiveInput = decoded(ActiveText, (text: string) => {
   if (text === "true") return true
@@ -156,7 +156,7 @@ const ActiveInput = decoded(ActiveText, (text: string) => {
 
 /** The query parameters of GET /reminders. */
 export const ReminderQuery = Schema.Struct({
-  active: described(Schema.optionalKey(ActiveInput), "Only running or only paused ones."),
+  active: Schema.optionalKey(ActiveInput),
   ...pageFields,
 })
 

@@ -19,7 +19,10 @@ export interface Described {
 /** Annotations of ours that go into the document beside JSON Schema's own. */
 export const describedKeys: ReadonlyArray<string> = ["pattern", "parameter"]
 
-/** A field of a body, a query or an answer, with what a reader should know about it. */
+/**
+ * A field of a body or an answer, with what a reader should know about it. What a parser reads from
+ * text is described where the text is: see `Described`.
+ */
 export const described = <S extends Schema.Top>(
   schema: S,
   description: string,

@@ -68,12 +68,21 @@ export const textBetween = (minimum: number, maximum: number) =>
     ),
   )
 
-export const InstantInput = parsed("invalid_datetime", parseInstant, {
+const instantDescribed: Described = {
   description: "ISO 8601 with an offset.",
   // Not the format date-time, which insists on seconds.
   pattern: String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$`,
   examples: ["2030-01-31T09:00:00+02:00"],
-})
+}
+
+export const InstantInput = parsed("invalid_datetime", parseInstant, instantDescribed)
+
+/** A time in a query. */
+export const instantParameter = (description: string) =>
+  parsed("invalid_datetime", parseInstant, {
+    ...instantDescribed,
+    description: `${description} ISO 8601 with an offset; write + as %2B.`,
+  })
 
 /** A positive id; whether it exists is for the store to say. */
 export const IdInput = Schema.Int

@@ -2,7 +2,6 @@
 import { Result, Schema } from "effect"
 import { problem, refuseAll } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
-import { described } from "./Described.ts"
 import { decoded, inputDecoder, refusedAs } from "./Input.ts"
 import { defaultLimit, maximumLimit } from "./Page.ts"
 
@@ -12,17 +11,18 @@ export type QueryEntries = ReadonlyArray<readonly [string, string]>
 const integer = /^-?\d{1,15}$/
 
 /** Text in a query that stands for a value of that JSON Schema. */
-const textFor = (parameter: Readonly<Record<string, unknown>>) =>
-  Schema.String.annotate({ parameter })
+export const textFor = (description: string, parameter: Readonly<Record<string, unknown>>) =>
+  Schema.String.annotate({ description, parameter })
 
-/** What the document says of a parameter that takes several of these names, comma-separated. */
-export const namesParameter = (names: ReadonlyArray<string>) => ({
-  type: "array",
-  items: { type: "string", enum: names },
-  minItems: 1,
-})
+/** Text in a query that is one or several of these names, comma-separated. */
+export const textForNames = (names: ReadonlyArray<string>) =>
+  textFor("One or several, comma-separated.", {
+    type: "array",
+    items: { type: "string", enum: names },
+    minItems: 1,
+  })
 
-const LimitText = textFor({
+const LimitText = textFor("Records of a page.", {
   type: "integer",
   minimum: 1,
   maximum: maximumLimit,
@@ -35,17 +35,19 @@ export const LimitInput = decoded(LimitText, (text: string) => {
 })
 
 /** An id given in a query; what is no positive integer is refused. */
-export const QueryIdInput = decoded(textFor({ type: "integer", minimum: 1 }), (text: string) =>
-  /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))
-    ? Number(text)
-    : refusedAs("validation_failed"),
-)
+export const queryId = (description: string) =>
+  decoded(textFor(description, { type: "integer", minimum: 1 }), (text: string) =>
+    /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))
+      ? Number(text)
+      : refusedAs("validation_failed"),
+  )
 
 export const pageFields = {
-  limit: described(Schema.optionalKey(LimitInput), "Records of a page."),
-  cursor: described(
-    Schema.optionalKey(Schema.String),
-    "`next_cursor` of the page before; other filters must stay the same.",
+  limit: Schema.optionalKey(LimitInput),
+  cursor: Schema.optionalKey(
+    Schema.String.annotate({
+      description: "`next_cursor` of the page before; other filters must stay the same.",
+    }),
   ),
 }
 

@@ -26,7 +26,7 @@ import { Cursors } from "../request/Cursor.ts"
 import { described } from "../request/Described.ts"
 import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
 import type { JsonPage } from "../request/Page.ts"
-import { QueryIdInput, limitOf, pageFields, queryRecord } from "../request/PageInput.ts"
+import { limitOf, pageFields, queryId, queryRecord } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { Calm } from "./Calm.ts"
@@ -65,7 +65,12 @@ export const RegisteredBody = Schema.Struct({
 }).annotate({ identifier: "SetRegistered" })
 
 export const ScanBody = Schema.Struct({
-  phone: described(Schema.optionalKey(PhoneInput), "A made-up one when left out."),
+  phone: Schema.optionalKey(
+    parsed("invalid_phone", parsePhone, {
+      ...phoneDescribed,
+      description: "E.164 with a leading +; a made-up one when left out.",
+    }),
+  ),
 }).annotate({ identifier: "Scan" })
 
 export const TickBody = Schema.Struct({
@@ -86,7 +91,7 @@ export const AdvanceBody = Schema.Struct({
 }).annotate({ identifier: "AdvanceClock" })
 
 export const SentQuery = Schema.Struct({
-  number_id: described(Schema.optionalKey(QueryIdInput), "Only what left this number's phone."),
+  number_id: Schema.optionalKey(queryId("Only what left this number's phone.")),
   ...pageFields,
 })
 
