@@ -4,7 +4,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus, kindsOfWork } from "../queue/WorkStatus.ts"
 import { sleep } from "../time/RealTime.ts"
-import { deliveryLeaseMillis } from "../worker/Deliverer.ts"
+import { deliveryLeaseMillis } from "../worker/CallLoop.ts"
 import { ParkedSends } from "./ParkedSends.ts"
 
 /** How often to look again, in real time. */
@@ -22,7 +22,7 @@ const patienceMillis = 2000
  */
 const looks = 3
 
-/** A webhook call takes no longer, and is recorded by then, unless its worker has died. */
+/** A call of a receiver takes no longer, and is recorded by then, unless its worker has died. */
 const longestCallMillis = 16_000
 
 export class Calm extends Context.Service<
@@ -63,7 +63,7 @@ export class Calm extends Context.Service<
         return [...sending, ...(yield* status.checking)]
       })
 
-      /** Whether a webhook endpoint is being called: a call does not wait for the clock. */
+      /** Whether an endpoint or a callback's target is being called: a call does not wait for the clock. */
       const calling = Effect.gen(function* () {
         const until = yield* status.deliveringUntil
         if (until === null) return false
@@ -85,18 +85,24 @@ export class Calm extends Context.Service<
       })
 
       const stalled: Effect.Effect<void, StoreUnavailable> = Effect.gen(function* () {
-        for (let waited = 0; ; waited += pollMillis) {
+        let patient = true
+        const outOfPatience = Effect.sync(() => {
+          patient = false
+        })
+        // Looks are not counted for it: those at a busy store take their time.
+        yield* Effect.forkScoped(Effect.andThen(sleep(patienceMillis), outOfPatience))
+        for (;;) {
           // Whoever was woken by time moving on gets its turn before it is judged to be waiting.
           yield* sleep(pollMillis)
           const due = yield* somethingDue
           const numbers = yield* inHands
           const waiting = yield* parked.parked
-          const allWait = numbers.every((number) => waiting.has(number)) || waited >= patienceMillis
+          const allWait = !patient || numbers.every((number) => waiting.has(number))
           // Time stands still until a call has ended.
           if (!due && allWait && !(yield* calling)) return
           if (due) yield* nudge
         }
-      })
+      }).pipe(Effect.scoped)
 
       return Calm.of({ settled, stalled, nextDue })
     }),
