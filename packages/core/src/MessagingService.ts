@@ -3,6 +3,7 @@
  * way out, media files and ids, and has the whole service inside its own process.
  */
 import { Layer } from "effect"
+import { CallbackCall } from "./callback/CallbackCall.ts"
 import { CallbackSecrets } from "./callback/CallbackSecrets.ts"
 import { CallbackUrls } from "./callback/CallbackUrls.ts"
 import { ConnectionCallbacks } from "./callback/ConnectionCallbacks.ts"
@@ -37,6 +38,7 @@ import { WebhookCall } from "./webhook/WebhookCall.ts"
 import { WebhookOperations } from "./webhook/WebhookOperations.ts"
 import { Webhooks } from "./webhook/Webhooks.ts"
 import { Attempt } from "./worker/Attempt.ts"
+import { CallbackMaker } from "./worker/CallbackMaker.ts"
 import { Deliverer } from "./worker/Deliverer.ts"
 import { Dispatcher } from "./worker/Dispatcher.ts"
 import { Expirer } from "./worker/Expirer.ts"
@@ -93,6 +95,7 @@ export const layerWorker = Worker.layer.pipe(
     Layer.mergeAll(
       Dispatcher.layer,
       Deliverer.layer,
+      CallbackMaker.layer,
       Expirer.layer,
       Linker.layer,
       TestModeSender.layer,
@@ -102,7 +105,7 @@ export const layerWorker = Worker.layer.pipe(
       TransportEvents.layer,
     ),
   ),
-  Layer.provide(Layer.merge(Attempt.layer, WebhookCall.layer)),
+  Layer.provide(Layer.mergeAll(Attempt.layer, WebhookCall.layer, CallbackCall.layer)),
   Layer.provide(Layer.merge(OutgoingMediaSource.layer, MediaSweep.layer)),
 )
 

@@ -1,10 +1,13 @@
-/** When a failed delivery is tried again, and when an endpoint has failed for too long. */
+/** When a failed call is tried again, and when a webhook endpoint has failed for too long. */
 
 const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
 
-/** The delays after each failed attempt: nine attempts in 23 hours (decisions: Webhooks). */
+/**
+ * The delays after each failed attempt to deliver to a webhook endpoint: nine attempts in 23 hours
+ * (decisions: Webhooks).
+ */
 export const retryDelaysMillis: ReadonlyArray<number> = [
   5 * second,
   55 * second,
@@ -33,16 +36,14 @@ export interface FailedAttempt {
 }
 
 /**
- * When the next attempt is due; null when all are used up. What the receiver asks for can only
- * lengthen a delay, at most to twice its length.
+ * When the next attempt is due, by the delays after each failed one; null when all are used up. What
+ * the receiver asks for can only lengthen a delay, at most to twice its length.
  */
-export const nextAttemptAt = ({
-  attempt,
-  failedAt,
-  retryAfterMillis,
-  chance,
-}: FailedAttempt): number | null => {
-  const delay = retryDelaysMillis[attempt - 1]
+export const nextAttemptAt = (
+  { attempt, failedAt, retryAfterMillis, chance }: FailedAttempt,
+  delaysMillis: ReadonlyArray<number>,
+): number | null => {
+  const delay = delaysMillis[attempt - 1]
   if (delay === undefined) return null
   const usual = Math.round(delay * (1 + jitterShare * chance))
   const asked = Math.min(retryAfterMillis ?? 0, 2 * delay)

@@ -1,5 +1,6 @@
 /** All loops of the worker, for the worker app, the server that runs it inline, and embedders. */
 import { Context, Effect, Layer } from "effect"
+import { CallbackMaker } from "./CallbackMaker.ts"
 import { Deliverer } from "./Deliverer.ts"
 import { Dispatcher } from "./Dispatcher.ts"
 import { Expirer } from "./Expirer.ts"
@@ -23,6 +24,7 @@ export class Worker extends Context.Service<
       const loops = [
         (yield* Dispatcher).run,
         (yield* Deliverer).run,
+        (yield* CallbackMaker).run,
         (yield* Expirer).run,
         (yield* Linker).run,
         (yield* TestModeSender).run,

@@ -10,7 +10,7 @@ import type { ClaimedDelivery } from "../../src/queue/DeliveryQueue.ts"
 import { ServiceSecrets } from "../../src/request/ServiceSecrets.ts"
 import { SigningSecrets } from "../../src/webhook/SigningSecrets.ts"
 import { WebhookCall, judgeCall } from "../../src/webhook/WebhookCall.ts"
-import type { CallOutcome } from "../../src/webhook/WebhookCall.ts"
+import type { CallOutcome } from "../../src/webhook/SignedCall.ts"
 
 const hour = 3_600_000
 /** 2026-03-02T12:00:00.250Z */
@@ -32,7 +32,7 @@ const answered = (status: number, headers: Readonly<Record<string, string>> = {}
   Result.succeed({ status, headers })
 
 const judged = (outcome: CallOutcome, given: Partial<ClaimedDelivery> = {}) =>
-  judgeCall(claimed(given), outcome, { startedAt: noon, endedAt: noon + 40, chance: 0 })
+  judgeCall(claimed(given), { outcome, startedAt: noon, endedAt: noon + 40, chance: 0 })
 
 describe("the outcome of a call", () => {
   it.effect.each([200, 201, 202, 204, 299])("%i is delivered", (status) =>

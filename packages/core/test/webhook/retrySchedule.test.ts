@@ -14,7 +14,10 @@ const noon = Date.UTC(2026, 2, 2, 12)
 
 /** The delay after that failed attempt. */
 const delayAfter = (attempt: number, retryAfterMillis: number | null = null, chance = 0) => {
-  const next = nextAttemptAt({ attempt, failedAt: noon, retryAfterMillis, chance })
+  const next = nextAttemptAt(
+    { attempt, failedAt: noon, retryAfterMillis, chance },
+    retryDelaysMillis,
+  )
   return next === null ? null : next - noon
 }
 

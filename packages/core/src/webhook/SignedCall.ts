@@ -1,0 +1,122 @@
+/**
+ * One signed call to a receiver of events, whatever kind they are of: webhook endpoints and version 1
+ * callbacks are called alike (contract: Events; decisions: Webhooks, Version 1).
+ */
+import { utf8ToBytes } from "@noble/hashes/utils.js"
+import { Effect, Result } from "effect"
+import { Egress } from "../egress/Egress.ts"
+import type { EgressError, PostAnswer, PostLimits } from "../egress/Egress.ts"
+import { Ids } from "../id/Ids.ts"
+import type { EventId } from "../id/Ids.ts"
+import { nextAttemptAt, parseRetryAfter } from "./retrySchedule.ts"
+import { signature, webhookUserAgent } from "./signature.ts"
+import type { DeliveryError } from "./WebhookEndpoint.ts"
+
+/** Delivered means a 2xx within 15 s, 5 s of them to connect. */
+const limits: PostLimits = {
+  maximumBytes: 16 * 1024,
+  timeoutMillis: 15_000,
+  connectTimeoutMillis: 5000,
+}
+
+export interface SignedRequest {
+  readonly url: string
+  readonly eventId: EventId
+  readonly contentType: string
+  /** As every attempt sends it. */
+  readonly body: string
+  /** 64 hexadecimal characters. */
+  readonly secret: string
+  /** Whether plain `http` will do. */
+  readonly allowHttp: boolean
+}
+
+/** What becomes of a call: an answer, or why there was none. */
+export type CallOutcome = Result.Result<PostAnswer, EgressError["reason"]>
+
+/** A call that was made; times in epoch milliseconds. */
+export interface MadeCall {
+  readonly outcome: CallOutcome
+  readonly startedAt: number
+  readonly endedAt: number
+  /** Drawn for its next attempt, in [0, 1). */
+  readonly chance: number
+}
+
+const isDelivered = (status: number): boolean => status >= 200 && status < 300
+
+/**
+ * Null when it was delivered. The names of `last_delivery.error` are fewer than those of an outgoing
+ * call.
+ */
+export const errorOf = (outcome: CallOutcome): DeliveryError | null => {
+  if (Result.isSuccess(outcome)) return isDelivered(outcome.success.status) ? null : "http_status"
+  const reason = outcome.failure
+  return reason === "redirects" || reason === "too_large" ? "connection" : reason
+}
+
+/**
+ * When the attempt (from 1) after which the call failed is followed by another one; null when it was
+ * delivered, and when all are used up. Pure.
+ */
+export const nextAfter = (
+  { chance, endedAt, outcome }: Pick<MadeCall, "chance" | "endedAt" | "outcome">,
+  attempt: number,
+  delaysMillis: ReadonlyArray<number>,
+): number | null => {
+  if (errorOf(outcome) === null) return null
+  const answer = Result.isSuccess(outcome) ? outcome.success : null
+  const retryAfterMillis = parseRetryAfter(answer?.headers["retry-after"], endedAt)
+  return nextAttemptAt({ attempt, failedAt: endedAt, retryAfterMillis, chance }, delaysMillis)
+}
+
+const chanceOf = (ids: typeof Ids.Service): number => Number.parseInt(ids.hex(8), 16) / 2 ** 32
+
+/** Makes calls, which never fail. */
+export const signedCaller = Effect.gen(function* () {
+  const ids = yield* Ids
+  const egress = yield* Egress
+
+  const post = (request: SignedRequest, startedAt: number): Effect.Effect<CallOutcome> => {
+    const body = utf8ToBytes(request.body)
+    const timestamp = Math.floor(startedAt / 1000)
+    return egress
+      .post(
+        request.url,
+        {
+          headers: {
+            "content-type": request.contentType,
+            "user-agent": webhookUserAgent,
+            "service-event-id": request.eventId,
+            "service-timestamp": String(timestamp),
+            "service-signature": signature(request.secret, timestamp, body),
+          },
+          body,
+          allowHttp: request.allowHttp,
+        },
+        limits,
+      )
+      .pipe(
+        Effect.mapError(({ reason }) => reason),
+        Effect.result,
+        // A bug in the adapter: nothing is known but that there was no answer.
+        Effect.catchDefect((defect) =>
+          Effect.as(
+            Effect.logError("a signed call broke off", defect),
+            Result.fail("connection" as const),
+          ),
+        ),
+      )
+  }
+
+  return (request: SignedRequest): Effect.Effect<MadeCall> =>
+    Effect.clockWith((clock) => {
+      const startedAt = clock.currentTimeMillisUnsafe()
+      return Effect.map(post(request, startedAt), (outcome) => ({
+        outcome,
+        startedAt,
+        endedAt: clock.currentTimeMillisUnsafe(),
+        chance: chanceOf(ids),
+      }))
+    })
+})

@@ -1,0 +1,126 @@
+/**
+ * What the loops that call receivers of events have in common: they claim what is due, make the calls
+ * side by side, and settle them in batches. A call is held by a lease; when the process dies, or
+ * cannot record what it did, the lease runs out and the attempt is made again: at least once.
+ */
+import { Clock, Effect, FiberSet, Latch, Queue, Schedule } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
+import { WorkStatus } from "../queue/WorkStatus.ts"
+import type { Work } from "../queue/WorkStatus.ts"
+import { sleep } from "../time/RealTime.ts"
+import { runLoop } from "./Loop.ts"
+
+/** How long a call stays claimed, in service time: what it may take, and some to record it. */
+export const deliveryLeaseMillis = 20_000
+
+/** Calls that one claim takes: of many receivers several each, which costs little more than one. */
+const batch = 256
+
+/**
+ * Calls at once of one loop, all receivers together: so many that hundreds of receivers which do not
+ * answer leave room for those that do.
+ */
+const maximumCalls = 1000
+
+/** How long a stopping worker waits for calls under way, in real time. */
+const drainMillis = 8000
+
+/** Settling is tried again until the store answers; the lease decides whether it still counts. */
+const retrySettling = Schedule.spaced("250 millis")
+
+/** What is particular about a loop. */
+interface Calls<Claimed, Result> {
+  readonly work: Work
+  claim(query: {
+    readonly now: number
+    readonly leaseUntil: number
+    readonly limit: number
+  }): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
+  make(claimed: Claimed): Effect.Effect<Result>
+  settle(results: ReadonlyArray<Result>): Effect.Effect<void, StoreUnavailable>
+}
+
+export interface CallLoop {
+  /**
+   * Claims what is due, makes the calls and settles them; returns how many. For embedders that drive
+   * the service themselves, and for tests.
+   */
+  readonly runOnce: Effect.Effect<number, StoreUnavailable>
+  /**
+   * The loop. When interrupted it claims nothing more, lets the calls under way end, 8 s at most,
+   * and settles them.
+   */
+  readonly run: Effect.Effect<never>
+}
+
+export const makeCallLoop = <Claimed, Result>(
+  calls: Calls<Claimed, Result>,
+): Effect.Effect<CallLoop, never, WakeUp | WorkStatus> =>
+  Effect.gen(function* () {
+    const wakeUp = yield* WakeUp
+    const context = yield* Effect.context<WakeUp | WorkStatus>()
+
+    const claim = (limit: number) =>
+      Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        return yield* calls.claim({ now, leaseUntil: now + deliveryLeaseMillis, limit })
+      })
+
+    const runOnce = Effect.gen(function* () {
+      const claimed = yield* claim(batch)
+      if (claimed.length === 0) return 0
+      yield* calls.settle(yield* Effect.forEach(claimed, calls.make, { concurrency: "unbounded" }))
+      return claimed.length
+    })
+
+    const run = Effect.scoped(
+      Effect.gen(function* () {
+        let underWay = 0
+        const idle = yield* Latch.make(true)
+        const results = yield* Queue.unbounded<Result>()
+        const fibers = yield* FiberSet.make<void>()
+
+        const start = (claimed: Claimed) =>
+          FiberSet.run(
+            fibers,
+            Effect.flatMap(calls.make(claimed), (result) => Queue.offer(results, result)).pipe(
+              Effect.asVoid,
+            ),
+          )
+
+        const claimMore = Effect.gen(function* () {
+          const room = Math.min(batch, maximumCalls - underWay)
+          if (room <= 0) return false
+          const claimed = yield* claim(room)
+          if (claimed.length === 0) return false
+          underWay += claimed.length
+          yield* Latch.close(idle)
+          yield* Effect.forEach(claimed, start, { discard: true })
+          return true
+        }).pipe(
+          // A claim that is cut off after the store made it would leave calls with nobody.
+          Effect.uninterruptible,
+        )
+
+        // Whatever ended meanwhile is settled together.
+        const settleLoop = Effect.gen(function* () {
+          const ended = yield* Queue.takeAll(results)
+          yield* calls.settle(ended).pipe(
+            Effect.tapError((error) => Effect.logWarning("settling is tried again", error)),
+            Effect.retry(retrySettling),
+          )
+          underWay -= ended.length
+          if (underWay === 0) yield* Latch.open(idle)
+          yield* wakeUp.wake(calls.work)
+        }).pipe(Effect.forever)
+
+        // Released in reverse order: calls end or are given up, settling ends.
+        yield* Effect.forkScoped(settleLoop)
+        yield* Effect.addFinalizer(() => Effect.raceFirst(Latch.await(idle), sleep(drainMillis)))
+        return yield* runLoop({ work: calls.work, runOnce: claimMore })
+      }),
+    ).pipe(Effect.provideContext(context))
+
+    return { runOnce, run }
+  })

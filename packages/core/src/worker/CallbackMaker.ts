@@ -1,0 +1,27 @@
+/** The callback loop: what is due for the addresses that messages and numbers report to. */
+import { Context, Effect, Layer } from "effect"
+import { CallbackCall } from "../callback/CallbackCall.ts"
+import { CallbackQueue } from "../queue/CallbackQueue.ts"
+import { makeCallLoop } from "./CallLoop.ts"
+import type { CallLoop } from "./CallLoop.ts"
+
+/** Calls at once to one target, as to one webhook endpoint. */
+const callsPerTarget = 5
+
+export class CallbackMaker extends Context.Service<CallbackMaker, CallLoop>()(
+  "core/CallbackMaker",
+) {
+  static readonly layer = Layer.effect(
+    CallbackMaker,
+    Effect.gen(function* () {
+      const queue = yield* CallbackQueue
+      const { make } = yield* CallbackCall
+      return yield* makeCallLoop({
+        work: "callbacks",
+        claim: (query) => queue.claim({ ...query, perTarget: callsPerTarget }),
+        make,
+        settle: queue.settle,
+      })
+    }),
+  )
+}
