@@ -10,6 +10,7 @@ import { ConnectionCallbacks } from "./callback/ConnectionCallbacks.ts"
 import { Contacts } from "./contact/Contacts.ts"
 import { Admission } from "./key/Admission.ts"
 import { Keys } from "./key/Keys.ts"
+import { Attachments } from "./media/Attachments.ts"
 import { MediaDirectory } from "./media/MediaDirectory.ts"
 import { MediaLinks } from "./media/MediaLinks.ts"
 import { MediaSweep } from "./media/MediaSweep.ts"
@@ -65,6 +66,7 @@ export const layerServices = Layer.mergeAll(
   layerDeliveryNews,
   CallbackSecrets.layer,
   MediaDirectory.layer,
+  Attachments.layer,
   NumberChecks.layer,
   Reminders.layer,
   ReminderOperations.layer,

@@ -110,6 +110,25 @@ export const release = (world: World, lane: Lane, now: number, notBefore: number
 export const isInFlight = (row: MessageRow): boolean =>
   row.lane.inFlight?.row === row || mayHaveLeft(row)
 
+/** Writes down what others are to hear of a message's end. */
+export const tell = (
+  world: World,
+  owner: WorkspaceRow,
+  { callback, event }: MessageChange,
+): void => {
+  announce(world, {
+    eventId: event.id,
+    type: event.type,
+    workspaceId: event.workspaceId,
+    mode: event.mode,
+    messageId: event.messageId,
+    createdAt: event.createdAt,
+    body: event.body,
+  })
+  fanOut(world, owner, event)
+  call(world, callback)
+}
+
 /**
  * Writes a message's end: its state, its event, and what it gives back. A lane that loses its head
  * is due with the next one, but never before its turn.
@@ -119,17 +138,7 @@ export const finish = (world: World, row: MessageRow, change: MessageChange): vo
   const { state, sentAt, error } = change.message
   withdraw(world, row)
   row.message = { ...row.message, state, sentAt, error }
-  announce(world, {
-    eventId: change.event.id,
-    type: change.event.type,
-    workspaceId: change.event.workspaceId,
-    mode: change.event.mode,
-    messageId: row.message.id,
-    createdAt: change.event.createdAt,
-    body: change.event.body,
-  })
-  fanOut(world, lane.workspace, change.event)
-  call(world, change.callback)
+  tell(world, lane.workspace, change)
   if (row.message.mode === "test") {
     lane.waitingTest.delete(row)
     return

@@ -6,8 +6,13 @@ import { turningPoint } from "./Sorted.ts"
 export class Table<Id extends number, Row> {
   readonly #rows: Array<Row> = []
 
+  /** Of the record that is inserted next. */
+  get nextId(): Id {
+    return (this.#rows.length + 1) as Id
+  }
+
   insert(make: (id: Id) => Row): Row {
-    const row = make((this.#rows.length + 1) as Id)
+    const row = make(this.nextId)
     this.#rows.push(row)
     return row
   }

@@ -76,8 +76,13 @@ export interface ReminderRow {
 
 export interface MediaRow {
   readonly file: MediaFile
-  /** A file that was given up before it was in the directory is `discarded`. */
-  state: "reserved" | "kept" | "deleted" | "discarded"
+  /**
+   * A file that was given up before it was in the directory, or before a message had it, is
+   * `discarded`.
+   */
+  state: "reserved" | "kept" | "attached" | "deleted" | "discarded"
+  /** Since when no message waits for an attachment, as far as the sweep has seen. */
+  unusedSince: number | null
   /** Whether there may be bytes. */
   hasBytes: boolean
   forgotten: boolean
@@ -192,6 +197,7 @@ export interface World {
   lastCheckResultId: number
   readonly messages: Table<MessageId, MessageRow>
   readonly messagesByTransportId: Map<TransportId, MessageRow>
+  readonly messagesByAttachment: Map<MediaId, Array<MessageRow>>
   /** Waiting and not in flight, by `expiresAt`. */
   readonly expiring: Sorted<MessageRow>
   /** Waiting test messages of numbers that are not removed, by due time. */
@@ -262,6 +268,7 @@ export const makeWorld = (): World => ({
   lastCheckResultId: 0,
   messages: new Table(),
   messagesByTransportId: new Map(),
+  messagesByAttachment: new Map(),
   expiring: new Sorted(byExpiry),
   dueTest: new Sorted(byDue),
   stranded: new Set(),

@@ -7,15 +7,17 @@ import type {
   BrokenGuard,
   Contact,
   ContactId,
+  MessageChange,
   MessageId,
   Mode,
   NumberFacts,
   Phone,
   Platform,
+  RefusedMessage,
 } from "@messaging-service/core"
 import { isSeenBy, messagesRemaining } from "@messaging-service/core"
 import { claim, finishClaim, isHeld } from "./idempotency.ts"
-import { enqueue } from "./Lane.ts"
+import { enqueue, tell } from "./Lane.ts"
 import { keptFile } from "./mediaStore.ts"
 import { announce } from "./outbox.ts"
 import { countAndRemember, quotaFacts } from "./quota.ts"
@@ -101,6 +103,18 @@ const takeAllowance = (owner: WorkspaceRow, allowance: number): boolean => {
   return true
 }
 
+/** Makes a new message known to those who look for it. */
+const enter = (world: World, row: MessageRow): void => {
+  const { lane, message } = row
+  world.messagesByTransportId.set(message.transportId, row)
+  lane.workspace.messages[message.mode].push(row)
+  const attachmentId = message.media?.attachmentId ?? null
+  if (attachmentId === null) return
+  const beside = world.messagesByAttachment.get(attachmentId)
+  if (beside === undefined) world.messagesByAttachment.set(attachmentId, [row])
+  else beside.push(row)
+}
+
 /** Writes the whole acceptance, or names the guard that forbids it. */
 export const accept = (world: World, acceptance: Acceptance): AcceptanceOutcome => {
   const guard = brokenGuard(world, acceptance)
@@ -118,8 +132,7 @@ export const accept = (world: World, acceptance: Acceptance): AcceptanceOutcome 
     }))
     const { id } = row.message
     ids.push(id)
-    world.messagesByTransportId.set(message.transportId, row)
-    lane.workspace.messages[message.mode].push(row)
+    enter(world, row)
     enqueue(world, row)
     announce(world, {
       eventId,
@@ -133,4 +146,20 @@ export const accept = (world: World, acceptance: Acceptance): AcceptanceOutcome 
   }
   if (acceptance.idempotency !== null) finishClaim(world, acceptance.idempotency, ids)
   return { _tag: "Accepted", ids }
+}
+
+/** Writes a refused message as it has ended: no lane ever held it, and nothing was taken for it. */
+export const insertRefused = (world: World, refused: RefusedMessage): MessageChange | null => {
+  const lane = laneIn(world, refused.workspaceId, refused.numberId)
+  if (lane === undefined) return null
+  const change = refused.ended(world.messages.nextId)
+  const row = world.messages.insert((): MessageRow => ({
+    message: change.message,
+    lane,
+    tookAllowance: false,
+    interruptions: 0,
+  }))
+  enter(world, row)
+  tell(world, lane.workspace, change)
+  return change
 }

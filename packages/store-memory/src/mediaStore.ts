@@ -10,6 +10,7 @@ import type {
 import { Effect } from "effect"
 import { finishClaim, isHeld } from "./idempotency.ts"
 import { newestFirst } from "./Table.ts"
+import { workspaceOf } from "./World.ts"
 import type { MediaRow, World } from "./World.ts"
 
 const keptRow = (
@@ -48,6 +49,18 @@ const endOld = (world: World, row: MediaRow, reservedBefore: number) => {
   }
 }
 
+const sweepAttachment = (world: World, row: MediaRow, now: number, unusedSince: number) => {
+  const { id, workspaceId } = row.file
+  const messages = world.messagesByAttachment.get(id) ?? []
+  const isUsed = messages.some(({ message }) => message.state === "waiting")
+  row.unusedSince = isUsed ? null : (row.unusedSince ?? now)
+  const isUnneeded = row.unusedSince !== null && row.unusedSince <= unusedSince
+  if (isUnneeded || workspaceOf(world, workspaceId) === undefined) {
+    row.state = "deleted"
+    world.messagesByAttachment.delete(id)
+  }
+}
+
 const isEnded = ({ state }: MediaRow): boolean => state === "deleted" || state === "discarded"
 
 export const mediaStore = (world: World): typeof MediaStore.Service => ({
@@ -61,6 +74,7 @@ export const mediaStore = (world: World): typeof MediaStore.Service => ({
       const row = world.media.insert((id): MediaRow => ({
         file: { ...file, id },
         state: "reserved",
+        unusedSince: null,
         hasBytes: true,
         forgotten: false,
       }))
@@ -104,7 +118,7 @@ export const mediaStore = (world: World): typeof MediaStore.Service => ({
     Effect.sync(() => {
       const row = world.media.get(id)
       if (row === undefined || row.forgotten) return null
-      if (row.state !== "kept" && row.state !== "deleted") return null
+      if (row.state === "reserved" || row.state === "discarded") return null
       return { file: row.file, deleted: row.state === "deleted" }
     }),
 
@@ -114,6 +128,33 @@ export const mediaStore = (world: World): typeof MediaStore.Service => ({
       if (row === undefined) return null
       end(world, row, "deleted")
       return row.file
+    }),
+
+  attach: (file) =>
+    Effect.sync(() => {
+      const row = world.media.insert((id): MediaRow => ({
+        file: { ...file, id },
+        state: "attached",
+        unusedSince: null,
+        hasBytes: true,
+        forgotten: false,
+      }))
+      return row.file.id
+    }),
+
+  detach: (id) =>
+    Effect.sync(() => {
+      const row = world.media.get(id)
+      if (row?.state !== "attached" || world.messagesByAttachment.has(id)) return false
+      row.state = "discarded"
+      return true
+    }),
+
+  sweepAttachments: ({ now, unusedSince }) =>
+    Effect.sync(() => {
+      for (const row of world.media.rows) {
+        if (row.state === "attached") sweepAttachment(world, row, now, unusedSince)
+      }
     }),
 
   leftovers: ({ limit, reservedBefore }) =>

@@ -8,7 +8,7 @@ import type {
   MessageStore,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { accept, loadAcceptance } from "./acceptance.ts"
+import { accept, insertRefused, loadAcceptance } from "./acceptance.ts"
 import { releaseClaim } from "./idempotency.ts"
 import { finish, isInFlight } from "./Lane.ts"
 import { newestFirst } from "./Table.ts"
@@ -46,6 +46,8 @@ export const messageStore = (world: World): typeof MessageStore.Service => ({
   loadAcceptance: (query) => Effect.sync(() => loadAcceptance(world, query)),
 
   accept: (acceptance) => Effect.sync(() => accept(world, acceptance)),
+
+  insertRefused: (refused) => Effect.sync(() => insertRefused(world, refused)),
 
   releaseClaim: (claim) => Effect.sync(() => releaseClaim(world, claim)),
 

@@ -4,14 +4,25 @@
  * call that is refused or cut off leaves nothing of them behind: they go with its scope, unless a
  * message has them by then.
  */
-import { Context } from "effect"
-import type { Effect, Scope } from "effect"
-import type { Refusal } from "../error/Refusal.ts"
+import { Clock, Context, Effect, Exit, Layer } from "effect"
+import type { Scope } from "effect"
+import { Egress, OutboundRule } from "../egress/Egress.ts"
+import { Refusal, refuse, refuseAll } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId } from "../id/Ids.ts"
 import type { Caller } from "../key/Admission.ts"
+import { downloadLink, fileNameOfLink } from "./LinkDownload.ts"
+import type { LinkSize } from "./LinkDownload.ts"
+import { MediaStore } from "./Media.ts"
 import type { MediaType } from "./Media.ts"
 import type { Upload } from "./MediaDirectory.ts"
+import { MediaFiles, filesUnavailable } from "./MediaFiles.ts"
+import { mediaUrlProblems } from "./MediaInput.ts"
+import { newMediaFile } from "./newMediaFile.ts"
+import { removeBytes } from "./removeBytes.ts"
+
+/** Of a link that is downloaded during the call (decisions: Version 1). */
+const linkSize: LinkSize = { maximumBytes: 100 * 1024 * 1024, inWords: "100 MiB" }
 
 /** A file that is kept for the messages of one send. */
 export interface Attachment {
@@ -43,4 +54,70 @@ export class Attachments extends Context.Service<
       fileName: string | null,
     ): Effect.Effect<Attachment, Refusal | StoreUnavailable, Scope.Scope>
   }
->()("core/Attachments") {}
+>()("core/Attachments") {
+  static readonly layer = Layer.effect(
+    Attachments,
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const files = yield* MediaFiles
+      const egress = yield* Egress
+      const rule = yield* OutboundRule
+      const remove = removeBytes(store, files)
+
+      const giveUp = (id: MediaId, storageKey: string) =>
+        Effect.flatMap(store.detach(id), (detached) =>
+          detached ? remove({ id, storageKey }) : Effect.void,
+        ).pipe(Effect.catch((error) => Effect.logWarning("an attachment is removed later", error)))
+
+      const fromUpload = ({ key }: Caller, { content, fileName }: Upload) =>
+        Effect.gen(function* () {
+          const { storageKey } = content
+          const file = newMediaFile(key, content, fileName, yield* Clock.currentTimeMillis)
+          const id = yield* store.attach(file)
+          yield* content.keep.pipe(
+            Effect.mapError(filesUnavailable("attachment.keep")),
+            Effect.tapError(() => giveUp(id, storageKey)),
+          )
+          const { mimeType, size, type } = file
+          return { attachment: { id, type, mimeType, fileName, size }, storageKey }
+        }).pipe(
+          (keep) =>
+            Effect.acquireRelease(keep, ({ attachment: { id }, storageKey }, exit) =>
+              isKnown(exit) ? giveUp(id, storageKey) : Effect.void,
+            ),
+          Effect.map(({ attachment }): Attachment => attachment),
+        )
+
+      return Attachments.of({
+        fromUpload: Effect.fn("Attachments.fromUpload")(fromUpload),
+        fromLink: Effect.fn("Attachments.fromLink")(function* (caller, url, fileName) {
+          const [unreadable] = mediaUrlProblems({ url }, rule)
+          if (unreadable !== undefined) return yield* refuseAll(unreadable, [])
+          if (!(yield* egress.allows(url))) return yield* refuse(code, { field })
+          const content = yield* downloadLink(egress, files, url, linkSize).pipe(
+            Effect.catchTags({
+              LinkUnavailable: ({ message }) => Effect.fail(refuse(code, { field, message })),
+              MediaFilesError: (error) => Effect.fail(filesUnavailable("attachment.spool")(error)),
+            }),
+          )
+          const named = fileName ?? fileNameOfLink(url)
+          return yield* fromUpload(caller, { content, fileName: named === "" ? "file" : named })
+        }),
+      })
+    }),
+  )
+}
+
+const code = "invalid_media_url"
+const field = "media.url"
+
+/**
+ * Whether it is known what became of the send. Where the store did not answer, a message may be
+ * written yet that nobody sees now, and the file is left to the sweep.
+ */
+const isKnown = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isSuccess(exit) ||
+  exit.cause.reasons.every(
+    (reason) =>
+      reason._tag === "Interrupt" || (reason._tag === "Fail" && reason.error instanceof Refusal),
+  )

@@ -55,6 +55,12 @@ export type Reservation =
 /** Which precondition of a file's commit no longer held; nothing was written. */
 export type BrokenMediaGuard = "idempotency" | "reservation"
 
+export interface AttachmentSweep {
+  readonly now: number
+  /** Attachments that have been unused since this moment or longer are deleted. */
+  readonly unusedSince: number
+}
+
 /** A file whose bytes have no use any more and may still be there. */
 export type Leftover = Pick<MediaFile, "id" | "storageKey">
 
@@ -65,9 +71,12 @@ export interface LeftoverQuery {
 }
 
 /**
- * A file is in the directory from its commit to its deletion. Before, its room is reserved while its
+ * A file of the directory is there from its commit to its deletion. Before, its room is reserved while its
  * bytes are put in their place; afterwards it is remembered until they are gone. So bytes without a
  * record never stay unnoticed, and a file that is in the directory always has its bytes.
+ *
+ * An attachment belongs to one send: it is in no directory and takes no room. Its record comes before
+ * its bytes and is known to its send alone.
  */
 export class MediaStore extends Context.Service<
   MediaStore,
@@ -106,8 +115,8 @@ export class MediaStore extends Context.Service<
       page: PageQuery,
     ): Effect.Effect<PageOf<MediaFile>, StoreUnavailable>
     /**
-     * Whatever its workspace and mode. A deleted file is found as long as it is remembered; one that
-     * was never committed is not.
+     * Whatever its workspace and mode, attachments too. A deleted file is found as long as it is
+     * remembered; one that was never committed is not.
      */
     find(
       id: MediaId,
@@ -121,6 +130,19 @@ export class MediaStore extends Context.Service<
       mode: Mode,
       id: MediaId,
     ): Effect.Effect<MediaFile | null, StoreUnavailable>
+    /** Records a file that belongs to a send. */
+    attach(file: Omit<MediaFile, "id">): Effect.Effect<MediaId, StoreUnavailable>
+    /**
+     * Gives an attachment up that no message has, whatever its state. Returns whether it did: then
+     * what there is of its bytes is left over.
+     */
+    detach(id: MediaId): Effect.Effect<boolean, StoreUnavailable>
+    /**
+     * Looks at all attachments. One that no waiting message has is unused, since `now` if it was not
+     * before; those that have been for long enough are deleted, and so are those of deleted
+     * workspaces. Their bytes are left over.
+     */
+    sweepAttachments(sweep: AttachmentSweep): Effect.Effect<void, StoreUnavailable>
     /**
      * Files whose bytes are left over, after it has given up old reservations and deleted the files
      * of deleted workspaces.

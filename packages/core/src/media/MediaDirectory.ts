@@ -23,11 +23,12 @@ import type { QueryEntries } from "../request/PageInput.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { MediaStore, mediaTypes } from "./Media.ts"
 import type { BrokenMediaGuard, Leftover, MediaFile } from "./Media.ts"
-import { MediaFiles } from "./MediaFiles.ts"
-import type { MediaFilesError, SpooledContent, StoredContent } from "./MediaFiles.ts"
+import { MediaFiles, filesUnavailable } from "./MediaFiles.ts"
+import type { SpooledContent, StoredContent } from "./MediaFiles.ts"
 import { MediaLinks } from "./MediaLinks.ts"
 import type { MediaLink } from "./MediaLinks.ts"
-import { mediaTypeOf } from "./mediaType.ts"
+import { newMediaFile } from "./newMediaFile.ts"
+import { removeBytes } from "./removeBytes.ts"
 
 /** Bytes of an uploaded file (decisions: Media). */
 export const maximumFileBytes = 64 * 1024 * 1024
@@ -80,10 +81,6 @@ const decodeList = inputDecoder(MediaQuery, Object.keys(MediaQuery.fields))
 
 type Failure = Refusal | StoreUnavailable
 
-/** The disk is a store too: what it fails with is nobody's mistake. */
-const unavailable = (operation: string) => (cause: MediaFilesError) =>
-  new StoreUnavailable({ operation, cause })
-
 export class MediaDirectory extends Context.Service<
   MediaDirectory,
   {
@@ -121,14 +118,10 @@ export class MediaDirectory extends Context.Service<
       const cursors = yield* Cursors
       const { link, read } = yield* MediaLinks
 
-      /** What cannot be removed now is found again by the sweep. */
-      const removeBytes = ({ id, storageKey }: Leftover) =>
-        Effect.andThen(files.remove(storageKey), store.removed([id])).pipe(
-          Effect.catch((error) => Effect.logWarning("a media file is removed later", error)),
-        )
+      const remove = removeBytes(store, files)
 
       const giveUp = (leftover: Leftover) =>
-        Effect.andThen(store.discard(leftover.id), removeBytes(leftover))
+        Effect.andThen(store.discard(leftover.id), remove(leftover))
 
       const refuseBroken = (guard: BrokenMediaGuard) =>
         guard === "idempotency"
@@ -140,17 +133,8 @@ export class MediaDirectory extends Context.Service<
         { content, fileName }: Upload,
         claim: IdempotencyClaim | null,
       ) {
-        const { mimeType, size, storageKey } = content
-        const file: Omit<MediaFile, "id"> = {
-          workspaceId: key.workspaceId,
-          mode: key.mode,
-          fileName,
-          type: mediaTypeOf(mimeType),
-          mimeType,
-          size,
-          storageKey,
-          createdAt: yield* Clock.currentTimeMillis,
-        }
+        const { storageKey } = content
+        const file = newMediaFile(key, content, fileName, yield* Clock.currentTimeMillis)
         const limit = workspace.plan?.mediaStorageBytes ?? 0
         const reservation = yield* store.reserve(file, limit)
         if (reservation._tag === "Full") {
@@ -158,7 +142,7 @@ export class MediaDirectory extends Context.Service<
         }
         const { id } = reservation
         yield* content.keep.pipe(
-          Effect.mapError(unavailable("media.keep")),
+          Effect.mapError(filesUnavailable("media.keep")),
           Effect.tapError(() => Effect.ignore(giveUp({ id, storageKey }))),
         )
         // When it cannot be known whether this was done, the sweep goes by what the store says.
@@ -216,7 +200,7 @@ export class MediaDirectory extends Context.Service<
         delete: Effect.fn("MediaDirectory.delete")(function* ({ key }, id) {
           const file = id === undefined ? null : yield* store.delete(key.workspaceId, key.mode, id)
           if (file === null) return yield* notFound
-          yield* removeBytes(file)
+          yield* remove(file)
           return { id: file.id, deleted: true as const }
         }, Effect.uninterruptible),
         open: Effect.fn("MediaDirectory.open")(function* (token, segment) {
@@ -228,7 +212,9 @@ export class MediaDirectory extends Context.Service<
           const content = yield* files.open(found.file.storageKey).pipe(
             Effect.mapError((error) =>
               // Deleted between the two looks.
-              error.reason === "not_found" ? refuse("not_found") : unavailable("media.open")(error),
+              error.reason === "not_found"
+                ? refuse("not_found")
+                : filesUnavailable("media.open")(error),
             ),
           )
           return { fileName: linked.fileName, mimeType: found.file.mimeType, content }

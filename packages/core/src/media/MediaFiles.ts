@@ -1,6 +1,7 @@
 /** The port that keeps the bytes of media files, by an opaque storage key. */
 import { Context, Data } from "effect"
 import type { Effect, Scope, Stream } from "effect"
+import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 
 export class MediaFilesError extends Data.TaggedError("MediaFilesError")<{
   readonly reason: "not_found" | "too_large" | "io"
@@ -10,6 +11,12 @@ export class MediaFilesError extends Data.TaggedError("MediaFilesError")<{
     return `media file: ${this.reason}`
   }
 }
+
+/** The disk is a store too: what it fails with is nobody's mistake. */
+export const filesUnavailable =
+  (operation: string) =>
+  (cause: MediaFilesError): StoreUnavailable =>
+    new StoreUnavailable({ operation, cause })
 
 /** A file whose content can be read more than once. */
 export interface StoredContent {

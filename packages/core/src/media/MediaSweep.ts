@@ -1,6 +1,7 @@
 /**
- * The sweep of the media directory: finishes what uploads and deletions that were cut off have left
- * half done, and removes the files of deleted workspaces. Harms nothing when several workers do it.
+ * The sweep of media files: finishes what uploads and deletions that were cut off have left half
+ * done, and removes the files of deleted workspaces and attachments that nobody needs any more. Harms
+ * nothing when several workers do it.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -8,9 +9,17 @@ import { answerKeptMillis } from "../request/Idempotency.ts"
 import { MediaStore } from "./Media.ts"
 import type { Leftover } from "./Media.ts"
 import { MediaFiles } from "./MediaFiles.ts"
+import { linkKeptMillis } from "./MediaLinks.ts"
 
 /** From a file's reservation to its commit it takes no longer than this, or its process died. */
 const reservationMillis = 60 * 60 * 1000
+
+/**
+ * An attachment is kept that long past the final state of its last message (decisions: Version 1),
+ * so that the link in the event of that moment works for as long as it says. A call whose message is
+ * not committed yet has that long too.
+ */
+const attachmentMillis = linkKeptMillis
 
 /** Files of one round. */
 const batch = 100
@@ -50,9 +59,11 @@ export class MediaSweep extends Context.Service<
       })
 
       const runAll = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        yield* store.sweepAttachments({ now, unusedSince: now - attachmentMillis })
         yield* Effect.repeat(runOnce, { while: (removed) => removed === batch })
         // A repeat of the upload shows the file's record for a day.
-        yield* store.forget((yield* Clock.currentTimeMillis) - answerKeptMillis)
+        yield* store.forget(now - answerKeptMillis)
         yield* files.removeAbandoned.pipe(
           Effect.catch((error) =>
             Effect.logWarning("abandoned uploads could not be removed", error),

@@ -88,6 +88,14 @@ export type AcceptanceOutcome =
   | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<MessageId> }
   | { readonly _tag: "Broken"; readonly guard: BrokenGuard }
 
+/** A message that is stored although it was refused. */
+export interface RefusedMessage {
+  readonly workspaceId: WorkspaceId
+  readonly numberId: NumberId
+  /** How it has ended, under the id that the store gives it. */
+  readonly ended: (id: MessageId) => MessageChange
+}
+
 export interface MessageScope {
   readonly workspaceId: WorkspaceId
   readonly mode: Mode
@@ -123,6 +131,12 @@ export class MessageStore extends Context.Service<
      * allowance is left (`allowance`), the quota has room (`quota`, exactly as `Quota.ts` says).
      */
     accept(acceptance: Acceptance): Effect.Effect<AcceptanceOutcome, StoreUnavailable>
+    /**
+     * Writes a message that was refused, as it has ended, with its event and its callback in one
+     * commit. It takes nothing: no allowance, and no count of the number's quota sees it. Guard: the
+     * number is not removed nor its workspace deleted; null when it is.
+     */
+    insertRefused(refused: RefusedMessage): Effect.Effect<MessageChange | null, StoreUnavailable>
     /** Frees a claim of a refused request, if it is still this one's. */
     releaseClaim(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
     get(scope: MessageScope, id: MessageId): Effect.Effect<FoundMessage | null, StoreUnavailable>

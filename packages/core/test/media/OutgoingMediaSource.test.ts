@@ -8,7 +8,8 @@ import { MediaFiles, MediaFilesError } from "../../src/media/MediaFiles.ts"
 import type { StoredContent } from "../../src/media/MediaFiles.ts"
 import { MediaStore } from "../../src/media/Media.ts"
 import type { MediaFile, MediaReference } from "../../src/media/Media.ts"
-import { OutgoingMediaSource, fileNameOfLink } from "../../src/media/OutgoingMediaSource.ts"
+import { fileNameOfLink } from "../../src/media/LinkDownload.ts"
+import { OutgoingMediaSource } from "../../src/media/OutgoingMediaSource.ts"
 
 const second = 1000
 

@@ -4,6 +4,7 @@ import type { MediaFile, MediaId, MediaType, Mode, WorkspaceId } from "@messagin
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, text } from "../database/parameters.ts"
+import { attach, detach, sweepAttachments } from "./attachments.ts"
 import { commitFile } from "./commitFile.ts"
 import { leftOverFiles } from "./leftOverFiles.ts"
 import { reserveFile } from "./reserveFile.ts"
@@ -74,7 +75,7 @@ const findFile = `
 select m.*, m.state = 'deleted' as deleted
 from media_files m
 where m.id = $1
-  and m.state in ('kept', 'deleted')`
+  and m.state in ('kept', 'attached', 'deleted')`
 
 const leftOverStatement = `
 select l.id, l.storage_key
@@ -173,6 +174,9 @@ export const layerMedia = Layer.effect(
           ]),
           ([row]) => (row === undefined ? null : toFile(row)),
         ),
+      attach: attach(database),
+      detach: detach(database),
+      sweepAttachments: sweepAttachments(database),
       leftovers: ({ limit, reservedBefore }) =>
         Effect.map(
           database.query<Pick<MediaRow, "id" | "storage_key">>(

@@ -20,6 +20,7 @@ import { accept } from "./acceptMessages.ts"
 import { inHands } from "../queue/inHands.ts"
 import { releaseClaim } from "../request/releaseClaim.ts"
 import { end } from "./endMessages.ts"
+import { insertRefused } from "./insertRefused.ts"
 import { list } from "./listMessages.ts"
 import { load } from "./loadAcceptance.ts"
 import { messageColumns, toMessage } from "./messageRow.ts"
@@ -115,6 +116,8 @@ export const layerMessages = Layer.effect(
   MessageStore,
   Effect.gen(function* () {
     const database = yield* Database
+    const news = yield* DeliveryNews
+    const callbackNews = yield* CallbackNews
     const messages = (operation: string, statement: string, parameters: ReadonlyArray<unknown>) =>
       Effect.map(database.query<MessageRow>(operation, statement, parameters), (rows) =>
         rows.map(toMessage),
@@ -122,6 +125,7 @@ export const layerMessages = Layer.effect(
     return MessageStore.of({
       loadAcceptance: yield* coalesced(load(database), coalescing(database)),
       accept: yield* coalesced(accept(database), coalescing(database)),
+      insertRefused: insertRefused(database, news, callbackNews),
       releaseClaim: releaseClaim(database),
       get: (scope, id) =>
         Effect.map(
@@ -139,7 +143,7 @@ export const layerMessages = Layer.effect(
           ? Effect.succeed<ReadonlyArray<Message>>([])
           : messages("message.byIds", messagesByIds, [bigints(ids)]),
       list: list(database),
-      end: end(database, yield* DeliveryNews, yield* CallbackNews),
+      end: end(database, news, callbackNews),
       expired: (now, limit) =>
         messages("message.expired", expiredMessages, [instant(now), integer(limit)]),
       dueTest: (now, limit) =>

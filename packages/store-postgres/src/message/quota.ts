@@ -4,9 +4,9 @@
  */
 import { sqlFunction } from "../database/SqlFunction.ts"
 
-/** What counts: live messages that are not cancelled or expired. */
+/** What counts: live messages that are not cancelled or expired, and were not refused. */
 const counting = (alias: string) =>
-  `${alias}.mode = 'live' and ${alias}.state not in ('cancelled', 'expired')`
+  `${alias}.mode = 'live' and ${alias}.state not in ('cancelled', 'expired') and not ${alias}.refused`
 
 /**
  * Messages planned in (p_at - p_window, p_at], and all that are planned after p_now - p_window,

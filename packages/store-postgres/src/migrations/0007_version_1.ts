@@ -16,17 +16,16 @@ alter table messages
   add column attachment_id bigint,
   -- Stored although its number had no room left: it takes nothing of the quota.
   add column refused boolean not null default false;
--- Serves the sweep of attachments: who still needs one?
-create index messages_with_attachment on messages (attachment_id)
-  where attachment_id is not null and state = 'waiting';
+-- Tells who has an attachment, and who still waits for it.
+create index messages_with_attachment on messages (attachment_id, state)
+  where attachment_id is not null;
 
+-- A file whose state is attached belongs to a send: it is not in the directory and takes no storage.
 alter table media_files
-  -- It belongs to a send: it is not in the directory and takes no storage.
-  add column attached boolean not null default false,
   -- Since when no message waits for it, as far as the sweep has seen.
   add column unused_since timestamptz;
 -- Serves the sweep of attachments.
-create index media_files_attached on media_files (id) where attached and state = 'kept';
+create index media_files_attached on media_files (id) where state = 'attached';
 
 -- Where the latest attempt to connect it, and its log-out, are reported.
 alter table numbers add column callback_url text;

@@ -10,6 +10,7 @@ import { commitFile } from "../media/commitFile.ts"
 import { leftOverFiles } from "../media/leftOverFiles.ts"
 import { reserveFile } from "../media/reserveFile.ts"
 import { endMessages } from "../message/endMessages.ts"
+import { insertRefusedMessage } from "../message/insertRefused.ts"
 import { loadAcceptanceFunctions } from "../message/loadAcceptance.ts"
 import { messageIdAt } from "../message/messageIdAt.ts"
 import { countPlanned, quotaFullUntil, quotaRoomAt } from "../message/quota.ts"
@@ -60,6 +61,7 @@ export const functions: ReadonlyArray<SqlFunction> = [
   claimLanes,
   settleAttempts,
   endMessages,
+  insertRefusedMessage,
   messageIdAt,
   removeLanes,
   removeNumber,

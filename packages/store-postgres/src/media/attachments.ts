@@ -1,0 +1,96 @@
+/**
+ * The records of attachments: files in a state of their own, which neither the directory nor the
+ * count of its room knows. Nobody but the sweep touches one that a message has.
+ */
+import type { AttachmentSweep, MediaFile, MediaId, StoreUnavailable } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
+import { bigint, instant, text } from "../database/parameters.ts"
+
+const attachFile = `
+insert into media_files (
+  workspace_id, mode, file_name, type, mime_type, size, storage_key, created_at, state
+)
+values ($1, $2, $3, $4, $5, $6, $7, $8, 'attached')
+returning id`
+
+// Index messages_with_attachment.
+const detachFile = `
+update media_files m
+set state = 'discarded'
+where m.id = $1
+  and m.state = 'attached'
+  and not exists (
+    select
+    from messages having
+    where having.attachment_id = m.id
+  )
+returning m.id`
+
+/**
+ * Indexes media_files_attached and messages_with_attachment. Files that another sweep holds are left
+ * to it; all are locked in the order of their ids.
+ */
+const sweepFiles = `
+with seen as materialized (
+  select m.id, held.used, held.gone or m.unused_since <= $2 as ended
+  from media_files m
+  cross join lateral (
+    select
+      exists (
+        select
+        from messages waiting
+        where waiting.attachment_id = m.id
+          and waiting.state = 'waiting'
+      ) as used,
+      exists (
+        select
+        from workspaces w
+        where w.id = m.workspace_id
+          and w.deleted_at is not null
+      ) as gone
+  ) held
+  where m.state = 'attached'
+    and (
+      held.gone
+      or (held.used and m.unused_since is not null)
+      or (not held.used and (m.unused_since is null or m.unused_since <= $2))
+    )
+  order by m.id
+  for no key update of m skip locked
+)
+update media_files m
+set unused_since = case when seen.used then null else coalesce(m.unused_since, $1) end,
+  state = case when seen.ended then 'deleted' else m.state end
+from seen
+where m.id = seen.id
+  and m.state = 'attached'`
+
+export const attach =
+  (database: DatabaseService) =>
+  (file: Omit<MediaFile, "id">): Effect.Effect<MediaId, StoreUnavailable> =>
+    Effect.map(
+      database.query<{ readonly id: bigint }>("media.attach", attachFile, [
+        bigint(file.workspaceId),
+        text(file.mode),
+        text(file.fileName),
+        text(file.type),
+        text(file.mimeType),
+        bigint(file.size),
+        text(file.storageKey),
+        instant(file.createdAt),
+      ]),
+      ([row]) => Number(row?.id) as MediaId,
+    )
+
+export const detach =
+  (database: DatabaseService) =>
+  (id: MediaId): Effect.Effect<boolean, StoreUnavailable> =>
+    Effect.map(database.query("media.detach", detachFile, [bigint(id)]), (rows) => rows.length > 0)
+
+export const sweepAttachments =
+  (database: DatabaseService) =>
+  ({ now, unusedSince }: AttachmentSweep): Effect.Effect<void, StoreUnavailable> =>
+    Effect.asVoid(
+      database.query("media.sweepAttachments", sweepFiles, [instant(now), instant(unusedSince)]),
+    )
