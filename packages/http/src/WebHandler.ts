@@ -5,6 +5,8 @@
 import { PublicUrl } from "@messaging-service/core"
 import type {
   Admission,
+  Attachments,
+  CallbackUrls,
   ClockStore,
   Connections,
   Contacts,
@@ -14,6 +16,7 @@ import type {
   MediaFiles,
   Messages,
   NumberChecks,
+  OffsetLists,
   ReminderOperations,
   Reminders,
   Numbers,
@@ -33,6 +36,8 @@ import type { HttpSettings } from "./HttpOptions.ts"
 /** What the interface needs of the core and its ports; with an emulator also core's `Emulator`. */
 export type HttpServices =
   | Admission
+  | Attachments
+  | CallbackUrls
   | ClockStore
   | Connections
   | Contacts
@@ -42,6 +47,7 @@ export type HttpServices =
   | MediaFiles
   | Messages
   | NumberChecks
+  | OffsetLists
   | ReminderOperations
   | Reminders
   | Numbers

@@ -106,6 +106,7 @@ export const textOfCode: Readonly<Partial<Record<Code, TextName>>> = {
   text_too_long: "text_too_long",
   invalid_media_url: "file_unavailable",
   invalid_callback_url: "invalid_webhook",
+  invalid_datetime: "invalid_date",
   invalid_timezone: "invalid_timezone",
   time_in_past: "time_in_past",
   from_required: "no_number",

@@ -1,0 +1,120 @@
+/**
+ * Every send of version 1: from its fields to version 2's body and the terms that version 2 has no
+ * words for, and to the same operation of the core (contract: Mapping). What costs nothing is checked
+ * before a link is downloaded. The core checks what depends on stored state after it: a download is
+ * one of the fields, and the number, the allowance and the quota come behind those.
+ */
+import {
+  Attachments,
+  CallbackUrls,
+  Messages,
+  OutboundRule,
+  refuse,
+  sendRequestParser,
+} from "@messaging-service/core"
+import type { Attachment, Caller, MediaType, Refusal } from "@messaging-service/core"
+import { Clock, Effect } from "effect"
+import type { Result } from "effect"
+import { contentFields, kindOf, sourceOf, textOfContent } from "./contentV1.ts"
+import type { SourceV1 } from "./contentV1.ts"
+import { failV1 } from "./FailureV1.ts"
+import type { FailureV1 } from "./FailureV1.ts"
+import { integer, string, unreadable } from "./FieldsV1.ts"
+import type { ReadFieldsV1 } from "./FieldsV1.ts"
+import type { RecipientV1 } from "./recipientV1.ts"
+import type { UploadV1 } from "./RouteV1.ts"
+import { expiryFields, expiryOf, instantText } from "./timesV1.ts"
+
+export const whatsappClient = integer("Id of the sending number; only needed beside others.")
+
+/** What every send takes beside its recipients and its time. */
+export const sendFields = {
+  whatsapp_client: whatsappClient,
+  ...contentFields,
+  webhook: string("Where the end of each message is reported."),
+  ...expiryFields,
+}
+
+export interface AskedSend {
+  readonly caller: Caller
+  readonly fields: ReadFieldsV1<typeof sendFields>
+  readonly file: UploadV1 | null
+  /** One recipient for a single send, a list for one to many. */
+  readonly to: RecipientV1 | ReadonlyArray<RecipientV1>
+  /** Epoch milliseconds; null for at once. Looked at behind the content. */
+  readonly sendAt: Result.Result<number | null, FailureV1>
+}
+
+const isList = (to: AskedSend["to"]): to is ReadonlyArray<RecipientV1> => Array.isArray(to)
+
+/**
+ * A number that was named is wrong for these recipients; that none was named is a refusal of its own.
+ */
+const ofNumber =
+  (from: number | null) =>
+  (refusal: Refusal): Refusal => {
+    const { code, field } = refusal
+    const unsuited =
+      code === "username_needs_telegram" || (code === "validation_failed" && field === "to.group")
+    return unsuited && from !== null ? refuse("number_not_found", { field: "from" }) : refusal
+  }
+
+export const sendV1 = Effect.gen(function* () {
+  const messages = yield* Messages
+  const attachments = yield* Attachments
+  const callbackUrls = yield* CallbackUrls
+  const rule = yield* OutboundRule
+  const textParser = sendRequestParser(rule)
+  const captionParser = sendRequestParser(rule, true)
+
+  /** The core's own rules for recipients and text, before anything is fetched for them. */
+  const checkText = (to: AskedSend["to"], text: string, kind: MediaType | null) => {
+    const parser = kind === null ? textParser : captionParser
+    return Effect.fromResult(isList(to) ? parser.batch({ to, text }) : parser.single({ to, text }))
+  }
+
+  /** "Image and file links are downloaded during the call." */
+  const fetched = (caller: Caller, source: SourceV1) =>
+    source._tag === "Link"
+      ? attachments.fromLink(caller, source.url, source.fileName)
+      : attachments.fromUpload(caller, {
+          fileName: source.fileName,
+          content: source.upload.content,
+        })
+
+  /** The ids of the accepted messages, in the order of the recipients. */
+  return Effect.fnUntraced(function* ({ caller, fields, file, sendAt, to }: AskedSend) {
+    const kind = yield* Effect.fromResult(kindOf(fields))
+    const text = textOfContent(fields)
+    yield* checkText(to, text, kind)
+    const source = kind === null ? null : yield* Effect.fromResult(sourceOf(kind, fields, file))
+    const due = yield* Effect.fromResult(sendAt)
+    if (due !== null && due <= (yield* Clock.currentTimeMillis))
+      return yield* refuse("time_in_past")
+    const expiry = yield* Effect.fromResult(expiryOf(fields))
+    const from = fields.whatsapp_client
+    if (from === unreadable) return yield* failV1("invalid_number")
+    yield* callbackUrls.check(fields.webhook)
+    const found = source === null ? null : yield* fetched(caller, source)
+    // `msg_type` says how it is sent, whatever it is.
+    const attachment: Attachment | null =
+      found === null || kind === null ? null : { ...found, type: kind }
+
+    const now = yield* Clock.currentTimeMillis
+    const body = {
+      to,
+      from,
+      text,
+      send_at: due === null ? null : instantText(due),
+      expires_at: expiry === null ? null : instantText((due ?? now) + expiry * 1000),
+    }
+    const terms = { callbackUrl: fields.webhook, attachment }
+    const sent = yield* Effect.mapError(
+      isList(to)
+        ? messages.sendBatch(caller, body, null, { ...terms, keepRefused: false })
+        : messages.send(caller, body, null, { ...terms, keepRefused: true }),
+      (error) => (error._tag === "Refusal" ? ofNumber(from)(error) : error),
+    )
+    return sent.messages.map(({ id }) => id)
+  })
+})

@@ -1,0 +1,140 @@
+/** The operations of version 1 on messages that were sent (decisions: Version 1). */
+import { Messages, OffsetLists, offsetOfPage, parseId } from "@messaging-service/core"
+import type { Caller, MessageId, MessageJson } from "@messaging-service/core"
+import { Effect, Schema } from "effect"
+import { msgTypeOf } from "./contentV1.ts"
+import { failV1 } from "./FailureV1.ts"
+import { integer, string } from "./FieldsV1.ts"
+import type { Lenient } from "./FieldsV1.ts"
+import { StatusTextV1, StatusV1, shownError, shownRecipient, shownStatus } from "./messageV1.ts"
+import { pageField, pageOf } from "./pageV1.ts"
+import { operationV1 } from "./RouteV1.ts"
+import { startOfDay } from "./timesV1.ts"
+
+const CancelledAnswer = Schema.Struct({ status: Schema.Literal(1), message: Schema.String })
+
+const TimeOrNull = Schema.NullOr(Schema.String.annotate({ format: "date-time" }))
+
+const StatusAnswer = Schema.Struct({
+  status: StatusV1,
+  status_text: StatusTextV1,
+  message: Schema.String.annotate({ description: "The text sent." }),
+  msg_id: Schema.Int,
+  sent_at: TimeOrNull,
+  error: Schema.NullOr(Schema.String).annotate({ description: "Why it failed." }),
+})
+
+const HistoryItem = Schema.Struct({
+  msg_id: Schema.Int,
+  status: StatusV1,
+  status_text: StatusTextV1,
+  to: Schema.String.annotate({ description: "A phone with its +, a group or a username." }),
+  whatsapp_client: Schema.Int,
+  msg_type: Schema.Literals([0, 1, 2]),
+  created_at: Schema.String.annotate({ format: "date-time" }),
+  sent_at: TimeOrNull,
+})
+
+const ReportAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  total: Schema.Int.annotate({ description: "Of all pages." }),
+  page: Schema.Int,
+  history: Schema.Array(HistoryItem).annotate({ description: "Newest first." }),
+})
+
+const reportPageSize = 200
+
+const msgId = integer("The message's id.", { required: true })
+
+/** What is no id is one that nobody has. */
+const messageIdOf = (given: Lenient<number>): MessageId | undefined =>
+  typeof given === "number" && given > 0 ? (given as MessageId) : undefined
+
+const statusOf = (message: MessageJson): typeof StatusAnswer.Type => ({
+  ...shownStatus(message.status),
+  message: message.text,
+  msg_id: message.id,
+  sent_at: message.sent_at,
+  error: shownError(message.error),
+})
+
+const historyItem = (message: MessageJson): typeof HistoryItem.Type => ({
+  msg_id: message.id,
+  ...shownStatus(message.status),
+  to: shownRecipient(message.to),
+  whatsapp_client: message.from.id,
+  msg_type: msgTypeOf(message.media),
+  created_at: message.created_at,
+  sent_at: message.sent_at,
+})
+
+export const messageRoutes = Effect.gen(function* () {
+  const messages = yield* Messages
+  const lists = yield* OffsetLists
+
+  const status = (caller: Caller, id: MessageId | undefined) =>
+    Effect.map(messages.get(caller, id), statusOf)
+
+  return [
+    operationV1({
+      method: "POST",
+      path: "/api/v1/cancel_msg",
+      summary: "Cancel a message that is still waiting",
+      credentials: "client",
+      fields: { msg_id: msgId },
+      answer: CancelledAnswer,
+      handler: ({ caller, fields }) =>
+        Effect.as(messages.cancel(caller, messageIdOf(fields.msg_id)), {
+          status: 1,
+          message: "Message cancelled",
+        } satisfies typeof CancelledAnswer.Type),
+    }),
+    operationV1({
+      method: "POST",
+      path: "/api/v1/message/status",
+      summary: "What became of a message",
+      credentials: "client",
+      fields: { msg_id: msgId },
+      answer: StatusAnswer,
+      handler: ({ caller, fields }) => status(caller, messageIdOf(fields.msg_id)),
+    }),
+    operationV1({
+      method: "GET",
+      path: "/api/v1/message/status/{msg_id}",
+      summary: "What became of a message",
+      credentials: "client",
+      fields: {},
+      answer: StatusAnswer,
+      handler: ({ caller, parameter }) => status(caller, parseId<MessageId>(parameter("msg_id"))),
+    }),
+    operationV1({
+      method: "POST",
+      path: "/api/v1/report",
+      summary: "Messages made on given days",
+      credentials: "client",
+      fields: {
+        start_date: string("First day, `dd-mm-yyyy` in UTC.", { required: true }),
+        end_date: string("Last day, `dd-mm-yyyy` in UTC.", { required: true }),
+        page: pageField,
+      },
+      answer: ReportAnswer,
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const first = startOfDay(fields.start_date ?? "")
+        const last = startOfDay(fields.end_date ?? "")
+        if (first === undefined || last === undefined) return yield* failV1("invalid_date")
+        const page = yield* Effect.fromResult(pageOf(fields.page))
+        const { items, total } = yield* lists.messages(
+          caller,
+          { first, last },
+          offsetOfPage(page, reportPageSize),
+        )
+        return {
+          status: 1,
+          total,
+          page,
+          history: items.map(historyItem),
+        } satisfies typeof ReportAnswer.Type
+      }),
+    }),
+  ]
+})

@@ -1,0 +1,93 @@
+/**
+ * Whom version 1 sends to, in version 2's words (contract: Mapping). Country code and phone come
+ * apart and are joined; a phone that begins with `@` is a Telegram username.
+ */
+import { isGroupName, maximumRecipients, parsePhone, parseUsername } from "@messaging-service/core"
+import { Result } from "effect"
+import { failV1 } from "./FailureV1.ts"
+import type { FailureV1 } from "./FailureV1.ts"
+import { string, strings } from "./FieldsV1.ts"
+import type { ReadFieldsV1 } from "./FieldsV1.ts"
+
+/** `to` of version 2. */
+export type RecipientV1 =
+  | { readonly phone: string }
+  | { readonly group: string }
+  | { readonly username: string }
+
+export const countryCode = {
+  country_code: string("Digits; without it the phone must carry its country code."),
+}
+
+export const phoneFields = {
+  ...countryCode,
+  phone: string("Digits, or a Telegram username as `@name`; either this or `group_name`."),
+}
+
+export const groupFields = { group_name: string("The exact name of a WhatsApp group.") }
+
+export const phonesFields = {
+  ...countryCode,
+  phones: strings("1 to 1,000 phones, as a list or with commas between them.", { required: true }),
+}
+
+const compact = (text: string): string => text.replaceAll(/[ -]/g, "")
+
+/** `+` and digits; a phone with its own `+` has its country code already. */
+const international = (phone: string, code: string | null): string => {
+  const digits = compact(phone)
+  if (digits.startsWith("+")) return digits
+  const prefix = compact(code ?? "").replace(/^\+/, "")
+  return prefix === "" ? `+${digits}` : `+${prefix}${digits.replace(/^0+/, "")}`
+}
+
+/** A phone or a username. Fails with `invalid_phone`. */
+export const personOf = (
+  given: string,
+  code: string | null,
+): Result.Result<RecipientV1, FailureV1> => {
+  const text = given.trim()
+  if (text.startsWith("@")) {
+    return parseUsername(text) === undefined
+      ? Result.fail(failV1("invalid_phone"))
+      : Result.succeed({ username: text })
+  }
+  const phone = parsePhone(international(text, code))
+  return phone === undefined ? Result.fail(failV1("invalid_phone")) : Result.succeed({ phone })
+}
+
+export const groupOf = ({
+  group_name,
+}: ReadFieldsV1<typeof groupFields>): Result.Result<RecipientV1, FailureV1> => {
+  if (group_name === null) return Result.fail(failV1("no_group"))
+  return isGroupName(group_name)
+    ? Result.succeed({ group: group_name })
+    : Result.fail(failV1("invalid_group"))
+}
+
+/** "Exactly one of `phone` and `group_name` is used." */
+export const recipientOf = (
+  fields: ReadFieldsV1<typeof phoneFields & typeof groupFields>,
+): Result.Result<RecipientV1, FailureV1> => {
+  const { country_code, group_name, phone } = fields
+  if (phone !== null && group_name !== null) return Result.fail(failV1("two_recipients"))
+  if (phone !== null) return personOf(phone, country_code)
+  return group_name === null ? Result.fail(failV1("no_recipient")) : groupOf(fields)
+}
+
+/** Empty places in the list are passed over. Fails with `no_phones`, `too_many_phones`, `invalid_phone`. */
+export const recipientsOf = ({
+  country_code,
+  phones,
+}: ReadFieldsV1<typeof phonesFields>): Result.Result<ReadonlyArray<RecipientV1>, FailureV1> => {
+  const given = (phones ?? []).filter((phone) => phone !== "")
+  if (given.length === 0) return Result.fail(failV1("no_phones"))
+  if (given.length > maximumRecipients) return Result.fail(failV1("too_many_phones"))
+  const recipients: Array<RecipientV1> = []
+  for (const phone of given) {
+    const recipient = personOf(phone ?? "", country_code)
+    if (Result.isFailure(recipient)) return Result.fail(recipient.failure)
+    recipients.push(recipient.success)
+  }
+  return Result.succeed(recipients)
+}

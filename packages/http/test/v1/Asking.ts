@@ -1,0 +1,136 @@
+/** Requests of version 1 in each of its kinds of body, and those who make them. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { Doors } from "../Doors.ts"
+import type { Answer, Call } from "../Doors.ts"
+import { aNumber, aWorkspace, bodyOf, operate } from "../World.ts"
+import type { Made } from "../World.ts"
+import { aPart, form, multipart } from "../v2/Uploading.ts"
+import type { FormPart } from "../v2/Uploading.ts"
+
+export const kinds = ["JSON", "form", "multipart"] as const
+
+/** The kinds of bodies. */
+export type Kind = (typeof kinds)[number]
+
+/** What a request says; a form leaves out what is null and writes the rest as text. */
+export type Fields = Readonly<Record<string, unknown>>
+
+const entriesOf = (fields: Fields): ReadonlyArray<readonly [string, string]> =>
+  Object.entries(fields).flatMap(([name, value]): ReadonlyArray<readonly [string, string]> =>
+    value === null || value === undefined ? [] : [[name, String(value)]],
+  )
+
+export const bodyAs = (kind: Kind, fields: Fields): Partial<Call> => {
+  switch (kind) {
+    case "JSON":
+      return { json: fields }
+    case "form":
+      return {
+        headers: [["content-type", "application/x-www-form-urlencoded"]],
+        body: new URLSearchParams(Object.fromEntries(entriesOf(fields))).toString(),
+      }
+    case "multipart":
+      return withFile(fields, [])
+  }
+}
+
+/** A multipart form with files behind its fields. */
+export const withFile = (
+  fields: Fields,
+  files: ReadonlyArray<Partial<FormPart>>,
+): Partial<Call> => ({
+  headers: [multipart],
+  body: form([
+    ...entriesOf(fields).map(([name, value]): FormPart => ({ name, fileName: null, bytes: value })),
+    ...files.map(aPart),
+  ]),
+})
+
+export const at = (operation: string): string => `/api/v1/${operation}`
+
+export const call = (operation: string, given: Partial<Call>) =>
+  Effect.flatMap(Doors, ({ socket }) =>
+    socket.call({ method: "POST", path: at(operation), ...given }),
+  )
+
+export const ask = (operation: string, fields: Fields, kind: Kind = "JSON") =>
+  call(operation, bodyAs(kind, fields))
+
+export interface Credentials {
+  readonly client_id: number
+  readonly api_key: string
+}
+
+export interface Client {
+  readonly workspace: Made
+  readonly number: Made & { readonly phone: string }
+  readonly key: Made
+  readonly credentials: Credentials
+}
+
+/** A version 1 key. */
+export const aKeyV1 = (workspace: Made) =>
+  Effect.map(
+    operate({
+      method: "POST",
+      path: `/admin/v1/workspaces/${workspace.id}/keys`,
+      json: { version: 1 },
+    }),
+    (answer) => bodyOf<Made & { readonly key: string }>(answer, 201),
+  )
+
+export const clientIdOf = (workspace: Made) =>
+  Effect.map(
+    operate({ path: `/admin/v1/workspaces/${workspace.id}` }),
+    (answer) => bodyOf<{ readonly client_id: number }>(answer, 200).client_id,
+  )
+
+/** A workspace with a version 1 key and without a number. */
+export const aLonelyClient = (fields: Fields = {}) =>
+  Effect.gen(function* () {
+    const workspace = yield* aWorkspace(fields)
+    const key = yield* aKeyV1(workspace)
+    const credentials: Credentials = {
+      client_id: yield* clientIdOf(workspace),
+      api_key: key.key,
+    }
+    return { workspace, key, credentials }
+  })
+
+/** A workspace with one connected number and a version 1 key. */
+export const aClient = (
+  fields: { readonly workspace?: Fields; readonly number?: Fields } = {},
+): Effect.Effect<Client, never, Doors> =>
+  Effect.gen(function* () {
+    const client = yield* aLonelyClient(fields.workspace)
+    return { ...client, number: yield* aNumber(client.workspace, fields.number) }
+  })
+
+export const aText = { country_code: "1", phone: "5550001234", msg: "Hello" }
+
+/** The body of an answer with that status. */
+export const answered = <A>(answer: Answer, status = 200): A => bodyOf<A>(answer, status)
+
+/** What an answer must be when version 1 says no: the status, and the text with nothing beside it. */
+export const saysNo = (answer: Answer, status: number, message: string): void => {
+  assert.strictEqual(answer.status, status, answer.text)
+  assert.deepStrictEqual(answer.body, { status: 0, message })
+  assert.strictEqual(answer.headers["content-type"], "application/json")
+  assert.isUndefined(answer.headers["www-authenticate"])
+  assert.match(answer.headers["x-request-id"] ?? "", /^req_[0-9A-Za-z]{24}$/)
+  assert.strictEqual(answer.headers["cache-control"], "no-store")
+}
+
+export interface SentBody {
+  readonly status: 1
+  readonly message: string
+  readonly msg_id: number
+}
+
+/** Sends, and gives the new message's id. */
+export const sends = (credentials: Credentials, fields: Fields = {}, operation = "send_msg/") =>
+  Effect.map(
+    ask(operation, { ...credentials, ...aText, ...fields }),
+    (answer) => answered<SentBody>(answer).msg_id,
+  )

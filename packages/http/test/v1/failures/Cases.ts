@@ -1,0 +1,109 @@
+/**
+ * Failure messages of version 1, from a scene and a request to the text, and the suite that holds
+ * them in each kind of body.
+ */
+import { describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { layerService } from "../../Service.ts"
+import { aNumber, change, operate, remove } from "../../World.ts"
+import type { Made } from "../../World.ts"
+import { aClient, aLonelyClient, ask, kinds, saysNo, sends } from "../Asking.ts"
+import type { Credentials, Fields } from "../Asking.ts"
+
+interface Scene {
+  readonly credentials: Credentials
+  /** Fields that only the scene can know. */
+  readonly fields?: Fields
+}
+
+const plan = (messages_remaining: number | null) => ({
+  name: "Small",
+  messages_remaining,
+  reminders: true,
+  qr_code_api: true,
+  max_numbers: null,
+  media_storage_bytes: 1024,
+})
+
+const deleteKey = (workspace: Made, key: Made) =>
+  operate({ method: "DELETE", path: `/admin/v1/workspaces/${workspace.id}/keys/${key.id}` })
+
+const scenes = {
+  "a client": aClient(),
+  "a deleted key": Effect.tap(aClient(), ({ key, workspace }) => deleteKey(workspace, key)),
+  "the client id of another workspace": Effect.gen(function* () {
+    const { credentials } = yield* aClient()
+    const other = yield* aLonelyClient()
+    return { credentials: { ...credentials, client_id: other.credentials.client_id } }
+  }),
+  "a deleted workspace": Effect.tap(aClient(), ({ workspace }) => remove(workspace)),
+  "a demo workspace": aClient({ workspace: { demo: true } }),
+  "a disabled account": Effect.tap(aClient(), ({ workspace }) =>
+    change(workspace, { account_disabled: true }),
+  ),
+  "no number": aLonelyClient(),
+  "two numbers": Effect.tap(aClient(), ({ workspace }) => aNumber(workspace)),
+  "another workspace's number": Effect.gen(function* () {
+    const { credentials } = yield* aClient()
+    const other = yield* aClient()
+    return { credentials, fields: { whatsapp_client: other.number.id } }
+  }),
+  "its WhatsApp number": Effect.map(aClient(), ({ credentials, number }) => ({
+    credentials,
+    fields: { whatsapp_client: number.id },
+  })),
+  "its Telegram account": Effect.map(
+    aClient({ number: { platform: "telegram" } }),
+    ({ credentials, number }) => ({ credentials, fields: { whatsapp_client: number.id } }),
+  ),
+  "no messages left": aClient({ workspace: { plan: plan(0) } }),
+  "one message left": aClient({ workspace: { plan: plan(1) } }),
+  "another workspace's message": Effect.gen(function* () {
+    const other = yield* aClient()
+    const msg_id = yield* sends(
+      other.credentials,
+      {
+        date: "01/01/2100",
+        time: "12:00",
+      },
+      "schedule_msg/",
+    )
+    return { ...(yield* aClient()), fields: { msg_id } }
+  }),
+} as const
+
+export interface Case {
+  readonly operation: string
+  /** A client unless said. */
+  readonly scene?: keyof typeof scenes
+  readonly says: string
+  /** What is sent; null leaves a field out of a form. */
+  readonly fields: Fields
+}
+
+const titleOf = ({ fields, operation, scene }: Case, at: number): string => {
+  const shown = JSON.stringify(fields)
+  const told = shown.length > 120 ? `${shown.slice(0, 120)}…` : shown
+  return `${at + 1}. ${operation} ${scene === undefined ? "" : `of ${scene} `}with ${told}`
+}
+
+/** One test for each case, in each kind of body. */
+export const says = (what: string, cases: ReadonlyArray<Case>) =>
+  describe(what, () => {
+    layer(layerService())((it) => {
+      for (const [index, one] of cases.entries()) {
+        it.effect(`${titleOf(one, index)}: ${one.says}`, () =>
+          Effect.gen(function* () {
+            // A wrong key must not be one too many of its minute.
+            yield* TestClock.adjust("1 minute")
+            const scene: Scene = yield* scenes[one.scene ?? "a client"]
+            for (const kind of kinds) {
+              const fields = { ...scene.credentials, ...scene.fields, ...one.fields }
+              saysNo(yield* ask(one.operation, fields, kind), 400, one.says)
+            }
+          }),
+        )
+      }
+    })
+  })

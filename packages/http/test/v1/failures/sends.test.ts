@@ -1,0 +1,48 @@
+/** What the operations that send at once say (contract: send_msg, send_msg/group; decisions: Version 1). */
+import { says } from "./Cases.ts"
+import { contentCases, phoneCases } from "./SendCases.ts"
+
+const group = { group_name: "Team" }
+const phones = { country_code: "1", phones: "5550001234,555-000-1235" }
+
+says("version 1 says no to a send", [
+  ...phoneCases("send_msg/"),
+  ...contentCases("send_msg/", { country_code: "1", phone: "5550001234" }),
+
+  { operation: "send_msg/group/", fields: { msg: "Hi" }, says: "Group Name cant be null" },
+  {
+    operation: "send_msg/group/",
+    fields: { group_name: "", msg: "Hi" },
+    says: "Group Name cant be null",
+  },
+  {
+    operation: "send_msg/group/",
+    fields: { country_code: "1", phone: "5550001234", msg: "Hi" },
+    says: "Group Name cant be null",
+  },
+  ...contentCases("send_msg/group/", group),
+
+  { operation: "send_msg/multi/", fields: { msg: "Hi" }, says: "Phones cant be null" },
+  {
+    operation: "send_msg/multi/",
+    fields: { phones: " , ", msg: "Hi" },
+    says: "Phones cant be null",
+  },
+  {
+    operation: "send_msg/multi/",
+    fields: { ...phones, phones: "5550001234,nobody", msg: "Hi" },
+    says: "Invalid Contact Number",
+  },
+  {
+    operation: "send_msg/multi/",
+    fields: { ...phones, phones: Array.from({ length: 1001 }, () => "5550001234"), msg: "Hi" },
+    says: "More than 1000 phones",
+  },
+  {
+    operation: "send_msg/multi/",
+    scene: "one message left",
+    fields: { ...phones, msg: "Hi" },
+    says: "Not enough credits",
+  },
+  ...contentCases("send_msg/multi/", phones),
+])
