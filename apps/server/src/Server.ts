@@ -4,12 +4,10 @@
  */
 import { Worker } from "@messaging-service/core"
 import { HttpOptions, httpApp } from "@messaging-service/http"
-import { announce, logged, openService, storeCannotStart } from "@messaging-service/runtime"
-import type { CannotStart } from "@messaging-service/runtime"
+import { announce, listen, logged, openService, storeCannotStart } from "@messaging-service/runtime"
+import type { CannotStart, HttpListener } from "@messaging-service/runtime"
 import { Effect, Redacted } from "effect"
 import { exampleText, localUrl, seedExample } from "./Example.ts"
-import { listen } from "./HttpListener.ts"
-import type { HttpListener } from "./HttpListener.ts"
 import { keptOperatorToken } from "./operatorToken.ts"
 import type { ServerSettings } from "./ServerSettings.ts"
 

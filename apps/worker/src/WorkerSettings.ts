@@ -2,6 +2,7 @@
 import {
   CannotStart,
   isShared,
+  portNumber,
   readVariables,
   serviceSettings,
   serviceVariables,
@@ -9,17 +10,27 @@ import {
 import type { Environment, ServiceSettings } from "@messaging-service/runtime"
 import { Effect } from "effect"
 
+export interface WorkerSettings {
+  /** Where health and metrics are served; null for nowhere. */
+  readonly metricsPort: number | null
+  readonly service: ServiceSettings
+}
+
+/** `PORT` is the server's, for links: it cannot also say where this process listens. */
+const workerVariables = { METRICS_PORT: portNumber }
+
 /** Fails with one line that names what is wrong, before anything is started. */
 export const readWorkerSettings = Effect.fnUntraced(function* (
   environment: Environment,
-): Effect.fn.Return<ServiceSettings, CannotStart> {
-  const settings = serviceSettings(yield* readVariables(serviceVariables, environment))
-  if (!isShared(settings.store)) {
+): Effect.fn.Return<WorkerSettings, CannotStart> {
+  const given = yield* readVariables({ ...serviceVariables, ...workerVariables }, environment)
+  const service = serviceSettings(given)
+  if (!isShared(service.store)) {
     return yield* new CannotStart({
       message:
         "DATABASE_URL must name the PostgreSQL of the server: " +
         "any other store belongs to one process",
     })
   }
-  return settings
+  return { metricsPort: given.METRICS_PORT ?? null, service }
 })

@@ -1,24 +1,56 @@
 /** The worker's process: everything that happens by itself, for servers with `WORKER=separate`. */
 import { Worker } from "@messaging-service/core"
-import { addressOf, announce, logged, openService, runProcess } from "@messaging-service/runtime"
-import type { CannotStart, ServiceSettings } from "@messaging-service/runtime"
+import { HttpOptions, monitoringApp } from "@messaging-service/http"
+import {
+  addressOf,
+  announce,
+  listen,
+  logged,
+  openService,
+  runProcess,
+} from "@messaging-service/runtime"
+import type { CannotStart, HttpListener } from "@messaging-service/runtime"
 import { Effect } from "effect"
 import { readWorkerSettings } from "./WorkerSettings.ts"
+import type { WorkerSettings } from "./WorkerSettings.ts"
 
 /** Runs until interrupted; attempts under way then end first. */
-const runWorker = (settings: ServiceSettings): Effect.Effect<never, CannotStart> =>
-  logged(
-    settings.log,
+const runWorker = (settings: WorkerSettings): Effect.Effect<never, CannotStart> => {
+  const { metricsPort, service } = settings
+  const { host, log, port } = service
+  return logged(
+    log,
     Effect.scoped(
       Effect.gen(function* () {
-        const service = yield* openService(settings, addressOf(settings.host, settings.port))
-        yield* announce(settings.log, "worker ready")
-        return yield* Effect.provideContext(
-          Effect.flatMap(Worker, (worker) => worker.run),
-          service,
-        )
+        const listener =
+          metricsPort === null ? null : yield* listen(host, metricsPort, "METRICS_PORT")
+        const built = yield* openService(service, addressOf(host, port))
+        return yield* Effect.provideContext(work(settings, listener), built)
       }),
     ),
   )
+}
+
+const work = Effect.fnUntraced(function* (
+  { service }: WorkerSettings,
+  listener: HttpListener | null,
+) {
+  const worker = yield* Worker
+  if (listener === null) {
+    yield* announce(service.log, "worker ready")
+    return yield* worker.run
+  }
+  const app = yield* Effect.provideService(monitoringApp, HttpOptions, {
+    operatorToken: null,
+    emulator: false,
+    publicUrl: service.publicUrl ?? addressOf(service.host, service.port),
+    trustProxy: false,
+  })
+  yield* announce(service.log, `worker ready, metrics on ${listener.url}/metrics`)
+  return yield* Effect.all([listener.serve(app), worker.run], {
+    concurrency: "unbounded",
+    discard: true,
+  }).pipe(Effect.andThen(Effect.never))
+})
 
 runProcess(Effect.flatMap(readWorkerSettings(process.env), runWorker))

@@ -17,6 +17,7 @@ describe("the worker's configuration", () => {
 
   for (const [variable, value] of Object.entries({
     DATABASE_URL: "mysql://db.example/messages",
+    METRICS_PORT: "metrics",
     PUBLIC_URL: "messages.example",
     TRANSPORT: "live",
     CLOCK: "sundial",
@@ -39,8 +40,10 @@ describe("the worker's configuration", () => {
         DATABASE_URL,
         WORKER: "separate",
         TRUST_PROXY: "1",
+        PORT: "8080",
       })
-      assert.strictEqual(settings.store.kind, "postgres")
+      assert.strictEqual(settings.service.store.kind, "postgres")
+      assert.isNull(settings.metricsPort)
     }),
   )
 })

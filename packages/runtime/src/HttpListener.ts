@@ -1,17 +1,18 @@
 /**
- * The server's socket: bound before anything else is started, so that a port that is taken stops the
+ * The socket of an app: bound before anything else is started, so that a port that is taken stops the
  * start before anything is made; and closed in good order. Requests that come while the service is
  * being built wait for it, all but those about its health.
  */
 import { makeHandler } from "@effect/platform-node/NodeHttpServer"
 import { sleepInRealTime } from "@messaging-service/core"
-import { CannotStart, addressOf, briefly } from "@messaging-service/runtime"
 import { Effect, Latch } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { createServer } from "node:http"
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
+import { CannotStart, briefly } from "./CannotStart.ts"
+import { addressOf } from "./ServiceSettings.ts"
 import { startingHealth } from "./startingHealth.ts"
 
 /** Clients that are slow on purpose may not keep connections for ever. Milliseconds. */
@@ -39,17 +40,18 @@ export interface HttpListener {
   ): Effect.Effect<never>
 }
 
-/** Binds the address; fails with a line that names `PORT` or `HOST`. */
+/** Binds the address; fails with a line that names the port's variable or `HOST`. */
 export const listen = Effect.fnUntraced(function* (
   host: string,
   port: number,
+  portVariable = "PORT",
 ): Effect.fn.Return<HttpListener, CannotStart, Scope.Scope> {
   const answers = openAnswers()
   const server = yield* Effect.acquireRelease(
     Effect.sync(() => createServer(limits, answers.take)),
     (opened) => Effect.sync(() => closeNow(opened)),
   )
-  const bound = yield* bind(server, host, port)
+  const bound = yield* bind(server, host, port, portVariable)
 
   const drain = Effect.gen(function* () {
     server.close()
@@ -75,10 +77,14 @@ const closeNow = (server: Server) => {
   server.closeAllConnections()
 }
 
-const bind = (server: Server, host: string, port: number) =>
+const bind = (server: Server, host: string, port: number, portVariable: string) =>
   Effect.callback<number, CannotStart>((resume) => {
     const refused = (error: NodeJS.ErrnoException) =>
-      resume(Effect.fail(new CannotStart({ message: complaint(error, host, port) })))
+      resume(
+        Effect.fail(
+          new CannotStart({ message: complaint(error, host, `${portVariable} ${port}`) }),
+        ),
+      )
     server.once("error", refused)
     server.listen({ host, port }, () => {
       server.off("error", refused)
@@ -89,12 +95,12 @@ const bind = (server: Server, host: string, port: number) =>
     })
   })
 
-const complaint = (error: NodeJS.ErrnoException, host: string, port: number): string => {
+const complaint = (error: NodeJS.ErrnoException, host: string, port: string): string => {
   switch (error.code) {
     case "EADDRINUSE":
-      return `PORT ${port} is in use by another program on ${host}`
+      return `${port} is in use by another program on ${host}`
     case "EACCES":
-      return `PORT ${port} may not be listened on: ${briefly(error)}`
+      return `${port} may not be listened on: ${briefly(error)}`
     default:
       return `HOST ${host} cannot be listened on: ${briefly(error)}`
   }

@@ -57,9 +57,12 @@ const parseOrigin = (text: string): string | undefined => {
   return /^https?:$/.test(protocol) && href === `${origin}/` ? origin : undefined
 }
 
+/** A port to listen on; 0 for any that is free. */
+export const portNumber = variable("a whole number from 0 to 65535", parsePort)
+
 /** The variables that both apps read; the worker makes links to the server. */
 export const serviceVariables = {
-  PORT: variable("a whole number from 0 to 65535", parsePort),
+  PORT: portNumber,
   HOST: variable("a host name or an address", (text) =>
     /^[\w.:%-]+$/.test(text) ? text : undefined,
   ),

@@ -1,6 +1,7 @@
 /** What both apps are made from; for them alone. */
 export * from "./CannotStart.ts"
 export * from "./DataDirectory.ts"
+export * from "./HttpListener.ts"
 export * from "./Logging.ts"
 export * from "./ServiceSettings.ts"
 export * from "./Storage.ts"

@@ -1,4 +1,4 @@
-/** The server's socket: bound before anything else, and closed in good order. */
+/** The socket of an app: bound before anything else, and closed in good order. */
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Deferred, Effect, Fiber } from "effect"

@@ -11,7 +11,7 @@ import type { NumberStatus, Platform } from "../number/SendingNumber.ts"
  * How many waiting messages are counted, and how many pending deliveries: enough to see trouble, and
  * few enough that a look at a store with a backlog of millions costs no more than one without.
  */
-export const mostCounted = 100_000
+export const mostCounted = 50_000
 
 export interface NumberCount {
   readonly platform: Platform
