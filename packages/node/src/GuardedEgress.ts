@@ -11,6 +11,7 @@ import {
   OutboundRule,
   RealTime,
   parseOutboundUrl,
+  remembered,
 } from "@messaging-service/core"
 import type {
   EgressAnswer,
@@ -67,6 +68,8 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
         )
       const connect = (url: OutboundUrl) => within(openConnection(settings, url))
       const post = yield* postOverKept
+      const targets = remembered((text) => postTarget(text, rule, true))
+      const secureTargets = remembered((text) => postTarget(text, rule, false))
 
       return Egress.of({
         allows: Effect.fn("Egress.allows")(function* (text: string) {
@@ -103,12 +106,12 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
           } satisfies EgressAnswer
         }),
         post: (text: string, request: PostRequest, limits: PostLimits) => {
-          const url = readable(text, rule, request.allowHttp)
-          if (Result.isFailure(url)) return Effect.fail(url.failure)
+          const target = (request.allowHttp ? targets : secureTargets)(text)
+          if (Result.isFailure(target)) return Effect.fail(target.failure)
           const connecting = Effect.suspend(() =>
-            within(openConnection(settings, url.success), limits.connectTimeoutMillis),
+            within(openConnection(settings, target.success.url), limits.connectTimeoutMillis),
           )
-          return post(url.success, request, limits, connecting)
+          return post(target.success, request, limits, connecting)
         },
       })
     }),
@@ -142,6 +145,14 @@ const readable = (text: string, rule: OutboundRule, allowHttp = true) =>
         cause: problem,
       }),
   )
+
+/** Where a post goes. What its text says does not change; what its host resolves to is asked anew. */
+const postTarget = (text: string, rule: OutboundRule, allowHttp: boolean) =>
+  Result.map(readable(text, rule, allowHttp), (url) => ({
+    url,
+    origin: originOf(url),
+    path: `${url.pathname}${url.search}`,
+  }))
 
 type Connect = (url: OutboundUrl) => ReturnType<typeof openConnection>
 

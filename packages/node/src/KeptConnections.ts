@@ -6,12 +6,11 @@
  * A call on a kept connection is one callback and no more, because there are thousands in a second.
  */
 import { EgressError } from "@messaging-service/core"
-import type { OutboundUrl, PostAnswer, PostLimits, PostRequest } from "@messaging-service/core"
+import type { PostAnswer, PostLimits, PostRequest } from "@messaging-service/core"
 import { Effect, Exit, Scope } from "effect"
 import type { Socket } from "node:net"
 import { Client } from "undici"
 import type { Dispatcher } from "undici"
-import { originOf } from "./GuardedConnection.ts"
 
 /**
  * An idle connection is closed after this time, or when the other side announced to close it. Short:
@@ -29,18 +28,24 @@ interface Connection {
   readonly scope: Scope.Closeable
 }
 
-interface Post {
+/** Where a post goes: its connections are kept by origin. */
+export interface PostTarget {
   readonly origin: string
+  /** With the query. */
   readonly path: string
+}
+
+interface Post {
+  readonly target: PostTarget
   readonly request: PostRequest
   readonly limits: PostLimits
   /** When the whole call has had its time, by `performance.now`. */
   readonly deadline: number
 }
 
-/** Makes the post; `connect` opens a connection to the URL where none is kept. */
+/** Makes the post; `connect` opens a connection to the origin where none is kept. */
 export type PostOverKept = (
-  url: OutboundUrl,
+  target: PostTarget,
   request: PostRequest,
   limits: PostLimits,
   connect: Effect.Effect<Socket, EgressError, Scope.Scope>,
@@ -53,19 +58,16 @@ export const postOverKept: Effect.Effect<PostOverKept, never, Scope.Scope> = Eff
     (idle) => Effect.forEach(idle.all(), close, { concurrency: "unbounded", discard: true }),
   ),
   (idle): PostOverKept =>
-    (url, request, limits, connect) =>
+    (target, request, limits, connect) =>
       Effect.suspend(() => {
-        const post: Post = {
-          origin: originOf(url),
-          path: `${url.pathname}${url.search}`,
-          request,
-          limits,
-          deadline: performance.now() + limits.timeoutMillis,
-        }
-        const onFresh = Effect.flatMap(open(idle, post.origin, connect), (connection) =>
-          exchange(idle, connection, post),
+        const deadline = performance.now() + limits.timeoutMillis
+        const post: Post = { target, request, limits, deadline }
+        const onFresh = Effect.suspend(() =>
+          Effect.flatMap(open(idle, target.origin, connect), (connection) =>
+            exchange(idle, connection, post),
+          ),
         )
-        const waiting = idle.take(post.origin)
+        const waiting = idle.take(target.origin)
         if (waiting === undefined) return onFresh
         return Effect.catchIf(
           exchange(idle, waiting, post),
@@ -165,7 +167,7 @@ const clientOver = (origin: string, socket: Socket): Client => {
 const exchange = (
   idle: IdleConnections,
   connection: Connection,
-  { deadline, limits, origin, path, request }: Post,
+  { deadline, limits, request, target: { origin, path } }: Post,
 ): Effect.Effect<PostAnswer, EgressError> =>
   Effect.callback((resume) => {
     const { client } = connection
@@ -222,9 +224,17 @@ const brokenOff = new EgressError({ reason: "connection" })
 export const plainHeaders = (
   headers: Dispatcher.ResponseData["headers"],
 ): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.join(", ") : (value ?? ""),
-    ]),
-  )
+  arePlain(headers)
+    ? headers
+    : Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [
+          name,
+          Array.isArray(value) ? value.join(", ") : (value ?? ""),
+        ]),
+      )
+
+/** Hardly any answer names a header twice. */
+const arePlain = (
+  headers: Dispatcher.ResponseData["headers"],
+): headers is Readonly<Record<string, string>> =>
+  Object.values(headers).every((value) => typeof value === "string")

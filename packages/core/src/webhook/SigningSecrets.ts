@@ -8,6 +8,7 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Context, Effect, Layer } from "effect"
 import { Ids } from "../id/Ids.ts"
+import { remembered } from "../memory/Remembered.ts"
 import { ServiceSecrets } from "../request/ServiceSecrets.ts"
 
 export interface SigningSecret {
@@ -40,7 +41,7 @@ export class SigningSecrets extends Context.Service<
           const salt = ids.hex(32)
           return { salt, secret: secretOfSalt(key, salt) }
         }),
-        of: (salt) => secretOfSalt(key, salt),
+        of: remembered((salt) => secretOfSalt(key, salt)),
       })
     }),
   )
