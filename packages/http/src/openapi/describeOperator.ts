@@ -1,5 +1,6 @@
 /** The operator API in words, operation by operation (operator API: `/admin/v1`). */
 import {
+  CallbackSecretJson,
   ContactBody,
   ContactJson,
   DeletedJson,
@@ -44,6 +45,8 @@ const key = {
   last_used_ip: null,
   revoked_at: null,
 }
+
+const callbackSecret = { secret: "0123456789abcdef".repeat(4) }
 
 const delivery = {
   id: 40,
@@ -255,6 +258,24 @@ export const operatorDescriptions: Descriptions<Routes> = {
       "event_not_found",
       "webhook_stopped",
     ],
+  },
+  "GET /admin/v1/workspaces/{id}/callback-secret": {
+    id: "getCallbackSecret",
+    tag: "Deliveries",
+    summary: "Read the secret of version 1 callbacks",
+    about: "Every workspace has one from the start.",
+    success: "The secret.",
+    answer: jsonContent(CallbackSecretJson, callbackSecret),
+    refused: ["workspace_not_found", "role_required"],
+  },
+  "POST /admin/v1/workspaces/{id}/callback-secret/rotate": {
+    id: "rotateCallbackSecret",
+    tag: "Deliveries",
+    summary: "Change the secret of version 1 callbacks",
+    about: "The old secret stops working at once; attempts that are under way still end with it.",
+    success: "The new secret.",
+    answer: jsonContent(CallbackSecretJson, callbackSecret),
+    refused: ["workspace_not_found", "role_required"],
   },
   "GET /admin/v1/workspaces/{id}/reminders/{reminder_id}/runs": {
     id: "listReminderRuns",

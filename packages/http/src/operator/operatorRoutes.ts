@@ -1,5 +1,6 @@
 /** The operations of the operator API (operator API: `/admin/v1`). */
 import {
+  CallbackSecrets,
   Contacts,
   Keys,
   Numbers,
@@ -22,6 +23,7 @@ export const operatorRoutes = Effect.gen(function* () {
   const contacts = yield* Contacts
   const reminders = yield* ReminderOperations
   const webhooks = yield* WebhookOperations
+  const callbackSecrets = yield* CallbackSecrets
 
   return [
     {
@@ -157,6 +159,20 @@ export const operatorRoutes = Effect.gen(function* () {
       takes: "json",
       status: 202,
       handler: ({ role, id, body }) => webhooks.redeliver(role, id("id"), id("webhook_id"), body),
+    },
+    {
+      method: "GET",
+      path: `${workspacePath}/callback-secret`,
+      takes: "nothing",
+      status: 200,
+      handler: ({ role, id }) => callbackSecrets.get(role, id("id")),
+    },
+    {
+      method: "POST",
+      path: `${workspacePath}/callback-secret/rotate`,
+      takes: "nothing",
+      status: 200,
+      handler: ({ role, id }) => callbackSecrets.rotate(role, id("id")),
     },
     {
       method: "GET",

@@ -68,6 +68,16 @@ describe("roles", () => {
       allowed: administrators,
     },
     {
+      what: "read the secret of callbacks",
+      call: (at) => ({ path: `${at}/callback-secret` }),
+      allowed: administrators,
+    },
+    {
+      what: "change the secret of callbacks",
+      call: (at) => ({ method: "POST", path: `${at}/callback-secret/rotate` }),
+      allowed: administrators,
+    },
+    {
       what: "remove a number",
       call: (at, made) => ({ method: "DELETE", path: `${at}/numbers/${made.number.id}` }),
       allowed: administrators,
