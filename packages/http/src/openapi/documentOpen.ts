@@ -89,10 +89,19 @@ const open = (
   answers: [...said.answers, ...refusals([...refused, "internal_error"])],
 })
 
-const page = (description: string, contentType: string): Answer => ({
+const ofPage: ReadonlyArray<Header> = [
+  noSniff,
+  header("Content-Security-Policy", "The page loads nothing from elsewhere."),
+]
+
+const page = (
+  description: string,
+  contentType: string,
+  more: ReadonlyArray<Header> = [],
+): Answer => ({
   status: 200,
   description,
-  headers: commonHeaders,
+  headers: [...commonHeaders, ...more],
   content: { [contentType]: { schema: { json: { type: "string" } } } },
 })
 
@@ -182,14 +191,14 @@ const operations: ReadonlyArray<Operation> = [
     tag: "Service",
     summary: "Read this document as a page",
     about: "",
-    answers: [page("The page.", "text/html")],
+    answers: [page("The page.", "text/html", ofPage)],
   }),
   open("/docs/errors", {
     id: "readErrors",
     tag: "Service",
     summary: "Read the error catalogue",
     about: "Every code with its status and meaning.",
-    answers: [page("The page.", "text/html")],
+    answers: [page("The page.", "text/html", ofPage)],
   }),
 ]
 

@@ -69,6 +69,7 @@ const errorSchema = (codes: ReadonlyArray<Code>): JsonObject => {
     type: "object",
     properties: {
       error: {
+        type: "object",
         allOf: [referTo("Error")],
         properties: {
           code: { type: "string", enum: codes },

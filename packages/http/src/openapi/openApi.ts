@@ -194,13 +194,14 @@ export const openApi = (input: OpenApiInput): JsonObject => {
     parameters: makeComponents("parameters"),
     responses: makeComponents("responses"),
   }
+  // First, so that they keep their names.
+  for (const [name, answer] of Object.entries(input.anywhere)) {
+    shared.responses.refer(name, answerJson(shared, answer))
+  }
   const paths = pathsJson(shared, input.surfaces)
   const webhooks = Object.fromEntries(
     input.calls.map((call) => [call.name, callJson(shared, call)]),
   )
-  for (const [name, answer] of Object.entries(input.anywhere)) {
-    shared.responses.refer(name, answerJson(shared, answer))
-  }
   return {
     openapi: "3.1.1",
     info: { title: input.title, version: input.version, description: input.description },

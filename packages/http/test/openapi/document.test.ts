@@ -1,0 +1,254 @@
+import { Validator } from "@seriousme/openapi-schema-validator"
+import { assert, describe, layer } from "@effect/vitest"
+import { catalogue, scopes, webhookEventTypes } from "@messaging-service/core"
+import { Effect } from "effect"
+import { Doors } from "../Doors.ts"
+import { layerService, publicUrl } from "../Service.ts"
+import { checker, codesOf, operationsOf, responseOf, served } from "./Document.ts"
+import type { DocumentObject, Json, MediaObject } from "./Document.ts"
+
+/** Version 1 says these in its own words, and nothing else comes upon them. */
+const ofVersion1Alone: ReadonlyArray<string> = ["invalid_callback_url"]
+
+const codesIn = (document: DocumentObject): ReadonlySet<string> =>
+  new Set([
+    ...operationsOf(document).flatMap(({ operation }) =>
+      Object.keys(operation.responses).flatMap((status) =>
+        codesOf(responseOf(document, operation, status)),
+      ),
+    ),
+    ...codesOf(document.components["responses"]?.["NotFound"] as never),
+    ...codesOf(document.components["responses"]?.["MethodNotAllowed"] as never),
+  ])
+
+describe("the OpenAPI document", () => {
+  layer(layerService())((it) => {
+    it.effect("is valid OpenAPI 3.1, by an independent validator", () =>
+      Effect.gen(function* () {
+        const document = yield* served
+        const result = yield* Effect.promise(() =>
+          new Validator().validate(document as unknown as Record<string, never>),
+        )
+        assert.deepStrictEqual(result.errors ?? [], [])
+        assert.isTrue(result.valid)
+        assert.match(document.openapi, /^3\.1\./)
+      }),
+    )
+
+    it.effect("is open to everybody, has no other method, and is not kept", () =>
+      Effect.gen(function* () {
+        const { socket, web } = yield* Doors
+        for (const door of [socket, web]) {
+          const got = yield* door.call({ path: "/openapi.json" })
+          assert.strictEqual(got.status, 200)
+          assert.strictEqual(got.headers["content-type"], "application/json")
+          assert.strictEqual(got.headers["cache-control"], "no-store")
+          const head = yield* door.call({ method: "HEAD", path: "/openapi.json" })
+          assert.deepStrictEqual([head.status, head.text], [200, ""])
+          const posted = yield* door.call({ method: "POST", path: "/openapi.json" })
+          assert.deepStrictEqual([posted.status, posted.headers["allow"]], [405, "GET, HEAD"])
+          assert.strictEqual((yield* door.call({ path: "/openapi.json/x" })).status, 404)
+        }
+      }),
+    )
+
+    it.effect("names the public address as its server", () =>
+      Effect.map(served, ({ servers }) => assert.deepStrictEqual(servers, [{ url: publicUrl }])),
+    )
+
+    it.effect("shows every code of the catalogue with its own status", () =>
+      Effect.gen(function* () {
+        const document = yield* served
+        assert.deepStrictEqual(
+          Object.keys(catalogue).filter((code) => !codesIn(document).has(code)),
+          ofVersion1Alone,
+        )
+        for (const { operation } of operationsOf(document)) {
+          for (const status of Object.keys(operation.responses)) {
+            for (const code of codesOf(responseOf(document, operation, status))) {
+              const entry = catalogue[code as keyof typeof catalogue]
+              assert.include([entry.status, entry.pathStatus], Number(status), code)
+            }
+          }
+        }
+      }),
+    )
+
+    it.effect(
+      "describes the extra fields of every error: `status` on `not_cancellable` and so on",
+      () =>
+        Effect.gen(function* () {
+          const document = yield* served
+          for (const { operation } of operationsOf(document)) {
+            for (const status of Object.keys(operation.responses)) {
+              const response = responseOf(document, operation, status)
+              const schema = response?.content?.["application/json"]?.schema as never as {
+                readonly properties?: { readonly error?: { readonly properties: Json } }
+              }
+              for (const code of codesOf(response)) {
+                const { details = [] } = catalogue[code as keyof typeof catalogue]
+                for (const detail of details) {
+                  const shown = schema.properties?.error?.properties[detail]
+                  assert.isDefined((shown as Json | undefined)?.["type"], `${code}: ${detail}`)
+                }
+              }
+            }
+          }
+        }),
+    )
+
+    it.effect("gives every operation a name of its own, a tag, a summary and who may ask", () =>
+      Effect.gen(function* () {
+        const document = yield* served
+        const operations = operationsOf(document)
+        const ids = operations.map(({ operation }) => operation.operationId)
+        assert.strictEqual(new Set(ids).size, ids.length)
+        const tags = document.tags.map(({ name }) => name)
+        assert.strictEqual(new Set(tags).size, tags.length)
+        const schemes = Object.keys(document.components["securitySchemes"] ?? {})
+        for (const { path, operation } of operations) {
+          assert.notStrictEqual(operation.summary, "")
+          for (const tag of operation.tags) assert.include(tags, tag)
+          for (const scheme of operation.security.flatMap((each) => Object.keys(each))) {
+            assert.include(schemes, scheme)
+          }
+          const closed = path.startsWith("/api/") || path.startsWith("/admin/")
+          assert.strictEqual(operation.security.length > 0, closed, path)
+        }
+      }),
+    )
+
+    it.effect("says which scope an operation needs", () =>
+      Effect.gen(function* () {
+        const document = yield* served
+        const told = operationsOf(document)
+          .filter(({ path }) => path.startsWith("/api/v2/"))
+          .map(({ operation }) =>
+            /Needs (?:no scope|the scope `(.*?)`)\./.exec(operation.description ?? ""),
+          )
+        assert.notInclude(told, null)
+        assert.sameMembers([...new Set(told.flatMap((match) => match?.[1] ?? []))], [...scopes])
+      }),
+    )
+
+    it.effect("refers to nothing that is not there", () =>
+      Effect.gen(function* () {
+        const document = yield* served
+        const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/(.*?)"/g)]
+        assert.isAbove(references.length, 100)
+        for (const [, reference = ""] of references) {
+          const found = reference
+            .split("/")
+            .reduce<unknown>((within, key) => (within as Json | undefined)?.[key], document)
+          assert.isDefined(found, reference)
+        }
+      }),
+    )
+
+    it.effect("has examples that are as it says", () =>
+      Effect.gen(function* () {
+        const document = yield* served
+        const check = checker(document)
+        const examine = (
+          content: Readonly<Record<string, MediaObject>> = {},
+          ...at: Array<string>
+        ) => {
+          let seen = 0
+          for (const [type, { examples = {} }] of Object.entries(content)) {
+            for (const [name, { value }] of Object.entries(examples)) {
+              const wrong = check(...at, "content", type, "schema")(value)
+              assert.isUndefined(wrong, `${at.join(" ")} ${name}: ${wrong}`)
+              seen++
+            }
+          }
+          return seen
+        }
+        for (const { method, path, operation } of operationsOf(document)) {
+          const at = ["paths", path, method.toLowerCase()]
+          const bodies = examine(operation.requestBody?.content, ...at, "requestBody")
+          const json = operation.requestBody?.content["application/json"] !== undefined
+          assert.strictEqual(bodies > 0, json, path)
+          for (const [status, response] of Object.entries(operation.responses)) {
+            if ("$ref" in response) continue
+            const shown = examine(response.content, ...at, "responses", status)
+            const closed = path.startsWith("/api/") || path.startsWith("/admin/")
+            if (closed) assert.isAbove(shown, 0, `${path} ${status}`)
+          }
+        }
+        for (const [name, { post }] of Object.entries(document.webhooks)) {
+          assert.isAbove(
+            examine(post.requestBody?.content, "webhooks", name, "post", "requestBody"),
+            0,
+          )
+        }
+        const responses = document.components["responses"] ?? {}
+        for (const [name, { content }] of Object.entries(responses)) {
+          examine(content as never, "components", "responses", name)
+        }
+      }),
+    )
+
+    it.effect("has every event as a webhook, signed", () =>
+      Effect.gen(function* () {
+        const { webhooks } = yield* served
+        assert.sameMembers(Object.keys(webhooks), [...webhookEventTypes, "ping"])
+        for (const { post } of Object.values(webhooks)) {
+          const names = post.parameters.map(({ name }) => name)
+          assert.includeMembers(names, [
+            "Service-Event-Id",
+            "Service-Timestamp",
+            "Service-Signature",
+          ])
+        }
+      }),
+    )
+
+    it.effect("takes `Idempotency-Key` where the contract says so", () =>
+      Effect.gen(function* () {
+        const document = yield* served
+        const taking = operationsOf(document).filter(({ operation }) =>
+          operation.parameters.some(({ $ref }) => String($ref).endsWith("/Idempotency-Key")),
+        )
+        assert.sameMembers(
+          taking.map(({ method, path }) => `${method} ${path.replace("/api/v2", "")}`),
+          [
+            "POST /messages",
+            "POST /messages/batch",
+            "POST /numbers",
+            "POST /reminders",
+            "POST /media",
+            "POST /number-checks",
+            "POST /webhooks",
+          ],
+        )
+      }),
+    )
+  })
+
+  const pathsUnder = (document: DocumentObject, prefix: string) =>
+    Object.keys(document.paths).filter((path) => path.startsWith(prefix))
+
+  layer(layerService({ settings: { emulator: false } }))((it) => {
+    it.effect("has the emulator controls only when they are served", () =>
+      Effect.gen(function* () {
+        const document = yield* served
+        assert.deepStrictEqual(pathsUnder(document, "/admin/v1/simulator"), [])
+        assert.isAbove(pathsUnder(document, "/admin/v1/").length, 5)
+        assert.notInclude(
+          document.tags.map(({ name }) => name),
+          "Emulator",
+        )
+      }),
+    )
+  })
+
+  layer(layerService({ settings: { operatorToken: null } }))((it) => {
+    it.effect("has the operator API only when it is served", () =>
+      Effect.gen(function* () {
+        const document = yield* served
+        assert.deepStrictEqual(pathsUnder(document, "/admin/v1"), [])
+        assert.notProperty(document.components["securitySchemes"] ?? {}, "operatorToken")
+      }),
+    )
+  })
+})
