@@ -50,6 +50,21 @@ export const refuse = (code: Code, options: Options = {}): Refusal => {
   })
 }
 
+/** The refusal with more details. */
+export const detailed = (
+  { code, details, errors, field, message, retryAfter, status }: Refusal,
+  more: Refusal["details"],
+): Refusal =>
+  new Refusal({
+    code,
+    status,
+    message,
+    field,
+    errors,
+    details: { ...details, ...more },
+    retryAfter,
+  })
+
 export const problem = (code: Code, field: string | null, message?: string): Problem => ({
   code,
   field,

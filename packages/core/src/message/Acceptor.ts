@@ -9,8 +9,8 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids } from "../id/Ids.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
-import { decideAcceptance, plannedQuota, resolveNumber } from "./accept.ts"
-import type { Sender } from "./accept.ts"
+import { decideAcceptance, decideRefused, plannedQuota, resolveNumber } from "./accept.ts"
+import type { AcceptContext, Sender } from "./accept.ts"
 import { MessageStore } from "./MessageStore.ts"
 import type { Acceptance, AcceptanceFacts, AcceptanceQuery } from "./MessageStore.ts"
 import { quotaVerdict } from "./Quota.ts"
@@ -42,6 +42,16 @@ export class Acceptor extends Context.Service<
       now: number,
       idempotency: IdempotencyClaim | null,
     ): Effect.Effect<Acceptance, Refusal>
+    /**
+     * As `decide`, of a request that was refused because its number has no room: what it would have
+     * come to, taking nothing.
+     */
+    decideRefused(
+      sender: Sender,
+      request: SendRequest,
+      facts: AcceptanceFacts,
+      now: number,
+    ): Effect.Effect<Acceptance, Refusal>
     /** Wakes the loops that have work from a committed acceptance. */
     wake(acceptance: Acceptance): Effect.Effect<void>
   }
@@ -56,6 +66,20 @@ export class Acceptor extends Context.Service<
 
       const linkAllowed = (request: SendRequest) =>
         request.media?.url == null ? Effect.succeed(true) : egress.allows(request.media.url)
+
+      const contextOf = (
+        caller: Sender,
+        request: SendRequest,
+        now: number,
+        idempotency: IdempotencyClaim | null,
+      ) =>
+        Effect.map(linkAllowed(request), (allowed): AcceptContext => ({
+          caller,
+          now,
+          ids,
+          idempotency,
+          linkAllowed: allowed,
+        }))
 
       return Acceptor.of({
         load: Effect.fnUntraced(function* (sender, request, now, claim, recount) {
@@ -74,15 +98,12 @@ export class Acceptor extends Context.Service<
           return yield* store.loadAcceptance({ ...query, idempotency: null, exactQuota })
         }),
         decide: Effect.fnUntraced(function* (sender, request, facts, now, idempotency) {
-          return yield* Effect.fromResult(
-            decideAcceptance(request, facts, {
-              caller: sender,
-              now,
-              ids,
-              idempotency,
-              linkAllowed: yield* linkAllowed(request),
-            }),
-          )
+          const context = yield* contextOf(sender, request, now, idempotency)
+          return yield* Effect.fromResult(decideAcceptance(request, facts, context))
+        }),
+        decideRefused: Effect.fnUntraced(function* (sender, request, facts, now) {
+          const context = yield* contextOf(sender, request, now, null)
+          return yield* Effect.fromResult(decideRefused(request, facts, context))
         }),
         wake: Effect.fnUntraced(function* (acceptance) {
           yield* wakeUp.wake(acceptance.mode === "test" ? "test_messages" : "lanes")

@@ -9,7 +9,7 @@ import type { MessageEvent } from "../event/MessageEvent.ts"
 import type { EventId } from "../id/Ids.ts"
 import type { MediaLink } from "../media/MediaLinks.ts"
 import { transition } from "./Message.ts"
-import type { Message, MessageError, Trigger } from "./Message.ts"
+import type { Message, MessageError, MessageEventType, Trigger } from "./Message.ts"
 
 export interface MessageChange {
   /** The message in its new state. */
@@ -24,6 +24,35 @@ export type Ending =
   | { readonly trigger: "send_succeeded" }
   | { readonly trigger: "send_failed"; readonly error: MessageError }
   | { readonly trigger: "cancel" | "expire" }
+
+const changeTo = (
+  ended: Message,
+  { event, givesBack }: Pick<MessageChange, "givesBack"> & { readonly event: MessageEventType },
+  eventId: EventId,
+  now: number,
+  link: MediaLink,
+): MessageChange => ({
+  message: ended,
+  event: messageEvent(eventId, event, ended, now, link),
+  callback: messageCallback(eventId, ended, now),
+  givesBack,
+})
+
+/** A message that is stored at `now` although it was refused: it has failed before it ever waited. */
+export const refusedMessage = (
+  message: Omit<Message, "state" | "sentAt" | "error">,
+  error: MessageError,
+  eventId: EventId,
+  now: number,
+  link: MediaLink,
+): MessageChange =>
+  changeTo(
+    { ...message, state: "failed", sentAt: null, error },
+    { event: "message.failed", givesBack: false },
+    eventId,
+    now,
+    link,
+  )
 
 /** Ends a waiting message at `now`; undefined when its state has no such move. */
 export const endMessage = (
@@ -42,10 +71,5 @@ export const endMessage = (
     sentAt: ending.trigger === "send_succeeded" ? now : null,
     error: ending.trigger === "send_failed" ? ending.error : null,
   }
-  return {
-    message: ended,
-    event: messageEvent(eventId, move.event, ended, now, link),
-    callback: messageCallback(eventId, ended, now),
-    givesBack: move.givesBack,
-  }
+  return changeTo(ended, { event: move.event, givesBack: move.givesBack }, eventId, now, link)
 }

@@ -25,6 +25,7 @@ import type { Message } from "./Message.ts"
 import { endMessage } from "./MessageChange.ts"
 import { MessageStore } from "./MessageStore.ts"
 import type { Acceptance, AcceptanceFacts, MessageScope } from "./MessageStore.ts"
+import { keepRefused, leavesMessage } from "./keepRefused.ts"
 import { acceptedMessageJson, messageJson } from "./messageJson.ts"
 import type { MessageJson } from "./messageJson.ts"
 import { sendRequestParser } from "./SendRequest.ts"
@@ -99,12 +100,15 @@ export class Messages extends Context.Service<
       const parserUnder = ({ attachment }: SendTerms) =>
         attachment === null ? plainParser : attachedParser
 
+      const keep = keepRefused(acceptor, store, link)
+
       /** Claims, loads, decides and commits until the commit holds. */
       const accept = (
         caller: Caller,
         request: SendRequest,
         requested: IdempotencyKey | null,
         claim: IdempotencyClaim | null,
+        terms: SendTerms,
       ) =>
         Effect.gen(function* () {
           let recount = false
@@ -127,7 +131,17 @@ export class Messages extends Context.Service<
                 replayed: true,
               }
             }
-            const acceptance = yield* acceptor.decide(caller, request, facts, now, claim)
+            const decided = yield* Effect.result(
+              acceptor.decide(caller, request, facts, now, claim),
+            )
+            if (Result.isFailure(decided)) {
+              const { failure } = decided
+              if (!leavesMessage(failure, request, terms)) return yield* failure
+              const refusal = yield* keep(failure, caller, request, facts, now)
+              if (refusal !== null) return yield* refusal
+              continue
+            }
+            const acceptance = decided.success
             const outcome = yield* store
               .accept(acceptance)
               // Written or not: the loops look, since nobody else will tell them.
@@ -156,7 +170,7 @@ export class Messages extends Context.Service<
       ): Effect.Effect<Sent, Failure> =>
         Effect.gen(function* () {
           const request = underTerms(yield* Effect.fromResult(parsedRequest), terms)
-          if (requested === null) return yield* accept(caller, request, null, null)
+          if (requested === null) return yield* accept(caller, request, null, null, terms)
           const claim: IdempotencyClaim = {
             keyId: caller.key.id,
             key: requested.key,
@@ -164,7 +178,7 @@ export class Messages extends Context.Service<
             token: ids.hex(16),
           }
           // A refused request leaves its key free for a corrected one.
-          return yield* accept(caller, request, requested, claim).pipe(
+          return yield* accept(caller, request, requested, claim, terms).pipe(
             Effect.onError(() => Effect.ignore(store.releaseClaim(claim))),
           )
         }).pipe(

@@ -182,16 +182,18 @@ export interface AcceptContext {
   readonly linkAllowed: boolean
 }
 
-/**
- * Decides a send or a batch, all or nothing (contract: POST /messages, POST /messages/batch). Test
- * keys pass every check but take neither allowance nor quota (decisions: test mode).
- */
-export const decideAcceptance = (
+/** A request that is right in itself: what is left is whether there is room for it. */
+interface Sound {
+  readonly number: NumberFacts
+  readonly recipients: ReadonlyArray<Recipient>
+}
+
+const findSound = (
   request: SendRequest,
   facts: AcceptanceFacts,
   context: AcceptContext,
-): Result.Result<Acceptance, Refusal> => {
-  const { caller, ids, now } = context
+): Result.Result<Sound, Refusal> => {
+  const { caller, now } = context
   const past = pastTime(request, now)
   if (past !== undefined) return Result.fail(past)
 
@@ -206,13 +208,18 @@ export const decideAcceptance = (
     return Result.fail(refuse("invalid_media_url", { field: "media.url" }))
   }
 
-  const count = request.recipients.length
-  const planned = plannedQuota(request, now)
-  const over = overAllowance(facts, count) ?? overQuota(number.success, planned)
-  if (over !== undefined) return Result.fail(over)
+  return Result.succeed({ number: number.success, recipients: recipients.success })
+}
 
-  const { number: from } = number.success
+const toAcceptance = (
+  request: SendRequest,
+  facts: AcceptanceFacts,
+  context: AcceptContext,
+  { number: { number: from }, recipients }: Sound,
+): Acceptance => {
+  const { caller, ids, now } = context
   const { mode, workspaceId } = caller.key
+  const planned = plannedQuota(request, now)
   const media =
     request.media === null || facts.media === null
       ? request.media
@@ -221,15 +228,15 @@ export const decideAcceptance = (
           type: request.media.type ?? facts.media.type,
           fileName: request.media.fileName ?? facts.media.fileName,
         }
-  return Result.succeed({
+  return {
     now,
     workspaceId,
     numberId: from.id,
     mode,
-    allowance: mode === "test" ? 0 : count,
+    allowance: mode === "test" ? 0 : planned.count,
     quota: mode === "test" ? null : planned,
     idempotency: context.idempotency,
-    messages: recipients.success.map((to) => ({
+    messages: recipients.map((to) => ({
       workspaceId,
       mode,
       from: { id: from.id, phone: from.phone, platform: from.platform },
@@ -244,5 +251,37 @@ export const decideAcceptance = (
       callbackUrl: request.callbackUrl,
       eventId: eventId(ids),
     })),
-  })
+  }
 }
+
+/**
+ * Decides a send or a batch, all or nothing (contract: POST /messages, POST /messages/batch). Test
+ * keys pass every check but take neither allowance nor quota (decisions: test mode).
+ */
+export const decideAcceptance = (
+  request: SendRequest,
+  facts: AcceptanceFacts,
+  context: AcceptContext,
+): Result.Result<Acceptance, Refusal> =>
+  Result.flatMap(findSound(request, facts, context), (sound) => {
+    const planned = plannedQuota(request, context.now)
+    const over = overAllowance(facts, planned.count) ?? overQuota(sound.number, planned)
+    return over === undefined
+      ? Result.succeed(toAcceptance(request, facts, context, sound))
+      : Result.fail(over)
+  })
+
+/**
+ * What a request would have come to that was refused because its number has no room: of it the
+ * failed message is made that is stored although it was refused (decisions: Version 1).
+ */
+export const decideRefused = (
+  request: SendRequest,
+  facts: AcceptanceFacts,
+  context: AcceptContext,
+): Result.Result<Acceptance, Refusal> =>
+  Result.map(findSound(request, facts, context), (sound) => ({
+    ...toAcceptance(request, facts, context, sound),
+    allowance: 0,
+    quota: null,
+  }))

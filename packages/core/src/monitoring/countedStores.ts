@@ -19,6 +19,10 @@ const layerMessages = Layer.effect(
         Effect.tap(store.accept(acceptance), ({ _tag }) =>
           _tag === "Accepted" ? countAccepted(acceptance) : Effect.void,
         ),
+      insertRefused: (refused) =>
+        Effect.tap(store.insertRefused(refused), (change) =>
+          change === null ? Effect.void : countEnded([change]),
+        ),
       end: (changes) =>
         Effect.tap(store.end(changes), (ended) =>
           countEnded(changes.filter(({ message }) => ended.has(message.id))),
