@@ -1,7 +1,8 @@
 /** One attempt to make a callback: a signed call, and what its outcome means (decisions: Version 1). */
 import { Context, Effect, Layer } from "effect"
 import type { CallbackResult, ClaimedCallback } from "../queue/CallbackQueue.ts"
-import { nextAfter, signedCaller } from "../webhook/SignedCall.ts"
+import { countCallback } from "../monitoring/counters.ts"
+import { errorOf, nextAfter, signedCaller } from "../webhook/SignedCall.ts"
 import { SigningSecrets } from "../webhook/SigningSecrets.ts"
 import { callbackSalt } from "./CallbackSecrets.ts"
 import { callbackContentType } from "./Callback.ts"
@@ -32,7 +33,7 @@ export class CallbackCall extends Context.Service<
               body,
               secret: secrets.of(callbackSalt(workspaceId, storedSalt)),
               allowHttp: true,
-            }),
+            }).pipe(Effect.tap(({ outcome }) => countCallback(errorOf(outcome)))),
             (made) => ({
               id,
               lease,

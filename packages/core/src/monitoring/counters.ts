@@ -47,22 +47,33 @@ const endedIn = (mode: Mode): Readonly<Record<EndingState, Metric.Counter<number
 
 const ended = { live: endedIn("live"), test: endedIn("test") }
 
-const attemptsWith = (outcome: DeliveryError | "delivered") =>
-  counter(
-    "messaging_webhook_attempts_total",
-    "Attempts of this process to deliver an event to a webhook endpoint, by their outcome.",
-    { outcome },
-  )
-
-const attempts: Readonly<Record<DeliveryError | "delivered", Metric.Counter<number>>> = {
-  delivered: attemptsWith("delivered"),
-  timeout: attemptsWith("timeout"),
-  dns: attemptsWith("dns"),
-  tls: attemptsWith("tls"),
-  connection: attemptsWith("connection"),
-  blocked_address: attemptsWith("blocked_address"),
-  http_status: attemptsWith("http_status"),
+/** Counters of calls to customers' addresses, by what came of them. */
+const callsBy = (
+  name: string,
+  description: string,
+): Readonly<Record<DeliveryError | "delivered", Metric.Counter<number>>> => {
+  const callsWith = (outcome: DeliveryError | "delivered") =>
+    counter(name, description, { outcome })
+  return {
+    delivered: callsWith("delivered"),
+    timeout: callsWith("timeout"),
+    dns: callsWith("dns"),
+    tls: callsWith("tls"),
+    connection: callsWith("connection"),
+    blocked_address: callsWith("blocked_address"),
+    http_status: callsWith("http_status"),
+  }
 }
+
+const attempts = callsBy(
+  "messaging_webhook_attempts_total",
+  "Attempts of this process to deliver an event to a webhook endpoint, by their outcome.",
+)
+
+const callbacks = callsBy(
+  "messaging_callback_attempts_total",
+  "Attempts of this process to make a callback of version 1, by their outcome.",
+)
 
 /** Shows every counter from the start: a rate needs a zero to begin with. */
 export const startCounting: Effect.Effect<void> = Effect.forEach(
@@ -71,6 +82,7 @@ export const startCounting: Effect.Effect<void> = Effect.forEach(
     ...Object.values(ended.live),
     ...Object.values(ended.test),
     ...Object.values(attempts),
+    ...Object.values(callbacks),
   ],
   (each) => Metric.update(each, 0),
   { discard: true },
@@ -94,3 +106,7 @@ export const countAttempts = (results: ReadonlyArray<DeliveryResult>): Effect.Ef
   Effect.forEach(results, ({ error }) => Metric.update(attempts[error ?? "delivered"], 1), {
     discard: true,
   })
+
+/** After a callback was tried; `error` is null when it was delivered. */
+export const countCallback = (error: DeliveryError | null): Effect.Effect<void> =>
+  Metric.update(callbacks[error ?? "delivered"], 1)

@@ -267,6 +267,7 @@ describe("the store", () => {
           const down = yield* scrape
           assert.strictEqual(down.value("messaging_store_up"), 0)
           assert.deepStrictEqual([...down.families.keys()].toSorted(), [
+            "messaging_callback_attempts_total",
             "messaging_http_request_duration_seconds",
             "messaging_http_requests_total",
             "messaging_messages_accepted_total",
