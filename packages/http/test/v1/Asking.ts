@@ -57,7 +57,7 @@ export const call = (operation: string, given: Partial<Call>) =>
 export const ask = (operation: string, fields: Fields, kind: Kind = "JSON") =>
   call(operation, bodyAs(kind, fields))
 
-export interface Credentials {
+export type Credentials = {
   readonly client_id: number
   readonly api_key: string
 }

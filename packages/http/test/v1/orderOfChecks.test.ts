@@ -1,0 +1,199 @@
+/**
+ * "Order: method, body, credentials, account, rate limit, fields, number, allowance, quota": each
+ * request is also wrong in everything that comes later.
+ */
+import { describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Doors } from "../Doors.ts"
+import { layerService } from "../Service.ts"
+import { aNumber, change, operate } from "../World.ts"
+import { aClient, aLonelyClient, aText, answered, ask, call, saysNo } from "./Asking.ts"
+import type { Credentials, Fields } from "./Asking.ts"
+
+const noPlan = { workspace: { plan: null } }
+
+/** Its requests of this minute are used up. */
+const exhaust = (credentials: Credentials) =>
+  Effect.replicateEffect(ask("me/", credentials), 60, { discard: true })
+
+/** A client in whose name all that depends on stored state is wrong too. */
+const scenes = {
+  "a demo workspace over its limit": Effect.gen(function* () {
+    const client = yield* aLonelyClient({ plan: null })
+    yield* exhaust(client.credentials)
+    yield* change(client.workspace, { demo: true })
+    return client
+  }),
+  "a demo workspace whose account is disabled": Effect.tap(
+    aLonelyClient({ plan: null, demo: true }),
+    ({ workspace }) => change(workspace, { account_disabled: true }),
+  ),
+  "a client over its limit": Effect.tap(aLonelyClient({ plan: null }), ({ credentials }) =>
+    exhaust(credentials),
+  ),
+  "a client without number and plan": aLonelyClient({ plan: null }),
+  "a client without plan": aClient(noPlan),
+  "a client without messages whose number is full": Effect.gen(function* () {
+    const client = yield* aClient()
+    const phones = Array.from({ length: 1000 }, () => "15550001234")
+    const sent = yield* ask("send_msg/multi/", { ...client.credentials, phones, msg: "Hi" })
+    answered(sent)
+    yield* change(client.workspace, { plan: null })
+    return client
+  }),
+} satisfies Record<string, Effect.Effect<{ readonly credentials: Credentials }, never, Doors>>
+
+/** Wrong in every field, or in the later ones alone. */
+const wrongFields: Fields = {
+  msg_type: 9,
+  expire_after_seconds: -1,
+  webhook: "nowhere",
+  whatsapp_client: 999_999_999,
+}
+
+interface Case {
+  readonly scene: keyof typeof scenes
+  readonly fields: Fields
+  readonly status?: number
+  readonly says: string
+}
+
+const aFile = { msg_type: 2, file_url: "https://example.com/a.pdf" }
+
+/** In the order of the checks. */
+const cases: ReadonlyArray<Case> = [
+  {
+    scene: "a demo workspace over its limit",
+    fields: { ...wrongFields, api_key: null, client_id: "x" },
+    says: "Auth Error - Please send correct API key and Client id",
+  },
+  {
+    scene: "a demo workspace over its limit",
+    fields: { ...wrongFields, api_key: "wrong", client_id: "x" },
+    says: "Invalid client id.",
+  },
+  {
+    scene: "a demo workspace over its limit",
+    fields: { ...wrongFields, api_key: "wrong" },
+    says: "Auth Error: invalid api key",
+  },
+  {
+    scene: "a demo workspace whose account is disabled",
+    fields: wrongFields,
+    says: "Account Disabled",
+  },
+  {
+    scene: "a demo workspace over its limit",
+    fields: wrongFields,
+    says: "Demo Account can not access apis",
+  },
+  { scene: "a client over its limit", fields: wrongFields, status: 429, says: "Too many requests" },
+  {
+    scene: "a client without number and plan",
+    fields: wrongFields,
+    says: "Either phone or group_name parameter is required",
+  },
+  {
+    scene: "a client without number and plan",
+    fields: { ...wrongFields, phone: "nobody", group_name: "Team" },
+    says: "Please provide either phone OR group_name, not both",
+  },
+  {
+    scene: "a client without number and plan",
+    fields: { ...wrongFields, phone: "nobody" },
+    says: "Invalid phone number",
+  },
+  {
+    scene: "a client without number and plan",
+    fields: { ...wrongFields, ...aText, msg: "" },
+    says: "Invalid msg_type",
+  },
+  {
+    scene: "a client without number and plan",
+    fields: { ...wrongFields, ...aText, msg_type: 0, msg: "" },
+    says: "Msg cant be null",
+  },
+  {
+    scene: "a client without number and plan",
+    fields: { ...wrongFields, ...aText, msg_type: 2 },
+    says: "File Url Can't be null",
+  },
+  {
+    scene: "a client without number and plan",
+    fields: { ...wrongFields, ...aText, ...aFile },
+    says: "Invalid expire_after_seconds",
+  },
+  {
+    scene: "a client without number and plan",
+    fields: { ...wrongFields, ...aText, ...aFile, expire_after_seconds: 60 },
+    says: "Invalid webhook url",
+  },
+  {
+    scene: "a client without number and plan",
+    fields: { ...aText, ...aFile },
+    says: "Invalid file url, Can't download",
+  },
+  {
+    scene: "a client without number and plan",
+    fields: aText,
+    says: "Invalid whatsapp client id.",
+  },
+  {
+    scene: "a client without plan",
+    fields: { ...aText, whatsapp_client: 999_999_999 },
+    says: "Invalid whatsapp client",
+  },
+  {
+    scene: "a client without messages whose number is full",
+    fields: aText,
+    says: "Not enough credits",
+  },
+]
+
+describe("the order of checks in version 1", () => {
+  layer(layerService())((it) => {
+    for (const { fields, says, scene, status = 400 } of cases) {
+      it.effect(`${scene} hears \`${says}\``, () =>
+        Effect.gen(function* () {
+          yield* TestClock.adjust("1 minute")
+          const { credentials } = yield* scenes[scene]
+          saysNo(yield* ask("send_msg/", { ...credentials, ...fields }), status, says)
+        }),
+      )
+    }
+
+    it.effect("the method comes before the body, and the body before credentials", () =>
+      Effect.gen(function* () {
+        const broken = { headers: [["content-type", "application/json"]] as const, body: "{" }
+        saysNo(
+          yield* call("send_msg/", { method: "PUT", ...broken }),
+          400,
+          "Invalid request method",
+        )
+        saysNo(yield* call("send_msg/", broken), 400, "Invalid JSON format")
+      }),
+    )
+
+    it.effect("a number that is named is looked for before there are credits", () =>
+      Effect.gen(function* () {
+        const { credentials, workspace } = yield* aClient(noPlan)
+        yield* aNumber(workspace)
+        const fields = { ...credentials, ...aText }
+        saysNo(yield* ask("send_msg/", fields), 400, "Invalid whatsapp client id.")
+      }),
+    )
+
+    it.effect("a deleted key of a disabled account is an invalid one", () =>
+      Effect.gen(function* () {
+        const { credentials, key, workspace } = yield* aClient()
+        yield* change(workspace, { account_disabled: true })
+        yield* operate({
+          method: "DELETE",
+          path: `/admin/v1/workspaces/${workspace.id}/keys/${key.id}`,
+        })
+        saysNo(yield* ask("me/", credentials), 400, "Auth Error: invalid api key")
+      }),
+    )
+  })
+})
