@@ -50,7 +50,7 @@ const isList = (to: AskedSend["to"]): to is ReadonlyArray<RecipientV1> => Array.
 /**
  * A number that was named is wrong for these recipients; that none was named is a refusal of its own.
  */
-const ofNumber =
+export const ofNumber =
   (from: number | null) =>
   (refusal: Refusal): Refusal => {
     const { code, field } = refusal

@@ -3,15 +3,14 @@ import { Messages, OffsetLists, offsetOfPage, parseId } from "@messaging-service
 import type { Caller, MessageId, MessageJson } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { msgTypeOf } from "./contentV1.ts"
+import { DoneAnswer, done } from "./DoneV1.ts"
 import { failV1 } from "./FailureV1.ts"
 import { integer, string } from "./FieldsV1.ts"
-import type { Lenient } from "./FieldsV1.ts"
+import { idOf } from "./idV1.ts"
 import { StatusTextV1, StatusV1, shownError, shownRecipient, shownStatus } from "./messageV1.ts"
 import { pageField, pageOf } from "./pageV1.ts"
 import { operationV1 } from "./RouteV1.ts"
 import { startOfDay } from "./timesV1.ts"
-
-const CancelledAnswer = Schema.Struct({ status: Schema.Literal(1), message: Schema.String })
 
 const TimeOrNull = Schema.NullOr(Schema.String.annotate({ format: "date-time" }))
 
@@ -46,10 +45,6 @@ const reportPageSize = 200
 
 const msgId = integer("The message's id.", { required: true })
 
-/** What is no id is one that nobody has. */
-const messageIdOf = (given: Lenient<number>): MessageId | undefined =>
-  typeof given === "number" && given > 0 ? (given as MessageId) : undefined
-
 const statusOf = (message: MessageJson): typeof StatusAnswer.Type => ({
   ...shownStatus(message.status),
   message: message.text,
@@ -82,12 +77,12 @@ export const messageRoutes = Effect.gen(function* () {
       summary: "Cancel a message that is still waiting",
       credentials: "client",
       fields: { msg_id: msgId },
-      answer: CancelledAnswer,
+      answer: DoneAnswer,
       handler: ({ caller, fields }) =>
-        Effect.as(messages.cancel(caller, messageIdOf(fields.msg_id)), {
-          status: 1,
-          message: "Message cancelled",
-        } satisfies typeof CancelledAnswer.Type),
+        Effect.as(
+          messages.cancel(caller, idOf<MessageId>(fields.msg_id)),
+          done("Message cancelled"),
+        ),
     }),
     operationV1({
       method: "POST",
@@ -96,7 +91,7 @@ export const messageRoutes = Effect.gen(function* () {
       credentials: "client",
       fields: { msg_id: msgId },
       answer: StatusAnswer,
-      handler: ({ caller, fields }) => status(caller, messageIdOf(fields.msg_id)),
+      handler: ({ caller, fields }) => status(caller, idOf<MessageId>(fields.msg_id)),
     }),
     operationV1({
       method: "GET",

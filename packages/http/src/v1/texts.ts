@@ -71,6 +71,34 @@ const entries = {
   invalid_message_id: { message: "Invalid message id" },
   not_cancellable: { message: "Message can not be cancelled" },
   invalid_page: { message: "Invalid page" },
+  invalid_limit: { message: "Invalid limit" },
+  invalid_offset: { message: "Invalid offset" },
+
+  // Media
+  no_upload: { message: "File cant be null" },
+  invalid_media_id: { message: "Invalid media id" },
+  invalid_file_type: { message: "Invalid file_type" },
+  storage_full: { message: "Media storage is full" },
+
+  // Reminders
+  no_reminder_name: { message: "Reminder name cant be null" },
+  reminder_name_too_long: { message: "Reminder name is too long" },
+  invalid_cron: { message: "Invalid cron expression" },
+  invalid_reminder_id: { message: "Invalid reminder id" },
+
+  // Number verification
+  no_numbers: { message: "Numbers cant be null" },
+  too_many_numbers: { message: "More than 1000 numbers" },
+  campaign_name_too_long: { message: "Campaign name is too long" },
+  invalid_campaign_id: { message: "Invalid campaign id" },
+  invalid_status: { message: "Invalid status" },
+
+  // Connecting
+  plan_required: { message: "Your plan does not include this" },
+  number_not_connected: { message: "Whatsapp client is not connected" },
+  number_limit: { message: "Whatsapp client limit reached" },
+  already_connected: { message: "Whatsapp client is already connected" },
+  already_connecting: { message: "Whatsapp client is already connecting" },
 } satisfies Record<string, Text>
 
 /** A way in which version 1 says no. */
@@ -116,6 +144,17 @@ export const textOfCode: Readonly<Partial<Record<Code, TextName>>> = {
   number_daily_cap_reached: "daily_limit",
   message_not_found: "invalid_message_id",
   not_cancellable: "not_cancellable",
+
+  media_not_found: "invalid_media_id",
+  storage_full: "storage_full",
+  invalid_cron: "invalid_cron",
+  reminder_not_found: "invalid_reminder_id",
+  number_check_not_found: "invalid_campaign_id",
+  plan_required: "plan_required",
+  number_not_connected: "number_not_connected",
+  number_limit_reached: "number_limit",
+  already_connected: "already_connected",
+  connect_in_progress: "already_connecting",
 }
 
 /** Where an operation says it in other words than the rest. */

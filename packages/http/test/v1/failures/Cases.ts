@@ -8,7 +8,7 @@ import { TestClock } from "effect/testing"
 import { layerService } from "../../Service.ts"
 import { aNumber, change, operate, remove } from "../../World.ts"
 import type { Made } from "../../World.ts"
-import { aClient, aLonelyClient, ask, kinds, saysNo, sends } from "../Asking.ts"
+import { aClient, aLonelyClient, answered, ask, kinds, saysNo, sends } from "../Asking.ts"
 import type { Credentials, Fields } from "../Asking.ts"
 
 interface Scene {
@@ -58,6 +58,22 @@ const scenes = {
     ({ credentials, number }) => ({ credentials, fields: { whatsapp_client: number.id } }),
   ),
   "no messages left": aClient({ workspace: { plan: plan(0) } }),
+  "a plan without reminders and numbers": aClient({
+    workspace: { plan: { ...plan(null), reminders: false, qr_code_api: false } },
+  }),
+  "a plan with room for one number": aClient({
+    workspace: { plan: { ...plan(null), max_numbers: 1 } },
+  }),
+  "its disconnected number": Effect.map(
+    aClient({ number: { status: "disconnected" } }),
+    ({ credentials, number }) => ({ credentials, fields: { whatsapp_client: number.id } }),
+  ),
+  "its connecting number": Effect.gen(function* () {
+    const { credentials } = yield* aClient()
+    const answer = yield* ask("whatsapp/connect/", { ...credentials })
+    const { whatsapp_client } = answered<{ readonly whatsapp_client: number }>(answer)
+    return { credentials, fields: { whatsapp_client } }
+  }),
   "one message left": aClient({ workspace: { plan: plan(1) } }),
   "another workspace's message": Effect.gen(function* () {
     const other = yield* aClient()

@@ -1,0 +1,128 @@
+/**
+ * Making a reminder: from version 1's fields to version 2's body and the same operation of the core
+ * (contract: Mapping). A link is fetched at each run, as version 2's is; an uploaded file goes to the
+ * media directory, where each run finds it.
+ */
+import {
+  MediaDirectory,
+  OutboundRule,
+  Reminders,
+  maximumReminderNameLength,
+  reminderRequestParser,
+} from "@messaging-service/core"
+import type { Caller, MediaId, MediaType, Refusal } from "@messaging-service/core"
+import { Effect, Exit } from "effect"
+import { contentFields, kindOf, sourceOf, textOfContent } from "./contentV1.ts"
+import type { SourceV1 } from "./contentV1.ts"
+import { failV1 } from "./FailureV1.ts"
+import type { FailureV1 } from "./FailureV1.ts"
+import { integer, string, unreadable } from "./FieldsV1.ts"
+import type { ReadFieldsV1 } from "./FieldsV1.ts"
+import { groupFields, phoneFields, recipientOf } from "./recipientV1.ts"
+import type { UploadV1 } from "./RouteV1.ts"
+import { ofNumber } from "./SendV1.ts"
+
+export const reminderFields = {
+  reminder_name: string(`Up to ${maximumReminderNameLength} characters.`, { required: true }),
+  ...phoneFields,
+  ...groupFields,
+  whatsapp_client: integer("Id of a connected number; without it any connected one."),
+  ...contentFields,
+  img_url: string("Link of an image, which is fetched at each run."),
+  file_url: string("Link of a file, which is fetched at each run."),
+  file: contentFields.file,
+  cron_expression: string("Five fields: minute, hour, day of month, month, day of week.", {
+    required: true,
+  }),
+  timezone: string("IANA name; UTC when left out."),
+}
+
+export interface AskedReminder {
+  readonly caller: Caller
+  readonly fields: ReadFieldsV1<typeof reminderFields>
+  readonly file: UploadV1 | null
+}
+
+type Body = Readonly<Record<string, unknown>>
+
+type Link = Extract<SourceV1, { readonly _tag: "Link" }>
+type Uploaded = Extract<SourceV1, { readonly _tag: "Upload" }>
+
+const linkedMedia = (type: MediaType, { fileName, url }: Link) => ({
+  url,
+  type,
+  ...(fileName === null ? {} : { file_name: fileName }),
+})
+
+const ofName = (refusal: Refusal): Refusal | FailureV1 =>
+  refusal.code === "validation_failed" && refusal.field === "name"
+    ? failV1("reminder_name_too_long")
+    : refusal
+
+/** Nothing was made. When the store did not answer that is not known. */
+const isRefused = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean =>
+  Exit.isFailure(exit) &&
+  exit.cause.reasons.every((reason) => reason._tag === "Fail" && reason.error._tag === "Refusal")
+
+export const remindV1 = Effect.gen(function* () {
+  const reminders = yield* Reminders
+  const directory = yield* MediaDirectory
+  const parser = reminderRequestParser(yield* OutboundRule)
+
+  const create = (caller: Caller, body: Body) => reminders.create(caller, body, null)
+
+  /** A file of a reminder that is not made leaves the directory again. */
+  const createWithFile = (caller: Caller, body: Body, type: MediaType, source: Uploaded) =>
+    Effect.gen(function* () {
+      const { fileName, upload } = source
+      const kept = yield* directory.upload(caller, { fileName, content: upload.content }, null)
+      const media = { media_id: kept.answer.id, type }
+      return yield* create(caller, { ...body, media }).pipe(
+        Effect.onExit((exit) =>
+          isRefused(exit)
+            ? Effect.ignore(directory.delete(caller, kept.answer.id as MediaId))
+            : Effect.void,
+        ),
+      )
+    }).pipe(
+      // A client that hangs up now must not leave a file behind without its reminder.
+      Effect.uninterruptible,
+    )
+
+  const make = Effect.fnUntraced(function* ({ caller, fields, file }: AskedReminder) {
+    const { cron_expression, reminder_name, timezone, whatsapp_client } = fields
+    if (reminder_name === null) return yield* failV1("no_reminder_name")
+    const to = yield* Effect.fromResult(recipientOf(fields))
+    const kind = yield* Effect.fromResult(kindOf(fields))
+    const content = {
+      name: reminder_name,
+      to,
+      text: textOfContent(fields),
+      schedule: {
+        cron: cron_expression ?? "",
+        ...(timezone === null ? {} : { timezone: timezone.trim() }),
+      },
+    }
+    // Before anything is stored for it: whether the core can read the rest.
+    yield* Effect.fromResult(parser.creation(content, false))
+    const source = kind === null ? null : yield* Effect.fromResult(sourceOf(kind, fields, file))
+    if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
+    const body = { ...content, from: whatsapp_client }
+    const created =
+      kind === null || source === null
+        ? create(caller, body)
+        : source._tag === "Link"
+          ? create(caller, { ...body, media: linkedMedia(kind, source) })
+          : createWithFile(caller, body, kind, source)
+    return yield* Effect.mapError(created, (error) =>
+      error._tag === "Refusal" ? ofNumber(whatsapp_client)(error) : error,
+    )
+  })
+
+  /** The new reminder's id. */
+  return (asked: AskedReminder) =>
+    make(asked).pipe(
+      Effect.mapError((error) => (error._tag === "Refusal" ? ofName(error) : error)),
+      Effect.map(({ answer }) => answer.id),
+    )
+})

@@ -1,0 +1,121 @@
+/** The operations of version 1 on the media directory (decisions: Version 1). */
+import { MediaDirectory, OffsetLists, mediaTypes, offsetOfPage } from "@messaging-service/core"
+import type { MediaFileJson, MediaId, MediaType } from "@messaging-service/core"
+import { Effect, Result, Schema } from "effect"
+import { DoneAnswer, done } from "./DoneV1.ts"
+import { failV1 } from "./FailureV1.ts"
+import type { FailureV1 } from "./FailureV1.ts"
+import { file, integer, string } from "./FieldsV1.ts"
+import { idOf } from "./idV1.ts"
+import { limitField, limitOf } from "./limitV1.ts"
+import { pageField, pageOf } from "./pageV1.ts"
+import { operationV1 } from "./RouteV1.ts"
+
+const FileV1 = Schema.Struct({
+  id: Schema.Int.annotate({ description: "The `media_id` of version 2." }),
+  file_name: Schema.String,
+  file_url: Schema.String.annotate({
+    description: "Works for 26 hours; a fresh one with each answer.",
+  }),
+  file_type: Schema.Literals(mediaTypes),
+  file_size: Schema.Int.annotate({ description: "Bytes." }),
+  mime_type: Schema.String.annotate({ description: "Found from the content." }),
+  created_at: Schema.String.annotate({ format: "date-time" }),
+}).annotate({ identifier: "MediaFileV1" })
+
+const UploadedAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  message: Schema.String,
+  data: FileV1,
+})
+
+const MediaListAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  data: Schema.Struct({
+    total_count: Schema.Int.annotate({ description: "Of all pages." }),
+    page: Schema.Int,
+    limit: Schema.Int,
+    media_files: Schema.Array(FileV1).annotate({ description: "Newest first." }),
+  }),
+})
+
+const limits = { otherwise: 20, most: 100 }
+
+const shown = (record: MediaFileJson): typeof FileV1.Type => ({
+  id: record.id,
+  file_name: record.file_name,
+  file_url: record.url,
+  file_type: record.type,
+  file_size: record.size,
+  mime_type: record.mime_type,
+  created_at: record.created_at,
+})
+
+/** Null for both types. */
+const typeOf = (given: string | null): Result.Result<MediaType | null, FailureV1> => {
+  if (given === null) return Result.succeed(null)
+  const type = mediaTypes.find((known) => known === given)
+  return type === undefined ? Result.fail(failV1("invalid_file_type")) : Result.succeed(type)
+}
+
+export const mediaRoutes = Effect.gen(function* () {
+  const directory = yield* MediaDirectory
+  const lists = yield* OffsetLists
+
+  return [
+    operationV1({
+      method: "POST",
+      path: "/api/v1/media/upload",
+      summary: "Put a file into the media directory",
+      credentials: "client",
+      fields: {
+        file: file("The file, in a multipart form; at most 64 MiB."),
+        media_file: file("Another name of `file`."),
+      },
+      answer: UploadedAnswer,
+      handler: Effect.fnUntraced(function* ({ caller, file: uploaded }) {
+        if (uploaded === null) return yield* failV1("no_upload")
+        const { content, fileName } = uploaded
+        if (fileName === null) return yield* failV1("invalid_file_name")
+        const { answer } = yield* directory.upload(caller, { content, fileName }, null)
+        return {
+          status: 1,
+          message: "Media uploaded",
+          data: shown(answer),
+        } satisfies typeof UploadedAnswer.Type
+      }),
+    }),
+    operationV1({
+      method: "POST",
+      path: "/api/v1/media/list",
+      summary: "Files of the media directory",
+      credentials: "client",
+      fields: {
+        page: pageField,
+        limit: limitField(limits),
+        file_type: string("`image` or `file`; both when left out."),
+      },
+      answer: MediaListAnswer,
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const page = yield* Effect.fromResult(pageOf(fields.page))
+        const limit = yield* Effect.fromResult(limitOf(fields.limit, limits))
+        const type = yield* Effect.fromResult(typeOf(fields.file_type))
+        const { items, total } = yield* lists.media(caller, type, offsetOfPage(page, limit))
+        return {
+          status: 1,
+          data: { total_count: total, page, limit, media_files: items.map(shown) },
+        } satisfies typeof MediaListAnswer.Type
+      }),
+    }),
+    operationV1({
+      method: "POST",
+      path: "/api/v1/media/delete",
+      summary: "Delete a file of the media directory",
+      credentials: "client",
+      fields: { media_id: integer("The file's id.", { required: true }) },
+      answer: DoneAnswer,
+      handler: ({ caller, fields }) =>
+        Effect.as(directory.delete(caller, idOf<MediaId>(fields.media_id)), done("Media deleted")),
+    }),
+  ]
+})

@@ -1,0 +1,127 @@
+/** Numbers as version 1 connects and shows them (decisions: Version 1). */
+import { Connections, numberStatuses, refuse } from "@messaging-service/core"
+import type { NumberId, NumberJson, Refusal } from "@messaging-service/core"
+import { Effect, Schema } from "effect"
+import { failV1 } from "./FailureV1.ts"
+import { integer, string, unreadable } from "./FieldsV1.ts"
+import { idOf } from "./idV1.ts"
+import { phoneOf } from "./numberV1.ts"
+import { operationV1 } from "./RouteV1.ts"
+
+const ConnectAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  message: Schema.String,
+  whatsapp_client: Schema.Int.annotate({ description: "The number's id." }),
+})
+
+const numberFields = {
+  whatsapp_client: Schema.Int.annotate({ description: "The number's id." }),
+  whatsapp_number: Schema.NullOr(Schema.String).annotate({
+    description: "Digits with country code; null until the QR code is scanned.",
+  }),
+  label: Schema.String,
+  connection: Schema.Literals(numberStatuses),
+}
+
+const NumberListAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  data: Schema.Array(Schema.Struct(numberFields)).annotate({ description: "Oldest first." }),
+})
+
+const NumberAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  data: Schema.Struct({
+    ...numberFields,
+    qr_code_url: Schema.NullOr(Schema.String).annotate({
+      description: "Of the image to scan, while connecting; valid 10 minutes.",
+    }),
+    pairing_code: Schema.NullOr(Schema.String).annotate({
+      description: "To type on the phone, while connecting.",
+    }),
+  }),
+})
+
+const shown = ({ id, label, phone, status }: NumberJson) => ({
+  whatsapp_client: id,
+  whatsapp_number: phone,
+  label,
+  connection: status,
+})
+
+/** Telegram accounts are numbers too, but not to be connected here. */
+const ofNumber = (refusal: Refusal): Refusal =>
+  refusal.code === "validation_failed" && refusal.field === "number_id"
+    ? refuse("number_not_found", { field: "number_id" })
+    : refusal
+
+export const numberRoutes = Effect.gen(function* () {
+  const connections = yield* Connections
+
+  return [
+    operationV1({
+      method: "POST",
+      path: "/api/v1/whatsapp/connect",
+      summary: "Connect a WhatsApp number, or connect one again",
+      credentials: "client",
+      fields: {
+        whatsapp_client: integer("Connects this number again instead of adding one."),
+        whatsapp_number: string("Connects with a pairing code that is typed on this phone."),
+        webhook_url: string("Where QR codes, the connection and its end are reported."),
+      },
+      answer: ConnectAnswer,
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const { webhook_url, whatsapp_client, whatsapp_number } = fields
+        if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
+        const phone =
+          whatsapp_number === null ? null : yield* Effect.fromResult(phoneOf(whatsapp_number))
+        const body = {
+          ...(phone === null ? {} : { login_method: "phone_code", phone }),
+          ...(whatsapp_client === null ? {} : { number_id: whatsapp_client }),
+        }
+        const { answer } = yield* Effect.mapError(
+          connections.connect(caller, body, null, { callbackUrl: webhook_url }),
+          (error) => (error._tag === "Refusal" ? ofNumber(error) : error),
+        )
+        return {
+          status: 1,
+          message: "Connection started",
+          whatsapp_client: answer.id,
+        } satisfies typeof ConnectAnswer.Type
+      }),
+    }),
+    operationV1({
+      method: "POST",
+      path: "/api/v1/whatsapp/list",
+      summary: "The workspace's numbers",
+      credentials: "client",
+      fields: {},
+      answer: NumberListAnswer,
+      handler: ({ caller }) =>
+        Effect.map(
+          connections.list(caller),
+          ({ data }) =>
+            ({ status: 1, data: data.map(shown) }) satisfies typeof NumberListAnswer.Type,
+        ),
+    }),
+    operationV1({
+      method: "POST",
+      path: "/api/v1/whatsapp/status",
+      summary: "A number, and what there is to scan or to type",
+      credentials: "client",
+      fields: { whatsapp_client: integer("The number's id.", { required: true }) },
+      answer: NumberAnswer,
+      handler: Effect.fnUntraced(function* ({ caller, fields: { whatsapp_client } }) {
+        if (whatsapp_client === null) return yield* failV1("no_number")
+        const number = yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
+        return {
+          status: 1,
+          data: {
+            ...shown(number),
+            qr_code_url: number.connect?.qr_code_url ?? null,
+            pairing_code: number.connect?.pairing_code ?? null,
+          },
+        } satisfies typeof NumberAnswer.Type
+      }),
+    }),
+  ]
+})

@@ -1,0 +1,152 @@
+/** Number checks as version 1 knows them: verification campaigns (decisions: Version 1). */
+import {
+  NumberChecks,
+  OffsetLists,
+  checkResultStatuses,
+  maximumPhones,
+  numberCheckStatuses,
+} from "@messaging-service/core"
+import type { CheckResultStatus, NumberCheckId, Refusal } from "@messaging-service/core"
+import { Effect, Result, Schema } from "effect"
+import { failV1 } from "./FailureV1.ts"
+import type { FailureV1 } from "./FailureV1.ts"
+import { integer, string, strings } from "./FieldsV1.ts"
+import { idOf } from "./idV1.ts"
+import { limitField, limitOf, offsetField, offsetOf } from "./limitV1.ts"
+import { phoneOf } from "./numberV1.ts"
+import { operationV1 } from "./RouteV1.ts"
+import { textsOfLists } from "./texts.ts"
+
+const CampaignAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  message: Schema.String,
+  campaign_id: Schema.Int.annotate({ description: "Id of the number check." }),
+  numbers_count: Schema.Int,
+})
+
+const CampaignStatusAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  overall_status: Schema.Literals(numberCheckStatuses),
+  total: Schema.Int,
+  checked: Schema.Int,
+  registered: Schema.Int,
+  not_registered: Schema.Int,
+})
+
+const CampaignResultsAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  total: Schema.Int.annotate({ description: "Of all pages." }),
+  results: Schema.Array(
+    Schema.Struct({
+      phone: Schema.String,
+      status: Schema.Literals(checkResultStatuses),
+      checked_at: Schema.NullOr(Schema.String.annotate({ format: "date-time" })),
+    }),
+  ),
+})
+
+/** A whole check fits on a page. */
+const limits = { otherwise: 100, most: maximumPhones }
+
+const campaignId = integer("The campaign's id.", { required: true })
+
+/** Empty places in the list are passed over. */
+const phonesOf = (
+  numbers: ReadonlyArray<string | null> | null,
+): Result.Result<ReadonlyArray<string>, FailureV1> => {
+  const given = (numbers ?? []).filter((number) => number !== "")
+  if (given.length === 0) return Result.fail(failV1("no_numbers"))
+  if (given.length > maximumPhones) return Result.fail(failV1("too_many_numbers"))
+  return Result.all(given.map((number) => phoneOf(number ?? "")))
+}
+
+/** Null for all. */
+const statusOf = (given: string | null): Result.Result<CheckResultStatus | null, FailureV1> => {
+  if (given === null) return Result.succeed(null)
+  const status = checkResultStatuses.find((known) => known === given)
+  return status === undefined ? Result.fail(failV1("invalid_status")) : Result.succeed(status)
+}
+
+const ofName = (refusal: Refusal): Refusal | FailureV1 =>
+  refusal.field === "name" ? failV1("campaign_name_too_long") : refusal
+
+export const verificationRoutes = Effect.gen(function* () {
+  const checks = yield* NumberChecks
+  const lists = yield* OffsetLists
+
+  return [
+    operationV1({
+      method: "POST",
+      path: "/api/v1/verification/create",
+      summary: "Find out which phones are registered",
+      credentials: "bearer",
+      fields: {
+        numbers: strings("1 to 1,000 phones with their country codes.", { required: true }),
+        campaign_name: string("A note, up to 100 characters."),
+      },
+      texts: textsOfLists,
+      answer: CampaignAnswer,
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const phones = yield* Effect.fromResult(phonesOf(fields.numbers))
+        const body = { phones, name: fields.campaign_name }
+        const { answer } = yield* Effect.mapError(checks.create(caller, body, null), (error) =>
+          error._tag === "Refusal" ? ofName(error) : error,
+        )
+        return {
+          status: 1,
+          message: "Verification started",
+          campaign_id: answer.id,
+          numbers_count: answer.total,
+        } satisfies typeof CampaignAnswer.Type
+      }),
+    }),
+    operationV1({
+      method: "GET",
+      path: "/api/v1/verification/status",
+      summary: "How far a verification has come",
+      credentials: "bearer",
+      fields: { campaign_id: campaignId },
+      answer: CampaignStatusAnswer,
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const check = yield* checks.get(caller, idOf<NumberCheckId>(fields.campaign_id))
+        return {
+          status: 1,
+          overall_status: check.status,
+          total: check.total,
+          checked: check.checked,
+          registered: check.registered,
+          not_registered: check.not_registered,
+        } satisfies typeof CampaignStatusAnswer.Type
+      }),
+    }),
+    operationV1({
+      method: "GET",
+      path: "/api/v1/verification/results",
+      summary: "What a verification has found out",
+      credentials: "bearer",
+      fields: {
+        campaign_id: campaignId,
+        status: string("`pending`, `registered`, `not_registered` or `failed`; all when left out."),
+        limit: limitField(limits),
+        offset: offsetField,
+      },
+      answer: CampaignResultsAnswer,
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const id = idOf<NumberCheckId>(fields.campaign_id)
+        const status = yield* Effect.fromResult(statusOf(fields.status))
+        const limit = yield* Effect.fromResult(limitOf(fields.limit, limits))
+        const offset = yield* Effect.fromResult(offsetOf(fields.offset))
+        const { items, total } = yield* lists.checkResults(caller, id, status, { offset, limit })
+        return {
+          status: 1,
+          total,
+          results: items.map((result) => ({
+            phone: result.phone,
+            status: result.status,
+            checked_at: result.checked_at,
+          })),
+        } satisfies typeof CampaignResultsAnswer.Type
+      }),
+    }),
+  ]
+})

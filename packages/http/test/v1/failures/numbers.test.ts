@@ -1,0 +1,48 @@
+/** What the operations on numbers say (decisions: Version 1). */
+import { says } from "./Cases.ts"
+import type { Case } from "./Cases.ts"
+
+const connecting = (fields: Case["fields"], text: string, scene?: Case["scene"]): Case => ({
+  operation: "whatsapp/connect/",
+  fields,
+  says: text,
+  ...(scene === undefined ? {} : { scene }),
+})
+
+says("version 1 says no to connecting and looking at numbers", [
+  connecting({ whatsapp_client: "main" }, "Invalid whatsapp client"),
+  connecting({ whatsapp_client: 999_999_999 }, "Invalid whatsapp client"),
+  connecting({}, "Invalid whatsapp client", "another workspace's number"),
+  connecting({}, "Invalid whatsapp client", "its Telegram account"),
+  connecting({}, "Whatsapp client is already connected", "its WhatsApp number"),
+  connecting({}, "Whatsapp client is already connecting", "its connecting number"),
+
+  connecting({ whatsapp_number: "12" }, "Invalid phone number"),
+  connecting({ whatsapp_number: "@someone" }, "Invalid phone number"),
+  connecting({ whatsapp_number: "00015550001234" }, "Invalid phone number"),
+
+  ...["nowhere", "http://127.0.0.1/", "http://10.0.0.1/hook", "ftp://example.com/"].map((url) =>
+    connecting({ webhook_url: url }, "Invalid webhook url"),
+  ),
+
+  connecting({}, "Your plan does not include this", "a plan without reminders and numbers"),
+  connecting({}, "Whatsapp client limit reached", "a plan with room for one number"),
+
+  { operation: "whatsapp/status/", fields: {}, says: "Invalid whatsapp client id." },
+  {
+    operation: "whatsapp/status/",
+    fields: { whatsapp_client: "main" },
+    says: "Invalid whatsapp client",
+  },
+  {
+    operation: "whatsapp/status/",
+    fields: { whatsapp_client: 999_999_999 },
+    says: "Invalid whatsapp client",
+  },
+  {
+    operation: "whatsapp/status/",
+    scene: "another workspace's number",
+    fields: {},
+    says: "Invalid whatsapp client",
+  },
+])
