@@ -27,10 +27,6 @@ const layerMessages = Layer.effect(
         Effect.tap(store.end(changes), (ended) =>
           countEnded(changes.filter(({ message }) => ended.has(message.id))),
         ),
-      insertRefused: (refused) =>
-        Effect.tap(store.insertRefused(refused), (change) =>
-          change === null ? Effect.void : countEnded([change]),
-        ),
     }),
   ),
 )

@@ -1,0 +1,152 @@
+/** Counting stands behind the commit: what a store did not write is not counted. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Metric } from "effect"
+import type { MessageId, NumberId } from "../../src/id/Ids.ts"
+import type { Mode } from "../../src/key/ApiKey.ts"
+import type { MessageState } from "../../src/message/Message.ts"
+import type { MessageChange } from "../../src/message/MessageChange.ts"
+import { MessageStore } from "../../src/message/MessageStore.ts"
+import type { Acceptance, AcceptanceOutcome } from "../../src/message/MessageStore.ts"
+import { layerCountedStores } from "../../src/monitoring/countedStores.ts"
+import { startCounting } from "../../src/monitoring/counters.ts"
+import { DeliveryQueue } from "../../src/queue/DeliveryQueue.ts"
+import type { DeliveryResult } from "../../src/queue/DeliveryQueue.ts"
+import { LaneQueue } from "../../src/queue/LaneQueue.ts"
+import type { Settlement } from "../../src/queue/LaneQueue.ts"
+import type { ReminderRun } from "../../src/reminder/ReminderRun.ts"
+import { ReminderStore } from "../../src/reminder/ReminderStore.ts"
+import type { RunCommit } from "../../src/reminder/ReminderStore.ts"
+
+/** Only what is counted of an acceptance and of a change matters here. */
+const anAcceptance = (mode: Mode, count: number) =>
+  ({ mode, messages: Array.from({ length: count }) }) as unknown as Acceptance
+
+const aChange = (id: number, state: MessageState, mode: Mode = "live") =>
+  ({ message: { id, mode, state } }) as unknown as MessageChange
+
+const ended = (id: number, state: MessageState): Settlement => ({
+  _tag: "Ended",
+  numberId: 7 as NumberId,
+  lease: 1,
+  change: aChange(id, state),
+})
+
+const aResult = (error: DeliveryResult["error"]) => ({ error }) as DeliveryResult
+
+const ids = (...all: ReadonlyArray<number>) => new Set(all as ReadonlyArray<MessageId>)
+
+interface Answers {
+  readonly accept?: AcceptanceOutcome
+  readonly run?: RunCommit
+  /** The ids that the store has ended or settled. */
+  readonly written?: ReadonlySet<MessageId>
+  readonly refused?: MessageChange | null
+}
+
+const accepted: AcceptanceOutcome = { _tag: "Accepted", ids: [] }
+
+/** Counters that are not 0 after the effect has used stores that answer so. */
+const countedBy = <E>(
+  answers: Answers,
+  use: Effect.Effect<unknown, E, MessageStore | LaneQueue | ReminderStore | DeliveryQueue>,
+) => {
+  const { accept = accepted, refused = null, run = accepted, written = ids() } = answers
+  const stores = Layer.mergeAll(
+    Layer.mock(MessageStore, {
+      accept: () => Effect.succeed(accept),
+      end: () => Effect.succeed(written),
+      insertRefused: () => Effect.succeed(refused),
+    }),
+    Layer.mock(LaneQueue, { settle: () => Effect.succeed(written) }),
+    Layer.mock(ReminderStore, { run: () => Effect.succeed(run) }),
+    Layer.mock(DeliveryQueue, { settle: () => Effect.void }),
+  )
+  return Effect.gen(function* () {
+    yield* startCounting
+    yield* use
+    const counters = (yield* Metric.snapshot).flatMap(({ attributes, id, state }) =>
+      "count" in state && Number(state.count) > 0
+        ? [[id, Object.values(attributes ?? {}).join(" "), Number(state.count)] as const]
+        : [],
+    )
+    return counters.toSorted(([, a], [, b]) => (a < b ? -1 : 1))
+  }).pipe(
+    Effect.provide(Layer.provide(layerCountedStores, stores)),
+    Effect.provideService(Metric.MetricRegistry, new Map()),
+  )
+}
+
+describe("counted stores", () => {
+  it.effect("count the messages of an acceptance, and of a reminder's run", () =>
+    Effect.gen(function* () {
+      const counted = yield* countedBy(
+        {},
+        Effect.gen(function* () {
+          yield* (yield* MessageStore).accept(anAcceptance("live", 3))
+          yield* (yield* MessageStore).accept(anAcceptance("test", 1))
+          yield* (yield* ReminderStore).run(anAcceptance("live", 1), {} as ReminderRun)
+        }),
+      )
+      assert.deepStrictEqual(counted, [
+        ["messaging_messages_accepted_total", "live", 4],
+        ["messaging_messages_accepted_total", "test", 1],
+      ])
+    }),
+  )
+
+  it.effect("count nothing that a guard kept from being written", () =>
+    Effect.gen(function* () {
+      const counted = yield* countedBy(
+        {
+          accept: { _tag: "Broken", guard: "quota" },
+          run: { _tag: "Broken", guard: "reminder" },
+        },
+        Effect.gen(function* () {
+          yield* (yield* MessageStore).accept(anAcceptance("live", 3))
+          yield* (yield* ReminderStore).run(anAcceptance("live", 1), {} as ReminderRun)
+          yield* (yield* MessageStore).end([aChange(1, "cancelled")])
+          yield* (yield* LaneQueue).settle([ended(2, "sent")], 0)
+          const refused = {} as Parameters<typeof MessageStore.Service.insertRefused>[0]
+          yield* (yield* MessageStore).insertRefused(refused)
+        }),
+      )
+      assert.deepStrictEqual(counted, [])
+    }),
+  )
+
+  it.effect("count each message that ended by how, once it is written", () =>
+    Effect.gen(function* () {
+      const counted = yield* countedBy(
+        { written: ids(1, 2, 4), refused: aChange(9, "failed") },
+        Effect.gen(function* () {
+          yield* (yield* MessageStore).end([aChange(1, "expired"), aChange(3, "expired")])
+          yield* (yield* MessageStore).end([aChange(2, "sent", "test")])
+          yield* (yield* LaneQueue).settle([ended(4, "sent"), ended(5, "failed")], 0)
+          const refused = {} as Parameters<typeof MessageStore.Service.insertRefused>[0]
+          yield* (yield* MessageStore).insertRefused(refused)
+        }),
+      )
+      assert.deepStrictEqual(counted, [
+        ["messaging_messages_ended_total", "live expired", 1],
+        ["messaging_messages_ended_total", "live failed", 1],
+        ["messaging_messages_ended_total", "live sent", 1],
+        ["messaging_messages_ended_total", "test sent", 1],
+      ])
+    }),
+  )
+
+  it.effect("count attempts at webhooks by their outcome", () =>
+    Effect.gen(function* () {
+      const results = [aResult(null), aResult("timeout"), aResult("http_status"), aResult(null)]
+      const counted = yield* countedBy(
+        {},
+        DeliveryQueue.use((queue) => queue.settle(results)),
+      )
+      assert.deepStrictEqual(counted, [
+        ["messaging_webhook_attempts_total", "delivered", 2],
+        ["messaging_webhook_attempts_total", "http_status", 1],
+        ["messaging_webhook_attempts_total", "timeout", 1],
+      ])
+    }),
+  )
+})
