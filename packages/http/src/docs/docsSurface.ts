@@ -6,7 +6,6 @@ import { apiDocument } from "../openapi/apiDocument.ts"
 import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
 import type { Route } from "../route/RouteTable.ts"
-import { apiPage } from "./apiPage.ts"
 import { errorPage } from "./errorPage.ts"
 
 interface DocsRoute extends Route {
@@ -53,7 +52,12 @@ export const docsSurface = Effect.gen(function* () {
   const json = remembered((url) =>
     Effect.map(document(url), (made) => new TextEncoder().encode(JSON.stringify(made))),
   )
-  const page = remembered((url) => Effect.flatMap(document(url), apiPage))
+  const page = remembered((url) =>
+    // What makes it takes half a second to load, and many a service is never asked for it.
+    Effect.promise(() => import("./apiPage.ts")).pipe(
+      Effect.flatMap(({ apiPage }) => Effect.flatMap(document(url), apiPage)),
+    ),
+  )
 
   const match = routeMatcher<DocsRoute>([
     {
