@@ -6,6 +6,7 @@ import { PublicUrl } from "@messaging-service/core"
 import type {
   Admission,
   Attachments,
+  CallbackSecrets,
   CallbackUrls,
   ClockStore,
   Connections,
@@ -37,6 +38,7 @@ import type { HttpSettings } from "./HttpOptions.ts"
 export type HttpServices =
   | Admission
   | Attachments
+  | CallbackSecrets
   | CallbackUrls
   | ClockStore
   | Connections
