@@ -16,7 +16,19 @@ const operations = [
   "cancel_msg",
   "message/status",
   "report",
+  "media/upload",
+  "media/list",
+  "media/delete",
+  "reminder/create",
+  "reminder/list",
+  "reminder/cancel",
+  "verification/create",
+  "whatsapp/connect",
+  "whatsapp/list",
+  "whatsapp/status",
 ]
+
+const questions = ["verification/status", "verification/results"]
 
 describe("version 1", () => {
   layer(layerService())((it) => {
@@ -31,6 +43,18 @@ describe("version 1", () => {
               }
             }
           }),
+      )
+    }
+
+    for (const operation of questions) {
+      it.effect(`${operation} answers 400 to a method other than GET`, () =>
+        Effect.gen(function* () {
+          for (const path of [operation, `${operation}/`]) {
+            for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+              saysNo(yield* call(path, { method }), 400, "Invalid request method")
+            }
+          }
+        }),
       )
     }
 
