@@ -1,4 +1,5 @@
 /** The service as an operator runs it on PostgreSQL: one HTTP process and two workers, killable. */
+import { assert } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Data, Effect, Redacted, Ref, Schedule, Scope } from "effect"
@@ -23,9 +24,19 @@ export interface Cluster {
   readonly database: TestDatabase
   /** SIGKILL at once, whatever it is doing, and a new process in its place. */
   kill(member: Member): Effect.Effect<void>
+  /** SIGKILL, and nothing in its place. */
+  stop(member: Member): Effect.Effect<void>
+  /** A new process in the place of one that was stopped. */
+  start(member: Member): Effect.Effect<void>
   /** A request that is repeated until it is answered for good. */
   ask(method: string, path: string, options?: Ask): Effect.Effect<Reply>
   operate(method: string, path: string, body?: unknown): Effect.Effect<Reply>
+  /** Moves service time on by so many seconds, more when the server dies under it. */
+  advance(seconds: number): Effect.Effect<void>
+  /** Returns once nothing is due and nothing is in flight. */
+  readonly settle: Effect.Effect<void>
+  /** The service's time, in epoch milliseconds. */
+  readonly now: Effect.Effect<number>
   /** Waits until that member has said that it is ready. */
   ready(member: Member): Effect.Effect<unknown, processes.ProcessError>
   /** Waits until every member has. */
@@ -36,6 +47,8 @@ interface Ask {
   readonly token?: string
   readonly body?: unknown
   readonly idempotencyKey?: string
+  /** Then it counts as unanswered. */
+  readonly patienceMillis?: number
 }
 
 const attempt = (url: string, method: string, options: Ask) =>
@@ -43,7 +56,7 @@ const attempt = (url: string, method: string, options: Ask) =>
     try: async (signal) => {
       const response = await fetch(url, {
         method,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(15_000)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(options.patienceMillis ?? 15_000)]),
         headers: {
           authorization: `Bearer ${options.token ?? ""}`,
           ...(options.body === undefined ? {} : { "content-type": "application/json" }),
@@ -74,6 +87,7 @@ export const startCluster = Effect.gen(function* () {
     DATABASE_URL: Redacted.value(database.url),
     DATA_DIR: directory,
     CLOCK: "adjustable",
+    ALLOW_PRIVATE_TARGETS: "true",
     OPERATOR_TOKEN: operatorToken,
     LOG_LEVEL: "error",
     SEED_EXAMPLE: "false",
@@ -94,13 +108,15 @@ export const startCluster = Effect.gen(function* () {
     })
 
   const running = new Map<Member, processes.ServiceProcess>()
-  const replace = (member: Member) =>
-    Effect.gen(function* () {
-      yield* running.get(member)?.kill ?? Effect.void
-      running.set(member, yield* startMember(member))
-    }).pipe(Effect.provideService(Scope.Scope, scope), Effect.orDie)
+  const stop = (member: Member) =>
+    Effect.suspend(() => running.get(member)?.kill ?? Effect.void).pipe(Effect.orDie)
+  const start = (member: Member) =>
+    Effect.map(startMember(member), (process) => running.set(member, process)).pipe(
+      Effect.provideService(Scope.Scope, scope),
+      Effect.asVoid,
+    )
 
-  for (const member of members) yield* replace(member)
+  yield* Effect.forEach(members, start, { discard: true })
 
   const readyLine = (member: Member) =>
     member === "server" ? /listening on (\S+)/ : /worker ready/
@@ -123,12 +139,34 @@ export const startCluster = Effect.gen(function* () {
       Effect.orDie,
     )
 
+  const operate: Cluster["operate"] = (method, path, body) =>
+    ask(method, path, { token: operatorToken, body })
+
+  // What is to happen until the answer takes its time, and must not be asked for twice.
+  const control = (method: string, path: string, body?: unknown) =>
+    Effect.map(
+      ask(method, `/admin/v1/simulator${path}`, {
+        token: operatorToken,
+        body,
+        patienceMillis: 120_000,
+      }),
+      (reply) => {
+        assert.strictEqual(reply.status, 200, JSON.stringify(reply.body))
+        return reply.body
+      },
+    )
+
   const cluster: Cluster = {
     database,
-    kill: replace,
+    kill: (member) => Effect.andThen(stop(member), start(member)),
+    stop,
+    start,
     ask,
     ready,
-    operate: (method, path, body) => ask(method, path, { token: operatorToken, body }),
+    operate,
+    advance: (seconds) => Effect.asVoid(control("POST", "/clock/advance", { seconds })),
+    settle: Effect.asVoid(control("POST", "/settle")),
+    now: Effect.map(control("GET", "/clock"), ({ now }) => Date.parse(now)),
     allReady,
   }
   return cluster

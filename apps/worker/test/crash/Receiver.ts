@@ -1,0 +1,82 @@
+/**
+ * A receiver that judges every call, remembers it, and is no better than real ones: some calls it
+ * answers with an error, of some it breaks the connection, some take their time.
+ */
+import { verifyWebhook } from "@messaging-service/verify-webhook"
+import type { WebhookEvent } from "@messaging-service/verify-webhook"
+import { Effect } from "effect"
+import { createServer } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+
+/** One call, with a valid signature. */
+export interface Call {
+  readonly event: WebhookEvent
+  readonly body: string
+  readonly path: string
+  /** Whether it was answered with a 2xx. */
+  readonly taken: boolean
+}
+
+export interface Receiver {
+  readonly url: string
+  /** Secrets of endpoints by their path. */
+  readonly secrets: Map<string, string>
+  readonly calls: Array<Call>
+  /** Why calls were not believed. */
+  readonly refused: Array<string>
+}
+
+/** What the calls meet, one after the other. */
+const moods = ["take", "take", "fail", "take", "take slowly", "take", "break", "take"] as const
+
+export const aReceiver = Effect.gen(function* () {
+  const secrets = new Map<string, string>()
+  const calls: Array<Call> = []
+  const refused: Array<string> = []
+  let count = 0
+
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const chunks: Array<Buffer> = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const body = Buffer.concat(chunks)
+    const path = request.url ?? ""
+    const verification = await verifyWebhook({
+      body,
+      headers: request.headers,
+      secret: secrets.get(path) ?? "",
+      // The service's clock is ahead of ours.
+      toleranceSeconds: 86_400,
+    })
+    if (!verification.valid) {
+      refused.push(`${path} ${verification.reason}`)
+      response.writeHead(400).end()
+      return
+    }
+    const mood = moods[count++ % moods.length]
+    const taken = mood !== "fail" && mood !== "break"
+    calls.push({ event: verification.event, body: body.toString(), path, taken })
+    if (mood === "break") request.socket.destroy()
+    else if (mood === "fail") response.writeHead(503).end()
+    else if (mood === "take slowly") setTimeout(() => response.writeHead(204).end(), 300)
+    else response.writeHead(204).end()
+  }
+
+  const server = createServer((request, response) => {
+    // A caller that was killed while it called says nothing more.
+    handle(request, response).catch(() => response.destroy())
+  })
+  yield* Effect.acquireRelease(
+    Effect.callback<void>((resume) => {
+      server.listen(0, "127.0.0.1", () => resume(Effect.void))
+    }),
+    () =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      }),
+  )
+  const { port } = server.address() as AddressInfo
+  const receiver: Receiver = { url: `http://127.0.0.1:${port}`, secrets, calls, refused }
+  return receiver
+})

@@ -1,0 +1,74 @@
+/**
+ * What the crash tests have in common: clients at work while members of the cluster die at random
+ * moments. `CRASH_KILLS` makes a test longer, `CRASH_SEED` repeats one.
+ */
+import { it } from "@effect/vitest"
+import { EmbeddedPostgres } from "@messaging-service/testkit"
+import { Effect, Fiber, Layer, Random, Ref, Scope } from "effect"
+import { members, startCluster } from "./Cluster.ts"
+import type { Cluster } from "./Cluster.ts"
+
+const seed = process.env["CRASH_SEED"] ?? String(Date.now())
+
+interface Storm {
+  readonly kills: number
+  /** Each is repeated until the last kill. */
+  readonly clients: ReadonlyArray<Effect.Effect<void, never, Scope.Scope>>
+  /** Forked before each kill, and waited for at the end. */
+  readonly beforeKill?: (killed: number) => Effect.Effect<void, never, Scope.Scope>
+}
+
+/** Kills until it was done often enough; returns when the clients have ended and all is up again. */
+export const storm = Effect.fnUntraced(function* (
+  cluster: Cluster,
+  { beforeKill = () => Effect.void, clients, kills }: Storm,
+) {
+  const over = yield* Ref.make(false)
+  const goesOn = () => Effect.map(Ref.get(over), (ended) => !ended)
+  const fibers = yield* Effect.forEach(clients, (client) =>
+    Effect.forkScoped(Effect.repeat(client, { while: goesOn })),
+  )
+  for (let killed = 0; killed < kills; killed++) {
+    yield* Effect.sleep(yield* Random.nextIntBetween(200, 1000))
+    const victim = members[yield* Random.nextIntBetween(0, members.length - 1)] ?? "server"
+    if (victim === "server") {
+      // A server that dies while it starts accepts nothing; workers die whenever chance wants it.
+      yield* cluster.ready(victim)
+      yield* Effect.sleep(yield* Random.nextIntBetween(0, 1000))
+    }
+    fibers.push(yield* Effect.forkScoped(beforeKill(killed)))
+    yield* cluster.kill(victim)
+  }
+  yield* Ref.set(over, true)
+  yield* Fiber.joinAll(fibers)
+  yield* cluster.allReady
+})
+
+/** A test on a cluster of its own. */
+export const clusterTest = <E>(
+  title: string,
+  test: (cluster: Cluster) => Effect.Effect<void, E, Scope.Scope>,
+  kills = 1,
+) =>
+  it.live(
+    title,
+    () =>
+      Effect.flatMap(startCluster, test).pipe(
+        Effect.scoped,
+        Random.withSeed(seed),
+        Effect.provide(EmbeddedPostgres.layer() as Layer.Layer<EmbeddedPostgres>),
+      ),
+    // Machines are noisy: only what hangs takes so long.
+    { timeout: 300_000 + kills * 10_000 },
+  )
+
+/** The same, under a storm; `usually` is how many kills there are unless it is told otherwise. */
+export const crashTest = <E>(
+  title: string,
+  usually: number,
+  test: (cluster: Cluster, kills: number) => Effect.Effect<void, E, Scope.Scope>,
+) => {
+  const kills = Number(process.env["CRASH_KILLS"] ?? usually)
+  const stormy = (cluster: Cluster) => test(cluster, kills)
+  clusterTest(`${kills} kills: ${title} (seed ${seed})`, stormy, kills)
+}

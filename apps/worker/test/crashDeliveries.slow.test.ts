@@ -1,0 +1,117 @@
+/**
+ * Deliveries under SIGKILL (decisions: Webhooks, "at least once, from an outbox written in the
+ * transaction that changes the message"): every message's event reaches its endpoint, says what
+ * became of the message, and nothing else does.
+ */
+import { assert } from "@effect/vitest"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import type { WebhookEvent } from "@messaging-service/verify-webhook"
+import { Effect } from "effect"
+import { aSender, emptyLedger, oneRequest, scheduleAndCancel } from "./crash/Clients.ts"
+import type { Ledger } from "./crash/Clients.ts"
+import { checkAccounts } from "./crash/accounts.ts"
+import { withDatabase } from "./crash/books.ts"
+import { aReceiver } from "./crash/Receiver.ts"
+import type { Call, Receiver } from "./crash/Receiver.ts"
+import { crashTest, storm } from "./crash/Storm.ts"
+
+interface Row {
+  readonly id: number
+  readonly workspace_id: number
+  readonly state: string
+  readonly text: string
+  readonly error_code: string | null
+  readonly event_id: string
+}
+
+/** What an event says of its message, as far as the books know it. */
+const told = ({ data, type }: WebhookEvent) => {
+  assert(type !== "ping")
+  const { error, id, sent_at, status, text } = data.message
+  return { type, id, status, text, error: error?.code ?? null, wasSent: sent_at !== null }
+}
+
+const checkDeliveries = (ledger: Ledger, receiver: Receiver) =>
+  Effect.gen(function* () {
+    const sql = yield* PgClient.PgClient
+    const rows = yield* sql<Row>`
+      select
+        m.id::int as id,
+        m.workspace_id::int as workspace_id,
+        m.state,
+        m.text,
+        m.error_code,
+        o.event_id
+      from messages m
+      join outbox o on o.message_id = m.id
+        and o.type <> 'message.accepted'`
+
+    const callsOf = new Map<string, Array<Call>>()
+    for (const call of receiver.calls) {
+      const known = callsOf.get(call.event.id)
+      if (known === undefined) callsOf.set(call.event.id, [call])
+      else known.push(call)
+    }
+    assert.deepStrictEqual(receiver.refused, [], "every call has a valid signature")
+    assert.strictEqual(callsOf.size, rows.length, "an event for each message, and no other")
+
+    const heardOf = new Set<number>()
+    for (const { error_code, event_id, id, state, text, workspace_id } of rows) {
+      const what = `${event_id} of message ${id}`
+      const calls = callsOf.get(event_id) ?? []
+      assert(
+        calls.some(({ taken }) => taken),
+        `${what} was delivered`,
+      )
+      for (const { body, event, path } of calls) {
+        assert.strictEqual(path, `/${workspace_id}`, `${what} went to its own workspace`)
+        assert.strictEqual(body, calls[0]!.body, `${what} says the same each time`)
+        assert.deepStrictEqual(told(event), {
+          type: `message.${state}` as WebhookEvent["type"],
+          id,
+          status: state,
+          text,
+          error: error_code,
+          wasSent: state === "sent",
+        })
+      }
+      heardOf.add(id)
+    }
+    for (const id of ledger.accepted.keys()) assert(heardOf.has(id), `message ${id} was told of`)
+
+    const pending = yield* sql`select endpoint_id, event_id, attempts from webhook_deliveries`
+    assert.deepStrictEqual(pending, [], "nothing is left to be delivered")
+  })
+
+crashTest("every event is delivered, and tells the truth", 12, (cluster, kills) =>
+  Effect.gen(function* () {
+    const receiver = yield* aReceiver
+    const senders = yield* Effect.replicateEffect(aSender(cluster), 4)
+    for (const { keys, workspaceId } of senders) {
+      const path = `/${workspaceId}`
+      const { body, status } = yield* cluster.ask("POST", "/api/v2/webhooks", {
+        token: keys[0]!,
+        body: { url: receiver.url + path },
+      })
+      assert.strictEqual(status, 201, JSON.stringify(body))
+      receiver.secrets.set(path, body.secret)
+    }
+
+    const ledger = emptyLedger()
+    yield* storm(cluster, {
+      kills,
+      clients: Array.from({ length: 4 }, () => oneRequest(cluster, senders, ledger)),
+      beforeKill: (killed) => scheduleAndCancel(cluster, senders[killed % senders.length]!, ledger),
+    })
+    // Leases of the dead run out, and what the receiver did not take comes again.
+    yield* cluster.advance(3600)
+    yield* cluster.settle
+
+    const states = yield* withDatabase(cluster)(
+      Effect.andThen(checkDeliveries(ledger, receiver), checkAccounts(ledger)),
+    )
+    yield* Effect.logInfo("deliveries", { calls: receiver.calls.length, ...states })
+    // A storm in which nothing happened proves nothing.
+    for (const state of ["sent", "failed", "cancelled"]) assert.isAbove(states[state] ?? 0, 0)
+  }),
+)
