@@ -7,6 +7,8 @@ import type { Layer } from "effect"
 import type { AllStores } from "../AllStores.ts"
 import { accepting } from "./contract/acceptance.ts"
 import { allowance } from "./contract/allowance.ts"
+import { callbacks } from "./contract/callbacks.ts"
+import { connectionCallbacks } from "./contract/connectionCallbacks.ts"
 import { deliveries } from "./contract/deliveries.ts"
 import { departures } from "./contract/departures.ts"
 import { contacts } from "./contract/directory.ts"
@@ -28,6 +30,7 @@ import { outbox } from "./contract/outbox.ts"
 import { quota } from "./contract/quota.ts"
 import { reminderRaces, reminders } from "./contract/reminders.ts"
 import { acceptanceRaces } from "./contract/racesOfAcceptance.ts"
+import { callbackRaces } from "./contract/racesOfCallbacks.ts"
 import { deliveryRaces } from "./contract/racesOfDeliveries.ts"
 import { endingRaces } from "./contract/racesOfEnding.ts"
 import { sendingRaces } from "./contract/racesOfSending.ts"
@@ -69,6 +72,8 @@ const topics: Readonly<Record<string, Topic>> = {
   outbox,
   webhooks,
   deliveries,
+  callbacks,
+  "callbacks of connections": connectionCallbacks,
   reminders,
   "lists by offset": offsetLists,
   "what is due": workStatus,
@@ -83,6 +88,7 @@ const topics: Readonly<Record<string, Topic>> = {
   "races of workers": workerRaces,
   "races of ending": endingRaces,
   "races of deliveries": deliveryRaces,
+  "races of callbacks": callbackRaces,
   "races of reminders": reminderRaces,
   storms,
 }

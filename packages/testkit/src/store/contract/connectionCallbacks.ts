@@ -1,0 +1,223 @@
+/** Callbacks of numbers: written with the change of a connection that they report, and only then. */
+import { assert } from "@effect/vitest"
+import {
+  connectionCallback,
+  LinkingStore,
+  linkingMillis,
+  nothingShown,
+  NumberStore,
+} from "@messaging-service/core"
+import type {
+  Callback,
+  ConnectionEvent,
+  EndReports,
+  LinkingId,
+  NewAttempt,
+  SendingNumber,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { aCallbackUrl, aCallingStage, claimCallbacks, eventsOf } from "../Calling.ts"
+import { only, present } from "../Expect.ts"
+import type { Topic } from "../Topic.ts"
+import { anEra, anEventId, aNumber, aPhone, aStage, fresh, minute } from "../World.ts"
+
+const digits = (): string => aPhone().slice(1)
+
+const anAttempt = (now: number, callbackUrl: string | null): NewAttempt => ({
+  id: `reporting${fresh()}` as LinkingId,
+  mode: "live",
+  method: "qr",
+  phone: null,
+  requestedAt: now,
+  endsAt: now + linkingMillis,
+  linksAt: null,
+  ...nothingShown,
+  callbackUrl,
+})
+
+/** A new number that is being connected and reports there. */
+const aLinking = (workspaceId: WorkspaceId, now: number, callbackUrl: string | null) =>
+  Effect.gen(function* () {
+    const attempt = anAttempt(now, callbackUrl)
+    const begun = yield* LinkingStore.use((store) =>
+      store.add(
+        {
+          workspaceId,
+          mode: "live",
+          phone: null,
+          label: "",
+          platform: "whatsapp",
+          loginMethod: "qr",
+          createdAt: now,
+        },
+        attempt,
+        null,
+        null,
+      ),
+    )
+    const number = begun._tag === "Begun" ? begun.number : assert.fail(`broken: ${begun.guard}`)
+    return { id: attempt.id, number }
+  })
+
+const callbackOf = (
+  number: SendingNumber,
+  event: ConnectionEvent,
+  url: string,
+  now: number,
+): Callback => connectionCallback(anEventId(), event, number, url, now)
+
+const reportsOf = (number: SendingNumber, url: string, now: number): EndReports => ({
+  connected: callbackOf(number, "connected", url, now),
+  disconnected: callbackOf(number, "disconnected", url, now),
+})
+
+/** The events of everything that was written by `now`. */
+const written = (now: number) =>
+  Effect.map(claimCallbacks({ now, leaseUntil: now + 1000 * linkingMillis }), eventsOf)
+
+const urlOf = (number: SendingNumber) => NumberStore.use((store) => store.callbackUrl(number.id))
+
+export const connectionCallbacks: Topic = (it) => {
+  it.effect("each attempt says where the number reports from then on, or that it does not", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const store = yield* LinkingStore
+      const numbers = yield* NumberStore
+      const { workspace } = yield* aStage({ createdAt: era })
+      const [first, second] = [aCallbackUrl(), aCallbackUrl()]
+      const { id, number } = yield* aLinking(workspace.id, era, first)
+      assert.strictEqual(yield* urlOf(number), first)
+      yield* store.giveUp(id)
+      assert.strictEqual(yield* urlOf(number), first)
+      const again = anAttempt(era, second)
+      yield* store.reconnect(workspace.id, number.id, again, null)
+      assert.strictEqual(yield* urlOf(number), second)
+      // What is refused changes nothing.
+      yield* store.reconnect(workspace.id, number.id, anAttempt(era, null), null)
+      assert.strictEqual(yield* urlOf(number), second)
+      yield* store.giveUp(again.id)
+      yield* store.reconnect(workspace.id, number.id, anAttempt(era, null), null)
+      assert.isNull(yield* urlOf(number))
+      const idle = yield* aNumber(workspace.id)
+      assert.isNull(yield* urlOf(idle))
+      const removed = yield* aLinking(workspace.id, era, first)
+      yield* numbers.remove(workspace.id, removed.number.id, era)
+      assert.isNull(yield* urlOf(removed.number))
+    }),
+  )
+
+  it.effect("a new QR code is reported once, by the holder of the attempt", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const store = yield* LinkingStore
+      const { workspace } = yield* aCallingStage(era)
+      const url = aCallbackUrl()
+      const { id, number } = yield* aLinking(workspace.id, era, url)
+      const shown = () => callbackOf(number, "qr-generated", url, era)
+      const held = yield* store.claim({ now: era, leaseUntil: era + minute, limit: 1000 })
+      const { lease } = only(held.filter(({ attempt }) => attempt.id === id))
+      const first = { ...nothingShown, qrText: "first" }
+      const [told, late] = [shown(), shown()]
+      assert.isFalse(yield* store.show(id, lease + 1, first, shown()))
+      assert.isTrue(yield* store.show(id, lease, first, told))
+      // The same once more, as after an answer that got lost.
+      assert.isTrue(yield* store.show(id, lease, first, shown()))
+      assert.isTrue(yield* store.show(id, lease, { ...nothingShown, qrText: "next" }, late))
+      assert.isTrue(yield* store.show(id, lease, nothingShown))
+      yield* store.giveUp(id)
+      assert.isFalse(yield* store.show(id, lease, first, shown()))
+      const claimed = yield* claimCallbacks({ now: era, leaseUntil: era + minute })
+      assert.deepStrictEqual(eventsOf(claimed), eventsOf([told, late]))
+      assert.strictEqual(
+        present(claimed[0]).body,
+        `event=qr-generated&whatsapp_client=${number.id}&whatsapp_number=`,
+      )
+    }),
+  )
+
+  it.effect("the end of an attempt is reported as it came true, once", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const store = yield* LinkingStore
+      const { number: other, workspace } = yield* aCallingStage(era)
+      const url = aCallbackUrl()
+
+      const linked = yield* aLinking(workspace.id, era, url)
+      const phone = digits()
+      const connects = reportsOf({ ...linked.number, phone }, url, era)
+      yield* store.linked(linked.id, phone, era, connects)
+      yield* store.linked(linked.id, phone, era, reportsOf(linked.number, url, era))
+
+      // Another number has that phone.
+      const held = yield* aLinking(workspace.id, era, url)
+      const fails = reportsOf(held.number, url, era)
+      yield* store.linked(held.id, present(other.phone), era, fails)
+
+      const lapsed = yield* aLinking(workspace.id, era, url)
+      const end = era + linkingMillis
+      const tooLate = reportsOf(lapsed.number, url, era)
+      assert.isNull(yield* store.linked(lapsed.id, digits(), end, tooLate))
+      const lapses = callbackOf(lapsed.number, "disconnected", url, era)
+      assert.isTrue(yield* store.giveUp(lapsed.id, lapses))
+      const again = callbackOf(lapsed.number, "disconnected", url, era)
+      assert.isFalse(yield* store.giveUp(lapsed.id, again))
+
+      assert.deepStrictEqual(
+        yield* written(era),
+        eventsOf([connects.connected, fails.disconnected, lapses]),
+      )
+    }),
+  )
+
+  it.effect("a change of status is reported if it is one", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const store = yield* LinkingStore
+      const numbers = yield* NumberStore
+      const { workspace } = yield* aCallingStage(era)
+      const url = aCallbackUrl()
+      const { id, number } = yield* aLinking(workspace.id, era, url)
+      const to = (status: "connected" | "disconnected") => {
+        const callback = callbackOf(number, status, url, era)
+        return Effect.as(numbers.setStatus(number.id, status, undefined, era, callback), callback)
+      }
+      const connects = yield* to("connected")
+      yield* to("connected")
+      assert.isNull(yield* store.get(number.id))
+      assert.isFalse(yield* store.giveUp(id, callbackOf(number, "disconnected", url, era)))
+      const drops = yield* to("disconnected")
+      yield* to("disconnected")
+      assert.deepStrictEqual(yield* written(era), eventsOf([connects, drops]))
+      yield* numbers.remove(workspace.id, number.id, era)
+      yield* to("connected")
+      assert.deepStrictEqual(yield* written(era), [])
+    }),
+  )
+
+  it.effect("what the number no longer reports there is not written", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const store = yield* LinkingStore
+      const numbers = yield* NumberStore
+      const { workspace } = yield* aCallingStage(era)
+      const [former, nowhere] = [aCallbackUrl(), null]
+      const { id, number } = yield* aLinking(workspace.id, era, former)
+      yield* store.giveUp(id)
+      const attempt = anAttempt(era, nowhere)
+      yield* store.reconnect(workspace.id, number.id, attempt, null)
+      const held = yield* store.claim({ now: era, leaseUntil: era + minute, limit: 1000 })
+      const { lease } = only(held.filter((each) => each.attempt.id === attempt.id))
+      const shown = callbackOf(number, "qr-generated", former, era)
+      assert.isTrue(yield* store.show(attempt.id, lease, { ...nothingShown, qrText: "x" }, shown))
+      const reports = reportsOf(number, former, era)
+      assert.isNotNull(yield* store.linked(attempt.id, digits(), era, reports))
+      const drops = callbackOf(number, "disconnected", former, era)
+      yield* numbers.setStatus(number.id, "disconnected", undefined, era, drops)
+      const again = anAttempt(era, nowhere)
+      yield* store.reconnect(workspace.id, number.id, again, null)
+      yield* store.giveUp(again.id, callbackOf(number, "disconnected", former, era))
+      assert.deepStrictEqual(yield* written(era), [])
+    }),
+  )
+}

@@ -1,0 +1,147 @@
+/** Those who end messages, callback loops and the deletion of a workspace, side by side. */
+import { assert } from "@effect/vitest"
+import { WorkspaceStore } from "@messaging-service/core"
+import type { ClaimedCallback, EventId } from "@messaging-service/core"
+import { Effect, Random } from "effect"
+import {
+  aCallback,
+  aCallbackUrl,
+  aCallingStage,
+  claimCallbacks,
+  over,
+  settleCallbacks,
+  tryAgain,
+} from "../Calling.ts"
+import { at } from "../Expect.ts"
+import { atOnce, range } from "../Races.ts"
+import type { Topic } from "../Topic.ts"
+import { aWorkspace, below, day, hour, noon, someNumbers } from "../World.ts"
+
+interface Race {
+  now: number
+  writing: number
+  readonly inFlight: Map<string, number>
+  readonly made: Array<EventId>
+  readonly perTarget: number
+}
+
+const targetOf = ({ url }: ClaimedCallback): string => new URL(url).origin
+
+/** A callback loop that now and then fails, and settles late. */
+const loop = (race: Race) =>
+  Effect.gen(function* () {
+    const late: Array<ClaimedCallback> = []
+    const count = (claimed: ClaimedCallback, by: 1 | -1): number => {
+      const inFlight = (race.inFlight.get(targetOf(claimed)) ?? 0) + by
+      race.inFlight.set(targetOf(claimed), inFlight)
+      return inFlight
+    }
+    for (;;) {
+      const last = race.writing === 0
+      // Nothing runs out while the count of what is in flight is held against the limit.
+      const now = ++race.now
+      const claimed = yield* claimCallbacks({
+        now,
+        leaseUntil: noon + day,
+        limit: 1 + (yield* below(12)),
+        perTarget: race.perTarget,
+      })
+      for (const each of claimed) assert.isAtMost(count(each, 1), race.perTarget)
+      yield* Effect.yieldNow
+      late.push(...claimed)
+      const ready = late.splice(0, last ? late.length : yield* below(late.length + 1))
+      const results = yield* Effect.forEach(ready, (each) =>
+        Effect.map(below(4), (dice) => (dice === 0 ? tryAgain(each, now) : over(each))),
+      )
+      // Counted free before the commit that frees it: another loop may claim as soon as it is over.
+      for (const each of ready) count(each, -1)
+      yield* settleCallbacks(...results)
+      for (const [index, result] of results.entries()) {
+        if (result.nextAttemptAt === null) race.made.push(at(ready, index).eventId)
+      }
+      if (last && claimed.length === 0 && late.length === 0 && ready.length === 0) return
+      yield* Effect.yieldNow
+    }
+  })
+
+export const callbackRaces: Topic = (it, { parallel }) => {
+  const rounds = range(parallel ? 4 : 2)
+
+  it.effect.each(rounds)(
+    "every callback is made once, never too many at once to a target (round %i)",
+    (round) =>
+      Effect.gen(function* () {
+        const { workspace } = yield* aCallingStage()
+        const numbers = yield* someNumbers(workspace.id, 4)
+        const urls = range(3).map(() => aCallbackUrl())
+        const race: Race = {
+          now: noon + hour,
+          writing: 8,
+          inFlight: new Map(),
+          made: [],
+          perTarget: 3,
+        }
+        const events: Array<EventId> = []
+        const write = (index: number) =>
+          Effect.forEach(range(6), (turn) =>
+            Effect.map(aCallback(at(numbers, index % 4), at(urls, turn % 3)), ({ eventId }) =>
+              events.push(eventId),
+            ),
+          ).pipe(Effect.ensuring(Effect.sync(() => race.writing--)))
+        yield* Effect.all(
+          [
+            ...range(8).map((index) => write(index)),
+            ...range(4).map((index) =>
+              loop(race).pipe(Random.withSeed(`callbacks ${round} ${index}`)),
+            ),
+          ],
+          atOnce,
+        )
+        assert.lengthOf(events, 48)
+        assert.deepStrictEqual(race.made.toSorted(), events.toSorted())
+        assert.deepStrictEqual(yield* claimCallbacks({ now: noon + 2 * day }), [])
+      }),
+    60_000,
+  )
+
+  it.effect.each(rounds)(
+    "of a workspace that is deleted meanwhile nothing is left (round %i)",
+    (round) =>
+      Effect.gen(function* () {
+        const store = yield* WorkspaceStore
+        const workspace = yield* aWorkspace()
+        const numbers = yield* someNumbers(workspace.id, 3)
+        const url = aCallbackUrl()
+        const write = (index: number) =>
+          Effect.ignore(
+            Effect.catchDefect(
+              Effect.forEach(range(6), () => aCallback(at(numbers, index % 3), url)),
+              // Nothing more is accepted: what the builder asserts does not hold any more.
+              () => Effect.void,
+            ),
+          )
+        const work = Effect.forEach(range(8), (turn) =>
+          Effect.gen(function* () {
+            const claimed = yield* claimCallbacks({ perTarget: 2, limit: 3 })
+            yield* settleCallbacks(
+              ...claimed.map((each) => (turn % 2 === 0 ? over(each) : tryAgain(each, noon))),
+            )
+          }),
+        )
+        const turns = Effect.flatMap(below(20), (count) =>
+          Effect.forEach(range(count), () => Effect.yieldNow),
+        )
+        yield* Effect.all(
+          [
+            ...range(6).map((index) => write(index)),
+            work,
+            work,
+            Effect.andThen(turns, store.delete(workspace.id, noon)),
+          ],
+          atOnce,
+        ).pipe(Random.withSeed(`deleted ${round}`))
+        assert.deepStrictEqual(yield* claimCallbacks({ now: noon + 2 * day }), [])
+      }),
+    60_000,
+  )
+}
