@@ -46,7 +46,7 @@ const counting = () => {
 
 /** What housekeeping asks every ten minutes, whatever else there is to do. */
 const isHousekeeping = (operation: string) =>
-  /^(KeyStore\.forgetWrong|WebhookStore\.forgetAttempts|Outbox\.forget|ReminderStore\.forget|MediaStore\.)/.test(
+  /^(KeyStore\.forgetWrong|IdempotencyStore\.forgetVoid|WebhookStore\.forgetAttempts|Outbox\.forget|ReminderStore\.forget|MediaStore\.)/.test(
     operation,
   )
 
