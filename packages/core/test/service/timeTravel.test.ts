@@ -2,7 +2,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { dailyQuota, Emulator, LaneQueue, MovableClock, RealTime } from "../../src/index.ts"
+import {
+  dailyQuota,
+  Emulator,
+  LaneQueue,
+  Messages,
+  MovableClock,
+  RealTime,
+} from "../../src/index.ts"
+import { receiving } from "./Receiving.ts"
 import {
   ahead,
   aKey,
@@ -115,6 +123,34 @@ describe("POST /clock/advance", () => {
       }),
     ),
   )
+
+  it.effect("stands still while a callback is under way, and walks through its retries", () => {
+    // Answers come in real time, when the clock has had every chance to move on.
+    const { egress, posts } = receiving(() =>
+      Effect.as(Effect.repeat(Effect.yieldNow, { times: 500 }), { status: 500, headers: {} }),
+    )
+    return withMovableClock(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const sent = yield* Messages.use((messages) =>
+          messages.send(key, { to: { phone: "+15550000001" }, text: "Hello" }, null, {
+            callbackUrl: "https://example.com/",
+            attachment: null,
+            keepRefused: false,
+          }),
+        )
+        assert.lengthOf(sent.messages, 1)
+        yield* advance(hour / second)
+        assert.lengthOf(posts, 4)
+        const gaps = posts.slice(1).map(({ at }, index) => at - (posts[index]?.at ?? 0))
+        for (const [index, delay] of [10 * second, minute, 4 * minute].entries()) {
+          assert.isAtLeast(gaps[index] ?? 0, delay)
+          assert.isAtMost(gaps[index] ?? 0, delay * 1.05)
+        }
+      }),
+      { egress },
+    )
+  })
 
   it.effect("does not wait for what no time will bring: a number that is logged out", () =>
     withMovableClock(

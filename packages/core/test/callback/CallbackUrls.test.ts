@@ -1,0 +1,70 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { CallbackUrls } from "../../src/callback/CallbackUrls.ts"
+import { Egress, OutboundRule } from "../../src/egress/Egress.ts"
+
+const check = (url: string | null, given: { resolvesTo?: "public" | "private" } = {}) =>
+  CallbackUrls.use((urls) => urls.check(url)).pipe(
+    Effect.provide(
+      CallbackUrls.layer.pipe(
+        Layer.provide(
+          Layer.succeed(Egress, {
+            allows: () => Effect.succeed(given.resolvesTo !== "private"),
+            fetch: () => Effect.die("not asked for"),
+            post: () => Effect.die("not asked for"),
+          }),
+        ),
+      ),
+    ),
+  )
+
+/** `https://example.com/` and so many characters more. */
+const ofLength = (length: number): string => "https://example.com/".padEnd(length, "x")
+
+describe("the address of a callback", () => {
+  it.effect.each([
+    null,
+    "http://example.com/told",
+    "https://example.com/told?by=us#here",
+    "https://example.com:8443",
+    "http://8.8.8.8/",
+    ofLength(500),
+  ])("%s will do", (url) => check(url))
+
+  it.effect.each([
+    "",
+    "example.com/told",
+    "ftp://example.com/",
+    "javascript:alert(1)",
+    "https://user@example.com/",
+    "https://exa mple.com/",
+    "http://localhost/",
+    "http://printer.local/",
+    "http://intranet/",
+    "http://127.0.0.1/",
+    "http://0x7f.1/",
+    "http://10.0.0.1/",
+    "http://169.254.169.254/latest",
+    "http://[::1]/",
+    "http://[::ffff:10.0.0.1]/",
+    ofLength(501),
+  ])("%s is invalid_callback_url", (url) =>
+    Effect.gen(function* () {
+      const refused = yield* Effect.flip(check(url))
+      assert.deepStrictEqual([refused.code, refused.field ?? null], ["invalid_callback_url", null])
+    }),
+  )
+
+  it.effect("a name that resolves to a private address is invalid_callback_url", () =>
+    Effect.gen(function* () {
+      const refused = yield* Effect.flip(check("https://example.com/", { resolvesTo: "private" }))
+      assert.strictEqual(refused.code, "invalid_callback_url")
+    }),
+  )
+
+  it.effect("private ones will do where the operator allows them", () =>
+    check("http://127.0.0.1:9000/told").pipe(
+      Effect.provideService(OutboundRule, { allowPrivate: true }),
+    ),
+  )
+})

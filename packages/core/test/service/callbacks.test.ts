@@ -1,0 +1,362 @@
+/** Version 1 callbacks on the test clock: what a receiver gets, when, and signed with which secret. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import {
+  CallbackSecrets,
+  Connections,
+  Egress,
+  EgressError,
+  Emulator,
+  Messages,
+  Workspaces,
+} from "../../src/index.ts"
+import type { Caller, NumberId, PostAnswer, WorkspaceId } from "../../src/index.ts"
+import { isSignedWith, ok, receiving } from "./Receiving.ts"
+import type { Post } from "./Receiving.ts"
+import {
+  ahead,
+  aKey,
+  aStage,
+  aWorkspace,
+  behave,
+  cancel,
+  code,
+  hour,
+  inAWorld,
+  logOut,
+  minute,
+  noon,
+  pass,
+  second,
+  settled,
+  the,
+} from "./World.ts"
+
+const callbackUrl = "http://example.com/told"
+
+/** Sends a message that reports its end. */
+const sendReporting = (
+  caller: Caller,
+  given: Readonly<Record<string, unknown>> = {},
+  url = callbackUrl,
+) =>
+  Effect.map(
+    Messages.use((messages) =>
+      messages.send(caller, { to: { phone: "+15550000001" }, text: "Hello", ...given }, null, {
+        callbackUrl: url,
+        attachment: null,
+        keepRefused: false,
+      }),
+    ),
+    (sent) => the(sent.messages),
+  )
+
+const secretOf = (workspace: WorkspaceId) =>
+  Effect.map(
+    CallbackSecrets.use((secrets) => secrets.get("owner", workspace)),
+    ({ secret }) => secret,
+  )
+
+const rotate = (workspace: WorkspaceId) =>
+  CallbackSecrets.use((secrets) => secrets.rotate("owner", workspace))
+
+const bodies = (posts: ReadonlyArray<Post>) => posts.map(({ body }) => body)
+
+const failing: PostAnswer = { status: 500, headers: {} }
+
+describe("the callback of a message", () => {
+  it.effect("is form-encoded and signed with the workspace's secret", () => {
+    const { egress, posts } = receiving()
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage()
+        yield* pass(1)
+        const { id } = yield* sendReporting(key)
+        yield* settled
+        const post = the(posts)
+        assert.strictEqual(post.url, callbackUrl)
+        assert.isTrue(post.allowHttp)
+        assert.strictEqual(post.body, `msg_id=${id}&status=SENT`)
+        const { "service-event-id": eventId, ...headers } = post.headers
+        assert.match(String(eventId), /^evt_[0-9A-Za-z]{24}$/)
+        assert.deepStrictEqual(headers, {
+          "content-type": "application/x-www-form-urlencoded",
+          "user-agent": "Service-Webhooks/2",
+          "service-timestamp": String(noon / second),
+          "service-signature": headers["service-signature"] ?? "",
+        })
+        const secret = yield* secretOf(workspace)
+        assert.match(secret, /^[0-9a-f]{64}$/)
+        assert.isTrue(isSignedWith(secret, post))
+        assert.isFalse(isSignedWith(yield* secretOf(yield* aWorkspace()), post))
+        yield* pass(hour)
+        assert.lengthOf(posts, 1)
+      }),
+      { egress },
+    )
+  })
+
+  it.effect("tells every end: a failure with its error, a cancel, an expiry", () => {
+    const { egress, posts } = receiving()
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* behave(number, { send: "fail", error_message: "No such phone" })
+        const failed = yield* sendReporting(key)
+        yield* settled
+        yield* behave(number, {})
+        const cancelled = yield* sendReporting(key, { send_at: yield* ahead(hour) })
+        yield* cancel(key, cancelled)
+        yield* settled
+        yield* logOut(number)
+        const expired = yield* sendReporting(key, {
+          from: number,
+          expires_at: yield* ahead(minute),
+        })
+        yield* pass(minute)
+        assert.deepStrictEqual(bodies(posts), [
+          `msg_id=${failed.id}&status=FAILED&error=No+such+phone`,
+          `msg_id=${cancelled.id}&status=CANCELLED`,
+          `msg_id=${expired.id}&status=EXPIRED`,
+        ])
+      }),
+      { egress },
+    )
+  })
+
+  it.effect("has four attempts, 10 s, 1 min and 4 min apart, with one id and one body", () => {
+    const { egress, posts } = receiving(() => Effect.succeed(failing))
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        yield* sendReporting(key)
+        yield* settled
+        // Each delay is up to 5 % longer by jitter.
+        for (const [index, delay] of [10 * second, minute, 4 * minute].entries()) {
+          yield* pass(delay * 0.95)
+          assert.lengthOf(posts, index + 1)
+          yield* pass(delay * 0.1)
+          assert.lengthOf(posts, index + 2)
+          const gap = (posts[index + 1]?.at ?? 0) - (posts[index]?.at ?? 0)
+          assert.isAtLeast(gap, delay)
+          assert.isAtMost(gap, delay * 1.05)
+        }
+        yield* pass(24 * hour)
+        assert.lengthOf(posts, 4)
+        assert.lengthOf([...new Set(bodies(posts))], 1)
+        assert.lengthOf([...new Set(posts.map(({ headers }) => headers["service-event-id"]))], 1)
+        const timestamps = posts.map(({ headers }) => Number(headers["service-timestamp"]))
+        assert.deepStrictEqual(
+          timestamps,
+          posts.map(({ at }) => Math.floor(at / second)),
+        )
+      }),
+      { egress },
+    )
+  })
+
+  it.effect("is delivered by a 2xx alone, and not repeated then", () => {
+    const answers: Array<PostAnswer | null> = [
+      { status: 302, headers: { location: "https://example.org/" } },
+      null,
+      { status: 204, headers: {} },
+    ]
+    const { egress, posts } = receiving(() => {
+      const answer = answers.shift() ?? null
+      return answer === null
+        ? Effect.fail(new EgressError({ reason: "timeout" }))
+        : Effect.succeed(answer)
+    })
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        yield* sendReporting(key)
+        yield* pass(11 * second)
+        yield* pass(hour)
+        yield* pass(hour)
+        assert.deepStrictEqual(
+          posts.map(({ url }) => url),
+          [callbackUrl, callbackUrl, callbackUrl],
+        )
+      }),
+      { egress },
+    )
+  })
+
+  it.effect("waits longer when the receiver asks for it, at most twice the delay", () => {
+    const { egress, posts } = receiving(() =>
+      Effect.succeed({ status: 503, headers: { "retry-after": "3600" } }),
+    )
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        yield* sendReporting(key)
+        yield* pass(20 * second - 1)
+        assert.lengthOf(posts, 1)
+        yield* pass(1)
+        assert.lengthOf(posts, 2)
+      }),
+      { egress },
+    )
+  })
+
+  it.effect("is signed with the secret of the moment of each attempt", () => {
+    const { egress, posts } = receiving(() => Effect.succeed(failing))
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage()
+        const before = yield* secretOf(workspace)
+        yield* sendReporting(key)
+        yield* settled
+        const { secret } = yield* rotate(workspace)
+        assert.strictEqual(yield* secretOf(workspace), secret)
+        yield* pass(11 * second)
+        assert.deepStrictEqual(
+          posts.map((post) => [isSignedWith(before, post), isSignedWith(secret, post)]),
+          [
+            [true, false],
+            [false, true],
+          ],
+        )
+      }),
+      { egress },
+    )
+  })
+
+  it.effect("is held up by no receiver but its own, which is called five times at once", () => {
+    const { egress, posts } = receiving(({ url }) =>
+      url === callbackUrl ? Effect.never : Effect.succeed(ok),
+    )
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        for (let each = 0; each < 8; each++) yield* sendReporting(key)
+        yield* sendReporting(key, {}, "https://quick.example.com/")
+        yield* settled
+        const called = posts.map(({ url }) => url)
+        assert.lengthOf(
+          called.filter((url) => url === callbackUrl),
+          5,
+        )
+        assert.include(called, "https://quick.example.com/")
+      }),
+      { egress },
+    )
+  })
+
+  it.effect("goes with its workspace, whose messages end unreported", () => {
+    const { egress, posts } = receiving(() => Effect.succeed(failing))
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aStage()
+        yield* sendReporting(key)
+        yield* sendReporting(key, { send_at: yield* ahead(hour) })
+        yield* settled
+        assert.lengthOf(posts, 1)
+        yield* Workspaces.use((workspaces) => workspaces.delete("owner", workspace))
+        yield* pass(2 * hour)
+        assert.lengthOf(posts, 1)
+      }),
+      { egress },
+    )
+  })
+})
+
+describe("the callback of a connection", () => {
+  const connect = (key: Caller, body: object = {}, url: string | null = callbackUrl) =>
+    Effect.map(
+      Connections.use((connections) => connections.connect(key, body, null, { callbackUrl: url })),
+      ({ answer }) => answer.id as NumberId,
+    )
+  const scan = (number: NumberId, body: object = {}) =>
+    Emulator.use((emulator) => emulator.scan(number, body))
+
+  it.effect("comes with each QR code, the link that is made, and the log-out", () => {
+    const { egress, posts } = receiving()
+    return inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const key = yield* aKey(workspace)
+        const number = yield* connect(key)
+        yield* settled
+        yield* pass(61 * second)
+        yield* scan(number, { phone: "+15550001111" })
+        yield* settled
+        yield* pass(hour)
+        yield* logOut(number)
+        yield* logOut(number)
+        yield* settled
+        const shown = `event=qr-generated&whatsapp_client=${number}&whatsapp_number=`
+        assert.deepStrictEqual(bodies(posts), [
+          shown,
+          shown,
+          `event=connected&whatsapp_client=${number}&whatsapp_number=15550001111`,
+          `event=disconnected&whatsapp_client=${number}&whatsapp_number=15550001111`,
+        ])
+        const secret = yield* secretOf(workspace)
+        assert.isTrue(posts.every((post) => isSignedWith(secret, post)))
+        const ids = posts.map(({ headers }) => headers["service-event-id"])
+        assert.lengthOf([...new Set(ids)], 4)
+      }),
+      { egress },
+    )
+  })
+
+  it.effect("tells of an attempt that lapsed; a pairing code is not told of", () => {
+    const { egress, posts } = receiving()
+    return inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKey(yield* aWorkspace())
+        const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
+        yield* pass(10 * minute - 1)
+        assert.deepStrictEqual(bodies(posts), [])
+        yield* pass(1)
+        assert.deepStrictEqual(bodies(posts), [
+          `event=disconnected&whatsapp_client=${number}&whatsapp_number=15550001111`,
+        ])
+      }),
+      { egress },
+    )
+  })
+
+  it.effect("goes where the latest attempt said; after one of version 2 nowhere", () => {
+    const { egress, posts } = receiving()
+    return inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKey(yield* aWorkspace())
+        const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
+        yield* pass(10 * minute)
+        const again = { login_method: "phone_code", phone: "+15550001111", number_id: number }
+        yield* connect(key, again, "https://other.example.com/")
+        yield* scan(number)
+        yield* settled
+        yield* logOut(number)
+        yield* settled
+        assert.deepStrictEqual(
+          posts.map(({ url }) => url),
+          [callbackUrl, "https://other.example.com/", "https://other.example.com/"],
+        )
+        yield* Connections.use((connections) => connections.connect(key, again, null))
+        yield* scan(number)
+        yield* logOut(number)
+        yield* pass(hour)
+        assert.lengthOf(posts, 3)
+      }),
+      { egress },
+    )
+  })
+
+  it.effect("an address that may not be called is refused, and nothing is connected", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKey(yield* aWorkspace())
+        for (const url of ["", "ftp://example.com/", "http://127.0.0.1/", "http://localhost/"]) {
+          assert.strictEqual(yield* code(connect(key, {}, url)), "invalid_callback_url")
+        }
+        const { data } = yield* Connections.use((connections) => connections.list(key))
+        assert.deepStrictEqual(data, [])
+      }),
+      { egress: Egress.layerClosed },
+    ),
+  )
+})
