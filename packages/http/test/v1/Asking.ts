@@ -3,8 +3,9 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
 import type { Answer, Call } from "../Doors.ts"
-import { aNumber, aWorkspace, bodyOf, operate } from "../World.ts"
-import type { Made } from "../World.ts"
+import { aKey, aNumber, aWorkspace, bodyOf, operate } from "../World.ts"
+import type { Made, MessageBody } from "../World.ts"
+import { get } from "../v2/Asking.ts"
 import { aPart, form, multipart } from "../v2/Uploading.ts"
 import type { FormPart } from "../v2/Uploading.ts"
 
@@ -134,3 +135,14 @@ export const sends = (credentials: Credentials, fields: Fields = {}, operation =
     ask(operation, { ...credentials, ...aText, ...fields }),
     (answer) => answered<SentBody>(answer).msg_id,
   )
+
+/** The message as version 2 shows it. */
+export const onV2 = ({ workspace }: Pick<Client, "workspace">, id: number) =>
+  Effect.gen(function* () {
+    const { key } = yield* aKey(workspace)
+    return bodyOf<MessageBody>(yield* get(key, `/api/v2/messages/${id}`), 200)
+  })
+
+/** The names of an answer's fields, and the types of what they hold. */
+export const shapeOf = (answer: Answer) =>
+  Object.entries(answered<object>(answer)).map(([name, value]) => [name, typeof value])

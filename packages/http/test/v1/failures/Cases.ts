@@ -4,11 +4,20 @@
  */
 import { describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { TestClock } from "effect/testing"
 import { layerService } from "../../Service.ts"
 import { aNumber, change, operate, remove } from "../../World.ts"
 import type { Made } from "../../World.ts"
-import { aClient, aLonelyClient, answered, ask, kinds, saysNo, sends } from "../Asking.ts"
+import {
+  aClient,
+  aLonelyClient,
+  answered,
+  ask,
+  bodyAs,
+  call,
+  kinds,
+  saysNo,
+  sends,
+} from "../Asking.ts"
 import type { Credentials, Fields } from "../Asking.ts"
 
 interface Scene {
@@ -107,16 +116,18 @@ const titleOf = ({ fields, operation, scene }: Case, at: number): string => {
 /** One test for each case, in each kind of body. */
 export const says = (what: string, cases: ReadonlyArray<Case>) =>
   describe(what, () => {
-    layer(layerService())((it) => {
+    layer(layerService({ settings: { trustProxy: true } }))((it) => {
       for (const [index, one] of cases.entries()) {
         it.effect(`${titleOf(one, index)}: ${one.says}`, () =>
           Effect.gen(function* () {
-            // A wrong key must not be one too many of its minute.
-            yield* TestClock.adjust("1 minute")
             const scene: Scene = yield* scenes[one.scene ?? "a client"]
+            const fields = { ...scene.credentials, ...scene.fields, ...one.fields }
             for (const kind of kinds) {
-              const fields = { ...scene.credentials, ...scene.fields, ...one.fields }
-              saysNo(yield* ask(one.operation, fields, kind), 400, one.says)
+              const { headers = [], ...body } = bodyAs(kind, fields)
+              // Or a wrong key would be one too many of its minute.
+              const address = ["x-forwarded-for", `192.0.2.${index % 250}`] as const
+              const answer = yield* call(one.operation, { ...body, headers: [...headers, address] })
+              saysNo(answer, 400, one.says)
             }
           }),
         )
