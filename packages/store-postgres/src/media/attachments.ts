@@ -22,8 +22,8 @@ where m.id = $1
   and m.state = 'attached'
   and not exists (
     select
-    from messages having
-    where having.attachment_id = m.id
+    from messages has
+    where has.attachment_id = m.id
   )
 returning m.id`
 
@@ -33,7 +33,10 @@ returning m.id`
  */
 const sweepFiles = `
 with seen as materialized (
-  select m.id, held.used, held.gone or m.unused_since <= $2 as ended
+  select
+    m.id,
+    held.used,
+    held.gone or (not held.used and coalesce(m.unused_since <= $2, false)) as ended
   from media_files m
   cross join lateral (
     select

@@ -5,6 +5,7 @@
 import { describe, layer } from "@effect/vitest"
 import type { Layer } from "effect"
 import type { AllStores } from "../AllStores.ts"
+import { attachmentRaces, attachments } from "./contract/attachments.ts"
 import { accepting } from "./contract/acceptance.ts"
 import { allowance } from "./contract/allowance.ts"
 import { callbacks } from "./contract/callbacks.ts"
@@ -29,6 +30,7 @@ import { offsetLists } from "./contract/offsetLists.ts"
 import { outbox } from "./contract/outbox.ts"
 import { quota } from "./contract/quota.ts"
 import { reminderRaces, reminders } from "./contract/reminders.ts"
+import { refusedMessages } from "./contract/refused.ts"
 import { acceptanceRaces } from "./contract/racesOfAcceptance.ts"
 import { callbackRaces } from "./contract/racesOfCallbacks.ts"
 import { deliveryRaces } from "./contract/racesOfDeliveries.ts"
@@ -55,12 +57,14 @@ const topics: Readonly<Record<string, Topic>> = {
   linking,
   contacts,
   media,
+  attachments,
   "number checks": numberChecks,
   "facts of an acceptance": acceptanceFacts,
   acceptance: accepting,
   idempotency,
   allowance,
   quota,
+  "refused messages": refusedMessages,
   lanes,
   leases,
   departures,
@@ -82,6 +86,7 @@ const topics: Readonly<Record<string, Topic>> = {
   clock,
   secrets,
   "races of media": mediaRaces,
+  "races of attachments": attachmentRaces,
   "races of number checks": numberCheckRaces,
   "races of acceptance": acceptanceRaces,
   "races of sending": sendingRaces,

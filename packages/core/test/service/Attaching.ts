@@ -1,0 +1,91 @@
+/**
+ * What tests of attachments need: links that lead to files, sends that bring a file with them, and a
+ * look at what there is of it afterwards.
+ */
+import { Effect, Layer, Option, Stream } from "effect"
+import {
+  Attachments,
+  Egress,
+  EgressError,
+  MediaFiles,
+  MediaStore,
+  Messages,
+  plainTerms,
+} from "../../src/index.ts"
+import type { Attachment, Caller, MediaId, SendTerms } from "../../src/index.ts"
+import { the } from "./World.ts"
+
+/** What a link answers with: a content, or a status without one. */
+type Answer = Stream.Stream<Uint8Array, EgressError> | number
+
+/**
+ * A way out that finds these answers under these links and nothing elsewhere; hosts that are called
+ * `private` may not be called.
+ */
+export const linksTo = (answers: Readonly<Record<string, Answer>>): Layer.Layer<Egress> =>
+  Layer.succeed(Egress, {
+    allows: (url) => Effect.succeed(!url.includes("//private")),
+    fetch: (url) => {
+      const answer = answers[url]
+      if (answer === undefined) return Effect.fail(new EgressError({ reason: "dns" }))
+      const isStatus = typeof answer === "number"
+      return Effect.succeed({
+        status: isStatus ? answer : 200,
+        headers: {},
+        url,
+        body: isStatus ? Stream.empty : answer,
+      })
+    },
+    post: () => Effect.fail(new EgressError({ reason: "blocked_address" })),
+  })
+
+export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+/** Attaches an uploaded file of that content. */
+export const uploaded = (caller: Caller, fileName: string, text: string) =>
+  Effect.gen(function* () {
+    const files = yield* MediaFiles
+    const content = yield* files.spool(Stream.make(bytes(text)), 1000)
+    return yield* Attachments.use((attachments) =>
+      attachments.fromUpload(caller, { fileName, content }),
+    )
+  })
+
+/** Attaches what a link leads to. */
+export const linked = (caller: Caller, url: string, fileName: string | null = null) =>
+  Attachments.use((attachments) => attachments.fromLink(caller, url, fileName))
+
+/** Sends with an attachment and without a text. */
+export const sendWith = (
+  caller: Caller,
+  attachment: Attachment,
+  given: Readonly<Record<string, unknown>> = {},
+  terms: Partial<SendTerms> = {},
+) =>
+  Effect.map(
+    Messages.use((messages) =>
+      messages.send(caller, { to: { phone: "+15550000001" }, ...given }, null, {
+        ...plainTerms,
+        ...terms,
+        attachment,
+      }),
+    ),
+    (sent) => the(sent.messages),
+  )
+
+/** The content of a stored file; null when its record or its bytes are gone. */
+export const contentOf = (id: number) =>
+  Effect.gen(function* () {
+    const found = yield* MediaStore.use((store) => store.find(id as MediaId))
+    if (found === null || found.deleted) return null
+    const opened = yield* Effect.option(
+      MediaFiles.use((files) => files.open(found.file.storageKey)),
+    )
+    if (Option.isNone(opened)) return null
+    return yield* Stream.mkString(Stream.decodeText(opened.value.content))
+  })
+
+/** The files whose bytes nobody has removed yet. */
+export const leftOver = MediaStore.use((store) =>
+  store.leftovers({ reservedBefore: 0, limit: 100 }),
+)

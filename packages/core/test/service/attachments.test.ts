@@ -1,0 +1,365 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Scope, Stream } from "effect"
+import {
+  EgressError,
+  MediaDirectory,
+  Messages,
+  StoreUnavailable,
+  plainTerms,
+} from "../../src/index.ts"
+import type { Attachment, MediaId } from "../../src/index.ts"
+import { bytes, contentOf, leftOver, linked, linksTo, sendWith, uploaded } from "./Attaching.ts"
+import { storeWithin } from "./Watched.ts"
+import {
+  ahead,
+  aKey,
+  aNumber,
+  aStage,
+  aWorkspaceWith,
+  copies,
+  day,
+  get,
+  hour,
+  inAWorld,
+  minute,
+  pass,
+  refusal,
+  settled,
+  status,
+  the,
+} from "./World.ts"
+
+/** A little longer than the rest between two sweeps. */
+const aSweep = 11 * minute
+
+describe("a file that comes with a send", () => {
+  it.effect("is what is sent, may be without text, and is shown with a link that works", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const message = yield* Effect.scoped(
+          Effect.flatMap(uploaded(key, "Brief.pdf", "content"), (file) => sendWith(key, file)),
+        )
+        assert.strictEqual(message.text, "")
+        yield* settled
+        assert.strictEqual(yield* status(key, message), "sent")
+        const copy = the(yield* copies())
+        assert.deepStrictEqual(
+          [copy.media?.fileName, copy.media?.size, copy.text],
+          ["Brief.pdf", 7, ""],
+        )
+        const { media } = yield* get(key, message)
+        assert.deepStrictEqual(
+          [media?.media_id, media?.type, media?.file_name],
+          [null, "file", "Brief.pdf"],
+        )
+        const [token, segment] = (media?.url ?? "").split("/").slice(-2)
+        const opened = yield* MediaDirectory.use((directory) =>
+          directory.open(token ?? "", segment ?? ""),
+        )
+        assert.strictEqual(opened.content.size, 7)
+      }),
+    ),
+  )
+
+  it.effect("is not listed in the media directory and takes no storage quota", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        // The plan of this stage has no storage at all.
+        const { key } = yield* aStage()
+        const directory = yield* MediaDirectory
+        const id = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* uploaded(key, "a.pdf", "content")
+            yield* sendWith(key, file)
+            return file.id
+          }),
+        )
+        assert.deepStrictEqual((yield* directory.list(key, [])).data, [])
+        assert.strictEqual((yield* refusal(directory.get(key, id))).code, "media_not_found")
+        assert.strictEqual((yield* refusal(directory.delete(key, id))).code, "media_not_found")
+        const named = Messages.use((messages) =>
+          messages.send(key, { to: { phone: "+15550000001" }, media: { media_id: id } }, null),
+        )
+        assert.strictEqual((yield* refusal(named)).code, "media_not_found")
+        assert.strictEqual(yield* contentOf(id), "content")
+      }),
+    ),
+  )
+
+  it.effect("is one file for all messages of a batch, until the last of them is over", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const { id, messages } = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const attachment = yield* uploaded(key, "a.pdf", "content")
+            const service = yield* Messages
+            const to = ["+15550000001", "+15550000002", "+15550000003"].map((phone) => ({ phone }))
+            const body = { to, send_at: yield* ahead(3 * day) }
+            const sent = yield* service.sendBatch(key, body, null, { ...plainTerms, attachment })
+            return { id: attachment.id, messages: sent.messages }
+          }),
+        )
+        assert.lengthOf(messages, 3)
+        yield* pass(3 * day)
+        assert.deepStrictEqual(
+          (yield* copies()).map(({ media }) => media?.size),
+          [7, 7, 7],
+        )
+        yield* pass(26 * hour - 1)
+        assert.strictEqual(yield* contentOf(id), "content")
+        yield* pass(aSweep)
+        assert.isNull(yield* contentOf(id))
+        assert.deepStrictEqual(yield* leftOver, [])
+      }),
+    ),
+  )
+
+  it.effect("is kept 26 h past the final state of its message, and goes then", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const { file } = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const sent = yield* uploaded(key, "a.pdf", "content")
+            return { file: sent, message: yield* sendWith(key, sent) }
+          }),
+        )
+        yield* pass(26 * hour - 1)
+        assert.strictEqual(yield* contentOf(file.id), "content")
+        yield* pass(aSweep)
+        assert.isNull(yield* contentOf(file.id))
+      }),
+    ),
+  )
+})
+
+describe("a link that is downloaded during the call", () => {
+  const url = "https://example.com/files/report.pdf"
+  const found = { [url]: Stream.make(bytes("con"), bytes("tent")) }
+  const nameless = "https://example.com/download?id=7"
+
+  it.effect("becomes a file that is called as the request says, else as the link ends", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const names: ReadonlyArray<readonly [string, string | null, string]> = [
+          [url, null, "report.pdf"],
+          [url, "Brief № 7.pdf", "Brief № 7.pdf"],
+          [nameless, null, "download"],
+          ["http://example.com/", null, "file"],
+        ]
+        for (const [link, given, expected] of names) {
+          const file: Attachment = yield* linked(key, link, given)
+          assert.deepStrictEqual([file.fileName, file.size], [expected, 7])
+          assert.strictEqual(yield* contentOf(file.id), "content")
+        }
+      }).pipe(Effect.scoped),
+      {
+        egress: linksTo({
+          ...found,
+          [nameless]: Stream.make(bytes("content")),
+          "http://example.com/": Stream.make(bytes("content")),
+        }),
+      },
+    ),
+  )
+
+  const megabyte = new Uint8Array(1024 * 1024)
+  const broken: ReadonlyArray<readonly [string, string]> = [
+    ["that is no link", "nonsense"],
+    ["that is not http", "ftp://example.com/a.pdf"],
+    ["to a private address in its text", "http://127.0.0.1/a.pdf"],
+    ["to a host whose addresses are private", "https://private.example.com/a.pdf"],
+    ["with 2,049 characters", `https://example.com/${"a".repeat(2029)}`],
+    ["that answers 404", "https://example.com/404"],
+    ["that answers 500", "https://example.com/500"],
+    ["whose name does not resolve", "https://example.com/unknown"],
+    ["that breaks off", "https://example.com/broken"],
+    ["that leads to more than 100 MiB", "https://example.com/huge"],
+  ]
+  it.effect.each(broken)("%s is invalid_media_url and leaves nothing", ([, link]) =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const refused = yield* refusal(Effect.scoped(linked(key, link)))
+        assert.deepStrictEqual([refused.code, refused.field], ["invalid_media_url", "media.url"])
+        assert.isNull(yield* contentOf(1))
+        assert.deepStrictEqual(yield* leftOver, [])
+      }),
+      {
+        egress: linksTo({
+          "https://example.com/404": 404,
+          "https://example.com/500": 500,
+          "https://example.com/broken": Stream.concat(
+            Stream.make(megabyte),
+            Stream.fail(new EgressError({ reason: "connection" })),
+          ),
+          "https://example.com/huge": Stream.fromIterable(
+            Array.from({ length: 101 }, () => megabyte),
+          ),
+        }),
+      },
+    ),
+  )
+
+  it.effect("has 30 s, and 100 MB are not too much", () => {
+    const size = 100_000_001
+    const whole = Array.from({ length: 95 }, () => megabyte)
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const waiting = yield* Effect.forkChild(
+          Effect.result(Effect.scoped(linked(key, "https://example.com/slow"))),
+        )
+        yield* pass(30_000 - 1)
+        assert.isUndefined(waiting.pollUnsafe())
+        yield* pass(1)
+        assert.strictEqual((yield* Fiber.join(waiting))._tag, "Failure")
+        const file = yield* linked(key, "https://example.com/large")
+        assert.strictEqual(file.size, size)
+      }).pipe(Effect.scoped),
+      {
+        egress: linksTo({
+          "https://example.com/slow": Stream.never,
+          "https://example.com/large": Stream.fromIterable([
+            ...whole,
+            new Uint8Array(size - 95 * megabyte.length),
+          ]),
+        }),
+      },
+    )
+  })
+})
+
+describe("a call that is cut off", () => {
+  it.effect("during the download leaves nothing behind", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const call = yield* Effect.forkChild(Effect.scoped(linked(key, "https://example.com/slow")))
+        yield* settled
+        yield* Fiber.interrupt(call)
+        assert.isNull(yield* contentOf(1))
+        assert.deepStrictEqual(yield* leftOver, [])
+      }),
+      {
+        egress: linksTo({
+          "https://example.com/slow": Stream.concat(Stream.make(bytes("con")), Stream.never),
+        }),
+      },
+    ),
+  )
+
+  it.effect("between file and message leaves nothing behind", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const attached = yield* Deferred.make<Attachment>()
+        const call = yield* Effect.forkChild(
+          Effect.scoped(
+            Effect.gen(function* () {
+              yield* Deferred.succeed(attached, yield* uploaded(key, "a.pdf", "content"))
+              return yield* Effect.never
+            }),
+          ),
+        )
+        const { id } = yield* Deferred.await(attached)
+        assert.strictEqual(yield* contentOf(id), "content")
+        yield* Fiber.interrupt(call)
+        assert.isNull(yield* contentOf(id))
+        assert.deepStrictEqual(yield* leftOver, [])
+      }),
+    ),
+  )
+
+  it.effect("behind its message takes nothing from that one", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const sent = yield* Deferred.make<{ readonly id: MediaId; readonly message: number }>()
+        const call = yield* Effect.forkChild(
+          Effect.scoped(
+            Effect.gen(function* () {
+              const file = yield* uploaded(key, "a.pdf", "content")
+              const message = yield* sendWith(key, file, { send_at: yield* ahead(hour) })
+              yield* Deferred.succeed(sent, { id: file.id, message: message.id })
+              return yield* Effect.never
+            }),
+          ),
+        )
+        const { id, message } = yield* Deferred.await(sent)
+        yield* Fiber.interrupt(call)
+        assert.strictEqual(yield* contentOf(id), "content")
+        yield* pass(hour)
+        assert.strictEqual(yield* status(key, { id: message }), "sent")
+      }),
+    ),
+  )
+
+  it.effect("by the end of its process leaves a file that goes 26 h later", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        // Nobody closes this scope: the process is dead.
+        const scope = yield* Scope.make()
+        const { id } = yield* Scope.provide(uploaded(key, "a.pdf", "content"), scope)
+        yield* pass(26 * hour - 1)
+        assert.strictEqual(yield* contentOf(id), "content")
+        yield* pass(2 * aSweep)
+        assert.isNull(yield* contentOf(id))
+        assert.deepStrictEqual(yield* leftOver, [])
+      }),
+    ),
+  )
+})
+
+describe("a send that is refused", () => {
+  it.effect("leaves nothing of its file, whoever turns the refusal into an answer", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspaceWith(0)
+        yield* aNumber(workspace)
+        const key = yield* aKey(workspace)
+        const call = Effect.gen(function* () {
+          const file = yield* uploaded(key, "a.pdf", "content")
+          const sent = yield* Effect.result(sendWith(key, file))
+          assert.strictEqual(sent._tag, "Failure")
+          return yield* Effect.as(Effect.fromResult(sent), file)
+        })
+        const refused = yield* refusal(Effect.scoped(call))
+        assert.strictEqual(refused.code, "no_credits")
+        yield* Effect.scoped(Effect.exit(call))
+        for (const id of [1, 2]) assert.isNull(yield* contentOf(id))
+        assert.deepStrictEqual(yield* leftOver, [])
+      }),
+    ),
+  )
+
+  it.effect("when the store does not say what it did, the file waits for a message", () => {
+    const trouble = { losing: false }
+    const store = storeWithin((asked, effect) =>
+      Effect.gen(function* () {
+        const answered = yield* effect
+        if (!trouble.losing || asked !== "MessageStore.accept") return answered
+        return yield* new StoreUnavailable({ operation: asked, cause: "the answer was lost" })
+      }),
+    )
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        trouble.losing = true
+        const call = Effect.flatMap(uploaded(key, "a.pdf", "content"), (file) =>
+          sendWith(key, file),
+        )
+        const exit = yield* Effect.exit(Effect.scoped(call))
+        assert.isTrue(Exit.isFailure(exit))
+        yield* settled
+        assert.strictEqual(the(yield* copies()).media?.size, 7)
+        assert.strictEqual(yield* contentOf(1), "content")
+      }),
+      { store },
+    )
+  })
+})

@@ -1,0 +1,255 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { Egress, Messages, plainTerms } from "../../src/index.ts"
+import type { Caller, MessageId, SendTerms } from "../../src/index.ts"
+import { contentOf, leftOver, uploaded } from "./Attaching.ts"
+import {
+  ahead,
+  allEvents,
+  aStage,
+  cancel,
+  code,
+  copies,
+  day,
+  get,
+  hour,
+  inAWorld,
+  logOut,
+  minute,
+  pass,
+  refusal,
+  remaining,
+  send,
+  sendBatch,
+  settled,
+  the,
+} from "./World.ts"
+
+const full = "number_daily_cap_reached"
+
+/** Sends one message that is to be stored although it may be refused. */
+const sendKept = (
+  caller: Caller,
+  given: Readonly<Record<string, unknown>> = {},
+  terms: Partial<SendTerms> = {},
+) =>
+  Messages.use((messages) =>
+    messages.send(caller, { to: { phone: "+15550000001" }, text: "Hello", ...given }, null, {
+      ...plainTerms,
+      keepRefused: true,
+      ...terms,
+    }),
+  )
+
+/** The id of the message that a refusal left behind. */
+const keptId = (refused: { readonly details: Readonly<Record<string, string | number>> }) =>
+  Number(refused.details["message_id"]) as MessageId
+
+/**
+ * A workspace whose only number has no room. It is logged out, so that what was accepted waits and
+ * the tests are about nothing else.
+ */
+const aFullStage = (accepted = 1000, messagesRemaining: number | null = null) =>
+  Effect.gen(function* () {
+    const stage = yield* aStage(messagesRemaining)
+    const { key, number } = stage
+    yield* logOut(number)
+    yield* sendBatch(key, accepted, { from: number })
+    return { ...stage, from: { from: number } }
+  })
+
+describe("a message that is refused because its number has no room, and is kept", () => {
+  it.effect("is stored as failed; the refusal tells its id, and version 2 reads it", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { from, key, number } = yield* aFullStage()
+        const refused = yield* refusal(sendKept(key, from))
+        assert.deepStrictEqual(
+          [refused.code, refused.status, refused.retryAfter],
+          [full, 429, 86_400],
+        )
+        const message = yield* get(key, { id: keptId(refused) })
+        assert.deepStrictEqual<unknown>(message, {
+          id: keptId(refused),
+          status: "failed",
+          from: { id: number, phone: "15550000100", platform: "whatsapp" },
+          to: { phone: "+15550000001", contact_id: null },
+          text: "Hello",
+          media: null,
+          send_at: null,
+          expires_at: null,
+          created_at: "2026-03-02T12:00:00Z",
+          sent_at: null,
+          error: { code: "send_failed", message: "Daily limit reached" },
+        })
+        yield* settled
+        assert.deepStrictEqual(yield* copies(), [])
+        const told = (yield* allEvents).filter(({ messageId }) => messageId === message.id)
+        const event = the(told)
+        assert.strictEqual(event.type, "message.failed")
+        assert.deepStrictEqual(JSON.parse(event.body ?? "").data, { message })
+        assert.strictEqual(yield* code(cancel(key, message)), "not_cancellable")
+      }),
+    ),
+  )
+
+  it.effect("takes no allowance and nothing of the quota, however many there are", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { from, key, workspace } = yield* aFullStage(999, 2500)
+        yield* pass(hour)
+        yield* sendKept(key, from)
+        for (let count = 0; count < 20; count++) {
+          assert.strictEqual((yield* refusal(sendKept(key, from))).retryAfter, 23 * 3600)
+        }
+        assert.strictEqual(yield* remaining(workspace), 1500)
+        yield* pass(23 * hour)
+        yield* sendBatch(key, 999, from)
+        assert.strictEqual(yield* code(sendKept(key, from)), full)
+      }),
+    ),
+  )
+
+  it.effect("is stored too when its planned time has no room", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        yield* sendBatch(key, 1000, { send_at: yield* ahead(2 * day) })
+        const refused = yield* refusal(sendKept(key, { send_at: yield* ahead(2 * day) }))
+        const message = yield* get(key, { id: keptId(refused) })
+        assert.deepStrictEqual(
+          [message.status, message.send_at],
+          ["failed", "2026-03-04T12:00:00Z"],
+        )
+        yield* sendKept(key)
+      }),
+    ),
+  )
+
+  it.effect("reports its failure to its callback", () => {
+    const posted: Array<readonly [string, string]> = []
+    const egress = Layer.succeed(Egress, {
+      allows: () => Effect.succeed(true),
+      fetch: () => Effect.never,
+      post: (url, { body }) =>
+        Effect.sync(() => {
+          posted.push([url, new TextDecoder().decode(body)])
+          return { status: 200, headers: {} }
+        }),
+    })
+    return inAWorld(
+      Effect.gen(function* () {
+        const { from, key } = yield* aFullStage()
+        const callbackUrl = "https://example.com/callback"
+        const refused = yield* refusal(sendKept(key, from, { callbackUrl }))
+        yield* pass(minute)
+        const [url, body] = the(posted)
+        assert.strictEqual(url, callbackUrl)
+        assert.deepStrictEqual(Object.fromEntries(new URLSearchParams(body)), {
+          msg_id: String(keptId(refused)),
+          status: "FAILED",
+          error: "Daily limit reached",
+        })
+      }),
+      { egress },
+    )
+  })
+
+  it.effect("keeps its attachment like any other message, for 26 h", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { from, key } = yield* aFullStage()
+        const { file, refused } = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const attachment = yield* uploaded(key, "a.pdf", "content")
+            return {
+              file: attachment,
+              refused: yield* refusal(sendKept(key, from, { attachment })),
+            }
+          }),
+        )
+        const { media } = yield* get(key, { id: keptId(refused) })
+        assert.strictEqual(media?.file_name, "a.pdf")
+        yield* pass(26 * hour - 1)
+        assert.strictEqual(yield* contentOf(file.id), "content")
+        yield* pass(22 * minute)
+        assert.isNull(yield* contentOf(file.id))
+        assert.deepStrictEqual(yield* leftOver, [])
+      }),
+    ),
+  )
+
+  it.effect("at once with others: each is either accepted or stored as failed", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { from, key } = yield* aFullStage(990)
+        const results = yield* Effect.forEach(
+          Array.from({ length: 30 }),
+          () => Effect.result(sendKept(key, from)),
+          { concurrency: "unbounded" },
+        )
+        const accepted = results.flatMap((result) =>
+          result._tag === "Success" ? result.success.messages : [],
+        )
+        const kept = results.flatMap((result) =>
+          result._tag === "Failure" && result.failure._tag === "Refusal"
+            ? keptId(result.failure)
+            : [],
+        )
+        assert.deepStrictEqual([accepted.length, kept.length, new Set(kept).size], [10, 20, 20])
+        yield* settled
+        for (const id of kept) assert.strictEqual((yield* get(key, { id })).status, "failed")
+        for (const { id } of accepted) {
+          assert.strictEqual((yield* get(key, { id })).status, "queued")
+        }
+      }),
+    ),
+  )
+})
+
+describe("a refusal that keeps nothing", () => {
+  it.effect("is every one of version 2: a refused send stores nothing", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { from, key } = yield* aFullStage()
+        const before = (yield* allEvents).length
+        const refused = yield* refusal(send(key, from))
+        assert.deepStrictEqual([refused.code, refused.details], [full, {}])
+        assert.lengthOf(yield* allEvents, before)
+      }),
+    ),
+  )
+
+  it.effect("is that of a batch, all or nothing", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { from, key } = yield* aFullStage(999)
+        const sendTwo = Messages.use((messages) =>
+          messages.sendBatch(
+            key,
+            { to: [{ phone: "+15550000001" }, { phone: "+15550000002" }], text: "Hello", ...from },
+            null,
+            { ...plainTerms, keepRefused: true },
+          ),
+        )
+        const before = (yield* allEvents).length
+        const refused = yield* refusal(sendTwo)
+        assert.deepStrictEqual([refused.code, refused.details], [full, {}])
+        assert.lengthOf(yield* allEvents, before)
+      }),
+    ),
+  )
+
+  it.effect("is any other than the number's quota", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { from, key } = yield* aFullStage(1000, 1000)
+        const before = (yield* allEvents).length
+        // Neither credits nor room: the allowance is looked at first.
+        assert.strictEqual(yield* code(sendKept(key, from)), "no_credits")
+        assert.strictEqual(yield* code(sendKept(key, { ...from, text: "" })), "text_required")
+        assert.lengthOf(yield* allEvents, before)
+      }),
+    ),
+  )
+})

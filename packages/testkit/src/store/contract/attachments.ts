@@ -1,0 +1,231 @@
+/** `MediaStore`: the records of files that belong to one send. */
+import { assert } from "@effect/vitest"
+import { MediaStore, WorkspaceStore } from "@messaging-service/core"
+import type { MediaFile, MediaId, SendingNumber, WorkspaceId } from "@messaging-service/core"
+import { Effect } from "effect"
+import { ids } from "../Expect.ts"
+import { atOnce } from "../Races.ts"
+import { facts } from "../Reading.ts"
+import { cancelled, end, sendNext } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import {
+  aMediaFile,
+  aMessage,
+  aNewMediaFile,
+  anEra,
+  aStage,
+  day,
+  hour,
+  minute,
+  noon,
+} from "../World.ts"
+
+/** How long unused attachments are kept, in these tests. */
+const kept = 26 * hour
+
+const attach = (workspaceId: WorkspaceId, given: Partial<MediaFile> = {}) =>
+  MediaStore.use((store) => store.attach(aNewMediaFile(workspaceId, given)))
+
+const detach = (id: MediaId) => MediaStore.use((store) => store.detach(id))
+
+const find = (id: MediaId) => MediaStore.use((store) => store.find(id))
+
+/** Whether it can still be sent and read. */
+const isThere = (id: MediaId) => Effect.map(find(id), (found) => found?.deleted === false)
+
+const sweep = (now: number) =>
+  MediaStore.use((store) => store.sweepAttachments({ now, unusedSince: now - kept }))
+
+/** Files whose bytes are left over. */
+const leftOver = Effect.map(
+  MediaStore.use((store) => store.leftovers({ reservedBefore: 0, limit: 100_000 })),
+  ids,
+)
+
+/** A waiting message with that attachment. */
+const aMessageWith = (number: SendingNumber, attachmentId: MediaId, now = noon) =>
+  aMessage(number, {
+    now,
+    message: {
+      media: { mediaId: null, attachmentId, url: null, type: "file", fileName: "a.pdf" },
+    },
+  })
+
+export const attachments: Topic = (it) => {
+  it.effect("an attachment is found as given, is in no directory and takes no room", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const { workspace } = yield* aStage()
+      const given = aNewMediaFile(workspace.id, { fileName: "Rechnung № 7.pdf", size: 104_857_600 })
+      const id = yield* store.attach(given)
+      assert.deepStrictEqual(yield* find(id), { file: { ...given, id }, deleted: false })
+      assert.isNull(yield* store.get(workspace.id, "live", id))
+      assert.isNull((yield* facts(workspace.id, { mediaId: id })).media)
+      assert.isNull(yield* store.delete(workspace.id, "live", id))
+      const page = yield* store.list(workspace.id, "live", null, { before: null, limit: 100 })
+      assert.deepStrictEqual(page.items, [])
+      const full = yield* store.reserve(aNewMediaFile(workspace.id), -1)
+      assert.deepStrictEqual(full, { _tag: "Full", used: 0 })
+      assert.isTrue(yield* isThere(id))
+    }),
+  )
+
+  it.effect("it is no reservation: it is neither committed nor given up as one", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const era = anEra()
+      const id = yield* attach((yield* aStage()).workspace.id, { createdAt: era })
+      assert.strictEqual(yield* store.commit(id, null, era), "reservation")
+      yield* store.discard(id)
+      yield* store.leftovers({ reservedBefore: era + day, limit: 100_000 })
+      assert.isTrue(yield* isThere(id))
+    }),
+  )
+
+  it.effect("it is given up once, as long as no message has it", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* aStage()
+      const id = yield* attach(workspace.id)
+      assert.notInclude(yield* leftOver, id)
+      assert.isTrue(yield* detach(id))
+      assert.isFalse(yield* detach(id))
+      assert.isNull(yield* find(id))
+      assert.include(yield* leftOver, id)
+      assert.isFalse(yield* detach((yield* aMediaFile(workspace.id)).id))
+    }),
+  )
+
+  it.effect("it is not given up when a message has it, whatever became of that one", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aStage()
+      const id = yield* attach(workspace.id)
+      const message = yield* aMessageWith(number, id)
+      assert.isFalse(yield* detach(id))
+      yield* end(cancelled(message))
+      assert.isFalse(yield* detach(id))
+      assert.isTrue(yield* isThere(id))
+    }),
+  )
+
+  it.effect("it goes when no waiting message had it for that long, and not a moment before", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number, workspace } = yield* aStage()
+      const id = yield* attach(workspace.id)
+      const first = yield* aMessageWith(number, id, era)
+      yield* aMessageWith(number, id, era)
+      yield* sweep(era)
+      yield* end(cancelled(first, era))
+      yield* sweep(era + 10 * day)
+      assert.isTrue(yield* isThere(id))
+      yield* sendNext(number, era + 10 * day)
+
+      yield* sweep(era + 10 * day + minute)
+      yield* sweep(era + 10 * day + minute + kept - 1)
+      assert.isTrue(yield* isThere(id))
+      assert.notInclude(yield* leftOver, id)
+      yield* sweep(era + 10 * day + minute + kept)
+      assert.isFalse(yield* isThere(id))
+      assert.include(yield* leftOver, id)
+      assert.strictEqual((yield* find(id))?.deleted, true)
+    }),
+  )
+
+  it.effect("one that no message has at all has that long too, and may still get one", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number, workspace } = yield* aStage()
+      const late = yield* attach(workspace.id)
+      const never = yield* attach(workspace.id)
+      yield* sweep(era)
+      const message = yield* aMessageWith(number, late, era + minute)
+      yield* sweep(era + kept)
+      assert.isTrue(yield* isThere(late))
+      assert.isFalse(yield* isThere(never))
+      // What was seen before it had a message does not count.
+      yield* end(cancelled(message, era + kept))
+      yield* sweep(era + kept + minute)
+      yield* sweep(era + 2 * kept)
+      assert.isTrue(yield* isThere(late))
+      yield* sweep(era + 2 * kept + minute)
+      assert.isFalse(yield* isThere(late))
+    }),
+  )
+
+  it.effect("the attachments of a deleted workspace go with it", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const era = anEra()
+      const { number, workspace } = yield* aStage()
+      const id = yield* attach(workspace.id)
+      const other = yield* attach((yield* aStage()).workspace.id)
+      yield* aMessageWith(number, id, era)
+      yield* WorkspaceStore.use((workspaces) => workspaces.delete(workspace.id, era))
+      yield* sweep(era)
+      assert.isFalse(yield* isThere(id))
+      assert.isTrue(yield* isThere(other))
+      assert.include(yield* leftOver, id)
+      const full = yield* store.reserve(aNewMediaFile(workspace.id), -1)
+      assert.deepStrictEqual(full, { _tag: "Full", used: 0 })
+    }),
+  )
+
+  it.effect("once its bytes are gone and it is old it is forgotten", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const era = anEra()
+      const id = yield* attach((yield* aStage()).workspace.id, { createdAt: era })
+      yield* store.removed([id])
+      yield* sweep(era)
+      yield* sweep(era + kept)
+      assert.include(yield* leftOver, id)
+      yield* store.removed([id])
+      assert.notInclude(yield* leftOver, id)
+      yield* store.forget(era)
+      assert.isNotNull(yield* find(id))
+      yield* store.forget(era + 1)
+      assert.isNull(yield* find(id))
+    }),
+  )
+}
+
+export const attachmentRaces: Topic = (it, { parallel }) => {
+  it.effect("of a message and a cut-off call at once, no message is left without its file", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aStage()
+      for (let round = 0; round < (parallel ? 10 : 2); round++) {
+        const id = yield* attach(workspace.id)
+        // The message is there before the call ends, however many look at once.
+        yield* aMessageWith(number, id)
+        const detached = yield* Effect.all([detach(id), detach(id), detach(id)], atOnce)
+        assert.notInclude(detached, true)
+        assert.isTrue(yield* isThere(id))
+      }
+    }),
+  )
+
+  it.effect("many sweeps at once take what is unused and nothing else", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aStage()
+      for (let round = 0; round < (parallel ? 5 : 1); round++) {
+        const era = anEra()
+        const unused = yield* Effect.replicateEffect(attach(workspace.id), 5)
+        const waiting = yield* Effect.replicateEffect(attach(workspace.id), 5)
+        yield* sweep(era)
+        yield* Effect.all(
+          [
+            ...waiting.map((id) => aMessageWith(number, id, era + 1)),
+            ...Array.from({ length: 5 }, (_, index) => sweep(era + index)),
+          ],
+          atOnce,
+        )
+        yield* Effect.all(
+          Array.from({ length: 5 }, (_, index) => sweep(era + kept + index)),
+          atOnce,
+        )
+        for (const id of waiting) assert.isTrue(yield* isThere(id))
+        for (const id of unused) assert.isFalse(yield* isThere(id))
+      }
+    }),
+  )
+}
