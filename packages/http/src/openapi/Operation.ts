@@ -45,8 +45,11 @@ export interface Operation {
   readonly tag: string
   readonly summary: string
   readonly about: string
-  /** Names of the ways to show who asks, any of which does; empty when everybody may ask. */
-  readonly security: ReadonlyArray<string>
+  /**
+   * Names of the ways to show who asks, any of which does; null stands for none in the headers. Empty
+   * when everybody may ask.
+   */
+  readonly security: ReadonlyArray<string | null>
   /** What the parameters in the path are; integers unless said otherwise. */
   readonly parameters: Readonly<Record<string, JsonObject>>
   /** Parameters of the query: the fields of a struct. */

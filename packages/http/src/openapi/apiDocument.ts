@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { HttpOptions } from "../HttpOptions.ts"
 import { documentOpen } from "./documentOpen.ts"
 import { documentOperator } from "./documentOperator.ts"
+import { documentV1 } from "./documentV1.ts"
 import { documentV2 } from "./documentV2.ts"
 import { errorSchemas, refusals } from "./errors.ts"
 import { openApi } from "./openApi.ts"
@@ -19,6 +20,7 @@ tells its \`status\`, or a webhook.
 - Unknown fields of a request are refused; answers may come to hold more than is described here.
 - Every error has a real HTTP status and a body \`{"error": {"code", "message", "field", "docs",
   "request_id"}}\`. Branch on \`code\`; [the error catalogue](/docs/errors) explains each.
+- Version 1 has other ways: see its operations.
 - An unknown address answers 404 \`not_found\`; another method 405 \`method_not_allowed\`, with
   \`Allow\`. HEAD is answered as GET without a body.`
 
@@ -30,6 +32,7 @@ export const apiDocument = Effect.gen(function* () {
   const { emulator, operatorToken } = yield* HttpOptions
   const surfaces: ReadonlyArray<DescribedSurface> = [
     yield* documentV2,
+    yield* documentV1,
     ...(operatorToken === null ? [] : [yield* documentOperator(emulator)]),
     documentOpen,
   ]

@@ -137,7 +137,7 @@ const operationJson = (shared: Shared, surface: string, operation: Operation): J
   tags: [operation.tag],
   summary: operation.summary,
   ...(operation.about === "" ? {} : { description: operation.about }),
-  security: operation.security.map((name) => ({ [name]: [] })),
+  security: operation.security.map((name) => (name === null ? {} : { [name]: [] })),
   parameters: [
     ...pathParameters(operation),
     ...queryParameters(shared, operation),
