@@ -1,14 +1,15 @@
 /**
- * A receiver of webhooks on Node's own server: it keeps each body as it came, believes only what the
- * endpoint's secret signed, and prints what it got. `PORT` and `WEBHOOK_SECRET` come from the
- * environment.
+ * A receiver on Node's own server, of webhooks (version 2, JSON) and, at `/callback`, of callbacks
+ * (version 1, forms): it keeps each body as it came, believes only what is signed with the secret of
+ * its kind, and prints what it got. `PORT`, `WEBHOOK_SECRET` (the endpoint's) and `CALLBACK_SECRET`
+ * (the workspace's) come from the environment; leave out the secret of what you do not receive.
  */
-import { verifyWebhook } from "@messaging-service/verify-webhook"
-import type { WebhookEvent } from "@messaging-service/verify-webhook"
+import { verifyCallback, verifyWebhook } from "@messaging-service/verify-webhook"
+import type { CallbackReport, WebhookEvent } from "@messaging-service/verify-webhook"
 import { createServer } from "node:http"
 import type { IncomingMessage } from "node:http"
 
-const { PORT = "8090", WEBHOOK_SECRET: secret = "" } = process.env
+const { CALLBACK_SECRET, PORT = "8090", WEBHOOK_SECRET } = process.env
 
 /** A delivery may be repeated: these have been dealt with. A real receiver remembers them longer. */
 const seen = new Set<string>()
@@ -19,26 +20,49 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
-const handle = (event: WebhookEvent): void => {
-  if (seen.has(event.id)) return
-  seen.add(event.id)
+const ofWebhook = (event: WebhookEvent): string => {
   const about =
     event.type === "ping"
       ? `webhook ${event.data.webhook_id} works`
       : `message ${event.data.message.id} is ${event.data.message.status}`
-  console.log(`verified ${event.type} ${event.id}: ${about}`)
+  return `${event.type} ${event.id}: ${about}`
+}
+
+const ofCallback = (report: CallbackReport): string =>
+  report.kind === "message"
+    ? `callback: message ${report.msg_id} is ${report.status}`
+    : `callback: number ${report.whatsapp_client} is ${report.event}`
+
+/** What there is to print about a request, or why it is not to be believed. */
+type Judgement =
+  | { readonly believed: true; readonly key: string; readonly line: string }
+  | { readonly believed: false; readonly reason: string }
+
+const judge = async (request: IncomingMessage): Promise<Judgement> => {
+  const isCallback = request.url === "/callback"
+  const secret = isCallback ? CALLBACK_SECRET : WEBHOOK_SECRET
+  if (secret === undefined) return { believed: false, reason: "not_expected" }
+  const signed = { body: await readBody(request), headers: request.headers, secret }
+  if (isCallback) {
+    const callback = await verifyCallback(signed)
+    if (!callback.valid) return { believed: false, reason: callback.reason }
+    return { believed: true, key: `callback ${callback.id}`, line: ofCallback(callback.report) }
+  }
+  const webhook = await verifyWebhook(signed)
+  if (!webhook.valid) return { believed: false, reason: webhook.reason }
+  return { believed: true, key: webhook.event.id, line: ofWebhook(webhook.event) }
 }
 
 const server = createServer(async (request, response) => {
-  const body = await readBody(request)
-  const verification = await verifyWebhook({ body, headers: request.headers, secret })
-  if (verification.valid) {
-    handle(verification.event)
-    response.writeHead(204).end()
-  } else {
-    console.log(`refused: ${verification.reason}`)
-    response.writeHead(400).end(`${verification.reason}\n`)
+  const judgement = await judge(request)
+  if (!judgement.believed) {
+    console.log(`refused: ${judgement.reason}`)
+    response.writeHead(400).end(`${judgement.reason}\n`)
+    return
   }
+  if (!seen.has(judgement.key)) console.log(`verified ${judgement.line}`)
+  seen.add(judgement.key)
+  response.writeHead(204).end()
 })
 
 server.listen(Number(PORT), "127.0.0.1", () => {
