@@ -5,6 +5,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Ids, eventId } from "../id/Ids.ts"
+import type { MediaReference } from "../media/Media.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import { OutgoingMediaSource } from "../media/OutgoingMediaSource.ts"
 import { endMessage } from "../message/MessageChange.ts"
@@ -14,7 +15,7 @@ import { Numbers } from "../number/Numbers.ts"
 import type { ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
 import { targetOf } from "../recipient/Recipient.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
-import type { SendOutcome } from "../transport/Transport.ts"
+import type { OutgoingMedia, SendOutcome } from "../transport/Transport.ts"
 
 /** A transport that does not answer for this long counts as interrupted (decisions: Messages). */
 export const attemptTimeoutMillis = 60_000
@@ -115,7 +116,7 @@ export class Attempt extends Context.Service<
       const ids = yield* Ids
       const { link } = yield* MediaLinks
       const numbers = yield* Numbers
-      const media = yield* OutgoingMediaSource
+      const sources = yield* OutgoingMediaSource
       const transports = {
         whatsapp: yield* WhatsAppTransport,
         telegram: yield* TelegramTransport,
@@ -142,30 +143,37 @@ export class Attempt extends Context.Service<
         interrupted,
       })
 
-      const handOver = (claimed: ClaimedMessage): Effect.Effect<Outcome> => {
-        const { message, number } = claimed
-        const transport = transports[number.platform]
-        return Effect.scoped(
+      const handOver = (
+        { message, number }: ClaimedMessage,
+        media: OutgoingMedia | null,
+      ): Effect.Effect<Outcome> =>
+        Effect.suspend(() =>
+          transports[number.platform].send({
+            numberId: number.id,
+            transportId: message.transportId,
+            to: targetOf(message.to),
+            text: message.text,
+            media,
+          }),
+        ).pipe(
+          Effect.timeoutOrElse({
+            duration: attemptTimeoutMillis,
+            orElse: () => Effect.succeed<Outcome>({ _tag: "Unknown" }),
+          }),
+        )
+
+      const handOverWith = (
+        claimed: ClaimedMessage,
+        media: MediaReference,
+      ): Effect.Effect<Outcome> =>
+        Effect.scoped(
           Effect.gen(function* () {
-            const outgoing =
-              message.media === null ? null : yield* media.open(message, message.media)
+            const outgoing = yield* sources.open(claimed.message, media)
             // Fetching took time: what expired meanwhile is not handed over.
             const now = yield* Clock.currentTimeMillis
-            if (isOver(message, now)) return { _tag: "TooLate" } as const
-            return yield* transport
-              .send({
-                numberId: number.id,
-                transportId: message.transportId,
-                to: targetOf(message.to),
-                text: message.text,
-                media: outgoing,
-              })
-              .pipe(
-                Effect.timeoutOrElse({
-                  duration: attemptTimeoutMillis,
-                  orElse: () => Effect.succeed<Outcome>({ _tag: "Unknown" }),
-                }),
-              )
+            return isOver(claimed.message, now)
+              ? ({ _tag: "TooLate" } as const)
+              : yield* handOver(claimed, outgoing)
           }),
         ).pipe(
           Effect.catchTags({
@@ -178,15 +186,18 @@ export class Attempt extends Context.Service<
               Effect.succeed<Outcome>({ _tag: "Postponed", afterMillis: storePauseMillis }),
           }),
         )
-      }
 
       return Attempt.of({
-        make: Effect.fn("Attempt.make")(function* (claimed) {
+        // Without a span: each costs as much as all that is done for a message here.
+        make: Effect.fnUntraced(function* (claimed) {
           const { dropsCopies } = transports[claimed.number.platform]
           const started = yield* Clock.currentTimeMillis
           const ending = lastCheck(claimed, dropsCopies, started)
           if (ending !== undefined) return settlement(claimed, ending, started)
-          const outcome = yield* handOver(claimed).pipe(
+          const { media } = claimed.message
+          const outcome = yield* (
+            media === null ? handOver(claimed, null) : handOverWith(claimed, media)
+          ).pipe(
             // A bug in an adapter: it cannot be known how far the attempt got.
             Effect.catchDefect((defect) =>
               Effect.as(Effect.logError("an attempt broke off", defect), {

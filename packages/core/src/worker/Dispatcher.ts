@@ -22,8 +22,11 @@ export const leaseMillis = 30_000
 /** A holder renews at a third of the lease, so that two renewals may fail. */
 const renewMillis = leaseMillis / 3
 
-/** Lanes that one worker holds at once. */
-const maximumLanes = 64
+/** Lanes that one claim takes. */
+const batch = 64
+
+/** Lanes that one worker holds at once: it claims while others are sent from, and others settled. */
+const maximumLanes = 256
 
 /** How long a stopping worker waits for attempts under way, in real time. */
 const drainMillis = 8000
@@ -78,7 +81,7 @@ export class Dispatcher extends Context.Service<
         })
 
       const runOnce = Effect.gen(function* () {
-        const claimed = yield* claim(maximumLanes)
+        const claimed = yield* claim(batch)
         if (claimed.length === 0) return 0
         const settlements = yield* Effect.forEach(claimed, attempt.make, {
           concurrency: "unbounded",
@@ -94,28 +97,27 @@ export class Dispatcher extends Context.Service<
           const holding = yield* Latch.make(false)
           const idle = yield* Latch.make(true)
           const outcomes = yield* Queue.unbounded<Settlement>()
-          const fibers = yield* FiberSet.make<void>()
+          const fork = yield* FiberSet.makeRuntime<never, void>()
 
-          const start = (claimed: ClaimedMessage) =>
-            Effect.gen(function* () {
-              held.set(claimed.number.id, claimed)
-              yield* FiberSet.run(
-                fibers,
-                Effect.flatMap(attempt.make(claimed), (settlement) =>
-                  Queue.offer(outcomes, settlement),
-                ).pipe(Effect.asVoid),
-              )
-            })
+          const start = (claimed: ClaimedMessage) => {
+            held.set(claimed.number.id, claimed)
+            fork(
+              Effect.map(attempt.make(claimed), (settlement) => {
+                Queue.offerUnsafe(outcomes, settlement)
+              }),
+            )
+          }
 
           const claimMore = Effect.gen(function* () {
-            const room = maximumLanes - held.size
+            const room = Math.min(batch, maximumLanes - held.size)
             if (room === 0) return false
             const claimed = yield* claim(room)
             if (claimed.length === 0) return false
             yield* Latch.close(idle)
             yield* Latch.open(holding)
-            yield* Effect.forEach(claimed, start, { discard: true })
-            return true
+            claimed.forEach(start)
+            // Fewer than asked for: no other lane is both due and free.
+            return claimed.length === room
           }).pipe(
             // A claim that is cut off after the store made it would leave lanes held by nobody.
             Effect.uninterruptible,
@@ -125,7 +127,13 @@ export class Dispatcher extends Context.Service<
           const settleLoop = Effect.gen(function* () {
             const settlements = yield* Queue.takeAll(outcomes)
             yield* settle(settlements).pipe(
-              Effect.tapError((error) => Effect.logWarning("settling is tried again", error)),
+              Effect.tapError((error) =>
+                Effect.andThen(
+                  Effect.logWarning("settling is tried again", error),
+                  // Perhaps only the answer was lost, and the lanes are free.
+                  wakeUp.wake("lanes"),
+                ),
+              ),
               Effect.retry(retrySettling),
             )
             for (const { lease, numberId } of settlements) {
