@@ -92,20 +92,22 @@ export const startCounting: Effect.Effect<void> = Effect.forEach(
 export const countAccepted = ({ messages, mode }: Acceptance): Effect.Effect<void> =>
   Metric.update(accepted[mode], messages.length)
 
+/** Once for all that are counted alike: most of a batch are. */
+const countEach = (counters: ReadonlyArray<Metric.Counter<number>>): Effect.Effect<void> => {
+  const counts = new Map<Metric.Counter<number>, number>()
+  for (const each of counters) counts.set(each, (counts.get(each) ?? 0) + 1)
+  return Effect.forEach(counts, ([each, count]) => Metric.update(each, count), { discard: true })
+}
+
 /** After the commit of these changes. */
 export const countEnded = (changes: ReadonlyArray<MessageChange>): Effect.Effect<void> =>
-  Effect.forEach(
-    changes,
-    ({ message: { mode, state } }) =>
-      isEnding(state) ? Metric.update(ended[mode][state], 1) : Effect.void,
-    { discard: true },
+  countEach(
+    changes.flatMap(({ message: { mode, state } }) => (isEnding(state) ? ended[mode][state] : [])),
   )
 
 /** After these attempts were recorded. */
 export const countAttempts = (results: ReadonlyArray<DeliveryResult>): Effect.Effect<void> =>
-  Effect.forEach(results, ({ error }) => Metric.update(attempts[error ?? "delivered"], 1), {
-    discard: true,
-  })
+  countEach(results.map(({ error }) => attempts[error ?? "delivered"]))
 
 /** After a callback was tried; `error` is null when it was delivered. */
 export const countCallback = (error: DeliveryError | null): Effect.Effect<void> =>

@@ -2,7 +2,6 @@
  * One signed call to a receiver of events, whatever kind they are of: webhook endpoints and version 1
  * callbacks are called alike (contract: Events; decisions: Webhooks, Version 1).
  */
-import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { Effect, Result } from "effect"
 import { Egress } from "../egress/Egress.ts"
 import type { EgressError, PostAnswer, PostLimits } from "../egress/Egress.ts"
@@ -39,9 +38,11 @@ export interface MadeCall {
   readonly outcome: CallOutcome
   readonly startedAt: number
   readonly endedAt: number
-  /** Drawn for its next attempt, in [0, 1). */
+  /** Drawn for its next attempt, in [0, 1); 0 when it was delivered. */
   readonly chance: number
 }
+
+const encoder = new TextEncoder()
 
 const isDelivered = (status: number): boolean => status >= 200 && status < 300
 
@@ -78,7 +79,7 @@ export const signedCaller = Effect.gen(function* () {
   const egress = yield* Egress
 
   const post = (request: SignedRequest, startedAt: number): Effect.Effect<CallOutcome> => {
-    const body = utf8ToBytes(request.body)
+    const body = encoder.encode(request.body)
     const timestamp = Math.floor(startedAt / 1000)
     return egress
       .post(
@@ -116,7 +117,8 @@ export const signedCaller = Effect.gen(function* () {
         outcome,
         startedAt,
         endedAt: clock.currentTimeMillisUnsafe(),
-        chance: chanceOf(ids),
+        // What was delivered has no next attempt.
+        chance: errorOf(outcome) === null ? 0 : chanceOf(ids),
       }))
     })
 })

@@ -79,14 +79,13 @@ export const makeCallLoop = <Claimed, Result>(
         let underWay = 0
         const idle = yield* Latch.make(true)
         const results = yield* Queue.unbounded<Result>()
-        const fibers = yield* FiberSet.make<void>()
+        const fork = yield* FiberSet.makeRuntime<never, void>()
 
         const start = (claimed: Claimed) =>
-          FiberSet.run(
-            fibers,
-            Effect.flatMap(calls.make(claimed), (result) => Queue.offer(results, result)).pipe(
-              Effect.asVoid,
-            ),
+          fork(
+            Effect.map(calls.make(claimed), (result) => {
+              Queue.offerUnsafe(results, result)
+            }),
           )
 
         const claimMore = Effect.gen(function* () {
@@ -96,7 +95,7 @@ export const makeCallLoop = <Claimed, Result>(
           if (claimed.length === 0) return false
           underWay += claimed.length
           yield* Latch.close(idle)
-          yield* Effect.forEach(claimed, start, { discard: true })
+          claimed.forEach(start)
           return true
         }).pipe(
           // A claim that is cut off after the store made it would leave calls with nobody.
