@@ -155,10 +155,14 @@ export const fromConnections = Effect.fnUntraced(function* (
   const failing =
     (operation: string, millis: number) =>
     <A>(effect: Effect.Effect<A, SqlError.SqlError | TimedOut>) =>
-      within(Effect.retry(effect, againAfterConflict), millis, operation).pipe(
-        Effect.mapError((cause) => new StoreUnavailable({ operation, cause })),
-        inRealTime,
-        Effect.withSpan(`postgres.${operation}`),
+      Effect.withSpan(
+        within(Effect.retry(effect, againAfterConflict), millis, operation).pipe(
+          Effect.mapError((cause) => new StoreUnavailable({ operation, cause })),
+          inRealTime,
+        ),
+        `postgres.${operation}`,
+        // The trace would name this place; taking it costs as much as the rest of the door.
+        { captureStackTrace: false },
       )
 
   const patience = acquireMillis + statementMillis + graceMillis
