@@ -1,0 +1,134 @@
+/**
+ * Linking a number through separate processes that die in the middle of it (contract: Number
+ * status): another worker goes on with fresh codes, and what nobody takes is disconnected after ten
+ * minutes, free for a new attempt.
+ */
+import { assert } from "@effect/vitest"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { processes } from "@messaging-service/testkit"
+import { Effect } from "effect"
+import { aSender } from "./crash/Clients.ts"
+import type { Sender } from "./crash/Clients.ts"
+import type { Cluster, Reply } from "./crash/Cluster.ts"
+import { withDatabase } from "./crash/books.ts"
+import { clusterTest } from "./crash/Storm.ts"
+
+const methods = ["qr", "phone_code"] as const
+type Method = (typeof methods)[number]
+
+const workers = ["worker one", "worker two"] as const
+
+/** Longer than the lease of an attempt's holder, in seconds. */
+const leaseOver = 31
+
+/** Longer than an attempt, in seconds. */
+const attemptOver = 601
+
+const phoneOf = (n: number) => `+1555020${String(n).padStart(4, "0")}`
+
+let turn = 0
+let named = 0
+
+/** One after the other, since each has so many requests a minute. */
+const nextKey = ({ keys }: Sender) => keys[turn++ % keys.length]!
+
+const connect = (cluster: Cluster, sender: Sender, body: Readonly<Record<string, unknown>>) =>
+  cluster.ask("POST", "/api/v2/numbers", {
+    token: nextKey(sender),
+    idempotencyKey: `connect ${named++}`,
+    body,
+  })
+
+const read = (cluster: Cluster, sender: Sender, id: number) =>
+  Effect.map(
+    cluster.ask("GET", `/api/v2/numbers/${id}`, { token: nextKey(sender) }),
+    ({ body }) => body,
+  )
+
+const scan = (cluster: Cluster, id: number, phone: string): Effect.Effect<Reply> =>
+  cluster.operate("POST", `/admin/v1/simulator/numbers/${id}/scan`, { phone })
+
+/** Waits until the number shows a code other than that one, and returns it. */
+const codeShown = (cluster: Cluster, id: number, old: string | null = null) =>
+  withDatabase(cluster)(
+    processes.waitUntil(
+      `number ${id} shows a code`,
+      Effect.gen(function* () {
+        const sql = yield* PgClient.PgClient
+        const [row] = yield* sql<{ readonly code: string | null }>`
+          select coalesce(qr_text, pairing_code) as code
+          from linking_attempts
+          where number_id = ${id}`
+        const code = row?.code ?? null
+        return code === null || code === old ? undefined : code
+      }),
+    ),
+  )
+
+/** The workers die, and one takes their place. */
+const replaceWorkers = (cluster: Cluster) =>
+  Effect.gen(function* () {
+    yield* Effect.forEach(workers, cluster.stop, { discard: true })
+    yield* cluster.start("worker one")
+    yield* cluster.ready("worker one")
+  })
+
+const checkConnected = (cluster: Cluster, sender: Sender, id: number, phone: string) =>
+  Effect.gen(function* () {
+    const { body, status } = yield* scan(cluster, id, phone)
+    assert.strictEqual(status, 200, JSON.stringify(body))
+    assert.deepInclude(yield* read(cluster, sender, id), {
+      phone: phone.slice(1),
+      status: "connected",
+      connect: null,
+    })
+  })
+
+const requestFor = (method: Method, phone: string) =>
+  method === "qr" ? { login_method: method } : { login_method: method, phone }
+
+clusterTest(
+  "another worker goes on where one died; what nobody takes ends, and can begin anew",
+  (cluster) =>
+    Effect.gen(function* () {
+      const sender = yield* aSender(cluster)
+      const began = yield* Effect.forEach(["taken", "left"], (fate, round) =>
+        Effect.forEach(methods, (method, index) =>
+          Effect.gen(function* () {
+            const phone = phoneOf(2 * round + index)
+            const { body } = yield* connect(cluster, sender, requestFor(method, phone))
+            const id: number = body.id
+            return { fate, method, phone, id, code: yield* codeShown(cluster, id) }
+          }),
+        ),
+      )
+      const numbers = began.flat()
+
+      yield* replaceWorkers(cluster)
+      yield* cluster.advance(leaseOver)
+      for (const { code, id, method } of numbers) {
+        yield* codeShown(cluster, id, code)
+        const shown = yield* read(cluster, sender, id)
+        assert.strictEqual(shown.status, "connecting")
+        assert.isString(shown.connect[method === "qr" ? "qr_code_url" : "pairing_code"])
+      }
+      for (const { fate, id, phone } of numbers) {
+        if (fate === "taken") yield* checkConnected(cluster, sender, id, phone)
+      }
+
+      yield* replaceWorkers(cluster)
+      yield* cluster.advance(attemptOver)
+      for (const { fate, id, method, phone } of numbers) {
+        if (fate === "taken") continue
+        const ended = yield* read(cluster, sender, id)
+        assert.deepInclude(ended, { status: "disconnected", connect: null })
+        assert.strictEqual((yield* scan(cluster, id, phone)).body.error.code, "not_connecting")
+
+        const request = { ...requestFor(method, phone), number_id: id }
+        const again = yield* connect(cluster, sender, request)
+        assert.deepInclude(again.body, { id, status: "connecting" })
+        yield* codeShown(cluster, id)
+        yield* checkConnected(cluster, sender, id, phone)
+      }
+    }),
+)
