@@ -34,9 +34,13 @@ export const writeCallbacks = `called as (
         ended.workspace_id, ended.callback_target, ended.callback_url, ended.event_id,
         ended.callback_body, ended.event_at
       from ended
-      join workspaces w on w.id = ended.workspace_id
       where ended.callback_url is not null
-        and w.deleted_at is null
+        -- Asked of these alone: without callbacks nothing is joined.
+        and (
+          select w.deleted_at is null
+          from workspaces w
+          where w.id = ended.workspace_id
+        )
       order by ended.place
     )`
 
