@@ -7,8 +7,9 @@
 import { Clock, Context, Effect, Exit, Layer } from "effect"
 import type { Scope } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
-import { Refusal, refuse, refuseAll } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { refuse, refuseAll } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId } from "../id/Ids.ts"
 import type { Caller } from "../key/Admission.ts"
 import { downloadLink, fileNameOfLink } from "./LinkDownload.ts"
@@ -117,7 +118,7 @@ const field = "media.url"
  */
 const isKnown = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isSuccess(exit) ||
-  exit.cause.reasons.every(
+  !exit.cause.reasons.some(
     (reason) =>
-      reason._tag === "Interrupt" || (reason._tag === "Fail" && reason.error instanceof Refusal),
+      reason._tag === "Die" || (reason._tag === "Fail" && reason.error instanceof StoreUnavailable),
   )

@@ -9,7 +9,12 @@ import type { Caller } from "../../src/key/Admission.ts"
 import { scopes } from "../../src/key/ApiKey.ts"
 import type { ApiKey } from "../../src/key/ApiKey.ts"
 import type { MediaFile } from "../../src/media/Media.ts"
-import { decideAcceptance, plannedQuota, resolveNumber } from "../../src/message/accept.ts"
+import {
+  decideAcceptance,
+  decideRefused,
+  plannedQuota,
+  resolveNumber,
+} from "../../src/message/accept.ts"
 import type { AcceptContext } from "../../src/message/accept.ts"
 import type { Acceptance, AcceptanceFacts } from "../../src/message/MessageStore.ts"
 import { dailyQuota } from "../../src/message/Quota.ts"
@@ -765,6 +770,37 @@ describe("an acceptance", () => {
         phone: null,
         platform: "whatsapp",
       })
+    }),
+  )
+})
+
+describe("a request that is refused for want of room", () => {
+  const context = () => ({
+    caller: aCaller(),
+    now,
+    ids: countingIds(),
+    idempotency: null,
+    linkAllowed: true,
+  })
+  const full = { bound: 1000, fullUntil: now + day, exact: null }
+
+  it.effect("comes to the same messages as with room, but takes nothing", () =>
+    Effect.sync(() => {
+      const request = aRequest({ to: to.contactWithPhone, send_at: iso(now + second) })
+      const refused = decideRefused(request, factsFor(request, { quota: full }), context())
+      assert.deepStrictEqual(Result.getOrThrow(refused), {
+        ...Result.getOrThrow(decide(request)),
+        allowance: 0,
+        quota: null,
+      })
+    }),
+  )
+
+  it.effect("is still refused for everything else", () =>
+    Effect.sync(() => {
+      const request = aRequest({ to: { contact_id: 99 } })
+      const refused = decideRefused(request, factsFor(request, { quota: full }), context())
+      assert.deepStrictEqual(verdict(refused), ["contact_not_found", "to.contact_id"])
     }),
   )
 })

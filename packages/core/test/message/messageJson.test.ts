@@ -256,6 +256,7 @@ describe("the end of a message's waiting", () => {
       const ended = { ...message, ...becomes }
       assert.deepStrictEqual<unknown>(change, {
         message: ended,
+        callback: null,
         givesBack,
         event: {
           id: event,

@@ -45,7 +45,7 @@ export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text
 export const uploaded = (caller: Caller, fileName: string, text: string) =>
   Effect.gen(function* () {
     const files = yield* MediaFiles
-    const content = yield* files.spool(Stream.make(bytes(text)), 1000)
+    const content = yield* Effect.orDie(files.spool(Stream.make(bytes(text)), 1000))
     return yield* Attachments.use((attachments) =>
       attachments.fromUpload(caller, { fileName, content }),
     )

@@ -7,7 +7,7 @@ import {
   StoreUnavailable,
   plainTerms,
 } from "../../src/index.ts"
-import type { Attachment, MediaId } from "../../src/index.ts"
+import type { Attachment, MediaId, MessageId } from "../../src/index.ts"
 import { bytes, contentOf, leftOver, linked, linksTo, sendWith, uploaded } from "./Attaching.ts"
 import { storeWithin } from "./Watched.ts"
 import {
@@ -278,13 +278,13 @@ describe("a call that is cut off", () => {
     inAWorld(
       Effect.gen(function* () {
         const { key } = yield* aStage()
-        const sent = yield* Deferred.make<{ readonly id: MediaId; readonly message: number }>()
+        const sent = yield* Deferred.make<{ readonly id: MediaId; readonly message: MessageId }>()
         const call = yield* Effect.forkChild(
           Effect.scoped(
             Effect.gen(function* () {
               const file = yield* uploaded(key, "a.pdf", "content")
               const message = yield* sendWith(key, file, { send_at: yield* ahead(hour) })
-              yield* Deferred.succeed(sent, { id: file.id, message: message.id })
+              yield* Deferred.succeed(sent, { id: file.id, message: message.id as MessageId })
               return yield* Effect.never
             }),
           ),
@@ -316,6 +316,18 @@ describe("a call that is cut off", () => {
 })
 
 describe("a send that is refused", () => {
+  it.effect("leaves nothing of its file either when an adapter says so in words of its own", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const call = Effect.andThen(uploaded(key, "a.pdf", "content"), Effect.fail("no" as const))
+        yield* Effect.flip(Effect.scoped(call))
+        assert.isNull(yield* contentOf(1))
+        assert.deepStrictEqual(yield* leftOver, [])
+      }),
+    ),
+  )
+
   it.effect("leaves nothing of its file, whoever turns the refusal into an answer", () =>
     inAWorld(
       Effect.gen(function* () {

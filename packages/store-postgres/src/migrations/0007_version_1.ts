@@ -16,6 +16,9 @@ alter table messages
   add column attachment_id bigint,
   -- Stored although its number had no room left: it takes nothing of the quota.
   add column refused boolean not null default false;
+-- The exact count of a number's quota passes over what was refused, however much it is.
+drop index messages_planned;
+create index messages_planned on messages (number_id, due_at) where mode = 'live' and not refused;
 -- Tells who has an attachment, and who still waits for it.
 create index messages_with_attachment on messages (attachment_id, state)
   where attachment_id is not null;
