@@ -10,6 +10,7 @@ const root = resolve(import.meta.dirname, "../../..")
 /** Pages, and the ports that they name. Each is followed in a shell of its own. */
 const tutorials: Readonly<Record<string, ReadonlyArray<number>>> = {
   "docs/tutorial.md": [8080, 8090],
+  "docs/tutorial-version-1.md": [8080, 8090],
 }
 
 for (const [page, ports] of Object.entries(tutorials)) {
