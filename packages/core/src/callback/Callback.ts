@@ -4,7 +4,7 @@
  * It is made in the commit that it reports, with its body frozen, so that every attempt says the same.
  */
 import type { EventId, WorkspaceId } from "../id/Ids.ts"
-import type { Message, MessageState } from "../message/Message.ts"
+import type { Message, MessageError, MessageState } from "../message/Message.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 
 export interface Callback {
@@ -49,6 +49,15 @@ const callback = (
   createdAt,
 })
 
+/**
+ * Why a message failed, in version 1's words; null when it did not. "`Group not found` appears only in
+ * the message status or the webhook" (contract: send_msg/group).
+ */
+export const failureText = (error: MessageError | null): string | null => {
+  if (error === null) return null
+  return error.code === "group_not_found" ? "Group not found" : error.message
+}
+
 /** The callback of a message that has come to its end; null when it was sent without one. */
 export const messageCallback = (
   eventId: EventId,
@@ -57,7 +66,7 @@ export const messageCallback = (
 ): Callback | null => {
   const status = statusNames[message.state]
   if (message.callbackUrl === null || status === undefined) return null
-  const error = message.state === "failed" && message.error !== null ? message.error.message : null
+  const error = message.state === "failed" ? failureText(message.error) : null
   return callback(
     eventId,
     message.workspaceId,

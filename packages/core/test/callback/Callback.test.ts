@@ -68,6 +68,14 @@ describe("the callback of a message", () => {
     }),
   )
 
+  it.effect('of one without its group says "Group not found"', () =>
+    Effect.sync(() => {
+      const error = { code: "group_not_found", message: "There is none." } as const
+      const body = messageCallback(event, aMessage({ state: "failed", error }), noon)?.body
+      assert.strictEqual(new URLSearchParams(body).get("error"), "Group not found")
+    }),
+  )
+
   it.effect.each(["waiting", "delivered", "read"] satisfies ReadonlyArray<MessageState>)(
     "there is none of a message that is %s",
     (state) => Effect.sync(() => assert.isNull(messageCallback(event, aMessage({ state }), noon))),

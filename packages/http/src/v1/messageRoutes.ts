@@ -1,5 +1,5 @@
 /** The operations of version 1 on messages that were sent (decisions: Version 1). */
-import { Messages, OffsetLists, offsetOfPage, parseId } from "@messaging-service/core"
+import { Messages, OffsetLists, failureText, offsetOfPage, parseId } from "@messaging-service/core"
 import type { Caller, MessageId, MessageJson } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { msgTypeOf } from "./contentV1.ts"
@@ -7,7 +7,7 @@ import { DoneAnswer, done } from "./DoneV1.ts"
 import { failV1 } from "./FailureV1.ts"
 import { integer, string } from "./FieldsV1.ts"
 import { idOf } from "./idV1.ts"
-import { StatusTextV1, StatusV1, shownError, shownRecipient, shownStatus } from "./messageV1.ts"
+import { StatusTextV1, StatusV1, shownRecipient, shownStatus } from "./messageV1.ts"
 import { pageField, pageOf } from "./pageV1.ts"
 import { operationV1 } from "./RouteV1.ts"
 import { startOfDay } from "./timesV1.ts"
@@ -50,7 +50,7 @@ const statusOf = (message: MessageJson): typeof StatusAnswer.Type => ({
   message: message.text,
   msg_id: message.id,
   sent_at: message.sent_at,
-  error: shownError(message.error),
+  error: failureText(message.error),
 })
 
 const historyItem = (message: MessageJson): typeof HistoryItem.Type => ({

@@ -35,9 +35,3 @@ export const shownRecipient = (to: MessageJson["to"]): string => {
   if ("phone" in to) return to.phone
   return "group" in to ? to.group : to.username
 }
-
-/** Why it failed, if it did: "`Group not found` appears only in the message status or the webhook". */
-export const shownError = (error: MessageJson["error"]): string | null => {
-  if (error === null) return null
-  return error.code === "group_not_found" ? "Group not found" : error.message
-}
