@@ -11,6 +11,7 @@ const root = resolve(import.meta.dirname, "../../..")
 const tutorials: Readonly<Record<string, ReadonlyArray<number>>> = {
   "docs/tutorial.md": [8080, 8090],
   "docs/tutorial-version-1.md": [8080, 8090],
+  "docs/migration.md": [8080, 8090],
 }
 
 for (const [page, ports] of Object.entries(tutorials)) {
