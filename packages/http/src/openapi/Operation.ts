@@ -57,6 +57,8 @@ export interface Operation {
   readonly headers: ReadonlyArray<Header>
   readonly body: { readonly required: boolean; readonly content: Content } | null
   readonly answers: ReadonlyArray<Answer>
+  /** Calls that the service makes later to an address that the request gives, by the field it is in. */
+  readonly callbacks?: Readonly<Record<string, Call>>
 }
 
 export interface Tag {

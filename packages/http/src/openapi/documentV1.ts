@@ -7,9 +7,10 @@ import type { FieldV1 } from "../v1/FieldsV1.ts"
 import type { RouteV1 } from "../v1/RouteV1.ts"
 import { routesV1 } from "../v1/routesV1.ts"
 import { texts } from "../v1/texts.ts"
+import { connectionCallbackCall, messageCallbackCall } from "./callbackCalls.ts"
 import { commonHeaders, clientRequestId, retryAfter } from "./headers.ts"
 import { jsonContent } from "./Operation.ts"
-import type { Answer, Content, DescribedSurface, JsonObject, Operation } from "./Operation.ts"
+import type { Answer, Call, Content, DescribedSurface, JsonObject, Operation } from "./Operation.ts"
 
 /** Sending, which alone can meet the daily limit of a number. */
 const isSending = ({ path }: RouteV1): boolean => /^\/api\/v1\/(?:send_msg|schedule_msg)/.test(path)
@@ -120,7 +121,10 @@ const query = (route: RouteV1): Schema.Top => {
 
 const Failure = Schema.Struct({
   status: Schema.Literal(0),
-  message: Schema.String,
+  message: Schema.String.annotate({
+    description: "What is wrong. Other texts may come to be.",
+    examples: [...new Set(Object.values(texts).map(({ message }) => message))],
+  }),
 }).annotate({ identifier: "FailureV1" })
 
 const DailyLimit = Schema.Struct({
@@ -180,6 +184,12 @@ const internalError = (route: RouteV1): Answer => {
     : answer
 }
 
+/** By the fields that ask for them. */
+const callbacksOf = ({ fields }: RouteV1): Readonly<Record<string, Call>> => ({
+  ...("webhook" in fields ? { webhook: messageCallbackCall } : {}),
+  ...("webhook_url" in fields ? { webhook_url: connectionCallbackCall } : {}),
+})
+
 const operation = (route: RouteV1): Operation => ({
   method: route.method,
   path: route.path,
@@ -208,6 +218,7 @@ const operation = (route: RouteV1): Operation => ({
     tooMany(route),
     internalError(route),
   ],
+  ...(Object.keys(callbacksOf(route)).length === 0 ? {} : { callbacks: callbacksOf(route) }),
 })
 
 /** Over the core's services, as the table is. */

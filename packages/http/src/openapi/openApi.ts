@@ -152,6 +152,9 @@ const operationJson = (shared: Shared, surface: string, operation: Operation): J
         },
       }),
   responses: answersJson(shared, operation.answers, groupOf(surface)),
+  ...(operation.callbacks === undefined
+    ? {}
+    : { callbacks: callbacksJson(shared, operation.callbacks) }),
 })
 
 const pathsJson = (shared: Shared, surfaces: ReadonlyArray<DescribedSurface>): JsonObject => {
@@ -166,9 +169,9 @@ const pathsJson = (shared: Shared, surfaces: ReadonlyArray<DescribedSurface>): J
   return paths
 }
 
+/** What a call is, whoever receives it. */
 const callJson = (shared: Shared, call: Call): JsonObject => ({
   post: {
-    operationId: call.id,
     tags: [call.tag],
     summary: call.summary,
     description: call.about,
@@ -186,6 +189,20 @@ const callJson = (shared: Shared, call: Call): JsonObject => ({
   },
 })
 
+const webhookJson = (shared: Shared, call: Call): JsonObject => {
+  const { post } = callJson(shared, call)
+  return { post: { operationId: call.id, ...(post as JsonObject) } }
+}
+
+/** Without ids of their own: several operations are followed by the same call. */
+const callbacksJson = (shared: Shared, calls: Readonly<Record<string, Call>>): JsonObject =>
+  Object.fromEntries(
+    Object.entries(calls).map(([field, call]) => [
+      call.name,
+      { [`{$request.body#/${field}}`]: callJson(shared, call) },
+    ]),
+  )
+
 /** The document as a JSON value. Pure: the same parts make the same document. */
 export const openApi = (input: OpenApiInput): JsonObject => {
   const shared: Shared = {
@@ -200,7 +217,7 @@ export const openApi = (input: OpenApiInput): JsonObject => {
   }
   const paths = pathsJson(shared, input.surfaces)
   const webhooks = Object.fromEntries(
-    input.calls.map((call) => [call.name, callJson(shared, call)]),
+    input.calls.map((call) => [call.name, webhookJson(shared, call)]),
   )
   return {
     openapi: "3.1.1",

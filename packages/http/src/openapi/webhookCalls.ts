@@ -5,7 +5,8 @@ import { examples } from "./examples.ts"
 import { jsonContent } from "./Operation.ts"
 import type { Call, Header } from "./Operation.ts"
 
-const headers: ReadonlyArray<Header> = [
+/** `secret`: whose it is. */
+export const callHeaders = (secret: string): ReadonlyArray<Header> => [
   {
     name: "Service-Event-Id",
     description: "The event's id, the same on every repeat: drop what you have had.",
@@ -18,8 +19,7 @@ const headers: ReadonlyArray<Header> = [
   },
   {
     name: "Service-Signature",
-    description:
-      "`v1=` and the hexadecimal HMAC-SHA256 of `<timestamp>.<raw body>` with the endpoint's secret. Compute it over the unparsed body and compare in constant time.",
+    description: `\`v1=\` and the hexadecimal HMAC-SHA256 of \`<timestamp>.<raw body>\` with ${secret}. Compute it over the unparsed body and compare in constant time.`,
     schema: { type: "string", pattern: "^v1=[0-9a-f]{64}$" },
   },
   {
@@ -28,6 +28,8 @@ const headers: ReadonlyArray<Header> = [
     schema: { type: "string", const: "Service-Webhooks/2" },
   },
 ]
+
+const headers = callHeaders("the endpoint's secret")
 
 const about = (when: string): string =>
   `${when}\n\nAn event can arrive more than once, and in any order. It is repeated for about 23 hours until it is answered with a 2xx within 15 seconds; redirects are not followed.`
@@ -59,7 +61,7 @@ const event = (type: string, data: unknown) => ({
   data,
 })
 
-const answers: Call["answers"] = [
+export const receiverAnswers: Call["answers"] = [
   { status: 200, description: "Delivered; any 2xx will do.", headers: [], content: null },
 ]
 
@@ -77,7 +79,7 @@ const messageCalls = webhookEventTypes.map((type): Call => ({
     envelope(type, Schema.Struct({ message: MessageJson })),
     event(type, { message: shown[type] }),
   ),
-  answers,
+  answers: receiverAnswers,
 }))
 
 const ping: Call = {
@@ -91,7 +93,7 @@ const ping: Call = {
     envelope("ping", Schema.Struct({ webhook_id: Schema.Int })),
     event("ping", { webhook_id: 3 }),
   ),
-  answers,
+  answers: receiverAnswers,
 }
 
 export const webhookCalls: ReadonlyArray<Call> = [...messageCalls, ping]

@@ -31,6 +31,9 @@ export interface OperationObject {
     readonly content: Readonly<Record<string, MediaObject>>
   }
   readonly responses: Readonly<Record<string, ResponseObject | { readonly $ref: string }>>
+  readonly callbacks?: Readonly<
+    Record<string, Readonly<Record<string, { readonly post: Omit<OperationObject, "callbacks"> }>>>
+  >
 }
 
 export interface DocumentObject {

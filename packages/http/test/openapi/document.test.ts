@@ -215,6 +215,44 @@ describe("the OpenAPI document", () => {
       }),
     )
 
+    it.effect("tells which requests of version 1 are followed by callbacks, and to where", () =>
+      Effect.gen(function* () {
+        const document = yield* served
+        const followed = operationsOf(document).flatMap(({ operation, path }) =>
+          Object.values(operation.callbacks ?? {}).flatMap((calls) =>
+            Object.entries(calls).map(([to, { post }]) => {
+              assert.deepStrictEqual(Object.keys(post.requestBody?.content ?? {}), [
+                "application/x-www-form-urlencoded",
+              ])
+              return `${path.replace("/api/v1/", "")} ${to}`
+            }),
+          ),
+        )
+        assert.sameMembers(followed, [
+          "send_msg {$request.body#/webhook}",
+          "send_msg/group {$request.body#/webhook}",
+          "send_msg/multi {$request.body#/webhook}",
+          "schedule_msg {$request.body#/webhook}",
+          "whatsapp/connect {$request.body#/webhook_url}",
+        ])
+      }),
+    )
+
+    it.effect("holds every text with which version 1 says no", () =>
+      Effect.gen(function* () {
+        const { components } = yield* served
+        const failure = components["schemas"]?.["FailureV1"] as {
+          readonly properties: { readonly message: { readonly examples: ReadonlyArray<string> } }
+        }
+        assert.includeMembers(failure.properties.message.examples.slice(), [
+          "Auth Error: invalid api key",
+          "Msg cant be null",
+          "Invalid file url, Can't download",
+          "Not enough credits",
+        ])
+      }),
+    )
+
     it.effect("takes `Idempotency-Key` where the contract says so", () =>
       Effect.gen(function* () {
         const document = yield* served
