@@ -1,15 +1,17 @@
 /**
- * The recipes for receivers, as the documentation shows them: each judges one real delivery and what
- * others might make of it. A language whose interpreter is not on this machine is skipped.
+ * The recipes for receivers, as the documentation shows them: each judges one real delivery of a
+ * webhook and one of a callback of version 1, and what others might make of them. A language whose interpreter is not on this machine is skipped.
  */
 import { assert, describe, layer } from "@effect/vitest"
-import { verifyWebhook } from "@messaging-service/verify-webhook"
+import { verifyCallback, verifyWebhook } from "@messaging-service/verify-webhook"
+import type { WebhookRequest } from "@messaging-service/verify-webhook"
 import { Effect } from "effect"
 import { execFile, spawnSync } from "node:child_process"
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-import { aSender, settle } from "../World.ts"
+import { aSender, bodyOf, operate, settle } from "../World.ts"
+import { aClient, sends } from "../v1/Asking.ts"
 import { send } from "../v2/Asking.ts"
 import { anEndpoint, layerWithWayOut } from "./Asking.ts"
 import { aReceiver } from "./Receiver.ts"
@@ -30,20 +32,39 @@ interface Case {
   readonly valid: boolean
 }
 
+interface Captured {
+  readonly kind: "a webhook" | "a callback"
+  readonly secret: string
+  readonly delivery: Delivery
+}
+
 /** A delivery as it was received. */
-const captured = Effect.gen(function* () {
+const aWebhook = Effect.gen(function* () {
   const receiver = yield* aReceiver
   const { token } = yield* aSender()
   const { secret } = yield* anEndpoint(token, receiver)
   yield* send(token, { text: 'Grüße, "quoted" \\ \n 🦉' })
   yield* settle
   assert.lengthOf(receiver.deliveries, 1)
-  return { secret, delivery: receiver.deliveries[0]! }
+  const captured: Captured = { kind: "a webhook", secret, delivery: receiver.deliveries[0]! }
+  return captured
+})
+
+const aCallback = Effect.gen(function* () {
+  const receiver = yield* aReceiver
+  const { credentials, workspace } = yield* aClient()
+  yield* sends(credentials, { webhook: receiver.url })
+  yield* settle
+  assert.lengthOf(receiver.deliveries, 1)
+  const path = `/admin/v1/workspaces/${workspace.id}/callback-secret`
+  const { secret } = bodyOf<{ readonly secret: string }>(yield* operate({ path }), 200)
+  const captured: Captured = { kind: "a callback", secret, delivery: receiver.deliveries[0]! }
+  return captured
 })
 
 const header = ({ headers }: Delivery, name: string): string => String(headers[name])
 
-const casesOf = (secret: string, delivery: Delivery): ReadonlyArray<Case> => {
+const casesOf = ({ delivery, kind, secret }: Captured): ReadonlyArray<Case> => {
   const timestamp = header(delivery, "service-timestamp")
   const sent = Number(timestamp)
   const real: Case = {
@@ -57,7 +78,7 @@ const casesOf = (secret: string, delivery: Delivery): ReadonlyArray<Case> => {
   }
   const changed = Buffer.from(delivery.raw)
   changed[changed.length - 2] = 0x20
-  return [
+  const cases: ReadonlyArray<Case> = [
     real,
     { ...real, what: "five minutes later", now: sent + 300 },
     { ...real, what: "by a clock that is five minutes behind", now: sent - 300 },
@@ -77,6 +98,7 @@ const casesOf = (secret: string, delivery: Delivery): ReadonlyArray<Case> => {
     },
     { ...real, what: "with another scheme", signature: real.signature.slice(3), valid: false },
   ]
+  return cases.map((one) => ({ ...one, what: `${kind} ${one.what}` }))
 }
 
 /** The documentation's code in that language. */
@@ -196,6 +218,14 @@ const verdicts = (language: Language, cases: ReadonlyArray<Case>) =>
     return JSON.parse(output) as ReadonlyArray<boolean>
   }).pipe(Effect.scoped)
 
+/** A case as the package takes it. */
+const requestOf = ({ body, now, secret, signature, timestamp }: Case): WebhookRequest => ({
+  body: Buffer.from(body, "base64"),
+  headers: { "service-timestamp": timestamp, "service-signature": signature },
+  secret,
+  now: now * 1000,
+})
+
 /** What each case is judged, for a message that tells. */
 const told = (cases: ReadonlyArray<Case>, said: ReadonlyArray<boolean>) =>
   Object.fromEntries(cases.map(({ what }, index) => [what, said[index]]))
@@ -210,30 +240,46 @@ describe("the recipe of the documentation", () => {
   layer(layerWithWayOut())((it) => {
     it.effect("in JavaScript judges a real delivery rightly", () =>
       Effect.gen(function* () {
-        const { secret, delivery } = yield* captured
-        const cases = casesOf(secret, delivery)
-        const said = yield* Effect.forEach(cases, ({ body, now, signature, timestamp, ...rest }) =>
-          Effect.promise(() =>
-            verifyWebhook({
-              body: Buffer.from(body, "base64"),
-              headers: { "service-timestamp": timestamp, "service-signature": signature },
-              secret: rest.secret,
-              now: now * 1000,
-            }),
-          ),
-        )
-        assert.deepStrictEqual(
-          told(
-            cases,
-            said.map(({ valid }) => valid),
-          ),
-          expected(cases),
-        )
-        const [real] = said
-        assert.isTrue(real?.valid)
-        if (real?.valid === true) {
-          assert.deepStrictEqual<unknown>(real.event, JSON.parse(delivery.raw.toString("utf8")))
+        for (const [captured, verify] of [
+          [yield* aWebhook, verifyWebhook],
+          [yield* aCallback, verifyCallback],
+        ] as const) {
+          const cases = casesOf(captured)
+          const said = yield* Effect.forEach(cases, (one) =>
+            Effect.promise(async () => (await verify(requestOf(one))).valid),
+          )
+          assert.deepStrictEqual(told(cases, said), expected(cases))
         }
+      }),
+    )
+
+    it.effect("in JavaScript gives what was delivered", () =>
+      Effect.gen(function* () {
+        const webhook = yield* aWebhook
+        const [sent] = casesOf(webhook)
+        const verified = yield* Effect.promise(() => verifyWebhook(requestOf(sent!)))
+        assert.deepStrictEqual<unknown>(verified, {
+          valid: true,
+          event: JSON.parse(webhook.delivery.raw.toString("utf8")),
+        })
+
+        const callback = yield* aCallback
+        const [reported] = casesOf(callback)
+        const { headers } = callback.delivery
+        const reporting = yield* Effect.promise(() =>
+          verifyCallback({ ...requestOf(reported!), headers }),
+        )
+        const form = new URLSearchParams(callback.delivery.raw.toString("utf8"))
+        assert.deepStrictEqual<unknown>(reporting, {
+          valid: true,
+          id: header(callback.delivery, "service-event-id"),
+          report: {
+            kind: "message",
+            msg_id: Number(form.get("msg_id")),
+            status: "SENT",
+            error: null,
+          },
+        })
       }),
     )
 
@@ -245,8 +291,7 @@ describe("the recipe of the documentation", () => {
         }`,
         () =>
           Effect.gen(function* () {
-            const { secret, delivery } = yield* captured
-            const cases = casesOf(secret, delivery)
+            const cases = [...casesOf(yield* aWebhook), ...casesOf(yield* aCallback)]
             assert.deepStrictEqual(told(cases, yield* verdicts(language, cases)), expected(cases))
           }),
         // A compiler that has compiled nothing yet takes its time.
