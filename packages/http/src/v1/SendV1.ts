@@ -25,7 +25,7 @@ import type { RecipientV1 } from "./recipientV1.ts"
 import type { UploadV1 } from "./RouteV1.ts"
 import { expiryFields, expiryOf, instantText } from "./timesV1.ts"
 
-export const whatsappClient = integer("Id of the sending number; only needed beside others.")
+const whatsappClient = integer("Id of the sending number; only needed beside others.")
 
 /** What every send takes beside its recipients and its time. */
 export const sendFields = {

@@ -1,8 +1,9 @@
 /** Whether credentials work together, without sending or using up anything (contract: me). */
-import { Connections, refuse } from "@messaging-service/core"
+import { Connections } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { integer, unreadable } from "./FieldsV1.ts"
+import { integer } from "./FieldsV1.ts"
+import { idOf } from "./idV1.ts"
 import { operationV1 } from "./RouteV1.ts"
 import { textsOfMe } from "./texts.ts"
 
@@ -25,9 +26,8 @@ export const accountRoutes = Effect.gen(function* () {
       texts: textsOfMe,
       answer: MeAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields: { whatsapp_client } }) {
-        if (whatsapp_client === unreadable) return yield* refuse("number_not_found")
         if (whatsapp_client !== null) {
-          yield* connections.get(caller, whatsapp_client as NumberId)
+          yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
         }
         return {
           status: 1,

@@ -15,7 +15,7 @@ export type RecipientV1 =
   | { readonly group: string }
   | { readonly username: string }
 
-export const countryCode = {
+const countryCode = {
   country_code: string("Digits; without it the phone must carry its country code."),
 }
 

@@ -17,13 +17,13 @@ import { scheduleFields, scheduledAt } from "./timesV1.ts"
 
 const MessageId = Schema.Int.annotate({ description: "The message's id." })
 
-export const SentAnswer = Schema.Struct({
+const SentAnswer = Schema.Struct({
   status: Schema.Literal(1),
   message: Schema.String,
   msg_id: MessageId,
 })
 
-export const SentManyAnswer = Schema.Struct({
+const SentManyAnswer = Schema.Struct({
   status: Schema.Literal(1),
   message: Schema.String,
   msg_ids: Schema.Array(MessageId).annotate({ description: "In the order of `phones`." }),

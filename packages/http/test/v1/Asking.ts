@@ -81,7 +81,7 @@ export const aKeyV1 = (workspace: Made) =>
     (answer) => bodyOf<Made & { readonly key: string }>(answer, 201),
   )
 
-export const clientIdOf = (workspace: Made) =>
+const clientIdOf = (workspace: Made) =>
   Effect.map(
     operate({ path: `/admin/v1/workspaces/${workspace.id}` }),
     (answer) => bodyOf<{ readonly client_id: number }>(answer, 200).client_id,
