@@ -5,16 +5,16 @@ import type { Code } from "@messaging-service/core"
 import { Effect } from "effect"
 import { readFile } from "node:fs/promises"
 import { resolve } from "node:path"
-import { shownStatus } from "../../src/v1/messageV1.ts"
-import { groupFields, phoneFields, phonesFields } from "../../src/v1/recipientV1.ts"
-import { sendFields } from "../../src/v1/SendV1.ts"
-import { textOfCode, texts, textsOfLists, textsOfMe } from "../../src/v1/texts.ts"
-import type { TextName } from "../../src/v1/texts.ts"
-import { scheduleFields } from "../../src/v1/timesV1.ts"
-import { operationsOf, served } from "../openapi/Document.ts"
-import { layerService } from "../Service.ts"
+import { shownStatus } from "../src/v1/messageV1.ts"
+import { groupFields, phoneFields, phonesFields } from "../src/v1/recipientV1.ts"
+import { sendFields } from "../src/v1/SendV1.ts"
+import { textOfCode, texts, textsOfLists, textsOfMe } from "../src/v1/texts.ts"
+import type { TextName } from "../src/v1/texts.ts"
+import { scheduleFields } from "../src/v1/timesV1.ts"
+import { operationsOf, served } from "./openapi/Document.ts"
+import { layerService } from "./Service.ts"
 
-const file = resolve(import.meta.dirname, "../../../../docs/migration.md")
+const file = resolve(import.meta.dirname, "../../../docs/migration.md")
 
 type Row = ReadonlyArray<string>
 
