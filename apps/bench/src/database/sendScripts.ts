@@ -103,6 +103,8 @@ const accept = (claimed: boolean) =>
     "array[null]::text[]",
     `array[${transportId}]`,
     `array[${eventId}]`,
+    "array[null]::bigint[]",
+    "array[null]::text[]",
   ])
 
 const bareInsert = `
