@@ -45,6 +45,7 @@ export const batchParameters = (
       [same("whatsapp"), same("15550000001"), same("phone"), array(phones), same(null)],
       [same("Hello"), same(null), same(null), same(null)],
       [array(fresh(20, count)), array(fresh(24, count).map((id) => `evt_${id}`))],
+      [same(null), same(null)],
     ].flat(),
   }
 }
