@@ -107,13 +107,20 @@ const stopSilent = (world: World, result: DeliveryResult): void => {
   }
 }
 
+const settleAll = (world: World, results: ReadonlyArray<DeliveryResult>): void => {
+  for (const result of results) settle(world, result)
+  for (const result of results) stopSilent(world, result)
+}
+
 export const deliveryQueue = (world: World): typeof DeliveryQueue.Service => ({
   claim: (query) => Effect.sync(() => claim(world, query)),
 
-  settle: (results) =>
+  settle: (results) => Effect.sync(() => settleAll(world, results)),
+
+  settleAndClaim: (results, query) =>
     Effect.sync(() => {
-      for (const result of results) settle(world, result)
-      for (const result of results) stopSilent(world, result)
+      settleAll(world, results)
+      return claim(world, query)
     }),
 
   queued: Effect.andThen(

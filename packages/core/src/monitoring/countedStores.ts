@@ -69,6 +69,8 @@ const layerDeliveries = Layer.effect(
     DeliveryQueue.of({
       ...queue,
       settle: (results) => Effect.tap(queue.settle(results), countAttempts(results)),
+      settleAndClaim: (results, query) =>
+        Effect.tap(queue.settleAndClaim(results, query), countAttempts(results)),
     }),
   ),
 )

@@ -61,6 +61,11 @@ export class DeliveryQueue extends Context.Service<
      * reschedules its delivery; stops endpoints as the results say. One commit.
      */
     settle(results: ReadonlyArray<DeliveryResult>): Effect.Effect<void, StoreUnavailable>
+    /** Settles, and claims what is due after that, in one commit. */
+    settleAndClaim(
+      results: ReadonlyArray<DeliveryResult>,
+      query: DeliveryQuery,
+    ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
     /**
      * Returns when a commit of this process has queued deliveries for an event; at once if that
      * happened since it last returned. Other processes are heard of by polling.

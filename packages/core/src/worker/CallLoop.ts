@@ -29,16 +29,23 @@ const drainMillis = 8000
 /** Settling is tried again until the store answers; the lease decides whether it still counts. */
 const retrySettling = Schedule.spaced("250 millis")
 
+interface ClaimQuery {
+  readonly now: number
+  readonly leaseUntil: number
+  readonly limit: number
+}
+
 /** What is particular about a loop. */
-interface Calls<Claimed, Result> {
+interface Calls<Claimed, Result extends { readonly nextAttemptAt: number | null }> {
   readonly work: Work
-  claim(query: {
-    readonly now: number
-    readonly leaseUntil: number
-    readonly limit: number
-  }): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
+  claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
   make(claimed: Claimed): Effect.Effect<Result>
   settle(results: ReadonlyArray<Result>): Effect.Effect<void, StoreUnavailable>
+  /** What a busy loop does: it makes room, and takes what fills it. */
+  settleAndClaim(
+    results: ReadonlyArray<Result>,
+    query: ClaimQuery,
+  ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
 }
 
 export interface CallLoop {
@@ -54,18 +61,21 @@ export interface CallLoop {
   readonly run: Effect.Effect<never>
 }
 
-export const makeCallLoop = <Claimed, Result>(
+export const makeCallLoop = <Claimed, Result extends { readonly nextAttemptAt: number | null }>(
   calls: Calls<Claimed, Result>,
 ): Effect.Effect<CallLoop, never, WakeUp | WorkStatus> =>
   Effect.gen(function* () {
     const wakeUp = yield* WakeUp
     const context = yield* Effect.context<WakeUp | WorkStatus>()
 
-    const claim = (limit: number) =>
-      Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        return yield* calls.claim({ now, leaseUntil: now + deliveryLeaseMillis, limit })
-      })
+    const claimQuery = (limit: number): Effect.Effect<ClaimQuery> =>
+      Effect.map(Clock.currentTimeMillis, (now) => ({
+        now,
+        leaseUntil: now + deliveryLeaseMillis,
+        limit,
+      }))
+
+    const claim = (limit: number) => Effect.flatMap(claimQuery(limit), calls.claim)
 
     const runOnce = Effect.gen(function* () {
       const claimed = yield* claim(batch)
@@ -77,6 +87,7 @@ export const makeCallLoop = <Claimed, Result>(
     const run = Effect.scoped(
       Effect.gen(function* () {
         let underWay = 0
+        let stopping = false
         const idle = yield* Latch.make(true)
         const results = yield* Queue.unbounded<Result>()
         const fork = yield* FiberSet.makeRuntime<never, void>()
@@ -88,35 +99,53 @@ export const makeCallLoop = <Claimed, Result>(
             }),
           )
 
+        const startAll = (claimed: ReadonlyArray<Claimed>) => {
+          underWay += claimed.length
+          claimed.forEach(start)
+        }
+
         const claimMore = Effect.gen(function* () {
           const room = Math.min(batch, maximumCalls - underWay)
           if (room <= 0) return false
           const claimed = yield* claim(room)
           if (claimed.length === 0) return false
-          underWay += claimed.length
           yield* Latch.close(idle)
-          claimed.forEach(start)
+          startAll(claimed)
           return true
         }).pipe(
           // A claim that is cut off after the store made it would leave calls with nobody.
           Effect.uninterruptible,
         )
 
-        // Whatever ended meanwhile is settled together.
+        // Whatever ended meanwhile is settled together, and its places are taken by what is due.
         const settleLoop = Effect.gen(function* () {
           const ended = yield* Queue.takeAll(results)
-          yield* calls.settle(ended).pipe(
+          const room = Math.min(batch, maximumCalls - underWay + ended.length)
+          const claimed = yield* Effect.suspend(() =>
+            stopping
+              ? Effect.as(calls.settle(ended), [])
+              : Effect.flatMap(claimQuery(room), (query) => calls.settleAndClaim(ended, query)),
+          ).pipe(
             Effect.tapError((error) => Effect.logWarning("settling is tried again", error)),
             Effect.retry(retrySettling),
           )
           underWay -= ended.length
+          startAll(claimed)
           if (underWay === 0) yield* Latch.open(idle)
-          yield* wakeUp.wake(calls.work)
+          // While each claim brings something and nothing is put off, the loop has nothing to learn.
+          const isSteady =
+            claimed.length > 0 &&
+            claimed.length < room &&
+            ended.every(({ nextAttemptAt }) => nextAttemptAt === null)
+          if (!isSteady) yield* wakeUp.wake(calls.work)
         }).pipe(Effect.forever)
 
         // Released in reverse order: calls end or are given up, settling ends.
         yield* Effect.forkScoped(settleLoop)
-        yield* Effect.addFinalizer(() => Effect.raceFirst(Latch.await(idle), sleep(drainMillis)))
+        yield* Effect.addFinalizer(() => {
+          stopping = true
+          return Effect.raceFirst(Latch.await(idle), sleep(drainMillis))
+        })
         return yield* runLoop({ work: calls.work, runOnce: claimMore })
       }),
     ).pipe(Effect.provideContext(context))

@@ -21,6 +21,11 @@ export class CallbackMaker extends Context.Service<CallbackMaker, CallLoop>()(
         claim: (query) => queue.claim({ ...query, perTarget: callsPerTarget }),
         make,
         settle: queue.settle,
+        settleAndClaim: (results, query) =>
+          Effect.andThen(
+            queue.settle(results),
+            queue.claim({ ...query, perTarget: callsPerTarget }),
+          ),
       })
     }),
   )

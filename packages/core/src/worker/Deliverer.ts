@@ -19,6 +19,8 @@ export class Deliverer extends Context.Service<Deliverer, CallLoop>()("core/Deli
         claim: (query) => queue.claim({ ...query, perEndpoint: callsPerEndpoint }),
         make,
         settle: queue.settle,
+        settleAndClaim: (results, query) =>
+          queue.settleAndClaim(results, { ...query, perEndpoint: callsPerEndpoint }),
       })
     }),
   )

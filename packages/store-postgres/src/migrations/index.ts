@@ -18,9 +18,10 @@ import { answerCheck } from "../numberCheck/settleCheck.ts"
 import { claimChecks } from "../numberCheck/claimChecks.ts"
 import { insertCheck } from "../numberCheck/insertCheck.ts"
 import { removeLanes, removeNumber } from "../number/removeLanes.ts"
-import { claimDeliveries } from "../queue/claimDeliveries.ts"
+import { claimDeliveries, claimFromLanes } from "../queue/claimDeliveries.ts"
 import { claimLanes } from "../queue/claimLanes.ts"
 import { settleAttempts } from "../queue/settleAttempts.ts"
+import { settleAndClaim } from "../queue/settleAndClaimDeliveries.ts"
 import { settleDeliveries } from "../queue/settleDeliveries.ts"
 import { finishClaim, holdClaim } from "../request/finishClaim.ts"
 import { insertReminder } from "../reminder/insertReminder.ts"
@@ -80,8 +81,10 @@ export const functions: ReadonlyArray<SqlFunction> = [
   insertEndpoint,
   resumeEndpoint,
   ...queueDeliveryFunctions,
+  claimFromLanes,
   claimDeliveries,
   settleDeliveries,
+  settleAndClaim,
   reserveFile,
   commitFile,
   leftOverFiles,

@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { claimDue } from "./claimDeliveries.ts"
+import { settleResultsAndClaim } from "./settleAndClaimDeliveries.ts"
 import { settleResults } from "./settleDeliveries.ts"
 
 export const layerDeliveries = Layer.effect(
@@ -14,6 +15,7 @@ export const layerDeliveries = Layer.effect(
     return DeliveryQueue.of({
       claim: claimDue(database),
       settle: settleResults(database),
+      settleAndClaim: settleResultsAndClaim(database),
       queued: news.next,
     })
   }),

@@ -27,27 +27,8 @@ export const firstDueDelivery = (endpoint: string, held: string): string => `(
         limit 1
       )`
 
-export const claimDeliveries = sqlFunction(
-  "claim_webhook_deliveries",
-  `(
-    p_now timestamptz,
-    p_lease_until timestamptz,
-    p_limit integer,
-    p_per_endpoint integer
-  )
-  returns table (
-    id bigint, endpoint_id bigint, lease bigint, event_id text, body text, attempt integer,
-    url text, secret_salt text
-  )
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
-  declare
-    v_news bigint[];
-    v_ended bigint[];
-    v_lanes bigint[];
-    v_share integer;
-  begin
+/** Takes the news into `v_news`: endpoints that have got deliveries; null when there are none. */
+export const takeNews = `
     with taken as (
       delete from webhook_news n
       where n.id in (
@@ -61,20 +42,38 @@ export const claimDeliveries = sqlFunction(
     )
     select array_agg(distinct taken.endpoint_id)
     into v_news
-    from taken;
+    from taken;`
 
-    if v_news is not null then
-      perform
-      from webhook_lanes l
-      where l.endpoint_id = any (v_news)
-      order by l.endpoint_id
-      for no key update;
+const claimedColumns = `
+    id bigint, endpoint_id bigint, lease bigint, event_id text, body text, attempt integer,
+    url text, secret_salt text
+  `
 
+/** The claim itself; the lanes of `p_news` are locked. */
+export const claimFromLanes = sqlFunction(
+  "claim_from_webhook_lanes",
+  `(
+    p_news bigint[],
+    p_now timestamptz,
+    p_lease_until timestamptz,
+    p_limit integer,
+    p_per_endpoint integer
+  )
+  returns table (${claimedColumns})
+  language plpgsql
+  as $function$
+  #variable_conflict use_column
+  declare
+    v_ended bigint[];
+    v_lanes bigint[];
+    v_share integer;
+  begin
+    if p_news is not null then
       -- Written by somebody who did not see the endpoint end.
       v_ended := array(
         select e.id
         from webhook_endpoints e
-        where e.id = any (v_news)
+        where e.id = any (p_news)
           and (e.disabled_reason is not null or e.removed_at is not null)
       );
       if cardinality(v_ended) > 0 then
@@ -84,7 +83,7 @@ export const claimDeliveries = sqlFunction(
 
       update webhook_lanes l
       set next_due = least(l.next_due, ${firstDueDelivery("l.endpoint_id", "l.held_ids")})
-      where l.endpoint_id = any (v_news);
+      where l.endpoint_id = any (p_news);
     end if;
 
     -- Index webhook_lanes_due.
@@ -163,7 +162,38 @@ export const claimDeliveries = sqlFunction(
   $function$`,
 )
 
-interface ClaimedRow {
+export const claimDeliveries = sqlFunction(
+  "claim_webhook_deliveries",
+  `(
+    p_now timestamptz,
+    p_lease_until timestamptz,
+    p_limit integer,
+    p_per_endpoint integer
+  )
+  returns table (${claimedColumns})
+  language plpgsql
+  as $function$
+  declare
+    v_news bigint[];
+  begin
+    ${takeNews.trimStart()}
+
+    if v_news is not null then
+      perform
+      from webhook_lanes l
+      where l.endpoint_id = any (v_news)
+      order by l.endpoint_id
+      for no key update;
+    end if;
+
+    return query
+    select claimed.*
+    from ${claimFromLanes.name}(v_news, p_now, p_lease_until, p_limit, p_per_endpoint) claimed;
+  end
+  $function$`,
+)
+
+export interface ClaimedRow {
   readonly id: bigint
   readonly endpoint_id: bigint
   readonly lease: bigint
@@ -189,7 +219,7 @@ export const claimDue =
       (rows) => rows.map(toClaimed),
     )
 
-const toClaimed = (row: ClaimedRow): ClaimedDelivery => ({
+export const toClaimed = (row: ClaimedRow): ClaimedDelivery => ({
   id: Number(row.id),
   endpointId: Number(row.endpoint_id) as WebhookId,
   lease: Number(row.lease),

@@ -135,21 +135,24 @@ export const settleDeliveries = sqlFunction(
 
 const statement = `select ${settleDeliveries.name}($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
+/** The function's arguments. */
+export const settleParameters = (
+  results: ReadonlyArray<DeliveryResult>,
+): ReadonlyArray<unknown> => [
+  bigints(results.map((result) => result.id)),
+  bigints(results.map((result) => result.endpointId)),
+  bigints(results.map((result) => result.lease)),
+  instants(results.map((result) => result.attemptedAt)),
+  bigints(results.map((result) => result.durationMillis)),
+  integers(results.map((result) => result.responseStatus)),
+  texts(results.map((result) => result.error)),
+  instants(results.map((result) => result.nextAttemptAt)),
+  instants(results.map((result) => result.stopUnlessDeliveredSince)),
+]
+
 export const settleResults =
   (database: DatabaseService) =>
   (results: ReadonlyArray<DeliveryResult>): Effect.Effect<void, StoreUnavailable> =>
     results.length === 0
       ? Effect.void
-      : Effect.asVoid(
-          database.query("delivery.settle", statement, [
-            bigints(results.map((result) => result.id)),
-            bigints(results.map((result) => result.endpointId)),
-            bigints(results.map((result) => result.lease)),
-            instants(results.map((result) => result.attemptedAt)),
-            bigints(results.map((result) => result.durationMillis)),
-            integers(results.map((result) => result.responseStatus)),
-            texts(results.map((result) => result.error)),
-            instants(results.map((result) => result.nextAttemptAt)),
-            instants(results.map((result) => result.stopUnlessDeliveredSince)),
-          ]),
-        )
+      : Effect.asVoid(database.query("delivery.settle", statement, settleParameters(results)))

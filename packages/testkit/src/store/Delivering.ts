@@ -90,18 +90,14 @@ export const anEvent = (
     return change.event
   })
 
+const deliveryQuery = (given: Partial<DeliveryQuery>): DeliveryQuery => {
+  const now = given.now ?? noon + hour
+  return { now, leaseUntil: now + minute, limit: 1000, perEndpoint: 1000, ...given }
+}
+
 /** Claims whatever is due. */
 export const claimDue = (given: Partial<DeliveryQuery> = {}) =>
-  Effect.gen(function* () {
-    const now = given.now ?? noon + hour
-    return yield* (yield* DeliveryQueue).claim({
-      now,
-      leaseUntil: now + minute,
-      limit: 1000,
-      perEndpoint: 1000,
-      ...given,
-    })
-  })
+  DeliveryQueue.use((queue) => queue.claim(deliveryQuery(given)))
 
 /** Claims the one delivery that must be due. */
 export const claimTheOne = (given: Partial<DeliveryQuery> = {}) => Effect.map(claimDue(given), only)
@@ -131,3 +127,9 @@ export const refused = (
 
 export const settleDeliveries = (...results: ReadonlyArray<DeliveryResult>) =>
   DeliveryQueue.use((queue) => queue.settle(results))
+
+/** Settles, and claims whatever is due then. */
+export const settleAndClaimDue = (
+  results: ReadonlyArray<DeliveryResult>,
+  given: Partial<DeliveryQuery> = {},
+) => DeliveryQueue.use((queue) => queue.settleAndClaim(results, deliveryQuery(given)))

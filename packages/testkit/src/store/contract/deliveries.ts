@@ -14,6 +14,7 @@ import {
   lookUpEndpoint,
   refused,
   scopeOf,
+  settleAndClaimDue,
   settleDeliveries,
 } from "../Delivering.ts"
 import { at, only, present } from "../Expect.ts"
@@ -144,6 +145,29 @@ export const deliveries: Topic = (it) => {
       assert.deepStrictEqual(eventsOf(more, endpoint), events.slice(5, 7))
       assert.deepStrictEqual(yield* claimDue({ perEndpoint: 5 }), [])
     }),
+  )
+
+  it.effect(
+    "settling and claiming in one step gives the places that became free to what is due",
+    () =>
+      Effect.gen(function* () {
+        const { key, number } = yield* aStageWithKey()
+        const endpoint = yield* anEndpoint(key)
+        const events: Array<EventId> = []
+        for (let made = 0; made < 8; made++) events.push((yield* anEvent(number)).id)
+        const claimed = yield* claimDue({ perEndpoint: 5 })
+        const results = [delivered(at(claimed, 1)), refused(at(claimed, 3), noon + day)]
+        const more = yield* settleAndClaimDue(results, { perEndpoint: 5 })
+        assert.deepStrictEqual(eventsOf(more, endpoint), events.slice(5, 7))
+        assert.lengthOf(yield* logOf(endpoint), 2)
+        // It hears of what was written since, and settles nothing twice.
+        const other = yield* anEndpoint(key)
+        const event = yield* anEvent(number)
+        const news = yield* settleAndClaimDue(results, { perEndpoint: 5 })
+        assert.deepStrictEqual(eventsOf(news, other), [event.id])
+        assert.lengthOf(yield* logOf(endpoint), 2)
+        assert.deepStrictEqual(yield* settleAndClaimDue([], { perEndpoint: 5 }), [])
+      }),
   )
 
   it.effect("an endpoint that is full or has a long queue delays no other one", () =>

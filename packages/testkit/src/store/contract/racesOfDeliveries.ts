@@ -13,6 +13,7 @@ import {
   logOf,
   refused,
   scopeOf,
+  settleAndClaimDue,
   settleDeliveries,
 } from "../Delivering.ts"
 import { at } from "../Expect.ts"
@@ -32,32 +33,38 @@ interface Race {
 const loop = (race: Race) =>
   Effect.gen(function* () {
     const late: Array<ClaimedDelivery> = []
+    const hold = (claimed: ReadonlyArray<ClaimedDelivery>) => {
+      for (const { endpointId } of claimed) {
+        const inFlight = (race.inFlight.get(endpointId) ?? 0) + 1
+        race.inFlight.set(endpointId, inFlight)
+        assert.isAtMost(inFlight, race.perEndpoint)
+      }
+      late.push(...claimed)
+    }
     const release = (claimed: ClaimedDelivery) =>
       race.inFlight.set(claimed.endpointId, (race.inFlight.get(claimed.endpointId) ?? 0) - 1)
     for (;;) {
       const last = race.writing === 0
       // Nothing runs out while the count of what is in flight is held against the limit.
       const now = ++race.now
-      const claimed = yield* claimDue({
+      const query = {
         now,
         leaseUntil: noon + day,
         limit: 1 + (yield* below(12)),
         perEndpoint: race.perEndpoint,
-      })
-      for (const { endpointId } of claimed) {
-        const inFlight = (race.inFlight.get(endpointId) ?? 0) + 1
-        race.inFlight.set(endpointId, inFlight)
-        assert.isAtMost(inFlight, race.perEndpoint)
       }
+      const claimed = yield* claimDue(query)
+      hold(claimed)
       yield* Effect.yieldNow
-      late.push(...claimed)
       const ready = late.splice(0, last ? late.length : yield* below(late.length + 1))
       const results = yield* Effect.forEach(ready, (each) =>
         Effect.map(below(4), (dice) => (dice === 0 ? refused(each, now) : delivered(each))),
       )
       // Counted free before the commit that frees it: another loop may claim as soon as it is over.
       for (const each of ready) release(each)
-      yield* settleDeliveries(...results)
+      // One loop in two does both in one step.
+      if (!last && (yield* below(2)) === 0) hold(yield* settleAndClaimDue(results, query))
+      else yield* settleDeliveries(...results)
       for (const [index, result] of results.entries()) {
         if (result.error !== null) continue
         const { endpointId, eventId } = at(ready, index)
