@@ -3,7 +3,7 @@
  * would be slower by an order of magnitude. It completes a job in a statement of its own, after the
  * job's transaction.
  */
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { Logger, runMigrations, runOnce } from "graphile-worker"
 import { openPool } from "../database/BenchDatabase.ts"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
@@ -58,8 +58,14 @@ export const openGraphileWorker = Effect.fnUntraced(function* (database: BenchDa
         return told.handedOver
       }),
     checkDone: () =>
-      Effect.flatMap(database.count("select count(*) from graphile_worker.jobs"), (left) =>
-        check("jobs left", left, 0),
+      database.count("select count(*) from graphile_worker.jobs").pipe(
+        // The last completions may still be on their way when the workers leave.
+        Effect.repeat({
+          until: (left) => left === 0,
+          times: 50,
+          schedule: Schedule.spaced("100 millis"),
+        }),
+        Effect.flatMap((left) => check("jobs left", left, 0)),
       ),
   }
   return opened

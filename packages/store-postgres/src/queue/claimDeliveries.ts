@@ -44,7 +44,8 @@ export const takeNews = `
     into v_news
     from taken;`
 
-const claimedColumns = `
+/** What a claim returns. */
+export const claimedColumns = `
     id bigint, endpoint_id bigint, lease bigint, event_id text, body text, attempt integer,
     url text, secret_salt text
   `

@@ -16,7 +16,7 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { instant, integer } from "../database/parameters.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
-import { claimFromLanes, takeNews, toClaimed } from "./claimDeliveries.ts"
+import { claimFromLanes, claimedColumns, takeNews, toClaimed } from "./claimDeliveries.ts"
 import type { ClaimedRow } from "./claimDeliveries.ts"
 import { settleDeliveries, settleParameters } from "./settleDeliveries.ts"
 
@@ -37,10 +37,7 @@ export const settleAndClaim = sqlFunction(
     p_limit integer,
     p_per_endpoint integer
   )
-  returns table (
-    id bigint, endpoint_id bigint, lease bigint, event_id text, body text, attempt integer,
-    url text, secret_salt text
-  )
+  returns table (${claimedColumns})
   language plpgsql
   as $function$
   declare
