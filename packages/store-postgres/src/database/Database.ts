@@ -87,6 +87,8 @@ export const planning: Readonly<Record<string, string>> = {
   enable_seqscan: "off",
   enable_hashjoin: "off",
   enable_mergejoin: "off",
+  // Rows that come once are not worth remembering.
+  enable_memoize: "off",
   // Nor may it walk through neighbours to spare a few jumps.
   random_page_cost: "1",
 }

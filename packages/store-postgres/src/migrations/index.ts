@@ -18,11 +18,9 @@ import { answerCheck } from "../numberCheck/settleCheck.ts"
 import { claimChecks } from "../numberCheck/claimChecks.ts"
 import { insertCheck } from "../numberCheck/insertCheck.ts"
 import { removeLanes, removeNumber } from "../number/removeLanes.ts"
-import { claimDeliveries, claimFromLanes } from "../queue/claimDeliveries.ts"
 import { claimLanes } from "../queue/claimLanes.ts"
 import { settleAttempts } from "../queue/settleAttempts.ts"
-import { settleAndClaim } from "../queue/settleAndClaimDeliveries.ts"
-import { settleDeliveries } from "../queue/settleDeliveries.ts"
+import { turnWebhookLanes } from "../queue/turnWebhookLanes.ts"
 import { finishClaim, holdClaim } from "../request/finishClaim.ts"
 import { insertReminder } from "../reminder/insertReminder.ts"
 import { runReminder } from "../reminder/runReminder.ts"
@@ -81,10 +79,7 @@ export const functions: ReadonlyArray<SqlFunction> = [
   insertEndpoint,
   resumeEndpoint,
   ...queueDeliveryFunctions,
-  claimFromLanes,
-  claimDeliveries,
-  settleDeliveries,
-  settleAndClaim,
+  turnWebhookLanes,
   reserveFile,
   commitFile,
   leftOverFiles,

@@ -3,19 +3,18 @@ import { DeliveryQueue } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { DeliveryNews } from "../webhook/DeliveryNews.ts"
-import { claimDue } from "./claimDeliveries.ts"
-import { settleResultsAndClaim } from "./settleAndClaimDeliveries.ts"
-import { settleResults } from "./settleDeliveries.ts"
+import { settleResults, settleResultsAndClaim } from "./turnWebhookLanes.ts"
 
 export const layerDeliveries = Layer.effect(
   DeliveryQueue,
   Effect.gen(function* () {
     const database = yield* Database
     const news = yield* DeliveryNews
+    const settleAndClaim = settleResultsAndClaim(database)
     return DeliveryQueue.of({
-      claim: claimDue(database),
+      claim: (query) => settleAndClaim([], query),
       settle: settleResults(database),
-      settleAndClaim: settleResultsAndClaim(database),
+      settleAndClaim,
       queued: news.next,
     })
   }),

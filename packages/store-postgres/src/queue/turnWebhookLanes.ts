@@ -1,0 +1,416 @@
+/**
+ * A turn of webhook lanes: attempts that ended are recorded, and free places are taken by what is
+ * due, in one commit. Settling alone is a turn that takes nothing, claiming alone one that records
+ * nothing; so what a lane holds and when it is next due is computed in one place, once.
+ *
+ * A recorded attempt goes to the log, and its delivery ends or gets its next turn; endpoints to which
+ * nothing gets through stop. A result whose lease is not the delivery's any more is passed over. Then
+ * the news is read, and the longest due of free lanes are taken, a few of each endpoint. What is in
+ * flight stands in the lane, so that a claim changes no delivery.
+ *
+ * Locks: the lanes of the results and of the news by endpoint, at once; then the endpoints that stop;
+ * then further lanes, without waiting for any.
+ */
+import type {
+  ClaimedDelivery,
+  DeliveryQuery,
+  DeliveryResult,
+  EventId,
+  StoreUnavailable,
+  WebhookId,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
+import { bigints, instant, instants, integer, integers, texts } from "../database/parameters.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { stopEndpoints } from "../webhook/endEndpoints.ts"
+
+/**
+ * Results come lane by lane: the first three arrays hold one element for each lane, how many results
+ * are its, and when the latest of them was delivered; the others one for each result. At a `p_now`
+ * of `-infinity` no lease has run out and nothing is due.
+ */
+export const turnWebhookLanes = sqlFunction(
+  "turn_webhook_lanes",
+  `(
+    p_lane bigint[],
+    p_results integer[],
+    p_delivered_at timestamptz[],
+    p_delivery bigint[],
+    p_lease bigint[],
+    p_attempted_at timestamptz[],
+    p_duration_millis bigint[],
+    p_response_status integer[],
+    p_error text[],
+    p_next_attempt_at timestamptz[],
+    p_stop_since timestamptz[],
+    p_now timestamptz,
+    p_lease_until timestamptz,
+    p_limit integer,
+    p_per_endpoint integer
+  )
+  returns table (
+    id bigint, endpoint_id bigint, lease bigint, event_id text, body text, attempt integer,
+    url text, secret_salt text
+  )
+  language plpgsql
+  as $function$
+  #variable_conflict use_column
+  declare
+    -- Endpoints that have got deliveries since somebody last looked.
+    v_news bigint[];
+    -- Those of the results first, in their order, so that a lane finds its results by its place.
+    v_lanes bigint[];
+    -- Where the results of each lane end.
+    v_ends integer[];
+    -- The delivery of each result; 0 where its lease is the delivery's no more.
+    v_settled bigint[] = '{}';
+    v_ended bigint[];
+  begin
+    if p_now > '-infinity' then
+      with taken as (
+        delete from webhook_news n
+        where n.id in (
+          select oldest.id
+          from webhook_news oldest
+          order by oldest.id
+          limit 1000
+          for update skip locked
+        )
+        returning n.endpoint_id
+      )
+      select array_agg(distinct taken.endpoint_id)
+      into v_news
+      from taken;
+    end if;
+    v_lanes := p_lane;
+    if v_news is not null then
+      v_lanes := v_lanes || array(
+        select news.id
+        from unnest(v_news) news (id)
+        where news.id <> all (p_lane)
+      );
+    end if;
+
+    if cardinality(v_lanes) > 0 then
+      perform
+      from webhook_lanes l
+      where l.endpoint_id = any (v_lanes)
+      order by l.endpoint_id
+      for no key update;
+    end if;
+
+    if cardinality(p_lane) > 0 then
+      v_ends := array(
+        select sum(lane.results) over (order by lane.place)
+        from unnest(p_results) with ordinality lane (results, place)
+      );
+      v_settled := array(
+        select
+          case
+            when l.held_leases[array_position(l.held_ids, r.delivery_id)] = r.lease
+            then r.delivery_id
+            else 0
+          end
+        from unnest(p_lane, p_results, v_ends) with ordinality lane (id, results, ends, place)
+        left join webhook_lanes l on l.endpoint_id = lane.id
+        cross join lateral unnest(
+          p_delivery[lane.ends - lane.results + 1:lane.ends],
+          p_lease[lane.ends - lane.results + 1:lane.ends]
+        ) with ordinality r (delivery_id, lease, place)
+        order by lane.place, r.place
+      );
+
+      with ended as (
+        delete from webhook_deliveries d
+        using unnest(
+          v_settled, p_attempted_at, p_duration_millis, p_response_status, p_error,
+          p_next_attempt_at
+        ) r (
+          delivery_id, attempted_at, duration_millis, response_status, error, next_attempt_at
+        )
+        where d.id = r.delivery_id
+          and r.next_attempt_at is null
+        returning
+          d.endpoint_id, d.outbox_id, r.attempted_at, r.duration_millis, d.attempts + 1 as attempt,
+          r.response_status, d.event_id, d.type, r.error, d.body
+      )
+      insert into webhook_attempts (
+        endpoint_id, outbox_id, attempted_at, duration_millis, attempt, response_status, event_id,
+        type, error, body
+      )
+      select ended.*
+      from ended;
+
+      if array_remove(p_next_attempt_at, null) <> '{}' then
+        with put_off as (
+          update webhook_deliveries d
+          set attempts = d.attempts + 1,
+            due_at = r.next_attempt_at,
+            last_attempt_id = nextval('webhook_attempts_id_seq')
+          from unnest(
+            v_settled, p_attempted_at, p_duration_millis, p_response_status, p_error,
+            p_next_attempt_at
+          ) r (
+            delivery_id, attempted_at, duration_millis, response_status, error, next_attempt_at
+          )
+          where d.id = r.delivery_id
+            and r.next_attempt_at is not null
+          returning
+            d.last_attempt_id, d.endpoint_id, d.outbox_id, r.attempted_at, r.next_attempt_at,
+            r.duration_millis, d.attempts, r.response_status, d.event_id, d.type, r.error, d.body
+        )
+        insert into webhook_attempts (
+          id, endpoint_id, outbox_id, attempted_at, next_attempt_at, duration_millis, attempt,
+          response_status, event_id, type, error, body
+        )
+        select put_off.*
+        from put_off;
+      end if;
+
+      -- What was delivered at a lease that does not hold is not known to be delivered.
+      if 0 = any (v_settled) then
+        p_delivered_at := array(
+          select max(r.attempted_at) filter (where r.delivery_id > 0 and r.error is null)
+          from unnest(p_results, v_ends) with ordinality lane (results, ends, place)
+          cross join lateral unnest(
+            v_settled[lane.ends - lane.results + 1:lane.ends],
+            p_attempted_at[lane.ends - lane.results + 1:lane.ends],
+            p_error[lane.ends - lane.results + 1:lane.ends]
+          ) r (delivery_id, attempted_at, error)
+          group by lane.place
+          order by lane.place
+        );
+      end if;
+
+      -- Judged when all results are known: what was delivered together with a failure counts.
+      if array_remove(p_stop_since, null) <> '{}' then
+        v_ended := array(
+          select distinct l.endpoint_id
+          from unnest(p_lane, p_results, v_ends, p_delivered_at)
+            lane (id, results, ends, delivered_at)
+          join webhook_lanes l on l.endpoint_id = lane.id
+          cross join lateral unnest(
+            v_settled[lane.ends - lane.results + 1:lane.ends],
+            p_stop_since[lane.ends - lane.results + 1:lane.ends]
+          ) r (delivery_id, since)
+          where r.delivery_id > 0
+            and greatest(l.delivered_since, lane.delivered_at) <= r.since
+        );
+        if cardinality(v_ended) > 0 then
+          perform ${stopEndpoints.name}(v_ended, 'delivery_failures');
+        end if;
+      end if;
+    end if;
+
+    if v_news is not null then
+      -- Written by somebody who did not see the endpoint end.
+      v_ended := array(
+        select e.id
+        from webhook_endpoints e
+        where e.id = any (v_news)
+          and (e.disabled_reason is not null or e.removed_at is not null)
+      );
+      if cardinality(v_ended) > 0 then
+        delete from webhook_deliveries d
+        where d.endpoint_id = any (v_ended);
+      end if;
+    end if;
+
+    if p_now > '-infinity' then
+      -- Index webhook_lanes_due.
+      v_lanes := v_lanes || array(
+        select l.endpoint_id
+        from webhook_lanes l
+        where l.next_due <= p_now
+          and l.endpoint_id <> all (v_lanes)
+        order by l.next_due
+        limit p_limit
+        for no key update skip locked
+      );
+    end if;
+    if cardinality(v_lanes) = 0 then
+      return;
+    end if;
+
+    -- A later statement than what changed deliveries: it sees them as they are now.
+    return query
+    with lane as materialized (
+      select
+        l.endpoint_id, turned.delivered_at, live.ids, live.leases, live.until, live.first_until,
+        ahead.ids as ahead, ahead.dues, least(ahead.due, free.places) as wanted
+      from unnest(v_lanes, p_results, v_ends, p_delivered_at)
+        turned (id, results, ends, delivered_at)
+      join webhook_lanes l on l.endpoint_id = turned.id
+      cross join lateral (
+        select
+          coalesce(array_agg(held.id), '{}') as ids,
+          coalesce(array_agg(held.lease), '{}') as leases,
+          coalesce(array_agg(held.until), '{}') as until,
+          min(held.until) as first_until
+        from unnest(l.held_ids, l.held_leases, l.held_until) held (id, lease, until)
+        where held.until > p_now
+          and (
+            turned.ends is null
+            or held.id <> all (v_settled[turned.ends - turned.results + 1:turned.ends])
+          )
+      ) live
+      cross join lateral (
+        select greatest(0, p_per_endpoint - cardinality(live.ids)) as places
+      ) free
+      -- What may be taken, and the one after it, which the lane is due for next.
+      cross join lateral (
+        select
+          array_agg(next.id) as ids, array_agg(next.due_at) as dues,
+          count(*) filter (where next.due_at <= p_now) as due
+        from (
+          select d.id, d.due_at
+          from webhook_deliveries d
+          where d.endpoint_id = l.endpoint_id
+            and d.id <> all (live.ids)
+          order by d.due_at, d.id
+          limit least(free.places, p_limit) + 1
+        ) next
+      ) ahead
+    ),
+    -- Each endpoint gets its share, so that none waits until another one's queue is empty; where not
+    -- even one for each is left, the longest due get one.
+    share as materialized (
+      select p_limit / greatest(1, count(*) filter (where lane.wanted > 0)) as places
+      from lane
+    ),
+    moved as (
+      update webhook_lanes l
+      set lease = l.lease + 1,
+        delivered_since = greatest(l.delivered_since, lane.delivered_at),
+        held_ids = lane.ids || lane.ahead[:lane.places],
+        held_leases = lane.leases || array_fill(l.lease + 1, array[lane.places]),
+        held_until = lane.until || array_fill(p_lease_until, array[lane.places]),
+        next_due = least(
+          case when lane.places > 0 then p_lease_until end,
+          lane.first_until,
+          case
+            when cardinality(lane.ids) + lane.places < p_per_endpoint
+            then lane.dues[lane.places + 1]
+          end
+        )
+      from (
+        select
+          lane.*,
+          case
+            when lane.wanted = 0 then 0
+            when share.places > 0 then least(lane.wanted, share.places)::integer
+            when lane.endpoint_id = any (array(
+              select longest.endpoint_id
+              from lane longest
+              where longest.wanted > 0
+              order by longest.dues[1], longest.endpoint_id
+              limit p_limit
+            ))
+            then 1
+            else 0
+          end as places
+        from lane
+        cross join share
+        offset 0
+      ) lane
+      where l.endpoint_id = lane.endpoint_id
+      returning l.endpoint_id, l.lease, lane.ahead[:lane.places] as taken
+    )
+    -- Those of an endpoint together: what starts together tends to end together, and then turns its
+    -- lane once.
+    select
+      d.id, d.endpoint_id, moved.lease, d.event_id, coalesce(d.body, o.body), d.attempts + 1,
+      e.url, e.secret_salt
+    from moved
+    join webhook_endpoints e on e.id = moved.endpoint_id
+    cross join lateral unnest(moved.taken) with ordinality taken (id, place)
+    join webhook_deliveries d on d.id = taken.id
+    left join outbox o on o.id = d.outbox_id
+    where coalesce(d.body, o.body) is not null
+    order by d.endpoint_id, taken.place;
+  end
+  $function$`,
+)
+
+interface ClaimedRow {
+  readonly id: bigint
+  readonly endpoint_id: bigint
+  readonly lease: bigint
+  readonly event_id: string
+  readonly body: string
+  readonly attempt: number
+  readonly url: string
+  readonly secret_salt: string
+}
+
+const placeholders = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `$${index + 1}`).join(", ")
+
+const settleAndClaim = `select * from ${turnWebhookLanes.name}(${placeholders(15)})`
+
+/** No moment is named: no lease has run out, nothing is due, and any number may be in flight. */
+const settle = `select from ${turnWebhookLanes.name}(
+  ${placeholders(11)}, '-infinity', null, 0, 2147483647
+)`
+
+/** When the latest of them was delivered; null when none was. */
+const deliveredAt = (results: ReadonlyArray<DeliveryResult>): number | null =>
+  results.reduce<number | null>(
+    (latest, { attemptedAt, error }) =>
+      error === null && attemptedAt > (latest ?? -Infinity) ? attemptedAt : latest,
+    null,
+  )
+
+const resultParameters = (results: ReadonlyArray<DeliveryResult>): ReadonlyArray<unknown> => {
+  const lanes = [...Map.groupBy(results, (result) => result.endpointId)]
+  const inOrder = lanes.flatMap(([, ofLane]) => ofLane)
+  return [
+    bigints(lanes.map(([id]) => id)),
+    integers(lanes.map(([, ofLane]) => ofLane.length)),
+    instants(lanes.map(([, ofLane]) => deliveredAt(ofLane))),
+    bigints(inOrder.map((result) => result.id)),
+    bigints(inOrder.map((result) => result.lease)),
+    instants(inOrder.map((result) => result.attemptedAt)),
+    bigints(inOrder.map((result) => result.durationMillis)),
+    integers(inOrder.map((result) => result.responseStatus)),
+    texts(inOrder.map((result) => result.error)),
+    instants(inOrder.map((result) => result.nextAttemptAt)),
+    instants(inOrder.map((result) => result.stopUnlessDeliveredSince)),
+  ]
+}
+
+export const settleResults =
+  (database: DatabaseService) =>
+  (results: ReadonlyArray<DeliveryResult>): Effect.Effect<void, StoreUnavailable> =>
+    results.length === 0
+      ? Effect.void
+      : Effect.asVoid(database.query("delivery.settle", settle, resultParameters(results)))
+
+export const settleResultsAndClaim =
+  (database: DatabaseService) =>
+  (
+    results: ReadonlyArray<DeliveryResult>,
+    query: DeliveryQuery,
+  ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable> =>
+    Effect.map(
+      database.query<ClaimedRow>("delivery.turn", settleAndClaim, [
+        ...resultParameters(results),
+        instant(query.now),
+        instant(query.leaseUntil),
+        integer(query.limit),
+        integer(query.perEndpoint),
+      ]),
+      (rows) => rows.map(toClaimed),
+    )
+
+const toClaimed = (row: ClaimedRow): ClaimedDelivery => ({
+  id: Number(row.id),
+  endpointId: Number(row.endpoint_id) as WebhookId,
+  lease: Number(row.lease),
+  eventId: row.event_id as EventId,
+  body: row.body,
+  attempt: row.attempt,
+  url: row.url,
+  secretSalt: row.secret_salt,
+})
