@@ -64,16 +64,12 @@ export const postOverKept: Effect.Effect<PostOverKept, never, Scope.Scope> = Eff
         const post: Post = { target, request, limits, deadline }
         const onFresh = Effect.suspend(() =>
           Effect.flatMap(open(idle, target.origin, connect), (connection) =>
-            exchange(idle, connection, post),
+            exchange(idle, connection, post, lost),
           ),
         )
         const waiting = idle.take(target.origin)
         if (waiting === undefined) return onFresh
-        return Effect.catchIf(
-          exchange(idle, waiting, post),
-          (error) => error.cause === gone,
-          () => onFresh,
-        )
+        return exchange(idle, waiting, post, onFresh)
       }),
 )
 
@@ -161,13 +157,14 @@ const clientOver = (origin: string, socket: Socket): Client => {
 
 /**
  * One call on a connection, which is kept afterwards if it can be. The status is what was asked for:
- * an answer whose content breaks off, is too long or does not end in time is an answer. Fails with
- * `gone` as the cause when the connection was lost before the call, and nothing was sent.
+ * an answer whose content breaks off, is too long or does not end in time is an answer. What happens
+ * `ifGone` is for the caller to say: the connection was lost before the call, and nothing was sent.
  */
 const exchange = (
   idle: IdleConnections,
   connection: Connection,
   { deadline, limits, request, target: { origin, path } }: Post,
+  ifGone: Effect.Effect<PostAnswer, EgressError>,
 ): Effect.Effect<PostAnswer, EgressError> =>
   Effect.callback((resume) => {
     const { client } = connection
@@ -179,10 +176,12 @@ const exchange = (
       end(new EgressError({ reason: "timeout" }))
     }, deadline - performance.now())
 
-    const end = (error: EgressError) => {
+    const answerWith = (result: Effect.Effect<PostAnswer, EgressError>) => {
       clearTimeout(timer)
-      resume(answer === undefined ? Effect.fail(error) : Effect.succeed(answer))
+      resume(result)
     }
+    const end = (error: EgressError) =>
+      answerWith(answer === undefined ? Effect.fail(error) : Effect.succeed(answer))
 
     client.dispatch(
       { method: "POST", path, headers: request.headers, body: request.body, idempotent: false },
@@ -204,7 +203,8 @@ const exchange = (
         },
         onResponseError: (_controller, cause) => {
           giveUp()
-          end(new EgressError({ reason: "connection", cause }))
+          if (cause === gone) answerWith(ifGone)
+          else end(new EgressError({ reason: "connection", cause }))
         },
       },
     )
@@ -215,6 +215,8 @@ const exchange = (
   })
 
 const gone = new Error("the connection was lost before the call")
+
+const lost = Effect.fail(new EgressError({ reason: "connection", cause: gone }))
 
 const enough = new Error("no more is read")
 

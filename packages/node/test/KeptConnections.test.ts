@@ -29,7 +29,7 @@ const unguarded = (options: EgressOptions = {}) => withRule(true, options)
 
 const post = (
   url: string,
-  given: Partial<PostRequest & { readonly text: string }> & {
+  given: Partial<PostRequest> & {
     readonly limits?: Partial<PostLimits>
   } = {},
 ) =>
@@ -38,7 +38,7 @@ const post = (
       url,
       {
         headers: given.headers ?? {},
-        body: given.body ?? new TextEncoder().encode(given.text ?? "{}"),
+        body: given.body ?? "{}",
         allowHttp: given.allowHttp ?? true,
       },
       { ...limits, ...given.limits },
@@ -70,7 +70,7 @@ describe("post", () => {
       })
       const answer = yield* post(`${server.origin}/a%20b?c=d#e`, {
         headers: { "service-event-id": "evt_1" },
-        text: "Grüße",
+        body: "Grüße",
       })
       assert.strictEqual(answer.status, 201)
       assert.strictEqual(answer.headers["retry-after"], "7")

@@ -16,6 +16,7 @@ import {
   layerCryptoIds,
   layerDiskMediaFiles,
   layerEgress,
+  layerNativeHmac,
   layerQrCodeImages,
   layerStoredClock,
   realTimeLayer,
@@ -75,6 +76,7 @@ const layerAdapters = (settings: ServiceSettings) =>
 const layerGround = ({ allowPrivateTargets }: ServiceSettings, publicUrl: string) =>
   Layer.mergeAll(
     layerCryptoIds,
+    layerNativeHmac,
     realTimeLayer,
     Layer.succeed(OutboundRule, { allowPrivate: allowPrivateTargets }),
     Layer.succeed(PublicUrl, publicUrl),

@@ -12,7 +12,12 @@ import {
   layerServices,
 } from "@messaging-service/core"
 import type { OutgoingMessage, Transport } from "@messaging-service/core"
-import { layerCryptoIds, layerDiskMediaFiles, layerQrCodeImages } from "@messaging-service/node"
+import {
+  layerCryptoIds,
+  layerDiskMediaFiles,
+  layerNativeHmac,
+  layerQrCodeImages,
+} from "@messaging-service/node"
 import { Effect, Layer, Stream } from "effect"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -54,5 +59,5 @@ export const layerService = (
         layerDiskMediaFiles({ directory: join(tmpdir(), "messaging-service-bench") }),
       ),
     ),
-    Layer.provideMerge(layerCryptoIds),
+    Layer.provideMerge(Layer.merge(layerCryptoIds, layerNativeHmac)),
   )

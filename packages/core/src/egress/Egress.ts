@@ -39,7 +39,8 @@ export interface FetchLimits {
 
 export interface PostRequest {
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array
+  /** Sent as UTF-8. */
+  readonly body: string
   /** Whether plain `http` will do; `https` always does. */
   readonly allowHttp: boolean
 }

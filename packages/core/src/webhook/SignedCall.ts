@@ -3,12 +3,13 @@
  * callbacks are called alike (contract: Events; decisions: Webhooks, Version 1).
  */
 import { Effect, Result } from "effect"
+import type { Cause } from "effect"
 import { Egress } from "../egress/Egress.ts"
 import type { EgressError, PostAnswer, PostLimits } from "../egress/Egress.ts"
 import { Ids } from "../id/Ids.ts"
 import type { EventId } from "../id/Ids.ts"
 import { nextAttemptAt, parseRetryAfter } from "./retrySchedule.ts"
-import { signature, webhookUserAgent } from "./signature.ts"
+import { HmacSha256, signature, webhookUserAgent } from "./signature.ts"
 import type { DeliveryError } from "./WebhookEndpoint.ts"
 
 /** Delivered means a 2xx within 15 s, 5 s of them to connect. */
@@ -42,8 +43,6 @@ export interface MadeCall {
   readonly chance: number
 }
 
-const encoder = new TextEncoder()
-
 const isDelivered = (status: number): boolean => status >= 200 && status < 300
 
 /**
@@ -73,52 +72,57 @@ export const nextAfter = (
 
 const chanceOf = (ids: typeof Ids.Service): number => Number.parseInt(ids.hex(8), 16) / 2 ** 32
 
-/** Makes calls, which never fail. */
+const failedOutcome = (cause: Cause.Cause<EgressError>): Effect.Effect<CallOutcome> =>
+  Effect.failCause(cause).pipe(
+    Effect.mapError(({ reason }) => reason),
+    Effect.result,
+    // A bug in the adapter: nothing is known but that there was no answer.
+    Effect.catchDefect((defect) =>
+      Effect.as(
+        Effect.logError("a signed call broke off", defect),
+        Result.fail("connection" as const),
+      ),
+    ),
+  )
+
+/** Makes calls, which never fail. One that is answered takes few steps: there are thousands a second. */
 export const signedCaller = Effect.gen(function* () {
   const ids = yield* Ids
   const egress = yield* Egress
+  const hmacSha256 = yield* HmacSha256
 
-  const post = (request: SignedRequest, startedAt: number): Effect.Effect<CallOutcome> => {
-    const body = encoder.encode(request.body)
+  const post = (request: SignedRequest, startedAt: number) => {
     const timestamp = Math.floor(startedAt / 1000)
-    return egress
-      .post(
-        request.url,
-        {
-          headers: {
-            "content-type": request.contentType,
-            "user-agent": webhookUserAgent,
-            "service-event-id": request.eventId,
-            "service-timestamp": String(timestamp),
-            "service-signature": signature(request.secret, timestamp, body),
-          },
-          body,
-          allowHttp: request.allowHttp,
+    return egress.post(
+      request.url,
+      {
+        headers: {
+          "content-type": request.contentType,
+          "user-agent": webhookUserAgent,
+          "service-event-id": request.eventId,
+          "service-timestamp": String(timestamp),
+          "service-signature": signature(hmacSha256, request.secret, timestamp, request.body),
         },
-        limits,
-      )
-      .pipe(
-        Effect.mapError(({ reason }) => reason),
-        Effect.result,
-        // A bug in the adapter: nothing is known but that there was no answer.
-        Effect.catchDefect((defect) =>
-          Effect.as(
-            Effect.logError("a signed call broke off", defect),
-            Result.fail("connection" as const),
-          ),
-        ),
-      )
+        body: request.body,
+        allowHttp: request.allowHttp,
+      },
+      limits,
+    )
   }
 
   return (request: SignedRequest): Effect.Effect<MadeCall> =>
     Effect.clockWith((clock) => {
       const startedAt = clock.currentTimeMillisUnsafe()
-      return Effect.map(post(request, startedAt), (outcome) => ({
+      const made = (outcome: CallOutcome): MadeCall => ({
         outcome,
         startedAt,
         endedAt: clock.currentTimeMillisUnsafe(),
         // What was delivered has no next attempt.
         chance: errorOf(outcome) === null ? 0 : chanceOf(ids),
-      }))
+      })
+      return Effect.matchCauseEffect(post(request, startedAt), {
+        onSuccess: (answer) => Effect.succeed(made(Result.succeed(answer))),
+        onFailure: (cause) => Effect.map(failedOutcome(cause), made),
+      })
     })
 })

@@ -25,7 +25,7 @@ export const receiving = (
     post: (url, { allowHttp, body, headers }) =>
       Effect.gen(function* () {
         const at = yield* Clock.currentTimeMillis
-        const post = { at, url, headers, body: new TextDecoder().decode(body), allowHttp }
+        const post = { at, url, headers, body, allowHttp }
         posts.push(post)
         return yield* answer(post)
       }),

@@ -133,7 +133,7 @@ describe("a message that is refused because its number has no room, and is kept"
       fetch: () => Effect.never,
       post: (url, { body }) =>
         Effect.sync(() => {
-          posted.push([url, new TextDecoder().decode(body)])
+          posted.push([url, body])
           return { status: 200, headers: {} }
         }),
     })
