@@ -14,8 +14,8 @@ import { runLoop } from "./Loop.ts"
 /** How long a call stays claimed, in service time: what it may take, and some to record it. */
 export const deliveryLeaseMillis = 20_000
 
-/** Calls that one claim takes: of many receivers several each, which costs little more than one. */
-const batch = 256
+/** Calls that one claim takes: of a hundred receivers all that each may get, which costs little more than one. */
+const batch = 512
 
 /**
  * Calls at once of one loop, all receivers together: so many that hundreds of receivers which do not
@@ -99,9 +99,16 @@ export const makeCallLoop = <Claimed, Result extends { readonly nextAttemptAt: n
             }),
           )
 
+        // Once everybody else had a turn, because many calls take long to start: the next settling is
+        // on its way to the store before them.
         const startAll = (claimed: ReadonlyArray<Claimed>) => {
           underWay += claimed.length
-          claimed.forEach(start)
+          fork(
+            Effect.andThen(
+              Effect.yieldNow,
+              Effect.sync(() => claimed.forEach(start)),
+            ),
+          )
         }
 
         const claimMore = Effect.gen(function* () {
@@ -138,7 +145,10 @@ export const makeCallLoop = <Claimed, Result extends { readonly nextAttemptAt: n
             claimed.length < room &&
             ended.every(({ nextAttemptAt }) => nextAttemptAt === null)
           if (!isSteady) yield* wakeUp.wake(calls.work)
-        }).pipe(Effect.forever)
+        }).pipe(
+          // It waits for results each time.
+          Effect.forever({ disableYield: true }),
+        )
 
         // Released in reverse order: calls end or are given up, settling ends.
         yield* Effect.forkScoped(settleLoop)
