@@ -53,7 +53,7 @@ export const fullSizes: Sizes = {
   workspaces: 2000,
   batches: 40,
   dispatched: 10_000,
-  delivered: 10_000,
+  delivered: 20_000,
   waiting: 1_000_000,
   listed: 2_000_000,
   farPage: 10_000,

@@ -1,7 +1,7 @@
 /** The service's delivery loop, with the way out that it really has. */
 import {
   Deliverer,
-  Egress,
+  DeliveryQueue,
   OutboundRule,
   SigningSecrets,
   WakeUp,
@@ -21,35 +21,39 @@ const pool = 10
 /** Loopback, without TLS. */
 const outboundRule = Layer.succeed(OutboundRule, { allowPrivate: true })
 
-/** The way out, which tells when so many calls were answered. */
-const layerCountingEgress = (answered: () => void) =>
+/** The store's queue, which tells how many results were settled. */
+const layerCountingQueue = (settled: (count: number) => void) =>
   Layer.effect(
-    Egress,
-    Effect.map(Egress, (egress) =>
-      Egress.of({
-        ...egress,
-        post: (url, request, limits) =>
-          Effect.onExit(egress.post(url, request, limits), () => Effect.sync(answered)),
+    DeliveryQueue,
+    Effect.map(DeliveryQueue, (queue) =>
+      DeliveryQueue.of({
+        ...queue,
+        settle: (results) =>
+          Effect.tap(queue.settle(results), () => Effect.sync(() => settled(results.length))),
+        settleAndClaim: (results, query) =>
+          Effect.tap(queue.settleAndClaim(results, query), () =>
+            Effect.sync(() => settled(results.length)),
+          ),
       }),
     ),
-  ).pipe(Layer.provide(layerEgress()), Layer.provide(outboundRule))
+  )
 
 /** Delivers `count` events that wait. */
 export const openServiceDelivery = Effect.fnUntraced(function* (
   database: BenchDatabase,
   count: number,
 ) {
-  let calls = 0
-  let allAnswered = Deferred.makeUnsafe<void>()
-  const answered = () => {
-    calls++
-    if (calls === count) Deferred.doneUnsafe(allAnswered, Effect.void)
-  }
+  let settled = 0
+  let allSettled = Deferred.makeUnsafe<void>()
+  const layerStore = layerCountingQueue((results) => {
+    settled += results
+    if (settled === count) Deferred.doneUnsafe(allSettled, Effect.void)
+  }).pipe(Layer.provideMerge(storeOn(database, pool)))
   const service = yield* Layer.build(
     Deliverer.layer.pipe(
       Layer.provideMerge(WebhookCall.layer),
-      Layer.provideMerge(layerService(() => undefined, layerCountingEgress(answered))),
-      Layer.provideMerge(Layer.merge(storeOn(database, pool), WakeUp.layerLocal)),
+      Layer.provideMerge(layerService(() => undefined, layerEgress())),
+      Layer.provideMerge(Layer.merge(layerStore, WakeUp.layerLocal)),
       Layer.provide(outboundRule),
     ),
   ).pipe(Effect.orDie)
@@ -58,11 +62,10 @@ export const openServiceDelivery = Effect.fnUntraced(function* (
   const delivery: Delivery = {
     name: "service",
     deliverAll: Effect.gen(function* () {
-      calls = 0
-      allAnswered = Deferred.makeUnsafe<void>()
+      settled = 0
+      allSettled = Deferred.makeUnsafe<void>()
       const loop = yield* Effect.forkChild(deliverer.run)
-      yield* Deferred.await(allAnswered)
-      // A loop that is stopped settles what it has delivered.
+      yield* Deferred.await(allSettled)
       yield* Fiber.interrupt(loop)
     }),
     checkDone: Effect.gen(function* () {
