@@ -3,6 +3,7 @@
  * do. Asked when the address is given; the way out asks again at every attempt.
  */
 import { Context, Effect, Layer, Result } from "effect"
+import type { Brand } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
 import { parseOutboundUrl } from "../egress/PublicAddress.ts"
 import { refuse } from "../error/Refusal.ts"
@@ -10,8 +11,11 @@ import type { Refusal } from "../error/Refusal.ts"
 import { codePointLength } from "../text/CodePoints.ts"
 import { maximumWebhookUrlLength } from "../webhook/EndpointRequest.ts"
 
+/** An address that was let pass. */
+export type CallbackUrl = string & Brand.Brand<"CallbackUrl">
+
 /** Whether the rule lets a callback go to this URL, as far as its text tells. */
-export const mayBeCallback = (url: string, { allowPrivate }: OutboundRule): boolean =>
+export const mayBeCallback = (url: string, { allowPrivate }: OutboundRule): url is CallbackUrl =>
   codePointLength(url) <= maximumWebhookUrlLength &&
   Result.isSuccess(parseOutboundUrl(url, { allowHttp: true, allowPrivate }))
 
@@ -22,7 +26,7 @@ export class CallbackUrls extends Context.Service<
      * Lets an address pass, and none at all. Fails with `invalid_callback_url`: it is too long, no
      * `http` or `https` address, or private or local, also by what its host resolves to.
      */
-    check(url: string | null): Effect.Effect<void, Refusal>
+    check(url: string | null): Effect.Effect<CallbackUrl | null, Refusal>
   }
 >()("core/CallbackUrls") {
   static readonly layer = Layer.effect(
@@ -32,10 +36,9 @@ export class CallbackUrls extends Context.Service<
       const rule = yield* OutboundRule
       return CallbackUrls.of({
         check: Effect.fn("CallbackUrls.check")(function* (url) {
-          if (url === null) return
-          if (!mayBeCallback(url, rule) || !(yield* egress.allows(url))) {
-            return yield* refuse("invalid_callback_url")
-          }
+          if (url === null) return null
+          if (mayBeCallback(url, rule) && (yield* egress.allows(url))) return url
+          return yield* refuse("invalid_callback_url")
         }),
       })
     }),

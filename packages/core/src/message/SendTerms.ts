@@ -2,12 +2,16 @@
  * What a send may bring with it that a body of version 2 has no words for (decisions: Version 1). The
  * plain terms are version 2's own ways.
  */
+import type { CallbackUrl } from "../callback/CallbackUrls.ts"
 import type { Attachment } from "../media/Attachments.ts"
 import type { SendRequest } from "./SendRequest.ts"
 
 export interface SendTerms {
-  /** Where the end of each message is reported (contract: Version 1 callbacks). */
-  readonly callbackUrl: string | null
+  /**
+   * Where the end of each message is reported (contract: Version 1 callbacks). `CallbackUrls` says
+   * which address may be.
+   */
+  readonly callbackUrl: CallbackUrl | null
   /** Goes with every message of the request, in place of its `media`. */
   readonly attachment: Attachment | null
   /**

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
+import type { CallbackUrl } from "../../src/callback/CallbackUrls.ts"
 import type { MediaId } from "../../src/id/Ids.ts"
 import type { Attachment } from "../../src/media/Attachments.ts"
 import { sendRequestParser } from "../../src/message/SendRequest.ts"
@@ -28,7 +29,7 @@ describe("a send under terms", () => {
 
   it.effect("carries the attachment in place of its media, and the callback", () =>
     Effect.sync(() => {
-      const callbackUrl = "https://example.com/callback"
+      const callbackUrl = "https://example.com/callback" as CallbackUrl
       assert.deepStrictEqual(underTerms(request, { ...plainTerms, attachment, callbackUrl }), {
         ...request,
         callbackUrl,

@@ -10,7 +10,7 @@ import {
   Messages,
   Workspaces,
 } from "../../src/index.ts"
-import type { Caller, NumberId, PostAnswer, WorkspaceId } from "../../src/index.ts"
+import type { CallbackUrl, Caller, NumberId, PostAnswer, WorkspaceId } from "../../src/index.ts"
 import { isSignedWith, ok, receiving } from "./Receiving.ts"
 import type { Post } from "./Receiving.ts"
 import {
@@ -32,7 +32,7 @@ import {
   the,
 } from "./World.ts"
 
-const callbackUrl = "http://example.com/told"
+const callbackUrl = "http://example.com/told" as CallbackUrl
 
 /** Sends a message that reports its end. */
 const sendReporting = (
@@ -231,7 +231,7 @@ describe("the callback of a message", () => {
       Effect.gen(function* () {
         const { key } = yield* aStage()
         for (let each = 0; each < 8; each++) yield* sendReporting(key)
-        yield* sendReporting(key, {}, "https://quick.example.com/")
+        yield* sendReporting(key, {}, "https://quick.example.com/" as CallbackUrl)
         yield* settled
         const called = posts.map(({ url }) => url)
         assert.lengthOf(

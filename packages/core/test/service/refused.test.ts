@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Egress, Messages, plainTerms } from "../../src/index.ts"
-import type { Caller, MessageId, SendTerms } from "../../src/index.ts"
+import type { CallbackUrl, Caller, MessageId, SendTerms } from "../../src/index.ts"
 import { contentOf, leftOver, uploaded } from "./Attaching.ts"
 import {
   ahead,
@@ -140,7 +140,7 @@ describe("a message that is refused because its number has no room, and is kept"
     return inAWorld(
       Effect.gen(function* () {
         const { from, key } = yield* aFullStage()
-        const callbackUrl = "https://example.com/callback"
+        const callbackUrl = "https://example.com/callback" as CallbackUrl
         const refused = yield* refusal(sendKept(key, from, { callbackUrl }))
         yield* pass(minute)
         const [url, body] = the(posted)

@@ -10,6 +10,7 @@ import {
   MovableClock,
   RealTime,
 } from "../../src/index.ts"
+import type { CallbackUrl } from "../../src/index.ts"
 import { receiving } from "./Receiving.ts"
 import {
   ahead,
@@ -134,7 +135,7 @@ describe("POST /clock/advance", () => {
         const { key } = yield* aStage()
         const sent = yield* Messages.use((messages) =>
           messages.send(key, { to: { phone: "+15550000001" }, text: "Hello" }, null, {
-            callbackUrl: "https://example.com/",
+            callbackUrl: "https://example.com/" as CallbackUrl,
             attachment: null,
             keepRefused: false,
           }),

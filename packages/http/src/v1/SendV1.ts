@@ -94,7 +94,7 @@ export const sendV1 = Effect.gen(function* () {
     const expiry = yield* Effect.fromResult(expiryOf(fields))
     const from = fields.whatsapp_client
     if (from === unreadable) return yield* failV1("invalid_number")
-    yield* callbackUrls.check(fields.webhook)
+    const callbackUrl = yield* callbackUrls.check(fields.webhook)
     const found = source === null ? null : yield* fetched(caller, source)
     // `msg_type` says how it is sent, whatever it is.
     const attachment: Attachment | null =
@@ -108,7 +108,7 @@ export const sendV1 = Effect.gen(function* () {
       send_at: due === null ? null : instantText(due),
       expires_at: expiry === null ? null : instantText((due ?? now) + expiry * 1000),
     }
-    const terms = { callbackUrl: fields.webhook, attachment }
+    const terms = { callbackUrl, attachment }
     const sent = yield* Effect.mapError(
       isList(to)
         ? messages.sendBatch(caller, body, null, { ...terms, keepRefused: false })
