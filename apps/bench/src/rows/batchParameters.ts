@@ -22,7 +22,9 @@ export const batchParameters = (
 ): { readonly load: ReadonlyArray<unknown>; readonly accept: ReadonlyArray<unknown> } => {
   const now = new Date().toISOString()
   const count = phones.length
-  const same = (value: string | number | null) => array(phones.map(() => value))
+  // As the service sends a list of nulls.
+  const same = (value: string | number | null) =>
+    array(value === null ? [] : phones.map(() => value))
   const one = (value: string | number | boolean | null) => array([value])
   const query = {
     workspaceId: workspace,

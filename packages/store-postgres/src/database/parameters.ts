@@ -30,6 +30,12 @@ export const booleans = (values: ReadonlyArray<boolean | null>) =>
 export const texts = (values: ReadonlyArray<string | null>) => typed(PgTypes.OID.textArray, values)
 export const instants = (values: ReadonlyArray<number | null>) =>
   typed(PgTypes.OID.timestamptzArray, values)
+/**
+ * Nulls alone are not worth sending. For functions that fill up with nulls what a list lacks, as
+ * `unnest` of several lists and subscripts do.
+ */
+export const sparse = <A>(values: ReadonlyArray<A | null>): ReadonlyArray<A | null> =>
+  values.every((value) => value === null) ? [] : values
 /** A whole list that may be missing. */
 export const bigintsOrNull = (values: ReadonlyArray<number> | null) =>
   values === null ? typed(PgTypes.OID.int8Array, null) : bigints(values)

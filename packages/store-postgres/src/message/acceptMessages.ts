@@ -16,7 +16,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigints, booleans, instants, integers, texts } from "../database/parameters.ts"
+import { bigints, booleans, instants, integers, sparse, texts } from "../database/parameters.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { recipientColumns } from "./messageRow.ts"
 import { countPlanned, quotaFullUntil } from "./quota.ts"
@@ -59,7 +59,7 @@ const declarations = `p_now timestamptz[],
 
 /**
  * The first arrays hold one element for each acceptance, which are ordered by number; those that
- * begin with `m_` one for each message, in the order of the acceptances. Returns a row for each
+ * begin with `m_` one for each message, in the order of the acceptances, or none where all are null. Returns a row for each
  * acceptance: the broken guard, or null and the ids of its messages.
  */
 export const acceptMessages = sqlFunction(
@@ -394,22 +394,22 @@ export const acceptParameters = (all: ReadonlyArray<Acceptance>): ReadonlyArray<
     integers(all.flatMap((one, index) => one.messages.map(() => index + 1))),
     instants(messages.map((message) => message.createdAt)),
     instants(messages.map((message) => message.dueAt)),
-    instants(messages.map((message) => message.sendAt)),
-    instants(messages.map((message) => message.expiresAt)),
-    bigints(recipients.map((to) => to.contactId)),
-    bigints(messages.map((message) => message.media?.mediaId ?? null)),
+    instants(sparse(messages.map((message) => message.sendAt))),
+    instants(sparse(messages.map((message) => message.expiresAt))),
+    bigints(sparse(recipients.map((to) => to.contactId))),
+    bigints(sparse(messages.map((message) => message.media?.mediaId ?? null))),
     texts(messages.map((message) => message.from.platform)),
-    texts(messages.map((message) => message.from.phone)),
+    texts(sparse(messages.map((message) => message.from.phone))),
     texts(recipients.map((to) => to.kind)),
-    texts(recipients.map((to) => to.phone)),
-    texts(recipients.map((to) => to.name)),
+    texts(sparse(recipients.map((to) => to.phone))),
+    texts(sparse(recipients.map((to) => to.name))),
     texts(messages.map((message) => message.text)),
-    texts(messages.map((message) => message.media?.url ?? null)),
-    texts(messages.map((message) => message.media?.type ?? null)),
-    texts(messages.map((message) => message.media?.fileName ?? null)),
+    texts(sparse(messages.map((message) => message.media?.url ?? null))),
+    texts(sparse(messages.map((message) => message.media?.type ?? null))),
+    texts(sparse(messages.map((message) => message.media?.fileName ?? null))),
     texts(messages.map((message) => message.transportId)),
     texts(messages.map((message) => message.eventId)),
-    bigints(messages.map((message) => message.media?.attachmentId ?? null)),
-    texts(messages.map((message) => message.callbackUrl)),
+    bigints(sparse(messages.map((message) => message.media?.attachmentId ?? null))),
+    texts(sparse(messages.map((message) => message.callbackUrl))),
   ]
 }

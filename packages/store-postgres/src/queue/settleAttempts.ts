@@ -10,14 +10,25 @@ import { Effect } from "effect"
 import type { CallbackNews } from "../callback/CallbackNews.ts"
 import { callbackArguments, callbackArrays, writeCallbacks } from "../callback/writeCallbacks.ts"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigints, booleans, instant, instants, integers, texts } from "../database/parameters.ts"
+import {
+  bigints,
+  booleans,
+  instant,
+  instants,
+  integers,
+  sparse,
+  texts,
+} from "../database/parameters.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { giveBackAllowance } from "../message/givesBack.ts"
 import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { fanOut } from "../webhook/fanOut.ts"
 import { firstWaiting } from "./firstWaiting.ts"
 
-/** Every array holds one element for each settlement; returns the settled messages. */
+/**
+ * Every array holds one element for each settlement, or none where all are null; returns the settled
+ * messages.
+ */
 export const settleAttempts = sqlFunction(
   "settle_attempts",
   `(
@@ -131,10 +142,9 @@ export const settleAttempts = sqlFunction(
         then null
         when s.again then greatest(p_now, s.not_before)
         -- To the back of the line: whoever waits since before now comes first.
-        else (
-          select greatest(first.due_at, p_now)
-          from (values (${firstWaiting("due_at", "l", { now: "p_now" })})) first (due_at)
-          where first.due_at is not null
+        else nullif(
+          greatest(coalesce(${firstWaiting("due_at", "l", { now: "p_now" })}, 'infinity'), p_now),
+          'infinity'
         )
       end,
       stranded = l.removed_at is not null and exists (
@@ -187,15 +197,15 @@ export const settle =
           settlements.map((one) => (one._tag === "Ended" ? one.change.message.id : one.messageId)),
         ),
         booleans(settlements.map((one) => one._tag === "Again")),
-        instants(settlements.map((one) => (one._tag === "Again" ? one.notBefore : null))),
+        instants(sparse(settlements.map((one) => (one._tag === "Again" ? one.notBefore : null)))),
         integers(settlements.map((one) => (one._tag === "Again" && one.interrupted ? 1 : 0))),
         booleans(ended.map((change) => change?.givesBack ?? false)),
         texts(ended.map((change) => change?.message.state ?? null)),
         instants(ended.map((change) => change?.message.sentAt ?? null)),
-        texts(ended.map((change) => change?.message.error?.code ?? null)),
-        texts(ended.map((change) => change?.message.error?.message ?? null)),
-        texts(ended.map((change) => change?.message.media?.type ?? null)),
-        texts(ended.map((change) => change?.message.media?.fileName ?? null)),
+        texts(sparse(ended.map((change) => change?.message.error?.code ?? null))),
+        texts(sparse(ended.map((change) => change?.message.error?.message ?? null))),
+        texts(sparse(ended.map((change) => change?.message.media?.type ?? null))),
+        texts(sparse(ended.map((change) => change?.message.media?.fileName ?? null))),
         texts(ended.map((change) => change?.event.id ?? null)),
         texts(ended.map((change) => change?.event.type ?? null)),
         instants(ended.map((change) => change?.event.createdAt ?? null)),

@@ -21,14 +21,22 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigints, instant, instants, integer, integers, texts } from "../database/parameters.ts"
+import {
+  bigints,
+  instant,
+  instants,
+  integer,
+  integers,
+  sparse,
+  texts,
+} from "../database/parameters.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { stopEndpoints } from "../webhook/endEndpoints.ts"
 
 /**
  * Results come lane by lane: the first three arrays hold one element for each lane, how many results
- * are its, and when the latest of them was delivered; the others one for each result. At a `p_now`
- * of `-infinity` no lease has run out and nothing is due.
+ * are its, and when the latest of them was delivered; the others one for each result, or none where all are null. At a
+ * `p_now` of `-infinity` no lease has run out and nothing is due.
  */
 export const turnWebhookLanes = sqlFunction(
   "turn_webhook_lanes",
@@ -373,10 +381,10 @@ const resultParameters = (results: ReadonlyArray<DeliveryResult>): ReadonlyArray
     bigints(inOrder.map((result) => result.lease)),
     instants(inOrder.map((result) => result.attemptedAt)),
     bigints(inOrder.map((result) => result.durationMillis)),
-    integers(inOrder.map((result) => result.responseStatus)),
-    texts(inOrder.map((result) => result.error)),
-    instants(inOrder.map((result) => result.nextAttemptAt)),
-    instants(inOrder.map((result) => result.stopUnlessDeliveredSince)),
+    integers(sparse(inOrder.map((result) => result.responseStatus))),
+    texts(sparse(inOrder.map((result) => result.error))),
+    instants(sparse(inOrder.map((result) => result.nextAttemptAt))),
+    instants(sparse(inOrder.map((result) => result.stopUnlessDeliveredSince))),
   ]
 }
 
