@@ -95,6 +95,12 @@ const deliveryQuery = (given: Partial<DeliveryQuery>): DeliveryQuery => {
   return { now, leaseUntil: now + minute, limit: 1000, perEndpoint: 1000, ...given }
 }
 
+/** What was claimed for that endpoint. */
+export const eventsOf = (
+  claimed: ReadonlyArray<ClaimedDelivery>,
+  endpoint: { readonly id: number },
+) => claimed.filter(({ endpointId }) => endpointId === endpoint.id).map(({ eventId }) => eventId)
+
 /** Claims whatever is due. */
 export const claimDue = (given: Partial<DeliveryQuery> = {}) =>
   DeliveryQueue.use((queue) => queue.claim(deliveryQuery(given)))

@@ -1,0 +1,296 @@
+/** What becomes of deliveries: the log, endpoints that stop, and what is delivered again. */
+import { assert } from "@effect/vitest"
+import { KeyStore, WebhookStore } from "@messaging-service/core"
+import type { ClaimedDelivery, EventId } from "@messaging-service/core"
+import { Effect } from "effect"
+import {
+  anEndpoint,
+  anEvent,
+  aStageWithKey,
+  claimDue,
+  claimTheOne,
+  delivered,
+  eventsOf,
+  logOf,
+  lookUpEndpoint,
+  refused,
+  scopeOf,
+  settleDeliveries,
+} from "../Delivering.ts"
+import { at, only, present } from "../Expect.ts"
+import type { Topic } from "../Topic.ts"
+import { aKey, anEra, day, hour, minute, noon, oneSecond } from "../World.ts"
+
+export const deliveryLog: Topic = (it) => {
+  it.effect("every attempt is written down, the latest beside its endpoint", () =>
+    Effect.gen(function* () {
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      const event = yield* anEvent(number)
+      const first = yield* claimTheOne({ now: noon })
+      yield* settleDeliveries(
+        refused(first, noon + 5 * oneSecond, {
+          attemptedAt: noon + 3,
+          responseStatus: null,
+          error: "timeout",
+          durationMillis: 15_000,
+        }),
+      )
+      const failure = {
+        eventId: event.id,
+        type: "message.cancelled",
+        attempt: 1,
+        attemptedAt: noon + 3,
+        responseStatus: null,
+        error: "timeout",
+        durationMillis: 15_000,
+        nextAttemptAt: noon + 5 * oneSecond,
+      } as const
+      const [logged] = yield* logOf(endpoint)
+      assert.deepStrictEqual(logged, { id: present(logged).id, ...failure })
+      assert.deepStrictEqual((yield* lookUpEndpoint(endpoint)).lastAttempt, logged)
+
+      assert.deepStrictEqual(yield* claimDue({ now: noon + 5 * oneSecond - 1 }), [])
+      const second = yield* claimTheOne({ now: noon + 5 * oneSecond })
+      assert.deepStrictEqual(second, {
+        ...first,
+        lease: second.lease,
+        attempt: 2,
+      })
+      yield* settleDeliveries(delivered(second, { attemptedAt: noon + 6 * oneSecond }))
+      const [latest, before] = yield* logOf(endpoint)
+      assert.deepStrictEqual(before, logged)
+      assert.deepStrictEqual(latest, {
+        id: present(latest).id,
+        eventId: event.id,
+        type: "message.cancelled",
+        attempt: 2,
+        attemptedAt: noon + 6 * oneSecond,
+        responseStatus: 204,
+        error: null,
+        durationMillis: 7,
+        nextAttemptAt: null,
+      })
+      assert.deepStrictEqual((yield* lookUpEndpoint(endpoint)).lastAttempt, latest)
+      assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
+    }),
+  )
+
+  it.effect("the log is paged, newest first", () =>
+    Effect.gen(function* () {
+      const store = yield* WebhookStore
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      for (let made = 0; made < 5; made++) yield* anEvent(number)
+      yield* settleDeliveries(...(yield* claimDue()).map((each) => delivered(each)))
+      const all = yield* logOf(endpoint)
+      assert.lengthOf(all, 5)
+      const first = yield* store.attempts(endpoint.id, { before: null, limit: 2 })
+      assert.deepStrictEqual(first.items, all.slice(0, 2))
+      const second = yield* store.attempts(endpoint.id, { before: first.next, limit: 3 })
+      assert.deepStrictEqual(second, { items: all.slice(2), next: null })
+    }),
+  )
+
+  it.effect("old attempts are forgotten, later ones kept", () =>
+    Effect.gen(function* () {
+      const store = yield* WebhookStore
+      const era = anEra()
+      const { key, number } = yield* aStageWithKey(era)
+      const endpoint = yield* anEndpoint(key)
+      yield* anEvent(number, { now: era })
+      yield* anEvent(number, { now: era })
+      const [old, later] = yield* claimDue({ now: era })
+      yield* settleDeliveries(delivered(present(old), { attemptedAt: era - 1 }))
+      yield* settleDeliveries(delivered(present(later), { attemptedAt: era }))
+      yield* store.forgetAttempts(era)
+      assert.strictEqual(only(yield* logOf(endpoint)).attemptedAt, era)
+    }),
+  )
+
+  it.effect(
+    "an endpoint stops when an event is used up and nothing was delivered for so long",
+    () =>
+      Effect.gen(function* () {
+        const { key, number } = yield* aStageWithKey()
+        const endpoint = yield* anEndpoint(key, { createdAt: noon })
+        const since = noon - 1
+        const usedUp = (claimed: ClaimedDelivery, stopUnlessDeliveredSince: number) =>
+          refused(claimed, null, { stopUnlessDeliveredSince })
+
+        // It was made after that moment.
+        yield* anEvent(number)
+        yield* settleDeliveries(usedUp(yield* claimTheOne(), since))
+        assert.isNull((yield* lookUpEndpoint(endpoint)).disabledReason)
+
+        // Something was delivered after that moment, if only in the same commit.
+        yield* anEvent(number)
+        yield* anEvent(number)
+        const [lost, got] = yield* claimDue()
+        yield* settleDeliveries(
+          usedUp(present(lost), noon + hour),
+          delivered(present(got), { attemptedAt: noon + hour + 1 }),
+        )
+        assert.isNull((yield* lookUpEndpoint(endpoint)).disabledReason)
+
+        // Nothing was: it stops, and what is pending ends with it.
+        yield* anEvent(number)
+        yield* anEvent(number)
+        const [last, pending] = yield* claimDue()
+        yield* settleDeliveries(refused(present(pending), noon + 2 * hour))
+        yield* settleDeliveries(usedUp(present(last), noon + hour + 1))
+        const stopped = yield* lookUpEndpoint(endpoint)
+        assert.strictEqual(stopped.disabledReason, "delivery_failures")
+        assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
+        const log = yield* logOf(endpoint)
+        assert.isTrue(log.every((attempt) => attempt.nextAttemptAt === null))
+      }),
+  )
+
+  it.effect("what was delivered at a lease that had run out does not count for that", () =>
+    Effect.gen(function* () {
+      const [stage, other] = yield* Effect.all([aStageWithKey(), aStageWithKey()])
+      const endpoint = yield* anEndpoint(stage.key, { createdAt: noon })
+      const bystander = yield* anEndpoint(other.key)
+      yield* anEvent(stage.number)
+      yield* anEvent(stage.number)
+      yield* anEvent(other.number)
+      const ran = yield* claimDue()
+      const held = yield* claimDue({ now: noon + 2 * hour })
+      const ofEndpoint = (claimed: ReadonlyArray<ClaimedDelivery>) =>
+        claimed.filter(({ endpointId }) => endpointId === endpoint.id)
+      yield* settleDeliveries(
+        delivered(at(ofEndpoint(ran), 0), { attemptedAt: noon + hour }),
+        ...held
+          .filter(({ endpointId }) => endpointId === bystander.id)
+          .map((each) => delivered(each)),
+        refused(at(ofEndpoint(held), 1), null, { stopUnlessDeliveredSince: noon + minute }),
+      )
+      assert.strictEqual((yield* lookUpEndpoint(endpoint)).disabledReason, "delivery_failures")
+      assert.lengthOf(yield* logOf(endpoint), 1)
+      assert.isNull((yield* lookUpEndpoint(bystander)).disabledReason)
+      assert.lengthOf(yield* logOf(bystander), 1)
+    }),
+  )
+
+  it.effect("a resume counts as a delivery for that", () =>
+    Effect.gen(function* () {
+      const store = yield* WebhookStore
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      yield* KeyStore.use((keys) => keys.revoke(key.workspaceId, key.id, noon))
+      yield* store.resume(scopeOf(key), endpoint.id, 1000, noon + day)
+      for (const [since, reason] of [
+        [noon + day - 1, null],
+        [noon + day, "delivery_failures"],
+      ] as const) {
+        yield* anEvent(number)
+        const claimed = yield* claimTheOne()
+        yield* settleDeliveries(refused(claimed, null, { stopUnlessDeliveredSince: since }))
+        assert.strictEqual((yield* lookUpEndpoint(endpoint)).disabledReason, reason)
+      }
+    }),
+  )
+
+  it.effect("what was in flight when its endpoint ended is settled by nobody", () =>
+    Effect.gen(function* () {
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      yield* anEvent(number)
+      const claimed = yield* claimTheOne()
+      yield* KeyStore.use((keys) => keys.revoke(key.workspaceId, key.id, noon))
+      yield* settleDeliveries(refused(claimed, noon + minute))
+      assert.deepStrictEqual(yield* logOf(endpoint), [])
+      assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
+      yield* WebhookStore.use((store) => store.remove(scopeOf(key), endpoint.id, noon))
+      yield* settleDeliveries(delivered(claimed))
+      assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
+    }),
+  )
+
+  it.effect("a redelivery is the same event with attempt 1", () =>
+    Effect.gen(function* () {
+      const store = yield* WebhookStore
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      const event = yield* anEvent(number)
+      const first = yield* claimTheOne()
+      yield* settleDeliveries(delivered(first))
+      const queued = yield* store.redeliver(scopeOf(key), endpoint.id, event.id, noon + 2 * hour)
+      assert.deepStrictEqual(queued, { _tag: "Queued", type: "message.cancelled" })
+      assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * hour - 1 }), [])
+      const again = yield* claimTheOne({ now: noon + 2 * hour })
+      assert.deepStrictEqual(again, { ...first, id: again.id, lease: again.lease })
+    }),
+  )
+
+  it.effect("a redelivery takes the place of what is pending of that event, in flight or not", () =>
+    Effect.gen(function* () {
+      const store = yield* WebhookStore
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      const event = yield* anEvent(number)
+      const other = yield* anEvent(number)
+      const [mine, others] = yield* claimDue({ now: noon })
+      yield* settleDeliveries(
+        refused(present(mine), noon + minute),
+        refused(present(others), noon + minute),
+      )
+      const retry = yield* claimDue({ now: noon + minute, leaseUntil: noon + day })
+      assert.lengthOf(retry, 2)
+      const at2 = noon + 2 * minute
+      yield* store.redeliver(scopeOf(key), endpoint.id, event.id, at2)
+      const again = yield* claimTheOne({ now: at2 })
+      assert.deepStrictEqual([again.eventId, again.attempt], [event.id, 1])
+      // The attempt that was replaced is not tried again; the other event's is.
+      const log = yield* logOf(endpoint)
+      assert.deepStrictEqual(
+        log.map(({ eventId, nextAttemptAt }) => [eventId, nextAttemptAt]),
+        [
+          [other.id, noon + minute],
+          [event.id, null],
+        ],
+      )
+      yield* settleDeliveries(...retry.map((each) => delivered(each)), delivered(again))
+      assert.lengthOf(yield* logOf(endpoint), 4)
+      assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day }), [])
+    }),
+  )
+
+  it.effect("only events that were attempted in the same workspace and mode are redelivered", () =>
+    Effect.gen(function* () {
+      const store = yield* WebhookStore
+      const { key, number, workspace } = yield* aStageWithKey()
+      const { key: test } = yield* aKey(workspace.id, { mode: "test" })
+      const { key: stranger } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      const ping = { id: "evt_other_ping" as EventId, createdAt: noon, body: "{}" }
+      yield* store.ping(scopeOf(key), endpoint.id, ping)
+      const event = yield* anEvent(number)
+      yield* settleDeliveries(...(yield* claimDue()).map((each) => refused(each, null)))
+
+      // Made later, and in the same mode: what it missed can be delivered to it, pings aside.
+      const late = yield* anEndpoint(key)
+      const tests = yield* anEndpoint(test)
+      const others = yield* anEndpoint(stranger)
+      const redeliver = (to: typeof endpoint, id: EventId) =>
+        Effect.map(store.redeliver(scopeOf(to), to.id, id, noon), ({ _tag }) => _tag)
+      assert.strictEqual(yield* redeliver(late, event.id), "Queued")
+      assert.strictEqual(yield* redeliver(endpoint, ping.id), "Queued")
+      assert.strictEqual(yield* redeliver(late, ping.id), "NoEvent")
+      assert.strictEqual(yield* redeliver(tests, event.id), "NoEvent")
+      assert.strictEqual(yield* redeliver(others, event.id), "NoEvent")
+      assert.strictEqual(yield* redeliver(endpoint, "evt_never" as EventId), "NoEvent")
+      const claimed = yield* claimDue()
+      assert.deepStrictEqual(eventsOf(claimed, late), [event.id])
+      assert.deepStrictEqual(eventsOf(claimed, endpoint), [ping.id])
+      assert.strictEqual(
+        at(
+          claimed.filter((each) => each.eventId === ping.id),
+          0,
+        ).body,
+        "{}",
+      )
+    }),
+  )
+}
