@@ -14,7 +14,10 @@ import { runLoop } from "./Loop.ts"
 /** How long a call stays claimed, in service time: what it may take, and some to record it. */
 export const deliveryLeaseMillis = 20_000
 
-/** Calls that one claim takes: of a hundred receivers all that each may get, which costs little more than one. */
+/**
+ * Calls that one claim takes: of a hundred receivers all that each may get, which costs little more
+ * than one.
+ */
 const batch = 512
 
 /**

@@ -53,31 +53,23 @@ export const claimCallbacks = sqlFunction(
         order by coalesce(c.lease_until, c.due_at), c.id
         limit p_limit - cardinality(v_claimed)
       ),
-      target as materialized (
-        select due.workspace_id, due.target, busy.count
-        from (
-          select distinct due.workspace_id, due.target
-          from due
-        ) due
+      judged as (
+        select
+          due.id, due.moment,
+          busy.count + row_number() over (
+            partition by due.workspace_id, due.target
+            order by due.moment, due.id
+          ) <= p_per_target as is_taken
+        from due
         cross join lateral (
-          -- Index callbacks_in_flight.
+          -- Index callbacks_in_flight. Asked for each callback: a list of targets would have to be
+          -- joined with all that is due.
           select count(*) as count
           from callbacks c
           where c.workspace_id = due.workspace_id
             and c.target = due.target
             and c.lease_until > p_now
         ) busy
-      ),
-      judged as (
-        select
-          due.id, due.moment,
-          target.count + row_number() over (
-            partition by due.workspace_id, due.target
-            order by due.moment, due.id
-          ) <= p_per_target as is_taken
-        from due
-        join target on target.workspace_id = due.workspace_id
-          and target.target = due.target
       ),
       moved as (
         update callbacks c

@@ -112,6 +112,7 @@ export const turnWebhookLanes = sqlFunction(
       v_ends := array(
         select sum(lane.results) over (order by lane.place)
         from unnest(p_results) with ordinality lane (results, place)
+        order by lane.place
       );
       v_settled := array(
         select
