@@ -1,37 +1,9 @@
 /** What happens to callbacks that are to be made, whichever port asks. */
 import type { Callback, WorkspaceId } from "@messaging-service/core"
+import { byDue, momentOf } from "./CallbackRow.ts"
+import type { CallbackRow, CallbackTarget } from "./CallbackRow.ts"
 import { Sorted } from "./Sorted.ts"
 import type { Lane, World } from "./World.ts"
-
-export interface CallbackRow {
-  readonly id: number
-  readonly callback: Callback
-  readonly target: CallbackTarget
-  dueAt: number
-  /** The attempts that failed. */
-  attempts: number
-  /** Of the latest claim; grows with each. */
-  lease: number
-  leaseUntil: number | null
-}
-
-/** Whom callbacks go to, within a workspace. */
-export interface CallbackTarget {
-  readonly key: string
-  /** Everything that is to be made. */
-  readonly rows: Set<CallbackRow>
-  readonly inFlight: Set<CallbackRow>
-  /** Due, but there is no room: whoever makes room takes it out again. */
-  readonly parked: Sorted<CallbackRow>
-}
-
-/** When something could be claimed again, as far as it is not parked. */
-export const momentOf = ({ dueAt, leaseUntil }: CallbackRow): number => leaseUntil ?? dueAt
-
-export const byMoment = (a: CallbackRow, b: CallbackRow): number =>
-  momentOf(a) - momentOf(b) || a.id - b.id
-
-const byDue = (a: CallbackRow, b: CallbackRow): number => a.dueAt - b.dueAt || a.id - b.id
 
 export const nextCallbackDue = (world: World): number | null =>
   world.callbacksDue.first === undefined ? null : momentOf(world.callbacksDue.first)

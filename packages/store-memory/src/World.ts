@@ -33,10 +33,10 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Latch } from "effect"
-import { byMoment } from "./Callback.ts"
-import type { CallbackRow, CallbackTarget } from "./Callback.ts"
-import { byEndpointTurn } from "./Endpoint.ts"
-import type { EndpointRow, EndpointTurn } from "./Endpoint.ts"
+import { byMoment } from "./CallbackRow.ts"
+import type { CallbackRow, CallbackTarget } from "./CallbackRow.ts"
+import { byEndpointTurn } from "./EndpointRow.ts"
+import type { EndpointRow, EndpointTurn } from "./EndpointRow.ts"
 import { Sorted, turningPoint } from "./Sorted.ts"
 import { Table } from "./Table.ts"
 

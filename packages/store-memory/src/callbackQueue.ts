@@ -7,8 +7,9 @@ import type {
   ClaimedCallback,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { drop, momentOf } from "./Callback.ts"
-import type { CallbackRow, CallbackTarget } from "./Callback.ts"
+import { drop } from "./Callback.ts"
+import { momentOf } from "./CallbackRow.ts"
+import type { CallbackRow, CallbackTarget } from "./CallbackRow.ts"
 import { workspaceOf } from "./World.ts"
 import type { World } from "./World.ts"
 

@@ -7,7 +7,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { reschedule, stop, waiting } from "./Endpoint.ts"
-import type { DeliveryRow, EndpointRow, LoggedAttempt } from "./Endpoint.ts"
+import type { DeliveryRow, EndpointRow, LoggedAttempt } from "./EndpointRow.ts"
 import type { World } from "./World.ts"
 
 interface Candidate {

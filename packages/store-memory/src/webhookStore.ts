@@ -18,7 +18,7 @@ import {
   reschedule,
   shown,
 } from "./Endpoint.ts"
-import type { EndpointRow, FrozenEvent } from "./Endpoint.ts"
+import type { EndpointRow, FrozenEvent } from "./EndpointRow.ts"
 import { finishClaim, isHeld } from "./idempotency.ts"
 import { newestFirst } from "./Table.ts"
 import { workspaceOf } from "./World.ts"

@@ -2,12 +2,9 @@
  * What a row of the table is: candidates that are measured side by side, and the ratios between them
  * that must hold. A row that comes later is one more of these.
  */
-import { Data } from "effect"
 import type { Effect, Scope } from "effect"
 import type { Stage } from "../Stage.ts"
-
-/** The figure of a run did not come from the work it stands for. */
-export class CheckFailed extends Data.TaggedError("CheckFailed")<{ readonly message: string }> {}
+import type { CheckFailed } from "./CheckFailed.ts"
 
 /** Whether more of it is better (a rate) or less (a time). */
 export type Unit = "per second" | "ms"

@@ -1,7 +1,7 @@
 /** What is checked of a run before its figure counts. */
 import { Effect } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
-import { CheckFailed } from "./Comparison.ts"
+import { CheckFailed } from "./CheckFailed.ts"
 
 export const check = (what: string, found: number, expected: number) =>
   found === expected

@@ -4,7 +4,8 @@
  * not count. Ratios are taken inside a round, where candidates met the same machine.
  */
 import { Effect } from "effect"
-import type { CheckFailed, Comparison, Limit, RatioClaim, FigureClaim } from "./Comparison.ts"
+import type { CheckFailed } from "./CheckFailed.ts"
+import type { Comparison, Limit, RatioClaim, FigureClaim } from "./Comparison.ts"
 
 export interface MeasuredRatio extends RatioClaim {
   /** The median of the ratios of the rounds. */

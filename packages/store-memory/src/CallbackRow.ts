@@ -1,0 +1,33 @@
+/** Callbacks as the world holds them. */
+import type { Callback } from "@messaging-service/core"
+import type { Sorted } from "./Sorted.ts"
+
+export interface CallbackRow {
+  readonly id: number
+  readonly callback: Callback
+  readonly target: CallbackTarget
+  dueAt: number
+  /** The attempts that failed. */
+  attempts: number
+  /** Of the latest claim; grows with each. */
+  lease: number
+  leaseUntil: number | null
+}
+
+/** Whom callbacks go to, within a workspace. */
+export interface CallbackTarget {
+  readonly key: string
+  /** Everything that is to be made. */
+  readonly rows: Set<CallbackRow>
+  readonly inFlight: Set<CallbackRow>
+  /** Due, but there is no room: whoever makes room takes it out again. */
+  readonly parked: Sorted<CallbackRow>
+}
+
+/** When something could be claimed again, as far as it is not parked. */
+export const momentOf = ({ dueAt, leaseUntil }: CallbackRow): number => leaseUntil ?? dueAt
+
+export const byMoment = (a: CallbackRow, b: CallbackRow): number =>
+  momentOf(a) - momentOf(b) || a.id - b.id
+
+export const byDue = (a: CallbackRow, b: CallbackRow): number => a.dueAt - b.dueAt || a.id - b.id
