@@ -4,10 +4,11 @@
  */
 import { Effect, Schema } from "effect"
 import type { FieldV1 } from "../v1/FieldsV1.ts"
-import type { RouteV1 } from "../v1/RouteV1.ts"
+import type { PostRouteV1, RouteV1 } from "../v1/RouteV1.ts"
 import { routesV1 } from "../v1/routesV1.ts"
 import { texts } from "../v1/texts.ts"
 import { connectionCallbackCall, messageCallbackCall } from "./callbackCalls.ts"
+import { examples } from "./examples.ts"
 import { commonHeaders, clientRequestId, retryAfter } from "./headers.ts"
 import { jsonContent } from "./Operation.ts"
 import type { Answer, Call, Content, DescribedSurface, JsonObject, Operation } from "./Operation.ts"
@@ -55,6 +56,15 @@ const credentials: Readonly<Record<RouteV1["credentials"], Readonly<Record<strin
     bearer: {},
   }
 
+/** What every example begins with. */
+const exampleCredentials: Readonly<Record<RouteV1["credentials"], JsonObject>> = {
+  client: {
+    client_id: examples.workspace.client_id,
+    api_key: "0123456789abcdef0123456789abcdef01234567",
+  },
+  bearer: {},
+}
+
 const requiredCredentials = (route: RouteV1) =>
   route.credentials === "client" ? ["client_id"] : []
 
@@ -95,9 +105,17 @@ const bodySchema = (route: RouteV1, lenient: boolean, files: boolean): JsonObjec
   }
 }
 
-const body = (route: RouteV1): Content => ({
-  "application/json": { schema: { json: bodySchema(route, true, false) } },
-  "application/x-www-form-urlencoded": { schema: { json: bodySchema(route, false, false) } },
+/** The bodies that carry no file are left out where there is nothing to ask without one. */
+const body = (route: PostRouteV1): Content => ({
+  ...(route.example === null
+    ? {}
+    : {
+        "application/json": {
+          schema: { json: bodySchema(route, true, false) },
+          examples: { example: { ...exampleCredentials[route.credentials], ...route.example } },
+        },
+        "application/x-www-form-urlencoded": { schema: { json: bodySchema(route, false, false) } },
+      }),
   "multipart/form-data": { schema: { json: bodySchema(route, false, true) } },
 })
 

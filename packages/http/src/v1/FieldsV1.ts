@@ -93,6 +93,15 @@ export type ReadFieldsV1<Fields extends FieldsV1> = {
   readonly [Name in keyof Fields]: Fields[Name] extends FieldV1<infer A> ? A : never
 }
 
+/** A request by its fields. JSON carries no file, and so no example names one. */
+export type ExampleV1<Fields extends FieldsV1> = [keyof Fields] extends [never]
+  ? Readonly<Record<string, never>>
+  : {
+      readonly [Name in keyof Fields]?: NonNullable<
+        Exclude<ReadFieldsV1<Fields>[Name], typeof unreadable>
+      >
+    }
+
 export const readFields = <Fields extends FieldsV1>(
   fields: Fields,
   body: BodyV1,

@@ -4,12 +4,10 @@ import type { Effect, Schema, Scope } from "effect"
 import type { Route } from "../route/RouteTable.ts"
 import type { ErrorPageV1, FailureV1 } from "./FailureV1.ts"
 import { readFields } from "./FieldsV1.ts"
-import type { BodyV1, FieldsV1, ReadFieldsV1 } from "./FieldsV1.ts"
+import type { BodyV1, ExampleV1, FieldsV1, ReadFieldsV1 } from "./FieldsV1.ts"
 import type { OtherTexts } from "./texts.ts"
 
-interface OperationV1<Fields extends FieldsV1> extends Route {
-  /** GET reads its fields of the query, POST of the body. */
-  readonly method: "GET" | "POST"
+interface AboutV1<Fields extends FieldsV1> extends Route {
   readonly summary: string
   /**
    * `client`: `client_id` and `api_key` among the fields, the key also as a bearer token. `bearer`:
@@ -23,6 +21,23 @@ interface OperationV1<Fields extends FieldsV1> extends Route {
   /** The body of success, which is always answered with 200. */
   readonly answer: Schema.Top
 }
+
+/** Reads its fields of the query. */
+interface GetV1<Fields extends FieldsV1> extends AboutV1<Fields> {
+  readonly method: "GET"
+}
+
+/** Reads its fields of the body. */
+interface PostV1<Fields extends FieldsV1> extends AboutV1<Fields> {
+  readonly method: "POST"
+  /**
+   * A request for the document to show, which adds the credentials. Null where nothing is done without
+   * a file, so that a multipart form is the only body of use.
+   */
+  readonly example: ExampleV1<NoInfer<Fields>> | null
+}
+
+type OperationV1<Fields extends FieldsV1> = GetV1<Fields> | PostV1<Fields>
 
 export interface InputV1 {
   readonly caller: Caller
@@ -45,10 +60,14 @@ export type OutcomeV1 = Effect.Effect<
   Scope.Scope
 >
 
-export interface RouteV1 extends OperationV1<FieldsV1> {
+interface HandledV1 {
   /** Answers with the body of success. */
   readonly handler: (input: InputV1) => OutcomeV1
 }
+
+export type PostRouteV1 = PostV1<FieldsV1> & HandledV1
+
+export type RouteV1 = PostRouteV1 | (GetV1<FieldsV1> & HandledV1)
 
 /** A route whose handler is given the fields that it takes. */
 export const operationV1 = <Fields extends FieldsV1>(

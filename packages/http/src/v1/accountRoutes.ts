@@ -23,6 +23,7 @@ export const accountRoutes = Effect.gen(function* () {
       summary: "Check credentials",
       credentials: "client",
       fields: { whatsapp_client: integer("A number that must be the workspace's.") },
+      example: {},
       texts: textsOfMe,
       answer: MeAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields: { whatsapp_client } }) {

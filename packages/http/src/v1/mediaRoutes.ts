@@ -72,6 +72,7 @@ export const mediaRoutes = Effect.gen(function* () {
         file: file("The file, in a multipart form; at most 64 MiB."),
         media_file: file("Another name of `file`."),
       },
+      example: null,
       answer: UploadedAnswer,
       handler: Effect.fnUntraced(function* ({ caller, file: uploaded }) {
         if (uploaded === null) return yield* failV1("no_upload")
@@ -95,6 +96,7 @@ export const mediaRoutes = Effect.gen(function* () {
         limit: limitField(limits),
         file_type: string("`image` or `file`; both when left out."),
       },
+      example: { limit: 50, file_type: "image" },
       answer: MediaListAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const page = yield* Effect.fromResult(pageOf(fields.page))
@@ -113,6 +115,7 @@ export const mediaRoutes = Effect.gen(function* () {
       summary: "Delete a file of the media directory",
       credentials: "client",
       fields: { media_id: integer("The file's id.", { required: true }) },
+      example: { media_id: 8 },
       answer: DoneAnswer,
       handler: ({ caller, fields }) =>
         Effect.as(directory.delete(caller, idOf<MediaId>(fields.media_id)), done("Media deleted")),

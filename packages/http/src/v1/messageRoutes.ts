@@ -77,6 +77,7 @@ export const messageRoutes = Effect.gen(function* () {
       summary: "Cancel a message that is still waiting",
       credentials: "client",
       fields: { msg_id: msgId },
+      example: { msg_id: 4711 },
       answer: DoneAnswer,
       handler: ({ caller, fields }) =>
         Effect.as(
@@ -90,6 +91,7 @@ export const messageRoutes = Effect.gen(function* () {
       summary: "What became of a message",
       credentials: "client",
       fields: { msg_id: msgId },
+      example: { msg_id: 4711 },
       answer: StatusAnswer,
       handler: ({ caller, fields }) => status(caller, idOf<MessageId>(fields.msg_id)),
     }),
@@ -112,6 +114,7 @@ export const messageRoutes = Effect.gen(function* () {
         end_date: string("Last day, `dd-mm-yyyy` in UTC.", { required: true }),
         page: pageField,
       },
+      example: { start_date: "01-01-2030", end_date: "31-01-2030" },
       answer: ReportAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const first = startOfDay(fields.start_date ?? "")

@@ -68,6 +68,7 @@ export const numberRoutes = Effect.gen(function* () {
         whatsapp_number: string("Connects with a pairing code that is typed on this phone."),
         webhook_url: string("Where QR codes, the connection and its end are reported."),
       },
+      example: { webhook_url: "https://shop.example.com/numbers" },
       answer: ConnectAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const { webhook_url, whatsapp_client, whatsapp_number } = fields
@@ -95,6 +96,7 @@ export const numberRoutes = Effect.gen(function* () {
       summary: "The workspace's numbers",
       credentials: "client",
       fields: {},
+      example: {},
       answer: NumberListAnswer,
       handler: ({ caller }) =>
         Effect.map(
@@ -109,6 +111,7 @@ export const numberRoutes = Effect.gen(function* () {
       summary: "A number, and what there is to scan or to type",
       credentials: "client",
       fields: { whatsapp_client: integer("The number's id.", { required: true }) },
+      example: { whatsapp_client: 12 },
       answer: NumberAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields: { whatsapp_client } }) {
         if (whatsapp_client === null) return yield* failV1("no_number")

@@ -70,6 +70,13 @@ export const reminderRoutes = Effect.gen(function* () {
       summary: "Make a reminder",
       credentials: "client",
       fields: reminderFields,
+      example: {
+        reminder_name: "Stand-up",
+        group_name: "Team",
+        msg: "Stand-up in ten minutes",
+        cron_expression: "50 9 * * 1-5",
+        timezone: "Europe/Berlin",
+      },
       answer: CreatedAnswer,
       handler: (asked) =>
         Effect.map(
@@ -88,6 +95,7 @@ export const reminderRoutes = Effect.gen(function* () {
       summary: "The workspace's reminders",
       credentials: "client",
       fields: { page: pageField },
+      example: { page: 1 },
       answer: ReminderListAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const page = yield* Effect.fromResult(pageOf(fields.page))
@@ -106,6 +114,7 @@ export const reminderRoutes = Effect.gen(function* () {
       summary: "Delete a reminder",
       credentials: "client",
       fields: { reminder_id: integer("The reminder's id.", { required: true }) },
+      example: { reminder_id: 5 },
       answer: DoneAnswer,
       handler: ({ caller, fields }) =>
         Effect.as(

@@ -49,6 +49,7 @@ export const sendRoutes = Effect.gen(function* () {
       summary: "Send to a phone or a group",
       credentials: "client",
       fields: { ...phoneFields, ...groupFields, ...sendFields },
+      example: { country_code: "1", phone: "5550001234", msg: "Your table is ready." },
       answer: SentAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields, file }) {
         const to = yield* Effect.fromResult(recipientOf(fields))
@@ -62,6 +63,7 @@ export const sendRoutes = Effect.gen(function* () {
       summary: "Send to a group",
       credentials: "client",
       fields: { ...groupFields, ...sendFields },
+      example: { group_name: "Team", msg: "We open at ten today." },
       answer: SentAnswer,
       handler: Effect.fnUntraced(function* ({ body, caller, fields, file }) {
         const mistyped = typeof body.one("group_name") === "number"
@@ -77,6 +79,11 @@ export const sendRoutes = Effect.gen(function* () {
       summary: "Send to many phones, to all or to none",
       credentials: "client",
       fields: { ...phonesFields, ...sendFields },
+      example: {
+        country_code: "1",
+        phones: ["5550001234", "5550001235"],
+        msg: "We open at ten today.",
+      },
       texts: textsOfLists,
       answer: SentManyAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields, file }) {
@@ -95,6 +102,14 @@ export const sendRoutes = Effect.gen(function* () {
       summary: "Send to a phone or a group at a given time",
       credentials: "client",
       fields: { ...phoneFields, ...groupFields, ...scheduleFields, ...sendFields },
+      example: {
+        country_code: "1",
+        phone: "5550001234",
+        msg: "Your table is ready in an hour.",
+        date: "31/01/2030",
+        time: "19:00",
+        timezone: "Europe/Berlin",
+      },
       answer: SentAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields, file }) {
         const to = yield* Effect.fromResult(recipientOf(fields))

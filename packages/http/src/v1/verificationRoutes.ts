@@ -84,6 +84,7 @@ export const verificationRoutes = Effect.gen(function* () {
         numbers: strings("1 to 1,000 phones with their country codes.", { required: true }),
         campaign_name: string("A note, up to 100 characters."),
       },
+      example: { numbers: ["+15550001234", "+15550001235"], campaign_name: "January's guests" },
       texts: textsOfLists,
       answer: CampaignAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields }) {

@@ -4,9 +4,10 @@ import { layerStoredClock } from "@messaging-service/node"
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
 import type { Call } from "../Doors.ts"
-import { operatorToken } from "../Service.ts"
+import { layerService, operatorToken } from "../Service.ts"
 import { bodyOf } from "../World.ts"
 import type { Made } from "../World.ts"
+import { aClient, sends, withFile } from "../v1/Asking.ts"
 import { aPart, form, multipart } from "../v2/Uploading.ts"
 import { layerWithWayOut } from "../webhooks/Asking.ts"
 import { aReceiver, bodyOfDelivery } from "../webhooks/Receiver.ts"
@@ -438,6 +439,64 @@ describe("the document and the service", () => {
         const headers = { ...answer.headers, "x-colour": "red" }
         assert.lengthOf(problemsOf(call, { ...answer, headers }), 1)
       }),
+    )
+  })
+
+  // Closed to the outside: what is sent here are the document's sample addresses.
+  layer(layerService())((it) => {
+    it.effect(
+      "agree that each example of version 1 is a request that succeeds",
+      () =>
+        Effect.gen(function* () {
+          const { ask, document } = yield* aTour
+          const { credentials, number } = yield* aClient()
+          const make = <A>(path: string, given: Partial<Call>) =>
+            ask<A>({ method: "POST", path: `/api/v1/${path}`, ...given }, 200)
+          const { data: file } = yield* make<{ readonly data: Made }>(
+            "media/upload",
+            withFile(credentials, [{}]),
+          )
+          const reminder = {
+            ...credentials,
+            reminder_name: "Rent",
+            cron_expression: "0 9 * * *",
+            phone,
+            msg: "Hello",
+          }
+          const { reminder_id } = yield* make<{ readonly reminder_id: number }>("reminder/create", {
+            json: reminder,
+          })
+          /** In place of the sample ones, which are nobody's. */
+          const real = {
+            ...credentials,
+            whatsapp_client: number.id,
+            msg_id: yield* sends(
+              credentials,
+              { date: "31/12/2099", time: "23:59" },
+              "schedule_msg",
+            ),
+            media_id: file.id,
+            reminder_id,
+          }
+          const placed = operationsOf(document).filter(
+            ({ method, path }) => method === "POST" && path.startsWith("/api/v1/"),
+          )
+          for (const { operation, path } of placed) {
+            const { examples = {} } = operation.requestBody?.content["application/json"] ?? {}
+            for (const { value } of Object.values(examples)) {
+              const json = Object.fromEntries(
+                Object.entries(value as object).map(([name, sample]) => [
+                  name,
+                  real[name as keyof typeof real] ?? sample,
+                ]),
+              )
+              const inBody = operation.security.some((ways) => Object.keys(ways).length === 0)
+              const token = inBody ? {} : { token: credentials.api_key }
+              yield* ask({ method: "POST", path, json, ...token }, 200)
+            }
+          }
+        }),
+      60_000,
     )
   })
 })

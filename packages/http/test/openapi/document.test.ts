@@ -13,7 +13,7 @@ const patience = 120_000
 /** Version 1 says these in its own words, and nothing else comes upon them. */
 const ofVersion1Alone: ReadonlyArray<string> = ["invalid_callback_url"]
 
-/** Its operations are described by their table alone, without examples. */
+/** Its answers are described by their schemas alone, without examples. */
 const isV1 = (path: string): boolean => path.startsWith("/api/v1/")
 
 const codesIn = (document: DocumentObject): ReadonlySet<string> =>
@@ -178,7 +178,7 @@ describe("the OpenAPI document", () => {
             const at = ["paths", path, method.toLowerCase()]
             const bodies = examine(operation.requestBody?.content, ...at, "requestBody")
             const json = operation.requestBody?.content["application/json"] !== undefined
-            if (!isV1(path)) assert.strictEqual(bodies > 0, json, path)
+            assert.strictEqual(bodies > 0, json, path)
             for (const [status, response] of Object.entries(operation.responses)) {
               if ("$ref" in response) continue
               const shown = examine(response.content, ...at, "responses", status)
@@ -212,6 +212,25 @@ describe("the OpenAPI document", () => {
             "Service-Signature",
           ])
         }
+      }),
+    )
+
+    it.effect("has an example of every request of version 1 that does not need a file", () =>
+      Effect.gen(function* () {
+        const document = yield* served
+        const without = operationsOf(document).filter(
+          ({ method, operation, path }) =>
+            isV1(path) &&
+            method === "POST" &&
+            operation.requestBody?.content["application/json"]?.examples === undefined,
+        )
+        assert.deepStrictEqual(
+          without.map(({ operation, path }) => [
+            path,
+            Object.keys(operation.requestBody?.content ?? {}),
+          ]),
+          [["/api/v1/media/upload", ["multipart/form-data"]]],
+        )
       }),
     )
 
