@@ -102,9 +102,13 @@ export const makeCallLoop = <Claimed, Result extends { readonly nextAttemptAt: n
             }),
           )
 
-        // Once everybody else had a turn, because many calls take long to start: the next settling is
-        // on its way to the store before them.
         const startAll = (claimed: ReadonlyArray<Claimed>) => {
+          underWay += claimed.length
+          claimed.forEach(start)
+        }
+
+        /** The same, once everybody else had a turn. */
+        const startLater = (claimed: ReadonlyArray<Claimed>) => {
           underWay += claimed.length
           fork(
             Effect.andThen(
@@ -140,7 +144,9 @@ export const makeCallLoop = <Claimed, Result extends { readonly nextAttemptAt: n
             Effect.retry(retrySettling),
           )
           underWay -= ended.length
-          startAll(claimed)
+          // Many calls take long to start: what ended meanwhile is on its way to the store before them.
+          if (Queue.sizeUnsafe(results) > 0) startLater(claimed)
+          else startAll(claimed)
           if (underWay === 0) yield* Latch.open(idle)
           // While each claim brings something and nothing is put off, the loop has nothing to learn.
           const isSteady =
