@@ -139,7 +139,33 @@ const noWallClock = {
   },
 }
 
+/**
+ * `layer(services)(tests)` closes its services after as many tests as it has, a second try counted
+ * twice: the last test then stands without them. `layer(services)(name, tests)` closes them at its end.
+ */
+const namedLayers = {
+  create(context) {
+    return {
+      CallExpression(node) {
+        const { callee } = node
+        if (
+          callee.type === "CallExpression" &&
+          callee.callee.type === "Identifier" &&
+          callee.callee.name === "layer" &&
+          node.arguments.length === 1
+        ) {
+          context.report({
+            node,
+            message:
+              "Give the layer's tests a name: without one a second try breaks the last test.",
+          })
+        }
+      },
+    }
+  },
+}
+
 export default {
   meta: { name: "architecture" },
-  rules: { imports, "no-wall-clock": noWallClock },
+  rules: { imports, "no-wall-clock": noWallClock, "named-layers": namedLayers },
 }

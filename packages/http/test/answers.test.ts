@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import type { Call } from "./Doors.ts"
@@ -32,126 +32,122 @@ const everyKind: ReadonlyArray<readonly [Call, number]> = [
   ],
 ]
 
-describe("every answer", () => {
-  layer(layerService())((it) => {
-    for (const [call, status] of everyKind) {
-      const title = `${call.method ?? "GET"} ${call.path} ${status}`
-      it.effect(`${title} carries a request id, is JSON and is not stored`, () =>
-        Effect.gen(function* () {
-          const { socket, web } = yield* Doors
-          for (const door of [socket, web]) {
-            const answer = yield* door.call(call)
-            assert.strictEqual(answer.status, status, answer.text)
-            assert.match(answer.headers["x-request-id"]!, requestId)
-            assert.strictEqual(answer.headers["cache-control"], "no-store")
-            assert.strictEqual(answer.headers["content-type"], "application/json")
-            assert.notProperty(answer.headers, "x-client-request-id")
-            if (status >= 400) {
-              const { code, docs, request_id } = errorOf(answer)
-              assert.strictEqual(request_id, answer.headers["x-request-id"])
-              assert.strictEqual(docs, `${publicUrl}/docs/errors#${code}`)
-            }
+layer(layerService())("every answer", (it) => {
+  for (const [call, status] of everyKind) {
+    const title = `${call.method ?? "GET"} ${call.path} ${status}`
+    it.effect(`${title} carries a request id, is JSON and is not stored`, () =>
+      Effect.gen(function* () {
+        const { socket, web } = yield* Doors
+        for (const door of [socket, web]) {
+          const answer = yield* door.call(call)
+          assert.strictEqual(answer.status, status, answer.text)
+          assert.match(answer.headers["x-request-id"]!, requestId)
+          assert.strictEqual(answer.headers["cache-control"], "no-store")
+          assert.strictEqual(answer.headers["content-type"], "application/json")
+          assert.notProperty(answer.headers, "x-client-request-id")
+          if (status >= 400) {
+            const { code, docs, request_id } = errorOf(answer)
+            assert.strictEqual(request_id, answer.headers["x-request-id"])
+            assert.strictEqual(docs, `${publicUrl}/docs/errors#${code}`)
           }
-        }),
-      )
-    }
-
-    it.effect("no two answers have the same request id", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const answers = yield* Effect.replicateEffect(socket.call({ path: "/health/live" }), 20)
-        assert.strictEqual(new Set(answers.map((each) => each.headers["x-request-id"])).size, 20)
-      }),
-    )
-
-    for (const [what, given, comesBack] of [
-      ["a client's request id", "order-17 / try 2", true],
-      ["one of 100 characters", "r".repeat(100), true],
-      ["one of 101 characters", "r".repeat(101), false],
-      ["an empty one", "", false],
-      ["one that is not printable", "a\tb", false],
-      ["one that is not ASCII", "é", false],
-    ] as const) {
-      it.effect(`${what} ${comesBack ? "comes back" : "is ignored"}`, () =>
-        Effect.gen(function* () {
-          const { socket } = yield* Doors
-          for (const path of ["/health/live", "/nothing"]) {
-            const answer = yield* socket.call({ path, headers: [["X-Request-Id", given]] })
-            assert.strictEqual(answer.headers["x-client-request-id"], comesBack ? given : undefined)
-            assert.match(answer.headers["x-request-id"]!, requestId)
-          }
-        }),
-      )
-    }
-  })
-})
-
-describe("the error object", () => {
-  layer(layerService())((it) => {
-    it.effect("has exactly the contract's fields", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const answer = yield* socket.call({ path: "/api/v2/me" })
-        assert.deepStrictEqual(answer.body, {
-          error: {
-            code: "missing_api_key",
-            message: errorOf(answer).message,
-            field: null,
-            docs: `${publicUrl}/docs/errors#missing_api_key`,
-            request_id: answer.headers["x-request-id"],
-          },
-        })
-      }),
-    )
-
-    it.effect("several problems: the first is the error, the rest go to errors", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const { token } = yield* aSender()
-        const answer = yield* socket.call({
-          method: "POST",
-          path: "/api/v2/messages",
-          token,
-          json: { to: { phone: "0155" }, text: " ", send_at: "tomorrow", extra: 1 },
-        })
-        assert.strictEqual(answer.status, 422)
-        const error = errorOf(answer)
-        assert.deepInclude(error, { code: "invalid_phone", field: "to.phone" })
-        assert.deepStrictEqual(
-          error.errors?.map((each) => [Object.keys(each), each.field]),
-          [
-            [["field", "message"], "text"],
-            [["field", "message"], "send_at"],
-            [["field", "message"], "extra"],
-          ],
-        )
-      }),
-    )
-
-    it.effect("carries the code's details", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const { token } = yield* aSender({ key: { scopes: ["media"] } })
-        const answer = yield* socket.call({ path: "/api/v2/messages", token })
-        assert.strictEqual(answer.status, 403)
-        assert.deepInclude(errorOf(answer), {
-          code: "missing_scope",
-          required_scope: "messages:read",
-        })
-      }),
-    )
-
-    it.effect("a 401 carries the challenge, for the operator too, and nothing else does", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        for (const [call, status] of everyKind) {
-          const answer = yield* socket.call(call)
-          assert.strictEqual(
-            answer.headers["www-authenticate"],
-            status === 401 ? 'Bearer realm="service"' : undefined,
-          )
         }
       }),
     )
-  })
+  }
+
+  it.effect("no two answers have the same request id", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const answers = yield* Effect.replicateEffect(socket.call({ path: "/health/live" }), 20)
+      assert.strictEqual(new Set(answers.map((each) => each.headers["x-request-id"])).size, 20)
+    }),
+  )
+
+  for (const [what, given, comesBack] of [
+    ["a client's request id", "order-17 / try 2", true],
+    ["one of 100 characters", "r".repeat(100), true],
+    ["one of 101 characters", "r".repeat(101), false],
+    ["an empty one", "", false],
+    ["one that is not printable", "a\tb", false],
+    ["one that is not ASCII", "é", false],
+  ] as const) {
+    it.effect(`${what} ${comesBack ? "comes back" : "is ignored"}`, () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        for (const path of ["/health/live", "/nothing"]) {
+          const answer = yield* socket.call({ path, headers: [["X-Request-Id", given]] })
+          assert.strictEqual(answer.headers["x-client-request-id"], comesBack ? given : undefined)
+          assert.match(answer.headers["x-request-id"]!, requestId)
+        }
+      }),
+    )
+  }
+})
+
+layer(layerService())("the error object", (it) => {
+  it.effect("has exactly the contract's fields", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const answer = yield* socket.call({ path: "/api/v2/me" })
+      assert.deepStrictEqual(answer.body, {
+        error: {
+          code: "missing_api_key",
+          message: errorOf(answer).message,
+          field: null,
+          docs: `${publicUrl}/docs/errors#missing_api_key`,
+          request_id: answer.headers["x-request-id"],
+        },
+      })
+    }),
+  )
+
+  it.effect("several problems: the first is the error, the rest go to errors", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token } = yield* aSender()
+      const answer = yield* socket.call({
+        method: "POST",
+        path: "/api/v2/messages",
+        token,
+        json: { to: { phone: "0155" }, text: " ", send_at: "tomorrow", extra: 1 },
+      })
+      assert.strictEqual(answer.status, 422)
+      const error = errorOf(answer)
+      assert.deepInclude(error, { code: "invalid_phone", field: "to.phone" })
+      assert.deepStrictEqual(
+        error.errors?.map((each) => [Object.keys(each), each.field]),
+        [
+          [["field", "message"], "text"],
+          [["field", "message"], "send_at"],
+          [["field", "message"], "extra"],
+        ],
+      )
+    }),
+  )
+
+  it.effect("carries the code's details", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token } = yield* aSender({ key: { scopes: ["media"] } })
+      const answer = yield* socket.call({ path: "/api/v2/messages", token })
+      assert.strictEqual(answer.status, 403)
+      assert.deepInclude(errorOf(answer), {
+        code: "missing_scope",
+        required_scope: "messages:read",
+      })
+    }),
+  )
+
+  it.effect("a 401 carries the challenge, for the operator too, and nothing else does", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      for (const [call, status] of everyKind) {
+        const answer = yield* socket.call(call)
+        assert.strictEqual(
+          answer.headers["www-authenticate"],
+          status === 401 ? 'Bearer realm="service"' : undefined,
+        )
+      }
+    }),
+  )
 })

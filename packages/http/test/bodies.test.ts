@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { connect } from "node:net"
 import { Doors, errorOf } from "./Doors.ts"
@@ -133,50 +133,48 @@ const cases: ReadonlyArray<Case> = [
   ),
 ]
 
-describe("a JSON body", () => {
-  layer(layerService())((it) => {
-    for (const { what, call, status, code, field } of cases) {
-      for (const name of ["socket", "web"] as const) {
-        it.effect(`${what} is ${code ?? "accepted"} over the ${name}`, () =>
-          Effect.gen(function* () {
-            const { [name]: door } = yield* Doors
-            const { token } = yield* aSender()
-            const answer = yield* door.call({ method: "POST", path, token, ...call })
-            assert.strictEqual(answer.status, status, answer.text)
-            if (code !== null) assert.strictEqual(errorOf(answer).code, code)
-            if (field !== undefined) assert.strictEqual(errorOf(answer).field, field)
-          }),
-        )
-      }
+layer(layerService())("a JSON body", (it) => {
+  for (const { what, call, status, code, field } of cases) {
+    for (const name of ["socket", "web"] as const) {
+      it.effect(`${what} is ${code ?? "accepted"} over the ${name}`, () =>
+        Effect.gen(function* () {
+          const { [name]: door } = yield* Doors
+          const { token } = yield* aSender()
+          const answer = yield* door.call({ method: "POST", path, token, ...call })
+          assert.strictEqual(answer.status, status, answer.text)
+          if (code !== null) assert.strictEqual(errorOf(answer).code, code)
+          if (field !== undefined) assert.strictEqual(errorOf(answer).field, field)
+        }),
+      )
     }
+  }
 
-    it.effect("a POST without any body is invalid_json, not a crash", () =>
-      Effect.gen(function* () {
-        const { socket, web } = yield* Doors
-        const { token } = yield* aSender()
-        for (const door of [socket, web]) {
-          const answer = yield* door.call({ method: "POST", path, token, headers: [jsonType] })
-          assert.strictEqual(errorOf(answer).code, "invalid_json")
-        }
-      }),
-    )
+  it.effect("a POST without any body is invalid_json, not a crash", () =>
+    Effect.gen(function* () {
+      const { socket, web } = yield* Doors
+      const { token } = yield* aSender()
+      for (const door of [socket, web]) {
+        const answer = yield* door.call({ method: "POST", path, token, headers: [jsonType] })
+        assert.strictEqual(errorOf(answer).code, "invalid_json")
+      }
+    }),
+  )
 
-    it.effect("the error says where the JSON ends to be valid and repeats nothing of it", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const { token } = yield* aSender()
-        const answer = yield* socket.call({
-          method: "POST",
-          path,
-          token,
-          headers: [jsonType],
-          body: '{"text": secret}',
-        })
-        assert.match(errorOf(answer).message, /position 9/)
-        assert.notInclude(answer.text, "secret")
-      }),
-    )
-  })
+  it.effect("the error says where the JSON ends to be valid and repeats nothing of it", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token } = yield* aSender()
+      const answer = yield* socket.call({
+        method: "POST",
+        path,
+        token,
+        headers: [jsonType],
+        body: '{"text": secret}',
+      })
+      assert.match(errorOf(answer).message, /position 9/)
+      assert.notInclude(answer.text, "secret")
+    }),
+  )
 })
 
 interface Conversation {
@@ -224,78 +222,76 @@ const head = (token: string, ...headers: ReadonlyArray<string>): string =>
 const lump = "x".repeat(65_536)
 const chunkOf = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
 
-describe("a body without end", () => {
-  layer(layerService())((it) => {
-    it.effect("is answered once it is too large, and no longer read", () =>
-      Effect.gen(function* () {
-        const { port } = yield* Doors
-        const { token } = yield* aSender()
-        const { text, taken } = yield* Effect.promise(() =>
-          pour(port, head(token, "transfer-encoding: chunked"), chunkOf(lump), 100_000),
-        )
-        assert.match(text, /^HTTP\/1\.1 413 /)
-        assert.include(text, "request_too_large")
-        // What the system's buffers swallow comes on top of what was read.
-        assert.isBelow(taken, 64 * 1024 * 1024)
-      }),
-    )
+layer(layerService())("a body without end", (it) => {
+  it.effect("is answered once it is too large, and no longer read", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Doors
+      const { token } = yield* aSender()
+      const { text, taken } = yield* Effect.promise(() =>
+        pour(port, head(token, "transfer-encoding: chunked"), chunkOf(lump), 100_000),
+      )
+      assert.match(text, /^HTTP\/1\.1 413 /)
+      assert.include(text, "request_too_large")
+      // What the system's buffers swallow comes on top of what was read.
+      assert.isBelow(taken, 64 * 1024 * 1024)
+    }),
+  )
 
-    it.effect("is answered before it is read when its declared length is too large", () =>
-      Effect.gen(function* () {
-        const { port } = yield* Doors
-        const { token } = yield* aSender()
-        const { text, taken } = yield* Effect.promise(() =>
-          pour(port, head(token, "content-length: 10000000000"), "", 0),
-        )
-        assert.match(text, /^HTTP\/1\.1 413 /)
-        assert.match(text, /^connection: close/im)
-        assert.strictEqual(taken, 0)
-      }),
-    )
+  it.effect("is answered before it is read when its declared length is too large", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Doors
+      const { token } = yield* aSender()
+      const { text, taken } = yield* Effect.promise(() =>
+        pour(port, head(token, "content-length: 10000000000"), "", 0),
+      )
+      assert.match(text, /^HTTP\/1\.1 413 /)
+      assert.match(text, /^connection: close/im)
+      assert.strictEqual(taken, 0)
+    }),
+  )
 
-    it.effect("a client that waits for 100 Continue is told to go on", () =>
-      Effect.gen(function* () {
-        const { port } = yield* Doors
-        const { token } = yield* aSender()
-        const json = JSON.stringify(aText)
-        const { text } = yield* Effect.promise(() =>
-          pour(
-            port,
-            head(
-              token,
-              `content-length: ${json.length}`,
-              "expect: 100-continue",
-              "connection: close",
-            ),
-            json,
-            1,
+  it.effect("a client that waits for 100 Continue is told to go on", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Doors
+      const { token } = yield* aSender()
+      const json = JSON.stringify(aText)
+      const { text } = yield* Effect.promise(() =>
+        pour(
+          port,
+          head(
+            token,
+            `content-length: ${json.length}`,
+            "expect: 100-continue",
+            "connection: close",
           ),
-        )
-        assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 202 /)
-      }),
-    )
+          json,
+          1,
+        ),
+      )
+      assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 202 /)
+    }),
+  )
 
-    it.effect("a client that asks for an upgrade is answered as usual", () =>
-      Effect.gen(function* () {
-        const { port } = yield* Doors
-        const { token } = yield* aSender()
-        const json = JSON.stringify(aText)
-        const { text } = yield* Effect.promise(() =>
-          pour(
-            port,
-            head(
-              token,
-              `content-length: ${json.length}`,
-              "connection: Upgrade, HTTP2-Settings",
-              "upgrade: h2c",
-              "http2-settings: AAMAAABkAAQAoAAAAAIAAAAA",
-            ),
-            json,
-            1,
+  it.effect("a client that asks for an upgrade is answered as usual", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Doors
+      const { token } = yield* aSender()
+      const json = JSON.stringify(aText)
+      const { text } = yield* Effect.promise(() =>
+        pour(
+          port,
+          head(
+            token,
+            `content-length: ${json.length}`,
+            "connection: Upgrade, HTTP2-Settings",
+            "upgrade: h2c",
+            "http2-settings: AAMAAABkAAQAoAAAAAIAAAAA",
           ),
-        )
-        assert.match(text, /^HTTP\/1\.1 202 /)
-      }),
-    )
-  })
+          json,
+          1,
+        ),
+      )
+      assert.match(text, /^HTTP\/1\.1 202 /)
+    }),
+  )
 })

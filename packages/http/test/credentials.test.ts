@@ -6,7 +6,7 @@ import { aKey, aSender, aWorkspace, bodyOf, operate } from "./World.ts"
 import type { PageBody } from "./World.ts"
 
 describe("credentials", () => {
-  layer(layerService())((it) => {
+  layer(layerService())("over real sockets", (it) => {
     const ask = (headers: ReadonlyArray<readonly [string, string]>) =>
       Effect.flatMap(Doors, ({ socket }) => socket.call({ path: "/api/v2/me", headers }))
 
@@ -55,7 +55,7 @@ describe("credentials", () => {
     )
   })
 
-  layer(layerService())((it) => {
+  layer(layerService())("over real sockets", (it) => {
     it.effect("a key shows the address of its last use", () =>
       Effect.gen(function* () {
         const { socket, web } = yield* Doors

@@ -48,7 +48,7 @@ describe("a fault", () => {
   const lines: Array<Line> = []
   const broken = layerService({ instead: brokenAdmission }).pipe(Layer.provide(capturing(lines)))
 
-  layer(broken)((it) => {
+  layer(broken)("when the store breaks", (it) => {
     for (const what of ["store", "defect"]) {
       it.effect(`of the ${what} is internal_error with the request id and no detail`, () =>
         Effect.gen(function* () {

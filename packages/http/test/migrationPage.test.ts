@@ -63,7 +63,7 @@ const sorted = (numbers: Iterable<number>): ReadonlyArray<number> =>
   [...new Set(numbers)].toSorted((one, other) => one - other)
 
 describe("the page of the migration", () => {
-  layer(layerService())((it) => {
+  layer(layerService())("over real sockets", (it) => {
     it.effect("has every text that version 1 says, once, and no other", () =>
       Effect.gen(function* () {
         const rows = yield* tableUnder("What it says when it says no")

@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { connect } from "node:net"
 import { Doors, errorOf } from "./Doors.ts"
@@ -16,177 +16,165 @@ const raw = (port: number, bytes: string): Promise<string> =>
     socket.on("error", reject)
   })
 
-describe("methods and paths", () => {
-  layer(layerService())((it) => {
-    it.effect("HEAD answers as GET without a body", () =>
-      Effect.gen(function* () {
-        const { socket, web } = yield* Doors
-        const { token } = yield* aSender()
-        for (const door of [socket, web]) {
-          for (const path of ["/api/v2/me", "/api/v2/messages", "/api/v2/messages/7", "/nothing"]) {
-            const get = yield* door.call({ path, token })
-            const head = yield* door.call({ path, token, method: "HEAD" })
-            assert.strictEqual(head.status, get.status)
-            assert.strictEqual(head.text, "")
-            assert.strictEqual(head.headers["content-type"], "application/json")
-            assert.strictEqual(head.headers["content-length"], get.headers["content-length"])
-          }
+layer(layerService())("methods and paths", (it) => {
+  it.effect("HEAD answers as GET without a body", () =>
+    Effect.gen(function* () {
+      const { socket, web } = yield* Doors
+      const { token } = yield* aSender()
+      for (const door of [socket, web]) {
+        for (const path of ["/api/v2/me", "/api/v2/messages", "/api/v2/messages/7", "/nothing"]) {
+          const get = yield* door.call({ path, token })
+          const head = yield* door.call({ path, token, method: "HEAD" })
+          assert.strictEqual(head.status, get.status)
+          assert.strictEqual(head.text, "")
+          assert.strictEqual(head.headers["content-type"], "application/json")
+          assert.strictEqual(head.headers["content-length"], get.headers["content-length"])
         }
+      }
+    }),
+  )
+
+  for (const [method, path, allow] of [
+    ["OPTIONS", "/api/v2/messages", "GET, HEAD, POST"],
+    ["PUT", "/api/v2/messages", "GET, HEAD, POST"],
+    ["GET", "/api/v2/messages/batch", "POST"],
+    ["DELETE", "/api/v2/messages/batch", "POST"],
+    ["HEAD", "/api/v2/messages/batch", "POST"],
+    ["POST", "/api/v2/messages/7", "GET, HEAD, DELETE"],
+    ["OPTIONS", "/api/v2/me", "GET, HEAD"],
+    ["TRACE", "/api/v2/me", "GET, HEAD"],
+    ["PROPFIND", "/api/v2/me", "GET, HEAD"],
+    ["PUT", "/admin/v1/workspaces/7", "GET, HEAD, PATCH, DELETE"],
+    ["OPTIONS", "/health/ready", "GET, HEAD"],
+  ] as const) {
+    it.effect(`${method} ${path} is 405 and allows ${allow}`, () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        const answer = yield* socket.call({ method, path })
+        assert.strictEqual(answer.status, 405)
+        assert.strictEqual(answer.headers["allow"], allow)
       }),
     )
+  }
 
-    for (const [method, path, allow] of [
-      ["OPTIONS", "/api/v2/messages", "GET, HEAD, POST"],
-      ["PUT", "/api/v2/messages", "GET, HEAD, POST"],
-      ["GET", "/api/v2/messages/batch", "POST"],
-      ["DELETE", "/api/v2/messages/batch", "POST"],
-      ["HEAD", "/api/v2/messages/batch", "POST"],
-      ["POST", "/api/v2/messages/7", "GET, HEAD, DELETE"],
-      ["OPTIONS", "/api/v2/me", "GET, HEAD"],
-      ["TRACE", "/api/v2/me", "GET, HEAD"],
-      ["PROPFIND", "/api/v2/me", "GET, HEAD"],
-      ["PUT", "/admin/v1/workspaces/7", "GET, HEAD, PATCH, DELETE"],
-      ["OPTIONS", "/health/ready", "GET, HEAD"],
-    ] as const) {
-      it.effect(`${method} ${path} is 405 and allows ${allow}`, () =>
-        Effect.gen(function* () {
-          const { socket } = yield* Doors
-          const answer = yield* socket.call({ method, path })
-          assert.strictEqual(answer.status, 405)
-          assert.strictEqual(answer.headers["allow"], allow)
-        }),
-      )
-    }
-
-    it.effect("one trailing slash is tolerated", () =>
-      Effect.gen(function* () {
-        const { socket, web } = yield* Doors
-        const { token } = yield* aSender()
-        for (const door of [socket, web]) {
-          const sent = yield* door.call({
-            method: "POST",
-            path: "/api/v2/messages/",
-            token,
-            json: aText,
-          })
-          const { id } = bodyOf<MessageBody>(sent, 202)
-          for (const [path, status] of [
-            [`/api/v2/messages/${id}/`, 200],
-            ["/api/v2/messages/?limit=1", 200],
-            [`/api/v2/messages/${id}//`, 404],
-            ["/api/v2//messages", 404],
-          ] as const) {
-            assert.strictEqual((yield* door.call({ path, token })).status, status, path)
-          }
+  it.effect("one trailing slash is tolerated", () =>
+    Effect.gen(function* () {
+      const { socket, web } = yield* Doors
+      const { token } = yield* aSender()
+      for (const door of [socket, web]) {
+        const sent = yield* door.call({
+          method: "POST",
+          path: "/api/v2/messages/",
+          token,
+          json: aText,
+        })
+        const { id } = bodyOf<MessageBody>(sent, 202)
+        for (const [path, status] of [
+          [`/api/v2/messages/${id}/`, 200],
+          ["/api/v2/messages/?limit=1", 200],
+          [`/api/v2/messages/${id}//`, 404],
+          ["/api/v2//messages", 404],
+        ] as const) {
+          assert.strictEqual((yield* door.call({ path, token })).status, status, path)
         }
-      }),
-    )
+      }
+    }),
+  )
 
-    const odd = [
-      "/api/v2/ME",
-      "/API/v2/me",
-      "/api/v2",
-      "/api/v2x/me",
-      "/api/v3/me",
-      "/api/v2/m%65",
-      "/api/v2/%",
-      "/api/v2/%zz/%00",
-      "/api/v2/me;x=1",
-      "/api/v2/me#top",
-      "/api/v2/__proto__",
-      "/api/v2/constructor",
-      "/api/v2/../v2/me",
-      "//",
-      "///api/v2/me",
-      "/admin",
-      "/admin/v1",
-      "/health",
-      "/metrics/x",
-      "*",
-      `/api/v2/${"x".repeat(10_000)}`,
-    ]
-    for (const path of odd) {
-      it.effect(`${path.slice(0, 40)} is 404 not_found`, () =>
-        Effect.gen(function* () {
-          const { socket } = yield* Doors
-          const answer = yield* socket.call({ path })
-          assert.strictEqual(answer.status, 404)
-          assert.strictEqual(errorOf(answer).code, "not_found")
-        }),
-      )
-    }
-
-    for (const id of [
-      "0",
-      "-1",
-      "1.5",
-      "abc",
-      "%31",
-      "+1",
-      "01",
-      "9".repeat(16),
-      "9".repeat(400),
-    ]) {
-      it.effect(`${id.slice(0, 20)} in a path is an unknown id`, () =>
-        Effect.gen(function* () {
-          const { socket } = yield* Doors
-          const { token } = yield* aSender()
-          for (const method of ["GET", "DELETE"]) {
-            const answer = yield* socket.call({ method, path: `/api/v2/messages/${id}`, token })
-            assert.strictEqual(answer.status, 404)
-            assert.strictEqual(errorOf(answer).code, "message_not_found")
-          }
-          const workspace = yield* operate({ path: `/admin/v1/workspaces/${id}` })
-          assert.strictEqual(errorOf(workspace).code, "workspace_not_found")
-        }),
-      )
-    }
-
-    it.effect("header names that are names of object members change nothing", () =>
+  const odd = [
+    "/api/v2/ME",
+    "/API/v2/me",
+    "/api/v2",
+    "/api/v2x/me",
+    "/api/v3/me",
+    "/api/v2/m%65",
+    "/api/v2/%",
+    "/api/v2/%zz/%00",
+    "/api/v2/me;x=1",
+    "/api/v2/me#top",
+    "/api/v2/__proto__",
+    "/api/v2/constructor",
+    "/api/v2/../v2/me",
+    "//",
+    "///api/v2/me",
+    "/admin",
+    "/admin/v1",
+    "/health",
+    "/metrics/x",
+    "*",
+    `/api/v2/${"x".repeat(10_000)}`,
+  ]
+  for (const path of odd) {
+    it.effect(`${path.slice(0, 40)} is 404 not_found`, () =>
       Effect.gen(function* () {
-        const { socket, web } = yield* Doors
-        const { token } = yield* aSender()
-        for (const door of [socket, web]) {
-          const answer = yield* door.call({
-            path: "/api/v2/me",
-            token,
-            headers: ["__proto__", "constructor", "toString", "hasOwnProperty"].map(
-              (name) => [name, "x"] as const,
-            ),
-          })
-          assert.strictEqual(answer.status, 200)
-        }
+        const { socket } = yield* Doors
+        const answer = yield* socket.call({ path })
+        assert.strictEqual(answer.status, 404)
+        assert.strictEqual(errorOf(answer).code, "not_found")
       }),
     )
+  }
 
-    it.effect("an absolute request target is its path", () =>
-      Effect.gen(function* () {
-        const { port } = yield* Doors
-        const answer = yield* Effect.promise(() =>
-          raw(port, "GET http://elsewhere.test/health/live HTTP/1.1\r\nhost: x\r\n\r\n"),
-        )
-        assert.match(answer, /^HTTP\/1\.1 200 /)
-      }),
-    )
-
-    it.effect("the body of a GET or DELETE is ignored", () =>
+  for (const id of ["0", "-1", "1.5", "abc", "%31", "+1", "01", "9".repeat(16), "9".repeat(400)]) {
+    it.effect(`${id.slice(0, 20)} in a path is an unknown id`, () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
         const { token } = yield* aSender()
-        const listed = yield* socket.call({
-          path: "/api/v2/messages",
-          token,
-          body: "x".repeat(300_000),
-        })
-        assert.deepStrictEqual(bodyOf<PageBody<MessageBody>>(listed, 200).data, [])
-        const gone = yield* socket.call({
-          method: "DELETE",
-          path: "/api/v2/messages/7",
-          token,
-          body: "{",
-        })
-        assert.strictEqual(errorOf(gone).code, "message_not_found")
+        for (const method of ["GET", "DELETE"]) {
+          const answer = yield* socket.call({ method, path: `/api/v2/messages/${id}`, token })
+          assert.strictEqual(answer.status, 404)
+          assert.strictEqual(errorOf(answer).code, "message_not_found")
+        }
+        const workspace = yield* operate({ path: `/admin/v1/workspaces/${id}` })
+        assert.strictEqual(errorOf(workspace).code, "workspace_not_found")
       }),
     )
-  })
+  }
+
+  it.effect("header names that are names of object members change nothing", () =>
+    Effect.gen(function* () {
+      const { socket, web } = yield* Doors
+      const { token } = yield* aSender()
+      for (const door of [socket, web]) {
+        const answer = yield* door.call({
+          path: "/api/v2/me",
+          token,
+          headers: ["__proto__", "constructor", "toString", "hasOwnProperty"].map(
+            (name) => [name, "x"] as const,
+          ),
+        })
+        assert.strictEqual(answer.status, 200)
+      }
+    }),
+  )
+
+  it.effect("an absolute request target is its path", () =>
+    Effect.gen(function* () {
+      const { port } = yield* Doors
+      const answer = yield* Effect.promise(() =>
+        raw(port, "GET http://elsewhere.test/health/live HTTP/1.1\r\nhost: x\r\n\r\n"),
+      )
+      assert.match(answer, /^HTTP\/1\.1 200 /)
+    }),
+  )
+
+  it.effect("the body of a GET or DELETE is ignored", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token } = yield* aSender()
+      const listed = yield* socket.call({
+        path: "/api/v2/messages",
+        token,
+        body: "x".repeat(300_000),
+      })
+      assert.deepStrictEqual(bodyOf<PageBody<MessageBody>>(listed, 200).data, [])
+      const gone = yield* socket.call({
+        method: "DELETE",
+        path: "/api/v2/messages/7",
+        token,
+        body: "{",
+      })
+      assert.strictEqual(errorOf(gone).code, "message_not_found")
+    }),
+  )
 })

@@ -5,7 +5,7 @@ import { layerService, operatorToken } from "./Service.ts"
 import { operate } from "./World.ts"
 
 describe("where it is not wanted", () => {
-  layer(layerService({ settings: { operatorToken: null } }))((it) => {
+  layer(layerService({ settings: { operatorToken: null } }))("without the operator API", (it) => {
     it.effect("there is no operator API without an operator token", () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
@@ -17,7 +17,7 @@ describe("where it is not wanted", () => {
     )
   })
 
-  layer(layerService({ settings: { emulator: false } }))((it) => {
+  layer(layerService({ settings: { emulator: false } }))("without the emulator", (it) => {
     it.effect("there are no emulator controls with live transports", () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors

@@ -29,6 +29,7 @@ const imports = "architecture(imports)"
 const globals = "eslint(no-restricted-globals)"
 const properties = "eslint(no-restricted-properties)"
 const wallClock = "architecture(no-wall-clock)"
+const namedLayers = "architecture(named-layers)"
 
 const breaches: ReadonlyArray<Breach> = [
   ...[
@@ -199,6 +200,12 @@ const breaches: ReadonlyArray<Breach> = [
     source: "export const it = (given: any) => given",
     rule: "typescript(no-explicit-any)",
   },
+  {
+    does: "a layer's tests without a name",
+    room: "packages/http/test",
+    source: `import { layer } from "@effect/vitest"\nlayer(Layer.empty)((it) => it.effect("", () => Effect.void))`,
+    rule: namedLayers,
+  },
 ]
 
 const permitted: ReadonlyArray<Sample> = [
@@ -227,6 +234,11 @@ const permitted: ReadonlyArray<Sample> = [
     room: "packages/core/test",
     source: `export { it } from "${module}"`,
   })),
+  {
+    does: "a layer's tests under a name",
+    room: "packages/http/test",
+    source: `import { layer } from "@effect/vitest"\nlayer(Layer.empty)("what they are about", (it) => it.effect("", () => Effect.void))`,
+  },
   {
     does: "the core turning a given time into a Date",
     room: "packages/core/src/time",

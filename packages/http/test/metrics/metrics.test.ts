@@ -20,208 +20,204 @@ const send = (token: string, fields: Readonly<Record<string, unknown>> = {}) =>
 /** The test clock stands at the epoch. */
 const inSeconds = (seconds: number) => new Date(seconds * 1000).toISOString()
 
-describe("messages and deliveries", () => {
-  layer(layerMeasured())((it) => {
-    it.effect("are counted by what became of them, and what is left to do is shown", () =>
-      Effect.gen(function* () {
-        const receiver = yield* aReceiver
-        receiver.answer = withStatus(500)
-        const { number, token, workspace } = yield* aSender()
-        const test = yield* aKey(workspace, { mode: "test" })
-        const lost = yield* aNumber(workspace, { status: "disconnected" })
-        yield* aNumber(workspace, { platform: "telegram" })
-        const from = number.id
+layer(layerMeasured())("messages and deliveries", (it) => {
+  it.effect("are counted by what became of them, and what is left to do is shown", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      receiver.answer = withStatus(500)
+      const { number, token, workspace } = yield* aSender()
+      const test = yield* aKey(workspace, { mode: "test" })
+      const lost = yield* aNumber(workspace, { status: "disconnected" })
+      yield* aNumber(workspace, { platform: "telegram" })
+      const from = number.id
 
-        yield* send(token, { from })
-        yield* send(token, { from })
-        yield* send(test.key, { from })
-        const later = yield* send(token, { from, send_at: inSeconds(3600) })
-        yield* send(token, { from, send_at: inSeconds(7200) })
-        yield* ask({ method: "DELETE", path: `${path}/${later.id}`, token })
-        yield* settle
-        yield* anEndpoint(token, receiver)
-        yield* behave(number, "fail")
-        yield* send(token, { from })
-        yield* settle
-        yield* send(token, { from: lost.id })
-        yield* settle
+      yield* send(token, { from })
+      yield* send(token, { from })
+      yield* send(test.key, { from })
+      const later = yield* send(token, { from, send_at: inSeconds(3600) })
+      yield* send(token, { from, send_at: inSeconds(7200) })
+      yield* ask({ method: "DELETE", path: `${path}/${later.id}`, token })
+      yield* settle
+      yield* anEndpoint(token, receiver)
+      yield* behave(number, "fail")
+      yield* send(token, { from })
+      yield* settle
+      yield* send(token, { from: lost.id })
+      yield* settle
 
-        const { families, value } = yield* scrape
-        const accepted = "messaging_messages_accepted_total"
-        assert.strictEqual(value(accepted, { mode: "live" }), 6)
-        assert.strictEqual(value(accepted, { mode: "test" }), 1)
-        const ended = (mode: string, status: string) =>
-          value("messaging_messages_ended_total", { mode, status })
-        assert.deepStrictEqual(
-          ["sent", "failed", "cancelled", "expired"].map((status) => ended("live", status)),
-          [2, 1, 1, 0],
-        )
-        assert.strictEqual(ended("test", "sent"), 1)
+      const { families, value } = yield* scrape
+      const accepted = "messaging_messages_accepted_total"
+      assert.strictEqual(value(accepted, { mode: "live" }), 6)
+      assert.strictEqual(value(accepted, { mode: "test" }), 1)
+      const ended = (mode: string, status: string) =>
+        value("messaging_messages_ended_total", { mode, status })
+      assert.deepStrictEqual(
+        ["sent", "failed", "cancelled", "expired"].map((status) => ended("live", status)),
+        [2, 1, 1, 0],
+      )
+      assert.strictEqual(ended("test", "sent"), 1)
 
-        const attempts = (outcome: string) => value("messaging_webhook_attempts_total", { outcome })
-        assert.deepStrictEqual([attempts("http_status"), attempts("delivered")], [1, 0])
-        assert.strictEqual(value("messaging_webhook_deliveries_pending"), 1)
-        assert.strictEqual(value("messaging_webhook_retries_pending"), 1)
+      const attempts = (outcome: string) => value("messaging_webhook_attempts_total", { outcome })
+      assert.deepStrictEqual([attempts("http_status"), attempts("delivered")], [1, 0])
+      assert.strictEqual(value("messaging_webhook_deliveries_pending"), 1)
+      assert.strictEqual(value("messaging_webhook_retries_pending"), 1)
 
-        assert.strictEqual(value("messaging_store_up"), 1)
-        const waiting = "messaging_messages_waiting"
-        assert.strictEqual(value(waiting, { status: "queued" }), 1)
-        assert.strictEqual(value(waiting, { status: "scheduled" }), 1)
-        assert.deepStrictEqual(
-          families
-            .get("messaging_numbers")
-            ?.samples.map(({ labels, value: count }) => [
-              labels["platform"],
-              labels["status"],
-              count,
-            ]),
-          [
-            ["whatsapp", "connected", 1],
-            ["whatsapp", "connecting", 0],
-            ["whatsapp", "disconnected", 1],
-            ["telegram", "connected", 1],
-            ["telegram", "connecting", 0],
-            ["telegram", "disconnected", 0],
-          ],
-        )
-      }),
-    )
+      assert.strictEqual(value("messaging_store_up"), 1)
+      const waiting = "messaging_messages_waiting"
+      assert.strictEqual(value(waiting, { status: "queued" }), 1)
+      assert.strictEqual(value(waiting, { status: "scheduled" }), 1)
+      assert.deepStrictEqual(
+        families
+          .get("messaging_numbers")
+          ?.samples.map(({ labels, value: count }) => [
+            labels["platform"],
+            labels["status"],
+            count,
+          ]),
+        [
+          ["whatsapp", "connected", 1],
+          ["whatsapp", "connecting", 0],
+          ["whatsapp", "disconnected", 1],
+          ["telegram", "connected", 1],
+          ["telegram", "connecting", 0],
+          ["telegram", "disconnected", 0],
+        ],
+      )
+    }),
+  )
 
-    it.effect("that nobody can send grow old; a lane that nobody could claim is not behind", () =>
-      Effect.gen(function* () {
-        yield* TestClock.adjust("10 minutes")
-        yield* settle
-        const { value } = yield* scrape
-        const oldest = "messaging_oldest_waiting_seconds"
-        assert.strictEqual(value(oldest, { connection: "not_connected" }), 600)
-        assert.strictEqual(value(oldest, { connection: "connected" }), 0)
-        assert.strictEqual(value("messaging_lane_lag_seconds"), 0)
-      }),
-    )
+  it.effect("that nobody can send grow old; a lane that nobody could claim is not behind", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust("10 minutes")
+      yield* settle
+      const { value } = yield* scrape
+      const oldest = "messaging_oldest_waiting_seconds"
+      assert.strictEqual(value(oldest, { connection: "not_connected" }), 600)
+      assert.strictEqual(value(oldest, { connection: "connected" }), 0)
+      assert.strictEqual(value("messaging_lane_lag_seconds"), 0)
+    }),
+  )
 
-    it.effect("in the hands of a phone that hangs are in flight", () =>
-      Effect.gen(function* () {
-        const { number, token } = yield* aSender()
-        yield* behave(number, "hang")
-        yield* send(token)
-        yield* TestClock.adjust("5 seconds")
-        const { value } = yield* scrape
-        assert.strictEqual(value("messaging_lanes_in_flight"), 1)
-        assert.strictEqual(value("messaging_leases_run_out"), 0)
-        const oldest = value("messaging_oldest_waiting_seconds", { connection: "connected" })
-        assert.strictEqual(oldest, 5)
-        yield* behave(number, "succeed")
-        yield* TestClock.adjust("1 minute")
-        yield* settle
-      }),
-    )
-  })
+  it.effect("in the hands of a phone that hangs are in flight", () =>
+    Effect.gen(function* () {
+      const { number, token } = yield* aSender()
+      yield* behave(number, "hang")
+      yield* send(token)
+      yield* TestClock.adjust("5 seconds")
+      const { value } = yield* scrape
+      assert.strictEqual(value("messaging_lanes_in_flight"), 1)
+      assert.strictEqual(value("messaging_leases_run_out"), 0)
+      const oldest = value("messaging_oldest_waiting_seconds", { connection: "connected" })
+      assert.strictEqual(oldest, 5)
+      yield* behave(number, "succeed")
+      yield* TestClock.adjust("1 minute")
+      yield* settle
+    }),
+  )
 })
 
-describe("requests", () => {
-  layer(layerMeasured())((it) => {
-    it.effect("are counted by the route's template, method and status, and timed", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const { id } = yield* send(token)
-        for (const each of [id, 404_404, "abc"]) yield* ask({ path: `${path}/${each}/?x=1`, token })
-        yield* ask({ path: `${path}/${id}`, token, method: "HEAD" })
-        yield* ask({ path: `${path}/${id}` })
-        const { value } = yield* scrape
-        const route = `${path}/{id}`
-        const requests = (method: string, status: string) =>
-          value("messaging_http_requests_total", { surface: "/api/v2", route, method, status })
-        assert.deepStrictEqual(
+layer(layerMeasured())("requests", (it) => {
+  it.effect("are counted by the route's template, method and status, and timed", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const { id } = yield* send(token)
+      for (const each of [id, 404_404, "abc"]) yield* ask({ path: `${path}/${each}/?x=1`, token })
+      yield* ask({ path: `${path}/${id}`, token, method: "HEAD" })
+      yield* ask({ path: `${path}/${id}` })
+      const { value } = yield* scrape
+      const route = `${path}/{id}`
+      const requests = (method: string, status: string) =>
+        value("messaging_http_requests_total", { surface: "/api/v2", route, method, status })
+      assert.deepStrictEqual(
+        [
+          requests("GET", "200"),
+          requests("GET", "404"),
+          requests("GET", "401"),
+          requests("HEAD", "200"),
+        ],
+        [1, 2, 1, 1],
+      )
+      const duration = "messaging_http_request_duration_seconds"
+      assert.strictEqual(value(`${duration}_count`, { route, method: "GET" }), 4)
+      assert.isAbove(value(`${duration}_sum`, { route, method: "GET" }) ?? 0, 0)
+      assert.strictEqual(
+        value("messaging_http_requests_total", {
+          surface: "/admin/v1",
+          route: "/admin/v1/workspaces/{id}/numbers",
+          status: "201",
+        }),
+        1,
+      )
+    }),
+  )
+
+  it.effect("make no label, whatever their path, method or query", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const hostile = (mark: string) =>
+        Effect.forEach(
           [
-            requests("GET", "200"),
-            requests("GET", "404"),
-            requests("GET", "401"),
-            requests("HEAD", "200"),
+            { path: `/${mark}` },
+            { path: `/api/v2/${mark}` },
+            { path: `/api/v2/messages/${mark}/${mark}` },
+            { path: `/api/v2/messages/${mark}%22%7D%0A` },
+            { path: `/admin/v1/workspaces/${mark}` },
+            { path: `/media/${mark}/${mark}.png` },
+            { path: `/qr/${mark}.png` },
+            { path: `/docs/${mark}` },
+            { path: `/metrics/${mark}?${mark}` },
+            { path: `//${mark}` },
+            { path: "/api/v2/messages", method: "PROPFIND" },
+            { path: "/api/v2/messages", method: "OPTIONS" },
+            { path: `/${"a".repeat(5000)}${mark}` },
           ],
-          [1, 2, 1, 1],
+          (call) => socket.call({ token: mark, headers: [["x-request-id", mark]], ...call }),
+          { discard: true },
         )
-        const duration = "messaging_http_request_duration_seconds"
-        assert.strictEqual(value(`${duration}_count`, { route, method: "GET" }), 4)
-        assert.isAbove(value(`${duration}_sum`, { route, method: "GET" }) ?? 0, 0)
-        assert.strictEqual(
-          value("messaging_http_requests_total", {
-            surface: "/admin/v1",
-            route: "/admin/v1/workspaces/{id}/numbers",
-            status: "201",
-          }),
-          1,
-        )
-      }),
-    )
+      yield* hostile("first")
+      yield* scrape
+      yield* scrape
+      const before = yield* scrape
+      for (let round = 0; round < 20; round++) yield* hostile(`mark${round}`)
+      const after = yield* scrape
+      const series = ({ families }: typeof after) =>
+        [...families.values()].reduce((sum, { samples }) => sum + samples.length, 0)
+      assert.strictEqual(series(after), series(before))
+      assert.isTrue(
+        after.labelValues("route").every((route) => route === "none" || /^\/[a-z]/.test(route)),
+      )
+      assert.notMatch(JSON.stringify([...after.families]), /mark|first|aaa/)
+      assert.deepStrictEqual(after.labelValues("method"), [
+        "GET",
+        "HEAD",
+        "OPTIONS",
+        "POST",
+        "other",
+      ])
+      assert.deepStrictEqual(after.labelValues("surface"), [
+        "/admin/v1",
+        "/api/v2",
+        "/docs",
+        "/media",
+        "/metrics",
+        "/qr",
+        "none",
+      ])
+    }),
+  )
 
-    it.effect("make no label, whatever their path, method or query", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const hostile = (mark: string) =>
-          Effect.forEach(
-            [
-              { path: `/${mark}` },
-              { path: `/api/v2/${mark}` },
-              { path: `/api/v2/messages/${mark}/${mark}` },
-              { path: `/api/v2/messages/${mark}%22%7D%0A` },
-              { path: `/admin/v1/workspaces/${mark}` },
-              { path: `/media/${mark}/${mark}.png` },
-              { path: `/qr/${mark}.png` },
-              { path: `/docs/${mark}` },
-              { path: `/metrics/${mark}?${mark}` },
-              { path: `//${mark}` },
-              { path: "/api/v2/messages", method: "PROPFIND" },
-              { path: "/api/v2/messages", method: "OPTIONS" },
-              { path: `/${"a".repeat(5000)}${mark}` },
-            ],
-            (call) => socket.call({ token: mark, headers: [["x-request-id", mark]], ...call }),
-            { discard: true },
-          )
-        yield* hostile("first")
-        yield* scrape
-        yield* scrape
-        const before = yield* scrape
-        for (let round = 0; round < 20; round++) yield* hostile(`mark${round}`)
-        const after = yield* scrape
-        const series = ({ families }: typeof after) =>
-          [...families.values()].reduce((sum, { samples }) => sum + samples.length, 0)
-        assert.strictEqual(series(after), series(before))
-        assert.isTrue(
-          after.labelValues("route").every((route) => route === "none" || /^\/[a-z]/.test(route)),
-        )
-        assert.notMatch(JSON.stringify([...after.families]), /mark|first|aaa/)
-        assert.deepStrictEqual(after.labelValues("method"), [
-          "GET",
-          "HEAD",
-          "OPTIONS",
-          "POST",
-          "other",
-        ])
-        assert.deepStrictEqual(after.labelValues("surface"), [
-          "/admin/v1",
-          "/api/v2",
-          "/docs",
-          "/media",
-          "/metrics",
-          "/qr",
-          "none",
-        ])
-      }),
-    )
-
-    it.effect("for the metrics themselves are read only, and need no token", () =>
-      Effect.gen(function* () {
-        const { socket, web } = yield* Doors
-        const head = yield* socket.call({ path: "/metrics/", method: "HEAD" })
-        assert.deepStrictEqual([head.status, head.text], [200, ""])
-        const wrong = yield* socket.call({ path: "/metrics", method: "POST" })
-        assert.deepStrictEqual([wrong.status, wrong.headers["allow"]], [405, "GET, HEAD"])
-        const through = yield* web.call({ path: "/metrics" })
-        assert.strictEqual(through.status, 200)
-        assert.match(through.text, /^messaging_store_up 1$/m)
-      }),
-    )
-  })
+  it.effect("for the metrics themselves are read only, and need no token", () =>
+    Effect.gen(function* () {
+      const { socket, web } = yield* Doors
+      const head = yield* socket.call({ path: "/metrics/", method: "HEAD" })
+      assert.deepStrictEqual([head.status, head.text], [200, ""])
+      const wrong = yield* socket.call({ path: "/metrics", method: "POST" })
+      assert.deepStrictEqual([wrong.status, wrong.headers["allow"]], [405, "GET, HEAD"])
+      const through = yield* web.call({ path: "/metrics" })
+      assert.strictEqual(through.status, 200)
+      assert.match(through.text, /^messaging_store_up 1$/m)
+    }),
+  )
 })
 
 describe("the store", () => {
@@ -240,7 +236,7 @@ describe("the store", () => {
     ),
   )
 
-  layer(layerMeasured({ instead: moodyFigures }))((it) => {
+  layer(layerMeasured({ instead: moodyFigures }))("when the store does not answer", (it) => {
     it.effect("is asked once in five seconds, however many scrape", () =>
       Effect.gen(function* () {
         reads = 0

@@ -64,7 +64,7 @@ const upload = (token: string): Call => ({
 })
 
 describe("the document and the service", () => {
-  layer(layerWithWayOut({ ports: layerStoredClock() }))((it) => {
+  layer(layerWithWayOut({ ports: layerStoredClock() }))("with a clock that can be moved", (it) => {
     it.effect(
       "agree about the success of every operation, and about many refusals",
       () =>
@@ -443,7 +443,7 @@ describe("the document and the service", () => {
   })
 
   // Closed to the outside: what is sent here are the document's sample addresses.
-  layer(layerService())((it) => {
+  layer(layerService())("over real sockets", (it) => {
     it.effect(
       "agree that each example of version 1 is a request that succeeds",
       () =>

@@ -28,7 +28,7 @@ const codesIn = (document: DocumentObject): ReadonlySet<string> =>
   ])
 
 describe("the OpenAPI document", () => {
-  layer(layerService())((it) => {
+  layer(layerService())("over real sockets", (it) => {
     it.effect(
       "is valid OpenAPI 3.1, by an independent validator",
       () =>
@@ -297,7 +297,7 @@ describe("the OpenAPI document", () => {
   const pathsUnder = (document: DocumentObject, prefix: string) =>
     Object.keys(document.paths).filter((path) => path.startsWith(prefix))
 
-  layer(layerService({ settings: { emulator: false } }))((it) => {
+  layer(layerService({ settings: { emulator: false } }))("without the emulator", (it) => {
     it.effect("has the emulator controls only when they are served", () =>
       Effect.gen(function* () {
         const document = yield* served
@@ -311,7 +311,7 @@ describe("the OpenAPI document", () => {
     )
   })
 
-  layer(layerService({ settings: { operatorToken: null } }))((it) => {
+  layer(layerService({ settings: { operatorToken: null } }))("without the operator API", (it) => {
     it.effect("has the operator API only when it is served", () =>
       Effect.gen(function* () {
         const document = yield* served

@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { Doors } from "../Doors.ts"
@@ -14,83 +14,81 @@ const markupOf = (html: string): string =>
 const scriptsOf = (html: string): ReadonlyArray<string> =>
   [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, script = ""]) => script)
 
-describe("the API page", () => {
-  layer(layerService())((it) => {
-    it.effect(
-      "is HTML, open to everybody, and has no other method",
-      () =>
-        Effect.gen(function* () {
-          const { socket, web } = yield* Doors
-          for (const door of [socket, web]) {
-            const page = yield* door.call({ path: "/docs/" })
-            assert.strictEqual(page.status, 200)
-            assert.strictEqual(page.headers["content-type"], "text/html; charset=utf-8")
-            assert.strictEqual(page.headers["x-content-type-options"], "nosniff")
-            assert.match(page.text, /^<!doctype html>/)
-            const posted = yield* door.call({ method: "POST", path: "/docs" })
-            assert.deepStrictEqual([posted.status, posted.headers["allow"]], [405, "GET, HEAD"])
-          }
-        }),
-      // The page is made twice, once for each door.
-      60_000,
-    )
-
-    it.effect("shows the very document that `/openapi.json` gives out", () =>
+layer(layerService())("the API page", (it) => {
+  it.effect(
+    "is HTML, open to everybody, and has no other method",
+    () =>
       Effect.gen(function* () {
-        const { text } = yield* thePage
-        const shown = /content: (\{.*\})\s*\}\)\s*$/.exec(scriptsOf(text).at(-1) ?? "")?.[1]
-        assert.deepStrictEqual(JSON.parse(shown ?? "null"), yield* served)
+        const { socket, web } = yield* Doors
+        for (const door of [socket, web]) {
+          const page = yield* door.call({ path: "/docs/" })
+          assert.strictEqual(page.status, 200)
+          assert.strictEqual(page.headers["content-type"], "text/html; charset=utf-8")
+          assert.strictEqual(page.headers["x-content-type-options"], "nosniff")
+          assert.match(page.text, /^<!doctype html>/)
+          const posted = yield* door.call({ method: "POST", path: "/docs" })
+          assert.deepStrictEqual([posted.status, posted.headers["allow"]], [405, "GET, HEAD"])
+        }
       }),
-    )
+    // The page is made twice, once for each door.
+    60_000,
+  )
 
-    it.effect(
-      "loads nothing from anywhere: its script stands in it, and its policy forbids the rest",
-      () =>
-        Effect.gen(function* () {
-          const { headers, text } = yield* thePage
-          const markup = markupOf(text)
-          assert.notMatch(markup, /\s(?:src|href|srcset|action|data)\s*=/i)
-          assert.notMatch(markup, /<(?:link|iframe|object|embed|base)\b/i)
-          assert.notMatch(markup, /https?:\/\//)
+  it.effect("shows the very document that `/openapi.json` gives out", () =>
+    Effect.gen(function* () {
+      const { text } = yield* thePage
+      const shown = /content: (\{.*\})\s*\}\)\s*$/.exec(scriptsOf(text).at(-1) ?? "")?.[1]
+      assert.deepStrictEqual(JSON.parse(shown ?? "null"), yield* served)
+    }),
+  )
 
-          const directives = new Map(
-            String(headers["content-security-policy"])
-              .split("; ")
-              .map((directive) => {
-                const [name = "", ...values] = directive.split(" ")
-                return [name, values] as const
-              }),
-          )
-          assert.deepStrictEqual(directives.get("default-src"), ["'none'"])
-          assert.deepStrictEqual(directives.get("connect-src"), ["'self'"])
-          const outside = [...directives.values()]
-            .flat()
-            .filter((value) => /^(?:\*|https?:|\w[\w-]*\.)/.test(value))
-          assert.deepStrictEqual(outside, [])
-          assert.notInclude(headers["content-security-policy"], "unsafe-eval")
-          assert.deepStrictEqual(
-            directives.get("script-src"),
-            scriptsOf(text).map(
-              (script) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,
-            ),
-          )
-        }),
-    )
-
-    it.effect("asks for no fonts, reports nothing, and offers no client elsewhere", () =>
+  it.effect(
+    "loads nothing from anywhere: its script stands in it, and its policy forbids the rest",
+    () =>
       Effect.gen(function* () {
-        const start = scriptsOf((yield* thePage).text).at(-1) ?? ""
-        const config = /\.\.\.(\{.*\}),\n/.exec(start)?.[1]
-        const { authentication: _, ...asked } = JSON.parse(config ?? "null")
-        assert.deepStrictEqual(asked, {
-          _integration: "html",
-          withDefaultFonts: false,
-          hideClientButton: true,
-          showDeveloperTools: "never",
-          telemetry: false,
-          defaultOpenAllTags: false,
-        })
+        const { headers, text } = yield* thePage
+        const markup = markupOf(text)
+        assert.notMatch(markup, /\s(?:src|href|srcset|action|data)\s*=/i)
+        assert.notMatch(markup, /<(?:link|iframe|object|embed|base)\b/i)
+        assert.notMatch(markup, /https?:\/\//)
+
+        const directives = new Map(
+          String(headers["content-security-policy"])
+            .split("; ")
+            .map((directive) => {
+              const [name = "", ...values] = directive.split(" ")
+              return [name, values] as const
+            }),
+        )
+        assert.deepStrictEqual(directives.get("default-src"), ["'none'"])
+        assert.deepStrictEqual(directives.get("connect-src"), ["'self'"])
+        const outside = [...directives.values()]
+          .flat()
+          .filter((value) => /^(?:\*|https?:|\w[\w-]*\.)/.test(value))
+        assert.deepStrictEqual(outside, [])
+        assert.notInclude(headers["content-security-policy"], "unsafe-eval")
+        assert.deepStrictEqual(
+          directives.get("script-src"),
+          scriptsOf(text).map(
+            (script) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,
+          ),
+        )
       }),
-    )
-  })
+  )
+
+  it.effect("asks for no fonts, reports nothing, and offers no client elsewhere", () =>
+    Effect.gen(function* () {
+      const start = scriptsOf((yield* thePage).text).at(-1) ?? ""
+      const config = /\.\.\.(\{.*\}),\n/.exec(start)?.[1]
+      const { authentication: _, ...asked } = JSON.parse(config ?? "null")
+      assert.deepStrictEqual(asked, {
+        _integration: "html",
+        withDefaultFonts: false,
+        hideClientButton: true,
+        showDeveloperTools: "never",
+        telemetry: false,
+        defaultOpenAllTags: false,
+      })
+    }),
+  )
 })

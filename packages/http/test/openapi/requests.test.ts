@@ -1,5 +1,5 @@
 /** What the document says of requests, held against the parsers: what they take it must allow. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import {
   AdvanceBody,
   BatchBody,
@@ -143,99 +143,97 @@ const cases: ReadonlyArray<Case> = [
   },
 ]
 
-describe("what the document says of requests", () => {
-  layer(layerService())((it) => {
-    for (const { operation, refused, schema, taken } of cases) {
-      it.effect(
-        `is what is parsed: ${operation}`,
-        () =>
-          Effect.gen(function* () {
-            const document = yield* served
-            const placed = operationsOf(document).find(
-              (each) => each.operation.operationId === operation,
-            )
-            const check = checker(document)(
-              "paths",
-              placed?.path ?? "",
-              (placed?.method ?? "").toLowerCase(),
-              "requestBody",
-              "content",
-              "application/json",
-              "schema",
-            )
-            const decode = Schema.decodeUnknownResult(schema, { onExcessProperty: "error" })
-            for (const body of taken) {
-              assert.isTrue(Result.isSuccess(decode(body)), JSON.stringify(body).slice(0, 200))
-              assert.isUndefined(check(body), JSON.stringify(body).slice(0, 200))
-            }
-            for (const body of refused) {
-              assert.isTrue(Result.isFailure(decode(body)), JSON.stringify(body).slice(0, 200))
-              assert.isDefined(check(body), JSON.stringify(body).slice(0, 200))
-            }
-          }),
-        // Validators are made from a large document.
-        60_000,
-      )
-    }
+layer(layerService())("what the document says of requests", (it) => {
+  for (const { operation, refused, schema, taken } of cases) {
+    it.effect(
+      `is what is parsed: ${operation}`,
+      () =>
+        Effect.gen(function* () {
+          const document = yield* served
+          const placed = operationsOf(document).find(
+            (each) => each.operation.operationId === operation,
+          )
+          const check = checker(document)(
+            "paths",
+            placed?.path ?? "",
+            (placed?.method ?? "").toLowerCase(),
+            "requestBody",
+            "content",
+            "application/json",
+            "schema",
+          )
+          const decode = Schema.decodeUnknownResult(schema, { onExcessProperty: "error" })
+          for (const body of taken) {
+            assert.isTrue(Result.isSuccess(decode(body)), JSON.stringify(body).slice(0, 200))
+            assert.isUndefined(check(body), JSON.stringify(body).slice(0, 200))
+          }
+          for (const body of refused) {
+            assert.isTrue(Result.isFailure(decode(body)), JSON.stringify(body).slice(0, 200))
+            assert.isDefined(check(body), JSON.stringify(body).slice(0, 200))
+          }
+        }),
+      // Validators are made from a large document.
+      60_000,
+    )
+  }
 
-    it.effect("has a pattern for phones and times that lets pass whatever their parsers read", () =>
-      Effect.gen(function* () {
-        const document = yield* served
-        const schemas = document.components["schemas"] as Readonly<
-          Record<
-            string,
-            { readonly properties: Readonly<Record<string, { readonly pattern: string }>> }
-          >
+  it.effect("has a pattern for phones and times that lets pass whatever their parsers read", () =>
+    Effect.gen(function* () {
+      const document = yield* served
+      const schemas = document.components["schemas"] as Readonly<
+        Record<
+          string,
+          { readonly properties: Readonly<Record<string, { readonly pattern: string }>> }
         >
-        const phone = new RegExp(schemas["Recipient"]?.properties["phone"]?.pattern ?? "$^", "u")
-        const time = new RegExp(schemas["SendMessage"]?.properties["send_at"]?.pattern ?? "$^", "u")
-        const phones = [
-          "+15550001234",
-          " +1-5 5 5-0001234 ",
-          "--+4915112345678",
-          "+1555000",
-          "+441234567890",
-        ]
-        for (const text of phones) {
-          assert.isDefined(parsePhone(text), text)
-          assert.match(text, phone)
-        }
-        for (const text of [
-          "2030-01-31T09:00Z",
-          "2030-01-31T09:00:59.123456789-11:30",
-          "0001-01-01T00:00:00+00:00",
-        ]) {
-          assert.isDefined(parseInstant(text), text)
-          assert.match(text, time)
-        }
-        for (const text of ["15550001234", "+0123456", "+1555", "+1 (555) 0001234"]) {
-          assert.notMatch(text, phone)
-        }
-      }),
-    )
+      >
+      const phone = new RegExp(schemas["Recipient"]?.properties["phone"]?.pattern ?? "$^", "u")
+      const time = new RegExp(schemas["SendMessage"]?.properties["send_at"]?.pattern ?? "$^", "u")
+      const phones = [
+        "+15550001234",
+        " +1-5 5 5-0001234 ",
+        "--+4915112345678",
+        "+1555000",
+        "+441234567890",
+      ]
+      for (const text of phones) {
+        assert.isDefined(parsePhone(text), text)
+        assert.match(text, phone)
+      }
+      for (const text of [
+        "2030-01-31T09:00Z",
+        "2030-01-31T09:00:59.123456789-11:30",
+        "0001-01-01T00:00:00+00:00",
+      ]) {
+        assert.isDefined(parseInstant(text), text)
+        assert.match(text, time)
+      }
+      for (const text of ["15550001234", "+0123456", "+1555", "+1 (555) 0001234"]) {
+        assert.notMatch(text, phone)
+      }
+    }),
+  )
 
-    it.effect("has every parameter of a query, with its values", () =>
-      Effect.gen(function* () {
-        const document = yield* served
-        const placed = operationsOf(document).find(
-          ({ path, method }) => method === "GET" && path === "/api/v2/messages",
-        )
-        const parameters = (placed?.operation.parameters ?? []).filter(
-          (each) => each["in"] === "query",
-        )
-        assert.deepStrictEqual(
-          parameters.map(({ name }) => name),
-          Object.keys(ListQuery.fields),
-        )
-        for (const { name, description } of parameters) assert.isString(description, String(name))
-        const limit = parameters.find(({ name }) => name === "limit") as Json
-        assert.deepStrictEqual(limit["schema"], {
-          type: "integer",
-          minimum: 1,
-          maximum: 100,
-          default: 25,
-        })
-      }),
-    )
-  })
+  it.effect("has every parameter of a query, with its values", () =>
+    Effect.gen(function* () {
+      const document = yield* served
+      const placed = operationsOf(document).find(
+        ({ path, method }) => method === "GET" && path === "/api/v2/messages",
+      )
+      const parameters = (placed?.operation.parameters ?? []).filter(
+        (each) => each["in"] === "query",
+      )
+      assert.deepStrictEqual(
+        parameters.map(({ name }) => name),
+        Object.keys(ListQuery.fields),
+      )
+      for (const { name, description } of parameters) assert.isString(description, String(name))
+      const limit = parameters.find(({ name }) => name === "limit") as Json
+      assert.deepStrictEqual(limit["schema"], {
+        type: "integer",
+        minimum: 1,
+        maximum: 100,
+        default: 25,
+      })
+    }),
+  )
 })

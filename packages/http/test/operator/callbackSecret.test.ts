@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
@@ -22,48 +22,46 @@ const secretOf = (body: object): string => {
   return secret
 }
 
-describe("the secret of version 1 callbacks", () => {
-  layer(layerService())((it) => {
-    it.effect("is there from the start, 64 hexadecimal characters, another in each workspace", () =>
-      Effect.gen(function* () {
-        const workspace = yield* aWorkspace()
-        const secret = secretOf(yield* read(workspace))
-        assert.strictEqual(secretOf(yield* read(workspace)), secret)
-        assert.notStrictEqual(secretOf(yield* read(yield* aWorkspace())), secret)
-      }),
-    )
+layer(layerService())("the secret of version 1 callbacks", (it) => {
+  it.effect("is there from the start, 64 hexadecimal characters, another in each workspace", () =>
+    Effect.gen(function* () {
+      const workspace = yield* aWorkspace()
+      const secret = secretOf(yield* read(workspace))
+      assert.strictEqual(secretOf(yield* read(workspace)), secret)
+      assert.notStrictEqual(secretOf(yield* read(yield* aWorkspace())), secret)
+    }),
+  )
 
-    it.effect("is another one after each rotation, of that workspace alone", () =>
-      Effect.gen(function* () {
-        const workspace = yield* aWorkspace()
-        const bystander = yield* aWorkspace()
-        const before = secretOf(yield* read(workspace))
-        const others = secretOf(yield* read(bystander))
-        const first = secretOf(yield* rotate(workspace))
-        assert.notStrictEqual(first, before)
-        assert.strictEqual(secretOf(yield* read(workspace)), first)
-        const second = secretOf(yield* rotate(workspace))
-        assert.isFalse([before, first].includes(second))
-        assert.strictEqual(secretOf(yield* read(workspace)), second)
-        assert.strictEqual(secretOf(yield* read(bystander)), others)
-      }),
-    )
+  it.effect("is another one after each rotation, of that workspace alone", () =>
+    Effect.gen(function* () {
+      const workspace = yield* aWorkspace()
+      const bystander = yield* aWorkspace()
+      const before = secretOf(yield* read(workspace))
+      const others = secretOf(yield* read(bystander))
+      const first = secretOf(yield* rotate(workspace))
+      assert.notStrictEqual(first, before)
+      assert.strictEqual(secretOf(yield* read(workspace)), first)
+      const second = secretOf(yield* rotate(workspace))
+      assert.isFalse([before, first].includes(second))
+      assert.strictEqual(secretOf(yield* read(workspace)), second)
+      assert.strictEqual(secretOf(yield* read(bystander)), others)
+    }),
+  )
 
-    it.effect("of a workspace that is unknown or deleted is workspace_not_found", () =>
-      Effect.gen(function* () {
-        const gone = yield* aWorkspace()
-        yield* operate({ method: "DELETE", path: `/admin/v1/workspaces/${gone.id}` })
-        for (const workspace of [gone, { id: 999_999 }]) {
-          for (const call of [
-            { path: pathOf(workspace) },
-            { method: "POST", path: `${pathOf(workspace)}/rotate` },
-          ]) {
-            const answer = yield* operate(call)
-            assert.strictEqual(answer.status, 404)
-            assert.strictEqual(errorOf(answer).code, "workspace_not_found")
-          }
+  it.effect("of a workspace that is unknown or deleted is workspace_not_found", () =>
+    Effect.gen(function* () {
+      const gone = yield* aWorkspace()
+      yield* operate({ method: "DELETE", path: `/admin/v1/workspaces/${gone.id}` })
+      for (const workspace of [gone, { id: 999_999 }]) {
+        for (const call of [
+          { path: pathOf(workspace) },
+          { method: "POST", path: `${pathOf(workspace)}/rotate` },
+        ]) {
+          const answer = yield* operate(call)
+          assert.strictEqual(answer.status, 404)
+          assert.strictEqual(errorOf(answer).code, "workspace_not_found")
         }
-      }),
-    )
-  })
+      }
+    }),
+  )
 })

@@ -38,160 +38,158 @@ const read = (token: string, id: number) =>
     ),
   )
 
-describe("the emulator controls", () => {
-  layer(layerService())((it) => {
-    it.effect("PUT behaviour replaces the phone's whole behaviour and answers with it", () =>
-      Effect.gen(function* () {
-        const { number, token } = yield* aSender()
-        const path = `/numbers/${number.id}/behaviour`
-        const failing = yield* put(path, { send: "fail", error_message: "no signal" })
-        assert.deepStrictEqual(bodyOf(failing, 200), {
-          send: "fail",
-          error_message: "no signal",
-          latency_ms: 0,
-          groups: ["Team"],
-        })
-        const failed = yield* send(token)
-        yield* settle
-        assert.deepInclude(yield* read(token, failed.id), {
-          status: "failed",
-          error: { code: "send_failed", message: "no signal" },
-        })
+layer(layerService())("the emulator controls", (it) => {
+  it.effect("PUT behaviour replaces the phone's whole behaviour and answers with it", () =>
+    Effect.gen(function* () {
+      const { number, token } = yield* aSender()
+      const path = `/numbers/${number.id}/behaviour`
+      const failing = yield* put(path, { send: "fail", error_message: "no signal" })
+      assert.deepStrictEqual(bodyOf(failing, 200), {
+        send: "fail",
+        error_message: "no signal",
+        latency_ms: 0,
+        groups: ["Team"],
+      })
+      const failed = yield* send(token)
+      yield* settle
+      assert.deepInclude(yield* read(token, failed.id), {
+        status: "failed",
+        error: { code: "send_failed", message: "no signal" },
+      })
 
-        const usual = yield* put(path, { groups: ["Choir"] })
-        assert.deepStrictEqual(bodyOf(usual, 200), {
-          send: "succeed",
-          error_message: null,
-          latency_ms: 0,
-          groups: ["Choir"],
-        })
-      }),
-    )
+      const usual = yield* put(path, { groups: ["Choir"] })
+      assert.deepStrictEqual(bodyOf(usual, 200), {
+        send: "succeed",
+        error_message: null,
+        latency_ms: 0,
+        groups: ["Choir"],
+      })
+    }),
+  )
 
-    it.effect("PUT registered says which phones exist, null goes back to the rule", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const set = yield* put("/registered", { phones: ["+1 555 000 1234"] })
-        assert.deepStrictEqual(bodyOf(set, 200), { phones: ["+15550001234"] })
-        const known = yield* send(token)
-        const unknown = yield* send(token, { to: { phone: "+15550001235" } })
-        yield* settle
-        assert.strictEqual((yield* read(token, known.id)).status, "sent")
-        assert.strictEqual((yield* read(token, unknown.id)).status, "failed")
-        const unset = yield* put("/registered", { phones: null })
-        assert.deepStrictEqual(bodyOf(unset, 200), { phones: null })
-      }),
-    )
+  it.effect("PUT registered says which phones exist, null goes back to the rule", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const set = yield* put("/registered", { phones: ["+1 555 000 1234"] })
+      assert.deepStrictEqual(bodyOf(set, 200), { phones: ["+15550001234"] })
+      const known = yield* send(token)
+      const unknown = yield* send(token, { to: { phone: "+15550001235" } })
+      yield* settle
+      assert.strictEqual((yield* read(token, known.id)).status, "sent")
+      assert.strictEqual((yield* read(token, unknown.id)).status, "failed")
+      const unset = yield* put("/registered", { phones: null })
+      assert.deepStrictEqual(bodyOf(unset, 200), { phones: null })
+    }),
+  )
 
-    it.effect("POST logout disconnects the number, whose messages then wait", () =>
-      Effect.gen(function* () {
-        const { number, token } = yield* aSender()
-        const answer = yield* post(`/numbers/${number.id}/logout`)
-        assert.deepInclude(bodyOf<object>(answer, 200), {
-          id: number.id,
-          status: "disconnected",
-          connect: null,
-        })
-        const { id } = yield* send(token, { from: number.id })
-        yield* settle
-        assert.strictEqual((yield* read(token, id)).status, "queued")
-      }),
-    )
+  it.effect("POST logout disconnects the number, whose messages then wait", () =>
+    Effect.gen(function* () {
+      const { number, token } = yield* aSender()
+      const answer = yield* post(`/numbers/${number.id}/logout`)
+      assert.deepInclude(bodyOf<object>(answer, 200), {
+        id: number.id,
+        status: "disconnected",
+        connect: null,
+      })
+      const { id } = yield* send(token, { from: number.id })
+      yield* settle
+      assert.strictEqual((yield* read(token, id)).status, "queued")
+    }),
+  )
 
-    it.effect("POST ticks moves a sent message on and answers with it", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const { id } = yield* send(token)
-        yield* settle
-        const read_ = yield* post(`/messages/${id}/ticks`, { status: "read" })
-        assert.deepInclude(bodyOf<object>(read_, 200), { id, status: "read" })
-        const late = yield* post(`/messages/${id}/ticks`, { status: "delivered" })
-        assert.deepInclude(bodyOf<object>(late, 200), { status: "read" })
-      }),
-    )
+  it.effect("POST ticks moves a sent message on and answers with it", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const { id } = yield* send(token)
+      yield* settle
+      const read_ = yield* post(`/messages/${id}/ticks`, { status: "read" })
+      assert.deepInclude(bodyOf<object>(read_, 200), { id, status: "read" })
+      const late = yield* post(`/messages/${id}/ticks`, { status: "delivered" })
+      assert.deepInclude(bodyOf<object>(late, 200), { status: "read" })
+    }),
+  )
 
-    it.effect("GET sent shows what left the phones, newest first, in pages", () =>
-      Effect.gen(function* () {
-        const { number, token } = yield* aSender()
-        const first = yield* send(token)
-        const second = yield* send(token, { to: { group: "Team" }, text: "All" })
-        yield* settle
-        const path = `${simulator}/sent?number_id=${number.id}`
-        const page = bodyOf<PageBody<{ readonly id: number }>>(
-          yield* operate({ path: `${path}&limit=1` }),
-          200,
-        )
-        assert.deepStrictEqual<ReadonlyArray<object>>(page.data, [
-          {
-            id: page.data[0]!.id,
-            message_id: second.id,
-            number_id: number.id,
-            to: "Team",
-            text: "All",
-            media: null,
-            at: "1970-01-01T00:00:00Z",
-          },
-        ])
-        const rest = yield* operate({ path: `${path}&cursor=${page.next_cursor}` })
-        const { data, next_cursor } = bodyOf<PageBody<object>>(rest, 200)
-        assert.deepInclude(data[0], { message_id: first.id, to: "+15550001234" })
-        assert.strictEqual(next_cursor, null)
-      }),
-    )
-
-    it.effect("POST settle answers {} once nothing is due and nothing in flight", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const { id } = yield* send(token)
-        assert.deepStrictEqual(yield* settle, {})
-        assert.strictEqual((yield* read(token, id)).status, "sent")
-      }),
-    )
-
-    it.effect("GET clock shows the service's time, which moves on only if adjustable", () =>
-      Effect.gen(function* () {
-        const clock = yield* operate({ path: `${simulator}/clock` })
-        assert.deepStrictEqual(bodyOf(clock, 200), { now: "1970-01-01T00:00:00Z" })
-        const advance = yield* post("/clock/advance", { seconds: 60 })
-        assert.strictEqual(advance.status, 409)
-        assert.strictEqual(errorOf(advance).code, "clock_not_adjustable")
-      }),
-    )
-
-    for (const [method, path, json, status, code] of [
-      ["PUT", "/numbers/999999/behaviour", {}, 404, "number_not_found"],
-      ["POST", "/numbers/x/logout", undefined, 404, "number_not_found"],
-      ["POST", "/messages/999999/ticks", { status: "read" }, 404, "message_not_found"],
-      ["PUT", "/registered", {}, 400, "validation_failed"],
-      ["PUT", "/registered", { phones: ["0171"] }, 422, "invalid_phone"],
-      ["PUT", "/registered", undefined, 415, "unsupported_content_type"],
-      ["POST", "/clock/advance", { seconds: 0 }, 400, "validation_failed"],
-      ["POST", "/clock/advance", { seconds: "60" }, 400, "validation_failed"],
-      ["GET", "/sent?number_id=x", undefined, 400, "validation_failed"],
-      ["GET", "/sent?other=1", undefined, 400, "validation_failed"],
-      ["GET", "/registered", undefined, 405, "method_not_allowed"],
-      ["POST", "/numbers/999999/scan", {}, 404, "number_not_found"],
-      ["POST", "/numbers/999999/scan", undefined, 404, "number_not_found"],
-    ] as const) {
-      it.effect(`${method} ${path} with ${JSON.stringify(json)} is ${code}`, () =>
-        Effect.gen(function* () {
-          const answer = yield* operate({
-            method,
-            path: `${simulator}${path}`,
-            ...(json === undefined ? {} : { json }),
-          })
-          assert.strictEqual(answer.status, status, answer.text)
-          assert.strictEqual(errorOf(answer).code, code)
-        }),
+  it.effect("GET sent shows what left the phones, newest first, in pages", () =>
+    Effect.gen(function* () {
+      const { number, token } = yield* aSender()
+      const first = yield* send(token)
+      const second = yield* send(token, { to: { group: "Team" }, text: "All" })
+      yield* settle
+      const path = `${simulator}/sent?number_id=${number.id}`
+      const page = bodyOf<PageBody<{ readonly id: number }>>(
+        yield* operate({ path: `${path}&limit=1` }),
+        200,
       )
-    }
-  })
+      assert.deepStrictEqual<ReadonlyArray<object>>(page.data, [
+        {
+          id: page.data[0]!.id,
+          message_id: second.id,
+          number_id: number.id,
+          to: "Team",
+          text: "All",
+          media: null,
+          at: "1970-01-01T00:00:00Z",
+        },
+      ])
+      const rest = yield* operate({ path: `${path}&cursor=${page.next_cursor}` })
+      const { data, next_cursor } = bodyOf<PageBody<object>>(rest, 200)
+      assert.deepInclude(data[0], { message_id: first.id, to: "+15550001234" })
+      assert.strictEqual(next_cursor, null)
+    }),
+  )
+
+  it.effect("POST settle answers {} once nothing is due and nothing in flight", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const { id } = yield* send(token)
+      assert.deepStrictEqual(yield* settle, {})
+      assert.strictEqual((yield* read(token, id)).status, "sent")
+    }),
+  )
+
+  it.effect("GET clock shows the service's time, which moves on only if adjustable", () =>
+    Effect.gen(function* () {
+      const clock = yield* operate({ path: `${simulator}/clock` })
+      assert.deepStrictEqual(bodyOf(clock, 200), { now: "1970-01-01T00:00:00Z" })
+      const advance = yield* post("/clock/advance", { seconds: 60 })
+      assert.strictEqual(advance.status, 409)
+      assert.strictEqual(errorOf(advance).code, "clock_not_adjustable")
+    }),
+  )
+
+  for (const [method, path, json, status, code] of [
+    ["PUT", "/numbers/999999/behaviour", {}, 404, "number_not_found"],
+    ["POST", "/numbers/x/logout", undefined, 404, "number_not_found"],
+    ["POST", "/messages/999999/ticks", { status: "read" }, 404, "message_not_found"],
+    ["PUT", "/registered", {}, 400, "validation_failed"],
+    ["PUT", "/registered", { phones: ["0171"] }, 422, "invalid_phone"],
+    ["PUT", "/registered", undefined, 415, "unsupported_content_type"],
+    ["POST", "/clock/advance", { seconds: 0 }, 400, "validation_failed"],
+    ["POST", "/clock/advance", { seconds: "60" }, 400, "validation_failed"],
+    ["GET", "/sent?number_id=x", undefined, 400, "validation_failed"],
+    ["GET", "/sent?other=1", undefined, 400, "validation_failed"],
+    ["GET", "/registered", undefined, 405, "method_not_allowed"],
+    ["POST", "/numbers/999999/scan", {}, 404, "number_not_found"],
+    ["POST", "/numbers/999999/scan", undefined, 404, "number_not_found"],
+  ] as const) {
+    it.effect(`${method} ${path} with ${JSON.stringify(json)} is ${code}`, () =>
+      Effect.gen(function* () {
+        const answer = yield* operate({
+          method,
+          path: `${simulator}${path}`,
+          ...(json === undefined ? {} : { json }),
+        })
+        assert.strictEqual(answer.status, status, answer.text)
+        assert.strictEqual(errorOf(answer).code, code)
+      }),
+    )
+  }
 })
 
 describe("the adjustable clock", () => {
   const adjustable = layerService({ ports: layerStoredClock() })
 
-  layer(adjustable, { excludeTestServices: true })((it) => {
+  layer(adjustable, { excludeTestServices: true })("with a clock that can be moved", (it) => {
     it.effect("moves on from due moment to due moment and works off what fell due", () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()

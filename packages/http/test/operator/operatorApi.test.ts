@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Doors, errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
@@ -7,257 +7,251 @@ import type { Made, MessageBody, PageBody } from "../World.ts"
 
 const root = "/admin/v1/workspaces"
 
-describe("workspaces", () => {
-  layer(layerService())((it) => {
-    it.effect("are made, read, changed and deleted", () =>
-      Effect.gen(function* () {
-        const made = yield* operate({ method: "POST", path: root, json: { name: "Shop" } })
-        const { id } = bodyOf<Made>(made, 201)
-        const workspace = {
-          id,
-          name: "Shop",
-          client_id: id,
-          demo: false,
-          account_disabled: false,
-          api_v2_enabled: true,
-          plan: {
-            name: "Unlimited",
-            messages_remaining: null,
-            reminders: true,
-            qr_code_api: true,
-            max_numbers: null,
-            media_storage_bytes: 1_073_741_824,
-          },
-          created_at: "1970-01-01T00:00:00Z",
-        }
-        assert.deepStrictEqual(made.body, workspace)
-        assert.deepStrictEqual((yield* operate({ path: `${root}/${id}` })).body, workspace)
+layer(layerService())("workspaces", (it) => {
+  it.effect("are made, read, changed and deleted", () =>
+    Effect.gen(function* () {
+      const made = yield* operate({ method: "POST", path: root, json: { name: "Shop" } })
+      const { id } = bodyOf<Made>(made, 201)
+      const workspace = {
+        id,
+        name: "Shop",
+        client_id: id,
+        demo: false,
+        account_disabled: false,
+        api_v2_enabled: true,
+        plan: {
+          name: "Unlimited",
+          messages_remaining: null,
+          reminders: true,
+          qr_code_api: true,
+          max_numbers: null,
+          media_storage_bytes: 1_073_741_824,
+        },
+        created_at: "1970-01-01T00:00:00Z",
+      }
+      assert.deepStrictEqual(made.body, workspace)
+      assert.deepStrictEqual((yield* operate({ path: `${root}/${id}` })).body, workspace)
 
-        const changed = yield* operate({
-          method: "PATCH",
-          path: `${root}/${id}`,
-          json: { name: "Store", plan: null, demo: true },
-        })
-        assert.deepStrictEqual(bodyOf(changed, 200), {
-          ...workspace,
-          name: "Store",
-          plan: null,
-          demo: true,
-        })
+      const changed = yield* operate({
+        method: "PATCH",
+        path: `${root}/${id}`,
+        json: { name: "Store", plan: null, demo: true },
+      })
+      assert.deepStrictEqual(bodyOf(changed, 200), {
+        ...workspace,
+        name: "Store",
+        plan: null,
+        demo: true,
+      })
 
-        const deleted = yield* operate({ method: "DELETE", path: `${root}/${id}` })
-        assert.deepStrictEqual(bodyOf(deleted, 200), { id, deleted: true })
-        for (const method of ["GET", "DELETE"]) {
-          const gone = yield* operate({ method, path: `${root}/${id}` })
-          assert.strictEqual(gone.status, 404)
-          assert.strictEqual(errorOf(gone).code, "workspace_not_found")
-        }
-      }),
-    )
+      const deleted = yield* operate({ method: "DELETE", path: `${root}/${id}` })
+      assert.deepStrictEqual(bodyOf(deleted, 200), { id, deleted: true })
+      for (const method of ["GET", "DELETE"]) {
+        const gone = yield* operate({ method, path: `${root}/${id}` })
+        assert.strictEqual(gone.status, 404)
+        assert.strictEqual(errorOf(gone).code, "workspace_not_found")
+      }
+    }),
+  )
 
-    it.effect("a deleted one stops its keys and cancels what waits", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const { token, workspace } = yield* aSender()
-        yield* socket.call({
-          method: "POST",
-          path: "/api/v2/messages",
-          token,
-          json: { ...aText, send_at: "1970-01-02T00:00:00Z" },
-        })
-        yield* operate({ method: "DELETE", path: `${root}/${workspace.id}` })
-        const answer = yield* socket.call({ path: "/api/v2/me", token })
-        assert.strictEqual(errorOf(answer).code, "api_key_revoked")
-      }),
-    )
+  it.effect("a deleted one stops its keys and cancels what waits", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token, workspace } = yield* aSender()
+      yield* socket.call({
+        method: "POST",
+        path: "/api/v2/messages",
+        token,
+        json: { ...aText, send_at: "1970-01-02T00:00:00Z" },
+      })
+      yield* operate({ method: "DELETE", path: `${root}/${workspace.id}` })
+      const answer = yield* socket.call({ path: "/api/v2/me", token })
+      assert.strictEqual(errorOf(answer).code, "api_key_revoked")
+    }),
+  )
 
-    it.effect("are listed newest first, in pages", () =>
-      Effect.gen(function* () {
-        const { id: older } = yield* aWorkspace()
-        const { id: newer } = yield* aWorkspace()
-        const first = bodyOf<PageBody<Made>>(yield* operate({ path: `${root}?limit=1` }), 200)
-        assert.deepStrictEqual(
-          first.data.map(({ id }) => id),
-          [newer],
-        )
-        const second = yield* operate({ path: `${root}?limit=1&cursor=${first.next_cursor}` })
-        assert.deepStrictEqual(
-          bodyOf<PageBody<Made>>(second, 200).data.map(({ id }) => id),
-          [older],
-        )
-        for (const [query, code] of [
-          ["?limit=0", "validation_failed"],
-          ["?name=x", "validation_failed"],
-          ["?limit=1&limit=2", "validation_failed"],
-          ["?cursor=x", "invalid_cursor"],
-        ] as const) {
-          assert.strictEqual(errorOf(yield* operate({ path: `${root}${query}` })).code, code)
-        }
-      }),
-    )
-  })
+  it.effect("are listed newest first, in pages", () =>
+    Effect.gen(function* () {
+      const { id: older } = yield* aWorkspace()
+      const { id: newer } = yield* aWorkspace()
+      const first = bodyOf<PageBody<Made>>(yield* operate({ path: `${root}?limit=1` }), 200)
+      assert.deepStrictEqual(
+        first.data.map(({ id }) => id),
+        [newer],
+      )
+      const second = yield* operate({ path: `${root}?limit=1&cursor=${first.next_cursor}` })
+      assert.deepStrictEqual(
+        bodyOf<PageBody<Made>>(second, 200).data.map(({ id }) => id),
+        [older],
+      )
+      for (const [query, code] of [
+        ["?limit=0", "validation_failed"],
+        ["?name=x", "validation_failed"],
+        ["?limit=1&limit=2", "validation_failed"],
+        ["?cursor=x", "invalid_cursor"],
+      ] as const) {
+        assert.strictEqual(errorOf(yield* operate({ path: `${root}${query}` })).code, code)
+      }
+    }),
+  )
 })
 
-describe("keys", () => {
-  layer(layerService())((it) => {
-    it.effect("show themselves once, work, and stop at once when revoked", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const workspace = yield* aWorkspace()
-        const path = `${root}/${workspace.id}/keys`
-        const made = yield* operate({
-          method: "POST",
-          path,
-          json: { version: 2, name: "Till", scopes: ["contacts", "messages:send"] },
-        })
-        const { key, ...shown } = bodyOf<Made & { readonly key: string }>(made, 201)
-        assert.match(key, /^svc_live_[0-9A-Za-z]{38}$/)
-        assert.deepStrictEqual<object>(shown, {
-          id: shown.id,
-          version: 2,
-          name: "Till",
-          mode: "live",
-          scopes: ["messages:send", "contacts"],
-          limited_to_numbers: false,
-          number_ids: [],
-          expires_at: null,
-          last4: key.slice(-4),
-          created_at: "1970-01-01T00:00:00Z",
-          last_used_at: null,
-          last_used_ip: null,
-          revoked_at: null,
-        })
-        const listed = yield* operate({ path })
-        assert.deepStrictEqual(bodyOf(listed, 200), { data: [shown] })
-        assert.notInclude(listed.text, key)
+layer(layerService())("keys", (it) => {
+  it.effect("show themselves once, work, and stop at once when revoked", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const workspace = yield* aWorkspace()
+      const path = `${root}/${workspace.id}/keys`
+      const made = yield* operate({
+        method: "POST",
+        path,
+        json: { version: 2, name: "Till", scopes: ["contacts", "messages:send"] },
+      })
+      const { key, ...shown } = bodyOf<Made & { readonly key: string }>(made, 201)
+      assert.match(key, /^svc_live_[0-9A-Za-z]{38}$/)
+      assert.deepStrictEqual<object>(shown, {
+        id: shown.id,
+        version: 2,
+        name: "Till",
+        mode: "live",
+        scopes: ["messages:send", "contacts"],
+        limited_to_numbers: false,
+        number_ids: [],
+        expires_at: null,
+        last4: key.slice(-4),
+        created_at: "1970-01-01T00:00:00Z",
+        last_used_at: null,
+        last_used_ip: null,
+        revoked_at: null,
+      })
+      const listed = yield* operate({ path })
+      assert.deepStrictEqual(bodyOf(listed, 200), { data: [shown] })
+      assert.notInclude(listed.text, key)
 
-        assert.strictEqual((yield* socket.call({ path: "/api/v2/me", token: key })).status, 200)
-        const revoked = yield* operate({ method: "DELETE", path: `${path}/${shown.id}` })
-        assert.deepStrictEqual(bodyOf(revoked, 200), { id: shown.id, revoked: true })
-        const answer = yield* socket.call({ path: "/api/v2/me", token: key })
-        assert.strictEqual(errorOf(answer).code, "api_key_revoked")
-      }),
-    )
+      assert.strictEqual((yield* socket.call({ path: "/api/v2/me", token: key })).status, 200)
+      const revoked = yield* operate({ method: "DELETE", path: `${path}/${shown.id}` })
+      assert.deepStrictEqual(bodyOf(revoked, 200), { id: shown.id, revoked: true })
+      const answer = yield* socket.call({ path: "/api/v2/me", token: key })
+      assert.strictEqual(errorOf(answer).code, "api_key_revoked")
+    }),
+  )
 
-    it.effect("of version 1 have no choices, and are deleted", () =>
-      Effect.gen(function* () {
-        const workspace = yield* aWorkspace()
-        const path = `${root}/${workspace.id}/keys`
-        const made = yield* operate({ method: "POST", path, json: { version: 1 } })
-        const { id, key } = bodyOf<Made & { readonly key: string }>(made, 201)
-        assert.match(key, /^[0-9a-f]{40}$/)
-        const named = yield* operate({ method: "POST", path, json: { version: 1, name: "x" } })
-        assert.deepInclude(errorOf(named), { code: "validation_failed", field: "name" })
-        const deleted = yield* operate({ method: "DELETE", path: `${path}/${id}` })
-        assert.deepStrictEqual(bodyOf(deleted, 200), { id, deleted: true })
-      }),
-    )
+  it.effect("of version 1 have no choices, and are deleted", () =>
+    Effect.gen(function* () {
+      const workspace = yield* aWorkspace()
+      const path = `${root}/${workspace.id}/keys`
+      const made = yield* operate({ method: "POST", path, json: { version: 1 } })
+      const { id, key } = bodyOf<Made & { readonly key: string }>(made, 201)
+      assert.match(key, /^[0-9a-f]{40}$/)
+      const named = yield* operate({ method: "POST", path, json: { version: 1, name: "x" } })
+      assert.deepInclude(errorOf(named), { code: "validation_failed", field: "name" })
+      const deleted = yield* operate({ method: "DELETE", path: `${path}/${id}` })
+      assert.deepStrictEqual(bodyOf(deleted, 200), { id, deleted: true })
+    }),
+  )
 
-    it.effect("an 11th that counts is key_limit_reached; a revoked one does not count", () =>
-      Effect.gen(function* () {
-        const workspace = yield* aWorkspace()
-        const path = `${root}/${workspace.id}/keys`
-        const first = yield* aKey(workspace, { expires_in: "30d" })
-        for (let count = 2; count <= 10; count++) yield* aKey(workspace)
-        const eleventh = yield* operate({ method: "POST", path, json: { version: 2, name: "11" } })
-        assert.strictEqual(eleventh.status, 403)
-        assert.strictEqual(errorOf(eleventh).code, "key_limit_reached")
-        assert.include(errorOf(eleventh).message, "10")
-        yield* operate({ method: "DELETE", path: `${path}/${first.id}` })
-        yield* aKey(workspace)
-      }),
-    )
-  })
+  it.effect("an 11th that counts is key_limit_reached; a revoked one does not count", () =>
+    Effect.gen(function* () {
+      const workspace = yield* aWorkspace()
+      const path = `${root}/${workspace.id}/keys`
+      const first = yield* aKey(workspace, { expires_in: "30d" })
+      for (let count = 2; count <= 10; count++) yield* aKey(workspace)
+      const eleventh = yield* operate({ method: "POST", path, json: { version: 2, name: "11" } })
+      assert.strictEqual(eleventh.status, 403)
+      assert.strictEqual(errorOf(eleventh).code, "key_limit_reached")
+      assert.include(errorOf(eleventh).message, "10")
+      yield* operate({ method: "DELETE", path: `${path}/${first.id}` })
+      yield* aKey(workspace)
+    }),
+  )
 })
 
-describe("numbers and contacts", () => {
-  layer(layerService())((it) => {
-    it.effect("a number is added, labelled and removed with what waits on it", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const { number, token, workspace } = yield* aSender()
-        const path = `${root}/${workspace.id}/numbers`
-        const shown = {
-          id: number.id,
-          phone: number.phone,
-          label: "",
-          platform: "whatsapp",
-          status: "connected",
-          login_method: "qr",
-          connect: null,
-        }
-        assert.deepStrictEqual((yield* operate({ path })).body, { data: [shown] })
-        const labelled = yield* operate({
-          method: "PATCH",
-          path: `${path}/${number.id}`,
-          json: { label: "Front desk" },
-        })
-        assert.deepStrictEqual(bodyOf(labelled, 200), { ...shown, label: "Front desk" })
+layer(layerService())("numbers and contacts", (it) => {
+  it.effect("a number is added, labelled and removed with what waits on it", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { number, token, workspace } = yield* aSender()
+      const path = `${root}/${workspace.id}/numbers`
+      const shown = {
+        id: number.id,
+        phone: number.phone,
+        label: "",
+        platform: "whatsapp",
+        status: "connected",
+        login_method: "qr",
+        connect: null,
+      }
+      assert.deepStrictEqual((yield* operate({ path })).body, { data: [shown] })
+      const labelled = yield* operate({
+        method: "PATCH",
+        path: `${path}/${number.id}`,
+        json: { label: "Front desk" },
+      })
+      assert.deepStrictEqual(bodyOf(labelled, 200), { ...shown, label: "Front desk" })
 
-        const sent = yield* socket.call({
-          method: "POST",
-          path: "/api/v2/messages",
-          token,
-          json: { ...aText, send_at: "1970-01-02T00:00:00Z" },
-        })
-        const { id } = bodyOf<MessageBody>(sent, 202)
-        const removed = yield* operate({ method: "DELETE", path: `${path}/${number.id}` })
-        assert.deepStrictEqual(bodyOf(removed, 200), { id: number.id, deleted: true })
-        const message = yield* socket.call({ path: `/api/v2/messages/${id}`, token })
-        assert.strictEqual(bodyOf<MessageBody>(message, 200).status, "cancelled")
-      }),
-    )
+      const sent = yield* socket.call({
+        method: "POST",
+        path: "/api/v2/messages",
+        token,
+        json: { ...aText, send_at: "1970-01-02T00:00:00Z" },
+      })
+      const { id } = bodyOf<MessageBody>(sent, 202)
+      const removed = yield* operate({ method: "DELETE", path: `${path}/${number.id}` })
+      assert.deepStrictEqual(bodyOf(removed, 200), { id: number.id, deleted: true })
+      const message = yield* socket.call({ path: `/api/v2/messages/${id}`, token })
+      assert.strictEqual(bodyOf<MessageBody>(message, 200).status, "cancelled")
+    }),
+  )
 
-    it.effect("contacts are added, listed in pages and deleted", () =>
-      Effect.gen(function* () {
-        const workspace = yield* aWorkspace()
-        const path = `${root}/${workspace.id}/contacts`
-        const phone = yield* aContact(workspace, { name: "Ann", phone: "+1 555-000-7777" })
-        const user = yield* aContact(workspace, { name: "Bob", username: "@bob_b" })
-        const first = yield* operate({ path: `${path}?limit=1` })
-        const { data, next_cursor } = bodyOf<PageBody<Made>>(first, 200)
-        assert.deepStrictEqual<ReadonlyArray<object>>(data, [
-          {
-            id: user.id,
-            name: "Bob",
-            phone: null,
-            username: "@bob_b",
-            created_at: "1970-01-01T00:00:00Z",
-          },
-        ])
-        const second = yield* operate({ path: `${path}?cursor=${next_cursor}` })
-        assert.deepStrictEqual(second.body, {
-          data: [{ ...phone, name: "Ann", phone: "+15550007777", username: null }],
-          next_cursor: null,
-        })
-        const deleted = yield* operate({ method: "DELETE", path: `${path}/${user.id}` })
-        assert.deepStrictEqual(bodyOf(deleted, 200), { id: user.id, deleted: true })
-      }),
-    )
+  it.effect("contacts are added, listed in pages and deleted", () =>
+    Effect.gen(function* () {
+      const workspace = yield* aWorkspace()
+      const path = `${root}/${workspace.id}/contacts`
+      const phone = yield* aContact(workspace, { name: "Ann", phone: "+1 555-000-7777" })
+      const user = yield* aContact(workspace, { name: "Bob", username: "@bob_b" })
+      const first = yield* operate({ path: `${path}?limit=1` })
+      const { data, next_cursor } = bodyOf<PageBody<Made>>(first, 200)
+      assert.deepStrictEqual<ReadonlyArray<object>>(data, [
+        {
+          id: user.id,
+          name: "Bob",
+          phone: null,
+          username: "@bob_b",
+          created_at: "1970-01-01T00:00:00Z",
+        },
+      ])
+      const second = yield* operate({ path: `${path}?cursor=${next_cursor}` })
+      assert.deepStrictEqual(second.body, {
+        data: [{ ...phone, name: "Ann", phone: "+15550007777", username: null }],
+        next_cursor: null,
+      })
+      const deleted = yield* operate({ method: "DELETE", path: `${path}/${user.id}` })
+      assert.deepStrictEqual(bodyOf(deleted, 200), { id: user.id, deleted: true })
+    }),
+  )
 
-    it.effect("what a path names must be there, and in that workspace", () =>
-      Effect.gen(function* () {
-        const { number, workspace } = yield* aSender()
-        const stranger = yield* aSender()
-        const contact = yield* aContact(workspace, { phone: "+15550007778" })
-        const own = `${root}/${stranger.workspace.id}`
-        const body = { json: { label: "x" } }
-        for (const [method, path, code, given] of [
-          ["GET", `${root}/999999/keys`, "workspace_not_found", {}],
-          ["GET", `${root}/999999/numbers`, "workspace_not_found", {}],
-          ["GET", `${root}/x/contacts`, "workspace_not_found", {}],
-          ["DELETE", `${own}/keys/999999`, "key_not_found", {}],
-          ["DELETE", `${own}/keys/x`, "key_not_found", {}],
-          ["PATCH", `${own}/numbers/${number.id}`, "number_not_found", body],
-          ["DELETE", `${own}/numbers/${number.id}`, "number_not_found", {}],
-          ["DELETE", `${own}/contacts/${contact.id}`, "contact_not_found", {}],
-          ["DELETE", `${own}/contacts/0`, "contact_not_found", {}],
-        ] as const) {
-          const answer = yield* operate({ method, path, ...given })
-          assert.strictEqual(answer.status, 404, path)
-          assert.strictEqual(errorOf(answer).code, code, path)
-        }
-      }),
-    )
-  })
+  it.effect("what a path names must be there, and in that workspace", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aSender()
+      const stranger = yield* aSender()
+      const contact = yield* aContact(workspace, { phone: "+15550007778" })
+      const own = `${root}/${stranger.workspace.id}`
+      const body = { json: { label: "x" } }
+      for (const [method, path, code, given] of [
+        ["GET", `${root}/999999/keys`, "workspace_not_found", {}],
+        ["GET", `${root}/999999/numbers`, "workspace_not_found", {}],
+        ["GET", `${root}/x/contacts`, "workspace_not_found", {}],
+        ["DELETE", `${own}/keys/999999`, "key_not_found", {}],
+        ["DELETE", `${own}/keys/x`, "key_not_found", {}],
+        ["PATCH", `${own}/numbers/${number.id}`, "number_not_found", body],
+        ["DELETE", `${own}/numbers/${number.id}`, "number_not_found", {}],
+        ["DELETE", `${own}/contacts/${contact.id}`, "contact_not_found", {}],
+        ["DELETE", `${own}/contacts/0`, "contact_not_found", {}],
+      ] as const) {
+        const answer = yield* operate({ method, path, ...given })
+        assert.strictEqual(answer.status, 404, path)
+        assert.strictEqual(errorOf(answer).code, code, path)
+      }
+    }),
+  )
 })

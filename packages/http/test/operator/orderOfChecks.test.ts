@@ -61,7 +61,7 @@ describe("the order of the operator's checks", () => {
     ],
   ]
 
-  layer(layerService())((it) => {
+  layer(layerService())("over real sockets", (it) => {
     for (const [what, call, status, code] of cases) {
       it.effect(`${what}, with everything later wrong, is ${code}`, () =>
         Effect.gen(function* () {

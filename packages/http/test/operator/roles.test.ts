@@ -89,7 +89,7 @@ describe("roles", () => {
     },
   ]
 
-  layer(layerService())((it) => {
+  layer(layerService())("over real sockets", (it) => {
     for (const { what, call, allowed } of operations) {
       for (const role of everyone) {
         const may = allowed.includes(role)

@@ -1,5 +1,5 @@
 /** How version 1 reads bodies, good ones and hostile ones (decisions: Version 1). */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Disk } from "../Disk.ts"
 import { Doors } from "../Doors.ts"
@@ -94,185 +94,180 @@ const tooLarge: ReadonlyArray<readonly [what: string, call: Partial<Call>]> = [
   ],
 ]
 
-describe("a body of version 1", () => {
-  layer(layerService())((it) => {
-    for (const [what, given] of unreadable) {
-      it.effect(`that is ${what} is \`Invalid JSON format\``, () =>
-        Effect.gen(function* () {
-          const { socket, web } = yield* Doors
-          for (const door of [socket, web]) {
-            const answer = yield* door.call({ method: "POST", path: at("me/"), ...given })
-            saysNo(answer, 400, "Invalid JSON format")
-          }
-        }),
-      )
-    }
-
-    for (const [what, given] of tooLarge) {
-      it.effect(`that is too large in ${what} is 413 \`Request too large\``, () =>
-        Effect.gen(function* () {
-          saysNo(yield* call("me/", given), 413, "Request too large")
-        }),
-      )
-    }
-
-    it.effect("may be as long as 1 MiB", () =>
+layer(layerService())("a body of version 1", (it) => {
+  for (const [what, given] of unreadable) {
+    it.effect(`that is ${what} is \`Invalid JSON format\``, () =>
       Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const body = JSON.stringify(credentials).padEnd(mebibyte)
-        assert.strictEqual((yield* call("me/", { headers: [json], body })).status, 200)
-        const fields = `${formOf({ ...credentials })}&rest=`
-        const padded = fields.padEnd(mebibyte, "x")
-        assert.strictEqual(
-          (yield* call("me/", { headers: [urlencoded], body: padded })).status,
-          200,
-        )
-      }),
-    )
-
-    it.effect("a file part over 64 MiB is 413, by the length that is declared", () =>
-      Effect.gen(function* () {
-        const declared = ["content-length", String(66 * mebibyte)] as const
-        const { web } = yield* Doors
-        const answer = yield* web.call({
-          method: "POST",
-          path: at("send_msg/"),
-          headers: [multipart, declared],
-          body: "x",
-          chunked: true,
-        })
-        saysNo(answer, 413, "Request too large")
-      }),
-    )
-
-    for (const kind of kinds) {
-      it.effect(`says the same as ${kind}`, () =>
-        Effect.gen(function* () {
-          const { credentials, number } = yield* aClient()
-          const answer = yield* ask(
-            "send_msg/",
-            {
-              ...credentials,
-              whatsapp_client: number.id,
-              msg_type: 0,
-              country_code: 1,
-              phone: 5550001234,
-              message: "Grüße, 世界 & more = +1%",
-              expire_after_seconds: 60,
-              something_else: "ignored",
-            },
-            kind,
-          )
-          const { msg_id } = answered<SentBody>(answer)
-          const status = yield* ask("message/status/", { ...credentials, msg_id }, kind)
-          assert.strictEqual(
-            answered<{ message: string }>(status).message,
-            "Grüße, 世界 & more = +1%",
-          )
-        }),
-      )
-
-      it.effect(`as ${kind} may have names that objects have themselves`, () =>
-        Effect.gen(function* () {
-          const { credentials } = yield* aClient()
-          for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
-            const fields = Object.fromEntries([...Object.entries(credentials), [name, "1"]])
-            assert.strictEqual((yield* ask("me/", fields, kind)).status, 200)
-            const { api_key: _, ...rest } = fields
-            saysNo(yield* ask("me/", rest, kind), 400, "Auth Error")
-          }
-        }),
-      )
-    }
-
-    it.effect("takes what is no text for nothing: lists, objects, true", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        for (const wrong of [["Hi"], { text: "Hi" }, true, null]) {
-          const answer = yield* ask("send_msg/", { ...credentials, ...aText, msg: wrong })
-          saysNo(answer, 400, "Msg cant be null")
+        const { socket, web } = yield* Doors
+        for (const door of [socket, web]) {
+          const answer = yield* door.call({ method: "POST", path: at("me/"), ...given })
+          saysNo(answer, 400, "Invalid JSON format")
         }
-        for (const wrong of [[1], { id: 1 }, true, 1.5, 1e300]) {
-          const answer = yield* ask("send_msg/", {
+      }),
+    )
+  }
+
+  for (const [what, given] of tooLarge) {
+    it.effect(`that is too large in ${what} is 413 \`Request too large\``, () =>
+      Effect.gen(function* () {
+        saysNo(yield* call("me/", given), 413, "Request too large")
+      }),
+    )
+  }
+
+  it.effect("may be as long as 1 MiB", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const body = JSON.stringify(credentials).padEnd(mebibyte)
+      assert.strictEqual((yield* call("me/", { headers: [json], body })).status, 200)
+      const fields = `${formOf({ ...credentials })}&rest=`
+      const padded = fields.padEnd(mebibyte, "x")
+      assert.strictEqual((yield* call("me/", { headers: [urlencoded], body: padded })).status, 200)
+    }),
+  )
+
+  it.effect("a file part over 64 MiB is 413, by the length that is declared", () =>
+    Effect.gen(function* () {
+      const declared = ["content-length", String(66 * mebibyte)] as const
+      const { web } = yield* Doors
+      const answer = yield* web.call({
+        method: "POST",
+        path: at("send_msg/"),
+        headers: [multipart, declared],
+        body: "x",
+        chunked: true,
+      })
+      saysNo(answer, 413, "Request too large")
+    }),
+  )
+
+  for (const kind of kinds) {
+    it.effect(`says the same as ${kind}`, () =>
+      Effect.gen(function* () {
+        const { credentials, number } = yield* aClient()
+        const answer = yield* ask(
+          "send_msg/",
+          {
             ...credentials,
-            ...aText,
-            whatsapp_client: wrong,
-          })
-          saysNo(answer, 400, "Invalid whatsapp client")
+            whatsapp_client: number.id,
+            msg_type: 0,
+            country_code: 1,
+            phone: 5550001234,
+            message: "Grüße, 世界 & more = +1%",
+            expire_after_seconds: 60,
+            something_else: "ignored",
+          },
+          kind,
+        )
+        const { msg_id } = answered<SentBody>(answer)
+        const status = yield* ask("message/status/", { ...credentials, msg_id }, kind)
+        assert.strictEqual(
+          answered<{ message: string }>(status).message,
+          "Grüße, 世界 & more = +1%",
+        )
+      }),
+    )
+
+    it.effect(`as ${kind} may have names that objects have themselves`, () =>
+      Effect.gen(function* () {
+        const { credentials } = yield* aClient()
+        for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
+          const fields = Object.fromEntries([...Object.entries(credentials), [name, "1"]])
+          assert.strictEqual((yield* ask("me/", fields, kind)).status, 200)
+          const { api_key: _, ...rest } = fields
+          saysNo(yield* ask("me/", rest, kind), 400, "Auth Error")
         }
       }),
     )
+  }
 
-    it.effect("without a content type is JSON when it begins like an object, else a form", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const asJson = yield* call("me/", { body: JSON.stringify(credentials) })
-        assert.strictEqual(asJson.status, 200, asJson.text)
-        const asForm = yield* call("me/", { body: formOf({ ...credentials }) })
-        assert.strictEqual(asForm.status, 200, asForm.text)
-        saysNo(yield* call("me/", {}), 400, "Auth Error")
-      }),
-    )
-
-    it.effect("a form's field that comes twice is the last one", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const once = formOf({ ...credentials })
-        const good = yield* call("me/", { headers: [urlencoded], body: `client_id=x&${once}` })
-        assert.strictEqual(good.status, 200)
-        const bad = yield* call("me/", { headers: [urlencoded], body: `${once}&client_id=x` })
-        saysNo(bad, 400, "Invalid Client Id")
-        const parts = form(
-          [["client_id", "x"], ...Object.entries(credentials)].map(([name, value]) =>
-            aPart({
-              name: String(name),
-              fileName: null,
-              bytes: String(value),
-              contentType: "text/plain",
-            }),
-          ),
-        )
-        const multi = yield* call("me/", { headers: [multipart], body: parts })
-        assert.strictEqual(multi.status, 200, multi.text)
-      }),
-    )
-
-    it.effect("with a hundred thousand fields is read like any other", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const many = Array.from({ length: 100_000 }, (_, index) => `f${index}=1`).join("&")
-        const answer = yield* call("me/", {
-          headers: [urlencoded],
-          body: `${many}&${formOf({ ...credentials })}`,
+  it.effect("takes what is no text for nothing: lists, objects, true", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      for (const wrong of [["Hi"], { text: "Hi" }, true, null]) {
+        const answer = yield* ask("send_msg/", { ...credentials, ...aText, msg: wrong })
+        saysNo(answer, 400, "Msg cant be null")
+      }
+      for (const wrong of [[1], { id: 1 }, true, 1.5, 1e300]) {
+        const answer = yield* ask("send_msg/", {
+          ...credentials,
+          ...aText,
+          whatsapp_client: wrong,
         })
-        assert.strictEqual(answer.status, 200, answer.text)
-      }),
-    )
+        saysNo(answer, 400, "Invalid whatsapp client")
+      }
+    }),
+  )
 
-    it.effect("a JSON byte order mark is passed over, and charset=UTF-8 is fine", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const answer = yield* call("me/", {
-          headers: [["content-type", "application/json; charset=UTF-8"]],
-          body: utf8(`\ufeff${JSON.stringify(credentials)}`),
-        })
-        assert.strictEqual(answer.status, 200, answer.text)
-        const formed = yield* call("me/", {
-          headers: [["content-type", "application/x-www-form-urlencoded; charset=UTF-8"]],
-          body: bodyAs("form", { ...credentials }).body ?? "",
-        })
-        assert.strictEqual(formed.status, 200, formed.text)
-      }),
-    )
+  it.effect("without a content type is JSON when it begins like an object, else a form", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const asJson = yield* call("me/", { body: JSON.stringify(credentials) })
+      assert.strictEqual(asJson.status, 200, asJson.text)
+      const asForm = yield* call("me/", { body: formOf({ ...credentials }) })
+      assert.strictEqual(asForm.status, 200, asForm.text)
+      saysNo(yield* call("me/", {}), 400, "Auth Error")
+    }),
+  )
 
-    it.effect("files that no operation asks for leave nothing behind", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const answer = yield* call("me/", withFile({ ...credentials }, [{}, { name: "other" }]))
-        assert.strictEqual(answer.status, 200, answer.text)
-        const { files } = yield* Disk
-        assert.deepStrictEqual(yield* files, { kept: [], temporary: [] })
-      }),
-    )
-  })
+  it.effect("a form's field that comes twice is the last one", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const once = formOf({ ...credentials })
+      const good = yield* call("me/", { headers: [urlencoded], body: `client_id=x&${once}` })
+      assert.strictEqual(good.status, 200)
+      const bad = yield* call("me/", { headers: [urlencoded], body: `${once}&client_id=x` })
+      saysNo(bad, 400, "Invalid Client Id")
+      const parts = form(
+        [["client_id", "x"], ...Object.entries(credentials)].map(([name, value]) =>
+          aPart({
+            name: String(name),
+            fileName: null,
+            bytes: String(value),
+            contentType: "text/plain",
+          }),
+        ),
+      )
+      const multi = yield* call("me/", { headers: [multipart], body: parts })
+      assert.strictEqual(multi.status, 200, multi.text)
+    }),
+  )
+
+  it.effect("with a hundred thousand fields is read like any other", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const many = Array.from({ length: 100_000 }, (_, index) => `f${index}=1`).join("&")
+      const answer = yield* call("me/", {
+        headers: [urlencoded],
+        body: `${many}&${formOf({ ...credentials })}`,
+      })
+      assert.strictEqual(answer.status, 200, answer.text)
+    }),
+  )
+
+  it.effect("a JSON byte order mark is passed over, and charset=UTF-8 is fine", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const answer = yield* call("me/", {
+        headers: [["content-type", "application/json; charset=UTF-8"]],
+        body: utf8(`\ufeff${JSON.stringify(credentials)}`),
+      })
+      assert.strictEqual(answer.status, 200, answer.text)
+      const formed = yield* call("me/", {
+        headers: [["content-type", "application/x-www-form-urlencoded; charset=UTF-8"]],
+        body: bodyAs("form", { ...credentials }).body ?? "",
+      })
+      assert.strictEqual(formed.status, 200, formed.text)
+    }),
+  )
+
+  it.effect("files that no operation asks for leave nothing behind", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const answer = yield* call("me/", withFile({ ...credentials }, [{}, { name: "other" }]))
+      assert.strictEqual(answer.status, 200, answer.text)
+      const { files } = yield* Disk
+      assert.deepStrictEqual(yield* files, { kept: [], temporary: [] })
+    }),
+  )
 })

@@ -1,5 +1,5 @@
 /** Callbacks of version 1 messages on their way to real receivers: what arrives, when, and how it is signed. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/node"
 import { Clock, Effect } from "effect"
 import { bodyOf, operate, settle } from "../World.ts"
@@ -40,104 +40,102 @@ const rotate = (workspace: Made) =>
 const isSigned = (delivery: Delivery, secret: string): boolean =>
   delivery.headers["service-signature"] === expectedSignature(delivery, secret)
 
-describe("the callback of a message", () => {
-  layer(layerWithWayOut({ ports: layerStoredClock() }))((it) => {
-    it.effect("arrives as a signed form with the contract's headers", () =>
+layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message", (it) => {
+  it.effect("arrives as a signed form with the contract's headers", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      const { credentials, workspace } = yield* aClient()
+      const id = yield* sends(credentials, { webhook: receiver.url })
+      yield* settle
+      assert.deepStrictEqual(bodies(receiver), [`msg_id=${id}&status=SENT`])
+      const delivery = receiver.deliveries[0]!
+      const { headers, method, path } = delivery
+      assert.deepStrictEqual([method, path], ["POST", "/hook"])
+      assert.strictEqual(headers["content-type"], "application/x-www-form-urlencoded")
+      assert.strictEqual(headers["user-agent"], "Service-Webhooks/2")
+      assert.match(String(headers["service-event-id"]), /^evt_[0-9A-Za-z]{24}$/)
+      const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+      assert.strictEqual(headers["service-timestamp"], String(now))
+      assert.isTrue(isSigned(delivery, yield* secretOf(workspace)))
+    }),
+  )
+
+  it.effect(
+    "tells of a failure with its error, and of a cancel; who named no address is not told",
+    () =>
       Effect.gen(function* () {
         const receiver = yield* aReceiver
-        const { credentials, workspace } = yield* aClient()
-        const id = yield* sends(credentials, { webhook: receiver.url })
+        const { credentials, number } = yield* aClient()
+        const simulated = `/admin/v1/simulator/numbers/${number.id}`
+        const behave = (json: object) =>
+          operate({ method: "PUT", path: `${simulated}/behaviour`, json })
+        yield* behave({ send: "fail", error_message: "No luck & more" })
+        yield* sends(credentials)
+        const failed = yield* sends(credentials, { webhook: receiver.url })
         yield* settle
-        assert.deepStrictEqual(bodies(receiver), [`msg_id=${id}&status=SENT`])
-        const delivery = receiver.deliveries[0]!
-        const { headers, method, path } = delivery
-        assert.deepStrictEqual([method, path], ["POST", "/hook"])
-        assert.strictEqual(headers["content-type"], "application/x-www-form-urlencoded")
-        assert.strictEqual(headers["user-agent"], "Service-Webhooks/2")
-        assert.match(String(headers["service-event-id"]), /^evt_[0-9A-Za-z]{24}$/)
-        const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-        assert.strictEqual(headers["service-timestamp"], String(now))
-        assert.isTrue(isSigned(delivery, yield* secretOf(workspace)))
-      }),
-    )
-
-    it.effect(
-      "tells of a failure with its error, and of a cancel; who named no address is not told",
-      () =>
-        Effect.gen(function* () {
-          const receiver = yield* aReceiver
-          const { credentials, number } = yield* aClient()
-          const simulated = `/admin/v1/simulator/numbers/${number.id}`
-          const behave = (json: object) =>
-            operate({ method: "PUT", path: `${simulated}/behaviour`, json })
-          yield* behave({ send: "fail", error_message: "No luck & more" })
-          yield* sends(credentials)
-          const failed = yield* sends(credentials, { webhook: receiver.url })
-          yield* settle
-          yield* operate({ method: "POST", path: `${simulated}/logout` })
-          const whatsapp_client = number.id
-          const cancelled = yield* sends(credentials, { whatsapp_client, webhook: receiver.url })
-          yield* ask("cancel_msg/", { ...credentials, msg_id: cancelled })
-          yield* settle
-          assert.deepStrictEqual(bodies(receiver), [
-            `msg_id=${failed}&status=FAILED&error=No+luck+%26+more`,
-            `msg_id=${cancelled}&status=CANCELLED`,
-          ])
-        }),
-    )
-
-    it.effect("is tried four times, the same each time but for the moment and the secret", () =>
-      Effect.gen(function* () {
-        const receiver = yield* aReceiver
-        receiver.answer = withStatus(302, { location: receiver.url })
-        const { credentials, workspace } = yield* aClient()
-        const first = yield* secretOf(workspace)
-        const id = yield* sends(credentials, { webhook: receiver.url })
+        yield* operate({ method: "POST", path: `${simulated}/logout` })
+        const whatsapp_client = number.id
+        const cancelled = yield* sends(credentials, { whatsapp_client, webhook: receiver.url })
+        yield* ask("cancel_msg/", { ...credentials, msg_id: cancelled })
         yield* settle
-        const second = yield* rotate(workspace)
-        yield* advance(60 * minute)
-        const { deliveries } = receiver
-        assert.deepStrictEqual(
-          bodies(receiver),
-          Array.from({ length: 4 }, () => `msg_id=${id}&status=SENT`),
-        )
-        const moments = deliveries.map(({ headers }) => Number(headers["service-timestamp"]))
-        for (const [index, delay] of [10, minute, 4 * minute].entries()) {
-          const gap = moments[index + 1]! - moments[index]!
-          // Up to 5 % longer, and whole seconds both of them.
-          assert.isAtLeast(gap, delay)
-          assert.isAtMost(gap, delay * 1.05 + 1)
-        }
-        const eventIds = deliveries.map(({ headers }) => headers["service-event-id"])
-        assert.lengthOf([...new Set(eventIds)], 1)
-        assert.deepStrictEqual(
-          deliveries.map((delivery) => isSigned(delivery, first)),
-          [true, false, false, false],
-        )
-        assert.deepStrictEqual(
-          deliveries.map((delivery) => isSigned(delivery, second)),
-          [false, true, true, true],
-        )
+        assert.deepStrictEqual(bodies(receiver), [
+          `msg_id=${failed}&status=FAILED&error=No+luck+%26+more`,
+          `msg_id=${cancelled}&status=CANCELLED`,
+        ])
       }),
-    )
+  )
 
-    it.effect("of each message of a batch comes on its own", () =>
-      Effect.gen(function* () {
-        const receiver = yield* aReceiver
-        const { credentials } = yield* aClient()
-        const answer = yield* ask("send_msg/multi/", {
-          ...credentials,
-          phones: ["15550001234", "15550001235"],
-          msg: "Hello",
-          webhook: receiver.url,
-        })
-        const { msg_ids } = bodyOf<{ readonly msg_ids: ReadonlyArray<number> }>(answer, 200)
-        yield* settle
-        assert.deepStrictEqual(
-          bodies(receiver).toSorted(),
-          msg_ids.map((id) => `msg_id=${id}&status=SENT`).toSorted(),
-        )
-      }),
-    )
-  })
+  it.effect("is tried four times, the same each time but for the moment and the secret", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      receiver.answer = withStatus(302, { location: receiver.url })
+      const { credentials, workspace } = yield* aClient()
+      const first = yield* secretOf(workspace)
+      const id = yield* sends(credentials, { webhook: receiver.url })
+      yield* settle
+      const second = yield* rotate(workspace)
+      yield* advance(60 * minute)
+      const { deliveries } = receiver
+      assert.deepStrictEqual(
+        bodies(receiver),
+        Array.from({ length: 4 }, () => `msg_id=${id}&status=SENT`),
+      )
+      const moments = deliveries.map(({ headers }) => Number(headers["service-timestamp"]))
+      for (const [index, delay] of [10, minute, 4 * minute].entries()) {
+        const gap = moments[index + 1]! - moments[index]!
+        // Up to 5 % longer, and whole seconds both of them.
+        assert.isAtLeast(gap, delay)
+        assert.isAtMost(gap, delay * 1.05 + 1)
+      }
+      const eventIds = deliveries.map(({ headers }) => headers["service-event-id"])
+      assert.lengthOf([...new Set(eventIds)], 1)
+      assert.deepStrictEqual(
+        deliveries.map((delivery) => isSigned(delivery, first)),
+        [true, false, false, false],
+      )
+      assert.deepStrictEqual(
+        deliveries.map((delivery) => isSigned(delivery, second)),
+        [false, true, true, true],
+      )
+    }),
+  )
+
+  it.effect("of each message of a batch comes on its own", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      const { credentials } = yield* aClient()
+      const answer = yield* ask("send_msg/multi/", {
+        ...credentials,
+        phones: ["15550001234", "15550001235"],
+        msg: "Hello",
+        webhook: receiver.url,
+      })
+      const { msg_ids } = bodyOf<{ readonly msg_ids: ReadonlyArray<number> }>(answer, 200)
+      yield* settle
+      assert.deepStrictEqual(
+        bodies(receiver).toSorted(),
+        msg_ids.map((id) => `msg_id=${id}&status=SENT`).toSorted(),
+      )
+    }),
+  )
 })

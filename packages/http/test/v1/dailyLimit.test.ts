@@ -19,7 +19,7 @@ describe("the daily limit in version 1", () => {
       (answer) => answered(answer),
     )
 
-  layer(layerService())((it) => {
+  layer(layerService())("over real sockets", (it) => {
     it.effect("stores a single send as failed and answers its id with 429", () =>
       Effect.gen(function* () {
         const client = yield* aClient({

@@ -3,7 +3,7 @@
  * send, or downloaded during the call, is what is sent, and a call that comes to nothing leaves
  * nothing behind.
  */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Egress, EgressError } from "@messaging-service/core"
 import { Deferred, Effect, Layer, Stream } from "effect"
 import { request as nodeRequest } from "node:http"
@@ -97,244 +97,238 @@ const left = (number: { readonly id: number }, id: number) =>
 const image = { msg_type: 1, img_url: "https://example.com/photo.png" }
 const aFile = { msg_type: 2, file_url: "https://example.com/report.pdf" }
 
-describe("a file of version 1", () => {
-  layer(layerService({ egress: layerWeb }))((it) => {
-    it.effect("is downloaded during the call and is what is sent", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const id = yield* sends(client.credentials, { ...image, msg: "Look" })
+layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
+  it.effect("is downloaded during the call and is what is sent", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const id = yield* sends(client.credentials, { ...image, msg: "Look" })
+      const media = yield* mediaOf(client, id)
+      assert.deepStrictEqual(
+        { ...media, url: "" },
+        { media_id: null, url: "", type: "image", file_name: "photo.png" },
+      )
+      assert.strictEqual(sha256((yield* follow(media.url)).bytes), sha256(png))
+      const parcel = yield* left(client.number, id)
+      assert.strictEqual(parcel?.text, "Look")
+      assert.strictEqual(parcel?.media?.sha256, sha256(png))
+    }),
+  )
+
+  it.effect("has the name that is given, and is sent as `msg_type` says", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const named = yield* sends(client.credentials, {
+        ...aFile,
+        msg: null,
+        file_name: "Bericht März.pdf",
+      })
+      assert.deepInclude(yield* mediaOf(client, named), {
+        type: "file",
+        file_name: "Bericht März.pdf",
+      })
+      const photo = yield* sends(client.credentials, { msg_type: "2", file_url: image.img_url })
+      assert.strictEqual((yield* mediaOf(client, photo)).type, "file")
+    }),
+  )
+
+  it.effect("may be uploaded with the send, in the part `file`", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const fields = { ...client.credentials, ...aText, msg_type: 2 }
+      const before = called.length
+      for (const given of [{}, { file_url: "https://example.com/nothing" }]) {
+        const answer = yield* call("send_msg/", withFile({ ...fields, ...given }, [{}]))
+        const id = answered<SentBody>(answer).msg_id
         const media = yield* mediaOf(client, id)
-        assert.deepStrictEqual(
-          { ...media, url: "" },
-          { media_id: null, url: "", type: "image", file_name: "photo.png" },
-        )
-        assert.strictEqual(sha256((yield* follow(media.url)).bytes), sha256(png))
-        const parcel = yield* left(client.number, id)
-        assert.strictEqual(parcel?.text, "Look")
-        assert.strictEqual(parcel?.media?.sha256, sha256(png))
-      }),
-    )
+        assert.deepInclude(media, { media_id: null, type: "file", file_name: "photo.png" })
+        assert.strictEqual((yield* left(client.number, id))?.media?.sha256, sha256(png))
+      }
+      assert.strictEqual(called.length, before)
+    }),
+  )
 
-    it.effect("has the name that is given, and is sent as `msg_type` says", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const named = yield* sends(client.credentials, {
-          ...aFile,
-          msg: null,
-          file_name: "Bericht März.pdf",
-        })
-        assert.deepInclude(yield* mediaOf(client, named), {
-          type: "file",
-          file_name: "Bericht März.pdf",
-        })
-        const photo = yield* sends(client.credentials, { msg_type: "2", file_url: image.img_url })
-        assert.strictEqual((yield* mediaOf(client, photo)).type, "file")
-      }),
-    )
+  it.effect("goes to a group, to many and at a given time alike", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const fields = { ...client.credentials, ...aFile }
+      const group = yield* ask("send_msg/group/", { ...fields, group_name: "Team" })
+      assert.strictEqual((yield* mediaOf(client, answered<SentBody>(group).msg_id)).type, "file")
+      const many = yield* ask("send_msg/multi/", { ...fields, phones: "15550001234,15550001235" })
+      const { msg_ids } = answered<{ msg_ids: ReadonlyArray<number> }>(many)
+      for (const id of msg_ids) {
+        assert.strictEqual((yield* left(client.number, id))?.media?.sha256, sha256(pdf))
+      }
+      const later = yield* call(
+        "schedule_msg/",
+        withFile({ ...fields, ...aText, date: "01/01/2090", time: "12:00" }, [{}]),
+      )
+      assert.strictEqual(
+        (yield* mediaOf(client, answered<SentBody>(later).msg_id)).file_name,
+        "photo.png",
+      )
+    }),
+  )
 
-    it.effect("may be uploaded with the send, in the part `file`", () =>
+  it.effect("is not listed in the media directory and takes no storage", () =>
+    Effect.gen(function* () {
+      const plan = {
+        name: "Small",
+        messages_remaining: null,
+        reminders: true,
+        qr_code_api: true,
+        max_numbers: null,
+        media_storage_bytes: 0,
+      }
+      const client = yield* aClient({ workspace: { plan } })
+      yield* sends(client.credentials, image)
+      const { key } = yield* aKey(client.workspace)
+      const page = yield* get(key, "/api/v2/media")
+      assert.deepStrictEqual(bodyOf<PageBody<unknown>>(page, 200).data, [])
+    }),
+  )
+
+  for (const path of ["nothing.png", "large", "private.png"]) {
+    it.effect(`behind a link to ${path} cannot be had: \`${unavailable}\``, () =>
       Effect.gen(function* () {
-        const client = yield* aClient()
-        const fields = { ...client.credentials, ...aText, msg_type: 2 }
-        const before = called.length
-        for (const given of [{}, { file_url: "https://example.com/nothing" }]) {
-          const answer = yield* call("send_msg/", withFile({ ...fields, ...given }, [{}]))
-          const id = answered<SentBody>(answer).msg_id
-          const media = yield* mediaOf(client, id)
-          assert.deepInclude(media, { media_id: null, type: "file", file_name: "photo.png" })
-          assert.strictEqual((yield* left(client.number, id))?.media?.sha256, sha256(png))
+        const { credentials } = yield* aClient()
+        const url = `https://example.com/${path}`
+        for (const fields of [
+          { msg_type: 1, img_url: url },
+          { msg_type: 2, file_url: url },
+        ]) {
+          const answer = yield* ask("send_msg/", { ...credentials, ...aText, ...fields })
+          saysNo(answer, 400, unavailable)
         }
-        assert.strictEqual(called.length, before)
       }),
     )
+  }
 
-    it.effect("goes to a group, to many and at a given time alike", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const fields = { ...client.credentials, ...aFile }
-        const group = yield* ask("send_msg/group/", { ...fields, group_name: "Team" })
-        assert.strictEqual((yield* mediaOf(client, answered<SentBody>(group).msg_id)).type, "file")
-        const many = yield* ask("send_msg/multi/", { ...fields, phones: "15550001234,15550001235" })
-        const { msg_ids } = answered<{ msg_ids: ReadonlyArray<number> }>(many)
-        for (const id of msg_ids) {
-          assert.strictEqual((yield* left(client.number, id))?.media?.sha256, sha256(pdf))
-        }
-        const later = yield* call(
-          "schedule_msg/",
-          withFile({ ...fields, ...aText, date: "01/01/2090", time: "12:00" }, [{}]),
-        )
-        assert.strictEqual(
-          (yield* mediaOf(client, answered<SentBody>(later).msg_id)).file_name,
-          "photo.png",
-        )
-      }),
-    )
+  it.effect("an uploaded one that is empty is none, and two are too many", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const fields = { ...credentials, ...aText, msg_type: 2 }
+      for (const files of [[{ bytes: "" }], [{ name: "other" }], [{ bytes: "", fileName: "" }]]) {
+        saysNo(yield* call("send_msg/", withFile(fields, files)), 400, "File Url Can't be null")
+      }
+      saysNo(yield* call("send_msg/", withFile(fields, [{}, {}])), 400, "Only one file can be sent")
+      const upload = withFile({ ...fields, msg_type: 1 }, [{}])
+      saysNo(yield* call("send_msg/", upload), 400, "Image Url Can't be null")
+    }),
+  )
 
-    it.effect("is not listed in the media directory and takes no storage", () =>
-      Effect.gen(function* () {
-        const plan = {
-          name: "Small",
-          messages_remaining: null,
-          reminders: true,
-          qr_code_api: true,
-          max_numbers: null,
-          media_storage_bytes: 0,
-        }
-        const client = yield* aClient({ workspace: { plan } })
-        yield* sends(client.credentials, image)
-        const { key } = yield* aKey(client.workspace)
-        const page = yield* get(key, "/api/v2/media")
-        assert.deepStrictEqual(bodyOf<PageBody<unknown>>(page, 200).data, [])
-      }),
-    )
+  it.effect("is downloaded only when everything that costs nothing is right", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const before = called.length
+      const wrong = [
+        { phone: "nobody" },
+        { msg: "x".repeat(3001) },
+        { whatsapp_client: "mine" },
+        { webhook: "nowhere" },
+        { expire_after_seconds: 0 },
+        { file_name: "x".repeat(256) },
+      ]
+      for (const fields of wrong) {
+        const answer = yield* ask("send_msg/", { ...credentials, ...aText, ...aFile, ...fields })
+        assert.strictEqual(answer.status, 400)
+      }
+      const past = { date: "01/01/1960", time: "12:00" }
+      const answer = yield* ask("schedule_msg/", { ...credentials, ...aText, ...aFile, ...past })
+      saysNo(answer, 400, "Schedule time is in the past")
+      assert.strictEqual(called.length, before)
+    }),
+  )
 
-    for (const path of ["nothing.png", "large", "private.png"]) {
-      it.effect(`behind a link to ${path} cannot be had: \`${unavailable}\``, () =>
+  it.effect("of a send that is refused afterwards is gone", () =>
+    Effect.gen(function* () {
+      const { files } = yield* Disk
+      const before = yield* files
+      const lonely = yield* aLonelyClient()
+      const poor = yield* aClient({ workspace: { plan: null } })
+      const named = yield* aClient()
+      const refused = [
+        [lonely.credentials, {}, "Invalid whatsapp client id."],
+        [poor.credentials, {}, "Not enough credits"],
+        [named.credentials, { whatsapp_client: 999_999_999 }, "Invalid whatsapp client"],
+      ] as const
+      for (const [credentials, fields, says] of refused) {
+        const all = { ...credentials, ...aText, ...aFile, ...fields }
+        saysNo(yield* ask("send_msg/", all), 400, says)
+        saysNo(yield* call("send_msg/", withFile(all, [{}])), 400, says)
+      }
+      // A username cannot be reached from the WhatsApp number that was named.
+      yield* aNumber(named.workspace)
+      const toUser = { phone: "@some_one", whatsapp_client: named.number.id }
+      saysNo(
+        yield* ask("send_msg/", { ...named.credentials, ...aFile, ...toUser }),
+        400,
+        "Invalid whatsapp client",
+      )
+      yield* change(poor.workspace, { demo: true })
+      saysNo(
+        yield* call("send_msg/", withFile({ ...poor.credentials, ...aText }, [{}])),
+        400,
+        "Demo Account can not access apis",
+      )
+      assert.deepStrictEqual(yield* files, before)
+    }),
+  )
+
+  it.effect("of a call that is cut off is gone, whether it came or was fetched", () =>
+    Effect.gen(function* () {
+      const { files } = yield* Disk
+      const { port } = yield* Doors
+      const { credentials } = yield* aClient()
+      const before = yield* files
+      const cutOff = (
+        headers: Readonly<Record<string, string>>,
+        body: Uint8Array,
+        length: number,
+        when: Effect.Effect<unknown>,
+      ) =>
         Effect.gen(function* () {
-          const { credentials } = yield* aClient()
-          const url = `https://example.com/${path}`
-          for (const fields of [
-            { msg_type: 1, img_url: url },
-            { msg_type: 2, file_url: url },
-          ]) {
-            const answer = yield* ask("send_msg/", { ...credentials, ...aText, ...fields })
-            saysNo(answer, 400, unavailable)
-          }
+          const outgoing = nodeRequest({
+            host: "127.0.0.1",
+            port,
+            method: "POST",
+            path: at("send_msg/"),
+            agent: false,
+            headers: { ...headers, "content-length": String(length) },
+          })
+          outgoing.on("error", () => {})
+          outgoing.write(body)
+          yield* when
+          outgoing.destroy()
+          yield* untilEqual(files, before)
+        })
+
+      const asJson = Buffer.from(
+        JSON.stringify({
+          ...credentials,
+          ...aText,
+          msg_type: 2,
+          file_url: "https://example.com/slow",
         }),
       )
-    }
+      yield* cutOff(
+        { "content-type": "application/json" },
+        asJson,
+        asJson.length,
+        Deferred.await(hanging),
+      )
 
-    it.effect("an uploaded one that is empty is none, and two are too many", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const fields = { ...credentials, ...aText, msg_type: 2 }
-        for (const files of [[{ bytes: "" }], [{ name: "other" }], [{ bytes: "", fileName: "" }]]) {
-          saysNo(yield* call("send_msg/", withFile(fields, files)), 400, "File Url Can't be null")
-        }
-        saysNo(
-          yield* call("send_msg/", withFile(fields, [{}, {}])),
-          400,
-          "Only one file can be sent",
-        )
-        const upload = withFile({ ...fields, msg_type: 1 }, [{}])
-        saysNo(yield* call("send_msg/", upload), 400, "Image Url Can't be null")
-      }),
-    )
-
-    it.effect("is downloaded only when everything that costs nothing is right", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const before = called.length
-        const wrong = [
-          { phone: "nobody" },
-          { msg: "x".repeat(3001) },
-          { whatsapp_client: "mine" },
-          { webhook: "nowhere" },
-          { expire_after_seconds: 0 },
-          { file_name: "x".repeat(256) },
-        ]
-        for (const fields of wrong) {
-          const answer = yield* ask("send_msg/", { ...credentials, ...aText, ...aFile, ...fields })
-          assert.strictEqual(answer.status, 400)
-        }
-        const past = { date: "01/01/1960", time: "12:00" }
-        const answer = yield* ask("schedule_msg/", { ...credentials, ...aText, ...aFile, ...past })
-        saysNo(answer, 400, "Schedule time is in the past")
-        assert.strictEqual(called.length, before)
-      }),
-    )
-
-    it.effect("of a send that is refused afterwards is gone", () =>
-      Effect.gen(function* () {
-        const { files } = yield* Disk
-        const before = yield* files
-        const lonely = yield* aLonelyClient()
-        const poor = yield* aClient({ workspace: { plan: null } })
-        const named = yield* aClient()
-        const refused = [
-          [lonely.credentials, {}, "Invalid whatsapp client id."],
-          [poor.credentials, {}, "Not enough credits"],
-          [named.credentials, { whatsapp_client: 999_999_999 }, "Invalid whatsapp client"],
-        ] as const
-        for (const [credentials, fields, says] of refused) {
-          const all = { ...credentials, ...aText, ...aFile, ...fields }
-          saysNo(yield* ask("send_msg/", all), 400, says)
-          saysNo(yield* call("send_msg/", withFile(all, [{}])), 400, says)
-        }
-        // A username cannot be reached from the WhatsApp number that was named.
-        yield* aNumber(named.workspace)
-        const toUser = { phone: "@some_one", whatsapp_client: named.number.id }
-        saysNo(
-          yield* ask("send_msg/", { ...named.credentials, ...aFile, ...toUser }),
-          400,
-          "Invalid whatsapp client",
-        )
-        yield* change(poor.workspace, { demo: true })
-        saysNo(
-          yield* call("send_msg/", withFile({ ...poor.credentials, ...aText }, [{}])),
-          400,
-          "Demo Account can not access apis",
-        )
-        assert.deepStrictEqual(yield* files, before)
-      }),
-    )
-
-    it.effect("of a call that is cut off is gone, whether it came or was fetched", () =>
-      Effect.gen(function* () {
-        const { files } = yield* Disk
-        const { port } = yield* Doors
-        const { credentials } = yield* aClient()
-        const before = yield* files
-        const cutOff = (
-          headers: Readonly<Record<string, string>>,
-          body: Uint8Array,
-          length: number,
-          when: Effect.Effect<unknown>,
-        ) =>
-          Effect.gen(function* () {
-            const outgoing = nodeRequest({
-              host: "127.0.0.1",
-              port,
-              method: "POST",
-              path: at("send_msg/"),
-              agent: false,
-              headers: { ...headers, "content-length": String(length) },
-            })
-            outgoing.on("error", () => {})
-            outgoing.write(body)
-            yield* when
-            outgoing.destroy()
-            yield* untilEqual(files, before)
-          })
-
-        const asJson = Buffer.from(
-          JSON.stringify({
-            ...credentials,
-            ...aText,
-            msg_type: 2,
-            file_url: "https://example.com/slow",
-          }),
-        )
-        yield* cutOff(
-          { "content-type": "application/json" },
-          asJson,
-          asJson.length,
-          Deferred.await(hanging),
-        )
-
-        const upload = withFile({ ...credentials, ...aText, msg_type: 2 }, [
-          { bytes: Buffer.alloc(200_000, 1) },
-        ])
-        const whole = Buffer.from(upload.body as Uint8Array)
-        yield* cutOff(
-          { "content-type": multipart[1] },
-          whole.subarray(0, 150_000),
-          whole.length,
-          untilDifferent(files, before),
-        )
-      }),
-    )
-  })
+      const upload = withFile({ ...credentials, ...aText, msg_type: 2 }, [
+        { bytes: Buffer.alloc(200_000, 1) },
+      ])
+      const whole = Buffer.from(upload.body as Uint8Array)
+      yield* cutOff(
+        { "content-type": multipart[1] },
+        whole.subarray(0, 150_000),
+        whole.length,
+        untilDifferent(files, before),
+      )
+    }),
+  )
 })
 
 /** Looks again and again, in real time, which the server's sockets take too. */

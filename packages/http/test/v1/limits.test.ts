@@ -1,5 +1,5 @@
 /** The limits of version 1: requests of a workspace, wrong keys of an address, keys of one version. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
@@ -16,112 +16,110 @@ const from = (address: string, json: unknown) =>
 
 const statuses = (answers: ReadonlyArray<Answer>) => answers.map(({ status }) => status)
 
-describe("the limits of version 1", () => {
-  layer(layerService({ settings: { trustProxy: true } }))((it) => {
-    it.effect("60 requests in a clock minute for each workspace, whatever its keys", () =>
-      Effect.gen(function* () {
-        yield* TestClock.setTime(1_000_000 * 60_000 + 15_000)
-        const { credentials, workspace } = yield* aClient()
-        const another = yield* aKeyV1(workspace)
-        const stranger = yield* aClient()
-        const keys = [credentials.api_key, another.key]
-        const answers = yield* Effect.forEach(
-          Array.from({ length: 60 }, (_, index) => index),
-          (index) => ask("me/", { ...credentials, api_key: keys[index % 2] }),
+layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1", (it) => {
+  it.effect("60 requests in a clock minute for each workspace, whatever its keys", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_000_000 * 60_000 + 15_000)
+      const { credentials, workspace } = yield* aClient()
+      const another = yield* aKeyV1(workspace)
+      const stranger = yield* aClient()
+      const keys = [credentials.api_key, another.key]
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 60 }, (_, index) => index),
+        (index) => ask("me/", { ...credentials, api_key: keys[index % 2] }),
+      )
+      assert.deepStrictEqual(statuses(answers), Array(60).fill(200))
+
+      const over = yield* ask("me/", credentials)
+      saysNo(over, 429, "Too many requests")
+      assert.strictEqual(over.headers["retry-after"], "45")
+      const alsoOver = yield* ask("send_msg/", { ...credentials, api_key: another.key })
+      saysNo(alsoOver, 429, "Too many requests")
+      assert.strictEqual((yield* ask("me/", stranger.credentials)).status, 200)
+
+      yield* TestClock.adjust("44 seconds")
+      saysNo(yield* ask("me/", credentials), 429, "Too many requests")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* ask("me/", credentials)).status, 200)
+    }),
+  )
+
+  it.effect("requests that fail later count, failed credentials do not", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust("1 minute")
+      const { credentials } = yield* aClient()
+      for (let times = 0; times < 20; times++) {
+        saysNo(yield* ask("me/", { ...credentials, client_id: "x" }), 400, "Invalid Client Id")
+        saysNo(
+          yield* from("192.0.2.60", { ...credentials, api_key: wrong.api_key }),
+          400,
+          "Auth Error: invalid api key",
         )
-        assert.deepStrictEqual(statuses(answers), Array(60).fill(200))
+      }
+      for (let times = 0; times < 59; times++) {
+        saysNo(yield* ask("cancel_msg/", credentials), 400, "Invalid message id")
+      }
+      assert.strictEqual((yield* ask("me/", credentials)).status, 200)
+      saysNo(yield* ask("cancel_msg/", credentials), 429, "Too many requests")
+    }),
+  )
 
-        const over = yield* ask("me/", credentials)
-        saysNo(over, 429, "Too many requests")
-        assert.strictEqual(over.headers["retry-after"], "45")
-        const alsoOver = yield* ask("send_msg/", { ...credentials, api_key: another.key })
-        saysNo(alsoOver, 429, "Too many requests")
-        assert.strictEqual((yield* ask("me/", stranger.credentials)).status, 200)
-
-        yield* TestClock.adjust("44 seconds")
-        saysNo(yield* ask("me/", credentials), 429, "Too many requests")
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual((yield* ask("me/", credentials)).status, 200)
-      }),
-    )
-
-    it.effect("requests that fail later count, failed credentials do not", () =>
-      Effect.gen(function* () {
-        yield* TestClock.adjust("1 minute")
-        const { credentials } = yield* aClient()
-        for (let times = 0; times < 20; times++) {
-          saysNo(yield* ask("me/", { ...credentials, client_id: "x" }), 400, "Invalid Client Id")
-          saysNo(
-            yield* from("192.0.2.60", { ...credentials, api_key: wrong.api_key }),
-            400,
-            "Auth Error: invalid api key",
-          )
-        }
-        for (let times = 0; times < 59; times++) {
-          saysNo(yield* ask("cancel_msg/", credentials), 400, "Invalid message id")
-        }
-        assert.strictEqual((yield* ask("me/", credentials)).status, 200)
-        saysNo(yield* ask("cancel_msg/", credentials), 429, "Too many requests")
-      }),
-    )
-
-    it.effect("more than 30 wrong keys in a minute from one address answer the same", () =>
-      Effect.gen(function* () {
-        yield* TestClock.adjust("1 minute")
-        const { credentials } = yield* aClient()
-        for (let times = 0; times < 30; times++) {
-          saysNo(yield* from("192.0.2.61", wrong), 400, "Auth Error: invalid api key")
-        }
-        const guarded = yield* from("192.0.2.61", wrong)
-        saysNo(guarded, 429, "Too many requests")
-        assert.strictEqual(guarded.headers["retry-after"], "60")
-
-        // "While it refuses, a valid key from the same address goes on working."
-        assert.strictEqual((yield* from("192.0.2.61", credentials)).status, 200)
-        saysNo(yield* from("192.0.2.62", wrong), 400, "Auth Error: invalid api key")
-        yield* TestClock.adjust("1 minute")
+  it.effect("more than 30 wrong keys in a minute from one address answer the same", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust("1 minute")
+      const { credentials } = yield* aClient()
+      for (let times = 0; times < 30; times++) {
         saysNo(yield* from("192.0.2.61", wrong), 400, "Auth Error: invalid api key")
-      }),
-    )
+      }
+      const guarded = yield* from("192.0.2.61", wrong)
+      saysNo(guarded, 429, "Too many requests")
+      assert.strictEqual(guarded.headers["retry-after"], "60")
 
-    it.effect("keys of one version never work on the other", () =>
-      Effect.gen(function* () {
-        const { credentials, workspace } = yield* aClient()
-        const { socket } = yield* Doors
-        for (const mode of ["live", "test"]) {
-          const { key } = yield* aKey(workspace, { mode })
-          saysNo(
-            yield* ask("me/", { ...credentials, api_key: key }),
-            400,
-            "Auth Error: invalid api key",
-          )
-          const answer = yield* call("me/", {
-            token: key,
-            json: { client_id: credentials.client_id },
-          })
-          saysNo(answer, 400, "Auth Error: invalid api key")
-        }
-        const onV2 = yield* socket.call({ path: "/api/v2/me", token: credentials.api_key })
-        assert.strictEqual(onV2.status, 401)
-        assert.strictEqual(errorOf(onV2).code, "v1_key_on_v2")
-      }),
-    )
+      // "While it refuses, a valid key from the same address goes on working."
+      assert.strictEqual((yield* from("192.0.2.61", credentials)).status, 200)
+      saysNo(yield* from("192.0.2.62", wrong), 400, "Auth Error: invalid api key")
+      yield* TestClock.adjust("1 minute")
+      saysNo(yield* from("192.0.2.61", wrong), 400, "Auth Error: invalid api key")
+    }),
+  )
 
-    it.effect("a bearer token does instead of `api_key`, and the body wins over it", () =>
-      Effect.gen(function* () {
-        const { client_id, api_key } = (yield* aClient()).credentials
-        const bearer = yield* call("me/", { token: api_key, json: { client_id } })
-        assert.strictEqual(bearer.status, 200, bearer.text)
-        const both = yield* call("me/", { token: "wrong", json: { client_id, api_key } })
-        assert.strictEqual(both.status, 200, both.text)
-        const wrongBody = yield* call("me/", {
-          token: api_key,
-          json: { client_id, api_key: wrong.api_key },
+  it.effect("keys of one version never work on the other", () =>
+    Effect.gen(function* () {
+      const { credentials, workspace } = yield* aClient()
+      const { socket } = yield* Doors
+      for (const mode of ["live", "test"]) {
+        const { key } = yield* aKey(workspace, { mode })
+        saysNo(
+          yield* ask("me/", { ...credentials, api_key: key }),
+          400,
+          "Auth Error: invalid api key",
+        )
+        const answer = yield* call("me/", {
+          token: key,
+          json: { client_id: credentials.client_id },
         })
-        saysNo(wrongBody, 400, "Auth Error: invalid api key")
-        // `client_id` stays required.
-        saysNo(yield* call("send_msg/", { token: api_key, json: {} }), 400, "Invalid client id.")
-      }),
-    )
-  })
+        saysNo(answer, 400, "Auth Error: invalid api key")
+      }
+      const onV2 = yield* socket.call({ path: "/api/v2/me", token: credentials.api_key })
+      assert.strictEqual(onV2.status, 401)
+      assert.strictEqual(errorOf(onV2).code, "v1_key_on_v2")
+    }),
+  )
+
+  it.effect("a bearer token does instead of `api_key`, and the body wins over it", () =>
+    Effect.gen(function* () {
+      const { client_id, api_key } = (yield* aClient()).credentials
+      const bearer = yield* call("me/", { token: api_key, json: { client_id } })
+      assert.strictEqual(bearer.status, 200, bearer.text)
+      const both = yield* call("me/", { token: "wrong", json: { client_id, api_key } })
+      assert.strictEqual(both.status, 200, both.text)
+      const wrongBody = yield* call("me/", {
+        token: api_key,
+        json: { client_id, api_key: wrong.api_key },
+      })
+      saysNo(wrongBody, 400, "Auth Error: invalid api key")
+      // `client_id` stays required.
+      saysNo(yield* call("send_msg/", { token: api_key, json: {} }), 400, "Invalid client id.")
+    }),
+  )
 })

@@ -3,7 +3,7 @@
  * Message status (v1); Version 1 failures and their version 2 codes): what one version sends the
  * other reads, and what one refuses the other refuses in its own words.
  */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
@@ -79,65 +79,63 @@ const fields: ReadonlyArray<
   ],
 ]
 
-describe("what version 1 sends", () => {
-  layer(layerService())((it) => {
-    for (const [row, given, shown, operation] of fields) {
-      it.effect(`is read by version 2: ${row}`, () =>
-        Effect.gen(function* () {
-          const client = yield* both()
-          const id = yield* sends(client.credentials, given, operation)
-          const message = yield* onV2(client, id)
-          // "`msg_id` in the answer is `id` of the returned Message."
-          assert.strictEqual(message.id, id)
-          assert.deepStrictEqual(
-            Object.fromEntries(Object.keys(shown).map((name) => [name, message[name]])),
-            shown as Record<string, unknown>,
-          )
-        }),
-      )
-    }
-
-    it.effect("is read by version 2: `whatsapp_client` is `from`", () =>
+layer(layerService())("what version 1 sends", (it) => {
+  for (const [row, given, shown, operation] of fields) {
+    it.effect(`is read by version 2: ${row}`, () =>
       Effect.gen(function* () {
         const client = yield* both()
-        const second = yield* aNumber(client.workspace)
-        for (const { id, phone } of [client.number, second]) {
-          const sent = yield* sends(client.credentials, { whatsapp_client: id })
-          assert.deepStrictEqual((yield* onV2(client, sent)).from, {
-            id,
-            phone: phone.replace("+", ""),
-            platform: "whatsapp",
-          })
-        }
-      }),
-    )
-
-    it.effect("is read by version 2: `phone` holding an `@username` is `to.username`", () =>
-      Effect.gen(function* () {
-        const client = yield* both({ number: { platform: "telegram" } })
-        const id = yield* sends(client.credentials, { phone: "@someone", country_code: "49" })
-        assert.deepStrictEqual((yield* onV2(client, id)).to, { username: "@someone" })
-      }),
-    )
-
-    it.effect("is cancelled by version 2, and the other way round", () =>
-      Effect.gen(function* () {
-        const { credentials, token } = yield* both()
-        const first = yield* sends(
-          credentials,
-          { date: "01/01/2099", time: "12:00" },
-          "schedule_msg/",
+        const id = yield* sends(client.credentials, given, operation)
+        const message = yield* onV2(client, id)
+        // "`msg_id` in the answer is `id` of the returned Message."
+        assert.strictEqual(message.id, id)
+        assert.deepStrictEqual(
+          Object.fromEntries(Object.keys(shown).map((name) => [name, message[name]])),
+          shown as Record<string, unknown>,
         )
-        assert.strictEqual((yield* cancel(token, first)).status, 200)
-        assert.strictEqual((yield* statusOf(credentials, first)).status, 3)
-        const second = yield* send(token, { send_at: "2099-01-01T12:00:00Z" })
-        const cancelled = yield* ask("cancel_msg/", { ...credentials, msg_id: second.id })
-        assert.strictEqual(cancelled.status, 200, cancelled.text)
-        const read = yield* get(token, `/api/v2/messages/${second.id}`)
-        assert.strictEqual(bodyOf<MessageBody>(read, 200).status, "cancelled")
       }),
     )
-  })
+  }
+
+  it.effect("is read by version 2: `whatsapp_client` is `from`", () =>
+    Effect.gen(function* () {
+      const client = yield* both()
+      const second = yield* aNumber(client.workspace)
+      for (const { id, phone } of [client.number, second]) {
+        const sent = yield* sends(client.credentials, { whatsapp_client: id })
+        assert.deepStrictEqual((yield* onV2(client, sent)).from, {
+          id,
+          phone: phone.replace("+", ""),
+          platform: "whatsapp",
+        })
+      }
+    }),
+  )
+
+  it.effect("is read by version 2: `phone` holding an `@username` is `to.username`", () =>
+    Effect.gen(function* () {
+      const client = yield* both({ number: { platform: "telegram" } })
+      const id = yield* sends(client.credentials, { phone: "@someone", country_code: "49" })
+      assert.deepStrictEqual((yield* onV2(client, id)).to, { username: "@someone" })
+    }),
+  )
+
+  it.effect("is cancelled by version 2, and the other way round", () =>
+    Effect.gen(function* () {
+      const { credentials, token } = yield* both()
+      const first = yield* sends(
+        credentials,
+        { date: "01/01/2099", time: "12:00" },
+        "schedule_msg/",
+      )
+      assert.strictEqual((yield* cancel(token, first)).status, 200)
+      assert.strictEqual((yield* statusOf(credentials, first)).status, 3)
+      const second = yield* send(token, { send_at: "2099-01-01T12:00:00Z" })
+      const cancelled = yield* ask("cancel_msg/", { ...credentials, msg_id: second.id })
+      assert.strictEqual(cancelled.status, 200, cancelled.text)
+      const read = yield* get(token, `/api/v2/messages/${second.id}`)
+      assert.strictEqual(bodyOf<MessageBody>(read, 200).status, "cancelled")
+    }),
+  )
 })
 
 /** A message of version 2 in that status. */
@@ -227,107 +225,105 @@ const states: ReadonlyArray<
   ],
 ]
 
-describe("a message of version 2", () => {
-  layer(layerService())((it) => {
-    for (const [v2, [status, status_text], reach] of states) {
-      it.effect(`that is ${v2} has the status ${status} in version 1, ${status_text}`, () =>
-        Effect.gen(function* () {
-          const { credentials, number, token } = yield* both()
-          const id = yield* reach(token, number)
-          const message = bodyOf<MessageBody>(yield* get(token, `/api/v2/messages/${id}`), 200)
-          assert.strictEqual(message.status, v2)
-          const expected = {
-            status,
-            status_text,
-            message: "Hello",
-            msg_id: id,
-            sent_at: message["sent_at"] as string | null,
-            error: v2 === "failed" ? "Group not found" : null,
-          }
-          assert.deepStrictEqual(yield* statusOf(credentials, id), expected)
+layer(layerService())("a message of version 2", (it) => {
+  for (const [v2, [status, status_text], reach] of states) {
+    it.effect(`that is ${v2} has the status ${status} in version 1, ${status_text}`, () =>
+      Effect.gen(function* () {
+        const { credentials, number, token } = yield* both()
+        const id = yield* reach(token, number)
+        const message = bodyOf<MessageBody>(yield* get(token, `/api/v2/messages/${id}`), 200)
+        assert.strictEqual(message.status, v2)
+        const expected = {
+          status,
+          status_text,
+          message: "Hello",
+          msg_id: id,
+          sent_at: message["sent_at"] as string | null,
+          error: v2 === "failed" ? "Group not found" : null,
+        }
+        assert.deepStrictEqual(yield* statusOf(credentials, id), expected)
 
-          const { client_id, api_key } = credentials
-          const { socket } = yield* Doors
-          const path = `/api/v1/message/status/${id}`
-          for (const answer of [
-            yield* socket.call({ path: `${path}/?client_id=${client_id}&api_key=${api_key}` }),
-            yield* socket.call({ path: `${path}?client_id=${client_id}`, token: api_key }),
-          ]) {
-            assert.deepStrictEqual(answered<StatusBody>(answer), expected)
-          }
+        const { client_id, api_key } = credentials
+        const { socket } = yield* Doors
+        const path = `/api/v1/message/status/${id}`
+        for (const answer of [
+          yield* socket.call({ path: `${path}/?client_id=${client_id}&api_key=${api_key}` }),
+          yield* socket.call({ path: `${path}?client_id=${client_id}`, token: api_key }),
+        ]) {
+          assert.deepStrictEqual(answered<StatusBody>(answer), expected)
+        }
+      }),
+    )
+  }
+
+  it.effect("to a contact, with media of the directory or a link is in version 1's report", () =>
+    Effect.gen(function* () {
+      const { credentials, number, token, workspace } = yield* both()
+      const telegram = yield* aNumber(workspace, { platform: "telegram" })
+      const contact = yield* aContact(workspace, { phone: "+15550009999" })
+      const friend = yield* aContact(workspace, { username: "@a_friend" })
+      const photo = yield* upload(token)
+      const made = [
+        yield* send(token),
+        yield* send(token, { to: { contact_id: contact.id }, media: { media_id: photo.id } }),
+        yield* send(token, {
+          to: { group: "Team" },
+          media: { url: "https://example.com/a.pdf" },
         }),
+        yield* send(token, { to: { contact_id: friend.id } }),
+        yield* send(token, {
+          to: { username: "t.me/somebody" },
+          send_at: "2099-01-01T00:00:00Z",
+        }),
+      ]
+      yield* settle
+      const created = made[0]?.["created_at"] as string
+      const day = created.slice(0, 10).split("-").toReversed().join("-")
+      const answer = yield* ask("report/", { ...credentials, start_date: day, end_date: day })
+      const { history, ...rest } = answered<{
+        readonly history: ReadonlyArray<Record<string, unknown>>
+      }>(answer)
+      assert.deepStrictEqual(rest, { status: 1, total: 5, page: 1 } as object)
+      const shown = made.map(({ id }) => history.find(({ msg_id }) => msg_id === id))
+      assert.deepStrictEqual(
+        shown.map((item) => [item?.["to"], item?.["msg_type"], item?.["whatsapp_client"]]),
+        [
+          ["+15550001234", 0, number.id],
+          ["+15550009999", 1, number.id],
+          ["Team", 2, number.id],
+          ["@a_friend", 0, telegram.id],
+          ["t.me/somebody", 0, telegram.id],
+        ],
       )
-    }
+      assert.deepStrictEqual(Object.keys(history[0] ?? {}), [
+        "msg_id",
+        "status",
+        "status_text",
+        "to",
+        "whatsapp_client",
+        "msg_type",
+        "created_at",
+        "sent_at",
+      ])
+      assert.deepStrictEqual(
+        history.map(({ msg_id }) => msg_id),
+        made.map(({ id }) => id).toReversed(),
+      )
+    }),
+  )
 
-    it.effect("to a contact, with media of the directory or a link is in version 1's report", () =>
-      Effect.gen(function* () {
-        const { credentials, number, token, workspace } = yield* both()
-        const telegram = yield* aNumber(workspace, { platform: "telegram" })
-        const contact = yield* aContact(workspace, { phone: "+15550009999" })
-        const friend = yield* aContact(workspace, { username: "@a_friend" })
-        const photo = yield* upload(token)
-        const made = [
-          yield* send(token),
-          yield* send(token, { to: { contact_id: contact.id }, media: { media_id: photo.id } }),
-          yield* send(token, {
-            to: { group: "Team" },
-            media: { url: "https://example.com/a.pdf" },
-          }),
-          yield* send(token, { to: { contact_id: friend.id } }),
-          yield* send(token, {
-            to: { username: "t.me/somebody" },
-            send_at: "2099-01-01T00:00:00Z",
-          }),
-        ]
-        yield* settle
-        const created = made[0]?.["created_at"] as string
-        const day = created.slice(0, 10).split("-").toReversed().join("-")
-        const answer = yield* ask("report/", { ...credentials, start_date: day, end_date: day })
-        const { history, ...rest } = answered<{
-          readonly history: ReadonlyArray<Record<string, unknown>>
-        }>(answer)
-        assert.deepStrictEqual(rest, { status: 1, total: 5, page: 1 } as object)
-        const shown = made.map(({ id }) => history.find(({ msg_id }) => msg_id === id))
-        assert.deepStrictEqual(
-          shown.map((item) => [item?.["to"], item?.["msg_type"], item?.["whatsapp_client"]]),
-          [
-            ["+15550001234", 0, number.id],
-            ["+15550009999", 1, number.id],
-            ["Team", 2, number.id],
-            ["@a_friend", 0, telegram.id],
-            ["t.me/somebody", 0, telegram.id],
-          ],
-        )
-        assert.deepStrictEqual(Object.keys(history[0] ?? {}), [
-          "msg_id",
-          "status",
-          "status_text",
-          "to",
-          "whatsapp_client",
-          "msg_type",
-          "created_at",
-          "sent_at",
-        ])
-        assert.deepStrictEqual(
-          history.map(({ msg_id }) => msg_id),
-          made.map(({ id }) => id).toReversed(),
-        )
-      }),
-    )
-
-    it.effect("of test mode is none of version 1's: its keys are live", () =>
-      Effect.gen(function* () {
-        const { credentials, workspace } = yield* both()
-        const { key } = yield* aKey(workspace, { mode: "test" })
-        const { id } = yield* send(key)
-        saysNo(
-          yield* ask("message/status/", { ...credentials, msg_id: id }),
-          400,
-          "Invalid message id",
-        )
-      }),
-    )
-  })
+  it.effect("of test mode is none of version 1's: its keys are live", () =>
+    Effect.gen(function* () {
+      const { credentials, workspace } = yield* both()
+      const { key } = yield* aKey(workspace, { mode: "test" })
+      const { id } = yield* send(key)
+      saysNo(
+        yield* ask("message/status/", { ...credentials, msg_id: id }),
+        400,
+        "Invalid message id",
+      )
+    }),
+  )
 })
 
 const full = (credentials: Credentials) =>
@@ -416,87 +412,85 @@ const failures: ReadonlyArray<Refused> = [
   },
 ]
 
-describe("what one version refuses", () => {
-  layer(layerService())((it) => {
-    for (const { asV1 = {}, asV2 = {}, spoil, status = 400, v1, v2 } of failures) {
-      it.effect(`the other refuses: \`${v1}\` is ${v2.join(" ")}`, () =>
-        Effect.gen(function* () {
-          const client = yield* aClient()
-          const keyV2 = yield* aKey(client.workspace)
-          if (spoil !== undefined) yield* spoil({ ...client, keyV2 })
-          const first = yield* ask("send_msg/", { ...client.credentials, ...aText, ...asV1 })
-          assert.strictEqual(first.status, status, first.text)
-          assert.deepInclude(first.body, { status: 0, message: v1 })
-          const second = yield* post(keyV2.key, {
-            to: { phone: "+15550001234" },
-            text: "Hello",
-            ...asV2,
-          })
-          assert.deepStrictEqual([second.status, errorOf(second).code], [...v2])
-        }),
+layer(layerService())("what one version refuses", (it) => {
+  for (const { asV1 = {}, asV2 = {}, spoil, status = 400, v1, v2 } of failures) {
+    it.effect(`the other refuses: \`${v1}\` is ${v2.join(" ")}`, () =>
+      Effect.gen(function* () {
+        const client = yield* aClient()
+        const keyV2 = yield* aKey(client.workspace)
+        if (spoil !== undefined) yield* spoil({ ...client, keyV2 })
+        const first = yield* ask("send_msg/", { ...client.credentials, ...aText, ...asV1 })
+        assert.strictEqual(first.status, status, first.text)
+        assert.deepInclude(first.body, { status: 0, message: v1 })
+        const second = yield* post(keyV2.key, {
+          to: { phone: "+15550001234" },
+          text: "Hello",
+          ...asV2,
+        })
+        assert.deepStrictEqual([second.status, errorOf(second).code], [...v2])
+      }),
+    )
+  }
+
+  it.effect("the other refuses: `Invalid Contact Number` is 422 invalid_phone", () =>
+    Effect.gen(function* () {
+      const { credentials, token } = yield* both()
+      const wrong = { ...credentials, phones: "nobody", msg: "Hi" }
+      saysNo(yield* ask("send_msg/multi/", wrong), 400, "Invalid Contact Number")
+      const batch = yield* post(
+        token,
+        { to: [{ phone: "nobody" }], text: "Hi" },
+        "/api/v2/messages/batch",
       )
-    }
+      assert.deepStrictEqual([batch.status, errorOf(batch).code], [422, "invalid_phone"])
+    }),
+  )
 
-    it.effect("the other refuses: `Invalid Contact Number` is 422 invalid_phone", () =>
-      Effect.gen(function* () {
-        const { credentials, token } = yield* both()
-        const wrong = { ...credentials, phones: "nobody", msg: "Hi" }
-        saysNo(yield* ask("send_msg/multi/", wrong), 400, "Invalid Contact Number")
-        const batch = yield* post(
-          token,
-          { to: [{ phone: "nobody" }], text: "Hi" },
-          "/api/v2/messages/batch",
-        )
-        assert.deepStrictEqual([batch.status, errorOf(batch).code], [422, "invalid_phone"])
-      }),
-    )
+  it.effect("the other refuses: `Auth Error: invalid api key` is 401 invalid_api_key", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aLonelyClient()
+      saysNo(
+        yield* ask("me/", { ...credentials, api_key: "mistyped" }),
+        400,
+        "Auth Error: invalid api key",
+      )
+      const answer = yield* get("mistyped", "/api/v2/me")
+      assert.deepStrictEqual([answer.status, errorOf(answer).code], [401, "invalid_api_key"])
+    }),
+  )
 
-    it.effect("the other refuses: `Auth Error: invalid api key` is 401 invalid_api_key", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aLonelyClient()
-        saysNo(
-          yield* ask("me/", { ...credentials, api_key: "mistyped" }),
-          400,
-          "Auth Error: invalid api key",
-        )
-        const answer = yield* get("mistyped", "/api/v2/me")
-        assert.deepStrictEqual([answer.status, errorOf(answer).code], [401, "invalid_api_key"])
-      }),
-    )
+  it.effect("the other refuses: `Invalid JSON format` is 400 invalid_json", () =>
+    Effect.gen(function* () {
+      const { token } = yield* both()
+      const { socket } = yield* Doors
+      const broken = {
+        method: "POST",
+        token,
+        headers: [["content-type", "application/json"]] as const,
+        body: "{",
+      }
+      saysNo(
+        yield* socket.call({ ...broken, path: "/api/v1/send_msg/" }),
+        400,
+        "Invalid JSON format",
+      )
+      const answer = yield* socket.call({ ...broken, path: "/api/v2/messages" })
+      assert.deepStrictEqual([answer.status, errorOf(answer).code], [400, "invalid_json"])
+    }),
+  )
 
-    it.effect("the other refuses: `Invalid JSON format` is 400 invalid_json", () =>
-      Effect.gen(function* () {
-        const { token } = yield* both()
-        const { socket } = yield* Doors
-        const broken = {
-          method: "POST",
-          token,
-          headers: [["content-type", "application/json"]] as const,
-          body: "{",
-        }
-        saysNo(
-          yield* socket.call({ ...broken, path: "/api/v1/send_msg/" }),
-          400,
-          "Invalid JSON format",
-        )
-        const answer = yield* socket.call({ ...broken, path: "/api/v2/messages" })
-        assert.deepStrictEqual([answer.status, errorOf(answer).code], [400, "invalid_json"])
-      }),
-    )
-
-    it.effect("version 1 keeps a send that is over the daily limit, version 2 stores nothing", () =>
-      Effect.gen(function* () {
-        const { credentials, token } = yield* both()
-        yield* full(credentials)
-        yield* post(token, { to: { phone: "+15550001234" }, text: "Two" })
-        yield* ask("send_msg/", { ...credentials, ...aText, msg: "One" })
-        const failed = yield* get(token, "/api/v2/messages?status=failed")
-        const { data } = bodyOf<{ data: ReadonlyArray<MessageBody> }>(failed, 200)
-        assert.deepStrictEqual(
-          data.map(({ text }) => text),
-          ["One"],
-        )
-      }),
-    )
-  })
+  it.effect("version 1 keeps a send that is over the daily limit, version 2 stores nothing", () =>
+    Effect.gen(function* () {
+      const { credentials, token } = yield* both()
+      yield* full(credentials)
+      yield* post(token, { to: { phone: "+15550001234" }, text: "Two" })
+      yield* ask("send_msg/", { ...credentials, ...aText, msg: "One" })
+      const failed = yield* get(token, "/api/v2/messages?status=failed")
+      const { data } = bodyOf<{ data: ReadonlyArray<MessageBody> }>(failed, 200)
+      assert.deepStrictEqual(
+        data.map(({ text }) => text),
+        ["One"],
+      )
+    }),
+  )
 })

@@ -1,5 +1,5 @@
 /** Numbers of version 1: connected with a QR code or a pairing code, and reported to a callback. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { sleepInRealTime } from "@messaging-service/core"
 import { layerStoredClock } from "@messaging-service/node"
 import { Effect } from "effect"
@@ -56,115 +56,111 @@ const withCode = (asker: Asker, id: number): Effect.Effect<NumberV1, never, Door
     return assert.fail("there is no code")
   })
 
-describe("whatsapp/connect/", () => {
-  layer(layerService())((it) => {
-    it.effect("adds a number, shows its QR code, and it is connected once that is scanned", () =>
-      Effect.gen(function* () {
-        const client = yield* aLonelyClient()
-        const answer = yield* ask("whatsapp/connect/", { ...client.credentials })
-        const body = answered<{ readonly whatsapp_client: number }>(answer)
-        const { whatsapp_client: id } = body
-        assert.deepStrictEqual<unknown>(body, {
-          status: 1,
-          message: "Connection started",
-          whatsapp_client: id,
-        })
-        const { qr_code_url, ...shown } = yield* withCode(client, id)
-        assert.deepStrictEqual(shown, {
-          whatsapp_client: id,
+layer(layerService())("whatsapp/connect/", (it) => {
+  it.effect("adds a number, shows its QR code, and it is connected once that is scanned", () =>
+    Effect.gen(function* () {
+      const client = yield* aLonelyClient()
+      const answer = yield* ask("whatsapp/connect/", { ...client.credentials })
+      const body = answered<{ readonly whatsapp_client: number }>(answer)
+      const { whatsapp_client: id } = body
+      assert.deepStrictEqual<unknown>(body, {
+        status: 1,
+        message: "Connection started",
+        whatsapp_client: id,
+      })
+      const { qr_code_url, ...shown } = yield* withCode(client, id)
+      assert.deepStrictEqual(shown, {
+        whatsapp_client: id,
+        whatsapp_number: null,
+        label: "",
+        connection: "connecting",
+        pairing_code: null,
+      })
+      assert.isString(yield* scanned(String(qr_code_url)))
+      const phone = aPhone()
+      yield* scan(id, { phone })
+      assert.deepStrictEqual(yield* status(client, id), {
+        whatsapp_client: id,
+        whatsapp_number: phone.slice(1),
+        label: "",
+        connection: "connected",
+        qr_code_url: null,
+        pairing_code: null,
+      })
+      const { key } = yield* aKey(client.workspace)
+      assert.strictEqual((yield* read(key, id)).status, "connected")
+    }),
+  )
+
+  it.effect.each(kinds)("with a pairing code for a phone, given in %s", (kind) =>
+    Effect.gen(function* () {
+      const client = yield* aLonelyClient()
+      const phone = aPhone().slice(1)
+      const fields = { ...client.credentials, whatsapp_number: phone }
+      const answer = yield* ask("whatsapp/connect", fields, kind)
+      const { whatsapp_client } = answered<{ readonly whatsapp_client: number }>(answer)
+      const number = yield* withCode(client, whatsapp_client)
+      assert.match(String(number.pairing_code), /^[0-9A-Z]{8}$/)
+      assert.deepStrictEqual([number.whatsapp_number, number.qr_code_url], [phone, null])
+      const { key } = yield* aKey(client.workspace)
+      assert.strictEqual((yield* read(key, whatsapp_client)).login_method, "phone_code")
+    }),
+  )
+
+  it.effect("connects a number again, and it keeps its id", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient({ number: { status: "disconnected" } })
+      const { id } = client.number
+      assert.strictEqual(yield* connect(client, { whatsapp_client: String(id) }), id)
+      assert.strictEqual((yield* status(client, id)).connection, "connecting")
+      assert.lengthOf(yield* list(client), 1)
+    }),
+  )
+})
+
+layer(layerService())("whatsapp/list/ and whatsapp/status/", (it) => {
+  it.effect("show the numbers of both versions, oldest first, and no test number", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient({ number: { label: "Büro" } })
+      const telegram = yield* aNumber(client.workspace, { platform: "telegram" })
+      const { key } = yield* aKey(client.workspace)
+      const added = yield* connectV2(key)
+      yield* connectV2((yield* aKey(client.workspace, { mode: "test" })).key)
+      const shown = yield* list(client)
+      assert.deepStrictEqual(shown, [
+        {
+          whatsapp_client: client.number.id,
+          whatsapp_number: client.number.phone,
+          label: "Büro",
+          connection: "connected",
+        },
+        {
+          whatsapp_client: telegram.id,
+          whatsapp_number: telegram.phone,
+          label: "",
+          connection: "connected",
+        },
+        {
+          whatsapp_client: added.id,
           whatsapp_number: null,
           label: "",
           connection: "connecting",
-          pairing_code: null,
-        })
-        assert.isString(yield* scanned(String(qr_code_url)))
-        const phone = aPhone()
-        yield* scan(id, { phone })
-        assert.deepStrictEqual(yield* status(client, id), {
-          whatsapp_client: id,
-          whatsapp_number: phone.slice(1),
-          label: "",
-          connection: "connected",
-          qr_code_url: null,
-          pairing_code: null,
-        })
-        const { key } = yield* aKey(client.workspace)
-        assert.strictEqual((yield* read(key, id)).status, "connected")
-      }),
-    )
+        },
+      ])
+      assert.deepStrictEqual(
+        (yield* listed(key)).map(({ id }) => id),
+        shown.map(({ whatsapp_client }) => whatsapp_client),
+      )
+    }),
+  )
 
-    it.effect.each(kinds)("with a pairing code for a phone, given in %s", (kind) =>
-      Effect.gen(function* () {
-        const client = yield* aLonelyClient()
-        const phone = aPhone().slice(1)
-        const fields = { ...client.credentials, whatsapp_number: phone }
-        const answer = yield* ask("whatsapp/connect", fields, kind)
-        const { whatsapp_client } = answered<{ readonly whatsapp_client: number }>(answer)
-        const number = yield* withCode(client, whatsapp_client)
-        assert.match(String(number.pairing_code), /^[0-9A-Z]{8}$/)
-        assert.deepStrictEqual([number.whatsapp_number, number.qr_code_url], [phone, null])
-        const { key } = yield* aKey(client.workspace)
-        assert.strictEqual((yield* read(key, whatsapp_client)).login_method, "phone_code")
-      }),
-    )
-
-    it.effect("connects a number again, and it keeps its id", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient({ number: { status: "disconnected" } })
-        const { id } = client.number
-        assert.strictEqual(yield* connect(client, { whatsapp_client: String(id) }), id)
-        assert.strictEqual((yield* status(client, id)).connection, "connecting")
-        assert.lengthOf(yield* list(client), 1)
-      }),
-    )
-  })
-})
-
-describe("whatsapp/list/ and whatsapp/status/", () => {
-  layer(layerService())((it) => {
-    it.effect("show the numbers of both versions, oldest first, and no test number", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient({ number: { label: "Büro" } })
-        const telegram = yield* aNumber(client.workspace, { platform: "telegram" })
-        const { key } = yield* aKey(client.workspace)
-        const added = yield* connectV2(key)
-        yield* connectV2((yield* aKey(client.workspace, { mode: "test" })).key)
-        const shown = yield* list(client)
-        assert.deepStrictEqual(shown, [
-          {
-            whatsapp_client: client.number.id,
-            whatsapp_number: client.number.phone,
-            label: "Büro",
-            connection: "connected",
-          },
-          {
-            whatsapp_client: telegram.id,
-            whatsapp_number: telegram.phone,
-            label: "",
-            connection: "connected",
-          },
-          {
-            whatsapp_client: added.id,
-            whatsapp_number: null,
-            label: "",
-            connection: "connecting",
-          },
-        ])
-        assert.deepStrictEqual(
-          (yield* listed(key)).map(({ id }) => id),
-          shown.map(({ whatsapp_client }) => whatsapp_client),
-        )
-      }),
-    )
-
-    it.effect("are empty for a workspace without numbers", () =>
-      Effect.gen(function* () {
-        const client = yield* aLonelyClient()
-        const answer = yield* ask("whatsapp/list", { ...client.credentials }, "form")
-        assert.deepStrictEqual(answered(answer), { status: 1, data: [] })
-      }),
-    )
-  })
+  it.effect("are empty for a workspace without numbers", () =>
+    Effect.gen(function* () {
+      const client = yield* aLonelyClient()
+      const answer = yield* ask("whatsapp/list", { ...client.credentials }, "form")
+      assert.deepStrictEqual(answered(answer), { status: 1, data: [] })
+    }),
+  )
 })
 
 /** The forms that came, in their order. */
@@ -177,34 +173,32 @@ const secretOf = (workspace: Made) =>
     (answer) => answered<{ readonly secret: string }>(answer).secret,
   )
 
-describe("the callback of a connection", () => {
-  layer(layerWithWayOut({ ports: layerStoredClock() }))((it) => {
-    it.effect("tells of the QR code, the connection and its end, signed", () =>
-      Effect.gen(function* () {
-        const receiver = yield* aReceiver
-        const client = yield* aLonelyClient()
-        const id = yield* connect(client, { webhook_url: receiver.url })
-        yield* withCode(client, id)
-        yield* settle
-        const phone = aPhone()
-        yield* scan(id, { phone })
-        yield* settle
-        yield* operate({ method: "POST", path: `/admin/v1/simulator/numbers/${id}/logout` })
-        yield* settle
-        const whatsapp_client = String(id)
-        const whatsapp_number = phone.slice(1)
-        assert.deepStrictEqual<unknown>(formsOf(receiver), [
-          { event: "qr-generated", whatsapp_client, whatsapp_number: "" },
-          { event: "connected", whatsapp_client, whatsapp_number },
-          { event: "disconnected", whatsapp_client, whatsapp_number },
-        ])
-        const secret = yield* secretOf(client.workspace)
-        for (const delivery of receiver.deliveries) {
-          const { headers } = delivery
-          assert.strictEqual(headers["content-type"], "application/x-www-form-urlencoded")
-          assert.strictEqual(headers["service-signature"], expectedSignature(delivery, secret))
-        }
-      }),
-    )
-  })
+layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a connection", (it) => {
+  it.effect("tells of the QR code, the connection and its end, signed", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      const client = yield* aLonelyClient()
+      const id = yield* connect(client, { webhook_url: receiver.url })
+      yield* withCode(client, id)
+      yield* settle
+      const phone = aPhone()
+      yield* scan(id, { phone })
+      yield* settle
+      yield* operate({ method: "POST", path: `/admin/v1/simulator/numbers/${id}/logout` })
+      yield* settle
+      const whatsapp_client = String(id)
+      const whatsapp_number = phone.slice(1)
+      assert.deepStrictEqual<unknown>(formsOf(receiver), [
+        { event: "qr-generated", whatsapp_client, whatsapp_number: "" },
+        { event: "connected", whatsapp_client, whatsapp_number },
+        { event: "disconnected", whatsapp_client, whatsapp_number },
+      ])
+      const secret = yield* secretOf(client.workspace)
+      for (const delivery of receiver.deliveries) {
+        const { headers } = delivery
+        assert.strictEqual(headers["content-type"], "application/x-www-form-urlencoded")
+        assert.strictEqual(headers["service-signature"], expectedSignature(delivery, secret))
+      }
+    }),
+  )
 })

@@ -2,7 +2,7 @@
  * "Order: method, body, credentials, account, rate limit, fields, number, allowance, quota": each
  * request is also wrong in everything that comes later.
  */
-import { describe, layer } from "@effect/vitest"
+import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors } from "../Doors.ts"
@@ -151,49 +151,43 @@ const cases: ReadonlyArray<Case> = [
   },
 ]
 
-describe("the order of checks in version 1", () => {
-  layer(layerService())((it) => {
-    for (const { fields, says, scene, status = 400 } of cases) {
-      it.effect(`${scene} hears \`${says}\``, () =>
-        Effect.gen(function* () {
-          yield* TestClock.adjust("1 minute")
-          const { credentials } = yield* scenes[scene]
-          saysNo(yield* ask("send_msg/", { ...credentials, ...fields }), status, says)
-        }),
-      )
-    }
-
-    it.effect("the method comes before the body, and the body before credentials", () =>
+layer(layerService())("the order of checks in version 1", (it) => {
+  for (const { fields, says, scene, status = 400 } of cases) {
+    it.effect(`${scene} hears \`${says}\``, () =>
       Effect.gen(function* () {
-        const broken = { headers: [["content-type", "application/json"]] as const, body: "{" }
-        saysNo(
-          yield* call("send_msg/", { method: "PUT", ...broken }),
-          400,
-          "Invalid request method",
-        )
-        saysNo(yield* call("send_msg/", broken), 400, "Invalid JSON format")
+        yield* TestClock.adjust("1 minute")
+        const { credentials } = yield* scenes[scene]
+        saysNo(yield* ask("send_msg/", { ...credentials, ...fields }), status, says)
       }),
     )
+  }
 
-    it.effect("a number that is named is looked for before there are credits", () =>
-      Effect.gen(function* () {
-        const { credentials, workspace } = yield* aClient(noPlan)
-        yield* aNumber(workspace)
-        const fields = { ...credentials, ...aText }
-        saysNo(yield* ask("send_msg/", fields), 400, "Invalid whatsapp client id.")
-      }),
-    )
+  it.effect("the method comes before the body, and the body before credentials", () =>
+    Effect.gen(function* () {
+      const broken = { headers: [["content-type", "application/json"]] as const, body: "{" }
+      saysNo(yield* call("send_msg/", { method: "PUT", ...broken }), 400, "Invalid request method")
+      saysNo(yield* call("send_msg/", broken), 400, "Invalid JSON format")
+    }),
+  )
 
-    it.effect("a deleted key of a disabled account is an invalid one", () =>
-      Effect.gen(function* () {
-        const { credentials, key, workspace } = yield* aClient()
-        yield* change(workspace, { account_disabled: true })
-        yield* operate({
-          method: "DELETE",
-          path: `/admin/v1/workspaces/${workspace.id}/keys/${key.id}`,
-        })
-        saysNo(yield* ask("me/", credentials), 400, "Auth Error: invalid api key")
-      }),
-    )
-  })
+  it.effect("a number that is named is looked for before there are credits", () =>
+    Effect.gen(function* () {
+      const { credentials, workspace } = yield* aClient(noPlan)
+      yield* aNumber(workspace)
+      const fields = { ...credentials, ...aText }
+      saysNo(yield* ask("send_msg/", fields), 400, "Invalid whatsapp client id.")
+    }),
+  )
+
+  it.effect("a deleted key of a disabled account is an invalid one", () =>
+    Effect.gen(function* () {
+      const { credentials, key, workspace } = yield* aClient()
+      yield* change(workspace, { account_disabled: true })
+      yield* operate({
+        method: "DELETE",
+        path: `/admin/v1/workspaces/${workspace.id}/keys/${key.id}`,
+      })
+      saysNo(yield* ask("me/", credentials), 400, "Auth Error: invalid api key")
+    }),
+  )
 })

@@ -56,7 +56,7 @@ const advance = (seconds: number) =>
   )
 
 describe("reminder/create/", () => {
-  layer(layerService())((it) => {
+  layer(layerService())("over real sockets", (it) => {
     it.effect("makes what version 2 reads", () =>
       Effect.gen(function* () {
         const client = yield* aClient()
@@ -174,7 +174,7 @@ describe("reminder/create/", () => {
     )
   })
 
-  layer(layerService({ ports: layerStoredClock() }))((it) => {
+  layer(layerService({ ports: layerStoredClock() }))("with a clock that can be moved", (it) => {
     it.effect("runs as version 2's do, with its file", () =>
       Effect.gen(function* () {
         const client = yield* aClient()
@@ -211,100 +211,98 @@ describe("reminder/create/", () => {
   })
 })
 
-describe("reminder/list/ and reminder/cancel/", () => {
-  layer(layerService())((it) => {
-    it.effect("show and delete what either version made", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const { key } = yield* aKey(client.workspace)
-        const first = yield* create(client, { timezone: "Europe/Berlin" })
-        const paused = answered<ReminderBody>(
-          yield* post(
-            key,
-            {
-              name: "Paused",
-              to: { group: "Team" },
-              text: "Later",
-              schedule: { cron: "*/5 * * * *" },
-              active: false,
-            },
-            path,
-          ),
-          201,
-        ).id
-        const shown = {
-          reminder_id: paused,
-          reminder_name: "Paused",
-          phone: null,
-          group_name: "Team",
-          message: "Later",
-          cron_expression: "*/5 * * * *",
-          timezone: "UTC",
-          active: false,
-          next_run_at: null,
-        }
-        assert.deepStrictEqual<unknown>(yield* list(client), {
-          status: 1,
-          total: 2,
-          page: 1,
-          reminders: [
-            shown,
-            {
-              reminder_id: first,
-              reminder_name: "Rent",
-              phone: "+15550001234",
-              group_name: null,
-              message: "Hello",
-              cron_expression: "0 9 * * *",
-              timezone: "Europe/Berlin",
-              active: true,
-              next_run_at: "1970-01-01T09:00:00+01:00",
-            },
-          ],
-        })
-        const fields = { ...client.credentials, reminder_id: String(first) }
-        assert.deepStrictEqual(answered(yield* ask("reminder/cancel/", fields, "form")), {
-          status: 1,
-          message: "Reminder cancelled",
-        })
-        assert.strictEqual((yield* get(key, `${path}/${first}`)).status, 404)
-        assert.deepStrictEqual<unknown>((yield* list(client)).reminders, [shown])
-        const { socket } = yield* Doors
-        yield* socket.call({ method: "DELETE", path: `${path}/${paused}`, token: key })
-        assert.deepStrictEqual((yield* list(client)).reminders, [])
-      }),
-    )
+layer(layerService())("reminder/list/ and reminder/cancel/", (it) => {
+  it.effect("show and delete what either version made", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const { key } = yield* aKey(client.workspace)
+      const first = yield* create(client, { timezone: "Europe/Berlin" })
+      const paused = answered<ReminderBody>(
+        yield* post(
+          key,
+          {
+            name: "Paused",
+            to: { group: "Team" },
+            text: "Later",
+            schedule: { cron: "*/5 * * * *" },
+            active: false,
+          },
+          path,
+        ),
+        201,
+      ).id
+      const shown = {
+        reminder_id: paused,
+        reminder_name: "Paused",
+        phone: null,
+        group_name: "Team",
+        message: "Later",
+        cron_expression: "*/5 * * * *",
+        timezone: "UTC",
+        active: false,
+        next_run_at: null,
+      }
+      assert.deepStrictEqual<unknown>(yield* list(client), {
+        status: 1,
+        total: 2,
+        page: 1,
+        reminders: [
+          shown,
+          {
+            reminder_id: first,
+            reminder_name: "Rent",
+            phone: "+15550001234",
+            group_name: null,
+            message: "Hello",
+            cron_expression: "0 9 * * *",
+            timezone: "Europe/Berlin",
+            active: true,
+            next_run_at: "1970-01-01T09:00:00+01:00",
+          },
+        ],
+      })
+      const fields = { ...client.credentials, reminder_id: String(first) }
+      assert.deepStrictEqual(answered(yield* ask("reminder/cancel/", fields, "form")), {
+        status: 1,
+        message: "Reminder cancelled",
+      })
+      assert.strictEqual((yield* get(key, `${path}/${first}`)).status, 404)
+      assert.deepStrictEqual<unknown>((yield* list(client)).reminders, [shown])
+      const { socket } = yield* Doors
+      yield* socket.call({ method: "DELETE", path: `${path}/${paused}`, token: key })
+      assert.deepStrictEqual((yield* list(client)).reminders, [])
+    }),
+  )
 
-    it.effect("have 50 a page, newest first, with the total", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const made: Array<number> = []
-        for (let index = 0; index < 52; index++) made.push(yield* create(client))
-        const newest = made.toReversed()
-        for (const [page, ids] of [
-          [1, newest.slice(0, 50)],
-          [2, newest.slice(50)],
-          [3, []],
-        ] as const) {
-          const shown = yield* list(client, { page })
-          assert.deepStrictEqual<unknown>(
-            [shown.total, shown.page, shown.reminders.map(({ reminder_id }) => reminder_id)],
-            [52, page, ids],
-          )
-        }
-      }),
-    )
+  it.effect("have 50 a page, newest first, with the total", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const made: Array<number> = []
+      for (let index = 0; index < 52; index++) made.push(yield* create(client))
+      const newest = made.toReversed()
+      for (const [page, ids] of [
+        [1, newest.slice(0, 50)],
+        [2, newest.slice(50)],
+        [3, []],
+      ] as const) {
+        const shown = yield* list(client, { page })
+        assert.deepStrictEqual<unknown>(
+          [shown.total, shown.page, shown.reminders.map(({ reminder_id }) => reminder_id)],
+          [52, page, ids],
+        )
+      }
+    }),
+  )
 
-    it.effect("know no reminder of another workspace", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const id = yield* create(client)
-        const stranger = yield* aClient()
-        const answer = yield* ask("reminder/cancel/", { ...stranger.credentials, reminder_id: id })
-        assert.deepStrictEqual(answer.body, { status: 0, message: "Invalid reminder id" })
-        assert.deepStrictEqual((yield* list(stranger)).reminders, [])
-        assert.strictEqual((yield* list(client)).total, 1)
-      }),
-    )
-  })
+  it.effect("know no reminder of another workspace", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const id = yield* create(client)
+      const stranger = yield* aClient()
+      const answer = yield* ask("reminder/cancel/", { ...stranger.credentials, reminder_id: id })
+      assert.deepStrictEqual(answer.body, { status: 0, message: "Invalid reminder id" })
+      assert.deepStrictEqual((yield* list(stranger)).reminders, [])
+      assert.strictEqual((yield* list(client)).total, 1)
+    }),
+  )
 })

@@ -1,5 +1,5 @@
 /** Sends at a given time: date, time and zone apart (decisions: Version 1). */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layerService } from "../Service.ts"
@@ -23,56 +23,54 @@ const times: ReadonlyArray<
   ["26/10/2031", "02:30", "Europe/Berlin", "2031-10-26T00:30:00Z"],
 ]
 
-describe("schedule_msg of version 1", () => {
-  layer(layerService())((it) => {
-    for (const [date, time, timezone, moment] of times) {
-      it.effect(`${date} ${time} ${timezone ?? "without a zone"} is ${moment}`, () =>
-        Effect.gen(function* () {
-          const client = yield* aClient()
-          const id = yield* sends(client.credentials, { date, time, timezone }, "schedule_msg/")
-          const message = yield* onV2(client, id)
-          assert.strictEqual(message["send_at"], moment)
-          assert.strictEqual(message.status, "scheduled")
-        }),
-      )
-    }
-
-    it.effect("goes out when it is due, and until then is pending and can be cancelled", () =>
+layer(layerService())("schedule_msg of version 1", (it) => {
+  for (const [date, time, timezone, moment] of times) {
+    it.effect(`${date} ${time} ${timezone ?? "without a zone"} is ${moment}`, () =>
       Effect.gen(function* () {
-        yield* TestClock.setTime(Date.UTC(2040, 0, 1))
-        const { credentials } = yield* aClient()
-        const when = { date: "01/01/2040", time: "00:01" }
-        const sent = yield* sends(credentials, when, "schedule_msg/")
-        const group = yield* ask("schedule_msg/", {
-          ...credentials,
-          ...when,
-          group_name: "Team",
-          msg: "Hi",
-        })
-        const cancelled = answered<SentBody>(group).msg_id
-        const status = (msg_id: number) =>
-          Effect.map(
-            ask("message/status/", { ...credentials, msg_id }),
-            (answer) => answered<{ status: number }>(answer).status,
-          )
-        assert.strictEqual(yield* status(sent), 0)
-        const answer = yield* ask("cancel_msg/", { ...credentials, msg_id: cancelled })
-        assert.deepStrictEqual(shapeOf(answer), [
-          ["status", "number"],
-          ["message", "string"],
-        ])
-        yield* TestClock.adjust("1 minute")
-        yield* settle
-        assert.strictEqual(yield* status(sent), 1)
-        assert.strictEqual(yield* status(cancelled), 3)
-        for (const msg_id of [sent, cancelled]) {
-          saysNo(
-            yield* ask("cancel_msg/", { ...credentials, msg_id }),
-            400,
-            "Message can not be cancelled",
-          )
-        }
+        const client = yield* aClient()
+        const id = yield* sends(client.credentials, { date, time, timezone }, "schedule_msg/")
+        const message = yield* onV2(client, id)
+        assert.strictEqual(message["send_at"], moment)
+        assert.strictEqual(message.status, "scheduled")
       }),
     )
-  })
+  }
+
+  it.effect("goes out when it is due, and until then is pending and can be cancelled", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2040, 0, 1))
+      const { credentials } = yield* aClient()
+      const when = { date: "01/01/2040", time: "00:01" }
+      const sent = yield* sends(credentials, when, "schedule_msg/")
+      const group = yield* ask("schedule_msg/", {
+        ...credentials,
+        ...when,
+        group_name: "Team",
+        msg: "Hi",
+      })
+      const cancelled = answered<SentBody>(group).msg_id
+      const status = (msg_id: number) =>
+        Effect.map(
+          ask("message/status/", { ...credentials, msg_id }),
+          (answer) => answered<{ status: number }>(answer).status,
+        )
+      assert.strictEqual(yield* status(sent), 0)
+      const answer = yield* ask("cancel_msg/", { ...credentials, msg_id: cancelled })
+      assert.deepStrictEqual(shapeOf(answer), [
+        ["status", "number"],
+        ["message", "string"],
+      ])
+      yield* TestClock.adjust("1 minute")
+      yield* settle
+      assert.strictEqual(yield* status(sent), 1)
+      assert.strictEqual(yield* status(cancelled), 3)
+      for (const msg_id of [sent, cancelled]) {
+        saysNo(
+          yield* ask("cancel_msg/", { ...credentials, msg_id }),
+          400,
+          "Message can not be cancelled",
+        )
+      }
+    }),
+  )
 })

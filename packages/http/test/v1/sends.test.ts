@@ -1,5 +1,5 @@
 /** What version 1 sends, and what it answers (contract: send_msg, send_msg/group; decisions: Version 1). */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { Answer } from "../Doors.ts"
@@ -30,200 +30,195 @@ const phones: ReadonlyArray<readonly [code: unknown, phone: unknown, meant: stri
   ["", "15550001234", "+15550001234"],
 ]
 
-describe("a send of version 1", () => {
-  layer(layerService())((it) => {
-    it.effect("to a phone answers `status` 1, `message` and `msg_id`", () =>
+layer(layerService())("a send of version 1", (it) => {
+  it.effect("to a phone answers `status` 1, `message` and `msg_id`", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const answer = yield* ask("send_msg/", { ...credentials, ...aText })
+      assert.deepStrictEqual(shapeOf(answer), [
+        ["status", "number"],
+        ["message", "string"],
+        ["msg_id", "number"],
+      ])
+      assert.strictEqual(answered<SentBody>(answer).status, 1)
+    }),
+  )
+
+  for (const [country_code, phone, meant] of phones) {
+    it.effect(`with country_code ${country_code} and phone ${phone} goes to ${meant}`, () =>
       Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const answer = yield* ask("send_msg/", { ...credentials, ...aText })
-        assert.deepStrictEqual(shapeOf(answer), [
-          ["status", "number"],
-          ["message", "string"],
-          ["msg_id", "number"],
-        ])
-        assert.strictEqual(answered<SentBody>(answer).status, 1)
+        const client = yield* aClient()
+        const id = yield* sends(client.credentials, { country_code, phone })
+        assert.deepStrictEqual((yield* onV2(client, id)).to, { phone: meant, contact_id: null })
       }),
     )
+  }
 
-    for (const [country_code, phone, meant] of phones) {
-      it.effect(`with country_code ${country_code} and phone ${phone} goes to ${meant}`, () =>
-        Effect.gen(function* () {
-          const client = yield* aClient()
-          const id = yield* sends(client.credentials, { country_code, phone })
-          assert.deepStrictEqual((yield* onV2(client, id)).to, { phone: meant, contact_id: null })
-        }),
+  it.effect("`phone` holding an `@username` goes to Telegram", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const telegram = yield* aNumber(client.workspace, { platform: "telegram" })
+      const id = yield* sends(client.credentials, { phone: "@some_one" })
+      const { from, to } = yield* onV2(client, id)
+      assert.deepStrictEqual(to, { username: "@some_one" })
+      assert.strictEqual(from.id, telegram.id)
+    }),
+  )
+
+  it.effect("to a group is looked up when it is sent: `Group not found`", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const fields = { ...credentials, msg: "Hi" }
+      const there = yield* ask("send_msg/group/", { ...fields, group_name: "Team" })
+      const either = yield* ask("send_msg/", { ...fields, group_name: "Team" })
+      const nowhere = yield* ask("send_msg/group/", { ...fields, group_name: "Nowhere" })
+      yield* settle
+      const statusOf = ({ body }: Answer) =>
+        Effect.map(
+          ask("message/status/", { ...credentials, msg_id: (body as SentBody).msg_id }),
+          (answer) => {
+            const { error, status } = answered<{ status: number; error: string | null }>(answer)
+            return [status, error]
+          },
+        )
+      assert.deepStrictEqual(yield* statusOf(there), [1, null])
+      assert.deepStrictEqual(yield* statusOf(either), [1, null])
+      assert.deepStrictEqual(yield* statusOf(nowhere), [2, "Group not found"])
+    }),
+  )
+
+  it.effect(
+    "a JSON-number `group_name` is text to send_msg, and an error page to send_msg/group",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* aClient()
+        const fields = { ...client.credentials, group_name: 7, msg: "Hi" }
+        const { msg_id } = answered<SentBody>(yield* ask("send_msg/", fields))
+        assert.deepStrictEqual((yield* onV2(client, msg_id)).to, { group: "7" })
+        isErrorPage(yield* ask("send_msg/group/", fields))
+        for (const kind of ["form", "multipart"] as const) {
+          const answer = yield* ask("send_msg/group/", fields, kind)
+          assert.strictEqual(answered<SentBody>(answer).status, 1)
+        }
+      }),
+  )
+
+  it.effect("a `msg_type` that is not a whole number is an error page to send_msg/group", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const fields = { ...credentials, group_name: "Team", msg: "Hi" }
+      for (const msg_type of [1.5, "1.5", "text", true, [0], "0x1"]) {
+        isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type }))
+        saysNo(yield* ask("send_msg/", { ...fields, msg_type }), 400, "Invalid msg_type")
+      }
+      isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "1.5" }, "form"))
+      isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "x" }, "multipart"))
+      const whole = yield* ask("send_msg/group/", { ...fields, msg_type: 0.0 })
+      assert.strictEqual(whole.status, 200)
+      // Whoever it is comes first.
+      saysNo(
+        yield* ask("send_msg/group/", { ...fields, api_key: "x", group_name: 7 }),
+        400,
+        "Auth Error: invalid api key",
       )
-    }
+    }),
+  )
 
-    it.effect("`phone` holding an `@username` goes to Telegram", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const telegram = yield* aNumber(client.workspace, { platform: "telegram" })
-        const id = yield* sends(client.credentials, { phone: "@some_one" })
-        const { from, to } = yield* onV2(client, id)
-        assert.deepStrictEqual(to, { username: "@some_one" })
-        assert.strictEqual(from.id, telegram.id)
-      }),
-    )
+  it.effect("`message` is an accepted alias of `msg`", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const alias = yield* sends(client.credentials, { msg: null, message: "Hello" })
+      assert.strictEqual((yield* onV2(client, alias)).text, "Hello")
+      const both = yield* sends(client.credentials, { msg: "This", message: "Not this" })
+      assert.strictEqual((yield* onV2(client, both)).text, "This")
+    }),
+  )
 
-    it.effect("to a group is looked up when it is sent: `Group not found`", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const fields = { ...credentials, msg: "Hi" }
-        const there = yield* ask("send_msg/group/", { ...fields, group_name: "Team" })
-        const either = yield* ask("send_msg/", { ...fields, group_name: "Team" })
-        const nowhere = yield* ask("send_msg/group/", { ...fields, group_name: "Nowhere" })
-        yield* settle
-        const statusOf = ({ body }: Answer) =>
-          Effect.map(
-            ask("message/status/", { ...credentials, msg_id: (body as SentBody).msg_id }),
-            (answer) => {
-              const { error, status } = answered<{ status: number; error: string | null }>(answer)
-              return [status, error]
-            },
-          )
-        assert.deepStrictEqual(yield* statusOf(there), [1, null])
-        assert.deepStrictEqual(yield* statusOf(either), [1, null])
-        assert.deepStrictEqual(yield* statusOf(nowhere), [2, "Group not found"])
-      }),
-    )
+  it.effect("text of 3,000 characters is sent unchanged", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const msg = ` ${"👋".repeat(2998)}\n`
+      assert.strictEqual((yield* onV2(client, yield* sends(client.credentials, { msg }))).text, msg)
+    }),
+  )
 
-    it.effect(
-      "a JSON-number `group_name` is text to send_msg, and an error page to send_msg/group",
-      () =>
-        Effect.gen(function* () {
-          const client = yield* aClient()
-          const fields = { ...client.credentials, group_name: 7, msg: "Hi" }
-          const { msg_id } = answered<SentBody>(yield* ask("send_msg/", fields))
-          assert.deepStrictEqual((yield* onV2(client, msg_id)).to, { group: "7" })
-          isErrorPage(yield* ask("send_msg/group/", fields))
-          for (const kind of ["form", "multipart"] as const) {
-            const answer = yield* ask("send_msg/group/", fields, kind)
-            assert.strictEqual(answered<SentBody>(answer).status, 1)
-          }
-        }),
-    )
+  it.effect("`expire_after_seconds` counts from now, or from the due time", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2030, 0, 1, 12) + 700)
+      const client = yield* aClient({ number: { status: "disconnected" } })
+      const named = { whatsapp_client: client.number.id, expire_after_seconds: "90" }
+      const now = yield* sends(client.credentials, named)
+      assert.strictEqual((yield* onV2(client, now))["expires_at"], "2030-01-01T12:01:30Z")
+      const later = yield* sends(
+        client.credentials,
+        { ...named, date: "02/01/2030", time: "08:00" },
+        "schedule_msg/",
+      )
+      assert.strictEqual((yield* onV2(client, later))["expires_at"], "2030-01-02T08:01:30Z")
+      yield* TestClock.adjust("89 seconds")
+      yield* settle
+      assert.strictEqual((yield* onV2(client, now)).status, "queued")
+      yield* TestClock.adjust("1 second")
+      yield* settle
+      assert.strictEqual((yield* onV2(client, now)).status, "expired")
+    }),
+  )
 
-    it.effect("a `msg_type` that is not a whole number is an error page to send_msg/group", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const fields = { ...credentials, group_name: "Team", msg: "Hi" }
-        for (const msg_type of [1.5, "1.5", "text", true, [0], "0x1"]) {
-          isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type }))
-          saysNo(yield* ask("send_msg/", { ...fields, msg_type }), 400, "Invalid msg_type")
-        }
-        isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "1.5" }, "form"))
-        isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "x" }, "multipart"))
-        const whole = yield* ask("send_msg/group/", { ...fields, msg_type: 0.0 })
-        assert.strictEqual(whole.status, 200)
-        // Whoever it is comes first.
-        saysNo(
-          yield* ask("send_msg/group/", { ...fields, api_key: "x", group_name: 7 }),
-          400,
-          "Auth Error: invalid api key",
-        )
-      }),
-    )
-
-    it.effect("`message` is an accepted alias of `msg`", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const alias = yield* sends(client.credentials, { msg: null, message: "Hello" })
-        assert.strictEqual((yield* onV2(client, alias)).text, "Hello")
-        const both = yield* sends(client.credentials, { msg: "This", message: "Not this" })
-        assert.strictEqual((yield* onV2(client, both)).text, "This")
-      }),
-    )
-
-    it.effect("text of 3,000 characters is sent unchanged", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const msg = ` ${"👋".repeat(2998)}\n`
-        assert.strictEqual(
-          (yield* onV2(client, yield* sends(client.credentials, { msg }))).text,
-          msg,
-        )
-      }),
-    )
-
-    it.effect("`expire_after_seconds` counts from now, or from the due time", () =>
-      Effect.gen(function* () {
-        yield* TestClock.setTime(Date.UTC(2030, 0, 1, 12) + 700)
-        const client = yield* aClient({ number: { status: "disconnected" } })
-        const named = { whatsapp_client: client.number.id, expire_after_seconds: "90" }
-        const now = yield* sends(client.credentials, named)
-        assert.strictEqual((yield* onV2(client, now))["expires_at"], "2030-01-01T12:01:30Z")
-        const later = yield* sends(
-          client.credentials,
-          { ...named, date: "02/01/2030", time: "08:00" },
-          "schedule_msg/",
-        )
-        assert.strictEqual((yield* onV2(client, later))["expires_at"], "2030-01-02T08:01:30Z")
-        yield* TestClock.adjust("89 seconds")
-        yield* settle
-        assert.strictEqual((yield* onV2(client, now)).status, "queued")
-        yield* TestClock.adjust("1 second")
-        yield* settle
-        assert.strictEqual((yield* onV2(client, now)).status, "expired")
-      }),
-    )
-
-    it.effect("to many answers their ids in order; a list and commas say the same", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const given = ["555 000-1234", "05550001235", "5550001234"]
-        for (const phones of [given, given.join(","), ` ${given.join(" , ")},`]) {
-          const answer = yield* ask("send_msg/multi/", {
-            ...client.credentials,
-            country_code: "1",
-            phones,
-            msg: "Hi",
-          })
-          const { msg_ids, ...rest } = answered<{
-            status: 1
-            message: string
-            msg_ids: Array<number>
-          }>(answer)
-          assert.deepStrictEqual(Object.keys(rest), ["status", "message"])
-          const messages = yield* Effect.forEach(msg_ids, (id) => onV2(client, id))
-          assert.deepStrictEqual(
-            messages.map(({ to }) => to["phone"]),
-            ["+15550001234", "+15550001235", "+15550001234"],
-          )
-        }
-      }),
-    )
-
-    it.effect("a form's `phones` may come several times", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const body = new URLSearchParams({ ...credentials, msg: "Hi" } as never)
-        body.append("phones", "15550001234")
-        body.append("phones", "15550001235,15550001236")
-        const answer = yield* call("send_msg/multi/", {
-          headers: [["content-type", "application/x-www-form-urlencoded"]],
-          body: body.toString(),
+  it.effect("to many answers their ids in order; a list and commas say the same", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const given = ["555 000-1234", "05550001235", "5550001234"]
+      for (const phones of [given, given.join(","), ` ${given.join(" , ")},`]) {
+        const answer = yield* ask("send_msg/multi/", {
+          ...client.credentials,
+          country_code: "1",
+          phones,
+          msg: "Hi",
         })
-        assert.strictEqual(answered<{ msg_ids: Array<number> }>(answer).msg_ids.length, 3)
-      }),
-    )
-
-    it.effect("to many is all or nothing", () =>
-      Effect.gen(function* () {
-        const { credentials, workspace } = yield* aClient()
-        const fields = { ...credentials, msg: "Hi" }
-        saysNo(
-          yield* ask("send_msg/multi/", { ...fields, phones: "15550001234,nobody" }),
-          400,
-          "Invalid Contact Number",
+        const { msg_ids, ...rest } = answered<{
+          status: 1
+          message: string
+          msg_ids: Array<number>
+        }>(answer)
+        assert.deepStrictEqual(Object.keys(rest), ["status", "message"])
+        const messages = yield* Effect.forEach(msg_ids, (id) => onV2(client, id))
+        assert.deepStrictEqual(
+          messages.map(({ to }) => to["phone"]),
+          ["+15550001234", "+15550001235", "+15550001234"],
         )
-        const { key } = yield* aKey(workspace)
-        const page = bodyOf<PageBody<MessageBody>>(yield* get(key, "/api/v2/messages"), 200)
-        assert.deepStrictEqual(page.data, [])
-        const many = Array.from({ length: 1000 }, (_, index) => 15_550_000_000 + index)
-        const answer = yield* ask("send_msg/multi/", { ...fields, phones: many })
-        assert.strictEqual(answered<{ msg_ids: Array<number> }>(answer).msg_ids.length, 1000)
-      }),
-    )
-  })
+      }
+    }),
+  )
+
+  it.effect("a form's `phones` may come several times", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const body = new URLSearchParams({ ...credentials, msg: "Hi" } as never)
+      body.append("phones", "15550001234")
+      body.append("phones", "15550001235,15550001236")
+      const answer = yield* call("send_msg/multi/", {
+        headers: [["content-type", "application/x-www-form-urlencoded"]],
+        body: body.toString(),
+      })
+      assert.strictEqual(answered<{ msg_ids: Array<number> }>(answer).msg_ids.length, 3)
+    }),
+  )
+
+  it.effect("to many is all or nothing", () =>
+    Effect.gen(function* () {
+      const { credentials, workspace } = yield* aClient()
+      const fields = { ...credentials, msg: "Hi" }
+      saysNo(
+        yield* ask("send_msg/multi/", { ...fields, phones: "15550001234,nobody" }),
+        400,
+        "Invalid Contact Number",
+      )
+      const { key } = yield* aKey(workspace)
+      const page = bodyOf<PageBody<MessageBody>>(yield* get(key, "/api/v2/messages"), 200)
+      assert.deepStrictEqual(page.data, [])
+      const many = Array.from({ length: 1000 }, (_, index) => 15_550_000_000 + index)
+      const answer = yield* ask("send_msg/multi/", { ...fields, phones: many })
+      assert.strictEqual(answered<{ msg_ids: Array<number> }>(answer).msg_ids.length, 1000)
+    }),
+  )
 })

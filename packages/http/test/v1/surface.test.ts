@@ -30,87 +30,85 @@ const operations = [
 
 const questions = ["verification/status", "verification/results"]
 
-describe("version 1", () => {
-  layer(layerService())((it) => {
-    for (const operation of operations) {
-      it.effect(
-        `${operation} answers 400 to "a method other than POST", with and without a slash`,
-        () =>
-          Effect.gen(function* () {
-            for (const path of [operation, `${operation}/`, `${operation}?client_id=1`]) {
-              for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
-                saysNo(yield* call(path, { method }), 400, "Invalid request method")
-              }
-            }
-          }),
-      )
-    }
-
-    for (const operation of questions) {
-      it.effect(`${operation} answers 400 to a method other than GET`, () =>
+layer(layerService())("version 1", (it) => {
+  for (const operation of operations) {
+    it.effect(
+      `${operation} answers 400 to "a method other than POST", with and without a slash`,
+      () =>
         Effect.gen(function* () {
-          for (const path of [operation, `${operation}/`]) {
-            for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+          for (const path of [operation, `${operation}/`, `${operation}?client_id=1`]) {
+            for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
               saysNo(yield* call(path, { method }), 400, "Invalid request method")
             }
           }
         }),
-      )
-    }
-
-    it.effect("answers 404 in its own shape to what it does not have, whatever the method", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        for (const path of ["", "nothing/", "send_msg/nobody", "send_msg//", "me/me", "message/"]) {
-          saysNo(yield* ask(path, credentials), 404, "Not found")
-          saysNo(yield* call(path, { method: "GET" }), 404, "Not found")
-        }
-        const { socket } = yield* Doors
-        saysNo(yield* socket.call({ path: "/api/v1" }), 404, "Not found")
-        const other = yield* socket.call({ path: "/api/v10/me" })
-        assert.isTrue("error" in (other.body as object), other.text)
-      }),
     )
+  }
 
-    it.effect('takes an "optional trailing slash"', () =>
+  for (const operation of questions) {
+    it.effect(`${operation} answers 400 to a method other than GET`, () =>
       Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        for (const path of ["send_msg", "send_msg/"]) {
-          const answer = yield* ask(path, { ...credentials, ...aText })
-          assert.strictEqual(answered<SentBody>(answer).status, 1)
+        for (const path of [operation, `${operation}/`]) {
+          for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+            saysNo(yield* call(path, { method }), 400, "Invalid request method")
+          }
         }
       }),
     )
+  }
 
-    it.effect("answers HEAD as GET, without a body, where GET works", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const id = yield* sends(credentials)
-        const query = `client_id=${credentials.client_id}&api_key=${credentials.api_key}`
-        const good = yield* call(`message/status/${id}/?${query}`, { method: "HEAD" })
-        assert.deepStrictEqual([good.status, good.text], [200, ""])
-        const bad = yield* call("message/status/1/", { method: "HEAD" })
-        assert.deepStrictEqual([bad.status, bad.text], [400, ""])
-        const post = yield* call("me/", { method: "HEAD" })
-        assert.deepStrictEqual([post.status, post.text], [400, ""])
-      }),
-    )
+  it.effect("answers 404 in its own shape to what it does not have, whatever the method", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      for (const path of ["", "nothing/", "send_msg/nobody", "send_msg//", "me/me", "message/"]) {
+        saysNo(yield* ask(path, credentials), 404, "Not found")
+        saysNo(yield* call(path, { method: "GET" }), 404, "Not found")
+      }
+      const { socket } = yield* Doors
+      saysNo(yield* socket.call({ path: "/api/v1" }), 404, "Not found")
+      const other = yield* socket.call({ path: "/api/v10/me" })
+      assert.isTrue("error" in (other.body as object), other.text)
+    }),
+  )
 
-    it.effect("gives every answer a request id and lets none be stored", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const answer = yield* call("me/", {
-          json: credentials,
-          headers: [["x-request-id", "mine"]],
-        })
-        assert.strictEqual(answer.status, 200)
-        assert.match(answer.headers["x-request-id"] ?? "", /^req_[0-9A-Za-z]{24}$/)
-        assert.strictEqual(answer.headers["x-client-request-id"], "mine")
-        assert.strictEqual(answer.headers["cache-control"], "no-store")
-        assert.isUndefined(answer.headers["ratelimit-limit"])
-      }),
-    )
-  })
+  it.effect('takes an "optional trailing slash"', () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      for (const path of ["send_msg", "send_msg/"]) {
+        const answer = yield* ask(path, { ...credentials, ...aText })
+        assert.strictEqual(answered<SentBody>(answer).status, 1)
+      }
+    }),
+  )
+
+  it.effect("answers HEAD as GET, without a body, where GET works", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const id = yield* sends(credentials)
+      const query = `client_id=${credentials.client_id}&api_key=${credentials.api_key}`
+      const good = yield* call(`message/status/${id}/?${query}`, { method: "HEAD" })
+      assert.deepStrictEqual([good.status, good.text], [200, ""])
+      const bad = yield* call("message/status/1/", { method: "HEAD" })
+      assert.deepStrictEqual([bad.status, bad.text], [400, ""])
+      const post = yield* call("me/", { method: "HEAD" })
+      assert.deepStrictEqual([post.status, post.text], [400, ""])
+    }),
+  )
+
+  it.effect("gives every answer a request id and lets none be stored", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const answer = yield* call("me/", {
+        json: credentials,
+        headers: [["x-request-id", "mine"]],
+      })
+      assert.strictEqual(answer.status, 200)
+      assert.match(answer.headers["x-request-id"] ?? "", /^req_[0-9A-Za-z]{24}$/)
+      assert.strictEqual(answer.headers["x-client-request-id"], "mine")
+      assert.strictEqual(answer.headers["cache-control"], "no-store")
+      assert.isUndefined(answer.headers["ratelimit-limit"])
+    }),
+  )
 })
 
 /** An admission whose store is gone, or which has a bug, by the key it is asked with. */
@@ -129,24 +127,27 @@ const brokenAdmission = Layer.effect(
 
 describe("a fault in version 1", () => {
   const quiet = Logger.layer([])
-  layer(layerService({ instead: brokenAdmission }).pipe(Layer.provide(quiet)))((it) => {
-    for (const what of ["store", "defect"]) {
-      it.effect(`of the ${what} is 500 in its own shape, without a detail`, () =>
-        Effect.gen(function* () {
-          const { socket, web } = yield* Doors
-          for (const door of [socket, web]) {
-            saysNo(
-              yield* door.call({
-                method: "POST",
-                path: "/api/v1/me/",
-                json: { client_id: 1, api_key: what },
-              }),
-              500,
-              "Internal error",
-            )
-          }
-        }),
-      )
-    }
-  })
+  layer(layerService({ instead: brokenAdmission }).pipe(Layer.provide(quiet)))(
+    "when the store breaks",
+    (it) => {
+      for (const what of ["store", "defect"]) {
+        it.effect(`of the ${what} is 500 in its own shape, without a detail`, () =>
+          Effect.gen(function* () {
+            const { socket, web } = yield* Doors
+            for (const door of [socket, web]) {
+              saysNo(
+                yield* door.call({
+                  method: "POST",
+                  path: "/api/v1/me/",
+                  json: { client_id: 1, api_key: what },
+                }),
+                500,
+                "Internal error",
+              )
+            }
+          }),
+        )
+      }
+    },
+  )
 })

@@ -1,5 +1,5 @@
 /** Number verification: by bearer token alone, over version 2's number checks. */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layerService } from "../Service.ts"
@@ -42,197 +42,191 @@ const results = ({ credentials }: Client, query: Fields) =>
     answered<{ readonly total: number; readonly results: ReadonlyArray<Fields> }>(answer),
   )
 
-describe("verification/create/", () => {
-  layer(layerService())((it) => {
-    it.effect("starts a check that version 2 can read", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const phone = aPhone()
-        const numbers = [phone.slice(1), phone, "1 555-000 0000"]
-        const made = yield* starts(client, { numbers, campaign_name: "Leads" })
-        const { campaign_id } = made
-        assert.deepStrictEqual<unknown>(made, {
-          status: 1,
-          message: "Verification started",
-          campaign_id,
-          numbers_count: 3,
-        })
-        yield* settle
-        const { key } = yield* aKey(client.workspace)
-        const check = answered<Fields>(yield* get(key, `/api/v2/number-checks/${campaign_id}`))
-        assert.deepStrictEqual(
-          [check["name"], check["status"], check["registered"], check["not_registered"]],
-          ["Leads", "completed", 2, 1],
-        )
-      }),
-    )
+layer(layerService())("verification/create/", (it) => {
+  it.effect("starts a check that version 2 can read", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const phone = aPhone()
+      const numbers = [phone.slice(1), phone, "1 555-000 0000"]
+      const made = yield* starts(client, { numbers, campaign_name: "Leads" })
+      const { campaign_id } = made
+      assert.deepStrictEqual<unknown>(made, {
+        status: 1,
+        message: "Verification started",
+        campaign_id,
+        numbers_count: 3,
+      })
+      yield* settle
+      const { key } = yield* aKey(client.workspace)
+      const check = answered<Fields>(yield* get(key, `/api/v2/number-checks/${campaign_id}`))
+      assert.deepStrictEqual(
+        [check["name"], check["status"], check["registered"], check["not_registered"]],
+        ["Leads", "completed", 2, 1],
+      )
+    }),
+  )
 
-    it.effect.each(kinds)("takes a list and numbers with commas between them, in %s", (kind) =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        for (const slash of ["/", ""]) {
-          const fields = { numbers: "15550001234, +15550001235,", nonsense: "ignored" }
-          const answer = yield* asks(credentials.api_key, fields, kind, slash)
-          assert.strictEqual(answered<Campaign>(answer).numbers_count, 2)
-        }
-      }),
-    )
+  it.effect.each(kinds)("takes a list and numbers with commas between them, in %s", (kind) =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      for (const slash of ["/", ""]) {
+        const fields = { numbers: "15550001234, +15550001235,", nonsense: "ignored" }
+        const answer = yield* asks(credentials.api_key, fields, kind, slash)
+        assert.strictEqual(answered<Campaign>(answer).numbers_count, 2)
+      }
+    }),
+  )
 
-    const refused: ReadonlyArray<readonly [fields: Fields, says: string]> = [
-      [{}, "Numbers cant be null"],
-      [{ numbers: null }, "Numbers cant be null"],
-      [{ numbers: [] }, "Numbers cant be null"],
-      [{ numbers: "" }, "Numbers cant be null"],
-      [{ numbers: Array.from({ length: 1001 }, () => "15550001234") }, "More than 1000 numbers"],
-      [{ numbers: ["15550001234", "12"] }, "Invalid Contact Number"],
-      [{ numbers: ["@someone"] }, "Invalid Contact Number"],
-      [{ numbers: [null] }, "Invalid Contact Number"],
-      [{ numbers: ["15550001234"], campaign_name: "x".repeat(101) }, "Campaign name is too long"],
-    ]
-    it.effect("says what is wrong with its fields", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        for (const [fields, message] of refused) {
-          saysNo(yield* asks(credentials.api_key, fields), 400, message)
-        }
-        const lonely = yield* aLonelyClient()
-        const answer = yield* asks(lonely.credentials.api_key, { numbers: ["15550001234"] })
-        saysNo(answer, 400, "Invalid whatsapp client id.")
-      }),
-    )
-  })
+  const refused: ReadonlyArray<readonly [fields: Fields, says: string]> = [
+    [{}, "Numbers cant be null"],
+    [{ numbers: null }, "Numbers cant be null"],
+    [{ numbers: [] }, "Numbers cant be null"],
+    [{ numbers: "" }, "Numbers cant be null"],
+    [{ numbers: Array.from({ length: 1001 }, () => "15550001234") }, "More than 1000 numbers"],
+    [{ numbers: ["15550001234", "12"] }, "Invalid Contact Number"],
+    [{ numbers: ["@someone"] }, "Invalid Contact Number"],
+    [{ numbers: [null] }, "Invalid Contact Number"],
+    [{ numbers: ["15550001234"], campaign_name: "x".repeat(101) }, "Campaign name is too long"],
+  ]
+  it.effect("says what is wrong with its fields", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      for (const [fields, message] of refused) {
+        saysNo(yield* asks(credentials.api_key, fields), 400, message)
+      }
+      const lonely = yield* aLonelyClient()
+      const answer = yield* asks(lonely.credentials.api_key, { numbers: ["15550001234"] })
+      saysNo(answer, 400, "Invalid whatsapp client id.")
+    }),
+  )
 })
 
-describe("verification/status/ and verification/results/", () => {
-  layer(layerService())((it) => {
-    it.effect("tell how far it has come and what was found out, in version 2's values", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const token = client.credentials.api_key
-        const [first, second] = [aPhone(), aPhone()]
-        const numbers = [first, unknownPhone, second]
-        const { campaign_id } = yield* starts(client, { numbers })
-        yield* settle
-        assert.deepStrictEqual(answered(yield* looks("status/", token, { campaign_id })), {
-          status: 1,
-          overall_status: "completed",
-          total: 3,
-          checked: 3,
-          registered: 2,
-          not_registered: 1,
-        })
-        const found = (phone: string, status = "registered") => ({
-          phone,
-          status,
-          checked_at: "1970-01-01T00:00:00Z",
-        })
-        const all = [found(second), found(unknownPhone, "not_registered"), found(first)]
-        assert.deepStrictEqual<unknown>(yield* results(client, { campaign_id }), {
-          status: 1,
-          total: 3,
-          results: all,
-        })
-        const page = yield* results(client, { campaign_id, limit: 1, offset: 1 })
-        assert.deepStrictEqual([page.total, page.results], [3, all.slice(1, 2)])
-        const registered = yield* results(client, { campaign_id, status: "registered" })
-        assert.deepStrictEqual([registered.total, registered.results], [2, [all[0], all[2]]])
-        assert.deepStrictEqual((yield* results(client, { campaign_id, offset: 9 })).results, [])
-        assert.lengthOf((yield* results(client, { campaign_id, limit: 5000 })).results, 3)
-      }),
-    )
+layer(layerService())("verification/status/ and verification/results/", (it) => {
+  it.effect("tell how far it has come and what was found out, in version 2's values", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const token = client.credentials.api_key
+      const [first, second] = [aPhone(), aPhone()]
+      const numbers = [first, unknownPhone, second]
+      const { campaign_id } = yield* starts(client, { numbers })
+      yield* settle
+      assert.deepStrictEqual(answered(yield* looks("status/", token, { campaign_id })), {
+        status: 1,
+        overall_status: "completed",
+        total: 3,
+        checked: 3,
+        registered: 2,
+        not_registered: 1,
+      })
+      const found = (phone: string, status = "registered") => ({
+        phone,
+        status,
+        checked_at: "1970-01-01T00:00:00Z",
+      })
+      const all = [found(second), found(unknownPhone, "not_registered"), found(first)]
+      assert.deepStrictEqual<unknown>(yield* results(client, { campaign_id }), {
+        status: 1,
+        total: 3,
+        results: all,
+      })
+      const page = yield* results(client, { campaign_id, limit: 1, offset: 1 })
+      assert.deepStrictEqual([page.total, page.results], [3, all.slice(1, 2)])
+      const registered = yield* results(client, { campaign_id, status: "registered" })
+      assert.deepStrictEqual([registered.total, registered.results], [2, [all[0], all[2]]])
+      assert.deepStrictEqual((yield* results(client, { campaign_id, offset: 9 })).results, [])
+      assert.lengthOf((yield* results(client, { campaign_id, limit: 5000 })).results, 3)
+    }),
+  )
 
-    it.effect("show a check of version 2 as well, and of the same workspace alone", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const { key } = yield* aKey(client.workspace)
-        const { id } = answered<Made>(
-          yield* post(key, { phones: [aPhone()] }, "/api/v2/number-checks"),
-          202,
-        )
-        yield* settle
-        assert.strictEqual((yield* results(client, { campaign_id: id })).total, 1)
-        const stranger = yield* aClient()
-        for (const operation of ["status", "status/", "results", "results/"]) {
-          const answer = yield* looks(operation, stranger.credentials.api_key, { campaign_id: id })
-          saysNo(answer, 400, "Invalid campaign id")
-        }
-        const own = answered<PageBody<Made>>(yield* get(key, `/api/v2/number-checks/${id}/results`))
-        assert.lengthOf(own.data, 1)
-      }),
-    )
+  it.effect("show a check of version 2 as well, and of the same workspace alone", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const { key } = yield* aKey(client.workspace)
+      const { id } = answered<Made>(
+        yield* post(key, { phones: [aPhone()] }, "/api/v2/number-checks"),
+        202,
+      )
+      yield* settle
+      assert.strictEqual((yield* results(client, { campaign_id: id })).total, 1)
+      const stranger = yield* aClient()
+      for (const operation of ["status", "status/", "results", "results/"]) {
+        const answer = yield* looks(operation, stranger.credentials.api_key, { campaign_id: id })
+        saysNo(answer, 400, "Invalid campaign id")
+      }
+      const own = answered<PageBody<Made>>(yield* get(key, `/api/v2/number-checks/${id}/results`))
+      assert.lengthOf(own.data, 1)
+    }),
+  )
 
-    it.effect("say what is wrong with their query", () =>
-      Effect.gen(function* () {
-        const client = yield* aClient()
-        const token = client.credentials.api_key
-        const { campaign_id } = yield* starts(client, { numbers: [aPhone()] })
-        for (const query of [{}, { campaign_id: "" }, { campaign_id: "x" }, { campaign_id: 0 }]) {
-          saysNo(yield* looks("status/", token, query), 400, "Invalid campaign id")
-          saysNo(yield* looks("results/", token, query), 400, "Invalid campaign id")
-        }
-        for (const [query, message] of [
-          [{ status: "sent" }, "Invalid status"],
-          [{ limit: 0 }, "Invalid limit"],
-          [{ limit: "all" }, "Invalid limit"],
-          [{ offset: -1 }, "Invalid offset"],
-          [{ offset: "x" }, "Invalid offset"],
-        ] as const) {
-          saysNo(yield* looks("results/", token, { campaign_id, ...query }), 400, message)
-        }
-      }),
-    )
-  })
+  it.effect("say what is wrong with their query", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const token = client.credentials.api_key
+      const { campaign_id } = yield* starts(client, { numbers: [aPhone()] })
+      for (const query of [{}, { campaign_id: "" }, { campaign_id: "x" }, { campaign_id: 0 }]) {
+        saysNo(yield* looks("status/", token, query), 400, "Invalid campaign id")
+        saysNo(yield* looks("results/", token, query), 400, "Invalid campaign id")
+      }
+      for (const [query, message] of [
+        [{ status: "sent" }, "Invalid status"],
+        [{ limit: 0 }, "Invalid limit"],
+        [{ limit: "all" }, "Invalid limit"],
+        [{ offset: -1 }, "Invalid offset"],
+        [{ offset: "x" }, "Invalid offset"],
+      ] as const) {
+        saysNo(yield* looks("results/", token, { campaign_id, ...query }), 400, message)
+      }
+    }),
+  )
 })
 
-describe("credentials of verification", () => {
-  layer(layerService())((it) => {
-    it.effect("are the bearer token alone: a key among the fields is not looked at", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const missing = "Auth Error - Please send correct API key and Client id"
-        saysNo(yield* asks(undefined, { ...credentials, numbers: [aPhone()] }), 400, missing)
-        saysNo(yield* looks("status/", undefined, { ...credentials, campaign_id: 1 }), 400, missing)
-        // Nor is a client_id, wrong or right.
-        const other = { client_id: 999_999, api_key: "nonsense", numbers: [aPhone()] }
-        answered(yield* asks(credentials.api_key, other))
-      }),
-    )
+layer(layerService())("credentials of verification", (it) => {
+  it.effect("are the bearer token alone: a key among the fields is not looked at", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const missing = "Auth Error - Please send correct API key and Client id"
+      saysNo(yield* asks(undefined, { ...credentials, numbers: [aPhone()] }), 400, missing)
+      saysNo(yield* looks("status/", undefined, { ...credentials, campaign_id: 1 }), 400, missing)
+      // Nor is a client_id, wrong or right.
+      const other = { client_id: 999_999, api_key: "nonsense", numbers: [aPhone()] }
+      answered(yield* asks(credentials.api_key, other))
+    }),
+  )
 
-    it.effect("are held to the same account and limits as everywhere", () =>
-      Effect.gen(function* () {
-        const { key: version2 } = yield* aKey((yield* aClient()).workspace)
-        const invalid = "Auth Error: invalid api key"
-        saysNo(yield* looks("status/", version2, { campaign_id: 1 }), 400, invalid)
-        saysNo(yield* looks("results/", "a1".repeat(20), { campaign_id: 1 }), 400, invalid)
-        const demo = yield* aClient({ workspace: { demo: true } })
-        const { api_key } = demo.credentials
-        const answer = yield* asks(api_key, { numbers: [aPhone()] })
-        saysNo(answer, 400, "Demo Account can not access apis")
-        yield* change(demo.workspace, { demo: false, account_disabled: true })
-        saysNo(yield* looks("status/", api_key, {}), 400, "Account Disabled")
-        yield* change(demo.workspace, { account_disabled: false, api_v2_enabled: false })
-        answered(yield* asks(api_key, { numbers: [aPhone()] }))
-      }),
-    )
+  it.effect("are held to the same account and limits as everywhere", () =>
+    Effect.gen(function* () {
+      const { key: version2 } = yield* aKey((yield* aClient()).workspace)
+      const invalid = "Auth Error: invalid api key"
+      saysNo(yield* looks("status/", version2, { campaign_id: 1 }), 400, invalid)
+      saysNo(yield* looks("results/", "a1".repeat(20), { campaign_id: 1 }), 400, invalid)
+      const demo = yield* aClient({ workspace: { demo: true } })
+      const { api_key } = demo.credentials
+      const answer = yield* asks(api_key, { numbers: [aPhone()] })
+      saysNo(answer, 400, "Demo Account can not access apis")
+      yield* change(demo.workspace, { demo: false, account_disabled: true })
+      saysNo(yield* looks("status/", api_key, {}), 400, "Account Disabled")
+      yield* change(demo.workspace, { account_disabled: false, api_v2_enabled: false })
+      answered(yield* asks(api_key, { numbers: [aPhone()] }))
+    }),
+  )
 
-    it.effect("are counted with the workspace's other keys and operations", () =>
-      Effect.gen(function* () {
-        yield* TestClock.adjust("1 minute")
-        const { credentials, workspace } = yield* aClient()
-        const second = yield* aKeyV1(workspace)
-        for (let request = 0; request < 30; request++) {
-          yield* looks("status/", credentials.api_key, {})
-          yield* call("whatsapp/list/", { json: { ...credentials, api_key: second.key } })
-        }
-        for (const token of [credentials.api_key, second.key]) {
-          const answer = yield* looks("status/", token, {})
-          saysNo(answer, 429, "Too many requests")
-          assert.strictEqual(answer.headers["retry-after"], "60")
-        }
-        yield* TestClock.adjust("1 minute")
-        const again = yield* looks("status/", credentials.api_key, {})
-        saysNo(again, 400, "Invalid campaign id")
-      }),
-    )
-  })
+  it.effect("are counted with the workspace's other keys and operations", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust("1 minute")
+      const { credentials, workspace } = yield* aClient()
+      const second = yield* aKeyV1(workspace)
+      for (let request = 0; request < 30; request++) {
+        yield* looks("status/", credentials.api_key, {})
+        yield* call("whatsapp/list/", { json: { ...credentials, api_key: second.key } })
+      }
+      for (const token of [credentials.api_key, second.key]) {
+        const answer = yield* looks("status/", token, {})
+        saysNo(answer, 429, "Too many requests")
+        assert.strictEqual(answer.headers["retry-after"], "60")
+      }
+      yield* TestClock.adjust("1 minute")
+      const again = yield* looks("status/", credentials.api_key, {})
+      saysNo(again, 400, "Invalid campaign id")
+    }),
+  )
 })

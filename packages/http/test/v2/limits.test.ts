@@ -29,155 +29,151 @@ const laterThisDay = (seconds: number) =>
     yield* TestClock.adjust(`${seconds} seconds`)
   })
 
-describe("the rate limit of a key", () => {
-  layer(layerService())((it) => {
-    it.effect("60 requests in a clock minute pass, the 61st is rate_limited", () =>
+layer(layerService())("the rate limit of a key", (it) => {
+  it.effect("60 requests in a clock minute pass, the 61st is rate_limited", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token } = yield* aSender()
+      yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12, 0, 30, 250))
+      const answers = yield* me60(token)
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status),
+        answers.map(() => 200),
+      )
+      assert.deepStrictEqual(rateHeaders(answers[0]!), {
+        limit: "60",
+        remaining: "59",
+        reset: "30",
+        policy,
+      })
+      assert.deepStrictEqual(rateHeaders(answers[59]!), {
+        limit: "60",
+        remaining: "0",
+        reset: "30",
+        policy,
+      })
+      assert.notProperty(answers[59]!.headers, "retry-after")
+
+      const over = yield* socket.call({ path: me, token })
+      assert.strictEqual(over.status, 429)
+      assert.strictEqual(errorOf(over).code, "rate_limited")
+      assert.deepStrictEqual(rateHeaders(over), {
+        limit: "60",
+        remaining: "0",
+        reset: "30",
+        policy,
+      })
+      assert.strictEqual(over.headers["retry-after"], "30")
+
+      yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12, 0, 59, 999))
+      const still = yield* socket.call({ path: me, token })
+      assert.strictEqual(still.status, 429)
+      assert.strictEqual(still.headers["retry-after"], "1")
+
+      yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12, 1))
+      const next = yield* socket.call({ path: me, token })
+      assert.strictEqual(next.status, 200)
+      assert.deepStrictEqual(rateHeaders(next), {
+        limit: "60",
+        remaining: "59",
+        reset: "60",
+        policy,
+      })
+    }),
+  )
+
+  it.effect("unknown paths, wrong methods and refused requests count too", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token } = yield* aSender({ key: { scopes: ["messages:send"] } })
+      yield* laterThisDay(0)
+      const remaining: Array<readonly [number, string | undefined]> = []
+      for (const call of [
+        { path: "/api/v2/nothing" },
+        { path: me, method: "DELETE" },
+        { path: "/api/v2/messages" },
+        { path: "/api/v2/messages", method: "POST", body: "{" },
+        { path: "/api/v2/messages", method: "POST", json: {} },
+        { path: me, method: "HEAD" },
+        { path: "/api/v2" },
+      ]) {
+        const answer = yield* socket.call({ ...call, token })
+        remaining.push([answer.status, answer.headers["ratelimit-remaining"]])
+      }
+      assert.deepStrictEqual(remaining, [
+        [404, "59"],
+        [405, "58"],
+        [403, "57"],
+        [415, "56"],
+        [400, "55"],
+        [200, "54"],
+        [404, "53"],
+      ])
+    }),
+  )
+
+  it.effect("an unknown path and a wrong method answer so above the limit too", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token } = yield* aSender()
+      yield* laterThisDay(10)
+      yield* me60(token)
+      const unknown = yield* socket.call({ path: "/api/v2/nothing", token })
+      assert.strictEqual(unknown.status, 404)
+      assert.deepStrictEqual(rateHeaders(unknown), {
+        limit: "60",
+        remaining: "0",
+        reset: "50",
+        policy,
+      })
+      const wrong = yield* socket.call({ path: me, method: "POST", token })
+      assert.strictEqual(wrong.status, 405)
+      assert.strictEqual(wrong.headers["ratelimit-remaining"], "0")
+    }),
+  )
+
+  it.effect("keys of one workspace count apart", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token, workspace } = yield* aSender()
+      const { key } = yield* aKey(workspace)
+      yield* laterThisDay(0)
+      yield* me60(token)
+      const answer = yield* socket.call({ path: me, token: key })
+      assert.strictEqual(answer.headers["ratelimit-remaining"], "59")
+    }),
+  )
+
+  it.effect(
+    "a refused key or workspace, or another surface, is not counted and carries no RateLimit headers",
+    () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
+        const demo = yield* aKey(yield* aWorkspace({ demo: true }))
         const { token } = yield* aSender()
-        yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12, 0, 30, 250))
-        const answers = yield* me60(token)
-        assert.deepStrictEqual(
-          answers.map(({ status }) => status),
-          answers.map(() => 200),
-        )
-        assert.deepStrictEqual(rateHeaders(answers[0]!), {
-          limit: "60",
-          remaining: "59",
-          reset: "30",
-          policy,
-        })
-        assert.deepStrictEqual(rateHeaders(answers[59]!), {
-          limit: "60",
-          remaining: "0",
-          reset: "30",
-          policy,
-        })
-        assert.notProperty(answers[59]!.headers, "retry-after")
-
-        const over = yield* socket.call({ path: me, token })
-        assert.strictEqual(over.status, 429)
-        assert.strictEqual(errorOf(over).code, "rate_limited")
-        assert.deepStrictEqual(rateHeaders(over), {
-          limit: "60",
-          remaining: "0",
-          reset: "30",
-          policy,
-        })
-        assert.strictEqual(over.headers["retry-after"], "30")
-
-        yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12, 0, 59, 999))
-        const still = yield* socket.call({ path: me, token })
-        assert.strictEqual(still.status, 429)
-        assert.strictEqual(still.headers["retry-after"], "1")
-
-        yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12, 1))
-        const next = yield* socket.call({ path: me, token })
-        assert.strictEqual(next.status, 200)
-        assert.deepStrictEqual(rateHeaders(next), {
-          limit: "60",
-          remaining: "59",
-          reset: "60",
-          policy,
-        })
-      }),
-    )
-
-    it.effect("unknown paths, wrong methods and refused requests count too", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const { token } = yield* aSender({ key: { scopes: ["messages:send"] } })
-        yield* laterThisDay(0)
-        const remaining: Array<readonly [number, string | undefined]> = []
         for (const call of [
+          { path: me },
+          { path: me, token: "nonsense" },
+          { path: me, token: demo.key },
           { path: "/api/v2/nothing" },
-          { path: me, method: "DELETE" },
-          { path: "/api/v2/messages" },
-          { path: "/api/v2/messages", method: "POST", body: "{" },
-          { path: "/api/v2/messages", method: "POST", json: {} },
-          { path: me, method: "HEAD" },
-          { path: "/api/v2" },
+          { path: "/api/v2/nothing", token: "nonsense" },
+          { path: "/api/v2/nothing", token: demo.key },
+          // Version 2 lies under its prefix, not beside it.
+          { path: "/api/v2x/me", token },
+          { path: "/health/live", token },
         ]) {
-          const answer = yield* socket.call({ ...call, token })
-          remaining.push([answer.status, answer.headers["ratelimit-remaining"]])
+          const answer = yield* socket.call(call)
+          const carried = Object.keys(answer.headers).filter((name) => name.startsWith("ratelimit"))
+          assert.deepStrictEqual(carried, [])
         }
-        assert.deepStrictEqual(remaining, [
-          [404, "59"],
-          [405, "58"],
-          [403, "57"],
-          [415, "56"],
-          [400, "55"],
-          [200, "54"],
-          [404, "53"],
-        ])
       }),
-    )
-
-    it.effect("an unknown path and a wrong method answer so above the limit too", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const { token } = yield* aSender()
-        yield* laterThisDay(10)
-        yield* me60(token)
-        const unknown = yield* socket.call({ path: "/api/v2/nothing", token })
-        assert.strictEqual(unknown.status, 404)
-        assert.deepStrictEqual(rateHeaders(unknown), {
-          limit: "60",
-          remaining: "0",
-          reset: "50",
-          policy,
-        })
-        const wrong = yield* socket.call({ path: me, method: "POST", token })
-        assert.strictEqual(wrong.status, 405)
-        assert.strictEqual(wrong.headers["ratelimit-remaining"], "0")
-      }),
-    )
-
-    it.effect("keys of one workspace count apart", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const { token, workspace } = yield* aSender()
-        const { key } = yield* aKey(workspace)
-        yield* laterThisDay(0)
-        yield* me60(token)
-        const answer = yield* socket.call({ path: me, token: key })
-        assert.strictEqual(answer.headers["ratelimit-remaining"], "59")
-      }),
-    )
-
-    it.effect(
-      "a refused key or workspace, or another surface, is not counted and carries no RateLimit headers",
-      () =>
-        Effect.gen(function* () {
-          const { socket } = yield* Doors
-          const demo = yield* aKey(yield* aWorkspace({ demo: true }))
-          const { token } = yield* aSender()
-          for (const call of [
-            { path: me },
-            { path: me, token: "nonsense" },
-            { path: me, token: demo.key },
-            { path: "/api/v2/nothing" },
-            { path: "/api/v2/nothing", token: "nonsense" },
-            { path: "/api/v2/nothing", token: demo.key },
-            // Version 2 lies under its prefix, not beside it.
-            { path: "/api/v2x/me", token },
-            { path: "/health/live", token },
-          ]) {
-            const answer = yield* socket.call(call)
-            const carried = Object.keys(answer.headers).filter((name) =>
-              name.startsWith("ratelimit"),
-            )
-            assert.deepStrictEqual(carried, [])
-          }
-        }),
-    )
-  })
+  )
 })
 
 describe("the guard against wrong keys", () => {
   const wrong = `svc_live_${"z".repeat(38)}`
 
-  layer(layerService({ settings: { trustProxy: true } }))((it) => {
+  layer(layerService({ settings: { trustProxy: true } }))("behind a proxy", (it) => {
     const from = (address: string) => [["x-forwarded-for", address]] as const
 
     it.effect("30 wrong keys a minute from one address are told so, the 31st is refused", () =>
@@ -260,33 +256,31 @@ describe("the guard against wrong keys", () => {
   })
 })
 
-describe("the daily cap of a number", () => {
-  layer(layerService())((it) => {
-    it.effect("Retry-After is the seconds until the number has room", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const { token } = yield* aSender()
-        yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12))
-        const { to, text } = aText
-        const full = yield* socket.call({
-          method: "POST",
-          path: "/api/v2/messages/batch",
-          token,
-          json: { to: Array.from({ length: 1000 }, () => to), text },
-        })
-        assert.strictEqual(full.status, 202)
-        yield* TestClock.adjust("1 hour")
-        const over = yield* socket.call({
-          method: "POST",
-          path: "/api/v2/messages",
-          token,
-          json: aText,
-        })
-        assert.strictEqual(over.status, 429)
-        assert.strictEqual(errorOf(over).code, "number_daily_cap_reached")
-        assert.strictEqual(over.headers["retry-after"], String(23 * 3600))
-        assert.strictEqual(over.headers["ratelimit-remaining"], "59")
-      }),
-    )
-  })
+layer(layerService())("the daily cap of a number", (it) => {
+  it.effect("Retry-After is the seconds until the number has room", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token } = yield* aSender()
+      yield* TestClock.setTime(Date.UTC(2026, 2, 2, 12))
+      const { to, text } = aText
+      const full = yield* socket.call({
+        method: "POST",
+        path: "/api/v2/messages/batch",
+        token,
+        json: { to: Array.from({ length: 1000 }, () => to), text },
+      })
+      assert.strictEqual(full.status, 202)
+      yield* TestClock.adjust("1 hour")
+      const over = yield* socket.call({
+        method: "POST",
+        path: "/api/v2/messages",
+        token,
+        json: aText,
+      })
+      assert.strictEqual(over.status, 429)
+      assert.strictEqual(errorOf(over).code, "number_daily_cap_reached")
+      assert.strictEqual(over.headers["retry-after"], String(23 * 3600))
+      assert.strictEqual(over.headers["ratelimit-remaining"], "59")
+    }),
+  )
 })

@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
@@ -57,292 +57,290 @@ const setRegistered = (phones: ReadonlyArray<string> | null) =>
     (answer) => bodyOf(answer, 200),
   )
 
-describe("number checks", () => {
-  layer(layerService())((it) => {
-    it.effect("a check answers 202 at once, and is completed by the worker", () =>
+layer(layerService())("number checks", (it) => {
+  it.effect("a check answers 202 at once, and is completed by the worker", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const phone = aPhone()
+      const check = yield* create(token, ["+1 555-000 0000", phone, phone], { name: "Lead list" })
+      assert.deepStrictEqual(check, {
+        id: check.id,
+        name: "Lead list",
+        status: "pending",
+        total: 3,
+        checked: 0,
+        registered: 0,
+        not_registered: 0,
+        created_at: "1970-01-01T00:00:00Z",
+        completed_at: null,
+      })
+      yield* settle
+      assert.deepStrictEqual(yield* read(token, check), {
+        ...check,
+        status: "completed",
+        checked: 3,
+        registered: 2,
+        not_registered: 1,
+        completed_at: "1970-01-01T00:00:00Z",
+      })
+      const { data, next_cursor } = yield* results(token, check)
+      assert.isNull(next_cursor)
+      const checked_at = "1970-01-01T00:00:00Z"
+      const [first = 0, second = 0, third = 0] = data.map(({ id }) => id)
+      assert.isTrue(first > second && second > third)
+      assert.deepStrictEqual(data, [
+        { id: first, phone, status: "registered", checked_at },
+        { id: second, phone, status: "registered", checked_at },
+        { id: third, phone: unknownPhone, status: "not_registered", checked_at },
+      ])
+    }),
+  )
+
+  it.effect(
+    "a number that hangs leaves it processing, its results pending, in the end failed",
+    () =>
       Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const phone = aPhone()
-        const check = yield* create(token, ["+1 555-000 0000", phone, phone], { name: "Lead list" })
-        assert.deepStrictEqual(check, {
-          id: check.id,
-          name: "Lead list",
-          status: "pending",
-          total: 3,
-          checked: 0,
-          registered: 0,
-          not_registered: 0,
-          created_at: "1970-01-01T00:00:00Z",
-          completed_at: null,
+        const { number, token } = yield* aSender()
+        yield* operate({
+          method: "PUT",
+          path: `/admin/v1/simulator/numbers/${number.id}/behaviour`,
+          json: { send: "hang" },
         })
-        yield* settle
-        assert.deepStrictEqual(yield* read(token, check), {
-          ...check,
-          status: "completed",
-          checked: 3,
-          registered: 2,
-          not_registered: 1,
-          completed_at: "1970-01-01T00:00:00Z",
-        })
-        const { data, next_cursor } = yield* results(token, check)
-        assert.isNull(next_cursor)
-        const checked_at = "1970-01-01T00:00:00Z"
-        const [first = 0, second = 0, third = 0] = data.map(({ id }) => id)
-        assert.isTrue(first > second && second > third)
-        assert.deepStrictEqual(data, [
-          { id: first, phone, status: "registered", checked_at },
-          { id: second, phone, status: "registered", checked_at },
-          { id: third, phone: unknownPhone, status: "not_registered", checked_at },
-        ])
-      }),
-    )
-
-    it.effect(
-      "a number that hangs leaves it processing, its results pending, in the end failed",
-      () =>
-        Effect.gen(function* () {
-          const { number, token } = yield* aSender()
-          yield* operate({
-            method: "PUT",
-            path: `/admin/v1/simulator/numbers/${number.id}/behaviour`,
-            json: { send: "hang" },
-          })
-          const check = yield* create(token, [aPhone()])
-          let shown = check
-          for (let turns = 0; shown.status === "pending" && turns < 1000; turns++) {
-            shown = yield* read(token, check)
-          }
-          assert.strictEqual(shown.status, "processing")
-          const [pending] = (yield* results(token, check)).data
-          assert.deepStrictEqual([pending?.status, pending?.checked_at], ["pending", null])
-          yield* TestClock.adjust("1 minute")
-          yield* TestClock.adjust("5 seconds")
-          yield* TestClock.adjust("1 minute")
-          yield* TestClock.adjust("30 seconds")
-          yield* TestClock.adjust("1 minute")
-          yield* settle
-          const failed = yield* read(token, check)
-          assert.deepStrictEqual(
-            [failed.status, failed.checked, failed.registered, failed.not_registered],
-            ["completed", 1, 0, 0],
-          )
-          assert.strictEqual((yield* results(token, check, "?status=failed")).data.length, 1)
-        }),
-    )
-
-    it.effect("PUT /registered says which phones there are", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const [a, b] = [aPhone(), aPhone()]
-        yield* setRegistered([b])
-        const check = yield* create(token, [a, b])
-        yield* settle
-        yield* setRegistered(null)
-        assert.deepStrictEqual(
-          (yield* results(token, check)).data.map(({ phone, status }) => [phone, status]),
-          [
-            [b, "registered"],
-            [a, "not_registered"],
-          ],
-        )
-      }),
-    )
-
-    it.effect("checks and results are paged newest first, results filtered by status", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const phones = [aPhone(), unknownPhone, aPhone(), aPhone(), unknownPhone]
-        const checks = [
-          yield* create(token, phones),
-          yield* create(token, phones),
-          yield* create(token, phones),
-        ]
-        yield* settle
-        const ids = checks.map(({ id }) => id).toReversed()
-        const list = (query = "") =>
-          Effect.map(get(token, `${path}${query}`), (answer) =>
-            bodyOf<PageBody<CheckBody>>(answer, 200),
-          )
-        const idsOf = (page: PageBody<{ readonly id: number }>) => page.data.map(({ id }) => id)
-        assert.deepStrictEqual(idsOf(yield* list()), ids)
-        const page = yield* list("?limit=2")
-        assert.deepStrictEqual(idsOf(page), ids.slice(0, 2))
-        const last = yield* list(`?limit=1&cursor=${page.next_cursor}`)
-        assert.deepStrictEqual([idsOf(last), last.next_cursor], [ids.slice(2), null])
-
-        const [check, other] = checks as [CheckBody, CheckBody]
-        const all = idsOf(yield* results(token, check))
-        const registered = yield* results(token, check, "?status=registered&limit=2")
-        assert.deepStrictEqual(idsOf(registered), [all[1], all[2]])
-        const next = `&cursor=${registered.next_cursor}`
-        assert.deepStrictEqual(idsOf(yield* results(token, check, `?status=registered${next}`)), [
-          all[4],
-        ])
-        const several = yield* results(token, check, "?status=failed,not_registered")
-        assert.deepStrictEqual(idsOf(several), [all[0], all[3]])
-        for (const [at, code] of [
-          [`${path}/${other.id}/results?status=registered${next}`, "invalid_cursor"],
-          [`${path}/${check.id}/results?status=failed${next}`, "invalid_cursor"],
-          [`${path}?cursor=${registered.next_cursor}`, "invalid_cursor"],
-          [`${path}/${check.id}/results?status=known`, "validation_failed"],
-          [`${path}/${check.id}/results?limit=101`, "validation_failed"],
-          [`${path}/${check.id}/results?phone=x`, "validation_failed"],
-          [`${path}?status=completed`, "validation_failed"],
-        ] as const) {
-          assert.strictEqual(errorOf(yield* get(token, at)).code, code, at)
+        const check = yield* create(token, [aPhone()])
+        let shown = check
+        for (let turns = 0; shown.status === "pending" && turns < 1000; turns++) {
+          shown = yield* read(token, check)
         }
+        assert.strictEqual(shown.status, "processing")
+        const [pending] = (yield* results(token, check)).data
+        assert.deepStrictEqual([pending?.status, pending?.checked_at], ["pending", null])
+        yield* TestClock.adjust("1 minute")
+        yield* TestClock.adjust("5 seconds")
+        yield* TestClock.adjust("1 minute")
+        yield* TestClock.adjust("30 seconds")
+        yield* TestClock.adjust("1 minute")
+        yield* settle
+        const failed = yield* read(token, check)
+        assert.deepStrictEqual(
+          [failed.status, failed.checked, failed.registered, failed.not_registered],
+          ["completed", 1, 0, 0],
+        )
+        assert.strictEqual((yield* results(token, check, "?status=failed")).data.length, 1)
       }),
-    )
+  )
 
-    const wrong: ReadonlyArray<readonly [what: string, json: object, expected: unknown]> = [
-      ["no phones", {}, [400, "validation_failed", "phones"]],
-      ["an empty list", { phones: [] }, [400, "validation_failed", "phones"]],
-      ["a bad phone", { phones: ["+15550000001", "015"] }, [422, "invalid_phone", "phones[1]"]],
-      [
-        "an unknown number",
-        { phones: ["+15550000001"], from: 999_999 },
-        [422, "number_not_found", "from"],
-      ],
-    ]
-    for (const [what, json, expected] of wrong) {
-      it.effect(`${what} is refused, and nothing is kept`, () =>
-        Effect.gen(function* () {
-          const { token } = yield* aSender()
-          assert.deepStrictEqual<unknown>(refusal(yield* post(token, json)), expected)
-          const { data } = bodyOf<PageBody<CheckBody>>(yield* get(token, path), 200)
-          assert.deepStrictEqual(data, [])
-        }),
+  it.effect("PUT /registered says which phones there are", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const [a, b] = [aPhone(), aPhone()]
+      yield* setRegistered([b])
+      const check = yield* create(token, [a, b])
+      yield* settle
+      yield* setRegistered(null)
+      assert.deepStrictEqual(
+        (yield* results(token, check)).data.map(({ phone, status }) => [phone, status]),
+        [
+          [b, "registered"],
+          [a, "not_registered"],
+        ],
       )
-    }
+    }),
+  )
 
-    it.effect("from must be a connected WhatsApp number that the key may use", () =>
-      Effect.gen(function* () {
-        const workspace = yield* aWorkspace()
-        const token = (yield* aKey(workspace)).key
-        const phones = [aPhone()]
-        assert.deepStrictEqual(refusal(yield* post(token, { phones })), [
-          422,
-          "from_required",
-          "from",
-        ])
-        const off = yield* aNumber(workspace, { status: "disconnected" })
-        const telegram = yield* aNumber(workspace, { platform: "telegram" })
-        assert.deepStrictEqual(refusal(yield* post(token, { phones })), [
-          422,
-          "from_required",
-          "from",
-        ])
-        assert.deepStrictEqual(refusal(yield* post(token, { phones, from: off.id })), [
-          422,
-          "number_not_connected",
-          "from",
-        ])
-        assert.deepStrictEqual(refusal(yield* post(token, { phones, from: telegram.id })), [
-          400,
-          "validation_failed",
-          "from",
-        ])
-        const one = yield* aNumber(workspace)
-        yield* create(token, phones)
-        const two = yield* aNumber(workspace)
-        assert.deepStrictEqual(refusal(yield* post(token, { phones })), [
-          422,
-          "from_required",
-          "from",
-        ])
-        yield* create(token, phones, { from: two.id })
-
-        const limited = (yield* aKey(workspace, { number_ids: [two.id] })).key
-        assert.deepStrictEqual(refusal(yield* post(limited, { phones, from: one.id })), [
-          403,
-          "number_not_allowed",
-          "from",
-        ])
-        yield* create(limited, phones, { from: two.id })
-      }),
-    )
-
-    it.effect("a check of another world, workspace, number or scope is not there", () =>
-      Effect.gen(function* () {
-        const { number, token, workspace } = yield* aSender()
-        const other = yield* aNumber(workspace)
-        const check = yield* create(token, [aPhone()], { from: number.id })
-        yield* settle
-        const strangers = [
-          (yield* aSender()).token,
-          (yield* aKey(workspace, { mode: "test" })).key,
-          (yield* aKey(workspace, { number_ids: [other.id] })).key,
-        ]
-        for (const stranger of strangers) {
-          assert.deepStrictEqual(refusal(yield* get(stranger, `${path}/${check.id}`)), notFound)
-          const at = `${path}/${check.id}/results`
-          assert.deepStrictEqual(refusal(yield* get(stranger, at)), notFound)
-          assert.deepStrictEqual(bodyOf<PageBody<CheckBody>>(yield* get(stranger, path), 200), {
-            data: [],
-            next_cursor: null,
-          })
-        }
-        for (const id of ["0", "nonsense", "999999"]) {
-          assert.deepStrictEqual(refusal(yield* get(token, `${path}/${id}`)), notFound)
-          assert.deepStrictEqual(refusal(yield* get(token, `${path}/${id}/results`)), notFound)
-        }
-        const without = (yield* aKey(workspace, { scopes: ["media", "numbers"] })).key
-        const refused = yield* post(without, { phones: [aPhone()] })
-        assert.strictEqual(refused.status, 403)
-        assert.strictEqual(errorOf(refused)["required_scope"], "contacts")
-      }),
-    )
-
-    it.effect("of a test key follows the simulated rule, whoever is registered", () =>
-      Effect.gen(function* () {
-        const { workspace } = yield* aSender()
-        const test = (yield* aKey(workspace, { mode: "test" })).key
-        yield* setRegistered([unknownPhone])
-        const check = yield* create(test, [aPhone(), unknownPhone])
-        yield* settle
-        yield* setRegistered(null)
-        const { not_registered, registered } = yield* read(test, check)
-        assert.deepStrictEqual([registered, not_registered], [1, 1])
-        const { data } = yield* results(test, check)
-        assert.deepStrictEqual(
-          data.map(({ status }) => status),
-          ["not_registered", "registered"],
+  it.effect("checks and results are paged newest first, results filtered by status", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const phones = [aPhone(), unknownPhone, aPhone(), aPhone(), unknownPhone]
+      const checks = [
+        yield* create(token, phones),
+        yield* create(token, phones),
+        yield* create(token, phones),
+      ]
+      yield* settle
+      const ids = checks.map(({ id }) => id).toReversed()
+      const list = (query = "") =>
+        Effect.map(get(token, `${path}${query}`), (answer) =>
+          bodyOf<PageBody<CheckBody>>(answer, 200),
         )
-      }),
-    )
+      const idsOf = (page: PageBody<{ readonly id: number }>) => page.data.map(({ id }) => id)
+      assert.deepStrictEqual(idsOf(yield* list()), ids)
+      const page = yield* list("?limit=2")
+      assert.deepStrictEqual(idsOf(page), ids.slice(0, 2))
+      const last = yield* list(`?limit=1&cursor=${page.next_cursor}`)
+      assert.deepStrictEqual([idsOf(last), last.next_cursor], [ids.slice(2), null])
 
-    it.effect("a repeat with the same key returns the first answer and makes no second check", () =>
+      const [check, other] = checks as [CheckBody, CheckBody]
+      const all = idsOf(yield* results(token, check))
+      const registered = yield* results(token, check, "?status=registered&limit=2")
+      assert.deepStrictEqual(idsOf(registered), [all[1], all[2]])
+      const next = `&cursor=${registered.next_cursor}`
+      assert.deepStrictEqual(idsOf(yield* results(token, check, `?status=registered${next}`)), [
+        all[4],
+      ])
+      const several = yield* results(token, check, "?status=failed,not_registered")
+      assert.deepStrictEqual(idsOf(several), [all[0], all[3]])
+      for (const [at, code] of [
+        [`${path}/${other.id}/results?status=registered${next}`, "invalid_cursor"],
+        [`${path}/${check.id}/results?status=failed${next}`, "invalid_cursor"],
+        [`${path}?cursor=${registered.next_cursor}`, "invalid_cursor"],
+        [`${path}/${check.id}/results?status=known`, "validation_failed"],
+        [`${path}/${check.id}/results?limit=101`, "validation_failed"],
+        [`${path}/${check.id}/results?phone=x`, "validation_failed"],
+        [`${path}?status=completed`, "validation_failed"],
+      ] as const) {
+        assert.strictEqual(errorOf(yield* get(token, at)).code, code, at)
+      }
+    }),
+  )
+
+  const wrong: ReadonlyArray<readonly [what: string, json: object, expected: unknown]> = [
+    ["no phones", {}, [400, "validation_failed", "phones"]],
+    ["an empty list", { phones: [] }, [400, "validation_failed", "phones"]],
+    ["a bad phone", { phones: ["+15550000001", "015"] }, [422, "invalid_phone", "phones[1]"]],
+    [
+      "an unknown number",
+      { phones: ["+15550000001"], from: 999_999 },
+      [422, "number_not_found", "from"],
+    ],
+  ]
+  for (const [what, json, expected] of wrong) {
+    it.effect(`${what} is refused, and nothing is kept`, () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()
-        const json = { phones: [aPhone()], name: null }
-        const keyed = { headers: [["idempotency-key", "k"] as const] }
-        const first = yield* post(token, json, keyed)
-        yield* settle
-        const repeat = yield* post(token, json, keyed)
-        assert.strictEqual(repeat.status, 202)
-        assert.strictEqual(repeat.headers["idempotent-replayed"], "true")
-        assert.strictEqual(repeat.text, first.text)
-        const reused = yield* post(token, { ...json, name: "x" }, keyed)
-        assert.deepStrictEqual(refusal(reused), [422, "idempotency_key_reused", null])
+        assert.deepStrictEqual<unknown>(refusal(yield* post(token, json)), expected)
         const { data } = bodyOf<PageBody<CheckBody>>(yield* get(token, path), 200)
-        assert.lengthOf(data, 1)
+        assert.deepStrictEqual(data, [])
       }),
     )
+  }
 
-    it.effect("takes no other methods", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        const { token } = yield* aSender()
-        for (const [method, at, allow] of [
-          ["DELETE", path, "POST, GET, HEAD"],
-          ["DELETE", `${path}/1`, "GET, HEAD"],
-          ["POST", `${path}/1/results`, "GET, HEAD"],
-        ] as const) {
-          const answer = yield* socket.call({ method, path: at, token })
-          assert.strictEqual(answer.status, 405)
-          assert.strictEqual(answer.headers["allow"], allow)
-        }
-      }),
-    )
-  })
+  it.effect("from must be a connected WhatsApp number that the key may use", () =>
+    Effect.gen(function* () {
+      const workspace = yield* aWorkspace()
+      const token = (yield* aKey(workspace)).key
+      const phones = [aPhone()]
+      assert.deepStrictEqual(refusal(yield* post(token, { phones })), [
+        422,
+        "from_required",
+        "from",
+      ])
+      const off = yield* aNumber(workspace, { status: "disconnected" })
+      const telegram = yield* aNumber(workspace, { platform: "telegram" })
+      assert.deepStrictEqual(refusal(yield* post(token, { phones })), [
+        422,
+        "from_required",
+        "from",
+      ])
+      assert.deepStrictEqual(refusal(yield* post(token, { phones, from: off.id })), [
+        422,
+        "number_not_connected",
+        "from",
+      ])
+      assert.deepStrictEqual(refusal(yield* post(token, { phones, from: telegram.id })), [
+        400,
+        "validation_failed",
+        "from",
+      ])
+      const one = yield* aNumber(workspace)
+      yield* create(token, phones)
+      const two = yield* aNumber(workspace)
+      assert.deepStrictEqual(refusal(yield* post(token, { phones })), [
+        422,
+        "from_required",
+        "from",
+      ])
+      yield* create(token, phones, { from: two.id })
+
+      const limited = (yield* aKey(workspace, { number_ids: [two.id] })).key
+      assert.deepStrictEqual(refusal(yield* post(limited, { phones, from: one.id })), [
+        403,
+        "number_not_allowed",
+        "from",
+      ])
+      yield* create(limited, phones, { from: two.id })
+    }),
+  )
+
+  it.effect("a check of another world, workspace, number or scope is not there", () =>
+    Effect.gen(function* () {
+      const { number, token, workspace } = yield* aSender()
+      const other = yield* aNumber(workspace)
+      const check = yield* create(token, [aPhone()], { from: number.id })
+      yield* settle
+      const strangers = [
+        (yield* aSender()).token,
+        (yield* aKey(workspace, { mode: "test" })).key,
+        (yield* aKey(workspace, { number_ids: [other.id] })).key,
+      ]
+      for (const stranger of strangers) {
+        assert.deepStrictEqual(refusal(yield* get(stranger, `${path}/${check.id}`)), notFound)
+        const at = `${path}/${check.id}/results`
+        assert.deepStrictEqual(refusal(yield* get(stranger, at)), notFound)
+        assert.deepStrictEqual(bodyOf<PageBody<CheckBody>>(yield* get(stranger, path), 200), {
+          data: [],
+          next_cursor: null,
+        })
+      }
+      for (const id of ["0", "nonsense", "999999"]) {
+        assert.deepStrictEqual(refusal(yield* get(token, `${path}/${id}`)), notFound)
+        assert.deepStrictEqual(refusal(yield* get(token, `${path}/${id}/results`)), notFound)
+      }
+      const without = (yield* aKey(workspace, { scopes: ["media", "numbers"] })).key
+      const refused = yield* post(without, { phones: [aPhone()] })
+      assert.strictEqual(refused.status, 403)
+      assert.strictEqual(errorOf(refused)["required_scope"], "contacts")
+    }),
+  )
+
+  it.effect("of a test key follows the simulated rule, whoever is registered", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* aSender()
+      const test = (yield* aKey(workspace, { mode: "test" })).key
+      yield* setRegistered([unknownPhone])
+      const check = yield* create(test, [aPhone(), unknownPhone])
+      yield* settle
+      yield* setRegistered(null)
+      const { not_registered, registered } = yield* read(test, check)
+      assert.deepStrictEqual([registered, not_registered], [1, 1])
+      const { data } = yield* results(test, check)
+      assert.deepStrictEqual(
+        data.map(({ status }) => status),
+        ["not_registered", "registered"],
+      )
+    }),
+  )
+
+  it.effect("a repeat with the same key returns the first answer and makes no second check", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const json = { phones: [aPhone()], name: null }
+      const keyed = { headers: [["idempotency-key", "k"] as const] }
+      const first = yield* post(token, json, keyed)
+      yield* settle
+      const repeat = yield* post(token, json, keyed)
+      assert.strictEqual(repeat.status, 202)
+      assert.strictEqual(repeat.headers["idempotent-replayed"], "true")
+      assert.strictEqual(repeat.text, first.text)
+      const reused = yield* post(token, { ...json, name: "x" }, keyed)
+      assert.deepStrictEqual(refusal(reused), [422, "idempotency_key_reused", null])
+      const { data } = bodyOf<PageBody<CheckBody>>(yield* get(token, path), 200)
+      assert.lengthOf(data, 1)
+    }),
+  )
+
+  it.effect("takes no other methods", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token } = yield* aSender()
+      for (const [method, at, allow] of [
+        ["DELETE", path, "POST, GET, HEAD"],
+        ["DELETE", `${path}/1`, "GET, HEAD"],
+        ["POST", `${path}/1/results`, "GET, HEAD"],
+      ] as const) {
+        const answer = yield* socket.call({ method, path: at, token })
+        assert.strictEqual(answer.status, 405)
+        assert.strictEqual(answer.headers["allow"], allow)
+      }
+    }),
+  )
 })

@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
@@ -244,20 +244,18 @@ const cases: ReadonlyArray<Case> = [
   },
 ]
 
-describe("the order of checks", () => {
-  layer(layerService())((it) => {
-    for (const { scene, call = wrongThroughout, and, status, code } of cases) {
-      for (const name of ["socket", "web"] as const) {
-        it.effect(`${scene}, with ${and}, is ${code} over the ${name}`, () =>
-          Effect.gen(function* () {
-            const { [name]: door } = yield* Doors
-            const credentials: { readonly token?: string } = yield* scenes[scene]
-            const answer = yield* door.call({ ...call, ...credentials })
-            assert.strictEqual(answer.status, status, answer.text)
-            assert.strictEqual(errorOf(answer).code, code)
-          }),
-        )
-      }
+layer(layerService())("the order of checks", (it) => {
+  for (const { scene, call = wrongThroughout, and, status, code } of cases) {
+    for (const name of ["socket", "web"] as const) {
+      it.effect(`${scene}, with ${and}, is ${code} over the ${name}`, () =>
+        Effect.gen(function* () {
+          const { [name]: door } = yield* Doors
+          const credentials: { readonly token?: string } = yield* scenes[scene]
+          const answer = yield* door.call({ ...call, ...credentials })
+          assert.strictEqual(answer.status, status, answer.text)
+          assert.strictEqual(errorOf(answer).code, code)
+        }),
+      )
     }
-  })
+  }
 })

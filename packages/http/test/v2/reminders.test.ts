@@ -60,7 +60,7 @@ const advance = (seconds: number) =>
   )
 
 describe("reminders", () => {
-  layer(layerService())((it) => {
+  layer(layerService())("over real sockets", (it) => {
     it.effect("POST answers 201 with the Reminder, GET finds it, DELETE deletes it", () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()

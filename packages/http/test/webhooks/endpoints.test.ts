@@ -1,4 +1,4 @@
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { EgressError } from "@messaging-service/core"
 import { layerEgress, realTimeLayer } from "@messaging-service/node"
 import { Effect, Layer } from "effect"
@@ -38,479 +38,467 @@ const guarded = layerEgress({
   },
 }).pipe(Layer.provide(realTimeLayer))
 
-describe("webhook endpoints", () => {
-  layer(layerService())((it) => {
-    it.effect("an endpoint is created active, with the secret shown only now", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const endpoint = bodyOf<EndpointBody>(
-          yield* create(token, { ...hook, events: ["message.failed"], description: "Mine" }),
-          201,
-        )
-        assert.match(endpoint.secret, /^[0-9a-f]{64}$/)
-        const { secret, ...shown } = endpoint
-        assert.deepStrictEqual<unknown>(shown, {
-          id: endpoint.id,
-          ...hook,
-          description: "Mine",
-          events: ["message.failed"],
-          secret_last4: secret.slice(-4),
-          active: true,
-          disabled_reason: null,
-          created_at: "1970-01-01T00:00:00Z",
-          last_delivery: null,
-        })
-        assert.deepStrictEqual<unknown>(yield* read(token, endpoint), shown)
-        const list = yield* ask({ path, token })
-        assert.deepStrictEqual(bodyOf(list, 200), { data: [shown] })
-      }),
-    )
-
-    it.effect("the list has no cursor, and takes a trailing slash and HEAD like any other", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const first = yield* anEndpoint(token, hook)
-        const second = yield* anEndpoint(token, hook)
-        assert.deepStrictEqual(yield* listed(token), [first.id, second.id])
-        assert.strictEqual((yield* ask({ path: `${path}/`, token })).status, 200)
-        assert.strictEqual((yield* ask({ method: "HEAD", path, token })).status, 200)
-        const patch = yield* ask({ method: "PATCH", path: `${path}/${first.id}`, token })
-        assert.strictEqual(patch.status, 405)
-        assert.strictEqual(patch.headers["allow"], "GET, HEAD, DELETE")
-      }),
-    )
-
-    it.effect(
-      "a sixth running endpoint is webhook_limit_reached, whichever mode the others are",
-      () =>
-        Effect.gen(function* () {
-          const { token, workspace } = yield* aSender()
-          const test = (yield* aKey(workspace, { mode: "test" })).key
-          for (let made = 0; made < 3; made++) yield* anEndpoint(token, hook)
-          const mine = yield* anEndpoint(test, hook)
-          yield* anEndpoint(test, hook)
-          for (const key of [token, test]) {
-            const refused = yield* create(key, hook)
-            assert.strictEqual(refused.status, 403)
-            assert.strictEqual(errorOf(refused).code, "webhook_limit_reached")
-          }
-          bodyOf(yield* remove(test, mine), 200)
-          yield* anEndpoint(token, hook)
-          assert.strictEqual(errorOf(yield* create(test, hook)).code, "webhook_limit_reached")
-        }),
-    )
-
-    it.effect("a stopped endpoint does not count towards the 5", () =>
-      Effect.gen(function* () {
-        const { token, workspace } = yield* aSender()
-        const other = yield* aKey(workspace)
-        for (let made = 0; made < 5; made++) yield* anEndpoint(other.key, hook)
-        assert.strictEqual((yield* create(token, hook)).status, 403)
-        yield* revoke(workspace, other)
-        const endpoint = yield* anEndpoint(token, hook)
-        assert.deepStrictEqual(yield* listed(token), [endpoint.id])
-      }),
-    )
-
-    it.effect("a key sees and changes only the endpoints of its own mode and workspace", () =>
-      Effect.gen(function* () {
-        const { token, workspace } = yield* aSender()
-        const strangers = [(yield* aKey(workspace, { mode: "test" })).key, (yield* aSender()).token]
-        const endpoint = yield* anEndpoint(token, hook)
-        for (const stranger of strangers) {
-          assert.deepStrictEqual(yield* listed(stranger), [])
-          for (const answer of [
-            yield* ask({ path: `${path}/${endpoint.id}`, token: stranger }),
-            yield* remove(stranger, endpoint),
-            yield* ask({
-              method: "POST",
-              path: `${path}/${endpoint.id}/rotate-secret`,
-              token: stranger,
-            }),
-            yield* test(stranger, endpoint),
-          ]) {
-            assert.strictEqual(answer.status, 404)
-            assert.strictEqual(errorOf(answer).code, "webhook_not_found")
-          }
-        }
-        // Another key of the same mode sees it.
-        const colleague = (yield* aKey(workspace)).key
-        assert.deepStrictEqual(yield* listed(colleague), [endpoint.id])
-      }),
-    )
-
-    it.effect("an id that is none, never was or was removed is webhook_not_found", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const endpoint = yield* anEndpoint(token, hook)
-        assert.deepStrictEqual(bodyOf(yield* remove(token, endpoint), 200), {
-          id: endpoint.id,
-          deleted: true,
-        })
-        assert.deepStrictEqual(yield* listed(token), [])
-        for (const id of [String(endpoint.id), "999999", "0", "-1", "x", "1.0"]) {
-          for (const [method, rest] of [
-            ["GET", ""],
-            ["DELETE", ""],
-            ["POST", "/rotate-secret"],
-            ["POST", "/test"],
-          ] as const) {
-            const answer = yield* ask({ method, path: `${path}/${id}${rest}`, token })
-            assert.strictEqual(answer.status, 404, `${method} ${id}${rest}`)
-            assert.strictEqual(errorOf(answer).code, "webhook_not_found")
-          }
-        }
-      }),
-    )
-
-    it.effect("a new secret takes the place of the old one", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const endpoint = yield* anEndpoint(token, hook)
-        const rotated = yield* rotate(token, endpoint)
-        assert.match(rotated.secret, /^[0-9a-f]{64}$/)
-        assert.notStrictEqual(rotated.secret, endpoint.secret)
-        assert.strictEqual(rotated.secret_last4, rotated.secret.slice(-4))
-        const { secret: _, ...shown } = rotated
-        assert.deepStrictEqual<unknown>(yield* read(token, endpoint), shown)
-      }),
-    )
-
-    it.effect("POST without a body needs no content type and ignores Idempotency-Key", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const endpoint = yield* anEndpoint(token, hook)
-        const headers = [["idempotency-key", ""]] as const
-        for (const [rest, status] of [
-          ["/rotate-secret", 200],
-          ["/test", 202],
-        ] as const) {
-          const at = `${path}/${endpoint.id}${rest}`
-          assert.strictEqual(
-            (yield* ask({ method: "POST", path: at, token, headers })).status,
-            status,
-          )
-        }
-      }),
-    )
-
-    it.effect(
-      "a test answers 202 with the queued ping, on a stopped endpoint webhook_stopped",
-      () =>
-        Effect.gen(function* () {
-          const { token, workspace, key } = yield* aSender()
-          const other = (yield* aKey(workspace)).key
-          const endpoint = yield* anEndpoint(token, hook)
-          const queued = bodyOf<{ readonly event_id: string }>(yield* test(token, endpoint), 202)
-          assert.match(queued.event_id, /^evt_[0-9A-Za-z]{24}$/)
-          assert.deepStrictEqual<unknown>(queued, {
-            event_id: queued.event_id,
-            type: "ping",
-            queued: true,
-          })
-          yield* revoke(workspace, key)
-          const stopped = yield* read(other, endpoint)
-          assert.strictEqual(stopped.active, false)
-          assert.strictEqual(stopped.disabled_reason, "key_revoked")
-          assert.deepStrictEqual(yield* listed(other), [])
-          const refused = yield* test(other, endpoint)
-          assert.strictEqual(refused.status, 409)
-          assert.strictEqual(errorOf(refused).code, "webhook_stopped")
-          // Rotate and delete work on it as on a running one.
-          assert.strictEqual((yield* rotate(other, endpoint)).active, false)
-          bodyOf(yield* remove(other, endpoint), 200)
-        }),
-    )
-  })
-})
-
-describe("who may use webhook endpoints", () => {
-  layer(layerService())((it) => {
-    const calls = (id: number) =>
-      [
-        ["POST", path],
-        ["GET", path],
-        ["GET", `${path}/${id}`],
-        ["DELETE", `${path}/${id}`],
-        ["POST", `${path}/${id}/rotate-secret`],
-        ["POST", `${path}/${id}/test`],
-      ] as const
-
-    it.effect("a key limited to some numbers gets number_not_allowed on every webhook call", () =>
-      Effect.gen(function* () {
-        const { token, number, workspace } = yield* aSender()
-        const endpoint = yield* anEndpoint(token, hook)
-        const limited = (yield* aKey(workspace, { number_ids: [number.id] })).key
-        for (const [method, at] of calls(endpoint.id)) {
-          const answer = yield* ask({ method, path: at, token: limited })
-          assert.strictEqual(answer.status, 403, `${method} ${at}`)
-          assert.strictEqual(errorOf(answer).code, "number_not_allowed")
-        }
-      }),
-    )
-
-    it.effect("checked after the scope, and before Idempotency-Key, content type and body", () =>
-      Effect.gen(function* () {
-        const { number, workspace } = yield* aSender()
-        const wrongThroughout = {
-          method: "POST",
-          path,
-          headers: [
-            ["idempotency-key", ""],
-            ["content-type", "text/plain"],
-          ],
-          body: "{",
-        } as const
-        const limits = { number_ids: [number.id] }
-        const limited = (yield* aKey(workspace, limits)).key
-        const scopeless = (yield* aKey(workspace, { ...limits, scopes: ["messages:send"] })).key
-        const both = yield* ask({ ...wrongThroughout, token: scopeless })
-        assert.strictEqual(errorOf(both).code, "missing_scope")
-        assert.strictEqual(errorOf(both)["required_scope"], "messages:read")
-        const ban = yield* ask({ ...wrongThroughout, token: limited })
-        assert.strictEqual(errorOf(ban).code, "number_not_allowed")
-        const free = (yield* aKey(workspace)).key
-        const rest = yield* ask({ ...wrongThroughout, token: free })
-        assert.strictEqual(errorOf(rest).code, "invalid_idempotency_key")
-      }),
-    )
-
-    it.effect("all operations need messages:read", () =>
-      Effect.gen(function* () {
-        const { workspace } = yield* aSender()
-        const sender = (yield* aKey(workspace, { scopes: ["messages:send"] })).key
-        const reader = (yield* aKey(workspace, { scopes: ["messages:read"] })).key
-        const endpoint = yield* anEndpoint(reader, hook)
-        for (const [method, at] of calls(endpoint.id)) {
-          const answer = yield* ask({ method, path: at, token: sender })
-          assert.strictEqual(errorOf(answer).code, "missing_scope", `${method} ${at}`)
-        }
-      }),
-    )
-  })
-})
-
-describe("an address", () => {
-  layer(layerService({ egress: guarded }))((it) => {
-    for (const url of [
-      "",
-      "http://public.example/",
-      "https://10.0.0.1/",
-      "https://0x7f000001/",
-      "https://[::ffff:127.0.0.1]/",
-      "https://localhost/",
-      "https://user@public.example/",
-      "https://inside.example/",
-      "https://both.example/",
-      "not a link",
-    ]) {
-      it.effect(`${JSON.stringify(url)} is invalid_webhook_url`, () =>
-        Effect.gen(function* () {
-          const { token } = yield* aSender()
-          const answer = yield* create(token, { url })
-          assert.strictEqual(answer.status, 422)
-          assert.strictEqual(errorOf(answer).code, "invalid_webhook_url")
-          assert.strictEqual(errorOf(answer).field, "url")
-          assert.deepStrictEqual(yield* listed(token), [])
-        }),
+layer(layerService())("webhook endpoints", (it) => {
+  it.effect("an endpoint is created active, with the secret shown only now", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const endpoint = bodyOf<EndpointBody>(
+        yield* create(token, { ...hook, events: ["message.failed"], description: "Mine" }),
+        201,
       )
-    }
+      assert.match(endpoint.secret, /^[0-9a-f]{64}$/)
+      const { secret, ...shown } = endpoint
+      assert.deepStrictEqual<unknown>(shown, {
+        id: endpoint.id,
+        ...hook,
+        description: "Mine",
+        events: ["message.failed"],
+        secret_last4: secret.slice(-4),
+        active: true,
+        disabled_reason: null,
+        created_at: "1970-01-01T00:00:00Z",
+        last_delivery: null,
+      })
+      assert.deepStrictEqual<unknown>(yield* read(token, endpoint), shown)
+      const list = yield* ask({ path, token })
+      assert.deepStrictEqual(bodyOf(list, 200), { data: [shown] })
+    }),
+  )
 
-    it.effect("a public one is accepted, on any port; so is a name that does not resolve", () =>
+  it.effect("the list has no cursor, and takes a trailing slash and HEAD like any other", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const first = yield* anEndpoint(token, hook)
+      const second = yield* anEndpoint(token, hook)
+      assert.deepStrictEqual(yield* listed(token), [first.id, second.id])
+      assert.strictEqual((yield* ask({ path: `${path}/`, token })).status, 200)
+      assert.strictEqual((yield* ask({ method: "HEAD", path, token })).status, 200)
+      const patch = yield* ask({ method: "PATCH", path: `${path}/${first.id}`, token })
+      assert.strictEqual(patch.status, 405)
+      assert.strictEqual(patch.headers["allow"], "GET, HEAD, DELETE")
+    }),
+  )
+
+  it.effect(
+    "a sixth running endpoint is webhook_limit_reached, whichever mode the others are",
+    () =>
       Effect.gen(function* () {
-        const { token } = yield* aSender()
-        for (const url of [
-          "https://public.example/a?b=c",
-          "https://public.example:8443/",
-          "https://93.184.216.34/",
-          "https://nowhere.example/",
-        ]) {
-          assert.strictEqual((yield* anEndpoint(token, { url })).url, url)
-        }
-      }),
-    )
-  })
-})
-
-describe("an idempotent creation", () => {
-  layer(layerService())((it) => {
-    const keyed = [["idempotency-key", "hook 1"]] as const
-
-    it.effect("a repeat adds no second endpoint and its answer omits the secret", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const first = yield* create(token, hook, keyed)
-        const { secret: _, ...shown } = bodyOf<EndpointBody>(first, 201)
-        assert.notProperty(first.headers, "idempotent-replayed")
-        const repeat = yield* create(token, hook, keyed)
-        assert.strictEqual(repeat.headers["idempotent-replayed"], "true")
-        assert.deepStrictEqual<unknown>(bodyOf(repeat, 201), shown)
-        assert.deepStrictEqual(yield* listed(token), [shown.id])
-      }),
-    )
-
-    it.effect("a repeat is the first answer, whatever became of the endpoint since", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const { secret: _, ...shown } = bodyOf<EndpointBody>(yield* create(token, hook, keyed), 201)
-        yield* rotate(token, shown)
-        bodyOf(yield* remove(token, shown), 200)
-        // Also above the limit.
-        for (let made = 0; made < 5; made++) yield* anEndpoint(token, hook)
-        assert.deepStrictEqual<unknown>(bodyOf(yield* create(token, hook, keyed), 201), shown)
-      }),
-    )
-
-    it.effect("another body with the same key is idempotency_key_reused", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        yield* create(token, hook, keyed)
-        const answer = yield* create(token, { ...hook, description: "other" }, keyed)
-        assert.strictEqual(errorOf(answer).code, "idempotency_key_reused")
-      }),
-    )
-
-    it.effect("a refusal leaves the key free", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        assert.strictEqual((yield* create(token, { url: "http://a.b/" }, keyed)).status, 422)
-        const answer = yield* create(token, hook, keyed)
-        assert.strictEqual(answer.status, 201)
-        assert.property(answer.body, "secret")
-      }),
-    )
-
-    it.effect("of many at once one makes an endpoint, and one alone shows a secret", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const answers = yield* Effect.forEach(
-          Array.from({ length: 8 }),
-          () => create(token, hook, keyed),
-          { concurrency: "unbounded" },
-        )
-        assert.lengthOf(yield* listed(token), 1)
-        const secrets = answers.filter(
-          ({ status, text }) => status === 201 && text.includes('"secret":'),
-        )
-        assert.lengthOf(secrets, 1)
-        for (const { status } of answers) assert.include([201, 409], status)
-      }),
-    )
-  })
-})
-
-describe("the operator", () => {
-  layer(layerService())((it) => {
-    it.effect("sees the endpoints of both modes, stopped ones included, without secrets", () =>
-      Effect.gen(function* () {
-        const { token, workspace, key } = yield* aSender()
+        const { token, workspace } = yield* aSender()
         const test = (yield* aKey(workspace, { mode: "test" })).key
-        const live = yield* anEndpoint(token, hook)
-        const other = yield* anEndpoint(test, hook)
-        yield* revoke(workspace, key)
-        const list = yield* operate({ path: operatorPath(workspace) })
-        const { data } = bodyOf<{ readonly data: ReadonlyArray<EndpointBody> }>(list, 200)
-        assert.deepStrictEqual(
-          data.map(({ id, active, disabled_reason: reason }) => [id, active, reason]),
-          [
-            [live.id, false, "key_revoked"],
-            [other.id, true, null],
-          ],
+        for (let made = 0; made < 3; made++) yield* anEndpoint(token, hook)
+        const mine = yield* anEndpoint(test, hook)
+        yield* anEndpoint(test, hook)
+        for (const key of [token, test]) {
+          const refused = yield* create(key, hook)
+          assert.strictEqual(refused.status, 403)
+          assert.strictEqual(errorOf(refused).code, "webhook_limit_reached")
+        }
+        bodyOf(yield* remove(test, mine), 200)
+        yield* anEndpoint(token, hook)
+        assert.strictEqual(errorOf(yield* create(test, hook)).code, "webhook_limit_reached")
+      }),
+  )
+
+  it.effect("a stopped endpoint does not count towards the 5", () =>
+    Effect.gen(function* () {
+      const { token, workspace } = yield* aSender()
+      const other = yield* aKey(workspace)
+      for (let made = 0; made < 5; made++) yield* anEndpoint(other.key, hook)
+      assert.strictEqual((yield* create(token, hook)).status, 403)
+      yield* revoke(workspace, other)
+      const endpoint = yield* anEndpoint(token, hook)
+      assert.deepStrictEqual(yield* listed(token), [endpoint.id])
+    }),
+  )
+
+  it.effect("a key sees and changes only the endpoints of its own mode and workspace", () =>
+    Effect.gen(function* () {
+      const { token, workspace } = yield* aSender()
+      const strangers = [(yield* aKey(workspace, { mode: "test" })).key, (yield* aSender()).token]
+      const endpoint = yield* anEndpoint(token, hook)
+      for (const stranger of strangers) {
+        assert.deepStrictEqual(yield* listed(stranger), [])
+        for (const answer of [
+          yield* ask({ path: `${path}/${endpoint.id}`, token: stranger }),
+          yield* remove(stranger, endpoint),
+          yield* ask({
+            method: "POST",
+            path: `${path}/${endpoint.id}/rotate-secret`,
+            token: stranger,
+          }),
+          yield* test(stranger, endpoint),
+        ]) {
+          assert.strictEqual(answer.status, 404)
+          assert.strictEqual(errorOf(answer).code, "webhook_not_found")
+        }
+      }
+      // Another key of the same mode sees it.
+      const colleague = (yield* aKey(workspace)).key
+      assert.deepStrictEqual(yield* listed(colleague), [endpoint.id])
+    }),
+  )
+
+  it.effect("an id that is none, never was or was removed is webhook_not_found", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const endpoint = yield* anEndpoint(token, hook)
+      assert.deepStrictEqual(bodyOf(yield* remove(token, endpoint), 200), {
+        id: endpoint.id,
+        deleted: true,
+      })
+      assert.deepStrictEqual(yield* listed(token), [])
+      for (const id of [String(endpoint.id), "999999", "0", "-1", "x", "1.0"]) {
+        for (const [method, rest] of [
+          ["GET", ""],
+          ["DELETE", ""],
+          ["POST", "/rotate-secret"],
+          ["POST", "/test"],
+        ] as const) {
+          const answer = yield* ask({ method, path: `${path}/${id}${rest}`, token })
+          assert.strictEqual(answer.status, 404, `${method} ${id}${rest}`)
+          assert.strictEqual(errorOf(answer).code, "webhook_not_found")
+        }
+      }
+    }),
+  )
+
+  it.effect("a new secret takes the place of the old one", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const endpoint = yield* anEndpoint(token, hook)
+      const rotated = yield* rotate(token, endpoint)
+      assert.match(rotated.secret, /^[0-9a-f]{64}$/)
+      assert.notStrictEqual(rotated.secret, endpoint.secret)
+      assert.strictEqual(rotated.secret_last4, rotated.secret.slice(-4))
+      const { secret: _, ...shown } = rotated
+      assert.deepStrictEqual<unknown>(yield* read(token, endpoint), shown)
+    }),
+  )
+
+  it.effect("POST without a body needs no content type and ignores Idempotency-Key", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const endpoint = yield* anEndpoint(token, hook)
+      const headers = [["idempotency-key", ""]] as const
+      for (const [rest, status] of [
+        ["/rotate-secret", 200],
+        ["/test", 202],
+      ] as const) {
+        const at = `${path}/${endpoint.id}${rest}`
+        assert.strictEqual(
+          (yield* ask({ method: "POST", path: at, token, headers })).status,
+          status,
         )
-        assert.notInclude(list.text, '"secret":')
-      }),
-    )
+      }
+    }),
+  )
 
-    it.effect("resumes a stopped endpoint, but not a sixth", () =>
-      Effect.gen(function* () {
-        const { token, workspace, key } = yield* aSender()
-        const other = (yield* aKey(workspace)).key
-        const endpoint = yield* anEndpoint(token, hook)
-        yield* revoke(workspace, key)
-        for (let made = 0; made < 5; made++) yield* anEndpoint(other, hook)
-        const refused = yield* resume(workspace, endpoint)
-        assert.strictEqual(refused.status, 403)
-        assert.strictEqual(errorOf(refused).code, "webhook_limit_reached")
-        const [first] = yield* listed(other)
-        bodyOf(yield* remove(other, { id: first ?? 0 }), 200)
-        const resumed = bodyOf<EndpointBody>(yield* resume(workspace, endpoint), 200)
-        assert.strictEqual(resumed.active, true)
-        assert.isNull(resumed.disabled_reason)
-        assert.notProperty(resumed, "secret")
-        assert.include(yield* listed(other), endpoint.id)
-        // Once more changes nothing.
-        assert.deepStrictEqual(bodyOf(yield* resume(workspace, endpoint), 200), resumed)
-      }),
-    )
+  it.effect("a test answers 202 with the queued ping, on a stopped endpoint webhook_stopped", () =>
+    Effect.gen(function* () {
+      const { token, workspace, key } = yield* aSender()
+      const other = (yield* aKey(workspace)).key
+      const endpoint = yield* anEndpoint(token, hook)
+      const queued = bodyOf<{ readonly event_id: string }>(yield* test(token, endpoint), 202)
+      assert.match(queued.event_id, /^evt_[0-9A-Za-z]{24}$/)
+      assert.deepStrictEqual<unknown>(queued, {
+        event_id: queued.event_id,
+        type: "ping",
+        queued: true,
+      })
+      yield* revoke(workspace, key)
+      const stopped = yield* read(other, endpoint)
+      assert.strictEqual(stopped.active, false)
+      assert.strictEqual(stopped.disabled_reason, "key_revoked")
+      assert.deepStrictEqual(yield* listed(other), [])
+      const refused = yield* test(other, endpoint)
+      assert.strictEqual(refused.status, 409)
+      assert.strictEqual(errorOf(refused).code, "webhook_stopped")
+      // Rotate and delete work on it as on a running one.
+      assert.strictEqual((yield* rotate(other, endpoint)).active, false)
+      bodyOf(yield* remove(other, endpoint), 200)
+    }),
+  )
+})
 
-    it.effect("an endpoint of another workspace is webhook_not_found", () =>
+layer(layerService())("who may use webhook endpoints", (it) => {
+  const calls = (id: number) =>
+    [
+      ["POST", path],
+      ["GET", path],
+      ["GET", `${path}/${id}`],
+      ["DELETE", `${path}/${id}`],
+      ["POST", `${path}/${id}/rotate-secret`],
+      ["POST", `${path}/${id}/test`],
+    ] as const
+
+  it.effect("a key limited to some numbers gets number_not_allowed on every webhook call", () =>
+    Effect.gen(function* () {
+      const { token, number, workspace } = yield* aSender()
+      const endpoint = yield* anEndpoint(token, hook)
+      const limited = (yield* aKey(workspace, { number_ids: [number.id] })).key
+      for (const [method, at] of calls(endpoint.id)) {
+        const answer = yield* ask({ method, path: at, token: limited })
+        assert.strictEqual(answer.status, 403, `${method} ${at}`)
+        assert.strictEqual(errorOf(answer).code, "number_not_allowed")
+      }
+    }),
+  )
+
+  it.effect("checked after the scope, and before Idempotency-Key, content type and body", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aSender()
+      const wrongThroughout = {
+        method: "POST",
+        path,
+        headers: [
+          ["idempotency-key", ""],
+          ["content-type", "text/plain"],
+        ],
+        body: "{",
+      } as const
+      const limits = { number_ids: [number.id] }
+      const limited = (yield* aKey(workspace, limits)).key
+      const scopeless = (yield* aKey(workspace, { ...limits, scopes: ["messages:send"] })).key
+      const both = yield* ask({ ...wrongThroughout, token: scopeless })
+      assert.strictEqual(errorOf(both).code, "missing_scope")
+      assert.strictEqual(errorOf(both)["required_scope"], "messages:read")
+      const ban = yield* ask({ ...wrongThroughout, token: limited })
+      assert.strictEqual(errorOf(ban).code, "number_not_allowed")
+      const free = (yield* aKey(workspace)).key
+      const rest = yield* ask({ ...wrongThroughout, token: free })
+      assert.strictEqual(errorOf(rest).code, "invalid_idempotency_key")
+    }),
+  )
+
+  it.effect("all operations need messages:read", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* aSender()
+      const sender = (yield* aKey(workspace, { scopes: ["messages:send"] })).key
+      const reader = (yield* aKey(workspace, { scopes: ["messages:read"] })).key
+      const endpoint = yield* anEndpoint(reader, hook)
+      for (const [method, at] of calls(endpoint.id)) {
+        const answer = yield* ask({ method, path: at, token: sender })
+        assert.strictEqual(errorOf(answer).code, "missing_scope", `${method} ${at}`)
+      }
+    }),
+  )
+})
+
+layer(layerService({ egress: guarded }))("an address", (it) => {
+  for (const url of [
+    "",
+    "http://public.example/",
+    "https://10.0.0.1/",
+    "https://0x7f000001/",
+    "https://[::ffff:127.0.0.1]/",
+    "https://localhost/",
+    "https://user@public.example/",
+    "https://inside.example/",
+    "https://both.example/",
+    "not a link",
+  ]) {
+    it.effect(`${JSON.stringify(url)} is invalid_webhook_url`, () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()
-        const { workspace } = yield* aSender()
-        const endpoint = yield* anEndpoint(token, hook)
-        for (const [method, rest, json] of [
-          ["GET", "/deliveries", undefined],
-          ["POST", "/resume", undefined],
-          ["POST", "/redeliver", { event_id: "evt_x" }],
-        ] as const) {
-          for (const id of [endpoint.id, 999_999]) {
-            const answer = yield* operate({
-              method,
-              path: operatorPath(workspace, { id }, rest),
-              ...(json === undefined ? {} : { json }),
-            })
-            assert.strictEqual(answer.status, 404)
-            assert.strictEqual(errorOf(answer).code, "webhook_not_found")
-          }
-        }
-        const unknown = yield* operate({ path: operatorPath({ id: 999_999 }) })
-        assert.strictEqual(errorOf(unknown).code, "workspace_not_found")
+        const answer = yield* create(token, { url })
+        assert.strictEqual(answer.status, 422)
+        assert.strictEqual(errorOf(answer).code, "invalid_webhook_url")
+        assert.strictEqual(errorOf(answer).field, "url")
+        assert.deepStrictEqual(yield* listed(token), [])
       }),
     )
+  }
 
-    it.effect("acts on webhooks as owner and administrator, not as member", () =>
-      Effect.gen(function* () {
-        const { token, workspace } = yield* aSender()
-        const endpoint = yield* anEndpoint(token, hook)
-        for (const [role, status] of [
-          ["owner", 200],
-          ["administrator", 200],
-          ["member", 403],
-        ] as const) {
-          const headers = [["acting-role", role]] as const
-          for (const [method, at] of [
-            ["GET", operatorPath(workspace)],
-            ["GET", operatorPath(workspace, endpoint, "/deliveries")],
-            ["POST", operatorPath(workspace, endpoint, "/resume")],
-          ] as const) {
-            const answer = yield* operate({ method, path: at, headers })
-            assert.strictEqual(answer.status, status, `${role} ${method} ${at}`)
-            if (status === 403) assert.strictEqual(errorOf(answer).code, "role_required")
-          }
-        }
-      }),
-    )
+  it.effect("a public one is accepted, on any port; so is a name that does not resolve", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      for (const url of [
+        "https://public.example/a?b=c",
+        "https://public.example:8443/",
+        "https://93.184.216.34/",
+        "https://nowhere.example/",
+      ]) {
+        assert.strictEqual((yield* anEndpoint(token, { url })).url, url)
+      }
+    }),
+  )
+})
 
-    it.effect("redeliver takes an event_id and nothing else", () =>
-      Effect.gen(function* () {
-        const { token, workspace } = yield* aSender()
-        yield* aNumber(workspace)
-        const endpoint = yield* anEndpoint(token, hook)
-        for (const [json, code] of [
-          [{}, "validation_failed"],
-          [{ event_id: 7 }, "validation_failed"],
-          [{ event_id: "evt_x", more: 1 }, "validation_failed"],
-          [{ event_id: "evt_x" }, "event_not_found"],
-          [{ event_id: "" }, "event_not_found"],
-        ] as const) {
+layer(layerService())("an idempotent creation", (it) => {
+  const keyed = [["idempotency-key", "hook 1"]] as const
+
+  it.effect("a repeat adds no second endpoint and its answer omits the secret", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const first = yield* create(token, hook, keyed)
+      const { secret: _, ...shown } = bodyOf<EndpointBody>(first, 201)
+      assert.notProperty(first.headers, "idempotent-replayed")
+      const repeat = yield* create(token, hook, keyed)
+      assert.strictEqual(repeat.headers["idempotent-replayed"], "true")
+      assert.deepStrictEqual<unknown>(bodyOf(repeat, 201), shown)
+      assert.deepStrictEqual(yield* listed(token), [shown.id])
+    }),
+  )
+
+  it.effect("a repeat is the first answer, whatever became of the endpoint since", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const { secret: _, ...shown } = bodyOf<EndpointBody>(yield* create(token, hook, keyed), 201)
+      yield* rotate(token, shown)
+      bodyOf(yield* remove(token, shown), 200)
+      // Also above the limit.
+      for (let made = 0; made < 5; made++) yield* anEndpoint(token, hook)
+      assert.deepStrictEqual<unknown>(bodyOf(yield* create(token, hook, keyed), 201), shown)
+    }),
+  )
+
+  it.effect("another body with the same key is idempotency_key_reused", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      yield* create(token, hook, keyed)
+      const answer = yield* create(token, { ...hook, description: "other" }, keyed)
+      assert.strictEqual(errorOf(answer).code, "idempotency_key_reused")
+    }),
+  )
+
+  it.effect("a refusal leaves the key free", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      assert.strictEqual((yield* create(token, { url: "http://a.b/" }, keyed)).status, 422)
+      const answer = yield* create(token, hook, keyed)
+      assert.strictEqual(answer.status, 201)
+      assert.property(answer.body, "secret")
+    }),
+  )
+
+  it.effect("of many at once one makes an endpoint, and one alone shows a secret", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 8 }),
+        () => create(token, hook, keyed),
+        { concurrency: "unbounded" },
+      )
+      assert.lengthOf(yield* listed(token), 1)
+      const secrets = answers.filter(
+        ({ status, text }) => status === 201 && text.includes('"secret":'),
+      )
+      assert.lengthOf(secrets, 1)
+      for (const { status } of answers) assert.include([201, 409], status)
+    }),
+  )
+})
+
+layer(layerService())("the operator", (it) => {
+  it.effect("sees the endpoints of both modes, stopped ones included, without secrets", () =>
+    Effect.gen(function* () {
+      const { token, workspace, key } = yield* aSender()
+      const test = (yield* aKey(workspace, { mode: "test" })).key
+      const live = yield* anEndpoint(token, hook)
+      const other = yield* anEndpoint(test, hook)
+      yield* revoke(workspace, key)
+      const list = yield* operate({ path: operatorPath(workspace) })
+      const { data } = bodyOf<{ readonly data: ReadonlyArray<EndpointBody> }>(list, 200)
+      assert.deepStrictEqual(
+        data.map(({ id, active, disabled_reason: reason }) => [id, active, reason]),
+        [
+          [live.id, false, "key_revoked"],
+          [other.id, true, null],
+        ],
+      )
+      assert.notInclude(list.text, '"secret":')
+    }),
+  )
+
+  it.effect("resumes a stopped endpoint, but not a sixth", () =>
+    Effect.gen(function* () {
+      const { token, workspace, key } = yield* aSender()
+      const other = (yield* aKey(workspace)).key
+      const endpoint = yield* anEndpoint(token, hook)
+      yield* revoke(workspace, key)
+      for (let made = 0; made < 5; made++) yield* anEndpoint(other, hook)
+      const refused = yield* resume(workspace, endpoint)
+      assert.strictEqual(refused.status, 403)
+      assert.strictEqual(errorOf(refused).code, "webhook_limit_reached")
+      const [first] = yield* listed(other)
+      bodyOf(yield* remove(other, { id: first ?? 0 }), 200)
+      const resumed = bodyOf<EndpointBody>(yield* resume(workspace, endpoint), 200)
+      assert.strictEqual(resumed.active, true)
+      assert.isNull(resumed.disabled_reason)
+      assert.notProperty(resumed, "secret")
+      assert.include(yield* listed(other), endpoint.id)
+      // Once more changes nothing.
+      assert.deepStrictEqual(bodyOf(yield* resume(workspace, endpoint), 200), resumed)
+    }),
+  )
+
+  it.effect("an endpoint of another workspace is webhook_not_found", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const { workspace } = yield* aSender()
+      const endpoint = yield* anEndpoint(token, hook)
+      for (const [method, rest, json] of [
+        ["GET", "/deliveries", undefined],
+        ["POST", "/resume", undefined],
+        ["POST", "/redeliver", { event_id: "evt_x" }],
+      ] as const) {
+        for (const id of [endpoint.id, 999_999]) {
           const answer = yield* operate({
-            method: "POST",
-            path: operatorPath(workspace, endpoint, "/redeliver"),
-            json,
+            method,
+            path: operatorPath(workspace, { id }, rest),
+            ...(json === undefined ? {} : { json }),
           })
-          assert.strictEqual(errorOf(answer).code, code, JSON.stringify(json))
+          assert.strictEqual(answer.status, 404)
+          assert.strictEqual(errorOf(answer).code, "webhook_not_found")
         }
-      }),
-    )
-  })
+      }
+      const unknown = yield* operate({ path: operatorPath({ id: 999_999 }) })
+      assert.strictEqual(errorOf(unknown).code, "workspace_not_found")
+    }),
+  )
+
+  it.effect("acts on webhooks as owner and administrator, not as member", () =>
+    Effect.gen(function* () {
+      const { token, workspace } = yield* aSender()
+      const endpoint = yield* anEndpoint(token, hook)
+      for (const [role, status] of [
+        ["owner", 200],
+        ["administrator", 200],
+        ["member", 403],
+      ] as const) {
+        const headers = [["acting-role", role]] as const
+        for (const [method, at] of [
+          ["GET", operatorPath(workspace)],
+          ["GET", operatorPath(workspace, endpoint, "/deliveries")],
+          ["POST", operatorPath(workspace, endpoint, "/resume")],
+        ] as const) {
+          const answer = yield* operate({ method, path: at, headers })
+          assert.strictEqual(answer.status, status, `${role} ${method} ${at}`)
+          if (status === 403) assert.strictEqual(errorOf(answer).code, "role_required")
+        }
+      }
+    }),
+  )
+
+  it.effect("redeliver takes an event_id and nothing else", () =>
+    Effect.gen(function* () {
+      const { token, workspace } = yield* aSender()
+      yield* aNumber(workspace)
+      const endpoint = yield* anEndpoint(token, hook)
+      for (const [json, code] of [
+        [{}, "validation_failed"],
+        [{ event_id: 7 }, "validation_failed"],
+        [{ event_id: "evt_x", more: 1 }, "validation_failed"],
+        [{ event_id: "evt_x" }, "event_not_found"],
+        [{ event_id: "" }, "event_not_found"],
+      ] as const) {
+        const answer = yield* operate({
+          method: "POST",
+          path: operatorPath(workspace, endpoint, "/redeliver"),
+          json,
+        })
+        assert.strictEqual(errorOf(answer).code, code, JSON.stringify(json))
+      }
+    }),
+  )
 })

@@ -237,7 +237,7 @@ const expected = (cases: ReadonlyArray<Case>) =>
   )
 
 describe("the recipe of the documentation", () => {
-  layer(layerWithWayOut())((it) => {
+  layer(layerWithWayOut())("over real sockets", (it) => {
     it.effect("in JavaScript judges a real delivery rightly", () =>
       Effect.gen(function* () {
         for (const [captured, verify] of [

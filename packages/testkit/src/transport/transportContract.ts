@@ -4,7 +4,7 @@
  * can know; NotConnected that nothing was sent. A transport's own tests call `transportContract` with
  * a layer of the transport and of its far side; every test takes a number of its own.
  */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import type {
   NumberId,
   OutgoingMedia,
@@ -26,211 +26,204 @@ export const transportContract = <I, E>(
   const send = (message: OutgoingMessage) =>
     Effect.flatMap(transport, (adapter) => adapter.send(message))
 
-  describe(`${name} keeps the transport contract`, () => {
-    layer(world)((it) => {
-      it.effect("an acknowledged message is Accepted, and its recipient sees it unchanged", () =>
-        Effect.gen(function* () {
-          const farSide = yield* FarSide
-          const numberId = yield* farSide.aNumber
-          for (const { target, shownAs } of farSide.recipients) {
-            const message = { ...(yield* aMessage(numberId)), to: target, text: "Grüße *👋*\n\n  " }
-            assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
-            const seen = yield* farSide.seen(numberId)
-            assert.deepStrictEqual(seen.at(-1), copyOf(message, shownAs))
-          }
-          assert.strictEqual((yield* farSide.seen(numberId)).length, farSide.recipients.length)
-        }),
-      )
-
-      it.effect(
-        "media arrives with its name, its type and every byte, with a text or without",
-        () =>
-          Effect.gen(function* () {
-            const farSide = yield* FarSide
-            const numberId = yield* farSide.aNumber
-            for (const text of ["A caption", ""]) {
-              const message = { ...(yield* aMessage(numberId)), text, media: aPicture }
-              assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
-              const { shownAs } = yield* someone
-              assert.deepStrictEqual(
-                (yield* farSide.seen(numberId)).at(-1),
-                copyOf(message, shownAs),
-              )
-            }
-          }),
-      )
-
-      it.effect("messages sent one after the other are seen in that order", () =>
-        Effect.gen(function* () {
-          const farSide = yield* FarSide
-          const numberId = yield* farSide.aNumber
-          const messages = yield* Effect.replicateEffect(aMessage(numberId), 5)
-          for (const message of messages) yield* send(message)
-          assert.deepStrictEqual(
-            yield* seenIds(numberId),
-            messages.map(({ transportId }) => transportId),
-          )
-        }),
-      )
-
-      it.effect("the same text sent twice as two messages is seen twice", () =>
-        Effect.gen(function* () {
-          const farSide = yield* FarSide
-          const numberId = yield* farSide.aNumber
-          yield* send({ ...(yield* aMessage(numberId)), text: "Again" })
-          yield* send({ ...(yield* aMessage(numberId)), text: "Again" })
-          assert.strictEqual((yield* farSide.seen(numberId)).length, 2)
-        }),
-      )
-
-      it.effect("a refusal is Refused with a reason, and nobody sees the message", () =>
-        Effect.gen(function* () {
-          const farSide = yield* FarSide
-          const numberId = yield* farSide.aNumber
-          yield* farSide.take(numberId, "refuse")
-          const outcome = yield* send(yield* aMessage(numberId))
-          assert.strictEqual(outcome._tag, "Refused")
-          if (outcome._tag === "Refused") {
-            assert.strictEqual(outcome.error.code, "send_failed")
-            assert.isAbove(outcome.error.message.trim().length, 0)
-          }
-          assert.deepStrictEqual(yield* farSide.seen(numberId), [])
-        }),
-      )
-
-      it.effect("a recipient that does not exist is Refused, and says so", () =>
-        Effect.gen(function* () {
-          const farSide = yield* FarSide
-          const numberId = yield* farSide.aNumber
-          for (const { target, code } of farSide.strangers) {
-            const outcome = yield* send({ ...(yield* aMessage(numberId)), to: target })
-            assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, code)
-          }
-          assert.deepStrictEqual(yield* farSide.seen(numberId), [])
-        }),
-      )
-
-      it.effect("a connection that breaks before the acknowledgement leaves it Unknown", () =>
-        Effect.gen(function* () {
-          const farSide = yield* FarSide
-          const numberId = yield* farSide.aNumber
-          yield* farSide.take(numberId, "break_before_ack")
-          const message = yield* aMessage(numberId)
-          assert.deepStrictEqual(yield* send(message), { _tag: "Unknown" })
-          assert.deepStrictEqual(yield* seenIds(numberId), [message.transportId])
-        }),
-      )
-
-      it.effect(
-        "a repeat under the same id never shows a second copy, if the transport says so",
-        () =>
-          Effect.gen(function* () {
-            const { dropsCopies } = yield* transport
-            // Where copies are not dropped, nothing that may have left is ever repeated.
-            if (!dropsCopies) return
-            const farSide = yield* FarSide
-            const numberId = yield* farSide.aNumber
-            for (const taking of ["acknowledge", "break_before_ack"] as const) {
-              yield* farSide.take(numberId, taking)
-              const message = yield* aMessage(numberId)
-              yield* send(message)
-              assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
-              assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
-              const copies = (yield* seenIds(numberId)).filter((id) => id === message.transportId)
-              assert.strictEqual(copies.length, 1)
-            }
-          }),
-      )
-
-      it.effect("a number that is not connected sends nothing, and sends again once it is", () =>
-        Effect.gen(function* () {
-          const farSide = yield* FarSide
-          const numberId = yield* farSide.aNumber
-          yield* farSide.logOut(numberId)
-          const message = yield* aMessage(numberId)
-          assert.deepStrictEqual(yield* send(message), { _tag: "NotConnected" })
-          assert.deepStrictEqual(yield* farSide.seen(numberId), [])
-          yield* farSide.logIn(numberId)
+  layer(world)(`${name} keeps the transport contract`, (it) => {
+    it.effect("an acknowledged message is Accepted, and its recipient sees it unchanged", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const numberId = yield* farSide.aNumber
+        for (const { target, shownAs } of farSide.recipients) {
+          const message = { ...(yield* aMessage(numberId)), to: target, text: "Grüße *👋*\n\n  " }
           assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
-          assert.deepStrictEqual(yield* seenIds(numberId), [message.transportId])
-        }),
-      )
+          const seen = yield* farSide.seen(numberId)
+          assert.deepStrictEqual(seen.at(-1), copyOf(message, shownAs))
+        }
+        assert.strictEqual((yield* farSide.seen(numberId)).length, farSide.recipients.length)
+      }),
+    )
 
-      it.effect("a number that the transport never heard of is NotConnected", () =>
-        Effect.gen(function* () {
-          const outcome = yield* send(yield* aMessage(unknownNumber))
-          assert.deepStrictEqual(outcome, { _tag: "NotConnected" })
-        }),
-      )
+    it.effect("media arrives with its name, its type and every byte, with a text or without", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const numberId = yield* farSide.aNumber
+        for (const text of ["A caption", ""]) {
+          const message = { ...(yield* aMessage(numberId)), text, media: aPicture }
+          assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
+          const { shownAs } = yield* someone
+          assert.deepStrictEqual((yield* farSide.seen(numberId)).at(-1), copyOf(message, shownAs))
+        }
+      }),
+    )
 
-      it.effect("an attempt that gets no answer tells none, until it is interrupted", () =>
+    it.effect("messages sent one after the other are seen in that order", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const numberId = yield* farSide.aNumber
+        const messages = yield* Effect.replicateEffect(aMessage(numberId), 5)
+        for (const message of messages) yield* send(message)
+        assert.deepStrictEqual(
+          yield* seenIds(numberId),
+          messages.map(({ transportId }) => transportId),
+        )
+      }),
+    )
+
+    it.effect("the same text sent twice as two messages is seen twice", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const numberId = yield* farSide.aNumber
+        yield* send({ ...(yield* aMessage(numberId)), text: "Again" })
+        yield* send({ ...(yield* aMessage(numberId)), text: "Again" })
+        assert.strictEqual((yield* farSide.seen(numberId)).length, 2)
+      }),
+    )
+
+    it.effect("a refusal is Refused with a reason, and nobody sees the message", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const numberId = yield* farSide.aNumber
+        yield* farSide.take(numberId, "refuse")
+        const outcome = yield* send(yield* aMessage(numberId))
+        assert.strictEqual(outcome._tag, "Refused")
+        if (outcome._tag === "Refused") {
+          assert.strictEqual(outcome.error.code, "send_failed")
+          assert.isAbove(outcome.error.message.trim().length, 0)
+        }
+        assert.deepStrictEqual(yield* farSide.seen(numberId), [])
+      }),
+    )
+
+    it.effect("a recipient that does not exist is Refused, and says so", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const numberId = yield* farSide.aNumber
+        for (const { target, code } of farSide.strangers) {
+          const outcome = yield* send({ ...(yield* aMessage(numberId)), to: target })
+          assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, code)
+        }
+        assert.deepStrictEqual(yield* farSide.seen(numberId), [])
+      }),
+    )
+
+    it.effect("a connection that breaks before the acknowledgement leaves it Unknown", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const numberId = yield* farSide.aNumber
+        yield* farSide.take(numberId, "break_before_ack")
+        const message = yield* aMessage(numberId)
+        assert.deepStrictEqual(yield* send(message), { _tag: "Unknown" })
+        assert.deepStrictEqual(yield* seenIds(numberId), [message.transportId])
+      }),
+    )
+
+    it.effect(
+      "a repeat under the same id never shows a second copy, if the transport says so",
+      () =>
         Effect.gen(function* () {
+          const { dropsCopies } = yield* transport
+          // Where copies are not dropped, nothing that may have left is ever repeated.
+          if (!dropsCopies) return
           const farSide = yield* FarSide
           const numberId = yield* farSide.aNumber
-          yield* farSide.take(numberId, "stay_silent")
-          const attempt = yield* Effect.forkChild(send(yield* aMessage(numberId)))
-          yield* eventually(farSide.waiting(numberId))
-          assert.isUndefined(attempt.pollUnsafe())
-          yield* Fiber.interrupt(attempt)
+          for (const taking of ["acknowledge", "break_before_ack"] as const) {
+            yield* farSide.take(numberId, taking)
+            const message = yield* aMessage(numberId)
+            yield* send(message)
+            assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
+            assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
+            const copies = (yield* seenIds(numberId)).filter((id) => id === message.transportId)
+            assert.strictEqual(copies.length, 1)
+          }
         }),
-      )
+    )
 
-      it.effect("interrupting an attempt leaves nothing running, and the next one succeeds", () =>
+    it.effect("a number that is not connected sends nothing, and sends again once it is", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const numberId = yield* farSide.aNumber
+        yield* farSide.logOut(numberId)
+        const message = yield* aMessage(numberId)
+        assert.deepStrictEqual(yield* send(message), { _tag: "NotConnected" })
+        assert.deepStrictEqual(yield* farSide.seen(numberId), [])
+        yield* farSide.logIn(numberId)
+        assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
+        assert.deepStrictEqual(yield* seenIds(numberId), [message.transportId])
+      }),
+    )
+
+    it.effect("a number that the transport never heard of is NotConnected", () =>
+      Effect.gen(function* () {
+        const outcome = yield* send(yield* aMessage(unknownNumber))
+        assert.deepStrictEqual(outcome, { _tag: "NotConnected" })
+      }),
+    )
+
+    it.effect("an attempt that gets no answer tells none, until it is interrupted", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const numberId = yield* farSide.aNumber
+        yield* farSide.take(numberId, "stay_silent")
+        const attempt = yield* Effect.forkChild(send(yield* aMessage(numberId)))
+        yield* eventually(farSide.waiting(numberId))
+        assert.isUndefined(attempt.pollUnsafe())
+        yield* Fiber.interrupt(attempt)
+      }),
+    )
+
+    it.effect("interrupting an attempt leaves nothing running, and the next one succeeds", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const numberId = yield* farSide.aNumber
+        yield* farSide.take(numberId, "stay_silent")
+        const interrupted = yield* aMessage(numberId)
+        const attempt = yield* Effect.forkChild(send(interrupted))
+        yield* eventually(farSide.waiting(numberId))
+        yield* Fiber.interrupt(attempt)
+        assert.isFalse(yield* farSide.waiting(numberId))
+        yield* farSide.take(numberId, "acknowledge")
+        const next = yield* aMessage(numberId)
+        assert.deepStrictEqual(yield* send(next), { _tag: "Accepted" })
+        assert.deepStrictEqual(yield* seenIds(numberId), [next.transportId])
+      }),
+    )
+
+    it.effect("a number that gets no answer holds up no other one", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const [silent, other] = [yield* farSide.aNumber, yield* farSide.aNumber]
+        yield* farSide.take(silent, "stay_silent")
+        const attempt = yield* Effect.forkChild(send(yield* aMessage(silent)))
+        yield* eventually(farSide.waiting(silent))
+        assert.deepStrictEqual(yield* send(yield* aMessage(other)), { _tag: "Accepted" })
+        assert.isFalse(yield* farSide.waiting(other))
+        yield* Fiber.interrupt(attempt)
+      }),
+    )
+
+    it.effect.prop(
+      "whatever happens in between, each outcome is true and no message is seen twice",
+      [Schema.Array(Step).check(Schema.isMaxLength(12))],
+      ([steps]) =>
         Effect.gen(function* () {
           const farSide = yield* FarSide
+          const { dropsCopies } = yield* transport
           const numberId = yield* farSide.aNumber
-          yield* farSide.take(numberId, "stay_silent")
-          const interrupted = yield* aMessage(numberId)
-          const attempt = yield* Effect.forkChild(send(interrupted))
-          yield* eventually(farSide.waiting(numberId))
-          yield* Fiber.interrupt(attempt)
-          assert.isFalse(yield* farSide.waiting(numberId))
-          yield* farSide.take(numberId, "acknowledge")
-          const next = yield* aMessage(numberId)
-          assert.deepStrictEqual(yield* send(next), { _tag: "Accepted" })
-          assert.deepStrictEqual(yield* seenIds(numberId), [next.transportId])
+          const messages = yield* Effect.replicateEffect(aMessage(numberId), 15)
+          const arrived = new Set<TransportId>()
+          for (const [index, step] of steps.entries()) {
+            const message = messages[dropsCopies ? step.message : index + 3]
+            assert.isDefined(message)
+            // A far side that has shown a message does not refuse it afterwards.
+            if (step.taking === "refuse" && arrived.has(message.transportId)) continue
+            yield* step.connected ? farSide.logIn(numberId) : farSide.logOut(numberId)
+            yield* farSide.take(numberId, step.taking)
+            const { _tag } = yield* send(message)
+            assert.strictEqual(_tag, step.connected ? outcomes[step.taking] : "NotConnected")
+            if (_tag === "Accepted" || _tag === "Unknown") arrived.add(message.transportId)
+          }
+          assert.deepStrictEqual(yield* seenIds(numberId), [...arrived])
         }),
-      )
-
-      it.effect("a number that gets no answer holds up no other one", () =>
-        Effect.gen(function* () {
-          const farSide = yield* FarSide
-          const [silent, other] = [yield* farSide.aNumber, yield* farSide.aNumber]
-          yield* farSide.take(silent, "stay_silent")
-          const attempt = yield* Effect.forkChild(send(yield* aMessage(silent)))
-          yield* eventually(farSide.waiting(silent))
-          assert.deepStrictEqual(yield* send(yield* aMessage(other)), { _tag: "Accepted" })
-          assert.isFalse(yield* farSide.waiting(other))
-          yield* Fiber.interrupt(attempt)
-        }),
-      )
-
-      it.effect.prop(
-        "whatever happens in between, each outcome is true and no message is seen twice",
-        [Schema.Array(Step).check(Schema.isMaxLength(12))],
-        ([steps]) =>
-          Effect.gen(function* () {
-            const farSide = yield* FarSide
-            const { dropsCopies } = yield* transport
-            const numberId = yield* farSide.aNumber
-            const messages = yield* Effect.replicateEffect(aMessage(numberId), 15)
-            const arrived = new Set<TransportId>()
-            for (const [index, step] of steps.entries()) {
-              const message = messages[dropsCopies ? step.message : index + 3]
-              assert.isDefined(message)
-              // A far side that has shown a message does not refuse it afterwards.
-              if (step.taking === "refuse" && arrived.has(message.transportId)) continue
-              yield* step.connected ? farSide.logIn(numberId) : farSide.logOut(numberId)
-              yield* farSide.take(numberId, step.taking)
-              const { _tag } = yield* send(message)
-              assert.strictEqual(_tag, step.connected ? outcomes[step.taking] : "NotConnected")
-              if (_tag === "Accepted" || _tag === "Unknown") arrived.add(message.transportId)
-            }
-            assert.deepStrictEqual(yield* seenIds(numberId), [...arrived])
-          }),
-        { arbitrary: { runs: 100 } },
-      )
-    })
+      { arbitrary: { runs: 100 } },
+    )
   })
 }
 

@@ -2,7 +2,7 @@
  * Failure messages of version 1, from a scene and a request to the text, and the suite that holds
  * them in each kind of body.
  */
-import { describe, layer } from "@effect/vitest"
+import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../../Service.ts"
 import { aNumber, change, operate, remove } from "../../World.ts"
@@ -115,22 +115,20 @@ const titleOf = ({ fields, operation, scene }: Case, at: number): string => {
 
 /** One test for each case, in each kind of body. */
 export const says = (what: string, cases: ReadonlyArray<Case>) =>
-  describe(what, () => {
-    layer(layerService({ settings: { trustProxy: true } }))((it) => {
-      for (const [index, one] of cases.entries()) {
-        it.effect(`${titleOf(one, index)}: ${one.says}`, () =>
-          Effect.gen(function* () {
-            const scene: Scene = yield* scenes[one.scene ?? "a client"]
-            const fields = { ...scene.credentials, ...scene.fields, ...one.fields }
-            for (const kind of kinds) {
-              const { headers = [], ...body } = bodyAs(kind, fields)
-              // Or a wrong key would be one too many of its minute.
-              const address = ["x-forwarded-for", `192.0.2.${index % 250}`] as const
-              const answer = yield* call(one.operation, { ...body, headers: [...headers, address] })
-              saysNo(answer, 400, one.says)
-            }
-          }),
-        )
-      }
-    })
+  layer(layerService({ settings: { trustProxy: true } }))(what, (it) => {
+    for (const [index, one] of cases.entries()) {
+      it.effect(`${titleOf(one, index)}: ${one.says}`, () =>
+        Effect.gen(function* () {
+          const scene: Scene = yield* scenes[one.scene ?? "a client"]
+          const fields = { ...scene.credentials, ...scene.fields, ...one.fields }
+          for (const kind of kinds) {
+            const { headers = [], ...body } = bodyAs(kind, fields)
+            // Or a wrong key would be one too many of its minute.
+            const address = ["x-forwarded-for", `192.0.2.${index % 250}`] as const
+            const answer = yield* call(one.operation, { ...body, headers: [...headers, address] })
+            saysNo(answer, 400, one.says)
+          }
+        }),
+      )
+    }
   })

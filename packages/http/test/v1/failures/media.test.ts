@@ -1,5 +1,5 @@
 /** What the operations on the media directory say (decisions: Version 1). */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../../Service.ts"
 import { png } from "../../v2/Uploading.ts"
@@ -26,47 +26,45 @@ says("version 1 says no to uploads and to what asks for files", [
   { operation: "media/delete/", fields: { media_id: 999_999_999 }, says: "Invalid media id" },
 ])
 
-describe("an upload that is", () => {
-  layer(layerService())((it) => {
-    const uploads = [
-      ["empty", [{ bytes: "" }], "File cant be null"],
-      ["in another part", [{ name: "photo" }], "File cant be null"],
-      ["two files", [{}, {}], "Only one file can be sent"],
-      ["two files under its two names", [{}, { name: "media_file" }], "Only one file can be sent"],
-      ["without a name", [{ fileName: "" }], "Invalid file name"],
-      ["under a name of 256 characters", [{ fileName: "x".repeat(256) }], "Invalid file name"],
-    ] as const
-    it.effect.each(uploads)("%s", ([, files, message]) =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        saysNo(yield* call("media/upload/", withFile({ ...credentials }, files)), 400, message)
-      }),
-    )
+layer(layerService())("an upload that is", (it) => {
+  const uploads = [
+    ["empty", [{ bytes: "" }], "File cant be null"],
+    ["in another part", [{ name: "photo" }], "File cant be null"],
+    ["two files", [{}, {}], "Only one file can be sent"],
+    ["two files under its two names", [{}, { name: "media_file" }], "Only one file can be sent"],
+    ["without a name", [{ fileName: "" }], "Invalid file name"],
+    ["under a name of 256 characters", [{ fileName: "x".repeat(256) }], "Invalid file name"],
+  ] as const
+  it.effect.each(uploads)("%s", ([, files, message]) =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      saysNo(yield* call("media/upload/", withFile({ ...credentials }, files)), 400, message)
+    }),
+  )
 
-    it.effect("more than the plan's storage has room for", () =>
-      Effect.gen(function* () {
-        const plan = {
-          name: "Small",
-          messages_remaining: null,
-          reminders: true,
-          qr_code_api: true,
-          max_numbers: null,
-          media_storage_bytes: png.length,
-        }
-        const { credentials } = yield* aClient({ workspace: { plan } })
-        const upload = call("media/upload/", withFile({ ...credentials }, [{}]))
-        assert.strictEqual((yield* upload).status, 200)
-        saysNo(yield* upload, 400, "Media storage is full")
-      }),
-    )
+  it.effect("more than the plan's storage has room for", () =>
+    Effect.gen(function* () {
+      const plan = {
+        name: "Small",
+        messages_remaining: null,
+        reminders: true,
+        qr_code_api: true,
+        max_numbers: null,
+        media_storage_bytes: png.length,
+      }
+      const { credentials } = yield* aClient({ workspace: { plan } })
+      const upload = call("media/upload/", withFile({ ...credentials }, [{}]))
+      assert.strictEqual((yield* upload).status, 200)
+      saysNo(yield* upload, 400, "Media storage is full")
+    }),
+  )
 
-    it.effect("more than 64 MiB", () =>
-      Effect.gen(function* () {
-        const { credentials } = yield* aClient()
-        const bytes = Buffer.alloc(64 * 1024 * 1024 + 1)
-        const answer = yield* call("media/upload/", withFile({ ...credentials }, [{ bytes }]))
-        saysNo(answer, 413, "Request too large")
-      }),
-    )
-  })
+  it.effect("more than 64 MiB", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const bytes = Buffer.alloc(64 * 1024 * 1024 + 1)
+      const answer = yield* call("media/upload/", withFile({ ...credentials }, [{ bytes }]))
+      saysNo(answer, 413, "Request too large")
+    }),
+  )
 })

@@ -1,5 +1,5 @@
 /** What the operations on reminders say (decisions: Version 1). */
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../../Service.ts"
 import { aKey } from "../../World.ts"
@@ -72,24 +72,22 @@ says("version 1 says no to reminders", [
   ),
 ])
 
-describe("a reminder with a file that is refused", () => {
-  layer(layerService())((it) => {
-    const refusals = [
-      ["for its number", { whatsapp_client: 999_999_999 }, "Invalid whatsapp client"],
-      ["for its pattern", { cron_expression: "hourly" }, "Invalid cron expression"],
-      ["for its text", { msg: "" }, "Msg cant be null"],
-    ] as const
-    it.effect.each(refusals)("%s leaves no file in the media directory", ([, fields, message]) =>
-      Effect.gen(function* () {
-        const { credentials, workspace } = yield* aClient()
-        const asked = { ...credentials, ...aReminder, msg_type: 2, ...fields }
-        saysNo(yield* call("reminder/create/", withFile(asked, [{}])), 400, message)
-        const { key } = yield* aKey(workspace)
-        const files = answered<{ readonly data: ReadonlyArray<unknown> }>(
-          yield* get(key, "/api/v2/media"),
-        )
-        assert.deepStrictEqual(files.data, [])
-      }),
-    )
-  })
+layer(layerService())("a reminder with a file that is refused", (it) => {
+  const refusals = [
+    ["for its number", { whatsapp_client: 999_999_999 }, "Invalid whatsapp client"],
+    ["for its pattern", { cron_expression: "hourly" }, "Invalid cron expression"],
+    ["for its text", { msg: "" }, "Msg cant be null"],
+  ] as const
+  it.effect.each(refusals)("%s leaves no file in the media directory", ([, fields, message]) =>
+    Effect.gen(function* () {
+      const { credentials, workspace } = yield* aClient()
+      const asked = { ...credentials, ...aReminder, msg_type: 2, ...fields }
+      saysNo(yield* call("reminder/create/", withFile(asked, [{}])), 400, message)
+      const { key } = yield* aKey(workspace)
+      const files = answered<{ readonly data: ReadonlyArray<unknown> }>(
+        yield* get(key, "/api/v2/media"),
+      )
+      assert.deepStrictEqual(files.data, [])
+    }),
+  )
 })
