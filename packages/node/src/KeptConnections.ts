@@ -3,11 +3,12 @@
  * its address checked, and does one call at a time; between two it waits in an idle list of its
  * origin, from which the other side may drop it at any moment.
  *
- * A call on a kept connection is one callback and no more, because there are thousands in a second.
+ * A call on a kept connection is one effect and one object, because there are thousands in a second.
  */
 import { EgressError } from "@messaging-service/core"
 import type { PostAnswer, PostLimits, PostRequest } from "@messaging-service/core"
 import { Effect, Exit, Scope } from "effect"
+import type { IncomingHttpHeaders } from "node:http"
 import type { Socket } from "node:net"
 import { Client } from "undici"
 import type { Dispatcher } from "undici"
@@ -59,17 +60,19 @@ export const postOverKept: Effect.Effect<PostOverKept, never, Scope.Scope> = Eff
   ),
   (idle): PostOverKept =>
     (target, request, limits, connect) =>
-      Effect.suspend(() => {
+      Effect.callback((resume) => {
         const deadline = performance.now() + limits.timeoutMillis
         const post: Post = { target, request, limits, deadline }
         const onFresh = Effect.suspend(() =>
           Effect.flatMap(open(idle, target.origin, connect), (connection) =>
-            exchange(idle, connection, post, lost),
+            Effect.callback<PostAnswer, EgressError>((answer) =>
+              new Exchange(idle, connection, post, lost, answer).start(),
+            ),
           ),
         )
         const waiting = idle.take(target.origin)
-        if (waiting === undefined) return onFresh
-        return exchange(idle, waiting, post, onFresh)
+        if (waiting === undefined) return resume(onFresh)
+        return new Exchange(idle, waiting, post, onFresh, resume).start()
       }),
 )
 
@@ -155,64 +158,106 @@ const clientOver = (origin: string, socket: Socket): Client => {
   })
 }
 
+type Answering = (answer: Effect.Effect<PostAnswer, EgressError>) => void
+
 /**
  * One call on a connection, which is kept afterwards if it can be. The status is what was asked for:
  * an answer whose content breaks off, is too long or does not end in time is an answer. What happens
  * `ifGone` is for the caller to say: the connection was lost before the call, and nothing was sent.
  */
-const exchange = (
-  idle: IdleConnections,
-  connection: Connection,
-  { deadline, limits, request, target: { origin, path } }: Post,
-  ifGone: Effect.Effect<PostAnswer, EgressError>,
-): Effect.Effect<PostAnswer, EgressError> =>
-  Effect.callback((resume) => {
-    const { client } = connection
-    let answer: PostAnswer | undefined
-    let received = 0
-    const giveUp = () => void client.destroy(enough)
-    const timer = setTimeout(() => {
-      giveUp()
-      end(new EgressError({ reason: "timeout" }))
-    }, deadline - performance.now())
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #idle: IdleConnections
+  readonly #connection: Connection
+  readonly #post: Post
+  readonly #ifGone: Effect.Effect<PostAnswer, EgressError>
+  readonly #resume: Answering
+  #timer: NodeJS.Timeout | undefined
+  #answer: PostAnswer | undefined
+  #received = 0
 
-    const answerWith = (result: Effect.Effect<PostAnswer, EgressError>) => {
-      clearTimeout(timer)
-      resume(result)
-    }
-    const end = (error: EgressError) =>
-      answerWith(answer === undefined ? Effect.fail(error) : Effect.succeed(answer))
+  constructor(
+    idle: IdleConnections,
+    connection: Connection,
+    post: Post,
+    ifGone: Effect.Effect<PostAnswer, EgressError>,
+    resume: Answering,
+  ) {
+    this.#idle = idle
+    this.#connection = connection
+    this.#post = post
+    this.#ifGone = ifGone
+    this.#resume = resume
+  }
 
-    client.dispatch(
-      { method: "POST", path, headers: request.headers, body: request.body, idempotent: false },
+  /** What stops it. */
+  start(): Effect.Effect<void> {
+    const { deadline, request, target } = this.#post
+    this.#timer = setTimeout(() => this.#timeOut(), deadline - performance.now())
+    this.#connection.client.dispatch(
       {
-        onRequestStart: () => undefined,
-        onResponseStart: (_controller, status, headers) => {
-          // "103 Early Hints" and its like are not the answer.
-          if (status < 200) return
-          answer = { status, headers: plainHeaders(headers) }
-          if (Number(headers["content-length"] ?? 0) > limits.maximumBytes) giveUp()
-        },
-        onResponseData: (_controller, chunk) => {
-          received += chunk.length
-          if (received > limits.maximumBytes) giveUp()
-        },
-        onResponseEnd: () => {
-          if (!idle.keep(origin, connection)) giveUp()
-          end(brokenOff)
-        },
-        onResponseError: (_controller, cause) => {
-          giveUp()
-          if (cause === gone) answerWith(ifGone)
-          else end(new EgressError({ reason: "connection", cause }))
-        },
+        method: "POST",
+        path: target.path,
+        headers: request.headers,
+        body: request.body,
+        idempotent: false,
       },
+      this,
     )
     return Effect.sync(() => {
-      clearTimeout(timer)
-      giveUp()
+      clearTimeout(this.#timer)
+      this.#giveUp()
     })
-  })
+  }
+
+  onRequestStart(): void {
+    // Nothing is known yet.
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    // "103 Early Hints" and its like are not the answer.
+    if (status < 200) return
+    this.#answer = { status, headers: plainHeaders(headers) }
+    if (Number(headers["content-length"] ?? 0) > this.#post.limits.maximumBytes) this.#giveUp()
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#received += chunk.length
+    if (this.#received > this.#post.limits.maximumBytes) this.#giveUp()
+  }
+
+  onResponseEnd(): void {
+    if (!this.#idle.keep(this.#post.target.origin, this.#connection)) this.#giveUp()
+    this.#end(brokenOff)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
+    this.#giveUp()
+    if (cause === gone) this.#answerWith(this.#ifGone)
+    else this.#end(new EgressError({ reason: "connection", cause }))
+  }
+
+  #timeOut(): void {
+    this.#giveUp()
+    this.#end(new EgressError({ reason: "timeout" }))
+  }
+
+  #giveUp(): void {
+    void this.#connection.client.destroy(enough)
+  }
+
+  #end(error: EgressError): void {
+    this.#answerWith(this.#answer === undefined ? Effect.fail(error) : Effect.succeed(this.#answer))
+  }
+
+  #answerWith(answer: Effect.Effect<PostAnswer, EgressError>): void {
+    clearTimeout(this.#timer)
+    this.#resume(answer)
+  }
+}
 
 const gone = new Error("the connection was lost before the call")
 
