@@ -59,8 +59,8 @@ const declarations = `p_now timestamptz[],
 
 /**
  * The first arrays hold one element for each acceptance, which are ordered by number; those that
- * begin with `m_` one for each message, in the order of the acceptances, or none where all are null. Returns a row for each
- * acceptance: the broken guard, or null and the ids of its messages.
+ * begin with `m_` one for each message, in the order of the acceptances, or none where all are null.
+ * Returns a row for each acceptance: the broken guard, or null and the ids of its messages.
  */
 export const acceptMessages = sqlFunction(
   "accept_messages",

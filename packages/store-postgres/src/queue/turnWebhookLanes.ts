@@ -35,8 +35,8 @@ import { stopEndpoints } from "../webhook/endEndpoints.ts"
 
 /**
  * Results come lane by lane: the first three arrays hold one element for each lane, how many results
- * are its, and when the latest of them was delivered; the others one for each result, or none where all are null. At a
- * `p_now` of `-infinity` no lease has run out and nothing is due.
+ * are its, and when the latest of them was delivered; the others one for each result, or none where
+ * all are null. At a `p_now` of `-infinity` no lease has run out and nothing is due.
  */
 export const turnWebhookLanes = sqlFunction(
   "turn_webhook_lanes",
