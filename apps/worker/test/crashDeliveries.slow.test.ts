@@ -103,8 +103,11 @@ crashTest("every event is delivered, and tells the truth", 12, (cluster, kills) 
       clients: Array.from({ length: 4 }, () => oneRequest(cluster, senders, ledger)),
       beforeKill: (killed) => scheduleAndCancel(cluster, senders[killed % senders.length]!, ledger),
     })
-    // Leases of the dead run out, and what the receiver did not take comes again.
+    // Leases of the dead run out, and what the receiver did not take comes again; once more for what
+    // was only being accepted when time began to move.
     yield* cluster.advance(3600)
+    yield* cluster.settle
+    yield* cluster.advance(600)
     yield* cluster.settle
 
     const states = yield* withDatabase(cluster)(
