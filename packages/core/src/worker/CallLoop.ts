@@ -102,21 +102,7 @@ export const makeCallLoop = <Claimed, Result extends { readonly nextAttemptAt: n
             }),
           )
 
-        const startAll = (claimed: ReadonlyArray<Claimed>) => {
-          underWay += claimed.length
-          claimed.forEach(start)
-        }
-
-        /** The same, once everybody else had a turn. */
-        const startLater = (claimed: ReadonlyArray<Claimed>) => {
-          underWay += claimed.length
-          fork(
-            Effect.andThen(
-              Effect.yieldNow,
-              Effect.sync(() => claimed.forEach(start)),
-            ),
-          )
-        }
+        const startAll = (claimed: ReadonlyArray<Claimed>) => claimed.forEach(start)
 
         const claimMore = Effect.gen(function* () {
           const room = Math.min(batch, maximumCalls - underWay)
@@ -124,6 +110,7 @@ export const makeCallLoop = <Claimed, Result extends { readonly nextAttemptAt: n
           const claimed = yield* claim(room)
           if (claimed.length === 0) return false
           yield* Latch.close(idle)
+          underWay += claimed.length
           startAll(claimed)
           return true
         }).pipe(
@@ -143,10 +130,11 @@ export const makeCallLoop = <Claimed, Result extends { readonly nextAttemptAt: n
             Effect.tapError((error) => Effect.logWarning("settling is tried again", error)),
             Effect.retry(retrySettling),
           )
-          underWay -= ended.length
+          underWay += claimed.length - ended.length
+          const starting = Effect.sync(() => startAll(claimed))
           // Many calls take long to start: what ended meanwhile is on its way to the store before them.
-          if (Queue.sizeUnsafe(results) > 0) startLater(claimed)
-          else startAll(claimed)
+          if (Queue.sizeUnsafe(results) > 0) fork(Effect.andThen(Effect.yieldNow, starting))
+          else yield* starting
           if (underWay === 0) yield* Latch.open(idle)
           // While each claim brings something and nothing is put off, the loop has nothing to learn.
           const isSteady =

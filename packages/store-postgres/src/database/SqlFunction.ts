@@ -21,3 +21,7 @@ export const sqlFunction = (name: string, definition: string): SqlFunction => {
   const fullName = `${name}_${digest}`
   return { name: fullName, create: `create function ${fullName} ${definition}` }
 }
+
+/** The first `count` parameters of a statement: `$1, $2, $3`. */
+export const placeholders = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `$${index + 1}`).join(", ")

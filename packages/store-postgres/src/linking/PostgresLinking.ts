@@ -16,6 +16,7 @@ import { CallbackNews } from "../callback/CallbackNews.ts"
 import { connectionArguments } from "../callback/writeCallbacks.ts"
 import { Database } from "../database/Database.ts"
 import { bigint, bigints, boolean, instant, integer, text, texts } from "../database/parameters.ts"
+import { placeholders } from "../database/SqlFunction.ts"
 import { numberColumns, toNumber } from "../number/numberRow.ts"
 import type { NumberRow } from "../number/numberRow.ts"
 import { addLinking, reconnectLinking } from "./beginLinking.ts"
@@ -40,14 +41,11 @@ const columns = `
   a.number_id, a.id, a.mode, a.method, a.phone, a.requested_at, a.ends_at, a.links_at, a.qr_text,
   a.pairing_code, a.pairing_code_expires_at, a.linking`
 
-const places = (first: number, count: number): string =>
-  Array.from({ length: count }, (_, index) => `$${first + index}`).join(", ")
-
 const addStatement = `
 select b.number_id, b.guard
-from ${addLinking.name}(${places(1, 21)}) b`
+from ${addLinking.name}(${placeholders(21)}) b`
 
-const reconnectStatement = `select ${reconnectLinking.name}(${places(1, 18)}) as guard`
+const reconnectStatement = `select ${reconnectLinking.name}(${placeholders(18)}) as guard`
 
 // A later statement than the one that wrote it: a function's effects are not seen by its caller.
 const getNumber = `
@@ -127,9 +125,9 @@ where a.id = $1
   and a.ends_at > $2
 returning a.id`
 
-const finishStatement = `select ${finishLinking.name}(${places(1, 15)}) as number_id`
+const finishStatement = `select ${finishLinking.name}(${placeholders(15)}) as number_id`
 
-const giveUpStatement = `select ${giveUpLinking.name}(${places(1, 7)}) as ended`
+const giveUpStatement = `select ${giveUpLinking.name}(${placeholders(7)}) as ended`
 
 // Index linking_attempts_ending.
 const lapsedAttempts = `

@@ -17,7 +17,7 @@ import type {
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigints, booleans, instants, integers, sparse, texts } from "../database/parameters.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
+import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import { recipientColumns } from "./messageRow.ts"
 import { countPlanned, quotaFullUntil } from "./quota.ts"
 
@@ -332,10 +332,7 @@ export const acceptance = {
 }
 
 /** The statement, for whoever measures it: parameters in the order of the function's. */
-export const acceptStatement = `select a.guard, a.ids from ${acceptMessages.name}(${Array.from(
-  { length: acceptance.names.length },
-  (_, index) => `$${index + 1}`,
-).join(", ")}) a`
+export const acceptStatement = `select a.guard, a.ids from ${acceptMessages.name}(${placeholders(acceptance.names.length)}) a`
 
 /** Writes acceptances in one round trip; one outcome for each, in their order. */
 export const accept =

@@ -10,7 +10,7 @@ import type { CallbackNews } from "../callback/CallbackNews.ts"
 import { callbackArguments, callbackArrays, writeCallbacks } from "../callback/writeCallbacks.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigints, booleans, instant, instants, texts } from "../database/parameters.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
+import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import { firstWaiting } from "../queue/firstWaiting.ts"
 import { inHands } from "../queue/inHands.ts"
 import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
@@ -139,10 +139,7 @@ export const endMessages = sqlFunction(
   $function$`,
 )
 
-const statement = `select ended.message_id, ended.queued from ${endMessages.name}(${Array.from(
-  { length: 15 },
-  (_, index) => `$${index + 1}`,
-).join(", ")}) ended`
+const statement = `select ended.message_id, ended.queued from ${endMessages.name}(${placeholders(15)}) ended`
 
 export const end =
   (

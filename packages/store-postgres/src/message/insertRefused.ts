@@ -15,7 +15,7 @@ import type { CallbackNews } from "../callback/CallbackNews.ts"
 import { writeCallbacks } from "../callback/writeCallbacks.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, text } from "../database/parameters.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
+import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { fanOut } from "../webhook/fanOut.ts"
 import { recipientColumns } from "./messageRow.ts"
@@ -105,10 +105,7 @@ export const insertRefusedMessage = sqlFunction(
 
 const nextId = `select nextval('messages_id_seq') as id`
 
-const statement = `select r.queued from ${insertRefusedMessage.name}(${Array.from(
-  { length: 31 },
-  (_, index) => `$${index + 1}`,
-).join(", ")}) r`
+const statement = `select r.queued from ${insertRefusedMessage.name}(${placeholders(31)}) r`
 
 const parametersOf = ({ callback, event, message }: MessageChange): ReadonlyArray<unknown> => {
   const to = recipientColumns(message.to)

@@ -19,7 +19,7 @@ import {
   sparse,
   texts,
 } from "../database/parameters.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
+import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import { giveBackAllowance } from "../message/givesBack.ts"
 import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { fanOut } from "../webhook/fanOut.ts"
@@ -170,10 +170,7 @@ export const settleAttempts = sqlFunction(
   $function$`,
 )
 
-const statement = `select settled.message_id, settled.queued from ${settleAttempts.name}(${Array.from(
-  { length: 21 },
-  (_, index) => `$${index + 1}`,
-).join(", ")}) settled`
+const statement = `select settled.message_id, settled.queued from ${settleAttempts.name}(${placeholders(21)}) settled`
 
 export const settle =
   (

@@ -30,7 +30,7 @@ import {
   sparse,
   texts,
 } from "../database/parameters.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
+import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import { stopEndpoints } from "../webhook/endEndpoints.ts"
 
 /**
@@ -352,9 +352,6 @@ interface ClaimedRow {
   readonly url: string
   readonly secret_salt: string
 }
-
-const placeholders = (count: number): string =>
-  Array.from({ length: count }, (_, index) => `$${index + 1}`).join(", ")
 
 const settleAndClaim = `select * from ${turnWebhookLanes.name}(${placeholders(15)})`
 

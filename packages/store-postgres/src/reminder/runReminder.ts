@@ -9,7 +9,7 @@ import type { Acceptance, ReminderRun, RunCommit, StoreUnavailable } from "@mess
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant } from "../database/parameters.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
+import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import {
   acceptance,
   acceptMessages,
@@ -66,7 +66,7 @@ const parameterCount = 5 + acceptance.names.length
 
 const runStatement = `
 select r.guard, r.ids
-from ${runReminder.name}(${Array.from({ length: parameterCount }, (_, index) => `$${index + 1}`).join(", ")}) r`
+from ${runReminder.name}(${placeholders(parameterCount)}) r`
 
 export const run =
   (database: DatabaseService) =>

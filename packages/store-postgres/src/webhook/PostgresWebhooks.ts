@@ -12,6 +12,7 @@ import type {
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { bigint, boolean, instant, integer, text, texts } from "../database/parameters.ts"
+import { placeholders } from "../database/SqlFunction.ts"
 import { removeEndpoints } from "./endEndpoints.ts"
 import {
   attemptColumns,
@@ -26,7 +27,7 @@ import { queuePing, redeliverEvent } from "./queueDelivery.ts"
 
 const insertStatement = `
 select inserted.guard, inserted.id
-from ${insertEndpoint.name}(${Array.from({ length: 14 }, (_, index) => `$${index + 1}`).join(", ")})
+from ${insertEndpoint.name}(${placeholders(14)})
   inserted`
 
 /** What a scope sees, whose parameters are $1 and $2. */
