@@ -1,0 +1,32 @@
+/**
+ * Everything that callers share, in one table: how much there is of it, how much of it one caller may
+ * hold, and what happens above that. The code takes its bounds from here, docs/security.md repeats
+ * the table, and a test holds each row, so that no caller can take the service from the others.
+ */
+
+export interface SharedResource {
+  /** What is counted, in plain words: "calls of receivers under way". */
+  readonly what: string
+  /** How much of it one process (or one connection, for its rows) has. */
+  readonly whole: number
+  /** What one holder may have of it at once; null where a row has no smaller holder. */
+  readonly share: { readonly of: Holder; readonly most: number } | null
+  /** What happens above the bound: a refusal by its code, or waiting. */
+  readonly above: string
+}
+
+/** Whose share it is. */
+export type Holder = "workspace" | "address" | "connection" | "receiver"
+
+const table = <const Rows extends Readonly<Record<string, SharedResource>>>(rows: Rows): Rows =>
+  rows
+
+export const sharedResources = table({
+  /** Requests that a connection may have under way: above it the connection is not read from. */
+  pipelinedRequests: {
+    what: "requests of one connection under way",
+    whole: 8,
+    share: null,
+    above: "the connection is not read until one is answered",
+  },
+})
