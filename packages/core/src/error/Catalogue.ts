@@ -65,6 +65,10 @@ const entries = {
     status: 500,
     message: "The service failed. Retry later with the same Idempotency-Key.",
   },
+  service_unavailable: {
+    status: 503,
+    message: "The service is too busy for this request. Retry after the seconds of `Retry-After`.",
+  },
   // Messages
   text_required: {
     status: 400,

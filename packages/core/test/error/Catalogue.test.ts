@@ -30,6 +30,7 @@ const codes: Readonly<Record<string, number>> = {
   idempotency_key_reused: 422,
   idempotency_in_progress: 409,
   internal_error: 500,
+  service_unavailable: 503,
   text_required: 400,
   text_too_long: 400,
   too_many_recipients: 400,

@@ -65,6 +65,10 @@ const healthAnswer = (code: number, status: string, description: string): Answer
   },
 })
 
+/** Readiness has a 503 of its own. */
+const unavailable = ({ answers }: Pick<Operation, "answers">): ReadonlyArray<Refused> =>
+  answers.some(({ status }) => status === 503) ? [] : ["service_unavailable"]
+
 const open = (
   path: string,
   said: Pick<Operation, "id" | "tag" | "summary" | "about" | "answers"> & {
@@ -86,7 +90,7 @@ const open = (
   query: null,
   headers: [...(said.headers ?? []), clientRequestId],
   body: null,
-  answers: [...said.answers, ...refusals([...refused, "internal_error"])],
+  answers: [...said.answers, ...refusals([...refused, "internal_error", ...unavailable(said)])],
 })
 
 const ofPage: ReadonlyArray<Header> = [

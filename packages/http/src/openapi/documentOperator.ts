@@ -21,6 +21,7 @@ const refusedAdmission: ReadonlyArray<Refused> = [
   "too_many_auth_failures",
   "validation_failed",
   "internal_error",
+  "service_unavailable",
 ]
 
 const operation = (route: OperatorRoute, description: Description): Operation => ({

@@ -157,7 +157,7 @@ const DailyLimit = Schema.Struct({
 const failed = (status: number, description: string, message: string): Answer => ({
   status,
   description,
-  headers: [...commonHeaders, ...(status === 429 ? [retryAfter] : [])],
+  headers: [...commonHeaders, ...(status === 429 || status === 503 ? [retryAfter] : [])],
   content: jsonContent(Failure, { status: 0, message }),
 })
 
@@ -235,6 +235,7 @@ const operation = (route: RouteV1): Operation => ({
     failed(413, "The body is too large.", texts.too_large.message),
     tooMany(route),
     internalError(route),
+    failed(503, "The service is too busy.", texts.service_unavailable.message),
   ],
   ...(Object.keys(callbacksOf(route)).length === 0 ? {} : { callbacks: callbacksOf(route) }),
 })

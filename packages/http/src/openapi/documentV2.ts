@@ -24,6 +24,7 @@ const refusedAdmission: ReadonlyArray<Refused> = [
   "api_v2_not_enabled",
   "rate_limited",
   "internal_error",
+  "service_unavailable",
 ]
 
 const refusedIdempotency: ReadonlyArray<Refused> = [

@@ -84,7 +84,7 @@ const errorSchema = (codes: ReadonlyArray<Code>): JsonObject => {
 }
 
 const mayRetry = (status: number, codes: ReadonlyArray<Code>): boolean =>
-  status === 429 || codes.includes("idempotency_in_progress")
+  status === 429 || status === 503 || codes.includes("idempotency_in_progress")
 
 const headersOf = (status: number, codes: ReadonlyArray<Code>): ReadonlyArray<Header> => [
   ...commonHeaders,

@@ -19,6 +19,7 @@ const entries = {
   too_large: { status: 413, message: "Request too large" },
   too_many_requests: { status: 429, message: "Too many requests" },
   internal_error: { status: 500, message: "Internal error" },
+  service_unavailable: { status: 503, message: "Service unavailable" },
 
   // Credentials
   missing_key: { message: "Auth Error - Please send correct API key and Client id" },
@@ -119,6 +120,7 @@ export const textOfCode: Readonly<Partial<Record<Code, TextName>>> = {
   rate_limited: "too_many_requests",
   too_many_auth_failures: "too_many_requests",
   internal_error: "internal_error",
+  service_unavailable: "service_unavailable",
 
   missing_api_key: "missing_key",
   invalid_api_key: "invalid_key",
