@@ -4,11 +4,18 @@
  */
 import { Worker } from "@messaging-service/core"
 import { HttpOptions, httpApp } from "@messaging-service/http"
-import { announce, listen, logged, openService, storeCannotStart } from "@messaging-service/runtime"
+import {
+  announce,
+  keptSecret,
+  listen,
+  logged,
+  openService,
+  storeCannotStart,
+} from "@messaging-service/runtime"
 import type { CannotStart, HttpListener } from "@messaging-service/runtime"
 import { Effect, Redacted } from "effect"
 import { exampleText, localUrl, seedExample } from "./Example.ts"
-import { keptOperatorToken } from "./operatorToken.ts"
+import { operatorTokenKind } from "./operatorToken.ts"
 import type { ServerSettings } from "./ServerSettings.ts"
 
 /** Runs until interrupted; then finishes what is in flight, requests and attempts side by side. */
@@ -45,11 +52,11 @@ const operatorToken = Effect.fnUntraced(function* ({
   service,
 }: ServerSettings) {
   if (given !== null) return given
-  const { file, isNew, token } = yield* keptOperatorToken(service.dataDirectory)
+  const { file, isNew, secret } = yield* keptSecret(service.dataDirectory, operatorTokenKind)
   if (isNew) {
-    yield* announce(service.log, `Operator token, kept in ${file}: ${Redacted.value(token)}\n`)
+    yield* announce(service.log, `Operator token, kept in ${file}: ${Redacted.value(secret)}\n`)
   }
-  return token
+  return secret
 })
 
 const showExample = ({ service }: ServerSettings, { url }: HttpListener) =>

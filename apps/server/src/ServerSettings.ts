@@ -11,7 +11,7 @@ import {
 } from "@messaging-service/runtime"
 import type { Environment, ServiceSettings } from "@messaging-service/runtime"
 import { Effect, Redacted } from "effect"
-import { isToken } from "./operatorToken.ts"
+import { isToken, tokenRule } from "./operatorToken.ts"
 
 export interface ServerSettings {
   /** Null for the one that is kept in the data directory. */
@@ -24,9 +24,7 @@ export interface ServerSettings {
 }
 
 const serverVariables = {
-  OPERATOR_TOKEN: variable("printable ASCII characters", (text) =>
-    isToken(text) ? Redacted.make(text) : undefined,
-  ),
+  OPERATOR_TOKEN: variable(tokenRule, (text) => (isToken(text) ? Redacted.make(text) : undefined)),
   TRUST_PROXY: trueOrFalse,
   WORKER: oneOf("inline", "separate"),
   SEED_EXAMPLE: trueOrFalse,

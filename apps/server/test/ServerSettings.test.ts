@@ -22,6 +22,9 @@ const defaults: ServerSettings = {
   },
 }
 
+/** As short as a token may be. */
+const hush = "hush-".repeat(7).slice(0, 32)
+
 const postgres = "postgres://user:secret@db.example/messages"
 
 const within = (change: Partial<ServerSettings["service"]>): Partial<ServerSettings> => ({
@@ -70,8 +73,10 @@ const refused: ReadonlyArray<readonly [environment: Record<string, string>, vari
   [{ PUBLIC_URL: "ftp://messages.example" }, "PUBLIC_URL"],
   [{ PUBLIC_URL: "https://messages.example/path" }, "PUBLIC_URL"],
   [{ PUBLIC_URL: "https://me@messages.example" }, "PUBLIC_URL"],
-  [{ OPERATOR_TOKEN: " token" }, "OPERATOR_TOKEN"],
-  [{ OPERATOR_TOKEN: "schlüssel" }, "OPERATOR_TOKEN"],
+  [{ OPERATOR_TOKEN: ` ${"t".repeat(40)}` }, "OPERATOR_TOKEN"],
+  [{ OPERATOR_TOKEN: `${"t".repeat(40)}ü` }, "OPERATOR_TOKEN"],
+  [{ OPERATOR_TOKEN: "t" }, "OPERATOR_TOKEN"],
+  [{ OPERATOR_TOKEN: "t".repeat(31) }, "OPERATOR_TOKEN"],
   [{ TRANSPORT: "live" }, "TRANSPORT"],
   [{ TRANSPORT: "pigeon" }, "TRANSPORT"],
   [{ CLOCK: "sundial" }, "CLOCK"],
@@ -132,10 +137,10 @@ describe("the server's configuration", () => {
 
   it.effect("keeps secrets out of whatever is printed", () =>
     Effect.gen(function* () {
-      const environment = { DATABASE_URL: postgres, OPERATOR_TOKEN: "hush-hush" }
+      const environment = { DATABASE_URL: postgres, OPERATOR_TOKEN: hush }
       const settings = yield* readServerSettings(environment)
       assert.notMatch(`${JSON.stringify(settings)} ${String(settings)}`, /secret|hush/)
-      assert.strictEqual(Redacted.value(settings.operatorToken!), "hush-hush")
+      assert.strictEqual(Redacted.value(settings.operatorToken!), hush)
       const { store } = settings.service
       assert.strictEqual(store.kind === "postgres" && Redacted.value(store.url), postgres)
     }),

@@ -16,6 +16,8 @@ const pasted = <Body>(line: string) => {
   })
 }
 
+const ownToken = "my-own-token-of-enough-characters"
+
 describe("a first start", () => {
   it.effect("prints lines that send a message and read it back as sent", () =>
     Effect.gen(function* () {
@@ -80,7 +82,7 @@ describe("a first start", () => {
 
   it.effect("SEED_EXAMPLE=false makes no workspace, and OPERATOR_TOKEN no token", () =>
     Effect.gen(function* () {
-      const settings = { ...(yield* forgetful), SEED_EXAMPLE: "false", OPERATOR_TOKEN: "my-token" }
+      const settings = { ...(yield* forgetful), SEED_EXAMPLE: "false", OPERATOR_TOKEN: ownToken }
       const server = yield* aServer(settings)
       assert.match(yield* server.stdout, /^listening on http:\/\/127\.0\.0\.1:\d+\n$/)
       const { body } = yield* server.operator.ask("GET", "/workspaces")
@@ -113,7 +115,7 @@ describe("a first start", () => {
 
   it.effect("LOG_FORMAT=json makes every line an object, LOG_LEVEL=debug tells requests", () =>
     Effect.gen(function* () {
-      const token = "operators-own-token"
+      const token = ownToken
       const server = yield* aServer({
         LOG_FORMAT: "json",
         LOG_LEVEL: "debug",

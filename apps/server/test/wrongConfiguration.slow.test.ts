@@ -28,7 +28,7 @@ const wrong = {
   HOST: "two words",
   DATABASE_URL: "mysql://db.example/messages",
   PUBLIC_URL: "messages.example",
-  OPERATOR_TOKEN: "schlüssel",
+  OPERATOR_TOKEN: "thirty-one-characters-are-short",
   TRANSPORT: "live",
   CLOCK: "sundial",
   ALLOW_PRIVATE_TARGETS: "yes",

@@ -10,6 +10,8 @@ const programs = {
   worker: join(apps, "worker/src/main.ts"),
 }
 
+const operatorToken = "operator-token-of-the-separate-worker"
+
 /** A stop takes 10 s at most; what is beyond is the noise of a busy machine. Milliseconds. */
 const longestStop = 10_000 + 1_000
 
@@ -20,7 +22,7 @@ const shared = Effect.gen(function* () {
     PORT: "0",
     DATABASE_URL: Redacted.value(url),
     DATA_DIR: yield* processes.temporaryDirectory,
-    OPERATOR_TOKEN: "operator",
+    OPERATOR_TOKEN: operatorToken,
     WORKER: "separate",
   }
 })
@@ -38,7 +40,7 @@ const startServer = Effect.fnUntraced(function* (settings: Record<string, string
   return {
     ...server,
     caller: processes.aCaller(server.url, liveKey),
-    operator: processes.anOperator(server.url, "operator"),
+    operator: processes.anOperator(server.url, operatorToken),
   }
 })
 

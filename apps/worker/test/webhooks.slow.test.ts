@@ -42,6 +42,8 @@ const aReceiver = Effect.gen(function* () {
   return receiver
 })
 
+const operatorToken = "operator-token-of-the-webhook-tests"
+
 /** A server on a new database with an endpoint at the receiver, and a way to start workers beside it. */
 const aStage = Effect.gen(function* () {
   const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
@@ -49,7 +51,7 @@ const aStage = Effect.gen(function* () {
     PORT: "0",
     DATABASE_URL: Redacted.value(url),
     DATA_DIR: yield* processes.temporaryDirectory,
-    OPERATOR_TOKEN: "operator",
+    OPERATOR_TOKEN: operatorToken,
     WORKER: "separate",
     CLOCK: "adjustable",
     ALLOW_PRIVATE_TARGETS: "true",
@@ -77,7 +79,7 @@ const aStage = Effect.gen(function* () {
     arrived,
     startWorker,
     caller: processes.aCaller(server.url, liveKey),
-    operator: processes.anOperator(server.url, "operator"),
+    operator: processes.anOperator(server.url, operatorToken),
   }
 })
 

@@ -1,0 +1,85 @@
+/** Generated secrets in files of the data directory (operator API: configuration). */
+import { assert, layer } from "@effect/vitest"
+import { Ids } from "@messaging-service/core"
+import { processes } from "@messaging-service/testkit"
+import { Effect, Redacted } from "effect"
+import { readFile, readdir, stat, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { keepSecret, keptSecret } from "../src/keptSecret.ts"
+import type { SecretKind } from "../src/keptSecret.ts"
+
+const kind: SecretKind = {
+  name: "a-secret",
+  what: "secret of the test",
+  make: (ids) => ids.alphanumeric(40),
+  isUsable: (text) => /^[0-9A-Za-z]{40}$/.test(text),
+  mend: "write another one",
+}
+
+layer(Ids.layerRandom)("a kept secret", (it) => {
+  it.effect("is generated once, and the same ever after", () =>
+    Effect.gen(function* () {
+      const directory = yield* processes.temporaryDirectory
+      const first = yield* keptSecret(directory, kind)
+      const second = yield* keptSecret(directory, kind)
+      assert.isTrue(first.isNew)
+      assert.isFalse(second.isNew)
+      assert.match(Redacted.value(first.secret), /^[0-9A-Za-z]{40}$/)
+      assert.strictEqual(Redacted.value(second.secret), Redacted.value(first.secret))
+    }),
+  )
+
+  it.effect("is kept for the service's own user alone, with nothing left beside it", () =>
+    Effect.gen(function* () {
+      const directory = yield* processes.temporaryDirectory
+      const { file, secret } = yield* keptSecret(directory, kind)
+      const { mode } = yield* Effect.promise(() => stat(file))
+      assert.strictEqual(mode & 0o777, 0o600)
+      const kept = yield* Effect.promise(() => readFile(file, "utf8"))
+      assert.strictEqual(kept, `${Redacted.value(secret)}\n`)
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), ["a-secret"])
+    }),
+  )
+
+  it.effect("is one secret, whichever of many processes comes first", () =>
+    Effect.gen(function* () {
+      const directory = yield* processes.temporaryDirectory
+      const all = yield* Effect.forEach(
+        Array.from({ length: 20 }),
+        () => keptSecret(directory, kind),
+        { concurrency: "unbounded" },
+      )
+      assert.strictEqual(new Set(all.map(({ secret }) => Redacted.value(secret))).size, 1)
+      assert.strictEqual(all.filter(({ isNew }) => isNew).length, 1)
+    }),
+  )
+
+  it.effect("a file that holds none stops the start, and the line names it and what to do", () =>
+    Effect.gen(function* () {
+      const directory = yield* processes.temporaryDirectory
+      yield* Effect.promise(() => writeFile(join(directory, "a-secret"), "\n"))
+      const { message } = yield* Effect.flip(keptSecret(directory, kind))
+      assert.match(message, /^DATA_DIR holds no .*secret of the test.*a-secret: write another one$/)
+    }),
+  )
+
+  it.effect("a directory that is not there stops the start", () =>
+    Effect.gen(function* () {
+      const directory = yield* processes.temporaryDirectory
+      const { message } = yield* Effect.flip(keptSecret(join(directory, "missing"), kind))
+      assert.match(message, /^DATA_DIR cannot keep the secret of the test: .*ENOENT/)
+    }),
+  )
+
+  it.effect("that was made elsewhere takes the place of the one before, as safely", () =>
+    Effect.gen(function* () {
+      const directory = yield* processes.temporaryDirectory
+      yield* keepSecret(directory, kind, "the first")
+      const file = yield* keepSecret(directory, kind, "the second")
+      const { mode } = yield* Effect.promise(() => stat(file))
+      assert.strictEqual(mode & 0o777, 0o600)
+      assert.strictEqual(yield* Effect.promise(() => readFile(file, "utf8")), "the second\n")
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), ["a-secret"])
+    }),
+  )
+})
