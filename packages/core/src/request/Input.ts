@@ -71,7 +71,7 @@ export const textBetween = (minimum: number, maximum: number) =>
 const instantDescribed: Described = {
   description: "ISO 8601 with an offset.",
   // Not the format date-time, which insists on seconds.
-  pattern: String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$`,
+  pattern: String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$`,
   examples: ["2030-01-31T09:00:00+02:00"],
 }
 

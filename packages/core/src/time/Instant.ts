@@ -12,9 +12,9 @@ export interface Instant {
 }
 
 /**
- * Reads `YYYY-MM-DDTHH:MM[:SS[.fraction]](Z|±HH:MM)`; `undefined` for what the contract calls `invalid_datetime`. Days,
- * hours and leap seconds that no clock of this service shows do not exist, and neither does a moment whose UTC year
- * would need a fifth digit or a sign.
+ * Reads `YYYY-MM-DDTHH:MM[:SS[.fraction]](Z|±HH:MM|±HHMM)`; `undefined` for what the contract calls
+ * `invalid_datetime`. Days, hours and leap seconds that no clock of this service shows do not exist, and neither does a
+ * moment whose UTC year would need a fifth digit or a sign.
  */
 export const parseInstant = (text: string): Instant | undefined => {
   const match = shape.exec(text)
@@ -60,7 +60,7 @@ export const formatInstant = (millis: number): string => {
 }
 
 const shape =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?(?:Z|([+-])(\d{2}):(\d{2}))$/
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?(?:Z|([+-])(\d{2}):?(\d{2}))$/
 
 const firstMillis = -62_167_219_200_000
 const lastMillis = 253_402_300_799_999

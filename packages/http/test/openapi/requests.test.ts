@@ -202,6 +202,7 @@ layer(layerService())("what the document says of requests", (it) => {
       for (const text of [
         "2030-01-31T09:00Z",
         "2030-01-31T09:00:59.123456789-11:30",
+        "2030-01-31T09:00-1130",
         "0001-01-01T00:00:00+00:00",
       ]) {
         assert.isDefined(parseInstant(text), text)
