@@ -378,6 +378,9 @@ describe("the guard", () => {
     "http://printer/",
     "http://user@media.example/",
     "ftp://media.example/",
+    "http://168.63.129.16/",
+    "http://media.example:25/",
+    "http://media.example:6667/",
   ]
   for (const url of spellings) {
     it.effect(`${url} is blocked before anything is resolved or dialed`, () => {
@@ -460,6 +463,7 @@ describe("the guard", () => {
     "http://inside.example/",
     "http://user:secret@media.example/",
     "file:///etc/passwd",
+    "http://media.example:25/",
   ]) {
     it.effect(`a redirect to ${location} is blocked`, () =>
       Effect.gen(function* () {
@@ -500,9 +504,10 @@ describe("allows", () => {
 
   it.effect("private targets are allowed where the operator said so", () =>
     Effect.gen(function* () {
-      assert.isTrue(yield* allows("http://127.0.0.1:1/"))
+      assert.isTrue(yield* allows("http://127.0.0.1:8080/"))
       assert.isTrue(yield* allows("http://localhost/"))
       assert.isFalse(yield* allows("ftp://127.0.0.1/"))
+      assert.isFalse(yield* allows("http://127.0.0.1:25/"))
     }).pipe(unguarded(answering(["127.0.0.1"]))),
   )
 })

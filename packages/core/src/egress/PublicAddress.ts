@@ -5,15 +5,19 @@
  */
 import { Result } from "effect"
 import ipaddr from "ipaddr.js"
+import { badPorts } from "./badPorts.ts"
 
 /**
  * Whether an address (dotted decimal or IPv6 text, as sockets and resolvers report it) is global unicast: outside
- * every special-purpose range, forms that wrap an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) included.
- * What is no address, or carries a zone, is not public.
+ * every special-purpose range, forms that wrap an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) included, and
+ * outside what clouds keep for themselves. What is no address, or carries a zone, is not public.
  */
 export const isPublicAddress = (ip: string): boolean => {
   if (ip.includes("%")) return false
-  if (ipaddr.IPv4.isValidFourPartDecimal(ip)) return ipaddr.IPv4.parse(ip).range() === "unicast"
+  if (ipaddr.IPv4.isValidFourPartDecimal(ip)) {
+    const address = ipaddr.IPv4.parse(ip)
+    return address.range() === "unicast" && !cloudRanges.some((range) => address.match(range))
+  }
   if (!ipaddr.IPv6.isValid(ip)) return false
   const address = ipaddr.IPv6.parse(ip)
   // IPv6 hands out addresses from 2000::/3 alone; "unicast" is all that the library knows no other name for.
@@ -23,7 +27,7 @@ export const isPublicAddress = (ip: string): boolean => {
 /** What a target may be. Webhooks: neither. Media links and version 1 callbacks: `allowHttp`. */
 export interface OutboundRule {
   readonly allowHttp: boolean
-  /** For development and tests: lets every address and `http` through. */
+  /** For development and tests: lets every address and `http` through. It opens no bad port. */
   readonly allowPrivate: boolean
 }
 
@@ -39,7 +43,7 @@ export interface OutboundUrl {
   readonly search: string
 }
 
-export type OutboundUrlProblem = "not_a_url" | "scheme" | "userinfo" | "private_address"
+export type OutboundUrlProblem = "not_a_url" | "scheme" | "userinfo" | "port" | "private_address"
 
 /**
  * Reads the absolute URL of a target and holds it to the rule, as far as that is possible without resolving its host.
@@ -62,12 +66,29 @@ export const parseOutboundUrl = (
   // Asked of the text, because "https://@host" leaves no trace in the parsed URL.
   if (authority.includes("@")) return Result.fail("userinfo")
   if (hasEmptyLabel(hostname)) return Result.fail("not_a_url")
-  if (!rule.allowPrivate && isPrivateHost(hostname)) return Result.fail("private_address")
   const { href, port, pathname, search } = url
+  if (port !== "" && badPorts.has(Number(port))) return Result.fail("port")
+  if (!rule.allowPrivate && isPrivateHost(hostname)) return Result.fail("private_address")
   return Result.succeed({ href, protocol, hostname, port, pathname, search })
 }
 
 const globalUnicast: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3]
+
+/**
+ * Addresses that look public, but that lead to a cloud's own services from the machines inside it. The others of that
+ * kind lie in special-purpose ranges: 169.254.0.0/16 (metadata of nearly all clouds), 100.100.100.200 (Alibaba),
+ * 192.0.0.192 (Oracle), fd00:ec2::/32 (AWS), fd20:ce::254 (Google), fd00:c1::/32 (Oracle), fd00:42::42 (Scaleway).
+ */
+const cloudRanges: ReadonlyArray<[ipaddr.IPv4, number]> = [
+  // Azure's platform: its agent, DNS, DHCP and health probes.
+  "168.63.129.16/32",
+  // IBM Cloud's services inside its network.
+  "161.26.0.0/16",
+  "166.8.0.0/14",
+  // Google's interfaces for machines without a public address.
+  "199.36.153.4/30",
+  "199.36.153.8/30",
+].map((range) => ipaddr.IPv4.parseCIDR(range))
 
 const stripped = /[\p{Cc}\p{White_Space}\\]/u
 

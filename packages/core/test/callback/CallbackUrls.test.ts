@@ -47,6 +47,8 @@ describe("the address of a callback", () => {
     "http://169.254.169.254/latest",
     "http://[::1]/",
     "http://[::ffff:10.0.0.1]/",
+    "http://168.63.129.16/",
+    "http://example.com:25/",
     ofLength(501),
   ])("%s is invalid_callback_url", (url) =>
     Effect.gen(function* () {

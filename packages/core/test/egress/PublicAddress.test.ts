@@ -33,6 +33,10 @@ const ranges: ReadonlyArray<
   ["AMT", "192.52.193.0", "192.52.193.255", "192.52.192.255", "192.52.194.0"],
   ["6to4 relays", "192.88.99.0", "192.88.99.255", "192.88.98.255", "192.88.100.0"],
   ["private 192.168/16", "192.168.0.0", "192.168.255.255", "192.167.255.255", "192.169.0.0"],
+  ["IBM Cloud's services", "161.26.0.0", "161.26.255.255", "161.25.255.255", "161.27.0.0"],
+  ["IBM Cloud's services, more", "166.8.0.0", "166.11.255.255", "166.7.255.255", "166.12.0.0"],
+  ["Azure's platform", "168.63.129.16", "168.63.129.16", "168.63.129.15", "168.63.129.17"],
+  ["Google's private access", "199.36.153.4", "199.36.153.11", "199.36.153.3", "199.36.153.12"],
   ["direct AS112", "192.175.48.0", "192.175.48.255", "192.175.47.255", "192.175.49.0"],
   ["benchmarking", "198.18.0.0", "198.19.255.255", "198.17.255.255", "198.20.0.0"],
   ["documentation 2", "198.51.100.0", "198.51.100.255", "198.51.99.255", "198.51.101.0"],
@@ -68,6 +72,19 @@ const notPublic = [
   ["unique local", "fdff:ffff::1"],
   ["link local", "fe80::1"],
   ["site local", "fec0::1"],
+  ["metadata of most clouds", "169.254.169.254"],
+  ["metadata of AWS containers", "169.254.170.2"],
+  ["metadata of Alibaba", "100.100.100.200"],
+  ["metadata of Oracle", "192.0.0.192"],
+  ["metadata of AWS", "fd00:ec2::254"],
+  ["DNS of AWS", "fd00:ec2::253"],
+  ["metadata of Google", "fd20:ce::254"],
+  ["metadata of Oracle", "fd00:c1::a9fe:a9fe"],
+  ["metadata of Scaleway", "fd00:42::42"],
+  ["metadata of OpenStack", "fe80::a9fe:a9fe"],
+  ["mapped platform of Azure", "::ffff:168.63.129.16"],
+  ["NAT64 of Azure's platform", "64:ff9b::a83f:8110"],
+  ["6to4 of Azure's platform", "2002:a83f:8110::1"],
   ["multicast", "ff02::1"],
 ] as const
 
@@ -196,7 +213,7 @@ const privateHosts = [
 ]
 
 describe("a URL that the service may call", () => {
-  it.effect("is a public https:// address, any port", () =>
+  it.effect("is a public https:// address, any port but a bad one", () =>
     Effect.sync(() => {
       const accepted: ReadonlyArray<readonly [text: string, href: string]> = [
         ["https://example.com", "https://example.com/"],
@@ -350,6 +367,25 @@ describe("a URL that the service may call", () => {
           privateHosts.flatMap((host) => [`https://${host}/`, `https://${host}:8443/hook`]),
         )
       }
+    }),
+  )
+
+  it.effect("names no port of another protocol, private targets or not", () =>
+    Effect.sync(() => {
+      const ports = [0, 1, 7, 22, 25, 53, 143, 465, 587, 993, 2049, 5060, 6000, 6566, 6679, 10080]
+      const more = [6665, 6666, 6667, 6668, 6669, 6697]
+      for (const rule of [webhook, media, development]) {
+        const texts = [...ports, ...more].map((port) => `https://example.com:${port}/`)
+        assertRefused("port", rule, [...texts, "https://example.com:0025/", "https://8.8.8.8:25"])
+      }
+      for (const port of [81, 1024, 5432, 6001, 6670, 8080, 10081, 65535]) {
+        assert.strictEqual(
+          outcome(`https://example.com:${port}/`, webhook),
+          `https://example.com:${port}/`,
+        )
+      }
+      assert.strictEqual(outcome("http://example.com:25/", development), "port")
+      assert.strictEqual(outcome("http://127.0.0.1:6000/", development), "port")
     }),
   )
 

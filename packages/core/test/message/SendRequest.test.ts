@@ -300,6 +300,9 @@ describe("POST /messages", () => {
       media("a private address", { url: "http://10.0.0.1/a.png" }, [
         ["invalid_media_url", "media.url"],
       ]),
+      media("a port of another protocol", { url: "https://example.com:25/a.png" }, [
+        ["invalid_media_url", "media.url"],
+      ]),
       media("a local name", { url: "http://localhost/a.png" }, [
         ["invalid_media_url", "media.url"],
       ]),

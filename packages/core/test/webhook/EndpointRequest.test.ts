@@ -53,6 +53,8 @@ describe("POST /webhooks", () => {
     "https://[::1]/",
     "https://0x7f.1/",
     "https://user:secret@example.com/",
+    "https://168.63.129.16/",
+    "https://example.com:25/",
     "https://",
   ])("refuses %s as invalid_webhook_url", (given) =>
     Effect.sync(() => {
