@@ -11,6 +11,7 @@ import {
   Workspaces,
 } from "@messaging-service/core"
 import type { Refusal, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
+import { keepSecret } from "@messaging-service/runtime"
 import { Effect } from "effect"
 
 /** The simulated number, and a phone to send to; both reserved for fiction. */
@@ -57,11 +58,34 @@ export const seedExample: Effect.Effect<
   }
 })
 
-/** What whoever started the server reads; `url` is where it listens. */
-export const exampleText = (example: Example, url: string): string => {
-  const authorization = `-H "Authorization: Bearer ${example.liveKey}"`
+/**
+ * The same workspace with the paths of files in place of its keys: a log, unlike a terminal, is kept
+ * and read by others.
+ */
+export const keepKeys = Effect.fnUntraced(function* (example: Example, dataDirectory: string) {
+  const kept = (name: string, key: string) =>
+    keepSecret(dataDirectory, { name, what: "keys of the example" }, key)
+  return {
+    clientId: example.clientId,
+    liveKey: yield* kept("example-live-key", example.liveKey),
+    testKey: yield* kept("example-test-key", example.testKey),
+    keyV1: yield* kept("example-version-1-key", example.keyV1),
+  }
+})
+
+/** A path as a shell reads it, whatever stands in it. */
+const quoted = (path: string): string =>
+  /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
+
+/**
+ * What the person who started the server reads; `url` is where it listens. With `inFiles` the keys
+ * are the paths of files that hold them.
+ */
+export const exampleText = (example: Example, url: string, inFiles: boolean): string => {
+  const token = inFiles ? `$(cat ${quoted(example.liveKey)})` : example.liveKey
+  const authorization = `-H "Authorization: Bearer ${token}"`
   return `Made the demonstration workspace "Example" with a simulated WhatsApp number, ${numberPhone}.
-These keys are shown only now:
+${inFiles ? "Its keys stand in files that only the service's own user may read:" : "These keys are shown only now:"}
 
   live key       ${example.liveKey}
   test key       ${example.testKey}

@@ -6,6 +6,7 @@ import { Worker } from "@messaging-service/core"
 import { HttpOptions, httpApp } from "@messaging-service/http"
 import {
   announce,
+  isTerminal,
   keptSecret,
   listen,
   logged,
@@ -14,7 +15,8 @@ import {
 } from "@messaging-service/runtime"
 import type { CannotStart, HttpListener } from "@messaging-service/runtime"
 import { Effect, Redacted } from "effect"
-import { exampleText, localUrl, seedExample } from "./Example.ts"
+import { exampleText, keepKeys, localUrl, seedExample } from "./Example.ts"
+import type { Example } from "./Example.ts"
 import { operatorTokenKind } from "./operatorToken.ts"
 import type { ServerSettings } from "./ServerSettings.ts"
 
@@ -54,16 +56,22 @@ const operatorToken = Effect.fnUntraced(function* ({
   if (given !== null) return given
   const { file, isNew, secret } = yield* keptSecret(service.dataDirectory, operatorTokenKind)
   if (isNew) {
-    yield* announce(service.log, `Operator token, kept in ${file}: ${Redacted.value(secret)}\n`)
+    const shown = isTerminal() ? `: ${Redacted.value(secret)}` : ""
+    yield* announce(service.log, `Operator token, kept in ${file}${shown}\n`)
   }
   return secret
 })
 
 const showExample = ({ service }: ServerSettings, { url }: HttpListener) =>
   seedExample.pipe(
-    Effect.flatMap((example) =>
-      example === null ? Effect.void : announce(service.log, exampleText(example, localUrl(url))),
-    ),
+    Effect.flatMap((example) => {
+      if (example === null) return Effect.void
+      const say = (told: Example, inFiles: boolean) =>
+        announce(service.log, exampleText(told, localUrl(url), inFiles))
+      return isTerminal()
+        ? say(example, false)
+        : Effect.flatMap(keepKeys(example, service.dataDirectory), (told) => say(told, true))
+    }),
     Effect.catchTags({
       StoreUnavailable: (error) => Effect.fail(storeCannotStart(service, error)),
       // What it asks for is always granted in an empty store.

@@ -16,14 +16,14 @@ export const forgetful = Effect.map(processes.temporaryDirectory, (directory) =>
 /** A forgetful server after its first start, with these settings besides. */
 export const aServer = Effect.fnUntraced(function* (settings: Record<string, string> = {}) {
   const server = yield* processes.startServer(program, { ...(yield* forgetful), ...settings })
-  const shown = processes.shownSecrets(yield* server.stdout)
+  const kept = yield* processes.keptSecrets(yield* server.stdout)
   return {
     ...server,
-    shown,
-    caller: processes.aCaller(server.url, shown.liveKey ?? ""),
+    kept,
+    caller: processes.aCaller(server.url, kept.liveKey ?? ""),
     operator: processes.anOperator(
       server.url,
-      settings["OPERATOR_TOKEN"] ?? shown.operatorToken ?? "",
+      settings["OPERATOR_TOKEN"] ?? kept.operatorToken ?? "",
     ),
   }
 })

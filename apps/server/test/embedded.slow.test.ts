@@ -22,7 +22,7 @@ const exists = (path: string) =>
 /** After a first start: what it showed, and ways to ask this and later servers of that directory. */
 const aFirstServer = Effect.fnUntraced(function* (settings: Record<string, string>) {
   const server = yield* start(settings)
-  const { liveKey = "", operatorToken = "" } = processes.shownSecrets(yield* server.stdout)
+  const { liveKey = "", operatorToken = "" } = yield* processes.keptSecrets(yield* server.stdout)
   const asking = ({ url }: processes.ServerProcess) => ({
     caller: processes.aCaller(url, liveKey),
     operator: processes.anOperator(url, operatorToken),

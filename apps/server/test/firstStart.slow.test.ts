@@ -2,19 +2,21 @@
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import { readdir } from "node:fs/promises"
+import { execFile } from "node:child_process"
+import { readdir, stat } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
 import { aServer, forgetful, program } from "./aServer.ts"
 
-/** What a shell would make of a printed `curl` line. */
-const pasted = <Body>(line: string) => {
-  const [, url = ""] = /curl -s (\S+)/.exec(line) ?? []
-  const [, token = ""] = /"Authorization: Bearer (\S+)"/.exec(line) ?? []
-  const [, json] = /-d '(.+)'$/.exec(line) ?? []
-  return processes.call<Body>(json === undefined ? "GET" : "POST", url, {
-    token,
-    body: json === undefined ? undefined : JSON.parse(json),
+/** What a shell makes of a printed `curl` line: it runs it. */
+const pasted = <Body>(line: string) =>
+  Effect.promise(async () => {
+    const { stdout } = await promisify(execFile)("sh", ["-c", line])
+    return JSON.parse(stdout) as Body
   })
-}
+
+/** Makes a process take its standard output for a terminal. */
+const asTerminal = { NODE_OPTIONS: "--import=data:text/javascript,process.stdout.isTTY=true" }
 
 const ownToken = "my-own-token-of-enough-characters"
 
@@ -24,12 +26,11 @@ describe("a first start", () => {
       const server = yield* aServer()
       const [send = "", read = ""] = (yield* server.stdout).match(/^ *curl .+$/gm) ?? []
       const accepted = yield* pasted<processes.SeenMessage>(send)
-      assert.strictEqual(accepted.status, 202)
-      assert.strictEqual(accepted.body.status, "queued")
+      assert.strictEqual(accepted.status, "queued")
       yield* processes.waitUntil(
         "the message is sent",
-        Effect.map(pasted<processes.SeenMessage>(read), ({ body }) =>
-          body.id === accepted.body.id && body.status === "sent" ? body : undefined,
+        Effect.map(pasted<processes.SeenMessage>(read), (message) =>
+          message.id === accepted.id && message.status === "sent" ? message : undefined,
         ),
       )
       assert.deepStrictEqual(yield* server.operator.sent, ["Hello"])
@@ -37,13 +38,13 @@ describe("a first start", () => {
   )
 
   it.effect(
-    "prints a live key, a test key, a version 1 key and the operator token, that work",
+    "keeps a live key, a test key, a version 1 key and the operator token in files that it names",
     () =>
       Effect.gen(function* () {
-        const { operator, shown, url } = yield* aServer()
+        const { kept, operator, url } = yield* aServer()
         for (const [key, mode] of [
-          [shown.liveKey, "live"],
-          [shown.testKey, "test"],
+          [kept.liveKey, "live"],
+          [kept.testKey, "test"],
         ] as const) {
           const { body } = yield* processes.call<{ readonly key: { readonly mode: string } }>(
             "GET",
@@ -65,9 +66,48 @@ describe("a first start", () => {
         const version1 = keys.body.data.filter(({ version }) => version === 1)
         assert.deepStrictEqual(
           version1.map(({ last4 }) => last4),
-          [shown.keyV1?.slice(-4)],
+          [kept.keyV1?.slice(-4)],
         )
       }),
+  )
+
+  it.effect(
+    "prints no secret where no terminal reads it, and only its user may read the files",
+    () =>
+      Effect.gen(function* () {
+        const settings = yield* forgetful
+        const server = yield* aServer(settings)
+        const stdout = yield* server.stdout
+        assert.lengthOf(Object.values(server.kept), 4)
+        for (const secret of Object.values(server.kept)) assert.notInclude(stdout, secret)
+        const files = ["operator-token", "live-key", "test-key", "version-1-key"].map((name) =>
+          name === "operator-token" ? name : `example-${name}`,
+        )
+        for (const file of files) {
+          const { mode } = yield* Effect.promise(() => stat(join(settings.DATA_DIR, file)))
+          assert.strictEqual(mode & 0o777, 0o600, file)
+        }
+      }),
+  )
+
+  it.effect("prints the secrets themselves to a terminal, and keeps no file of the keys", () =>
+    Effect.gen(function* () {
+      const settings = yield* forgetful
+      const server = yield* processes.startServer(program, { ...settings, ...asTerminal })
+      const stdout = yield* server.stdout
+      const [send = ""] = stdout.match(/^ *curl .+$/gm) ?? []
+      assert.strictEqual((yield* pasted<processes.SeenMessage>(send)).status, "queued")
+      assert.match(stdout, /^ {2}test key +svc_test_\w{38}$/m)
+      assert.match(stdout, /^ {2}version 1 key +[0-9a-f]{40} /m)
+      const [, token = ""] = /^Operator token, kept in .+: (\S{40})$/m.exec(stdout) ?? []
+      const workspaces = `${server.url}/admin/v1/workspaces`
+      assert.strictEqual((yield* processes.call("GET", workspaces, { token })).status, 200)
+      const kept = yield* Effect.promise(() => readdir(settings.DATA_DIR))
+      assert.deepStrictEqual(
+        kept.filter((name) => name.startsWith("example-")),
+        [],
+      )
+    }),
   )
 
   it.effect("is healthy when it says that it listens", () =>

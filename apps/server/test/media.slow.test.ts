@@ -73,7 +73,7 @@ describe("media files of a real server", () => {
       // The links that were given out lead to the same address after a restart.
       const settings = { DATA_DIR, PORT: "0", PUBLIC_URL: "http://media.example" }
       const server = yield* processes.startServer(program, settings)
-      const { liveKey = "" } = processes.shownSecrets(yield* server.stdout)
+      const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
       const bytes = Buffer.alloc(3 * mebibyte, "0123456789")
       const file = yield* upload(server.url, liveKey, bytes)
       assert.strictEqual(file.size, bytes.length)
@@ -104,11 +104,17 @@ describe("media files of a real server", () => {
   it.effect("go with a server that remembers nothing", () =>
     Effect.gen(function* () {
       const settings = yield* forgetful
-      const { shown, stop, url } = yield* aServer(settings)
-      const file = yield* upload(url, shown.liveKey ?? "", Buffer.alloc(1000))
+      const { kept, stop, url } = yield* aServer(settings)
+      const file = yield* upload(url, kept.liveKey ?? "", Buffer.alloc(1000))
       assert.strictEqual((yield* download(file.url)).status, 200)
       yield* stop
-      assert.deepStrictEqual(yield* filesIn(settings.DATA_DIR), ["operator-token"])
+      const left = yield* filesIn(settings.DATA_DIR)
+      assert.deepStrictEqual(left.toSorted(), [
+        "example-live-key",
+        "example-test-key",
+        "example-version-1-key",
+        "operator-token",
+      ])
     }),
   )
 })
@@ -119,7 +125,7 @@ describe("a number check of a real server", () => {
       const { DATA_DIR } = yield* forgetful
       const settings = { DATA_DIR, PORT: "0", CLOCK: "adjustable" }
       const server = yield* processes.startServer(program, settings)
-      const { liveKey: token = "", operatorToken = "" } = processes.shownSecrets(
+      const { liveKey: token = "", operatorToken = "" } = yield* processes.keptSecrets(
         yield* server.stdout,
       )
       yield* processes.anOperator(server.url, operatorToken).behave(1, { latency_ms: 10_000 })

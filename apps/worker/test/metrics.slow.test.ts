@@ -34,7 +34,7 @@ layer(EmbeddedPostgres.layer())("a worker with METRICS_PORT", (it) => {
         WORKER: "separate",
       }
       const server = yield* processes.startServer(join(apps, "server/src/main.ts"), settings)
-      const { liveKey = "" } = processes.shownSecrets(yield* server.stdout)
+      const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
       const caller = processes.aCaller(server.url, liveKey)
       const worker = yield* processes.start(join(apps, "worker/src/main.ts"), {
         ...settings,

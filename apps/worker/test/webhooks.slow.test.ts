@@ -57,7 +57,7 @@ const aStage = Effect.gen(function* () {
     ALLOW_PRIVATE_TARGETS: "true",
   }
   const server = yield* processes.startServer(programs.server, settings)
-  const { liveKey = "" } = processes.shownSecrets(yield* server.stdout)
+  const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
   const receiver = yield* aReceiver
   const created = yield* processes.call("POST", `${server.url}/api/v2/webhooks`, {
     token: liveKey,

@@ -64,6 +64,9 @@ export const logged = <A, E, R>(settings: LogSettings, app: Effect.Effect<A, E, 
     Effect.provide(layerLogging(settings)),
   )
 
+/** Whether a person reads standard output as it comes; else secrets do not belong there. */
+export const isTerminal = (): boolean => process.stdout.isTTY === true
+
 /** Says something that whoever started the process must see, such as that it is ready. */
 export const announce = (
   { format }: Pick<LogSettings, "format">,

@@ -8,7 +8,7 @@
 import { Clock, Data, Deferred, Effect, Schedule } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"
-import { mkdtemp, rm } from "node:fs/promises"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -136,13 +136,24 @@ export const startServer = Effect.fnUntraced(function* (
   return { ...process, url }
 })
 
-/** What a first start shows. */
-export const shownSecrets = (stdout: string) => ({
-  operatorToken: /^Operator token, kept in .+: (\S+)$/m.exec(stdout)?.[1],
-  liveKey: /live key +(\S+)/.exec(stdout)?.[1],
-  testKey: /test key +(\S+)/.exec(stdout)?.[1],
-  keyV1: /version 1 key +(\S+)/.exec(stdout)?.[1],
-})
+/** The lines in which a first start tells a secret, or the file that keeps it. */
+const tellings = {
+  operatorToken: /Operator token, kept in ([^\s\\]+)/,
+  liveKey: /live key +([^\s\\]+)/,
+  testKey: /test key +([^\s\\]+)/,
+  keyV1: /version 1 key +([^\s\\]+)/,
+}
+
+/** What a first start keeps in the files that it names. */
+export const keptSecrets = (stdout: string) =>
+  Effect.promise(async () => {
+    const secrets: { -readonly [name in keyof typeof tellings]?: string } = {}
+    for (const name of ["operatorToken", "liveKey", "testKey", "keyV1"] as const) {
+      const file = tellings[name].exec(stdout)?.[1]
+      if (file !== undefined) secrets[name] = (await readFile(file, "utf8")).trim()
+    }
+    return secrets
+  })
 
 /** Waits until `look` finds something, again and again; `what` is what the failure says. */
 export const waitUntil = <A, E, R>(

@@ -1,0 +1,31 @@
+/** The lines about the demonstration workspace (operator API: configuration). */
+import { assert, describe, it } from "@effect/vitest"
+import { Ids } from "@messaging-service/core"
+import { processes } from "@messaging-service/testkit"
+import { Effect } from "effect"
+import { execFile } from "node:child_process"
+import { mkdir } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { exampleText, keepKeys } from "../src/Example.ts"
+
+const example = { clientId: 1001, liveKey: "the-live-key", testKey: "the-test-key", keyV1: "old" }
+
+describe("the lines about the demonstration workspace", () => {
+  for (const name of ["plain", "two words", "it's", 'a "$(name)" of `its` own']) {
+    it.effect(`read the key from a directory that is called ${name}`, () =>
+      Effect.gen(function* () {
+        const directory = join(yield* processes.temporaryDirectory, name)
+        yield* Effect.promise(() => mkdir(directory))
+        const told = yield* keepKeys(example, directory)
+        const text = exampleText(told, "http://127.0.0.1:1", true)
+        for (const key of [example.liveKey, example.testKey]) assert.notInclude(text, `${key}\n`)
+        const [, argument = ""] = /-H ("Authorization: .+\)")/.exec(text) ?? []
+        const { stdout } = yield* Effect.promise(() =>
+          promisify(execFile)("sh", ["-c", `printf %s ${argument}`]),
+        )
+        assert.strictEqual(stdout, "Authorization: Bearer the-live-key")
+      }).pipe(Effect.provide(Ids.layerRandom)),
+    )
+  }
+})
