@@ -2,6 +2,7 @@
 import type {
   BrokenLinkingGuard,
   IdempotencyClaim,
+  LinkingAttempt,
   LinkingId,
   LinkingOutcome,
   LinkingStore,
@@ -25,12 +26,13 @@ const begin = (
   world: World,
   lane: Lane,
   { callbackUrl, ...attempt }: NewAttempt,
+  replaced: LinkingAttempt["replaced"],
   claim: IdempotencyClaim | null,
 ): LinkingOutcome => {
   const { number } = lane
   lane.callbackUrl = callbackUrl
   world.linkings.set(number.id, {
-    attempt: { ...attempt, numberId: number.id },
+    attempt: { ...attempt, numberId: number.id, replaced },
     lease: 0,
     leaseUntil: null,
   })
@@ -64,6 +66,12 @@ const hasPhone = (phone: string, linked: SendingNumber) => (lane: Lane) =>
   lane.number.platform === linked.platform &&
   lane.number.mode === linked.mode
 
+/** The phone that the number has when its attempt, if there is one, comes to nothing. */
+export const phoneWithoutLink = (world: World, { number }: Lane): string | null => {
+  const replaced = world.linkings.get(number.id)?.attempt.replaced ?? null
+  return replaced === null ? number.phone : replaced.phone
+}
+
 /** The attempt ends, and its number is as the link left it. */
 const end = (world: World, lane: Lane, change: Pick<SendingNumber, "phone" | "status">) => {
   world.linkings.delete(lane.number.id)
@@ -94,7 +102,7 @@ export const linkingStore = (world: World): typeof LinkingStore.Service => ({
       if (limit !== null && held >= limit) return broken("limit")
       const lane = openLane(world, owner, { ...number, status: "connecting" })
       owner.lanes.push(lane)
-      return begin(world, lane, attempt, claim)
+      return begin(world, lane, attempt, null, claim)
     }),
 
   reconnect: (workspaceId, numberId, attempt, claim) =>
@@ -102,13 +110,14 @@ export const linkingStore = (world: World): typeof LinkingStore.Service => ({
       if (isLost(world, claim)) return broken("idempotency")
       const lane = laneIn(world, workspaceId, numberId)
       if (lane?.number.status !== "disconnected") return broken("number")
+      const replaced = attempt.phone === null ? null : { phone: lane.number.phone }
       lane.number = {
         ...lane.number,
         status: "connecting",
         loginMethod: attempt.method,
         phone: attempt.phone ?? lane.number.phone,
       }
-      return begin(world, lane, attempt, claim)
+      return begin(world, lane, attempt, replaced, claim)
     }),
 
   get: (numberId) => Effect.sync(() => world.linkings.get(numberId)?.attempt ?? null),
@@ -171,7 +180,8 @@ export const linkingStore = (world: World): typeof LinkingStore.Service => ({
         return end(world, lane, { status: "connected", phone })
       }
       report(world, lane, reports?.disconnected ?? null)
-      const kept = number.phone === phone ? null : number.phone
+      const before = phoneWithoutLink(world, lane)
+      const kept = before === phone ? null : before
       return end(world, lane, { status: "disconnected", phone: kept })
     }),
 
@@ -181,7 +191,7 @@ export const linkingStore = (world: World): typeof LinkingStore.Service => ({
       const lane = row === undefined ? undefined : laneOf(world, row.attempt.numberId)
       if (lane === undefined) return false
       report(world, lane, callback)
-      end(world, lane, { status: "disconnected", phone: lane.number.phone })
+      end(world, lane, { status: "disconnected", phone: phoneWithoutLink(world, lane) })
       return true
     }),
 

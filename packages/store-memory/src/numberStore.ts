@@ -3,6 +3,7 @@ import type { NumberId, NumberStore, SendingNumber, WorkspaceId } from "@messagi
 import { Effect } from "effect"
 import { report } from "./Callback.ts"
 import { closeLane, openLane, reschedule } from "./Lane.ts"
+import { phoneWithoutLink } from "./linkingStore.ts"
 import { laneIn, laneOf } from "./World.ts"
 import type { World } from "./World.ts"
 
@@ -41,9 +42,10 @@ export const numberStore = (world: World): typeof NumberStore.Service => ({
     Effect.sync((): SendingNumber | null => {
       const lane = laneOf(world, id)
       if (lane === undefined) return null
+      const kept = status === "disconnected" ? phoneWithoutLink(world, lane) : lane.number.phone
       if (status !== "connecting") world.linkings.delete(id)
       if (lane.number.status !== status) report(world, lane, callback)
-      lane.number = { ...lane.number, status, phone: phone ?? lane.number.phone }
+      lane.number = { ...lane.number, status, phone: phone ?? kept }
       reschedule(world, lane)
       return lane.number
     }),

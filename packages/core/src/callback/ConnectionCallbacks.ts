@@ -6,8 +6,10 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../id/Ids.ts"
 import type { NumberId } from "../id/Ids.ts"
+import { LinkingStore } from "../number/LinkingStore.ts"
 import type { EndReports } from "../number/LinkingStore.ts"
 import { NumberStore } from "../number/NumberStore.ts"
+import type { SendingNumber } from "../number/SendingNumber.ts"
 import { connectionCallback } from "./Callback.ts"
 import type { Callback, ConnectionEvent } from "./Callback.ts"
 
@@ -28,6 +30,7 @@ export class ConnectionCallbacks extends Context.Service<
     ConnectionCallbacks,
     Effect.gen(function* () {
       const numbers = yield* NumberStore
+      const attempts = yield* LinkingStore
       const ids = yield* Ids
 
       /** The number and where it reports; most report nowhere, so that is asked first. */
@@ -38,13 +41,21 @@ export class ConnectionCallbacks extends Context.Service<
           return url === null || number === null ? null : { number, url }
         })
 
+      /** The phone that the number has once nothing links it any more. */
+      const phoneWithoutLink = ({ id, phone }: SendingNumber) =>
+        Effect.map(attempts.get(id), (attempt) => {
+          const replaced = attempt?.replaced ?? null
+          return replaced === null ? phone : replaced.phone
+        })
+
       return ConnectionCallbacks.of({
         of: Effect.fnUntraced(function* (id, event, phone = null) {
           const found = yield* reporting(id)
           if (found === null) return null
           const { number, url } = found
           const now = yield* Clock.currentTimeMillis
-          const shown = { ...number, phone: phone ?? number.phone }
+          const known = event === "disconnected" ? yield* phoneWithoutLink(number) : number.phone
+          const shown = { ...number, phone: phone ?? known }
           return connectionCallback(eventId(ids), event, shown, url, now)
         }),
         ofEnd: Effect.fnUntraced(function* (id, phone) {
@@ -53,7 +64,8 @@ export class ConnectionCallbacks extends Context.Service<
           const { number, url } = found
           const now = yield* Clock.currentTimeMillis
           // A number that could not be linked does not keep the phone of another one.
-          const kept = number.phone === phone ? null : number.phone
+          const before = yield* phoneWithoutLink(number)
+          const kept = before === phone ? null : before
           return {
             connected: connectionCallback(
               eventId(ids),

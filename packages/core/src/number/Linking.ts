@@ -44,6 +44,11 @@ export interface LinkingAttempt extends LinkingView {
   readonly method: LoginMethod
   /** The phone on which the pairing code is typed, digits with country code; null with a QR code. */
   readonly phone: string | null
+  /**
+   * The phone that the number had before it took over that of the pairing code, and has again when
+   * this comes to nothing; null when the number's phone stayed as it was.
+   */
+  readonly replaced: { readonly phone: string | null } | null
   readonly requestedAt: number
   readonly endsAt: number
   /** When it links by itself; null unless it is a test number's. */
@@ -72,14 +77,23 @@ export const ConnectJson = Schema.Struct({
 
 export type ConnectJson = typeof ConnectJson.Type
 
+/** The pairing code that can be typed at `now`: at the end of its attempt a code ends too. */
+const validPairingCode = (
+  { endsAt, pairingCode }: LinkingAttempt,
+  now: number,
+): PairingCode | null => {
+  if (pairingCode === null) return null
+  const expiresAt = Math.min(pairingCode.expiresAt, endsAt)
+  return expiresAt > now ? { code: pairingCode.code, expiresAt } : null
+}
+
 /** The Connect object of a connecting number; `attempt` is null when its attempt has just ended. */
 export const connectJson = (
   attempt: LinkingAttempt | null,
   now: number,
   qrLink: QrLink,
 ): ConnectJson => {
-  const pairing = attempt?.pairingCode ?? null
-  const valid = pairing !== null && pairing.expiresAt > now ? pairing : null
+  const valid = attempt === null ? null : validPairingCode(attempt, now)
   return {
     qr_code_url: attempt === null || attempt.qrText === null ? null : qrLink(attempt, now),
     pairing_code: valid === null ? null : valid.code,

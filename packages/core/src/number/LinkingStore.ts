@@ -18,7 +18,7 @@ import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { LinkingAttempt, LinkingView } from "./Linking.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
 
-export interface NewAttempt extends Omit<LinkingAttempt, "numberId"> {
+export interface NewAttempt extends Omit<LinkingAttempt, "numberId" | "replaced"> {
   /** Where the attempt, and the number's log-out after it, are reported; replaces what was before. */
   readonly callbackUrl: string | null
 }
@@ -63,7 +63,8 @@ export class LinkingStore extends Context.Service<
     ): Effect.Effect<LinkingOutcome, StoreUnavailable>
     /**
      * Begins an attempt for a disconnected number of the workspace, which takes over its login
-     * method, and its phone unless that is null. Finishes the claim with the number's id.
+     * method, and its phone unless that is null; the phone that it replaces is kept with the attempt.
+     * Finishes the claim with the number's id.
      */
     reconnect(
       workspaceId: WorkspaceId,
@@ -95,8 +96,9 @@ export class LinkingStore extends Context.Service<
     taken(id: LinkingId, now: number): Effect.Effect<boolean, StoreUnavailable>
     /**
      * Ends the attempt by connecting its number with that phone. If another number of the workspace
-     * has the phone (same platform and mode, not removed), the number is disconnected instead and
-     * does not keep that phone. Returns the number; null when the attempt is over at `now`.
+     * has the phone (same platform and mode, not removed), the number is disconnected instead, has
+     * its replaced phone again and does not keep that of the other. Returns the number; null when the
+     * attempt is over at `now`.
      */
     linked(
       id: LinkingId,
@@ -104,7 +106,10 @@ export class LinkingStore extends Context.Service<
       now: number,
       reports?: EndReports | null,
     ): Effect.Effect<SendingNumber | null, StoreUnavailable>
-    /** Ends the attempt by disconnecting its number; false when it is over already. */
+    /**
+     * Ends the attempt by disconnecting its number, which has its replaced phone again; false when it
+     * is over already.
+     */
     giveUp(id: LinkingId, callback?: Callback | null): Effect.Effect<boolean, StoreUnavailable>
     /** Attempts whose end has come at `now`, the longest ago first. */
     lapsed(

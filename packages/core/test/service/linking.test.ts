@@ -127,6 +127,38 @@ describe("the codes of an attempt", () => {
 })
 
 describe("the end of an attempt", () => {
+  it.effect("is the end of its pairing code too, and of a reconnect's other phone", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        const own = (yield* read(key, { id: number })).phone
+        yield* logOut(number)
+        yield* connect(key, {
+          login_method: "phone_code",
+          phone: "+15550001111",
+          number_id: number,
+        })
+        yield* settled
+        const shown = read(key, { id: number })
+        const expiries: Array<unknown> = []
+        for (const passed of [0, 3, 3, 3]) {
+          yield* pass(passed * minute)
+          const { connect: view, phone } = yield* shown
+          assert.strictEqual(phone, "15550001111")
+          expiries.push(view?.pairing_code_expires_at)
+        }
+        assert.deepStrictEqual(expiries, [
+          "2026-03-02T12:03:00Z",
+          "2026-03-02T12:06:00Z",
+          "2026-03-02T12:09:00Z",
+          "2026-03-02T12:10:00Z",
+        ])
+        yield* pass(minute)
+        assert.deepInclude(yield* shown, { status: "disconnected", phone: own, connect: null })
+      }),
+    ),
+  )
+
   it.effect("comes after ten minutes, not before, and the number can be connected again", () =>
     inAWorld(
       Effect.gen(function* () {

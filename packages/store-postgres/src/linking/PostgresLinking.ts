@@ -28,6 +28,7 @@ interface AttemptRow {
   readonly mode: string
   readonly method: string
   readonly phone: string | null
+  readonly phone_before: string | null
   readonly requested_at: Date
   readonly ends_at: Date
   readonly links_at: Date | null
@@ -38,8 +39,8 @@ interface AttemptRow {
 }
 
 const columns = `
-  a.number_id, a.id, a.mode, a.method, a.phone, a.requested_at, a.ends_at, a.links_at, a.qr_text,
-  a.pairing_code, a.pairing_code_expires_at, a.linking`
+  a.number_id, a.id, a.mode, a.method, a.phone, a.phone_before, a.requested_at, a.ends_at,
+  a.links_at, a.qr_text, a.pairing_code, a.pairing_code_expires_at, a.linking`
 
 const addStatement = `
 select b.number_id, b.guard
@@ -315,6 +316,8 @@ const toAttempt = (row: AttemptRow): LinkingAttempt => ({
   mode: row.mode as Mode,
   method: row.method as LoginMethod,
   phone: row.phone,
+  replaced:
+    row.phone_before === null ? null : { phone: row.phone_before === "" ? null : row.phone_before },
   requestedAt: row.requested_at.getTime(),
   endsAt: row.ends_at.getTime(),
   linksAt: row.links_at?.getTime() ?? null,

@@ -15,14 +15,14 @@ const parameters = `
     p_callback_url text, p_key_id bigint, p_key text, p_fingerprint text, p_token text`
 
 /** The attempt's row, and the end of the claim. A number that is not connecting has no other row. */
-const insertAttempt = (number: string) => `
+const insertAttempt = (number: string, phoneBefore: string) => `
     insert into linking_attempts (
-      number_id, id, mode, method, phone, requested_at, ends_at, links_at, qr_text, pairing_code,
-      pairing_code_expires_at, linking
+      number_id, id, mode, method, phone, phone_before, requested_at, ends_at, links_at, qr_text,
+      pairing_code, pairing_code_expires_at, linking
     )
     values (
-      ${number}, p_attempt, p_mode, p_method, p_phone, p_requested_at, p_ends_at, p_links_at,
-      p_qr_text, p_pairing_code, p_pairing_code_expires_at, p_linking
+      ${number}, p_attempt, p_mode, p_method, p_phone, ${phoneBefore}, p_requested_at, p_ends_at,
+      p_links_at, p_qr_text, p_pairing_code, p_pairing_code_expires_at, p_linking
     );
     perform ${finishClaim.name}(p_key_id, p_key, p_fingerprint, array[${number}], p_requested_at);`
 
@@ -76,7 +76,7 @@ export const addLinking = sqlFunction(
     returning id into v_number;
     insert into lanes (number_id, workspace_id, connected)
     values (v_number, p_workspace, false);
-    ${insertAttempt("v_number").trimStart()}
+    ${insertAttempt("v_number", "null").trimStart()}
     return query select v_number, null::text;
   end
   $function$`,
@@ -92,6 +92,9 @@ export const reconnectLinking = sqlFunction(
   returns text
   language plpgsql
   as $function$
+  declare
+    -- As the attempt keeps it.
+    v_before text;
   begin
     if not ${holdClaim.name}(p_key_id, p_key, p_token) then
       return 'idempotency';
@@ -102,6 +105,13 @@ export const reconnectLinking = sqlFunction(
     where l.number_id = p_number
       and l.workspace_id = p_workspace
     for no key update;
+
+    -- A later statement than the lock: it sees all that went before.
+    select coalesce(n.phone, '')
+    into v_before
+    from numbers n
+    where n.id = p_number
+      and p_phone is not null;
 
     update numbers n
     set status = 'connecting',
@@ -115,7 +125,7 @@ export const reconnectLinking = sqlFunction(
     if not found then
       return 'number';
     end if;
-    ${insertAttempt("p_number").trimStart()}
+    ${insertAttempt("p_number", "v_before").trimStart()}
     return null;
   end
   $function$`,

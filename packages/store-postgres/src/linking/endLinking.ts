@@ -18,6 +18,12 @@ const lockedNumber = `
     where l.number_id = (select a.number_id from linking_attempts a where a.id = p_attempt)
     for no key update;`
 
+/** The phone of `numbers n` without the link, as the attempt in `v_before` says. */
+export const phoneWithoutLink = `case
+        when v_before is null then n.phone
+        else nullif(v_before, '')
+      end`
+
 /** The number that was linked, or that could not be; null when the attempt is over. */
 export const finishLinking = sqlFunction(
   "finish_linking",
@@ -31,6 +37,8 @@ export const finishLinking = sqlFunction(
   as $function$
   declare
     v_number bigint;
+    -- As the attempt keeps it.
+    v_before text;
     v_held boolean;
   begin
     ${lockedNumber.trimStart()}
@@ -42,7 +50,9 @@ export const finishLinking = sqlFunction(
 
     delete from linking_attempts a
     where a.id = p_attempt
-      and a.ends_at > p_now;
+      and a.ends_at > p_now
+    returning a.phone_before
+    into v_before;
     if not found then
       return null;
     end if;
@@ -64,7 +74,7 @@ export const finishLinking = sqlFunction(
     where l.number_id = v_number;
     update numbers n
     set status = case when v_held then 'disconnected' else 'connected' end,
-      phone = case when v_held then nullif(n.phone, p_phone) else p_phone end
+      phone = case when v_held then nullif(${phoneWithoutLink}, p_phone) else p_phone end
     where n.id = v_number;
     if v_held then
       ${reportTo("disconnected")}
@@ -85,17 +95,22 @@ export const giveUpLinking = sqlFunction(
   as $function$
   declare
     v_number bigint;
+    -- As the attempt keeps it.
+    v_before text;
   begin
     ${lockedNumber.trimStart()}
 
     delete from linking_attempts a
-    where a.id = p_attempt;
+    where a.id = p_attempt
+    returning a.phone_before
+    into v_before;
     if not found then
       return false;
     end if;
 
     update numbers n
-    set status = 'disconnected'
+    set status = 'disconnected',
+      phone = ${phoneWithoutLink}
     where n.id = v_number;
     ${reportTo("disconnected")}
     return true;

@@ -37,6 +37,7 @@ import { media } from "./0004_media.ts"
 import { numberChecks } from "./0005_number_checks.ts"
 import { linking } from "./0006_linking.ts"
 import { version1 } from "./0007_version_1.ts"
+import { replacedPhones } from "./0012_replaced_phones.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -48,6 +49,7 @@ export const migrations: ReadonlyArray<Migration> = [
   numberChecks,
   linking,
   version1,
+  replacedPhones,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

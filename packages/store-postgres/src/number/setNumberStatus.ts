@@ -8,6 +8,7 @@
  */
 import { connectionParameters, report } from "../callback/writeCallbacks.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
+import { phoneWithoutLink } from "../linking/endLinking.ts"
 
 /** The number as it then stands; none when it is unknown or removed. */
 export const setNumberStatus = sqlFunction(
@@ -16,6 +17,9 @@ export const setNumberStatus = sqlFunction(
   returns setof numbers
   language plpgsql
   as $function$
+  declare
+    -- As the attempt keeps it.
+    v_before text;
   begin
     update lanes l
     set connected = p_status = 'connected' and l.removed_at is null
@@ -23,7 +27,9 @@ export const setNumberStatus = sqlFunction(
 
     if p_status <> 'connecting' then
       delete from linking_attempts a
-      where a.number_id = p_number;
+      where a.number_id = p_number
+      returning a.phone_before
+      into v_before;
     end if;
 
     if p_new_event_id is not null and exists (
@@ -38,7 +44,11 @@ export const setNumberStatus = sqlFunction(
     return query
     update numbers n
     set status = p_status,
-      phone = coalesce(p_phone, n.phone)
+      phone = case
+        when p_phone is not null then p_phone
+        when p_status = 'disconnected' then ${phoneWithoutLink}
+        else n.phone
+      end
     where n.id = p_number
       and n.removed_at is null
     returning n.*;

@@ -134,7 +134,11 @@ export const linking: Topic = (it) => {
       assert.deepStrictEqual(number, { ...given, id: number.id, status: "connecting" })
       assert.deepStrictEqual(yield* NumberStore.use((all) => all.find(number.id)), number)
       const { callbackUrl: _, ...shown } = attempt
-      assert.deepStrictEqual(yield* store.get(number.id), { ...shown, numberId: number.id })
+      assert.deepStrictEqual(yield* store.get(number.id), {
+        ...shown,
+        numberId: number.id,
+        replaced: null,
+      })
       assert.isTrue(yield* store.giveUp(attempt.id))
       assert.isNull(yield* store.get(number.id))
     }),
@@ -477,6 +481,63 @@ export const linking: Topic = (it) => {
       const after = yield* NumberStore.use((all) => all.find(number.id))
       assert.deepStrictEqual(after, { ...number, status: "disconnected" })
       assert.deepStrictEqual(yield* lapsed(endsAt), [])
+    }),
+  )
+
+  it.effect("a number whose reconnect with another phone comes to nothing has its own again", () =>
+    Effect.gen(function* () {
+      const store = yield* LinkingStore
+      const numbers = yield* NumberStore
+      const era = anEra()
+      const { workspace, number: holder } = yield* aStage()
+      const ends: ReadonlyArray<
+        (
+          id: LinkingId,
+          number: SendingNumber,
+        ) => Effect.Effect<unknown, unknown, LinkingStore | NumberStore>
+      > = [
+        giveUp,
+        (id) => store.linked(id, present(holder.phone), era),
+        (_, number) => numbers.setStatus(number.id, "disconnected", undefined, era),
+      ]
+      for (const own of [digits(), null]) {
+        for (const end of ends) {
+          const idle = yield* aNumber(workspace.id, { status: "disconnected", phone: own })
+          const attempt = anAttempt(era, { method: "phone_code", phone: digits() })
+          const connecting = begun(yield* store.reconnect(workspace.id, idle.id, attempt, null))
+          assert.strictEqual(connecting.phone, attempt.phone)
+          assert.deepStrictEqual(present(yield* store.get(idle.id)).replaced, { phone: own })
+          yield* end(attempt.id, idle)
+          assert.deepStrictEqual(yield* numbers.find(idle.id), {
+            ...idle,
+            loginMethod: "phone_code",
+          })
+        }
+      }
+    }),
+  )
+
+  it.effect("a phone that was typed in is kept: by a link, by a number that had no other", () =>
+    Effect.gen(function* () {
+      const store = yield* LinkingStore
+      const numbers = yield* NumberStore
+      const era = anEra()
+      const { id: workspaceId } = yield* aWorkspace()
+      const phone = digits()
+      const idle = yield* aNumber(workspaceId, { status: "disconnected", phone: digits() })
+      const attempt = anAttempt(era, { method: "phone_code", phone })
+      yield* store.reconnect(workspaceId, idle.id, attempt, null)
+      yield* store.linked(attempt.id, phone, era)
+      assert.strictEqual(present(yield* numbers.find(idle.id)).phone, phone)
+
+      const typed = digits()
+      const added = yield* aLinking(workspaceId, era, {
+        number: { phone: typed, loginMethod: "phone_code" },
+        attempt: { phone: typed, method: "phone_code" },
+      })
+      assert.isNull(added.attempt.replaced)
+      yield* giveUp(added.attempt.id)
+      assert.strictEqual(present(yield* numbers.find(added.number.id)).phone, typed)
     }),
   )
 
