@@ -20,7 +20,7 @@ import { claim, finishClaim, isHeld } from "./idempotency.ts"
 import { enqueue, tell } from "./Lane.ts"
 import { keptFile } from "./mediaStore.ts"
 import { announce } from "./outbox.ts"
-import { countAndRemember, quotaFacts } from "./quota.ts"
+import { countAndRemember, hasRoom, quotaFacts } from "./quota.ts"
 import { contactOf, laneIn } from "./World.ts"
 import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
 
@@ -85,10 +85,7 @@ const brokenGuard = (world: World, acceptance: Acceptance): BrokenGuard | null =
   if (lane === undefined) return "number"
   const remaining = messagesRemaining(lane.workspace.workspace.plan)
   if (remaining !== null && remaining < allowance) return "allowance"
-  if (quota !== null) {
-    const exact = countAndRemember(lane, quota, now)
-    if (exact.planned + quota.count > quota.limit.messages) return "quota"
-  }
+  if (quota !== null && !hasRoom(lane, quota, now)) return "quota"
   return null
 }
 

@@ -1,44 +1,48 @@
-/** Counting a number's planned messages. This store always counts exactly: it has them sorted. */
+/** A number's quota, decided by the core from the planned times that this store has sorted. */
+import { countExactly } from "@messaging-service/core"
 import type { ExactQuota, PlannedQuota, QuotaFacts } from "@messaging-service/core"
 import type { Lane } from "./World.ts"
 
-const plannedIn = (lane: Lane, after: number, upTo: number): number =>
-  lane.counting.count((row) => row.message.dueAt <= upTo) -
-  lane.counting.count((row) => row.message.dueAt <= after)
-
-/** The number's messages in (plannedAt - window, plannedAt], and when there is room. */
-const countPlanned = (lane: Lane, planned: PlannedQuota): ExactQuota => {
-  const { plannedAt, count, limit } = planned
-  const { windowMillis, messages } = limit
-  const inWindow = (at: number) => plannedIn(lane, at - windowMillis, at)
-  const now = inWindow(plannedAt)
-  if (now + count <= messages) return { planned: now, roomAt: plannedAt }
-  // Room appears only when a message leaves the window.
-  const inSight = lane.counting.from((row) => row.message.dueAt <= plannedAt - windowMillis)
-  for (const { message } of inSight) {
-    const at = message.dueAt + windowMillis
-    if (inWindow(at) + count <= messages) return { planned: now, roomAt: at }
+/** The planned times of what counts, later than `after`. */
+function* plannedAfter(lane: Lane, after: number): Generator<number> {
+  for (const { message } of lane.counting.from((row) => row.message.dueAt <= after)) {
+    yield message.dueAt
   }
-  return { planned: now, roomAt: plannedAt + windowMillis }
 }
 
-/**
- * Counts, and remembers when the window of this very moment has no room for one more message. A
- * full window that lies ahead says nothing about the time until then.
- */
+const count = (lane: Lane, planned: PlannedQuota): ExactQuota =>
+  countExactly(plannedAfter(lane, planned.plannedAt - planned.limit.windowMillis), planned)
+
+/** Counts, and remembers until when the number is full if the new messages find no room. */
 export const countAndRemember = (lane: Lane, planned: PlannedQuota, now: number): ExactQuota => {
-  const exact = countPlanned(lane, planned)
-  lane.quotaWindowMillis = Math.max(lane.quotaWindowMillis, planned.limit.windowMillis)
-  if (planned.plannedAt <= now && exact.planned >= planned.limit.messages) {
-    lane.fullUntil =
-      planned.count === 1 ? exact.roomAt : countPlanned(lane, { ...planned, count: 1 }).roomAt
+  const exact = count(lane, planned)
+  const { messages } = planned.limit
+  if (exact.planned + planned.count > messages) {
+    // A full day that lies ahead says nothing about the time until then.
+    const one = count(lane, { ...planned, plannedAt: now, count: 1 })
+    lane.fullUntil = one.planned < messages ? null : one.roomAt
   }
   return exact
 }
 
+/** Whether the new messages find room; counts only where the bound does not tell. */
+export const hasRoom = (lane: Lane, planned: PlannedQuota, now: number): boolean => {
+  const { messages, windowMillis } = planned.limit
+  lane.quotaWindowMillis = Math.max(lane.quotaWindowMillis, windowMillis)
+  return (
+    boundAt(lane, now) + planned.count <= messages ||
+    countAndRemember(lane, planned, now).planned + planned.count <= messages
+  )
+}
+
+/** All that is planned within a window before `now` or later. */
+const boundAt = (lane: Lane, now: number): number =>
+  lane.counting.size -
+  lane.counting.count((row) => row.message.dueAt <= now - lane.quotaWindowMillis)
+
 /** What is known of a number's quota without counting against a limit. */
 export const quotaFacts = (lane: Lane, now: number, exact: ExactQuota | null): QuotaFacts => ({
-  bound: plannedIn(lane, now - lane.quotaWindowMillis, Number.POSITIVE_INFINITY),
+  bound: boundAt(lane, now),
   fullUntil: lane.fullUntil,
   exact,
 })

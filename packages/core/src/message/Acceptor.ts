@@ -13,7 +13,7 @@ import { decideAcceptance, decideRefused, plannedQuota, resolveNumber } from "./
 import type { AcceptContext, Sender } from "./accept.ts"
 import { MessageStore } from "./MessageStore.ts"
 import type { Acceptance, AcceptanceFacts, AcceptanceQuery } from "./MessageStore.ts"
-import { quotaVerdict } from "./Quota.ts"
+import { needsCount } from "./Quota.ts"
 import type { SendRequest } from "./SendRequest.ts"
 
 export class Acceptor extends Context.Service<
@@ -21,7 +21,7 @@ export class Acceptor extends Context.Service<
   {
     /**
      * Claims when there is something to claim, and loads the facts; the exact count of the quota too
-     * when the bound alone cannot tell whether there is room, or when `recount` asks for it. `now` in
+     * when only that tells whether or when there is room, or when `recount` asks for it. `now` in
      * epoch milliseconds.
      */
     load(
@@ -90,10 +90,7 @@ export class Acceptor extends Context.Service<
           if (Result.isFailure(number)) return facts
           const planned = plannedQuota(request, now)
           const { number: from, quota } = number.success
-          const unsure =
-            quotaVerdict(quota, planned)._tag === "Fits" &&
-            quota.bound + planned.count > planned.limit.messages
-          if (!recount && !unsure) return facts
+          if (!recount && !needsCount(quota, planned)) return facts
           const exactQuota = { numberId: from.id, planned }
           return yield* store.loadAcceptance({ ...query, idempotency: null, exactQuota })
         }),

@@ -1,11 +1,14 @@
 /**
- * The 24-hour quota of a number (decisions: Messages): a new message is accepted only if the
- * number's messages that are not cancelled or expired, test messages aside, planned after 24 hours
- * before its own planned time and up to and including it, are fewer than 1,000.
+ * The 24-hour quota of a number (decisions: Messages): no 24 hours hold more than 1,000 of the
+ * number's messages that are not cancelled or expired, test messages aside, each counted at its
+ * planned time. A new message at t falls into the windows (x - 24 h, x] with t ≤ x < t + 24 h, and
+ * is accepted only if none of them overflows: what was planned is never pushed out by what is
+ * accepted later.
  *
  * Exact and cheap: the lane keeps an upper bound of the messages planned after 24 hours ago,
  * whatever lies ahead included. As long as bound + new ≤ limit no window can overflow and nothing is
- * counted. Otherwise the store counts the window exactly, and remembers until when it is full.
+ * counted. Otherwise the store counts the windows exactly, and remembers until when the number is
+ * full.
  */
 
 export interface QuotaLimit {
@@ -37,10 +40,13 @@ export interface QuotaFacts {
 }
 
 export interface ExactQuota {
-  /** Messages in (plannedAt - window, plannedAt]. */
+  /** What the fullest window holds that a message planned then falls into. */
   readonly planned: number
-  /** The earliest planned time, not before the asked one, whose window has room for `count` more. */
-  readonly roomAt: number
+  /**
+   * The earliest planned time, not before the asked one, at which there is room for `count` more;
+   * null when there is none, because `count` is over the limit.
+   */
+  readonly roomAt: number | null
 }
 
 export type QuotaVerdict =
@@ -49,7 +55,8 @@ export type QuotaVerdict =
 
 /**
  * Whether the new messages fit, by what is known. Without an exact count a `Fits` is to be
- * confirmed by the guard of the commit, which counts under the lane's lock.
+ * confirmed by the guard of the commit, which counts under the lane's lock, and the `roomAt` of a
+ * `Full` is of one message: several may have to wait longer.
  */
 export const quotaVerdict = (facts: QuotaFacts, planned: PlannedQuota): QuotaVerdict => {
   if (planned.count > planned.limit.messages) return { _tag: "Full", roomAt: null }
@@ -64,25 +71,46 @@ export const quotaVerdict = (facts: QuotaFacts, planned: PlannedQuota): QuotaVer
   return { _tag: "Fits" }
 }
 
+/** Whether only an exact count tells if the new messages fit, or when they will. */
+export const needsCount = (facts: QuotaFacts, planned: PlannedQuota): boolean => {
+  if (facts.exact !== null || planned.count > planned.limit.messages) return false
+  return quotaVerdict(facts, planned)._tag === "Full"
+    ? planned.count > 1
+    : facts.bound + planned.count > planned.limit.messages
+}
+
 /**
- * Counts a window exactly from the planned times of a number's counting messages.
- * `planned` need not be sorted. Both stores are held to this by the contract suite.
+ * Counts exactly, from the planned times of a number's counting messages in ascending order; those
+ * that are a window or more before `plannedAt` may be left out. Reads no further than it must.
+ *
+ * `count` more find room where no window holds more than limit - count. So one message more than
+ * that, planned in a row within less than a window, bars every planned time later than a window
+ * before the last of them and earlier than a window after the first. Both stores are held to this by
+ * the contract suite.
  */
 export const countExactly = (
-  plannedTimes: ReadonlyArray<number>,
-  planned: PlannedQuota,
+  plannedTimes: Iterable<number>,
+  { count, limit, plannedAt }: PlannedQuota,
 ): ExactQuota => {
-  const { limit, plannedAt, count } = planned
-  const sorted = plannedTimes.toSorted((a, b) => a - b)
-  const inWindow = (at: number) =>
-    sorted.filter((time) => time > at - limit.windowMillis && time <= at).length
-  const now = inWindow(plannedAt)
-  if (now + count <= limit.messages) return { planned: now, roomAt: plannedAt }
-  // Room appears only when a message leaves the window: candidates are those moments.
-  for (const time of sorted) {
-    const at = time + limit.windowMillis
-    if (at > plannedAt && inWindow(at) + count <= limit.messages)
-      return { planned: now, roomAt: at }
+  const { messages, windowMillis } = limit
+  const inRow = messages - count + 1
+  const times: Array<number> = []
+  let gone = 0
+  let planned = 0
+  let roomAt = plannedAt
+  for (const time of plannedTimes) {
+    if (time <= plannedAt - windowMillis) continue
+    if (time >= roomAt + windowMillis) break
+    times.push(time)
+    if (time < plannedAt + windowMillis) {
+      const end = Math.max(time, plannedAt)
+      while ((times[gone] ?? end) <= end - windowMillis) gone++
+      planned = Math.max(planned, times.length - gone)
+    }
+    const first = inRow > 0 ? times[times.length - inRow] : undefined
+    if (first !== undefined && time - first < windowMillis) {
+      roomAt = Math.max(roomAt, first + windowMillis)
+    }
   }
-  return { planned: now, roomAt: plannedAt + limit.windowMillis }
+  return { planned, roomAt: inRow > 0 ? roomAt : null }
 }

@@ -1,27 +1,33 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { countExactly, dailyQuota, quotaVerdict } from "../../src/message/Quota.ts"
+import { countExactly, dailyQuota, needsCount, quotaVerdict } from "../../src/message/Quota.ts"
 import type { PlannedQuota, QuotaFacts } from "../../src/message/Quota.ts"
 
 const day = 24 * 60 * 60 * 1000
 
-/** Messages in (plannedAt - window, plannedAt], counted one by one. */
-const counted = (times: ReadonlyArray<number>, at: number, windowMillis: number) => {
-  let count = 0
-  for (const time of times) if (at - windowMillis < time && time <= at) count++
-  return count
+/** What the fullest window holds that a message planned for then falls into: each is counted. */
+const fullest = (times: ReadonlyArray<number>, plannedAt: number, windowMillis: number) => {
+  let most = 0
+  for (let end = plannedAt; end < plannedAt + windowMillis; end++) {
+    let count = 0
+    for (const time of times) if (end - windowMillis < time && time <= end) count++
+    most = Math.max(most, count)
+  }
+  return most
 }
+
+const ascending = (times: ReadonlyArray<number>) => times.toSorted((a, b) => a - b)
 
 describe("countExactly", () => {
   const limit = { messages: 3, windowMillis: day }
   const planned = (plannedAt: number, count = 1): PlannedQuota => ({ plannedAt, count, limit })
 
-  it.effect("counts after 24 hours before the planned time, up to and including it", () =>
+  it.effect("counts the fullest of the windows that the planned time lies in", () =>
     Effect.sync(() => {
       const times = [0, 1, day - 1, day, day + 1]
       assert.strictEqual(countExactly(times, planned(day)).planned, 3)
-      assert.strictEqual(countExactly(times, planned(0)).planned, 1)
-      assert.strictEqual(countExactly(times, planned(day - 1)).planned, 3)
+      assert.strictEqual(countExactly(times, planned(0)).planned, 3)
+      assert.strictEqual(countExactly(times, planned(2 * day)).planned, 1)
       assert.strictEqual(countExactly(times, planned(3 * day)).planned, 0)
       assert.deepStrictEqual(countExactly([], planned(day)), { planned: 0, roomAt: day })
     }),
@@ -37,8 +43,26 @@ describe("countExactly", () => {
 
   it.effect("messages planned for later keep the room that they will need", () =>
     Effect.sync(() => {
-      // The window of any time from day on holds the three that are planned for then.
-      assert.strictEqual(countExactly([0, 0, 0, day, day, day], planned(1)).roomAt, 2 * day)
+      const times = [0, 0, 0, day, day, day]
+      assert.strictEqual(countExactly(times, planned(1)).roomAt, 2 * day)
+      // Until 24 hours before them there is room, and not a moment longer.
+      const later = [3 * day, 3 * day, 3 * day]
+      assert.strictEqual(countExactly(later, planned(2 * day)).roomAt, 2 * day)
+      assert.strictEqual(countExactly(later, planned(2 * day + 1)).roomAt, 4 * day)
+    }),
+  )
+
+  it.effect("reads no further than it must", () =>
+    Effect.sync(() => {
+      const read: Array<number> = []
+      const times = function* () {
+        for (let time = 0; ; time += day) {
+          read.push(time)
+          yield time
+        }
+      }
+      assert.deepStrictEqual(countExactly(times(), planned(day)), { planned: 1, roomAt: day })
+      assert.deepStrictEqual(read, [0, day, 2 * day])
     }),
   )
 
@@ -47,32 +71,42 @@ describe("countExactly", () => {
     Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
   it.effect.prop(
-    "agrees with trying every planned time one after the other",
+    "agrees with counting every window of every planned time one after the other",
     [Times, Small(0, 60), Small(1, 4), Small(0, 4), Small(1, 20)],
     ([times, plannedAt, count, spare, windowMillis]) =>
       Effect.sync(() => {
         const messages = count + spare
-        const exact = countExactly(times, {
-          plannedAt,
-          count,
-          limit: { messages, windowMillis },
-        })
-        assert.strictEqual(exact.planned, counted(times, plannedAt, windowMillis))
+        const query = { plannedAt, count, limit: { messages, windowMillis } }
+        const exact = countExactly(ascending(times), query)
+        assert.strictEqual(exact.planned, fullest(times, plannedAt, windowMillis))
         let roomAt = plannedAt
-        while (counted(times, roomAt, windowMillis) + count > messages) roomAt++
+        while (fullest(times, roomAt, windowMillis) + count > messages) roomAt++
         assert.strictEqual(exact.roomAt, roomAt)
+      }),
+    { arbitrary: { runs: 2000 } },
+  )
+
+  it.effect.prop(
+    "what is accepted by it never overfills 24 hours, in whatever order it is planned",
+    [Schema.Array(Small(0, 40)), Small(1, 4), Small(1, 20)],
+    ([wanted, messages, windowMillis]) =>
+      Effect.sync(() => {
+        const accepted: Array<number> = []
+        for (const plannedAt of wanted) {
+          const query = { plannedAt, count: 1, limit: { messages, windowMillis } }
+          if (countExactly(ascending(accepted), query).planned < messages) accepted.push(plannedAt)
+        }
+        for (const time of accepted) {
+          assert.isAtMost(fullest(accepted, time, windowMillis), messages)
+        }
       }),
     { arbitrary: { runs: 1000 } },
   )
 
-  it.effect.prop(
-    "does not depend on the order of the planned times",
-    [Times, Small(0, 60)],
-    ([times, plannedAt]) =>
-      Effect.sync(() => {
-        const query = { plannedAt, count: 1, limit: { messages: 2, windowMillis: 10 } }
-        assert.deepStrictEqual(countExactly(times.toReversed(), query), countExactly(times, query))
-      }),
+  it.effect("there is never room for more than the limit", () =>
+    Effect.sync(() =>
+      assert.deepStrictEqual(countExactly([1], planned(1, 4)), { planned: 1, roomAt: null }),
+    ),
   )
 })
 
@@ -151,5 +185,24 @@ describe("quotaVerdict", () => {
     Effect.sync(() =>
       assert.deepStrictEqual(dailyQuota, { messages: 1000, windowMillis: 86_400_000 }),
     ),
+  )
+
+  it.effect("is counted only where the bound and what is remembered cannot tell", () =>
+    Effect.sync(() => {
+      const known = (bound: number, fullUntil: number | null = null) => ({
+        bound,
+        fullUntil,
+        exact: null,
+      })
+      assert.isFalse(needsCount(known(999), planned(1)))
+      assert.isTrue(needsCount(known(1000), planned(1)))
+      assert.isFalse(needsCount(known(1000, now + 5), planned(1)))
+      assert.isTrue(needsCount(known(1000, now + 5), planned(1, now + 5)))
+      // For how long several have no room is more than is remembered.
+      assert.isTrue(needsCount(known(1000, now + 5), planned(2)))
+      assert.isFalse(needsCount(known(0), planned(1001)))
+      const counted = { ...known(1000), exact: { planned: 1000, roomAt: now + 5 } }
+      assert.isFalse(needsCount(counted, planned(1)))
+    }),
   )
 })

@@ -6,7 +6,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Random } from "effect"
 import { TestClock } from "effect/testing"
-import { LaneQueue, MessageStore, Numbers, StoreUnavailable, dailyQuota } from "../../src/index.ts"
+import {
+  LaneQueue,
+  MessageStore,
+  Numbers,
+  StoreUnavailable,
+  countExactly,
+  dailyQuota,
+} from "../../src/index.ts"
 import type { Caller, Message, MessageId, NumberId, SentCopy } from "../../src/index.ts"
 import {
   aKey,
@@ -272,7 +279,7 @@ const checkOrder = (
     )
   })
 
-/** The store's exact count of a number's window is the count of its messages. */
+/** The store's exact count of a number's quota is the count of its messages. */
 const checkQuota = (number: NumberId, counting: ReadonlyArray<Message>) =>
   Effect.gen(function* () {
     const of = counting.filter(({ from }) => from.id === number)
@@ -281,6 +288,7 @@ const checkQuota = (number: NumberId, counting: ReadonlyArray<Message>) =>
     const store = yield* MessageStore
     const now = yield* Clock.currentTimeMillis
     for (const plannedAt of [now, first.dueAt, first.dueAt + 5 * minute, now + day]) {
+      const planned = { plannedAt, count: 1, limit: dailyQuota }
       const { named } = yield* store.loadAcceptance({
         workspaceId: first.workspaceId,
         mode: "live",
@@ -289,15 +297,13 @@ const checkQuota = (number: NumberId, counting: ReadonlyArray<Message>) =>
         phones: [],
         contactIds: [],
         mediaId: null,
-        exactQuota: { numberId: number, planned: { plannedAt, count: 1, limit: dailyQuota } },
+        exactQuota: { numberId: number, planned },
         idempotency: null,
       })
       // Null when the number was removed.
       if (named === null) return
-      assert.strictEqual(
-        named.quota.exact?.planned,
-        of.filter(({ dueAt }) => dueAt > plannedAt - day && dueAt <= plannedAt).length,
-      )
+      const times = of.map(({ dueAt }) => dueAt).toSorted((a, b) => a - b)
+      assert.deepStrictEqual(named.quota.exact, countExactly(times, planned))
     }
   })
 

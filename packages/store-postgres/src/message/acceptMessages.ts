@@ -185,12 +185,11 @@ export const acceptMessages = sqlFunction(
         v_window := p_quota_window_millis[i] * interval '1 millisecond';
         select c.planned, c.bound
         into v_planned, v_bound
-        from ${countPlanned.name}(p_number[i], p_quota_at[i], p_now[i], v_window) c;
+        from ${countPlanned.name}(
+          p_number[i], p_quota_at[i], p_now[i], v_window, v_pending_at, v_pending_count
+        ) c;
         for k in 1 .. cardinality(v_pending_at) loop
           v_bound := v_bound + v_pending_count[k];
-          if v_pending_at[k] > p_quota_at[i] - v_window and v_pending_at[k] <= p_quota_at[i] then
-            v_planned := v_planned + v_pending_count[k];
-          end if;
         end loop;
         v_lane_changed := true;
         if v_planned + p_quota_count[i] > p_quota_limit[i] then

@@ -121,6 +121,8 @@ const loadAcceptance = sqlFunction(
     v_window interval;
     v_planned_at timestamptz;
     v_planned integer;
+    v_count integer;
+    v_limit integer;
     v_room_at timestamptz;
   begin
     if v_claim is not null then
@@ -182,25 +184,18 @@ const loadAcceptance = sqlFunction(
     if v_exact is not null then
       v_window := (v_exact #>> '{planned,limit,windowMillis}')::bigint * interval '1 millisecond';
       v_planned_at := v_exact #>> '{planned,plannedAt}';
+      v_count := v_exact #>> '{planned,count}';
+      v_limit := v_exact #>> '{planned,limit,messages}';
       select c.planned
       into v_planned
       from ${countPlanned.name}(
-        (v_exact ->> 'numberId')::bigint, v_planned_at, v_planned_at, v_window
+        (v_exact ->> 'numberId')::bigint, v_planned_at, v_planned_at, v_window, '{}', '{}'
       ) c;
       v_room_at := v_planned_at;
-      if v_planned + (v_exact #>> '{planned,count}')::integer
-        > (v_exact #>> '{planned,limit,messages}')::integer
-      then
-        v_room_at := coalesce(
-          ${quotaRoomAt.name}(
-            (v_exact ->> 'numberId')::bigint, v_planned_at,
-            (v_exact #>> '{planned,count}')::integer,
-            (v_exact #>> '{planned,limit,messages}')::integer, v_window
-          ),
-          v_planned_at + v_window
+      if v_planned + v_count > v_limit then
+        v_room_at := ${quotaRoomAt.name}(
+          (v_exact ->> 'numberId')::bigint, v_planned_at, v_count, v_limit, v_window
         );
-      end if;
-      if v_room_at > v_planned_at then
         -- To be remembered where it spares the next sender a count; whoever holds the lane has
         -- better things to do than to wait for it.
         perform
@@ -209,9 +204,7 @@ const loadAcceptance = sqlFunction(
         for no key update skip locked;
         if found then
           update lanes l
-          set quota_full_until = ${quotaFullUntil.name}(
-            l.number_id, v_now, (v_exact #>> '{planned,limit,messages}')::integer, v_window
-          )
+          set quota_full_until = ${quotaFullUntil.name}(l.number_id, v_now, v_limit, v_window)
           where l.number_id = (v_exact ->> 'numberId')::bigint;
         end if;
       end if;

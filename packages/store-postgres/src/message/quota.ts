@@ -1,6 +1,6 @@
 /**
- * Exact counts of a number's quota (see the core's `Quota.ts`). Both walk the index
- * `messages_planned`; whoever decides by them holds the lane's lock.
+ * The core's `Quota.ts` in SQL: the same counts, from the index `messages_planned`. The contract suite
+ * holds both to each other with random facts. Who decides by them holds the lane's lock.
  */
 import { sqlFunction } from "../database/SqlFunction.ts"
 
@@ -9,33 +9,67 @@ const counting = (alias: string) =>
   `${alias}.mode = 'live' and ${alias}.state not in ('cancelled', 'expired') and not ${alias}.refused`
 
 /**
- * Messages planned in (p_at - p_window, p_at], and all that are planned after p_now - p_window,
- * whatever lies ahead included.
+ * `planned`: what the fullest of the windows holds that a message planned for p_at falls into, with
+ * what this call has accepted and not yet inserted. `bound`: all that is inserted and planned after
+ * p_now - p_window, whatever lies ahead included. Times have milliseconds, so that a window begins a
+ * microsecond behind the moment that it leaves out.
  */
 export const countPlanned = sqlFunction(
   "count_planned",
-  `(p_number bigint, p_at timestamptz, p_now timestamptz, p_window interval)
+  `(
+    p_number bigint, p_at timestamptz, p_now timestamptz, p_window interval,
+    p_pending_at timestamptz[], p_pending_count integer[]
+  )
   returns table (planned integer, bound integer)
   language plpgsql
   as $function$
   begin
-    return query
-    select
-      (count(*) filter (where m.due_at > p_at - p_window and m.due_at <= p_at))::integer,
-      (count(*) filter (where m.due_at > p_now - p_window))::integer
+    -- The windows that end at p_at and with each message behind it. Those of messages before it are
+    -- cut short, to no more than what the one at p_at holds.
+    select coalesce(
+      greatest(
+        sum(windows.messages) filter (where windows.due_at <= p_at),
+        max(windows.filled)
+      ),
+      0
+    )
+    into planned
+    from (
+      select
+        near.due_at,
+        near.messages,
+        sum(near.messages) over (
+          order by near.due_at
+          range between p_window - interval '1 microsecond' preceding and current row
+        ) as filled
+      from (
+        select m.due_at, 1 as messages
+        from messages m
+        where m.number_id = p_number
+          and ${counting("m")}
+          and m.due_at > p_at - p_window
+          and m.due_at < p_at + p_window
+        union all
+        select k.due_at, k.messages
+        from unnest(p_pending_at, p_pending_count) k (due_at, messages)
+        where k.due_at > p_at - p_window
+          and k.due_at < p_at + p_window
+      ) near
+    ) windows;
+    select count(*)
+    into bound
     from messages m
     where m.number_id = p_number
       and ${counting("m")}
-      and m.due_at > least(p_at, p_now) - p_window;
+      and m.due_at > p_now - p_window;
+    return next;
   end
   $function$`,
 )
-
 /**
- * The earliest planned time after p_at whose window has room for p_count messages; null when there
- * is none, because p_count is over the limit. Room appears only when a message leaves the window: at
- * that moment the window begins behind it, and has room when the message that many places further
- * on lies beyond its end.
+ * The earliest planned time from p_at on at which there is room for p_count messages; null when
+ * there is none, because p_count is over the limit. The core's `countExactly` says why: so many in a
+ * row within a window bar what lies between `barred_from` and `barred_until`.
  */
 export const quotaRoomAt = sqlFunction(
   "quota_room_at",
@@ -44,24 +78,31 @@ export const quotaRoomAt = sqlFunction(
   language plpgsql
   as $function$
   declare
-    v_room_at timestamptz;
+    v_in_row constant integer := p_limit - p_count;
+    v_room_at timestamptz := p_at;
+    v_barred record;
   begin
-    if p_count > p_limit then
+    if v_in_row < 0 then
       return null;
     end if;
-    select planned.due_at + p_window
-    into v_room_at
-    from (
-      select m.due_at, lead(m.due_at, p_limit - p_count + 1) over (order by m.due_at) as beyond
-      from messages m
-      where m.number_id = p_number
-        and ${counting("m")}
-        and m.due_at > p_at - p_window
-    ) planned
-    where planned.beyond is null
-      or planned.beyond > planned.due_at + p_window
-    order by planned.due_at
-    limit 1;
+    -- In the order of the index, and no further than it must.
+    for v_barred in
+      select
+        in_row.last_at - p_window as barred_from,
+        in_row.due_at + p_window as barred_until
+      from (
+        select m.due_at, lead(m.due_at, v_in_row) over (order by m.due_at) as last_at
+        from messages m
+        where m.number_id = p_number
+          and ${counting("m")}
+          and m.due_at > p_at - p_window
+      ) in_row
+      where in_row.last_at < in_row.due_at + p_window
+      order by in_row.due_at
+    loop
+      exit when v_barred.barred_from >= v_room_at;
+      v_room_at := greatest(v_room_at, v_barred.barred_until);
+    end loop;
     return v_room_at;
   end
   $function$`,
@@ -69,7 +110,7 @@ export const quotaRoomAt = sqlFunction(
 
 /**
  * Until when a number that is full at p_now stays full: no planned time before that has room for
- * even one message. Null when it has room now; a full window that lies ahead says nothing.
+ * even one message. Null when it has room now; a full day that lies ahead says nothing.
  */
 export const quotaFullUntil = sqlFunction(
   "quota_full_until",
@@ -77,16 +118,8 @@ export const quotaFullUntil = sqlFunction(
   returns timestamptz
   language plpgsql
   as $function$
-  declare
-    v_planned integer;
   begin
-    select c.planned
-    into v_planned
-    from ${countPlanned.name}(p_number, p_now, p_now, p_window) c;
-    if v_planned < p_limit then
-      return null;
-    end if;
-    return ${quotaRoomAt.name}(p_number, p_now, 1, p_limit, p_window);
+    return nullif(${quotaRoomAt.name}(p_number, p_now, 1, p_limit, p_window), p_now);
   end
   $function$`,
 )

@@ -23,9 +23,19 @@ import {
 
 const three: QuotaLimit = { messages: 3, windowMillis: day }
 
+const ascending = (times: ReadonlyArray<number>) => times.toSorted((a, b) => a - b)
+
 /** The planned times at which what a number may plan can change, at or after `now`. */
 const turns = (times: ReadonlyArray<number>, now: number, limit: QuotaLimit) =>
-  [now, ...times, ...times.map((time) => time + limit.windowMillis)].filter((time) => time >= now)
+  [
+    now,
+    ...times.flatMap((time) => [
+      time - limit.windowMillis,
+      time - limit.windowMillis + 1,
+      time,
+      time + limit.windowMillis,
+    ]),
+  ].filter((time) => time >= now)
 
 /** Holds what a store tells of a quota without counting against an exact count. */
 const assertFacts = (
@@ -35,7 +45,7 @@ const assertFacts = (
   limit: QuotaLimit,
 ) => {
   for (const plannedAt of turns(times, now, limit)) {
-    const { planned } = countExactly(times, { plannedAt, count: 1, limit })
+    const { planned } = countExactly(ascending(times), { plannedAt, count: 1, limit })
     assert.isAtLeast(quota.bound, planned, "the bound is below a window that is still to come")
     if (quota.fullUntil !== null && plannedAt < quota.fullUntil) {
       assert.isAtLeast(planned, limit.messages, "a window is called full and has room")
@@ -68,8 +78,10 @@ export const quota: Topic = (it, { parallel }) => {
         brokenBy(anAcceptance(number, { sendAt: planned, limit: three }))
       assert.strictEqual(yield* plan(sendAt), "quota")
       assert.strictEqual(yield* plan(sendAt + day - 1), "quota")
-      assert.isNull(yield* plan(sendAt - 1))
-      assert.strictEqual(yield* plan(sendAt), "quota")
+      // What was planned is not pushed out by what is planned before it, and later.
+      assert.strictEqual(yield* plan(sendAt - 1), "quota")
+      assert.strictEqual(yield* plan(sendAt - day + 1), "quota")
+      assert.isNull(yield* plan(sendAt - day))
       assert.isNull(yield* plan(sendAt + day))
       assert.isNull(yield* brokenBy(anAcceptance(number, { limit: three })))
     }),
@@ -247,6 +259,57 @@ export const quota: Topic = (it, { parallel }) => {
     }),
   )
 
+  it.effect("what is sent at once must leave what was planned its room", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const plan = (after: number, count: number) =>
+        brokenBy(anAcceptance(number, { sendAt: noon + after, count, limit: three }))
+      assert.isNull(yield* plan(hour, 1))
+      assert.isNull(yield* plan(day + hour - 1, 2))
+      assert.strictEqual(
+        yield* brokenBy(anAcceptance(number, { now: noon + hour, limit: three })),
+        "quota",
+      )
+      assert.strictEqual((yield* quotaOf(number, noon + hour)).fullUntil, noon + day + hour)
+      assert.isNull(yield* plan(day + hour, 1))
+    }),
+  )
+
+  const asked = parallel ? 12 : 40
+  it.effect.each(Array.from({ length: 40 }, (_, run) => run))(
+    "whatever is planned, the store counts as the core does (run %i)",
+    (run) =>
+      Effect.gen(function* () {
+        const { number } = yield* aStage()
+        const times: Array<number> = []
+        const plans = yield* below(30)
+        // Close together, so that times are equal and windows end where others begin.
+        const span = 1 + (yield* below(60))
+        for (let plan = 0; plan < plans; plan++) {
+          const sendAt = noon + (yield* below(span)) * minute
+          const count = 1 + (yield* below(3))
+          yield* accepted(number, { sendAt, count, limit: { messages: 1000, windowMillis: day } })
+          for (let message = 0; message < count; message++) times.push(sendAt)
+        }
+        for (let ask = 0; ask < asked; ask++) {
+          const planned: PlannedQuota = {
+            plannedAt: noon + ((yield* below(2 * span)) - (yield* below(span))) * minute,
+            count: 1 + (yield* below(4)),
+            limit: {
+              messages: 1 + (yield* below(8)),
+              windowMillis: (1 + (yield* below(span))) * minute,
+            },
+          }
+          const { count, limit, plannedAt } = planned
+          assert.deepStrictEqual(
+            yield* exactQuotaOf(number, { plannedAt, count, limit }),
+            countExactly(ascending(times), planned),
+            JSON.stringify({ times, planned }),
+          )
+        }
+      }).pipe(Random.withSeed(`counts ${run}`)),
+  )
+
   const runs = parallel ? 12 : 40
   it.effect.each(Array.from({ length: runs }, (_, run) => run))(
     "whatever was accepted, sent, cancelled: the store decides as an exact count does (run %i)",
@@ -265,7 +328,7 @@ export const quota: Topic = (it, { parallel }) => {
             const ahead = (yield* Random.nextBoolean) ? (1 + (yield* below(47))) * hour : 0
             const plannedAt = now + ahead
             const planned: PlannedQuota = { plannedAt, count, limit }
-            const exact = countExactly(times, planned)
+            const exact = countExactly(ascending(times), planned)
             if (dice === 0) {
               const found = yield* exactQuotaOf(number, { plannedAt, count, limit, now })
               assert.deepStrictEqual(found, exact)

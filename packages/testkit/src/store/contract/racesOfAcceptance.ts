@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import {
   answerKeptMillis,
   claimKeptMillis,
+  countExactly,
   keyLimit,
   KeyStore,
   MessageStore,
@@ -113,6 +114,32 @@ export const acceptanceRaces: Topic = (it, { parallel }) => {
         assert.strictEqual((yield* exactQuotaOf(number, { plannedAt, limit })).planned, 10)
       }
     }),
+  )
+
+  it.effect.each(rounds)(
+    "messages planned all over two days overfill no 24 hours (round %i)",
+    (round) =>
+      Effect.gen(function* () {
+        const limit = { messages: 10, windowMillis: day }
+        const { number } = yield* aStage()
+        const acceptances = yield* Effect.forEach(Array.from({ length: 60 }), () =>
+          Effect.map(Effect.all([below(48), below(3)]), ([ahead, more]) =>
+            anAcceptance(number, { sendAt: noon + (1 + ahead) * hour, count: 1 + more, limit }),
+          ),
+        )
+        const guards = yield* Effect.forEach(acceptances, brokenBy, atOnce)
+        const times = acceptances
+          .filter((_, index) => guards[index] === null)
+          .flatMap(({ messages }) => messages.map(({ dueAt }) => dueAt))
+          .toSorted((a, b) => a - b)
+        for (const plannedAt of times) {
+          assert.isAtMost(countExactly(times, { plannedAt, count: 1, limit }).planned, 10)
+        }
+        for (const [index, { quota }] of acceptances.entries()) {
+          if (guards[index] === null || quota === null) continue
+          assert.isAbove(countExactly(times, quota).planned + quota.count, 10, "refused with room")
+        }
+      }).pipe(Random.withSeed(`planned ${round}`)),
   )
 
   it.effect.each(rounds)("what is given back meanwhile may be taken again (round %i)", (round) =>
