@@ -8,6 +8,8 @@ import type { JsonValue } from "@messaging-service/core"
 
 /** The fields of a request before anybody knows what they should hold. */
 export interface BodyV1 {
+  /** Whether it was given at all, if only as null or as nothing. */
+  readonly has: (name: string) => boolean
   /** Null when it was not given; the last one, where a form gave several. */
   readonly one: (name: string) => JsonValue
   /** The members of a list, or what a form gave under that name, in their order. */
@@ -53,6 +55,15 @@ export const integer = (
   required: required ?? false,
   description,
   read: (body, name) => integerOf(body.one(name)),
+})
+
+/** As `integer`, but an empty text and null, which are no whole numbers, count as given. */
+export const strictInteger = (description: string): FieldV1<Lenient<number>> => ({
+  ...integer(description),
+  read: (body, name) => {
+    const number = integerOf(body.one(name))
+    return number === null && body.has(name) ? unreadable : number
+  },
 })
 
 export const string = (description: string, { required }: About = {}): FieldV1<string | null> => ({

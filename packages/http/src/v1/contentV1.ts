@@ -7,12 +7,12 @@ import type { MediaType } from "@messaging-service/core"
 import { Result } from "effect"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
-import { file, integer, string } from "./FieldsV1.ts"
+import { file, strictInteger, string } from "./FieldsV1.ts"
 import type { ReadFieldsV1 } from "./FieldsV1.ts"
 import type { UploadV1 } from "./RouteV1.ts"
 
 export const contentFields = {
-  msg_type: integer("0 text (the default), 1 image, 2 file."),
+  msg_type: strictInteger("0 text (the default), 1 image, 2 file."),
   msg: string("The text, up to 3,000 characters; the caption of an image or a file."),
   message: string("Another name of `msg`."),
   img_url: string("Link of an image, which is downloaded during the call."),

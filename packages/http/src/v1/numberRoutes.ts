@@ -48,7 +48,10 @@ const shown = ({ id, label, phone, status }: NumberJson) => ({
   connection: status,
 })
 
-/** Telegram accounts are numbers too, but not to be connected here. */
+/** "WhatsApp numbers only": a Telegram account is a number too, but is not shown here, */
+const isShown = ({ platform }: NumberJson): boolean => platform === "whatsapp"
+
+/** and not connected here. */
 const ofNumber = (refusal: Refusal): Refusal =>
   refusal.code === "validation_failed" && refusal.field === "number_id"
     ? refuse("number_not_found", { field: "number_id" })
@@ -93,7 +96,7 @@ export const numberRoutes = Effect.gen(function* () {
     operationV1({
       method: "POST",
       path: "/api/v1/whatsapp/list",
-      summary: "The workspace's numbers",
+      summary: "The workspace's WhatsApp numbers",
       credentials: "client",
       fields: {},
       example: {},
@@ -102,7 +105,10 @@ export const numberRoutes = Effect.gen(function* () {
         Effect.map(
           connections.list(caller),
           ({ data }) =>
-            ({ status: 1, data: data.map(shown) }) satisfies typeof NumberListAnswer.Type,
+            ({
+              status: 1,
+              data: data.filter(isShown).map(shown),
+            }) satisfies typeof NumberListAnswer.Type,
         ),
     }),
     operationV1({
@@ -116,6 +122,7 @@ export const numberRoutes = Effect.gen(function* () {
       handler: Effect.fnUntraced(function* ({ caller, fields: { whatsapp_client } }) {
         if (whatsapp_client === null) return yield* failV1("no_number")
         const number = yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
+        if (!isShown(number)) return yield* failV1("invalid_number")
         return {
           status: 1,
           data: {

@@ -43,8 +43,10 @@ const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const ofJson = (object: JsonObject): BodyV1 => {
-  const one = (name: string) => (Object.hasOwn(object, name) ? (object[name] ?? null) : null)
+  const has = (name: string) => Object.hasOwn(object, name)
+  const one = (name: string) => (has(name) ? (object[name] ?? null) : null)
   return {
+    has,
     one,
     all: (name) => {
       const value = one(name)
@@ -64,6 +66,7 @@ const ofEntries = (entries: Entries): BodyV1 => {
     else known.push(value)
   }
   return {
+    has: (name) => values.has(name),
     one: (name) => values.get(name)?.at(-1) ?? null,
     all: (name) => values.get(name) ?? [],
   }

@@ -11,7 +11,7 @@ import { connect as connectV2, listed, read, scan, scanned } from "../v2/Connect
 import { layerWithWayOut } from "../webhooks/Asking.ts"
 import { aReceiver, expectedSignature } from "../webhooks/Receiver.ts"
 import type { Receiver } from "../webhooks/Receiver.ts"
-import { aClient, aLonelyClient, answered, ask, kinds } from "./Asking.ts"
+import { aClient, aLonelyClient, answered, ask, kinds, saysNo } from "./Asking.ts"
 import type { Credentials, Fields } from "./Asking.ts"
 
 interface NumberV1 {
@@ -119,7 +119,7 @@ layer(layerService())("whatsapp/connect/", (it) => {
 })
 
 layer(layerService())("whatsapp/list/ and whatsapp/status/", (it) => {
-  it.effect("show the numbers of both versions, oldest first, and no test number", () =>
+  it.effect("show the WhatsApp numbers of both versions, oldest first, and no test number", () =>
     Effect.gen(function* () {
       const client = yield* aClient({ number: { label: "Büro" } })
       const telegram = yield* aNumber(client.workspace, { platform: "telegram" })
@@ -135,12 +135,6 @@ layer(layerService())("whatsapp/list/ and whatsapp/status/", (it) => {
           connection: "connected",
         },
         {
-          whatsapp_client: telegram.id,
-          whatsapp_number: telegram.phone,
-          label: "",
-          connection: "connected",
-        },
-        {
           whatsapp_client: added.id,
           whatsapp_number: null,
           label: "",
@@ -148,9 +142,11 @@ layer(layerService())("whatsapp/list/ and whatsapp/status/", (it) => {
         },
       ])
       assert.deepStrictEqual(
-        (yield* listed(key)).map(({ id }) => id),
+        (yield* listed(key)).map(({ id }) => id).filter((id) => id !== telegram.id),
         shown.map(({ whatsapp_client }) => whatsapp_client),
       )
+      const asked = { ...client.credentials, whatsapp_client: telegram.id }
+      saysNo(yield* ask("whatsapp/status/", asked), 400, "Invalid whatsapp client")
     }),
   )
 

@@ -107,12 +107,15 @@ layer(layerService())("a send of version 1", (it) => {
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const fields = { ...credentials, group_name: "Team", msg: "Hi" }
-      for (const msg_type of [1.5, "1.5", "text", true, [0], "0x1"]) {
+      for (const msg_type of [1.5, "1.5", "text", true, [0], "0x1", "", null]) {
         isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type }))
         saysNo(yield* ask("send_msg/", { ...fields, msg_type }), 400, "Invalid msg_type")
       }
       isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "1.5" }, "form"))
       isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "x" }, "multipart"))
+      for (const kind of ["form", "multipart"] as const) {
+        isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "" }, kind))
+      }
       const whole = yield* ask("send_msg/group/", { ...fields, msg_type: 0.0 })
       assert.strictEqual(whole.status, 200)
       // Whoever it is comes first.

@@ -5,10 +5,17 @@ import type { Case } from "./Cases.ts"
 
 const long = "x".repeat(3001)
 
+/** A group has another answer to these. */
+const notWhole = (operation: string, to: Fields): ReadonlyArray<Case> =>
+  operation.startsWith("send_msg/group")
+    ? []
+    : [{ operation, fields: { ...to, msg_type: "", msg: "Hi" }, says: "Invalid msg_type" }]
+
 /** Of one recipient or another, with what names it. */
 export const contentCases = (operation: string, to: Fields): ReadonlyArray<Case> => [
   { operation, fields: { ...to, msg_type: 3, msg: "Hi" }, says: "Invalid msg_type" },
   { operation, fields: { ...to, msg_type: -1, msg: "Hi" }, says: "Invalid msg_type" },
+  ...notWhole(operation, to),
   { operation, fields: { ...to }, says: "Msg cant be null" },
   { operation, fields: { ...to, msg: "" }, says: "Msg cant be null" },
   { operation, fields: { ...to, msg: " \n\t\u2003" }, says: "Msg cant be null" },

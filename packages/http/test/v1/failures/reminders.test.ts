@@ -36,6 +36,7 @@ says("version 1 says no to reminders", [
   creation({ ...aReminder, phone: null, group_name: "x".repeat(101) }, "Invalid group name"),
 
   creation({ ...aReminder, msg_type: 3 }, "Invalid msg_type"),
+  creation({ ...aReminder, msg_type: "" }, "Invalid msg_type"),
   creation({ ...aReminder, msg: null }, "Msg cant be null"),
   creation({ ...aReminder, msg: " \n" }, "Msg cant be null"),
   creation({ ...withMedia, msg: null, img_url: "https://example.com/a.png" }, "Msg cant be null"),
