@@ -183,8 +183,6 @@ export interface World {
   readonly workspaces: Table<WorkspaceId, WorkspaceRow>
   readonly keys: Table<KeyId, KeyRow>
   readonly keysByHash: Map<string, KeyRow>
-  /** Surface and address, then the clock minute's start. */
-  readonly wrongKeys: Map<string, Map<number, number>>
   readonly lanes: Table<NumberId, Lane>
   readonly agenda: Sorted<AgendaEntry>
   readonly inFlight: Set<NumberId>
@@ -256,7 +254,6 @@ export const makeWorld = (): World => ({
   workspaces: new Table(),
   keys: new Table(),
   keysByHash: new Map(),
-  wrongKeys: new Map(),
   lanes: new Table(),
   agenda: new Sorted(byTurn),
   inFlight: new Set(),

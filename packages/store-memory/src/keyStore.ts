@@ -56,15 +56,6 @@ export const keyStore = (world: World): typeof KeyStore.Service => ({
       return { key: row.key, workspace: owner.workspace, count: requests }
     }),
 
-  countWrong: (surface, address, minuteStart) =>
-    Effect.sync(() => {
-      const source = `${surface} ${address}`
-      const minutes = world.wrongKeys.get(source) ?? new Map<number, number>()
-      const wrong = (minutes.get(minuteStart) ?? 0) + 1
-      world.wrongKeys.set(source, minutes.set(minuteStart, wrong))
-      return wrong
-    }),
-
   insert: ({ hash, ...given }, limit) =>
     Effect.sync((): ApiKey | null => {
       const owner = world.workspaces.get(given.workspaceId)
@@ -96,13 +87,5 @@ export const keyStore = (world: World): typeof KeyStore.Service => ({
         if (endpoint.endpoint.keyId === id) stop(world, endpoint, "key_revoked")
       }
       return row.key
-    }),
-
-  forgetWrong: (minuteStart) =>
-    Effect.sync(() => {
-      for (const [source, minutes] of world.wrongKeys) {
-        for (const start of minutes.keys()) if (start < minuteStart) minutes.delete(start)
-        if (minutes.size === 0) world.wrongKeys.delete(source)
-      }
     }),
 })

@@ -7,20 +7,15 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import {
-  dayStart,
-  minuteStart,
-  rateRefusalV1,
-  rateState,
-  wrongKeysPerMinute,
-} from "../request/RateWindow.ts"
+import { dayStart, minuteStart, rateRefusalV1, rateState } from "../request/RateWindow.ts"
 import type { RateState } from "../request/RateWindow.ts"
 import { refusalV1, refusalV2, workspaceOfClient } from "../workspace/Workspace.ts"
 import type { Workspace } from "../workspace/Workspace.ts"
 import type { ApiKey, Scope } from "./ApiKey.ts"
 import { KeyStore } from "./KeyStore.ts"
-import type { Surface } from "./KeyStore.ts"
 import { hashSecret, isKeyV1, isKeyV2, sameSecret } from "./secret.ts"
+import { makeWrongKeys } from "./WrongKeys.ts"
+import type { Surface } from "./WrongKeys.ts"
 
 /** A request that got past key and workspace. */
 export interface Caller {
@@ -48,6 +43,8 @@ export const bearerToken = (authorization: string | undefined): string | undefin
   return match?.[1]
 }
 
+const tooManyWrong = refuse("too_many_auth_failures", { retryAfter: 60 })
+
 export class Admission extends Context.Service<
   Admission,
   {
@@ -73,7 +70,11 @@ export class Admission extends Context.Service<
      * `account_disabled`, `demo_account`, `rate_limited`.
      */
     admitV1(credentials: CredentialsV1): Effect.Effect<Caller, Refusal | StoreUnavailable>
-    /** Checks the operator's token; wrong ones are counted by address. */
+    /**
+     * Checks the operator's token; wrong ones are counted by address. An address that sent too many
+     * is refused before its token is compared, the right one too, until the minute is over: so it
+     * learns nothing by going on.
+     */
     admitOperator(
       authorization: string | undefined,
       operatorToken: string,
@@ -85,29 +86,40 @@ export class Admission extends Context.Service<
     Admission,
     Effect.gen(function* () {
       const store = yield* KeyStore
+      const wrongKeys = makeWrongKeys()
 
       /** Counts a credential that was never issued, and refuses with it or with the guard. */
       const wrong = (surface: Surface, address: string, refusal: Refusal) =>
-        Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          const count = yield* store.countWrong(surface, address, minuteStart(now))
-          return yield* count > wrongKeysPerMinute
-            ? refuse("too_many_auth_failures", { retryAfter: 60 })
-            : refusal
-        })
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          Effect.fail(wrongKeys.count(surface, address, now) ? tooManyWrong : refusal),
+        )
+
+      /** Asks the store for a key, unless it was unknown a moment ago. */
+      const known = <A>(
+        hash: string,
+        now: number,
+        ask: Effect.Effect<A | null, StoreUnavailable>,
+      ): Effect.Effect<A | null, StoreUnavailable> =>
+        wrongKeys.isUnknown(hash, now)
+          ? Effect.succeed(null)
+          : Effect.map(ask, (found) => {
+              if (found === null) wrongKeys.noteUnknown(hash, now)
+              return found
+            })
 
       const lookUp = (token: string, clientAddress: string) =>
         Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
-          const admitted = yield* store.admit({
-            hash: hashSecret(token),
+          const hash = hashSecret(token)
+          const query = {
+            hash,
             version: 2,
             now,
             minuteStart: minuteStart(now),
             dayStart: dayStart(now),
             clientAddress,
-          })
-          return { now, admitted }
+          } as const
+          return { now, admitted: yield* known(hash, now, store.admit(query)) }
         })
 
       /** The refusal of an issued key, if any. */
@@ -145,13 +157,15 @@ export class Admission extends Context.Service<
           if (!isKeyV1(apiKey)) return yield* wrong("v1", clientAddress, invalid)
           const now = yield* Clock.currentTimeMillis
           const named = clientId === null ? null : workspaceOfClient(clientId)
-          const admitted = yield* store.admitV1({
-            hash: hashSecret(apiKey),
+          const hash = hashSecret(apiKey)
+          const query = {
+            hash,
             workspaceId: named,
             now,
             minuteStart: minuteStart(now),
             clientAddress,
-          })
+          }
+          const admitted = yield* known(hash, now, store.admitV1(query))
           if (admitted === null) return yield* wrong("v1", clientAddress, invalid)
           const { count, key, workspace } = admitted
           if (key.revokedAt !== null || (named !== null && named !== workspace.id)) {
@@ -167,6 +181,8 @@ export class Admission extends Context.Service<
           function* (authorization, operatorToken, clientAddress) {
             const token = bearerToken(authorization)
             if (token === undefined) return yield* refuse("missing_operator_token")
+            const now = yield* Clock.currentTimeMillis
+            if (wrongKeys.isExceeded("operator", clientAddress, now)) return yield* tooManyWrong
             if (!sameSecret(token, operatorToken)) {
               return yield* wrong("operator", clientAddress, refuse("invalid_operator_token"))
             }

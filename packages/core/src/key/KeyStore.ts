@@ -54,9 +54,6 @@ export interface AdmittedV1 {
   readonly count: number | null
 }
 
-/** The surfaces whose wrong credentials are counted apart. */
-export type Surface = "v1" | "v2" | "operator"
-
 export class KeyStore extends Context.Service<
   KeyStore,
   {
@@ -73,12 +70,6 @@ export class KeyStore extends Context.Service<
      * workspace, which all its version 1 keys share.
      */
     admitV1(query: AdmitV1Query): Effect.Effect<AdmittedV1 | null, StoreUnavailable>
-    /** Counts a wrong credential in the clock minute and returns the count, this one included. */
-    countWrong(
-      surface: Surface,
-      address: string,
-      minuteStart: number,
-    ): Effect.Effect<number, StoreUnavailable>
     /** Guard: fewer than `limit` non-revoked keys of that version; null when it does not hold. */
     insert(key: NewKey, limit: number): Effect.Effect<ApiKey | null, StoreUnavailable>
     /** Oldest first, revoked ones included. */
@@ -89,7 +80,5 @@ export class KeyStore extends Context.Service<
       id: KeyId,
       now: number,
     ): Effect.Effect<ApiKey | null, StoreUnavailable>
-    /** Drops counts of wrong credentials from before `minuteStart`. */
-    forgetWrong(minuteStart: number): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/KeyStore") {}

@@ -29,4 +29,21 @@ export const sharedResources = table({
     share: null,
     above: "the connection is not read until one is answered",
   },
+  /**
+   * Each takes some 100 bytes. An attacker with so many networks gets no further than with one: keys
+   * are too long to be guessed at any rate.
+   */
+  wrongKeyAddresses: {
+    what: "addresses (IPv6: /64) whose wrong keys are counted in a minute, of each surface",
+    whole: 10_000,
+    share: { of: "address", most: 1 },
+    above: "the one that was counted first is forgotten",
+  },
+  /** Each takes some 200 bytes. Sending more different keys costs a look-up each, as it would anyway. */
+  unknownKeys: {
+    what: "keys that are remembered as unknown, so that sending them again costs no look-up",
+    whole: 10_000,
+    share: null,
+    above: "the one that was looked up first is forgotten",
+  },
 })

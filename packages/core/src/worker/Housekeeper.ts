@@ -4,14 +4,12 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Outbox } from "../event/Outbox.ts"
-import { KeyStore } from "../key/KeyStore.ts"
 import { MediaSweep } from "../media/MediaSweep.ts"
 import { Stranded } from "../message/Stranded.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import { ReminderStore } from "../reminder/ReminderStore.ts"
 import { IdempotencyStore } from "../request/IdempotencyStore.ts"
-import { minuteStart } from "../request/RateWindow.ts"
 import { sleep } from "../time/RealTime.ts"
 import { WebhookStore } from "../webhook/WebhookStore.ts"
 import { runLoop } from "./Loop.ts"
@@ -35,7 +33,6 @@ export class Housekeeper extends Context.Service<
     Housekeeper,
     Effect.gen(function* () {
       const stranded = yield* Stranded
-      const keys = yield* KeyStore
       const idempotency = yield* IdempotencyStore
       const media = yield* MediaSweep
       const webhooks = yield* WebhookStore
@@ -44,7 +41,6 @@ export class Housekeeper extends Context.Service<
       const context = yield* Effect.context<WakeUp | WorkStatus>()
       const tidy = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
-        yield* keys.forgetWrong(minuteStart(now))
         yield* idempotency.forgetVoid(now)
         yield* webhooks.forgetAttempts(now - eventsKeptMillis)
         yield* outbox.forget(now - eventsKeptMillis)

@@ -60,7 +60,6 @@ interface Stored {
 const fakeStore = ({ key = aKey(), workspace = aWorkspace() }: Stored, admits: boolean) => {
   const askedV1: Array<AdmitV1Query> = []
   const asked: Array<AdmitQuery> = []
-  const wrong = new Map<string, number>()
   let counted = 0
   const layer = Layer.mock(KeyStore, {
     admit: (query) =>
@@ -79,14 +78,8 @@ const fakeStore = ({ key = aKey(), workspace = aWorkspace() }: Stored, admits: b
         counted++
         return { key, workspace, count: counted }
       }),
-    countWrong: (surface, client, start) =>
-      Effect.sync(() => {
-        const name = `${surface} ${client} ${start}`
-        wrong.set(name, (wrong.get(name) ?? 0) + 1)
-        return wrong.get(name) ?? 0
-      }),
   })
-  return { asked, askedV1, wrong, counted: () => counted, layer }
+  return { asked, askedV1, counted: () => counted, layer }
 }
 
 const admission = (stored: Stored = {}, admits = true) => {
@@ -321,43 +314,43 @@ describe("a version 1 request", () => {
       credentials: Partial<CredentialsV1>,
       stored: Stored,
       code: string,
-      wrong: number,
+      isWrong: boolean,
     ]
   > = [
-    ["an empty key", { apiKey: "" }, {}, "invalid_api_key", 1],
-    ["a malformed key", { apiKey: version1.slice(1) }, {}, "invalid_api_key", 1],
-    ["a key in capitals", { apiKey: version1.toUpperCase() }, {}, "invalid_api_key", 1],
-    ["a version 2 key", { apiKey: secret }, {}, "invalid_api_key", 1],
-    ["a key that was never issued", { apiKey: unissued }, {}, "invalid_api_key", 1],
-    ["a deleted key", {}, { key: { ...issued, revokedAt: past } }, "invalid_api_key", 0],
-    ["another workspace's client_id", { clientId: 2 }, {}, "invalid_api_key", 0],
-    ["a client_id that none can have", { clientId: 1.5 }, {}, "invalid_api_key", 0],
+    ["an empty key", { apiKey: "" }, {}, "invalid_api_key", true],
+    ["a malformed key", { apiKey: version1.slice(1) }, {}, "invalid_api_key", true],
+    ["a key in capitals", { apiKey: version1.toUpperCase() }, {}, "invalid_api_key", true],
+    ["a version 2 key", { apiKey: secret }, {}, "invalid_api_key", true],
+    ["a key that was never issued", { apiKey: unissued }, {}, "invalid_api_key", true],
+    ["a deleted key", {}, { key: { ...issued, revokedAt: past } }, "invalid_api_key", false],
+    ["another workspace's client_id", { clientId: 2 }, {}, "invalid_api_key", false],
+    ["a client_id that none can have", { clientId: 1.5 }, {}, "invalid_api_key", false],
     [
       "a deleted workspace",
       {},
       { workspace: aWorkspace({ deletedAt: past, accountDisabled: true }) },
       "invalid_api_key",
-      0,
+      false,
     ],
     [
       "a disabled account",
       {},
       { workspace: aWorkspace({ accountDisabled: true, demo: true }) },
       "account_disabled",
-      0,
+      false,
     ],
-    ["a demo workspace", {}, { workspace: aWorkspace({ demo: true }) }, "demo_account", 0],
+    ["a demo workspace", {}, { workspace: aWorkspace({ demo: true }) }, "demo_account", false],
   ]
-  it.effect.each(refused)("with %s is refused", ([, credentials, stored, code, wrong]) =>
+  it.effect.each(refused)("with %s is refused", ([, credentials, stored, code, isWrong]) =>
     Effect.gen(function* () {
-      const made = service(stored, false)
-      const { admitV1 } = yield* made.service
-      assert.strictEqual((yield* refusalOf(admitV1, credentials)).code, code)
+      const { admitV1 } = yield* service(stored, false).service
+      for (let request = 0; request < 30; request++) {
+        assert.strictEqual((yield* refusalOf(admitV1, credentials)).code, code)
+      }
       // "a missing key, a deleted (revoked) key and a wrong client_id with an issued key" are no
       // wrong keys.
-      const counts = [...made.store.wrong]
-      const start = now - (now % minute)
-      assert.deepStrictEqual(counts, wrong === 0 ? [] : [[`v1 ${address} ${start}`, wrong]])
+      const next = yield* refusalOf(admitV1, { apiKey: "nonsense" })
+      assert.strictEqual(next.code, isWrong ? "too_many_auth_failures" : "invalid_api_key")
     }),
   )
 
@@ -441,29 +434,84 @@ describe("the brute-force guard", () => {
         { key: aKey({ expiresAt: 1 }) },
         { workspace: aWorkspace({ demo: true }) },
       ]) {
-        const { service, store } = admission(stored)
-        const { admitV2 } = yield* service
-        yield* Effect.flip(admitV2(bearer(secret), address))
-        yield* Effect.flip(admitV2(undefined, address))
-        assert.strictEqual(store.wrong.size, 0)
+        const { admitV2 } = yield* admission(stored).service
+        yield* Effect.repeat(Effect.flip(admitV2(bearer(secret), address)), { times: 40 })
+        yield* Effect.repeat(Effect.flip(admitV2(undefined, address)), { times: 40 })
+        assert.strictEqual((yield* refusalOf(admitV2, bearer(unknown))).code, "invalid_api_key")
       }
     }),
   )
 
-  it.effect("counts version 2 and the operator API apart", () =>
+  it.effect("counts version 1, version 2 and the operator API apart", () =>
+    Effect.gen(function* () {
+      const { admitOperator, admitV1, admitV2 } = yield* admission().service
+      const surfaces = [
+        Effect.flip(admitV2(bearer(unknown), address)),
+        Effect.flip(admitOperator(bearer("wrong"), "right", address)),
+        Effect.flip(admitV1({ clientId: 1, apiKey: "wrong", clientAddress: address })),
+      ]
+      for (const attempt of surfaces) {
+        const codes = yield* Effect.forEach(Array.from({ length: 31 }), () => attempt)
+        assert.deepStrictEqual(
+          codes.map((refusal) => refusal._tag === "Refusal" && refusal.status),
+          [...Array.from({ length: 30 }, () => 401), 429],
+        )
+      }
+    }),
+  )
+
+  it.effect("takes the addresses of one IPv6 /64 for one, and another /64 for another", () =>
+    Effect.gen(function* () {
+      const { admitV2 } = yield* admission().service
+      const inOne = (host: number) => `2001:db8:0:1::${host.toString(16)}`
+      for (let host = 1; host <= 30; host++) yield* refusalOf(admitV2, bearer("x"), inOne(host))
+      assert.strictEqual((yield* refusalOf(admitV2, bearer("x"), inOne(31))).status, 429)
+      assert.strictEqual((yield* refusalOf(admitV2, bearer("x"), "2001:db8:0:2::1")).status, 401)
+    }),
+  )
+
+  it.effect(
+    "asks the store once about a wrong key sent 1,000 times, never about a malformed one",
+    () =>
+      Effect.gen(function* () {
+        const { service, store } = admission()
+        const { admitV1, admitV2, noteV2 } = yield* service
+        const unissued = "b2".repeat(20)
+        const oldKey = { clientId: 1, apiKey: unissued, clientAddress: address }
+        for (let request = 0; request < 1000; request++) {
+          yield* Effect.flip(admitV2(bearer(unknown), address))
+          yield* Effect.flip(admitV2(bearer("nonsense"), address))
+          yield* Effect.flip(admitV2(bearer(version1), address))
+          yield* Effect.flip(admitV1(oldKey))
+          yield* Effect.flip(admitV1({ ...oldKey, apiKey: "nonsense" }))
+          assert.isNull(yield* noteV2(bearer(unknown), address))
+        }
+        assert.deepStrictEqual(
+          store.asked.map(({ hash }) => hash),
+          [hashSecret(unknown)],
+        )
+        assert.deepStrictEqual(
+          store.askedV1.map(({ hash }) => hash),
+          [hashSecret(unissued)],
+        )
+      }),
+  )
+
+  it.effect("asks again 10 s later, so that a key made meanwhile works", () =>
     Effect.gen(function* () {
       const { service, store } = admission()
-      const { admitOperator, admitV2 } = yield* service
+      const { admitV2 } = yield* service
       yield* Effect.flip(admitV2(bearer(unknown), address))
-      yield* Effect.flip(admitOperator(bearer("wrong"), "right", address))
-      const start = now - (now % minute)
-      assert.deepStrictEqual(
-        [...store.wrong],
-        [
-          [`v2 ${address} ${start}`, 1],
-          [`operator ${address} ${start}`, 1],
-        ],
-      )
+      yield* TestClock.setTime(now + 9_999)
+      yield* Effect.flip(admitV2(bearer(unknown), address))
+      assert.lengthOf(store.asked, 1)
+      yield* TestClock.setTime(now + 10_000)
+      yield* Effect.flip(admitV2(bearer(unknown), address))
+      assert.lengthOf(store.asked, 2)
+      // A clock that is set back makes no key unknown for longer.
+      yield* TestClock.setTime(now)
+      yield* Effect.flip(admitV2(bearer(unknown), address))
+      assert.lengthOf(store.asked, 3)
     }),
   )
 })
@@ -482,11 +530,14 @@ describe("a request that is answered 404 or 405 whatever its key", () => {
   it.effect("neither counts nor refuses a wrong key, and shows no rate for it", () =>
     Effect.gen(function* () {
       const { service, store } = admission()
-      const { noteV2 } = yield* service
+      const { admitV2, noteV2 } = yield* service
       for (const header of [undefined, "Bearer ", ...["x", unknown, version1].map(bearer)]) {
-        assert.isNull(yield* noteV2(header, address))
+        for (let request = 0; request < 40; request++) {
+          assert.isNull(yield* noteV2(header, address))
+        }
       }
-      assert.strictEqual(store.wrong.size, 0)
+      const next = yield* Effect.flip(admitV2(bearer("x"), address))
+      assert.strictEqual(next._tag === "Refusal" && next.code, "invalid_api_key")
       assert.strictEqual(store.counted(), 0)
     }),
   )
@@ -527,14 +578,20 @@ describe("the operator's token", () => {
     }),
   )
 
-  it.effect("wrong more than 30 times a minute answers 429", () =>
+  it.effect("wrong more than 30 times a minute answers 429, and then the right one too", () =>
     Effect.gen(function* () {
       const { admitOperator } = yield* admission().service
-      const attempt = Effect.flip(admitOperator("Bearer wrong", "operator-token", address))
-      yield* Effect.repeat(attempt, { times: 29 })
-      const refusal = yield* attempt
-      assert.strictEqual(refusal._tag === "Refusal" && refusal.code, "too_many_auth_failures")
-      yield* admitOperator("Bearer operator-token", "operator-token", address)
+      const wrong = Effect.flip(admitOperator("Bearer wrong", "operator-token", address))
+      const right = (from: string) => admitOperator("Bearer operator-token", "operator-token", from)
+      yield* Effect.repeat(wrong, { times: 29 })
+      yield* right(address)
+      for (const attempt of [wrong, Effect.flip(right(address))]) {
+        const refusal = yield* attempt
+        assert.strictEqual(refusal._tag === "Refusal" && refusal.code, "too_many_auth_failures")
+      }
+      yield* right("192.0.2.2")
+      yield* TestClock.setTime(now - (now % minute) + minute)
+      yield* right(address)
     }),
   )
 })

@@ -46,7 +46,7 @@ const counting = () => {
 
 /** What housekeeping asks every ten minutes, whatever else there is to do. */
 const isHousekeeping = (operation: string) =>
-  /^(KeyStore\.forgetWrong|IdempotencyStore\.forgetVoid|WebhookStore\.forgetAttempts|Outbox\.forget|ReminderStore\.forget|MediaStore\.)/.test(
+  /^(IdempotencyStore\.forgetVoid|WebhookStore\.forgetAttempts|Outbox\.forget|ReminderStore\.forget|MediaStore\.)/.test(
     operation,
   )
 
@@ -186,7 +186,7 @@ describe("a worker", () => {
 
   it.effect("goes on when the store did not answer for a while, and loses nothing", () => {
     let down = false
-    const isAsked = /^(LaneQueue|WorkStatus|KeyStore\.forgetWrong)/
+    const isAsked = /^(LaneQueue|WorkStatus|IdempotencyStore\.forgetVoid)/
     const store = storeWithin((operation, effect) =>
       Effect.gen(function* () {
         if (down && isAsked.test(operation)) {
@@ -216,7 +216,7 @@ describe("a worker", () => {
 
   it.effect("goes on when housekeeping breaks", () => {
     const store = storeWithin((operation, effect) =>
-      operation === "KeyStore.forgetWrong" ? Effect.die(new Error("a bug")) : effect,
+      operation === "IdempotencyStore.forgetVoid" ? Effect.die(new Error("a bug")) : effect,
     )
     return inAWorld(
       Effect.gen(function* () {

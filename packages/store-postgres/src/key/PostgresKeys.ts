@@ -46,18 +46,6 @@ from ${revokeKey.name}($1, $2, $3) revoked
 left join key_windows windows on windows.key_id = revoked.id
 where revoked.id is not null`
 
-const countWrong = `
-insert into wrong_keys as wrong (minute_start, surface, address, count)
-values ($1, $2, $3, 1)
-on conflict (minute_start, surface, address) do update
-set count = wrong.count + 1
-returning count`
-
-// The primary key begins with the minute.
-const forgetWrong = `
-delete from wrong_keys
-where minute_start < $1`
-
 export const layerKeys = Layer.effect(
   KeyStore,
   Effect.gen(function* () {
@@ -65,15 +53,6 @@ export const layerKeys = Layer.effect(
     return KeyStore.of({
       admit: yield* coalesced(admit(database), coalescing(database)),
       admitV1: yield* coalesced(admitV1(database), coalescing(database)),
-      countWrong: (surface, address, minuteStart) =>
-        Effect.map(
-          database.query<{ readonly count: number }>("key.countWrong", countWrong, [
-            instant(minuteStart),
-            text(surface),
-            text(address),
-          ]),
-          (rows) => rows[0]?.count ?? 0,
-        ),
       insert: (key, limit) =>
         database.transaction(
           "key.insert",
@@ -108,8 +87,6 @@ export const layerKeys = Layer.effect(
           ]),
           ([row]) => (row === undefined ? null : toKey(row)),
         ),
-      forgetWrong: (minuteStart) =>
-        Effect.asVoid(database.query("key.forgetWrong", forgetWrong, [instant(minuteStart)])),
     })
   }),
 )

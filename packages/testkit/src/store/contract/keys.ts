@@ -12,7 +12,6 @@ import {
   aNumber,
   aWorkspace,
   day,
-  fresh,
   minute,
   noon,
   oneSecond,
@@ -41,8 +40,6 @@ const listed = (issued: IssuedKey) =>
     KeyStore.use((store) => store.list(issued.key.workspaceId)),
     (keys) => only(keys.filter((key) => key.id === issued.key.id)),
   )
-
-const anAddress = () => `2001:db8::${fresh().toString(16)}`
 
 export const keys: Topic = (it) => {
   it.effect("a key is found by its hash and its version, with its workspace", () =>
@@ -233,33 +230,6 @@ export const keys: Topic = (it) => {
       assert.deepStrictEqual((yield* admit(limited)).key.numberIds, [])
       assert.isNull((yield* admit(unlimited)).key.numberIds)
       assert.deepStrictEqual((yield* admit(toSome)).key.numberIds, numberIds)
-    }),
-  )
-
-  it.effect("wrong credentials are counted by surface, address and clock minute", () =>
-    Effect.gen(function* () {
-      const store = yield* KeyStore
-      const address = anAddress()
-      assert.strictEqual(yield* store.countWrong("v2", address, noon), 1)
-      assert.strictEqual(yield* store.countWrong("v2", address, noon), 2)
-      assert.strictEqual(yield* store.countWrong("v1", address, noon), 1)
-      assert.strictEqual(yield* store.countWrong("operator", address, noon), 1)
-      assert.strictEqual(yield* store.countWrong("v2", anAddress(), noon), 1)
-      assert.strictEqual(yield* store.countWrong("v2", address, noon), 3)
-      assert.strictEqual(yield* store.countWrong("v2", address, noon + minute), 1)
-      assert.strictEqual(yield* store.countWrong("v2", address, noon + minute), 2)
-    }),
-  )
-
-  it.effect("counts of wrong credentials from before a minute are forgotten, later ones kept", () =>
-    Effect.gen(function* () {
-      const store = yield* KeyStore
-      const address = anAddress()
-      yield* store.countWrong("v2", address, noon)
-      yield* store.forgetWrong(noon)
-      assert.strictEqual(yield* store.countWrong("v2", address, noon), 2)
-      yield* store.forgetWrong(noon + minute)
-      assert.strictEqual(yield* store.countWrong("v2", address, noon), 1)
     }),
   )
 }

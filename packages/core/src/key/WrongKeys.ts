@@ -1,0 +1,84 @@
+/**
+ * The guard against wrong keys (contract: Limits; decisions: order of checks): how many wrong
+ * credentials each address has sent in the clock minute, and which keys were found unknown just now.
+ *
+ * All of it is this process's own and in memory, so that refusing costs no statement: several servers
+ * each allow an address its 30, and a restart begins anew. That is enough, since keys are too long to
+ * be guessed; the guard is there to make guessing cheap to refuse.
+ */
+import { addressGroup } from "../limit/addressGroup.ts"
+import { sharedResources } from "../limit/sharedResources.ts"
+import { minuteStart, wrongKeysPerMinute } from "../request/RateWindow.ts"
+
+/** The surfaces whose wrong credentials are counted apart. */
+export type Surface = "v1" | "v2" | "operator"
+
+/**
+ * How long a key that was not found is taken for unknown without asking the store, milliseconds: a
+ * key that was sent before it was made (keys are random, so that this does not happen by chance)
+ * works this much later at the latest.
+ */
+const unknownKeyMillis = 10_000
+
+export interface WrongKeys {
+  /** Counts a wrong credential; whether it is one too many, and so to be refused as such. */
+  count(surface: Surface, address: string, now: number): boolean
+  /** Whether the address has already sent one too many in this minute. */
+  isExceeded(surface: Surface, address: string, now: number): boolean
+  /** Whether the store did not know the key with that hash a moment ago. */
+  isUnknown(hash: string, now: number): boolean
+  /** Remembers that the store does not know the key with that hash. */
+  noteUnknown(hash: string, now: number): void
+}
+
+/** Forgets what came first where there is no room for another entry. */
+const makeRoom = (entries: Map<string, unknown>, most: number): void => {
+  if (entries.size < most) return
+  const [oldest] = entries.keys()
+  if (oldest !== undefined) entries.delete(oldest)
+}
+
+/** A guard that has counted nothing. */
+export const makeWrongKeys = (): WrongKeys => {
+  /** By surface, in the minute that they began in. */
+  const counted = new Map<
+    Surface,
+    { readonly start: number; readonly byGroup: Map<string, number> }
+  >()
+  const unknownSince = new Map<string, number>()
+
+  const ofMinute = (surface: Surface, now: number): Map<string, number> => {
+    const start = minuteStart(now)
+    const present = counted.get(surface)
+    if (present?.start === start) return present.byGroup
+    const byGroup = new Map<string, number>()
+    counted.set(surface, { start, byGroup })
+    return byGroup
+  }
+
+  return {
+    count: (surface, address, now) => {
+      const byGroup = ofMinute(surface, now)
+      const group = addressGroup(address)
+      const count = (byGroup.get(group) ?? 0) + 1
+      if (count === 1) makeRoom(byGroup, sharedResources.wrongKeyAddresses.whole)
+      byGroup.set(group, count)
+      return count > wrongKeysPerMinute
+    },
+    isExceeded: (surface, address, now) =>
+      (ofMinute(surface, now).get(addressGroup(address)) ?? 0) > wrongKeysPerMinute,
+    isUnknown: (hash, now) => {
+      const since = unknownSince.get(hash)
+      if (since === undefined) return false
+      // A clock that was set back must not make the moment longer.
+      if (now >= since && now < since + unknownKeyMillis) return true
+      unknownSince.delete(hash)
+      return false
+    },
+    noteUnknown: (hash, now) => {
+      unknownSince.delete(hash)
+      makeRoom(unknownSince, sharedResources.unknownKeys.whole)
+      unknownSince.set(hash, now)
+    },
+  }
+}
