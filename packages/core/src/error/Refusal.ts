@@ -3,8 +3,23 @@
  * adapters turn it into their form of answer.
  */
 import { Data } from "effect"
+import { sharedResources } from "../limit/sharedResources.ts"
 import { catalogue } from "./Catalogue.ts"
 import type { Code } from "./Catalogue.ts"
+
+/** Of `errors`; what goes beyond is not told. */
+export const maximumErrors = sharedResources.refusalErrors.whole
+
+/**
+ * Code units of a message, and of a field's path, which may hold names that the caller made up. With
+ * these an answer stays within `refusalBytes` however its text must be escaped.
+ */
+const maximumMessage = 500
+const maximumField = 120
+
+/** Text that a caller may have made longer than it may be repeated, cut. */
+const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…`
 
 /** One problem of a request that has several. */
 export interface Problem {
@@ -42,8 +57,8 @@ export const refuse = (code: Code, options: Options = {}): Refusal => {
   return new Refusal({
     code,
     status: options.inPath === true ? (entry.pathStatus ?? entry.status) : entry.status,
-    message: options.message ?? entry.message,
-    field: options.field ?? null,
+    message: cut(options.message ?? entry.message, maximumMessage),
+    field: options.field == null ? null : cut(options.field, maximumField),
     errors: [],
     details: options.details ?? {},
     retryAfter: options.retryAfter ?? null,
@@ -67,18 +82,21 @@ export const detailed = (
 
 export const problem = (code: Code, field: string | null, message?: string): Problem => ({
   code,
-  field,
-  message: message ?? catalogue[code].message,
+  field: field === null ? null : cut(field, maximumField),
+  message: cut(message ?? catalogue[code].message, maximumMessage),
 })
 
-/** The first problem is the error, the rest go to `errors` (decisions: order of checks). */
+/**
+ * The first problem is the error, the rest go to `errors` (decisions: order of checks), as many as
+ * may be told.
+ */
 export const refuseAll = (first: Problem, rest: ReadonlyArray<Problem>): Refusal =>
   new Refusal({
     code: first.code,
     status: catalogue[first.code].status,
     message: first.message,
     field: first.field,
-    errors: rest,
+    errors: rest.slice(0, maximumErrors),
     details: {},
     retryAfter: null,
   })

@@ -23,6 +23,10 @@ const day = 24 * 60 * 60 * 1000
 /** How long a key can last (decisions: a year is 365 days). */
 const lifetimes = { "30d": 30 * day, "90d": 90 * day, "1y": 365 * day } as const
 
+/** Members of `scopes` and of `number_ids`, doubles included. */
+const maximumScopes = 100
+const maximumNumbers = 1000
+
 export const KeyBody = Schema.Struct({
   version: Schema.Literals([1, 2]),
   name: described(Schema.optionalKey(textBetween(1, 50)), "Required of a version 2 key."),
@@ -33,13 +37,18 @@ export const KeyBody = Schema.Struct({
   ),
   scopes: described(
     Schema.optionalKey(
-      Schema.Union([Schema.Literal("all"), Schema.NonEmptyArray(Schema.Literals(scopes))]),
+      Schema.Union([
+        Schema.Literal("all"),
+        Schema.NonEmptyArray(Schema.Literals(scopes)).check(Schema.isMaxLength(maximumScopes)),
+      ]),
     ),
     "What the key may do.",
     { default: "all" },
   ),
   number_ids: described(
-    Schema.optionalKey(Schema.NullOr(Schema.NonEmptyArray(Schema.Int))),
+    Schema.optionalKey(
+      Schema.NullOr(Schema.NonEmptyArray(Schema.Int).check(Schema.isMaxLength(maximumNumbers))),
+    ),
     "The only numbers that the key may use; null for all, later ones included.",
     { default: null },
   ),
@@ -63,7 +72,10 @@ const KeyV1Body = Schema.Struct({ version: Schema.Literal(1) })
 
 const order = Object.keys(KeyBody.fields)
 const decodeV1 = inputDecoder(KeyV1Body, order)
-const decodeV2 = inputDecoder(KeyV2Body, order)
+const decodeV2 = inputDecoder(KeyV2Body, order, () => [], {
+  scopes: { most: maximumScopes },
+  number_ids: { most: maximumNumbers },
+})
 
 /** The Key object. */
 export const KeyJson = Schema.Struct({

@@ -46,4 +46,25 @@ export const sharedResources = table({
     share: null,
     above: "the one that was looked up first is forgotten",
   },
+  /** Parameters of a query string, and parts or parameters of a form. */
+  formEntries: {
+    what: "parameters of a query or entries of a form",
+    whole: 1000,
+    share: null,
+    above: "request_too_large in version 1, validation_failed elsewhere",
+  },
+  /** Problems of a refused request that are told beside the first. */
+  refusalErrors: {
+    what: "entries of `errors` in the answer to a refused request",
+    whole: 50,
+    share: null,
+    above: "the rest is not told",
+  },
+  /** Names that callers make up are cut where an answer repeats them. */
+  refusalBytes: {
+    what: "bytes of the answer to a refused request",
+    whole: 64 * 1024,
+    share: null,
+    above: "long names are cut",
+  },
 })

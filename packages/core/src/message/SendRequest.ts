@@ -3,7 +3,7 @@
  * with their fields. What depends on the clock or on stored state is decided in `accept.ts`.
  */
 import { Result, Schema } from "effect"
-import { problem, problemsOf, refuseAll } from "../error/Refusal.ts"
+import { problem } from "../error/Refusal.ts"
 import type { Problem, Refusal } from "../error/Refusal.ts"
 import type { OutboundRule } from "../egress/Egress.ts"
 import type { MediaId, NumberId } from "../id/Ids.ts"
@@ -84,7 +84,7 @@ export const BatchBody = Schema.Struct({
   to: Schema.Array(RecipientInput).check(
     Schema.makeFilter(
       (to) => (to.length > 0 ? undefined : "must name at least one recipient"),
-      // That there are too many is told before the schema looks at them.
+      // That there are too many is told before the schema looks at them (`ListBounds`).
       { toJsonSchema: () => ({ minItems: 1, maxItems: maximumRecipients }) },
     ),
   ),
@@ -148,25 +148,11 @@ export interface SendRequestParser {
  */
 export const sendRequestParser = (rule: OutboundRule, attached = false): SendRequestParser => {
   const single = inputDecoder(SendBody, fieldOrder, acrossFields(rule, attached))
-  const batch = inputDecoder(BatchBody, fieldOrder, acrossFields(rule, attached))
+  const batch = inputDecoder(BatchBody, fieldOrder, acrossFields(rule, attached), {
+    to: { most: maximumRecipients, code: "too_many_recipients" },
+  })
   return {
     single: (body) => Result.map(single(body), (ok) => toRequest(ok, [ok.to], false)),
-    batch: (body) => {
-      if (!hasTooMany(body)) return Result.map(batch(body), (ok) => toRequest(ok, ok.to, true))
-      // Thousands of recipients are not looked at one by one, the other fields are.
-      const rest = batch({ ...body, to: [{ contact_id: 1 }] })
-      return Result.fail(
-        refuseAll(
-          problem("too_many_recipients", "to"),
-          Result.isFailure(rest) ? problemsOf(rest.failure) : [],
-        ),
-      )
-    },
+    batch: (body) => Result.map(batch(body), (ok) => toRequest(ok, ok.to, true)),
   }
-}
-
-const hasTooMany = (body: unknown): body is object => {
-  if (typeof body !== "object" || body === null || !Object.hasOwn(body, "to")) return false
-  const to = (body as { readonly to: unknown }).to
-  return Array.isArray(to) && to.length > maximumRecipients
 }

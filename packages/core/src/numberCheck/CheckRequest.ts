@@ -31,7 +31,9 @@ export const NumberCheckBody = Schema.Struct({
   ),
 }).annotate({ identifier: "CheckNumbers" })
 
-const decodeBody = inputDecoder(NumberCheckBody, Object.keys(NumberCheckBody.fields))
+const decodeBody = inputDecoder(NumberCheckBody, Object.keys(NumberCheckBody.fields), () => [], {
+  phones: { most: maximumPhones },
+})
 
 export interface CheckRequest {
   readonly phones: ReadonlyArray<Phone>

@@ -10,6 +10,8 @@ import { problem, refuseAll } from "../error/Refusal.ts"
 import type { Problem, Refusal } from "../error/Refusal.ts"
 import { codePointLength } from "../text/CodePoints.ts"
 import { parseInstant } from "../time/Instant.ts"
+import { boundedBy } from "./bounded.ts"
+import type { ListBounds } from "./bounded.ts"
 import type { Described } from "./Described.ts"
 
 /** An issue that stands for a code of the catalogue. */
@@ -162,37 +164,41 @@ const holders = (field: string | null): ReadonlyArray<string> => {
 }
 
 /**
- * A decoder for the fields of a body or query, reporting every problem in the order of the
- * contract's field table (`order`, which may name fields within fields), unknown fields last.
- * `alsoCheck` adds the rules that read several fields of the raw input; they run whether or not the
- * fields decoded.
+ * A decoder for the fields of a body or query, reporting the problems in the order of the contract's
+ * field table (`order`, which may name fields within fields), unknown fields last. `alsoCheck` adds
+ * the rules that read several fields of the raw input; they run whether or not the fields decoded.
+ * `lists` bounds the lists among the fields: of one that is too long no member is looked at.
  */
 export const inputDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
   schema: S,
   order: ReadonlyArray<string>,
   alsoCheck: (input: Readonly<Record<string, unknown>>) => ReadonlyArray<Problem> = () => [],
+  lists: ListBounds = {},
 ) => {
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
+  const bounded = boundedBy(schema, lists)
   const rank = (found: Problem, unknown: boolean) => {
     if (unknown) return order.length
     const known = holders(found.field).find((field) => order.includes(field))
     return known === undefined ? order.length : order.indexOf(known)
   }
-  return (input: unknown): Result.Result<S["Type"], Refusal> => {
-    if (typeof input !== "object" || input === null || Array.isArray(input)) {
+  return (given: unknown): Result.Result<S["Type"], Refusal> => {
+    if (typeof given !== "object" || given === null || Array.isArray(given)) {
       return Result.fail(
         refuseAll(problem("validation_failed", null, "The body must be a JSON object."), []),
       )
     }
+    const { input, problems } = bounded(given as Readonly<Record<string, unknown>>)
     const result = decode(input)
     const found: Array<Found> = []
     if (Result.isFailure(result)) collect(result.failure.issue, [], found)
     const ranked = [
-      ...found.map((each) => ({ each: each as Problem, rank: rank(each, each.unknown) })),
-      ...alsoCheck(input as Readonly<Record<string, unknown>>).map((each) => ({
-        each,
-        rank: rank(each, false),
-      })),
+      ...problems.map((each) => ({ each: each as Problem, rank: rank(each, false) })),
+      ...found
+        // A list that was left out is not missing.
+        .filter(({ path }) => !problems.some(({ field }) => field === path[0]))
+        .map((each) => ({ each: each as Problem, rank: rank(each, each.unknown) })),
+      ...alsoCheck(input).map((each) => ({ each, rank: rank(each, false) })),
     ].toSorted((a, b) => a.rank - b.rank)
     const [first, ...rest] = ranked.map(({ each }) => problem(each.code, each.field, each.message))
     if (first !== undefined) return Result.fail(refuseAll(first, rest))

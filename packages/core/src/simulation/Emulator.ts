@@ -37,6 +37,10 @@ import { TimeTravel } from "./TimeTravel.ts"
 
 const day = 24 * 60 * 60 * 1000
 
+/** Members of `groups` and of `phones`. */
+const maximumGroups = 1000
+const maximumRegistered = 1000
+
 export const BehaviourBody = Schema.Struct({
   send: described(
     Schema.optionalKey(Schema.Literals(["succeed", "fail", "hang", "drop"])),
@@ -49,7 +53,7 @@ export const BehaviourBody = Schema.Struct({
   ),
   latency_ms: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: day }))),
   groups: described(
-    Schema.optionalKey(Schema.Array(textBetween(1, 100))),
+    Schema.optionalKey(Schema.Array(textBetween(1, 100)).check(Schema.isMaxLength(maximumGroups))),
     "Exact names of the groups that the phone belongs to.",
     { default: ["Team"] },
   ),
@@ -59,7 +63,7 @@ const PhoneInput = parsed("invalid_phone", parsePhone, phoneDescribed)
 
 export const RegisteredBody = Schema.Struct({
   phones: described(
-    Schema.NullOr(Schema.Array(PhoneInput)),
+    Schema.NullOr(Schema.Array(PhoneInput).check(Schema.isMaxLength(maximumRegistered))),
     "The phones that exist; null for the rule: all but those that end in 0000.",
   ),
 }).annotate({ identifier: "SetRegistered" })
@@ -95,8 +99,12 @@ export const SentQuery = Schema.Struct({
   ...pageFields,
 })
 
-const decodeBehaviour = inputDecoder(BehaviourBody, Object.keys(BehaviourBody.fields))
-const decodeRegistered = inputDecoder(RegisteredBody, ["phones"])
+const decodeBehaviour = inputDecoder(BehaviourBody, Object.keys(BehaviourBody.fields), () => [], {
+  groups: { most: maximumGroups },
+})
+const decodeRegistered = inputDecoder(RegisteredBody, ["phones"], () => [], {
+  phones: { most: maximumRegistered },
+})
 const decodeScan = inputDecoder(ScanBody, ["phone"])
 const decodeTick = inputDecoder(TickBody, ["status"])
 const decodeAdvance = inputDecoder(AdvanceBody, ["seconds"])

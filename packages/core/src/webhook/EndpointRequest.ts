@@ -13,13 +13,16 @@ import { webhookEventTypes } from "./WebhookEndpoint.ts"
 /** Code points. */
 export const maximumWebhookUrlLength = 500
 
+/** Members of `events`, doubles included. */
+const maximumEvents = 100
+
 export const EndpointBody = Schema.Struct({
   url: described(textBetween(0, maximumWebhookUrlLength), "Public `https://` address."),
   events: described(
     Schema.optionalKey(
       Schema.Array(Schema.Literals(webhookEventTypes)).check(
         Schema.makeFilter((events) => (events.length > 0 ? undefined : "must name an event"), {
-          toJsonSchema: () => ({ minItems: 1 }),
+          toJsonSchema: () => ({ minItems: 1, maxItems: maximumEvents }),
         }),
       ),
     ),
@@ -51,7 +54,9 @@ const urlProblems =
 export const endpointRequestParser = (
   rule: OutboundRule,
 ): ((body: unknown) => Result.Result<EndpointRequest, Refusal>) => {
-  const decode = inputDecoder(EndpointBody, Object.keys(EndpointBody.fields), urlProblems(rule))
+  const decode = inputDecoder(EndpointBody, Object.keys(EndpointBody.fields), urlProblems(rule), {
+    events: { most: maximumEvents },
+  })
   return (body) =>
     Result.map(decode(body), ({ url, events, description }) => ({
       url,

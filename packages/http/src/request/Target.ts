@@ -1,6 +1,6 @@
 /** The request target: its path, as routes know it, and its query, decoded strictly. */
 import { Result } from "effect"
-import { refuse } from "@messaging-service/core"
+import { refuse, sharedResources } from "@messaging-service/core"
 import type { QueryEntries, Refusal } from "@messaging-service/core"
 
 export interface Target {
@@ -19,22 +19,25 @@ export const parseTarget = (url: string): Target => {
   }
 }
 
-const malformed = refuse("validation_failed", {
-  message: "The query string is not percent-encoded UTF-8.",
-})
+/** Why parameters could not be read. */
+export type EntriesProblem = "malformed" | "too_many"
 
-const decode = (text: string): Result.Result<string, Refusal> =>
+const decode = (text: string): Result.Result<string, EntriesProblem> =>
   Result.try({
     // As in forms: clients write an offset's plus sign as %2B.
     try: () => decodeURIComponent(text.replaceAll("+", " ")),
-    catch: () => malformed,
+    catch: () => "malformed",
   })
 
-/** The parameters in their order. Fails with `validation_failed`. */
-export const parseQuery = (query: string): Result.Result<QueryEntries, Refusal> => {
+/** The parameters of a query or a form in their order; no more are read than there may be. */
+export const parseEntries = (text: string): Result.Result<QueryEntries, EntriesProblem> => {
   const entries: Array<readonly [string, string]> = []
-  for (const part of query.split("&")) {
+  for (let at = 0; at < text.length;) {
+    const ampersand = text.indexOf("&", at)
+    const part = text.slice(at, ampersand === -1 ? text.length : ampersand)
+    at += part.length + 1
     if (part === "") continue
+    if (entries.length === sharedResources.formEntries.whole) return Result.fail("too_many")
     const equals = part.indexOf("=")
     const name = decode(equals === -1 ? part : part.slice(0, equals))
     const value = decode(equals === -1 ? "" : part.slice(equals + 1))
@@ -44,3 +47,16 @@ export const parseQuery = (query: string): Result.Result<QueryEntries, Refusal> 
   }
   return Result.succeed(entries)
 }
+
+const refusals: Readonly<Record<EntriesProblem, Refusal>> = {
+  malformed: refuse("validation_failed", {
+    message: "The query string is not percent-encoded UTF-8.",
+  }),
+  too_many: refuse("validation_failed", {
+    message: `The query string has more than ${sharedResources.formEntries.whole} parameters.`,
+  }),
+}
+
+/** The parameters of a query. Fails with `validation_failed`. */
+export const parseQuery = (query: string): Result.Result<QueryEntries, Refusal> =>
+  Result.mapError(parseEntries(query), (problem) => refusals[problem])

@@ -73,20 +73,42 @@ export const string = (description: string, { required }: About = {}): FieldV1<s
   read: (body, name) => textOf(body.one(name)),
 })
 
-/** A list, or texts with commas between them; null when none is given. A member that is no text is null. */
+/** The members of a text with commas between them. */
+function* commaSeparated(text: string): Generator<string> {
+  for (let at = 0; at <= text.length;) {
+    const comma = text.indexOf(",", at)
+    const end = comma === -1 ? text.length : comma
+    yield text.slice(at, end).trim()
+    at = end + 1
+  }
+}
+
+function* membersOf(values: ReadonlyArray<JsonValue>): Generator<string | null> {
+  for (const value of values) {
+    if (typeof value === "string") yield* commaSeparated(value)
+    else yield textOf(value)
+  }
+}
+
+/**
+ * A list, or texts with commas between them. Empty places are passed over; a member that is no text
+ * is null. Of a list that is longer than `most` one member more is read, and none beyond.
+ */
 export const strings = (
   description: string,
-  { required }: About = {},
-): FieldV1<ReadonlyArray<string | null> | null> => ({
+  { most, required }: About & { readonly most: number },
+): FieldV1<ReadonlyArray<string | null>> => ({
   type: "strings",
   required: required ?? false,
   description,
   read: (body, name) => {
-    const members = body
-      .all(name)
-      .flatMap((value) => (typeof value === "string" ? value.split(",") : [textOf(value)]))
-      .map((member) => member?.trim() ?? null)
-    return members.length === 0 || (members.length === 1 && members[0] === "") ? null : members
+    const members: Array<string | null> = []
+    for (const member of membersOf(body.all(name))) {
+      if (member === "") continue
+      members.push(member)
+      if (members.length > most) break
+    }
+    return members
   },
 })
 

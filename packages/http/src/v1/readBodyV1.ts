@@ -7,6 +7,7 @@ import {
   maximumFileBytes,
   parseStrictJson,
   refuse,
+  sharedResources,
   uploadedFileName,
 } from "@messaging-service/core"
 import type {
@@ -23,7 +24,7 @@ import { isPlain } from "../request/HeaderValues.ts"
 import { isJsonContentType, maximumBodyBytes, readBytes } from "../request/JsonBody.ts"
 import { isMultipart, readForm } from "../request/MultipartForm.ts"
 import type { Form, FormProblem } from "../request/MultipartForm.ts"
-import { parseQuery } from "../request/Target.ts"
+import { parseEntries } from "../request/Target.ts"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
 import type { BodyV1 } from "./FieldsV1.ts"
@@ -34,10 +35,8 @@ export interface ReadBodyV1 {
   readonly file: UploadV1 | null
 }
 
-/** Parts of a multipart form. */
-const maximumParts = 100
-
 const invalid = refuse("invalid_json")
+const tooLarge = refuse("request_too_large")
 
 const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -82,8 +81,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 /** The parameters of a form, which are written like those of a query. */
 const parseForm = (text: string): Result.Result<BodyV1, Refusal> =>
-  parseQuery(text).pipe(
-    Result.mapError(() => invalid),
+  parseEntries(text).pipe(
+    Result.mapError((problem) => (problem === "too_many" ? tooLarge : invalid)),
     Result.flatMap(formBody),
   )
 
@@ -117,7 +116,7 @@ const readerOf = (
 }
 
 const problemOf = ({ reason }: FormProblem): Refusal =>
-  reason === "malformed" ? invalid : refuse("request_too_large")
+  reason === "malformed" ? invalid : tooLarge
 
 const uploadOf = ({ file, moreFiles }: Form): Result.Result<UploadV1 | null, FailureV1> => {
   if (moreFiles > 0) return Result.fail(failV1("several_files"))
@@ -139,7 +138,7 @@ export const readBodyV1 = (
       fileParts,
       fileBytes: maximumFileBytes,
       fieldBytes: maximumBodyBytes,
-      parts: maximumParts,
+      parts: sharedResources.formEntries.whole,
     }
     return Effect.gen(function* () {
       const form = yield* Effect.catchTag(

@@ -28,7 +28,10 @@ export const groupFields = { group_name: string("The exact name of a WhatsApp gr
 
 export const phonesFields = {
   ...countryCode,
-  phones: strings("1 to 1,000 phones, as a list or with commas between them.", { required: true }),
+  phones: strings("1 to 1,000 phones, as a list or with commas between them.", {
+    required: true,
+    most: maximumRecipients,
+  }),
 }
 
 const compact = (text: string): string => text.replaceAll(/[ -]/g, "")
@@ -75,16 +78,15 @@ export const recipientOf = (
   return group_name === null ? Result.fail(failV1("no_recipient")) : groupOf(fields)
 }
 
-/** Empty places in the list are passed over. Fails with `no_phones`, `too_many_phones`, `invalid_phone`. */
+/** Fails with `no_phones`, `too_many_phones`, `invalid_phone`. */
 export const recipientsOf = ({
   country_code,
   phones,
 }: ReadFieldsV1<typeof phonesFields>): Result.Result<ReadonlyArray<RecipientV1>, FailureV1> => {
-  const given = (phones ?? []).filter((phone) => phone !== "")
-  if (given.length === 0) return Result.fail(failV1("no_phones"))
-  if (given.length > maximumRecipients) return Result.fail(failV1("too_many_phones"))
+  if (phones.length === 0) return Result.fail(failV1("no_phones"))
+  if (phones.length > maximumRecipients) return Result.fail(failV1("too_many_phones"))
   const recipients: Array<RecipientV1> = []
-  for (const phone of given) {
+  for (const phone of phones) {
     const recipient = personOf(phone ?? "", country_code)
     if (Result.isFailure(recipient)) return Result.fail(recipient.failure)
     recipients.push(recipient.success)

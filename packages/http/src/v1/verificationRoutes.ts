@@ -50,14 +50,12 @@ const limits = { otherwise: 100, most: maximumPhones }
 
 const campaignId = integer("The campaign's id.", { required: true })
 
-/** Empty places in the list are passed over. */
 const phonesOf = (
-  numbers: ReadonlyArray<string | null> | null,
+  numbers: ReadonlyArray<string | null>,
 ): Result.Result<ReadonlyArray<string>, FailureV1> => {
-  const given = (numbers ?? []).filter((number) => number !== "")
-  if (given.length === 0) return Result.fail(failV1("no_numbers"))
-  if (given.length > maximumPhones) return Result.fail(failV1("too_many_numbers"))
-  return Result.all(given.map((number) => phoneOf(number ?? "")))
+  if (numbers.length === 0) return Result.fail(failV1("no_numbers"))
+  if (numbers.length > maximumPhones) return Result.fail(failV1("too_many_numbers"))
+  return Result.all(numbers.map((number) => phoneOf(number ?? "")))
 }
 
 /** Null for all. */
@@ -81,7 +79,10 @@ export const verificationRoutes = Effect.gen(function* () {
       summary: "Find out which phones are registered",
       credentials: "bearer",
       fields: {
-        numbers: strings("1 to 1,000 phones with their country codes.", { required: true }),
+        numbers: strings("1 to 1,000 phones with their country codes.", {
+          required: true,
+          most: maximumPhones,
+        }),
         campaign_name: string("A note, up to 100 characters."),
       },
       example: { numbers: ["+15550001234", "+15550001235"], campaign_name: "January's guests" },

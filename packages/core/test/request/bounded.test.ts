@@ -1,0 +1,131 @@
+/** How much of a request is looked at and told (sharedResources: refusalErrors). */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result, Schema } from "effect"
+import { sharedResources } from "../../src/limit/sharedResources.ts"
+import { refuse, refuseAll, problem } from "../../src/error/Refusal.ts"
+import { boundedBy } from "../../src/request/bounded.ts"
+import { inputDecoder } from "../../src/request/Input.ts"
+
+const Member = Schema.Struct({ size: Schema.Int })
+const Body = Schema.Struct({
+  name: Schema.String,
+  list: Schema.NullOr(Schema.Array(Member)),
+  other: Schema.optionalKey(Schema.Array(Schema.Int)),
+})
+
+const lists = { list: { most: 1000, code: "too_many_recipients" }, other: { most: 3 } } as const
+const decode = inputDecoder(Body, ["name", "list", "other"], () => [], lists)
+
+const refusalOf = (body: unknown) => {
+  const result = decode(body)
+  return Result.isFailure(result) ? result.failure : assert.fail("accepted")
+}
+
+/** A list that counts how often one of its members is read. */
+const counted = (members: ReadonlyArray<unknown>) => {
+  const reads = { count: 0 }
+  const list = new Proxy([...members], {
+    get: (target, key, receiver) => {
+      if (typeof key === "string" && /^\d+$/.test(key)) reads.count++
+      return Reflect.get(target, key, receiver)
+    },
+  })
+  return { list, reads }
+}
+
+const unknownFields = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`unknown_${at}`, at]))
+
+const keysOf = (value: unknown): number =>
+  typeof value === "object" && value !== null
+    ? Object.values(value).reduce<number>(
+        (sum, inner) => sum + keysOf(inner),
+        Array.isArray(value) ? 0 : Object.keys(value).length,
+      )
+    : 0
+
+describe("a bounded input", () => {
+  it.effect("of a list that is too long no member is read, and its own error comes first", () =>
+    Effect.sync(() => {
+      const { list, reads } = counted(Array.from({ length: 100_000 }, () => "bad"))
+      const { code, errors, field } = refusalOf({ name: "a", list })
+      assert.deepStrictEqual([code, field, errors], ["too_many_recipients", "list", []])
+      assert.strictEqual(reads.count, 0)
+    }),
+  )
+
+  it.effect("the problems of the other fields are told beside it, in their order", () =>
+    Effect.sync(() => {
+      const { code, errors, field } = refusalOf({ name: 1, list: null, other: [1, 2, 3, "4"] })
+      assert.deepStrictEqual([code, field], ["validation_failed", "name"])
+      assert.deepStrictEqual(errors, [
+        problem("validation_failed", "other", "must have at most 3 members"),
+      ])
+    }),
+  )
+
+  it.effect("a list of exactly as many members as it may have is read", () =>
+    Effect.sync(() =>
+      assert.isTrue(Result.isSuccess(decode({ name: "a", list: null, other: [1, 2, 3] }))),
+    ),
+  )
+
+  it.effect("the decoder is given no more unknown fields than may be told, wherever they are", () =>
+    Effect.sync(() => {
+      const { input } = boundedBy(
+        Body,
+        lists,
+      )({
+        name: "a",
+        list: Array.from({ length: 100 }, () => ({ size: 1, ...unknownFields(1000) })),
+        ...unknownFields(50_000),
+      })
+      // Three fields, 100 times `size`, 50 unknown fields, and one more for each object with some.
+      assert.isAtMost(keysOf(input), 2 + 100 + sharedResources.refusalErrors.whole + 101)
+      assert.strictEqual((input["list"] as ReadonlyArray<unknown>).length, 100)
+    }),
+  )
+
+  it.effect("an object of unknown fields alone is refused for one of them", () =>
+    Effect.sync(() => {
+      const { errors } = refusalOf({ name: "a", list: [unknownFields(1000), unknownFields(9)] })
+      assert.isTrue(errors.some(({ field }) => field === "list[0].unknown_0"))
+    }),
+  )
+
+  it.effect("at most 50 problems are told beside the first", () =>
+    Effect.sync(() => {
+      const bad = Array.from({ length: 1000 }, () => ({ size: "large" }))
+      const { errors } = refusalOf({ name: "a", list: bad })
+      assert.strictEqual(errors.length, sharedResources.refusalErrors.whole)
+    }),
+  )
+})
+
+describe("a refusal", () => {
+  it.effect("stays within its bytes whatever names it repeats", () =>
+    Effect.sync(() => {
+      const name = "\u0001".repeat(100_000)
+      const most = refuseAll(
+        problem("validation_failed", name, name),
+        Array.from({ length: 1000 }, () => problem("validation_failed", name)),
+      )
+      const body = JSON.stringify({
+        error: { message: most.message, field: most.field, errors: most.errors },
+      })
+      assert.isAtMost(Buffer.byteLength(body), sharedResources.refusalBytes.whole)
+      const one = refuse("validation_failed", { field: name, message: name })
+      assert.isAtMost(one.message.length, 500)
+      assert.isAtMost(one.field?.length ?? 0, 120)
+    }),
+  )
+
+  it.effect("is cut between characters, not inside one", () =>
+    Effect.sync(() => {
+      const { field } = problem("validation_failed", "😀".repeat(100))
+      assert.isTrue(field?.isWellFormed())
+      assert.isTrue(field?.endsWith("…"))
+      assert.isFalse(field?.includes("\ufffd"))
+    }),
+  )
+})

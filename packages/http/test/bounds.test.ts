@@ -1,0 +1,228 @@
+/**
+ * Every operation, asked with as much as a request can hold (sharedResources: formEntries,
+ * refusalErrors, refusalBytes). The operations are those of the served document, so that a new one is
+ * held to the same.
+ */
+import { assert, layer } from "@effect/vitest"
+import { maximumErrors, sharedResources } from "@messaging-service/core"
+import { Effect } from "effect"
+import { Doors, errorOf } from "./Doors.ts"
+import type { Answer, Call } from "./Doors.ts"
+import { operationsOf, served } from "./openapi/Document.ts"
+import type { DocumentObject, Json, Placed } from "./openapi/Document.ts"
+import { layerService, operatorToken } from "./Service.ts"
+import { aClient } from "./v1/Asking.ts"
+import { form, multipart } from "./v2/Uploading.ts"
+import { aKey, aSender } from "./World.ts"
+
+const bodyBytes = 1_048_576
+
+const isJson = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The names of the fields that an operation's JSON body takes; undefined without such a body. */
+const fieldsOf = (document: DocumentObject, { operation }: Placed) => {
+  const schema = operation.requestBody?.content["application/json"]?.schema
+  if (schema === undefined) return undefined
+  const name = String(schema["$ref"] ?? "").replace("#/components/schemas/", "")
+  const { properties } = name === "" ? schema : (document.components["schemas"]?.[name] ?? {})
+  return isJson(properties) ? Object.keys(properties) : []
+}
+
+/** JSON of about 1 MiB, as `part` repeated between its brackets. */
+const filled = (size: number, part: (at: number) => string, open = "[", close = "]"): string => {
+  const parts: Array<string> = []
+  for (let length = 0, at = 0; length < size - 64; at++) {
+    const next = part(at)
+    parts.push(next)
+    length += next.length + 1
+  }
+  return `${open}${parts.join(",")}${close}`
+}
+
+const unknownFields = (size: number) => filled(size, (at) => `"u${at}":0`, "{", "}")
+
+/** What every field of a body is given at once, by how much room it has. */
+const values: Readonly<Record<string, (size: number) => string>> = {
+  "lists of bad members": (size) => filled(size, () => "0"),
+  "lists of objects": (size) => filled(size, () => "{}"),
+  "lists of as many objects as may be": (size) =>
+    `[${Array.from({ length: 900 }, () => unknownFields(size / 900)).join(",")}]`,
+  "unknown fields": unknownFields,
+  "long text": (size) => `"${"\\u0001".repeat(size / 6 - 1)}"`,
+  "text with commas": (size) => `"${"1,".repeat(size / 2 - 4)}"`,
+}
+
+const withValues = (fields: ReadonlyArray<string>, value: (size: number) => string, first = "") => {
+  const size = Math.floor((bodyBytes - 4096) / Math.max(fields.length, 1)) - 32
+  const members = fields.map((field) => `${JSON.stringify(field)}:${value(size)}`)
+  return `{${[...(first === "" ? [] : [first]), ...members].join(",")}}`
+}
+
+const withinBounds = (answer: Answer, what: string) => {
+  if (answer.status < 300) return
+  assert.isAtMost(Buffer.byteLength(answer.text), sharedResources.refusalBytes.whole, what)
+  // The HTML page of version 1's group sends is the contract's.
+  const page = answer.headers["content-type"]?.startsWith("text/html") === true
+  if (!page) assert.isBelow(answer.status, 500, `${what}: ${answer.text.slice(0, 200)}`)
+  for (const [name, value] of Object.entries(answer.headers)) {
+    assert.isAtMost(value.length, 1000, `${what}: ${name}`)
+  }
+  if (!page && "error" in (answer.body as object)) {
+    assert.isAtMost((errorOf(answer).errors ?? []).length, maximumErrors, what)
+  }
+}
+
+/** Callers for one operation, which no rate limit stops; ids of paths are theirs. */
+const caller = ({ path }: Placed) =>
+  Effect.gen(function* () {
+    if (path.startsWith("/api/v1")) {
+      const { credentials, number, workspace } = yield* aClient()
+      const { api_key, client_id } = credentials
+      return { token: api_key, first: `"client_id":${client_id}`, clientId: client_id, number, workspace } // prettier-ignore
+    }
+    const { number, token, workspace } = yield* aSender()
+    const operator = path.startsWith("/admin")
+    return { token: operator ? operatorToken : token, first: "", clientId: 0, number, workspace }
+  })
+
+const pathOf = (
+  { path }: Placed,
+  { number, workspace }: { readonly number: { readonly id: number }; readonly workspace: { readonly id: number } }, // prettier-ignore
+) =>
+  path
+    .replace("/workspaces/{id}", `/workspaces/${workspace.id}`)
+    .replace("{number_id}", String(number.id))
+    .replaceAll(/\{\w+\}/g, String(number.id))
+
+const jsonType = ["content-type", "application/json"] as const
+
+layer(layerService())("every operation", (it) => {
+  it.effect("answers a full body that it refuses within bounds", () =>
+    Effect.gen(function* () {
+      const { web } = yield* Doors
+      const document = yield* served
+      let asked = 0
+      for (const placed of operationsOf(document)) {
+        const fields = fieldsOf(document, placed)
+        if (fields === undefined) continue
+        const by = yield* caller(placed)
+        const own = fields.filter((field) => field !== "client_id" && field !== "api_key")
+        const bodies = [
+          ...Object.entries(values).map(([what, value]) => [
+            what,
+            withValues(own, value, by.first),
+          ]),
+          [
+            "one name",
+            `{${by.first === "" ? "" : `${by.first},`}"${"\\u0001".repeat(170_000)}":0}`,
+          ],
+          [
+            "names",
+            `{${by.first === "" ? "" : `${by.first},`}${unknownFields(1_000_000).slice(1)}`,
+          ],
+        ]
+        for (const [what = "", body] of bodies) {
+          const answer = yield* web.call({
+            method: placed.method,
+            path: pathOf(placed, by),
+            token: by.token,
+            headers: [jsonType],
+            body: body ?? "",
+          })
+          withinBounds(answer, `${placed.method} ${placed.path}: ${what}`)
+          asked++
+        }
+      }
+      assert.isAbove(asked, 150)
+    }),
+  )
+
+  it.effect("answers a full query and full headers within bounds", () =>
+    Effect.gen(function* () {
+      const { web } = yield* Doors
+      const document = yield* served
+      const queries = [
+        `${"%01".repeat(50_000)}=1`,
+        Array.from({ length: 900 }, (_, at) => `${"%01".repeat(200)}${at}=1`).join("&"),
+        Array.from({ length: 100_000 }, (_, at) => `u${at}`).join("&"),
+        `${"%01".repeat(50_000)}=1`.concat(`&${"%01".repeat(50_000)}=1`),
+        `status=${"x,".repeat(100_000)}`,
+      ]
+      const long = "x".repeat(100_000)
+      const headers: ReadonlyArray<readonly [string, string]> = [
+        ["idempotency-key", long],
+        ["x-request-id", long],
+        ["acting-role", long],
+        ["content-type", long],
+        ["content-encoding", long],
+        ["range", `bytes=${long}`],
+      ]
+      for (const placed of operationsOf(document)) {
+        if (placed.method === "DELETE" || placed.path.endsWith("/settle")) continue
+        const by = yield* caller(placed)
+        const path = pathOf(placed, by)
+        const call = (given: Partial<Call>) =>
+          web.call({ method: placed.method, path, token: by.token, ...given })
+        for (const query of queries) {
+          withinBounds(yield* call({ path: `${path}?${query}` }), `${path}: a query`)
+        }
+        for (const header of headers) {
+          withinBounds(yield* call({ headers: [header] }), `${path}: ${header[0]}`)
+        }
+        withinBounds(yield* call({ token: long }), `${path}: a long key`)
+        withinBounds(yield* call({ path: `${path}/${long}` }), `${path}: a long path`)
+      }
+    }),
+  )
+
+  it.effect("a version 1 form has at most 1,000 entries", () =>
+    Effect.gen(function* () {
+      const { web } = yield* Doors
+      const { credentials } = yield* aClient()
+      const { api_key, client_id } = credentials
+      const most = sharedResources.formEntries.whole
+      const entries = (count: number) => [
+        ["client_id", String(client_id)] as const,
+        ["api_key", api_key] as const,
+        ...Array.from({ length: count - 2 }, () => ["u", "1"] as const),
+      ]
+      const statuses: Array<number> = []
+      for (const count of [most, most + 1]) {
+        const kinds: ReadonlyArray<Partial<Call>> = [
+          {
+            headers: [["content-type", "application/x-www-form-urlencoded"]],
+            body: new URLSearchParams(
+              entries(count).map(([name, value]): [string, string] => [name, value]),
+            ).toString(),
+          },
+          {
+            headers: [multipart],
+            body: form(
+              entries(count).map(([name, value]) => ({ name, fileName: null, bytes: value })),
+            ),
+          },
+        ]
+        for (const kind of kinds) {
+          const answer = yield* web.call({ method: "POST", path: "/api/v1/me/", ...kind })
+          statuses.push(answer.status)
+        }
+      }
+      assert.deepStrictEqual(statuses, [200, 200, 413, 413])
+    }),
+  )
+
+  it.effect("a query of version 2 has at most 1,000 parameters", () =>
+    Effect.gen(function* () {
+      const { web } = yield* Doors
+      const { workspace } = yield* aSender()
+      const { key } = yield* aKey(workspace)
+      const query = Array.from({ length: 1001 }, (_, at) => `u${at}`).join("&")
+      const answer = yield* web.call({ path: `/api/v2/messages?${query}`, token: key })
+      assert.deepStrictEqual(
+        [answer.status, errorOf(answer).code, errorOf(answer).message],
+        [400, "validation_failed", "The query string has more than 1000 parameters."],
+      )
+    }),
+  )
+})
