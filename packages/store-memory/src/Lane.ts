@@ -135,9 +135,9 @@ export const tell = (
  */
 export const finish = (world: World, row: MessageRow, change: MessageChange): void => {
   const { lane } = row
-  const { state, sentAt, error } = change.message
+  const { state, sentAt, error, media, from } = change.message
   withdraw(world, row)
-  row.message = { ...row.message, state, sentAt, error }
+  row.message = { ...row.message, state, sentAt, error, media, from }
   tell(world, lane.workspace, change)
   if (row.message.mode === "test") {
     lane.waitingTest.delete(row)

@@ -234,6 +234,12 @@ export interface World {
   readonly received: Set<string>
 }
 
+/** The message as it is read: while it waits it shows its number's phone of the moment. */
+export const messageOf = ({ lane, message }: MessageRow): Message =>
+  message.state === "waiting" && message.from.phone !== lane.number.phone
+    ? { ...message, from: { ...message.from, phone: lane.number.phone } }
+    : message
+
 /** In the order in which messages fall due, then by id. */
 export const byDue = (a: MessageRow, b: MessageRow): number =>
   a.message.dueAt - b.message.dueAt || a.message.id - b.message.id

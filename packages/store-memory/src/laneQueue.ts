@@ -11,6 +11,7 @@ import type {
 import { Effect } from "effect"
 import { finish, mayHaveLeft, release, reschedule, take } from "./Lane.ts"
 import { turningPoint } from "./Sorted.ts"
+import { messageOf } from "./World.ts"
 import type { Lane, MessageRow, World } from "./World.ts"
 
 /** What a lane has to give: a message, or nothing until a later moment. */
@@ -65,7 +66,7 @@ const claimLanes = (world: World, query: ClaimQuery): ReadonlyArray<ClaimedMessa
     if (lane.inFlight !== null) row.interruptions++
     take(world, row, query.leaseUntil)
     claimed.push({
-      message: row.message,
+      message: messageOf(row),
       number: lane.number,
       removed: lane.removed,
       lease: lane.lease,

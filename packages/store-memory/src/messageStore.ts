@@ -12,6 +12,7 @@ import { accept, insertRefused, loadAcceptance } from "./acceptance.ts"
 import { releaseClaim } from "./idempotency.ts"
 import { finish, isInFlight } from "./Lane.ts"
 import { newestFirst } from "./Table.ts"
+import { messageOf } from "./World.ts"
 import type { MessageRow, World } from "./World.ts"
 
 const isSeen = ({ workspaceId, mode, restriction }: MessageScope, message: Message): boolean =>
@@ -33,11 +34,11 @@ const firstOf = (
   go: (message: Message) => "take" | "skip" | "stop",
 ): ReadonlyArray<Message> => {
   const found: Array<Message> = []
-  for (const { message } of rows) {
+  for (const row of rows) {
     if (found.length >= limit) break
-    const step = go(message)
+    const step = go(row.message)
     if (step === "stop") break
-    if (step === "take") found.push(message)
+    if (step === "take") found.push(messageOf(row))
   }
   return found
 }
@@ -55,10 +56,16 @@ export const messageStore = (world: World): typeof MessageStore.Service => ({
     Effect.sync(() => {
       const row = world.messages.get(id)
       if (row === undefined || !isSeen(scope, row.message)) return null
-      return { message: row.message, inFlight: isInFlight(row) }
+      return { message: messageOf(row), inFlight: isInFlight(row) }
     }),
 
-  byIds: (ids) => Effect.sync(() => ids.flatMap((id) => world.messages.get(id)?.message ?? [])),
+  byIds: (ids) =>
+    Effect.sync(() =>
+      ids.flatMap((id) => {
+        const row = world.messages.get(id)
+        return row === undefined ? [] : messageOf(row)
+      }),
+    ),
 
   list: (scope, filter, page, now) =>
     Effect.sync(() =>
@@ -66,7 +73,8 @@ export const messageStore = (world: World): typeof MessageStore.Service => ({
         world.workspaces.get(scope.workspaceId)?.messages[scope.mode] ?? [],
         page,
         (row) => row.message.id,
-        ({ message }) => (isSeen(scope, message) && passes(filter, message, now) ? message : null),
+        (row) =>
+          isSeen(scope, row.message) && passes(filter, row.message, now) ? messageOf(row) : null,
       ),
     ),
 
@@ -104,6 +112,6 @@ export const messageStore = (world: World): typeof MessageStore.Service => ({
       const row = world.messagesByTransportId.get(transportId)
       if (row === undefined) return null
       if (from.includes(row.message.state)) row.message = { ...row.message, state }
-      return row.message
+      return messageOf(row)
     }),
 })

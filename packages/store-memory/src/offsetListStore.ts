@@ -1,6 +1,7 @@
 /** `OffsetListStore` in memory. */
 import type { OffsetListStore, OffsetPage, OffsetQuery } from "@messaging-service/core"
 import { Effect } from "effect"
+import { messageOf } from "./World.ts"
 import type { World } from "./World.ts"
 
 /** The newest first, of records that stand oldest first. */
@@ -14,8 +15,8 @@ export const offsetListStore = (world: World): typeof OffsetListStore.Service =>
     Effect.sync(() => {
       const rows = world.workspaces.get(workspaceId)?.messages[mode] ?? []
       const messages = rows
-        .map(({ message }) => message)
-        .filter(({ createdAt }) => createdAt >= since && createdAt < until)
+        .filter(({ message }) => message.createdAt >= since && message.createdAt < until)
+        .map(messageOf)
       return page(messages, query)
     }),
 

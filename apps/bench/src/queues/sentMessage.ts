@@ -32,6 +32,7 @@ const messageOf = (job: Job): Message => ({
   mode: "live",
   state: "waiting",
   from: { id: job.numberId as NumberId, phone: "15550000001", platform: "whatsapp" },
+  phoneAtAcceptance: "15550000001",
   to: { kind: "phone", phone: job.phone as never, contactId: null },
   text: "Hello from the benchmark",
   media: null,

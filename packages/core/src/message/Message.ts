@@ -55,10 +55,12 @@ export interface Message {
   readonly state: MessageState
   readonly from: {
     readonly id: NumberId
-    /** The number's phone at acceptance. */
+    /** The number's phone of the moment while the message waits, then the one that it left from. */
     readonly phone: string | null
     readonly platform: Platform
   }
+  /** The number's phone at acceptance, which the first answer showed. */
+  readonly phoneAtAcceptance: string | null
   readonly to: Recipient
   readonly text: string
   readonly media: MediaReference | null

@@ -240,6 +240,7 @@ const toAcceptance = (
       workspaceId,
       mode,
       from: { id: from.id, phone: from.phone, platform: from.platform },
+      phoneAtAcceptance: from.phone,
       to,
       text: request.text,
       media,

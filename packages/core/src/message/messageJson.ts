@@ -83,7 +83,12 @@ export const messageJson = (message: Message, now: number, link: MediaLink): Mes
  */
 export const acceptedMessageJson = (message: Message, link: MediaLink): MessageJson =>
   json(
-    { ...message, sentAt: null, error: null },
+    {
+      ...message,
+      from: { ...message.from, phone: message.phoneAtAcceptance },
+      sentAt: null,
+      error: null,
+    },
     statusAtAcceptance(message),
     message.createdAt,
     link,

@@ -14,6 +14,7 @@ const aMessage = (given: Partial<Message>): Message => ({
   mode: "live",
   state: "sent",
   from: { id: 3 as NumberId, phone: "15550000001", platform: "whatsapp" },
+  phoneAtAcceptance: "15550000001",
   to: { kind: "group", group: "Team" },
   text: "Hello",
   media: null,

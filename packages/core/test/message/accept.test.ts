@@ -659,6 +659,7 @@ describe("an acceptance", () => {
             workspaceId,
             mode: "live",
             from: { id: 1, phone: "15550001", platform: "whatsapp" },
+            phoneAtAcceptance: "15550001",
             to: { kind: "phone", phone: "+15550000001", contactId: null },
             text: "Hello",
             media: null,

@@ -26,6 +26,7 @@ const aMessage = (given: Partial<Message> = {}): Message => ({
   mode: "live",
   state: "waiting",
   from: { id: 7 as NumberId, phone: "15550000007", platform: "whatsapp" },
+  phoneAtAcceptance: "15550000007",
   to: { kind: "phone", phone: "+15550000001" as Phone, contactId: null },
   text: "Hello",
   media: null,

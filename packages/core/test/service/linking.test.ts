@@ -17,8 +17,11 @@ import {
   aNumber,
   aStage,
   aWorkspace,
+  allEvents,
+  answer,
   arrived,
   code,
+  get,
   inAWorld,
   logOut,
   minute,
@@ -30,6 +33,7 @@ import {
   settled,
   startWorker,
   stopWorker,
+  the,
 } from "./World.ts"
 
 const connect = (key: Caller, body: object = {}) =>
@@ -56,6 +60,34 @@ const qrText = (key: Caller, number: { readonly id: number }) =>
 
 const attemptOf = (number: { readonly id: number }) =>
   LinkingStore.use((store) => store.get(number.id as NumberId))
+
+describe("a message from a number that is not linked yet", () => {
+  it.effect("shows no phone until it is, and then the one that it left from", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        yield* settled
+        const first = yield* answer(key, { from: number.id }, "key")
+        const message = the(first.messages)
+        assert.isNull(message.from.phone)
+        yield* scan(number, { phone: "+15550001111" })
+        yield* settled
+        assert.strictEqual((yield* get(key, message)).from.phone, "15550001111")
+        const bodies = (yield* allEvents).flatMap(({ body, messageId }) =>
+          messageId === message.id && body !== null ? [JSON.parse(body)] : [],
+        )
+        assert.deepStrictEqual(
+          bodies.map(({ data }) => data.message.from.phone),
+          ["15550001111"],
+        )
+        // The first answer, whatever became of the number since.
+        const again = yield* answer(key, { from: number.id }, "key")
+        assert.deepStrictEqual(again, { messages: first.messages, replayed: true })
+      }),
+    ),
+  )
+})
 
 describe("the codes of an attempt", () => {
   it.effect("a QR code stands for 60 s, five more for 20 s each, and then it begins again", () =>

@@ -9,13 +9,14 @@ import { Effect } from "effect"
 import type { CallbackNews } from "../callback/CallbackNews.ts"
 import { callbackArguments, callbackArrays, writeCallbacks } from "../callback/writeCallbacks.ts"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigints, booleans, instant, instants, texts } from "../database/parameters.ts"
+import { bigints, booleans, instant, instants, sparse, texts } from "../database/parameters.ts"
 import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import { firstWaiting } from "../queue/firstWaiting.ts"
 import { inHands } from "../queue/inHands.ts"
 import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { fanOut } from "../webhook/fanOut.ts"
 import { giveBackAllowance } from "./givesBack.ts"
+import { endPhone } from "./messageRow.ts"
 
 /** Every array holds one element for each change; returns the ended messages. */
 export const endMessages = sqlFunction(
@@ -29,6 +30,7 @@ export const endMessages = sqlFunction(
     p_sent_at timestamptz[],
     p_error_code text[],
     p_error_message text[],
+    p_end_phone text[],
     p_event_id text[],
     p_event_type text[],
     p_event_at timestamptz[],
@@ -59,14 +61,16 @@ export const endMessages = sqlFunction(
       set state = s.state,
         sent_at = s.sent_at,
         error_code = s.error_code,
-        error_message = s.error_message
+        error_message = s.error_message,
+        end_phone = s.end_phone
       from unnest(
         p_number, p_message, p_gives_back, p_state, p_sent_at, p_error_code, p_error_message,
-        p_event_id, p_event_type, p_event_at, p_event_body, p_callback_target, p_callback_url,
-        p_callback_body
+        p_end_phone, p_event_id, p_event_type, p_event_at, p_event_body, p_callback_target,
+        p_callback_url, p_callback_body
       ) with ordinality s (
-        number_id, message_id, gives_back, state, sent_at, error_code, error_message, event_id,
-        event_type, event_at, event_body, callback_target, callback_url, callback_body, place
+        number_id, message_id, gives_back, state, sent_at, error_code, error_message, end_phone,
+        event_id, event_type, event_at, event_body, callback_target, callback_url, callback_body,
+        place
       )
       join lanes l on l.number_id = s.number_id
       where m.id = s.message_id
@@ -139,7 +143,7 @@ export const endMessages = sqlFunction(
   $function$`,
 )
 
-const statement = `select ended.message_id, ended.queued from ${endMessages.name}(${placeholders(15)}) ended`
+const statement = `select ended.message_id, ended.queued from ${endMessages.name}(${placeholders(16)}) ended`
 
 export const end =
   (
@@ -163,6 +167,7 @@ export const end =
         instants(changes.map(({ message }) => message.sentAt)),
         texts(changes.map(({ message }) => message.error?.code ?? null)),
         texts(changes.map(({ message }) => message.error?.message ?? null)),
+        texts(sparse(changes.map(({ message }) => endPhone(message)))),
         texts(changes.map(({ event }) => event.id)),
         texts(changes.map(({ event }) => event.type)),
         instants(changes.map(({ event }) => event.createdAt)),

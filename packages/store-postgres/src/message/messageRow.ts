@@ -30,6 +30,7 @@ export interface MessageRow {
   readonly state: string
   readonly platform: string
   readonly from_phone: string | null
+  readonly accepted_phone: string | null
   readonly to_kind: string
   readonly to_phone: string | null
   readonly to_name: string | null
@@ -60,6 +61,7 @@ const columns = {
   state: "text",
   platform: "text",
   from_phone: "text",
+  accepted_phone: "text",
   to_kind: "text",
   to_phone: "text",
   to_name: "text",
@@ -74,11 +76,33 @@ const columns = {
   callback_url: "text",
 } as const satisfies Record<keyof MessageRow, string>
 
+/** The phone that is shown: of the number while the message waits, then what its end wrote down. */
+const shownPhone = (alias: string): string => `case
+    when ${alias}.state = 'waiting' then (
+      select sender.phone
+      from numbers sender
+      where sender.id = ${alias}.number_id
+    )
+    else nullif(coalesce(${alias}.end_phone, ${alias}.from_phone), '')
+  end as from_phone`
+
 /** The columns to select from the table of that alias. */
 export const messageColumns = (alias: string): string =>
   Object.keys(columns)
-    .map((name) => `${alias}.${name}`)
+    .map((name) => {
+      if (name === "from_phone") return shownPhone(alias)
+      return name === "accepted_phone"
+        ? `${alias}.from_phone as accepted_phone`
+        : `${alias}.${name}`
+    })
     .join(", ")
+
+/**
+ * What a message's end writes down of the phone that it left from: nothing where that is the one of
+ * its acceptance, which is nearly always; an empty text where there is none.
+ */
+export const endPhone = ({ from, phoneAtAcceptance }: Message): string | null =>
+  from.phone === phoneAtAcceptance ? null : (from.phone ?? "")
 
 /** The same as the result of a function. */
 export const messageResult: string = Object.entries(columns)
@@ -100,6 +124,7 @@ export const toMessage = (row: MessageRow): Message => ({
     phone: row.from_phone,
     platform: row.platform as Platform,
   },
+  phoneAtAcceptance: row.accepted_phone,
   to: toRecipient(row),
   text: row.text,
   media:

@@ -21,6 +21,7 @@ import {
 } from "../database/parameters.ts"
 import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import { giveBackAllowance } from "../message/givesBack.ts"
+import { endPhone } from "../message/messageRow.ts"
 import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { fanOut } from "../webhook/fanOut.ts"
 import { firstWaiting } from "./firstWaiting.ts"
@@ -46,6 +47,7 @@ export const settleAttempts = sqlFunction(
     p_error_message text[],
     p_media_type text[],
     p_media_file_name text[],
+    p_end_phone text[],
     p_event_id text[],
     p_event_type text[],
     p_event_at timestamptz[],
@@ -92,14 +94,15 @@ export const settleAttempts = sqlFunction(
         error_code = s.error_code,
         error_message = s.error_message,
         media_type = s.media_type,
-        media_file_name = s.media_file_name
+        media_file_name = s.media_file_name,
+        end_phone = s.end_phone
       from unnest(
         p_message, p_again, p_gives_back, p_state, p_sent_at, p_error_code, p_error_message,
-        p_media_type, p_media_file_name, p_event_id, p_event_type, p_event_at, p_event_body,
+        p_media_type, p_media_file_name, p_end_phone, p_event_id, p_event_type, p_event_at, p_event_body,
         p_callback_target, p_callback_url, p_callback_body
       ) with ordinality s (
         message_id, again, gives_back, state, sent_at, error_code, error_message, media_type,
-        media_file_name, event_id, event_type, event_at, event_body, callback_target, callback_url,
+        media_file_name, end_phone, event_id, event_type, event_at, event_body, callback_target, callback_url,
         callback_body, place
       )
       where s.place = any (v_held)
@@ -170,7 +173,7 @@ export const settleAttempts = sqlFunction(
   $function$`,
 )
 
-const statement = `select settled.message_id, settled.queued from ${settleAttempts.name}(${placeholders(21)}) settled`
+const statement = `select settled.message_id, settled.queued from ${settleAttempts.name}(${placeholders(22)}) settled`
 
 export const settle =
   (
@@ -203,6 +206,7 @@ export const settle =
         texts(sparse(ended.map((change) => change?.message.error?.message ?? null))),
         texts(sparse(ended.map((change) => change?.message.media?.type ?? null))),
         texts(sparse(ended.map((change) => change?.message.media?.fileName ?? null))),
+        texts(sparse(ended.map((change) => (change === null ? null : endPhone(change.message))))),
         texts(ended.map((change) => change?.event.id ?? null)),
         texts(ended.map((change) => change?.event.type ?? null)),
         instants(ended.map((change) => change?.event.createdAt ?? null)),

@@ -214,6 +214,7 @@ export const aNewMessage = (
   workspaceId: number.workspaceId,
   mode: "live",
   from: { id: number.id, phone: number.phone, platform: number.platform },
+  phoneAtAcceptance: number.phone,
   to: { kind: "phone", phone: aPhone(), contactId: null },
   text: "Hello",
   media: null,

@@ -25,6 +25,7 @@ import { leases } from "./contract/leases.ts"
 import { linking } from "./contract/linking.ts"
 import { lists } from "./contract/lists.ts"
 import { media, mediaRaces } from "./contract/media.ts"
+import { messagePhones } from "./contract/messagePhones.ts"
 import { numberCheckRaces, numberChecks } from "./contract/numberChecks.ts"
 import { numbers } from "./contract/numbers.ts"
 import { offsetLists } from "./contract/offsetLists.ts"
@@ -74,6 +75,7 @@ const topics: Readonly<Record<string, Topic>> = {
   stranded,
   ticks,
   lists,
+  "phones of messages": messagePhones,
   outbox,
   webhooks,
   deliveries,

@@ -1,0 +1,116 @@
+/** The phone that a message shows: its number's while it waits, then the one that it left from. */
+import { assert } from "@effect/vitest"
+import { MessageStore, NumberStore, OffsetListStore } from "@messaging-service/core"
+import type { Message, SendingNumber } from "@messaging-service/core"
+import { Effect } from "effect"
+import { at, ids, only, present } from "../Expect.ts"
+import { lookUp, scopeOf } from "../Reading.ts"
+import { cancelled, claimOne, end, expired, sent, settle } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import { accepted, aMessage, anEra, aNumber, aStage, hour, minute, noon } from "../World.ts"
+
+const link = (number: SendingNumber, phone: string) =>
+  NumberStore.use((numbers) => numbers.setStatus(number.id, "connected", phone, noon))
+
+/** A number that was never linked. */
+const anUnlinkedNumber = Effect.gen(function* () {
+  const { workspace } = yield* aStage()
+  return yield* aNumber(workspace.id, { phone: null, status: "connecting" })
+})
+
+const shown = (message: Message) =>
+  Effect.map(lookUp(message), (found) => [
+    found.message.from.phone,
+    found.message.phoneAtAcceptance,
+  ])
+
+export const messagePhones: Topic = (it) => {
+  it.effect("a message accepted before its number was linked shows null until then", () =>
+    Effect.gen(function* () {
+      const number = yield* anUnlinkedNumber
+      const message = yield* aMessage(number)
+      assert.deepStrictEqual(yield* shown(message), [null, null])
+      yield* link(number, "15550000001")
+      assert.deepStrictEqual(yield* shown(message), ["15550000001", null])
+      yield* link(number, "15550000002")
+      assert.deepStrictEqual(yield* shown(message), ["15550000002", null])
+    }),
+  )
+
+  it.effect("what has left keeps the phone that it left from, through ticks too", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const number = yield* anUnlinkedNumber
+      const [first, second] = [yield* aMessage(number), yield* aMessage(number)]
+      yield* link(number, "15550000001")
+      const claimed = yield* claimOne(number)
+      assert.strictEqual(claimed.message.from.phone, "15550000001")
+      yield* settle([sent(claimed)])
+      yield* link(number, "15550000002")
+      yield* settle([sent(yield* claimOne(number))])
+      yield* link(number, "15550000003")
+      assert.deepStrictEqual(yield* shown(first), ["15550000001", null])
+      assert.deepStrictEqual(yield* shown(second), ["15550000002", null])
+      const ticked = present(yield* store.tick(first.transportId, ["sent"], "delivered"))
+      assert.strictEqual(ticked.from.phone, "15550000001")
+      const ignored = present(yield* store.tick(first.transportId, ["sent"], "delivered"))
+      assert.strictEqual(ignored.from.phone, "15550000001")
+    }),
+  )
+
+  it.effect("what ended without leaving keeps the phone of its end", () =>
+    Effect.gen(function* () {
+      const number = yield* anUnlinkedNumber
+      const messages = yield* accepted(number, { count: 2, expiresAt: noon + hour })
+      const [one, another] = [at(messages, 0), at(messages, 1)]
+      yield* end(cancelled(one))
+      yield* link(number, "15550000001")
+      yield* end(expired((yield* lookUp(another)).message))
+      yield* link(number, "15550000002")
+      assert.deepStrictEqual(yield* shown(one), [null, null])
+      assert.deepStrictEqual(yield* shown(another), ["15550000001", null])
+      const phones = [yield* lookUp(one), yield* lookUp(another)].map(
+        ({ message }) => message.phoneAtAcceptance,
+      )
+      assert.deepStrictEqual(phones, [null, null])
+    }),
+  )
+
+  it.effect("every list and every sweep shows the phone of the moment", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const era = anEra()
+      const number = yield* anUnlinkedNumber
+      const given = { now: era, expiresAt: era + minute }
+      const live = yield* aMessage(number, given)
+      const test = yield* aMessage(number, { now: era, mode: "test" })
+      yield* link(number, "15550000001")
+      const phones = (messages: ReadonlyArray<Message>) => messages.map(({ from }) => from.phone)
+      const mine = (messages: ReadonlyArray<Message>) =>
+        phones(messages.filter(({ from }) => from.id === number.id))
+      const scope = scopeOf(number.workspaceId)
+      const filter = { statuses: null, from: null, phone: null, since: null, until: null }
+      const page = { before: null, limit: 10 }
+      const listed = yield* store.list(scope, filter, page, era)
+      assert.deepStrictEqual(phones(listed.items), ["15550000001"])
+      const ofNumber = { ...scope, restriction: [number.id] }
+      const narrow = yield* store.list(ofNumber, filter, page, era)
+      assert.deepStrictEqual(phones(narrow.items), ["15550000001"])
+      const offsets = yield* OffsetListStore.use((lists) =>
+        lists.messages(scope, { since: era, until: era + 1 }, { limit: 10, offset: 0 }),
+      )
+      assert.deepStrictEqual(phones(offsets.items), ["15550000001"])
+      assert.deepStrictEqual(phones(yield* store.byIds(ids([live, test]))), [
+        "15550000001",
+        "15550000001",
+      ])
+      assert.deepStrictEqual(mine(yield* store.dueTest(era, 1)), ["15550000001"])
+      assert.deepStrictEqual(mine(yield* store.expired(era + minute, 1)), ["15550000001"])
+      yield* end(cancelled(test))
+      yield* NumberStore.use((numbers) => numbers.remove(number.workspaceId, number.id, era))
+      const stranded = yield* store.stranded(10_000)
+      assert.deepStrictEqual(mine(stranded), ["15550000001"])
+      yield* end(cancelled(only(stranded.filter(({ id }) => id === live.id))))
+    }),
+  )
+}
