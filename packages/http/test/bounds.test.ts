@@ -48,7 +48,7 @@ const values: Readonly<Record<string, (size: number) => string>> = {
   "lists of objects": (size) => filled(size, () => "{}"),
   "lists of as many objects as may be": (size) =>
     `[${Array.from({ length: 900 }, () => unknownFields(size / 900)).join(",")}]`,
-  "unknown fields": unknownFields,
+  "objects of unknown fields": unknownFields,
   "long text": (size) => `"${"\\u0001".repeat(size / 6 - 1)}"`,
   "text with commas": (size) => `"${"1,".repeat(size / 2 - 4)}"`,
 }
@@ -57,6 +57,19 @@ const withValues = (fields: ReadonlyArray<string>, value: (size: number) => stri
   const size = Math.floor((bodyBytes - 4096) / Math.max(fields.length, 1)) - 32
   const members = fields.map((field) => `${JSON.stringify(field)}:${value(size)}`)
   return `{${[...(first === "" ? [] : [first]), ...members].join(",")}}`
+}
+
+const bodies: Readonly<Record<string, (fields: ReadonlyArray<string>, first: string) => string>> = {
+  ...Object.fromEntries(
+    Object.entries(values).map(([what, value]) => [
+      what,
+      (fields: ReadonlyArray<string>, first: string) => withValues(fields, value, first),
+    ]),
+  ),
+  "one long name": (_, first) =>
+    `{${first === "" ? "" : `${first},`}"${"\\u0001".repeat(170_000)}":0}`,
+  "names that it does not know": (_, first) =>
+    `{${first === "" ? "" : `${first},`}${unknownFields(1_000_000).slice(1)}`,
 }
 
 const withinBounds = (answer: Answer, what: string) => {
@@ -98,45 +111,33 @@ const pathOf = (
 const jsonType = ["content-type", "application/json"] as const
 
 layer(layerService())("every operation", (it) => {
-  it.effect("answers a full body that it refuses within bounds", () =>
-    Effect.gen(function* () {
-      const { web } = yield* Doors
-      const document = yield* served
-      let asked = 0
-      for (const placed of operationsOf(document)) {
-        const fields = fieldsOf(document, placed)
-        if (fields === undefined) continue
-        const by = yield* caller(placed)
-        const own = fields.filter((field) => field !== "client_id" && field !== "api_key")
-        const bodies = [
-          ...Object.entries(values).map(([what, value]) => [
-            what,
-            withValues(own, value, by.first),
-          ]),
-          [
-            "one name",
-            `{${by.first === "" ? "" : `${by.first},`}"${"\\u0001".repeat(170_000)}":0}`,
-          ],
-          [
-            "names",
-            `{${by.first === "" ? "" : `${by.first},`}${unknownFields(1_000_000).slice(1)}`,
-          ],
-        ]
-        for (const [what = "", body] of bodies) {
+  for (const [what, fill] of Object.entries(bodies)) {
+    it.effect(`answers a body full of ${what} within bounds`, () =>
+      Effect.gen(function* () {
+        const { web } = yield* Doors
+        const document = yield* served
+        let asked = 0
+        for (const placed of operationsOf(document)) {
+          const fields = fieldsOf(document, placed)
+          if (fields === undefined) continue
+          const by = yield* caller(placed)
           const answer = yield* web.call({
             method: placed.method,
             path: pathOf(placed, by),
             token: by.token,
             headers: [jsonType],
-            body: body ?? "",
+            body: fill(
+              fields.filter((field) => field !== "client_id" && field !== "api_key"),
+              by.first,
+            ),
           })
-          withinBounds(answer, `${placed.method} ${placed.path}: ${what}`)
+          withinBounds(answer, `${placed.method} ${placed.path}`)
           asked++
         }
-      }
-      assert.isAbove(asked, 150)
-    }),
-  )
+        assert.isAbove(asked, 25)
+      }),
+    )
+  }
 
   it.effect("answers a full query and full headers within bounds", () =>
     Effect.gen(function* () {
