@@ -68,8 +68,9 @@ export const isTelegramOnly = (
 }
 
 /**
- * The number to send from (contract: POST /messages, `from`; decisions: `from` resolution). One
- * Telegram-only recipient makes the whole request Telegram; a group needs a WhatsApp number.
+ * The number to send from (contract: POST /messages, `from`; decisions: `from` resolution). A
+ * username needs a Telegram account and a group a WhatsApp number, so that a batch that mixes
+ * usernames with others is Telegram's only where no WhatsApp number is connected.
  */
 export const resolveNumber = (
   request: SendRequest,
@@ -107,6 +108,11 @@ export const resolveNumber = (
   const connected = (platform: SendingNumber["platform"]) =>
     facts.connected.filter(({ number }) => number.platform === platform)
   const whatsapp = connected("whatsapp")
+  const mixed =
+    telegramField !== undefined && request.recipients.some((to) => !isTelegramOnly(to, facts))
+  if (mixed && (whatsapp.length > 0 || groupField !== undefined)) {
+    return Result.fail(refuse("from_required", { field: "from" }))
+  }
   // A connected WhatsApp number wins; a Telegram account serves only where there is none.
   const candidates =
     telegramField !== undefined || (whatsapp.length === 0 && groupField === undefined)

@@ -34,7 +34,10 @@ export const MessageJson = Schema.Struct({
   status: Schema.Literals(messageStatuses),
   from: Schema.Struct({
     id: Schema.Int.pipe(Schema.brand("NumberId")),
-    phone: described(Schema.NullOr(Schema.String), "Digits with country code, no +."),
+    phone: described(
+      Schema.NullOr(Schema.String),
+      "Digits with country code, no +: of the number while the message waits, then the phone that it left from. Null while the number was never linked.",
+    ),
     platform: Schema.Literals(platforms),
   }),
   to: RecipientJson,

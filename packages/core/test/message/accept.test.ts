@@ -234,10 +234,10 @@ describe("from", () => {
     const needed = `username_needs_telegram ${field}`
     return [needed, 11, needed, needed, 11, needed, needed, 11, needed]
   }
-  const both = (username: string, group: string) => {
-    const needed = `username_needs_telegram ${username}`
-    const unfit = `validation_failed ${group}`
-    return [needed, unfit, needed, needed, unfit, needed, needed, unfit, needed]
+  /** Of a batch that mixes usernames with others. */
+  const mixedOf = (field: string) => {
+    const needed = `username_needs_telegram ${field}`
+    return [needed, 11, needed, none, none, none, none, none, none]
   }
 
   const omitted: ReadonlyArray<
@@ -254,17 +254,18 @@ describe("from", () => {
     [
       "a batch with one username among phones",
       [to.phone, to.contactWithPhone, to.username],
-      telegramOf("to[2].username"),
+      mixedOf("to[2].username"),
     ],
     [
       "a batch with one contact that has only a username",
       [to.phone, to.contactWithUsername, to.phone],
-      telegramOf("to[1].contact_id"),
+      mixedOf("to[1].contact_id"),
     ],
+    ["a batch of usernames", [to.username, to.contactWithUsername], telegramOf("to[0].username")],
     [
       "a batch with a group and a username",
       [to.group, to.phone, to.username],
-      both("to[2].username", "to[0].group"),
+      counts.map(() => none),
     ],
   ]
 
@@ -384,6 +385,12 @@ describe("from", () => {
         assert.strictEqual(use(limitedTo(11), to.phone, aNumber(1), telegram), none)
         assert.strictEqual(use(limitedTo(11), to.phone, telegram), 11)
         assert.strictEqual(use(limitedTo(), to.phone, aNumber(1)), none)
+        // Several are several of the platform that would be used.
+        assert.strictEqual(use(limitedTo(1), to.phone, aNumber(1), telegram), 1)
+        assert.strictEqual(use(limitedTo(11), to.username, telegram, aNumber(1), aNumber(2)), 11)
+        assert.strictEqual(use(limitedTo(11), [to.username, to.phone], telegram), 11)
+        assert.strictEqual(use(limitedTo(1), [to.username, to.phone], telegram), none)
+        assert.strictEqual(use(limitedTo(1), [to.username, to.phone], telegram, aNumber(1)), none)
       }),
     )
   })
@@ -690,7 +697,10 @@ describe("an acceptance", () => {
         ],
       )
       assert.deepStrictEqual<unknown>(
-        recipients([{ username: "https://t.me/jane_doe" }, to.contactWithUsername, to.phone]),
+        recipients(
+          [{ username: "https://t.me/jane_doe" }, to.contactWithUsername, to.phone],
+          [aNumber(11, "telegram")],
+        ),
         [
           { kind: "username", username: "https://t.me/jane_doe" },
           { kind: "contact_username", contactId: 62, username: "@jane_doe" },
