@@ -5,18 +5,18 @@
  * first byte, of TLS too, leaves.
  */
 import { EgressError } from "@messaging-service/core"
-import type { OutboundRule, OutboundUrl } from "@messaging-service/core"
+import type { OutboundRule, OutboundUrl, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { connect, isIP } from "node:net"
 import type { LookupFunction, Socket, TcpNetConnectOpts } from "node:net"
 import * as tls from "node:tls"
 import { callableAddresses, mayCall, withoutBrackets } from "./Resolver.ts"
-import type { Resolver } from "./Resolver.ts"
+import type { LookUp } from "./Resolver.ts"
 
 export interface ConnectionSettings {
   readonly rule: OutboundRule
-  readonly resolve: Resolver
+  readonly lookUp: LookUp
   /** Opens a TCP connection; `node:net`'s `connect` but for tests. */
   readonly dial: (options: TcpNetConnectOpts) => Socket
   /** Certificate authorities to trust besides the system's, as PEM. */
@@ -30,17 +30,19 @@ export const originOf = ({ protocol, hostname, port }: OutboundUrl): string =>
   `${protocol}//${hostname}${port === "" ? "" : `:${port}`}`
 
 /**
- * A connection to the link's host, with TLS verified for `https`; it is destroyed with the scope.
+ * A connection to the link's host for that workspace, with TLS verified for `https`; it is destroyed with the scope.
  * Fails with `dns`, `blocked_address`, `connection` or `tls`. How long it may take is for the caller
  * to say.
  */
 export const openConnection = (
   settings: ConnectionSettings,
   url: OutboundUrl,
+  workspaceId: WorkspaceId,
 ): Effect.Effect<Socket, EgressError, Scope.Scope> =>
   Effect.gen(function* () {
     const host = withoutBrackets(url.hostname)
-    const addresses = yield* callableAddresses(settings.resolve, settings.rule, host)
+    const { lookUp, rule } = settings
+    const addresses = yield* callableAddresses(lookUp, rule, host, workspaceId)
     const tcp = yield* openTcp(settings, url, host, addresses)
     return url.protocol === "https:" ? yield* startTls(settings, host, tcp) : tcp
   })

@@ -20,6 +20,7 @@ import type {
   OutboundUrlProblem,
   PostLimits,
   PostRequest,
+  WorkspaceId,
 } from "@messaging-service/core"
 import { Deferred, Effect, Layer, Result, Stream } from "effect"
 import type { Scope } from "effect"
@@ -28,11 +29,12 @@ import type { Dispatcher } from "undici"
 import { dialTcp, openConnection, originOf } from "./GuardedConnection.ts"
 import type { ConnectionSettings } from "./GuardedConnection.ts"
 import { plainHeaders, postOverKept } from "./KeptConnections.ts"
-import { callableAddresses, systemResolver, withoutBrackets } from "./Resolver.ts"
+import { nameServerResolver } from "./NameServers.ts"
+import { callableAddresses, sharedLookUps, withoutBrackets } from "./Resolver.ts"
 import type { Resolver } from "./Resolver.ts"
 
 export interface EgressOptions {
-  /** How names are resolved; the system's way by default. */
+  /** How names are resolved; by the hosts file and the system's name servers by default. */
   readonly resolve?: Resolver
   /** How TCP connections are opened; directly by default. For tests. */
   readonly dial?: ConnectionSettings["dial"]
@@ -40,6 +42,8 @@ export interface EgressOptions {
   readonly certificateAuthorities?: ReadonlyArray<string>
   /** Resolving, connecting and the TLS handshake of one hop; 5,000 by default. */
   readonly connectTimeoutMillis?: number
+  /** How long a connection of posts is kept for the next one at most; 4,000 by default. */
+  readonly idleMillis?: number
 }
 
 /** Reads `OutboundRule` when it is built. */
@@ -51,7 +55,7 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
       const realTime = yield* RealTime
       const settings: ConnectionSettings = {
         rule,
-        resolve: options.resolve ?? systemResolver,
+        lookUp: yield* sharedLookUps(options.resolve ?? nameServerResolver()),
         dial: options.dial ?? dialTcp,
         certificateAuthorities: options.certificateAuthorities ?? [],
       }
@@ -66,24 +70,29 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
             Effect.fail(new EgressError({ reason: "timeout" })),
           ),
         )
-      const connect = (url: OutboundUrl) => within(openConnection(settings, url))
-      const post = yield* postOverKept
+      const connectFor = (workspaceId: WorkspaceId) => (url: OutboundUrl) =>
+        within(openConnection(settings, url, workspaceId))
+      const post = yield* postOverKept(options.idleMillis)
       const targets = remembered((text) => postTarget(text, rule, true))
       const secureTargets = remembered((text) => postTarget(text, rule, false))
 
       return Egress.of({
-        allows: Effect.fn("Egress.allows")(function* (text: string) {
+        allows: Effect.fn("Egress.allows")(function* (text: string, workspaceId: WorkspaceId) {
           const url = read(text, rule)
           if (Result.isFailure(url)) return false
           const host = withoutBrackets(url.success.hostname)
-          return yield* within(callableAddresses(settings.resolve, rule, host)).pipe(
+          return yield* within(callableAddresses(settings.lookUp, rule, host, workspaceId)).pipe(
             Effect.match({
               onSuccess: () => true,
               onFailure: ({ reason }) => reason !== "blocked_address",
             }),
           )
         }),
-        fetch: Effect.fn("Egress.fetch")(function* (text: string, limits: FetchLimits) {
+        fetch: Effect.fn("Egress.fetch")(function* (
+          text: string,
+          limits: FetchLimits,
+          workspaceId: WorkspaceId,
+        ) {
           const deadline = yield* Deferred.make<never, EgressError>()
           yield* realTime
             .sleep(limits.timeoutMillis)
@@ -92,7 +101,7 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
               Effect.forkScoped,
             )
           const { url, response } = yield* Effect.raceFirst(
-            follow(connect, rule, text, limits.redirects),
+            follow(connectFor(workspaceId), rule, text, limits.redirects),
             Deferred.await(deadline),
           )
           return {
@@ -109,7 +118,10 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
           const target = (request.allowHttp ? targets : secureTargets)(text)
           if (Result.isFailure(target)) return Effect.fail(target.failure)
           const connecting = Effect.suspend(() =>
-            within(openConnection(settings, target.success.url), limits.connectTimeoutMillis),
+            within(
+              openConnection(settings, target.success.url, request.workspaceId),
+              limits.connectTimeoutMillis,
+            ),
           )
           return post(target.success, request, limits, connecting)
         },

@@ -1,12 +1,13 @@
 /**
  * Posts over connections that are kept between them. A connection is opened as for any other call,
  * its address checked, and does one call at a time; between two it waits in an idle list of its
- * origin, from which the other side may drop it at any moment.
+ * origin, from which the other side may drop it at any moment. How long and how many may wait is ours
+ * to say: an answer's `Keep-Alive` can shorten the time, not prolong it.
  *
  * A call on a kept connection is one effect and one object, because there are thousands in a second.
  */
-import { EgressError } from "@messaging-service/core"
-import type { PostAnswer, PostLimits, PostRequest } from "@messaging-service/core"
+import { EgressError, sharedResources } from "@messaging-service/core"
+import type { PostAnswer, PostLimits, PostRequest, WorkspaceId } from "@messaging-service/core"
 import { Effect, Exit, Scope } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import type { Socket } from "node:net"
@@ -17,13 +18,14 @@ import type { Dispatcher } from "undici"
  * An idle connection is closed after this time, or when the other side announced to close it. Short:
  * a call that starts when the other side is just closing is lost.
  */
-const idleMillis = 4000
+const defaultIdleMillis = 4000
 
-/** Idle connections of all origins together; more are closed at once. */
-const maximumIdle = 1000
+const { share, whole } = sharedResources.keptConnections
 
 interface Connection {
   readonly client: Client
+  /** Whose call it did last: idle, it takes of that workspace's share. */
+  lastFor: WorkspaceId
   readonly socket: Socket
   /** Closes the socket. */
   readonly scope: Scope.Closeable
@@ -53,49 +55,60 @@ export type PostOverKept = (
 ) => Effect.Effect<PostAnswer, EgressError>
 
 /** All kept connections close with the scope. */
-export const postOverKept: Effect.Effect<PostOverKept, never, Scope.Scope> = Effect.map(
-  Effect.acquireRelease(
-    Effect.sync(() => new IdleConnections()),
-    (idle) => Effect.forEach(idle.all(), close, { concurrency: "unbounded", discard: true }),
-  ),
-  (idle): PostOverKept =>
-    (target, request, limits, connect) =>
-      Effect.callback((resume) => {
-        const deadline = performance.now() + limits.timeoutMillis
-        const post: Post = { target, request, limits, deadline }
-        const onFresh = Effect.suspend(() =>
-          Effect.flatMap(open(idle, target.origin, connect), (connection) =>
-            Effect.callback<PostAnswer, EgressError>((answer) =>
-              new Exchange(idle, connection, post, lost, answer).start(),
+export const postOverKept = (
+  idleMillis: number = defaultIdleMillis,
+): Effect.Effect<PostOverKept, never, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => new IdleConnections(idleMillis)),
+      (idle) => Effect.forEach(idle.all(), close, { concurrency: "unbounded", discard: true }),
+    ),
+    (idle): PostOverKept =>
+      (target, request, limits, connect) =>
+        Effect.callback((resume) => {
+          const deadline = performance.now() + limits.timeoutMillis
+          const post: Post = { target, request, limits, deadline }
+          const onFresh = Effect.suspend(() =>
+            Effect.flatMap(open(idle, target.origin, request.workspaceId, connect), (connection) =>
+              Effect.callback<PostAnswer, EgressError>((answer) =>
+                new Exchange(idle, connection, post, lost, answer).start(),
+              ),
             ),
-          ),
-        )
-        const waiting = idle.take(target.origin)
-        if (waiting === undefined) return resume(onFresh)
-        return new Exchange(idle, waiting, post, onFresh, resume).start()
-      }),
-)
+          )
+          const waiting = idle.take(target.origin)
+          if (waiting === undefined) return resume(onFresh)
+          return new Exchange(idle, waiting, post, onFresh, resume).start()
+        }),
+  )
 
 class IdleConnections {
+  readonly idleMillis: number
   readonly #byOrigin = new Map<string, Array<Connection>>()
+  readonly #countOf = new Map<WorkspaceId, number>()
   #count = 0
+
+  constructor(idleMillis: number) {
+    this.idleMillis = idleMillis
+  }
 
   /** The one that was used last. */
   take(origin: string): Connection | undefined {
     const connections = this.#byOrigin.get(origin)
     const latest = connections?.pop()
-    if (latest !== undefined) this.#count--
+    if (latest !== undefined) this.#add(latest, -1)
     if (connections?.length === 0) this.#byOrigin.delete(origin)
     return latest
   }
 
   /** False when there is no room for it, or it is closed already. */
   keep(origin: string, connection: Connection): boolean {
-    if (this.#count >= maximumIdle || connection.socket.destroyed) return false
+    const ofWorkspace = this.#countOf.get(connection.lastFor) ?? 0
+    if (this.#count >= whole || ofWorkspace >= share.most) return false
+    if (connection.socket.destroyed) return false
     const connections = this.#byOrigin.get(origin) ?? []
     this.#byOrigin.set(origin, connections)
     connections.push(connection)
-    this.#count++
+    this.#add(connection, 1)
     return true
   }
 
@@ -104,8 +117,15 @@ class IdleConnections {
     const at = connections?.indexOf(connection) ?? -1
     if (connections === undefined || at === -1) return
     connections.splice(at, 1)
-    this.#count--
+    this.#add(connection, -1)
     if (connections.length === 0) this.#byOrigin.delete(origin)
+  }
+
+  #add({ lastFor }: Connection, more: 1 | -1): void {
+    const ofWorkspace = (this.#countOf.get(lastFor) ?? 0) + more
+    this.#count += more
+    if (ofWorkspace === 0) this.#countOf.delete(lastFor)
+    else this.#countOf.set(lastFor, ofWorkspace)
   }
 
   all(): ReadonlyArray<Connection> {
@@ -116,6 +136,7 @@ class IdleConnections {
 const open = (
   idle: IdleConnections,
   origin: string,
+  workspaceId: WorkspaceId,
   connect: Effect.Effect<Socket, EgressError, Scope.Scope>,
 ): Effect.Effect<Connection, EgressError> =>
   Effect.uninterruptibleMask((restore) =>
@@ -124,7 +145,8 @@ const open = (
       const socket = yield* restore(Scope.provide(connect, scope)).pipe(
         Effect.onError(() => Scope.close(scope, Exit.void)),
       )
-      const connection = { client: clientOver(origin, socket), socket, scope }
+      const client = clientOver(origin, socket, idle.idleMillis)
+      const connection: Connection = { client, socket, scope, lastFor: workspaceId }
       socket.once("close", () => idle.forget(origin, connection))
       return connection
     }),
@@ -137,7 +159,7 @@ const close = ({ client, scope }: Connection): Effect.Effect<void> =>
   )
 
 /** A client over that one socket. When it is gone the client is of no more use. */
-const clientOver = (origin: string, socket: Socket): Client => {
+const clientOver = (origin: string, socket: Socket, idleMillis: number): Client => {
   let handedOut = false
   return new Client(origin, {
     // The deadline of the whole call governs.
@@ -145,6 +167,7 @@ const clientOver = (origin: string, socket: Socket): Client => {
     bodyTimeout: 0,
     pipelining: 1,
     keepAliveTimeout: idleMillis,
+    keepAliveMaxTimeout: idleMillis,
     connect: (_target, answer) => {
       const first = !handedOut
       handedOut = true
@@ -193,6 +216,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   start(): Effect.Effect<void> {
     const { deadline, request, target } = this.#post
     this.#timer = setTimeout(() => this.#timeOut(), deadline - performance.now())
+    this.#connection.lastFor = request.workspaceId
     this.#connection.client.dispatch(
       {
         method: "POST",

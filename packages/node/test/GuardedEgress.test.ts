@@ -1,16 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Egress, EgressError, OutboundRule } from "@messaging-service/core"
-import type { FetchLimits } from "@messaging-service/core"
+import type { FetchLimits, WorkspaceId } from "@messaging-service/core"
 import { Effect, Fiber, Layer, Stream } from "effect"
 import { connect, isIP } from "node:net"
 import type { TcpNetConnectOpts } from "node:net"
 import { layerEgress } from "../src/GuardedEgress.ts"
 import type { EgressOptions } from "../src/GuardedEgress.ts"
-import { systemResolver } from "../src/Resolver.ts"
 import type { Resolver } from "../src/Resolver.ts"
 import { realTimeLayer } from "../src/SystemTime.ts"
 import { certificate } from "./certificate.ts"
 import { aServer, aTcpServer, aTlsServer } from "./LoopbackServer.ts"
+
+const workspaceId = 1 as WorkspaceId
 
 const limits: FetchLimits = { maximumBytes: 1_000_000, timeoutMillis: 10_000, redirects: 3 }
 
@@ -30,7 +31,7 @@ const unguarded = (options: EgressOptions = {}) => withRule(true, options)
 const get = (url: string, changed: Partial<FetchLimits> = {}) =>
   Effect.gen(function* () {
     const egress = yield* Egress
-    const answer = yield* egress.fetch(url, { ...limits, ...changed })
+    const answer = yield* egress.fetch(url, { ...limits, ...changed }, workspaceId)
     const chunks = yield* Stream.runCollect(answer.body)
     return {
       status: answer.status,
@@ -256,7 +257,7 @@ describe("fetch", () => {
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => response.write("the beginning"))
       const egress = yield* Egress
-      yield* Effect.scoped(egress.fetch(server.origin, limits))
+      yield* Effect.scoped(egress.fetch(server.origin, limits, workspaceId))
       yield* server.allClosed
     }).pipe(unguarded()),
   )
@@ -387,7 +388,7 @@ describe("the guard", () => {
       const { asked, resolve } = answering([publicAddress])
       return Effect.gen(function* () {
         assert.strictEqual(yield* reason(get(url)), "blocked_address")
-        assert.isFalse(yield* Egress.use((egress) => egress.allows(url)))
+        assert.isFalse(yield* Egress.use((egress) => egress.allows(url, workspaceId)))
         assert.deepStrictEqual(asked, [])
       }).pipe(guarded({ resolve, dial: neverDialed }))
     })
@@ -407,7 +408,7 @@ describe("the guard", () => {
       Effect.gen(function* () {
         assert.strictEqual(yield* reason(get("https://media.example/")), "blocked_address")
         const egress = yield* Egress
-        assert.isFalse(yield* egress.allows("https://media.example/"))
+        assert.isFalse(yield* egress.allows("https://media.example/", workspaceId))
       }).pipe(guarded({ ...answering(addresses), dial: neverDialed })),
     )
   }
@@ -480,7 +481,7 @@ describe("the guard", () => {
 })
 
 describe("allows", () => {
-  const allows = (url: string) => Egress.use((egress) => egress.allows(url))
+  const allows = (url: string) => Egress.use((egress) => egress.allows(url, workspaceId))
 
   it.effect("a name is allowed when all its addresses are public", () =>
     Effect.gen(function* () {
@@ -509,20 +510,5 @@ describe("allows", () => {
       assert.isFalse(yield* allows("ftp://127.0.0.1/"))
       assert.isFalse(yield* allows("http://127.0.0.1:25/"))
     }).pipe(unguarded(answering(["127.0.0.1"]))),
-  )
-})
-
-describe("systemResolver", () => {
-  it.effect("knows the system's hosts file", () =>
-    Effect.gen(function* () {
-      const addresses = yield* systemResolver("localhost")
-      assert.isTrue(addresses.includes("127.0.0.1") || addresses.includes("::1"))
-    }),
-  )
-
-  it.effect("a name that no resolver takes is dns", () =>
-    Effect.gen(function* () {
-      assert.strictEqual(yield* reason(systemResolver("not..a name")), "dns")
-    }),
   )
 })

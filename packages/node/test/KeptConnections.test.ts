@@ -1,7 +1,7 @@
 /** Posts: their outcome, their limits, and the connections that are kept between them. */
 import { assert, describe, it } from "@effect/vitest"
-import { Egress, EgressError, OutboundRule } from "@messaging-service/core"
-import type { PostLimits, PostRequest } from "@messaging-service/core"
+import { Egress, EgressError, OutboundRule, sharedResources } from "@messaging-service/core"
+import type { PostLimits, PostRequest, WorkspaceId } from "@messaging-service/core"
 import { Effect, Fiber, Layer } from "effect"
 import type { IncomingMessage } from "node:http"
 import { connect } from "node:net"
@@ -10,6 +10,8 @@ import type { EgressOptions } from "../src/GuardedEgress.ts"
 import { realTimeLayer } from "../src/SystemTime.ts"
 import { certificate } from "./certificate.ts"
 import { aServer, aTcpServer, aTlsServer } from "./LoopbackServer.ts"
+
+const workspaceId = 1 as WorkspaceId
 
 const limits: PostLimits = {
   maximumBytes: 1000,
@@ -37,6 +39,7 @@ const post = (
     egress.post(
       url,
       {
+        workspaceId: given.workspaceId ?? workspaceId,
         headers: given.headers ?? {},
         body: given.body ?? "{}",
         allowHttp: given.allowHttp ?? true,
@@ -269,6 +272,44 @@ describe("kept connections", () => {
         certificateAuthorities: [certificate],
       }),
     ),
+  )
+
+  it.effect("an answer cannot prolong the time for which its connection is kept", () =>
+    Effect.gen(function* () {
+      const server = yield* aServer((_, response) => {
+        response.writeHead(200, { "keep-alive": "timeout=100000, max=100000" }).end()
+      })
+      assert.strictEqual(yield* statusOf(server.origin), 200)
+      yield* server.allClosed
+    }).pipe(unguarded({ idleMillis: 30 })),
+  )
+
+  it.effect("a workspace keeps its share of them, and another one its own beside it", () =>
+    Effect.gen(function* () {
+      const { most } = sharedResources.keptConnections.share
+      const waiting: Array<() => void> = []
+      let side = 0
+      const server = yield* aServer((_, response) => {
+        waiting.push(() => response.end())
+        if (waiting.length === side) for (const answer of waiting.splice(0)) answer()
+      })
+      /** So many at once. */
+      const postsOf = (workspace: number, count: number) =>
+        Effect.suspend(() => {
+          side = count
+          const posts = Array.from({ length: count }, () =>
+            post(server.origin, { workspaceId: workspace as WorkspaceId }),
+          )
+          return Effect.all(posts, { concurrency: "unbounded" })
+        })
+      yield* postsOf(1, most + 5)
+      assert.strictEqual(server.connections(), most + 5)
+      // All but five were kept. Those that workspace 2 takes over count as its own.
+      yield* postsOf(2, most)
+      assert.strictEqual(server.connections(), most + 5)
+      yield* postsOf(1, most + 1)
+      assert.strictEqual(server.connections(), most + 6)
+    }).pipe(unguarded()),
   )
 
   it.effect("they all close when the service stops", () =>

@@ -52,6 +52,7 @@ const claim = (world: World, query: DeliveryQuery): ReadonlyArray<ClaimedDeliver
       return {
         id: delivery.id,
         endpointId: endpoint.id,
+        workspaceId: endpoint.workspaceId,
         lease,
         eventId: delivery.event.id,
         body: delivery.event.body,

@@ -27,6 +27,7 @@ export class CallbackCall extends Context.Service<
         make: ({ attempt, body, eventId, id, lease, storedSalt, url, workspaceId }) =>
           Effect.map(
             call({
+              workspaceId,
               url,
               eventId,
               contentType: callbackContentType,

@@ -8,6 +8,7 @@ import { Egress, OutboundRule } from "../egress/Egress.ts"
 import { parseOutboundUrl } from "../egress/PublicAddress.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
+import type { WorkspaceId } from "../id/Ids.ts"
 import { codePointLength } from "../text/CodePoints.ts"
 import { maximumWebhookUrlLength } from "../webhook/EndpointRequest.ts"
 
@@ -26,7 +27,7 @@ export class CallbackUrls extends Context.Service<
      * Lets an address pass, and none at all. Fails with `invalid_callback_url`: it is too long, no
      * `http` or `https` address, or private or local, also by what its host resolves to.
      */
-    check(url: string | null): Effect.Effect<CallbackUrl | null, Refusal>
+    check(url: string | null, workspaceId: WorkspaceId): Effect.Effect<CallbackUrl | null, Refusal>
   }
 >()("core/CallbackUrls") {
   static readonly layer = Layer.effect(
@@ -35,9 +36,9 @@ export class CallbackUrls extends Context.Service<
       const egress = yield* Egress
       const rule = yield* OutboundRule
       return CallbackUrls.of({
-        check: Effect.fn("CallbackUrls.check")(function* (url) {
+        check: Effect.fn("CallbackUrls.check")(function* (url, workspaceId) {
           if (url === null) return null
-          if (mayBeCallback(url, rule) && (yield* egress.allows(url))) return url
+          if (mayBeCallback(url, rule) && (yield* egress.allows(url, workspaceId))) return url
           return yield* refuse("invalid_callback_url")
         }),
       })

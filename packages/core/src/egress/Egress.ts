@@ -4,6 +4,7 @@
  */
 import { Context, Data, Effect, Layer } from "effect"
 import type { Scope, Stream } from "effect"
+import type { WorkspaceId } from "../id/Ids.ts"
 
 /** Why a call did not get an answer; the names are those of `last_delivery.error`. */
 export class EgressError extends Data.TaggedError("EgressError")<{
@@ -38,6 +39,8 @@ export interface FetchLimits {
 }
 
 export interface PostRequest {
+  /** Whose call it is: it takes of that workspace's share. */
+  readonly workspaceId: WorkspaceId
   readonly headers: Readonly<Record<string, string>>
   /** Sent as UTF-8. */
   readonly body: string
@@ -62,11 +65,16 @@ export class Egress extends Context.Service<
   {
     /**
      * Whether every address that the link's host resolves to now may be called; a name that does not
-     * resolve is allowed here and fails later. The link's own syntax was checked before.
+     * resolve is allowed here and fails later. The link's own syntax was checked before. The look-up
+     * takes of that workspace's share.
      */
-    allows(url: string): Effect.Effect<boolean>
-    /** A GET; the connection closes with the scope. */
-    fetch(url: string, limits: FetchLimits): Effect.Effect<EgressAnswer, EgressError, Scope.Scope>
+    allows(url: string, workspaceId: WorkspaceId): Effect.Effect<boolean>
+    /** A GET for that workspace; the connection closes with the scope. */
+    fetch(
+      url: string,
+      limits: FetchLimits,
+      workspaceId: WorkspaceId,
+    ): Effect.Effect<EgressAnswer, EgressError, Scope.Scope>
     /**
      * A POST whose answer is known by its status: redirects are answers, and a content that is too
      * long or does not come to its end takes nothing back. Connections are kept for later calls.

@@ -67,4 +67,29 @@ export const sharedResources = table({
     share: null,
     above: "long names are cut",
   },
+  /** Names that are being resolved, for calls and for the checks of links at acceptance. */
+  nameLookUps: {
+    what: "look-ups of host names under way",
+    whole: 512,
+    share: { of: "workspace", most: 32 },
+    above: "the look-up waits, as long as its call may take to connect",
+  },
+  /** Connections that wait for the next call of the same receiver. */
+  keptConnections: {
+    what: "idle connections to receivers",
+    whole: 1000,
+    share: { of: "workspace", most: 100 },
+    above: "the connection is closed after its answer",
+  },
+  /**
+   * Files that links lead to, from the first byte until they are sent or kept: each of them may hold
+   * 100 MB of the disk.
+   */
+  linkedFiles: {
+    what: "files of links being fetched, and on disk until they are sent",
+    whole: 64,
+    share: { of: "workspace", most: 16 },
+    above:
+      "the fetch waits: 30 s for a message, which is then put off, and 5 s for a call, which is then answered with `service_unavailable`",
+  },
 })

@@ -12,8 +12,8 @@ import type { Refusal } from "../error/Refusal.ts"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId } from "../id/Ids.ts"
 import type { Caller } from "../key/Admission.ts"
-import { downloadLink, fileNameOfLink } from "./LinkDownload.ts"
-import type { LinkSize } from "./LinkDownload.ts"
+import { LinkDownloads, fileNameOfLink } from "./LinkDownload.ts"
+import type { LinkTerms } from "./LinkDownload.ts"
 import { MediaStore } from "./Media.ts"
 import type { MediaType } from "./Media.ts"
 import type { Upload } from "./MediaDirectory.ts"
@@ -23,7 +23,11 @@ import { newMediaFile } from "./newMediaFile.ts"
 import { removeBytes } from "./removeBytes.ts"
 
 /** Of a link that is downloaded during the call (decisions: Version 1). */
-const linkSize: LinkSize = { maximumBytes: 100 * 1024 * 1024, inWords: "100 MiB" }
+const linkTerms: LinkTerms = {
+  maximumBytes: 100 * 1024 * 1024,
+  inWords: "100 MiB",
+  patienceMillis: 5000,
+}
 
 /** A file that is kept for the messages of one send. */
 export interface Attachment {
@@ -47,7 +51,8 @@ export class Attachments extends Context.Service<
     /**
      * Downloads a link and keeps what it led to: at most 100 MiB, 30 s, 3 redirects. Without a name
      * the file is called as the link's path ends, else `file`. Fails with `invalid_media_url`, whether
-     * the link may not be called or the file could not be had. The scope is that of the send.
+     * the link may not be called or the file could not be had, and with `service_unavailable` when
+     * too many links are being fetched. The scope is that of the send.
      */
     fromLink(
       caller: Caller,
@@ -62,6 +67,7 @@ export class Attachments extends Context.Service<
       const store = yield* MediaStore
       const files = yield* MediaFiles
       const egress = yield* Egress
+      const links = yield* LinkDownloads
       const rule = yield* OutboundRule
       const remove = removeBytes(store, files)
 
@@ -94,9 +100,11 @@ export class Attachments extends Context.Service<
         fromLink: Effect.fn("Attachments.fromLink")(function* (caller, url, fileName) {
           const [unreadable] = mediaUrlProblems({ url }, rule)
           if (unreadable !== undefined) return yield* refuseAll(unreadable, [])
-          if (!(yield* egress.allows(url))) return yield* refuse(code, { field })
-          const content = yield* downloadLink(egress, files, url, linkSize).pipe(
+          if (!(yield* egress.allows(url, caller.key.workspaceId)))
+            return yield* refuse(code, { field })
+          const content = yield* links.fetch(caller.key.workspaceId, url, linkTerms).pipe(
             Effect.catchTags({
+              LinksBusy: () => Effect.fail(refuse("service_unavailable", { retryAfter: 5 })),
               LinkUnavailable: ({ message }) => Effect.fail(refuse(code, { field, message })),
               MediaFilesError: (error) => Effect.fail(filesUnavailable("attachment.spool")(error)),
             }),
@@ -106,7 +114,7 @@ export class Attachments extends Context.Service<
         }),
       })
     }),
-  )
+  ).pipe(Layer.provide(LinkDownloads.layer))
 }
 
 const code = "invalid_media_url"

@@ -1,13 +1,19 @@
 /**
  * A customer's link fetched through the guarded egress into a spooled file: at the moment of sending,
- * and during the call of a version 1 send. How much it may be differs, everything else is the same.
+ * and during the call of a version 1 send. How much it may be and how long it may wait for a place
+ * differ, everything else is the same. A file has its place as long as it is there, so that the disk
+ * never holds more of them than there are places.
  */
-import { Data, Effect } from "effect"
+import { Context, Data, Effect, Layer } from "effect"
 import type { Scope } from "effect"
-import type { Egress, EgressAnswer } from "../egress/Egress.ts"
+import { Egress } from "../egress/Egress.ts"
+import type { EgressAnswer } from "../egress/Egress.ts"
+import type { WorkspaceId } from "../id/Ids.ts"
+import { makePlaces } from "../limit/Places.ts"
+import { sharedResources } from "../limit/sharedResources.ts"
 import { sleep } from "../time/RealTime.ts"
-import { MediaFilesError } from "./MediaFiles.ts"
-import type { MediaFiles, SpooledContent } from "./MediaFiles.ts"
+import { MediaFiles, MediaFilesError } from "./MediaFiles.ts"
+import type { SpooledContent } from "./MediaFiles.ts"
 
 /** All tries together, in real time (decisions: Media, Version 1). */
 const timeoutMillis = 30_000
@@ -17,16 +23,24 @@ const redirects = 3
 /** Tries when the far side fails or the connection breaks. */
 const tries = 3
 
-/** How large a file may be, and how to say it. */
-export interface LinkSize {
+/** How large a file may be, how to say it, and how long it may wait for its place in real time. */
+export interface LinkTerms {
   readonly maximumBytes: number
   readonly inWords: string
+  readonly patienceMillis: number
 }
 
 /** The link did not lead to a file that may be sent; the message says why. */
 export class LinkUnavailable extends Data.TaggedError("LinkUnavailable")<{
   readonly message: string
 }> {}
+
+/** As many links as may be are being fetched, for this workspace or for all. */
+export class LinksBusy extends Data.TaggedError("LinksBusy") {
+  override get message() {
+    return "too many links are being fetched"
+  }
+}
 
 const unavailable = (message: string) => new LinkUnavailable({ message })
 
@@ -46,17 +60,46 @@ const answered = (answer: EgressAnswer): Effect.Effect<EgressAnswer, LinkUnavail
     : Effect.fail(unavailable(`The media link answered with HTTP ${answer.status}.`))
 }
 
-/**
- * Downloads what a link leads to; it goes with the scope. Fails with `MediaFilesError` only when the
- * file could not be kept, which is not the link's fault.
- */
-export const downloadLink = (
+export class LinkDownloads extends Context.Service<
+  LinkDownloads,
+  {
+    /**
+     * Downloads what a link leads to; it goes with the scope, and so does its place. Fails with
+     * `LinksBusy` when there was no place for it in time, and with `MediaFilesError` only when the
+     * file could not be kept, which is not the link's fault.
+     */
+    fetch(
+      workspaceId: WorkspaceId,
+      url: string,
+      terms: LinkTerms,
+    ): Effect.Effect<SpooledContent, LinkUnavailable | LinksBusy | MediaFilesError, Scope.Scope>
+  }
+>()("core/LinkDownloads") {
+  static readonly layer = Layer.effect(
+    LinkDownloads,
+    Effect.gen(function* () {
+      const egress = yield* Egress
+      const files = yield* MediaFiles
+      const places = makePlaces<WorkspaceId>(sharedResources.linkedFiles)
+      return LinkDownloads.of({
+        fetch: (workspaceId, url, terms) =>
+          Effect.raceFirst(
+            places.take(workspaceId),
+            Effect.andThen(sleep(terms.patienceMillis), Effect.fail(new LinksBusy())),
+          ).pipe(Effect.andThen(download(egress, files, workspaceId, url, terms))),
+      })
+    }),
+  )
+}
+
+const download = (
   egress: typeof Egress.Service,
   files: typeof MediaFiles.Service,
+  workspaceId: WorkspaceId,
   url: string,
-  { inWords, maximumBytes }: LinkSize,
+  { inWords, maximumBytes }: LinkTerms,
 ): Effect.Effect<SpooledContent, LinkUnavailable | MediaFilesError, Scope.Scope> =>
-  egress.fetch(url, { maximumBytes, timeoutMillis, redirects }).pipe(
+  egress.fetch(url, { maximumBytes, timeoutMillis, redirects }, workspaceId).pipe(
     Effect.flatMap(answered),
     Effect.flatMap((answer) => files.spool(answer.body, maximumBytes)),
     Effect.catchTags({
@@ -74,6 +117,6 @@ export const downloadLink = (
     Effect.retry({ times: tries - 1, while: (error) => error === "again" }),
     Effect.mapError((error) => (error === "again" ? noAnswer : error)),
     // All tries together: whoever waits for this file waits no longer.
-    (download) =>
-      Effect.raceFirst(download, Effect.andThen(sleep(timeoutMillis), Effect.fail(noAnswer))),
+    (fetched) =>
+      Effect.raceFirst(fetched, Effect.andThen(sleep(timeoutMillis), Effect.fail(noAnswer))),
   )

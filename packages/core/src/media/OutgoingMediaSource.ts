@@ -4,13 +4,12 @@
  */
 import { Context, Data, Effect, Layer } from "effect"
 import type { Scope } from "effect"
-import { Egress } from "../egress/Egress.ts"
-import type { MediaId } from "../id/Ids.ts"
+import type { MediaId, WorkspaceId } from "../id/Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Message } from "../message/Message.ts"
 import type { OutgoingMedia } from "../transport/Transport.ts"
-import { downloadLink, fileNameOfLink } from "./LinkDownload.ts"
-import type { LinkSize } from "./LinkDownload.ts"
+import { LinkDownloads, fileNameOfLink } from "./LinkDownload.ts"
+import type { LinkTerms, LinksBusy } from "./LinkDownload.ts"
 import { MediaFiles } from "./MediaFiles.ts"
 import type { StoredContent } from "./MediaFiles.ts"
 import { MediaStore } from "./Media.ts"
@@ -18,7 +17,11 @@ import type { MediaFile, MediaReference } from "./Media.ts"
 import { mediaTypeOf } from "./mediaType.ts"
 
 /** Of a link that is fetched when its message is sent (decisions: Media). */
-const linkSize: LinkSize = { maximumBytes: 100_000_000, inWords: "100 MB" }
+const linkTerms: LinkTerms = {
+  maximumBytes: 100_000_000,
+  inWords: "100 MB",
+  patienceMillis: 30_000,
+}
 
 export class MediaUnavailable extends Data.TaggedError("MediaUnavailable")<{
   readonly message: string
@@ -32,7 +35,7 @@ export class OutgoingMediaSource extends Context.Service<
     open(
       message: Pick<Message, "workspaceId" | "mode">,
       reference: MediaReference,
-    ): Effect.Effect<OutgoingMedia, MediaUnavailable | StoreUnavailable, Scope.Scope>
+    ): Effect.Effect<OutgoingMedia, MediaUnavailable | LinksBusy | StoreUnavailable, Scope.Scope>
   }
 >()("core/OutgoingMediaSource") {
   static readonly layer = Layer.effect(
@@ -40,7 +43,7 @@ export class OutgoingMediaSource extends Context.Service<
     Effect.gen(function* () {
       const store = yield* MediaStore
       const files = yield* MediaFiles
-      const egress = yield* Egress
+      const links = yield* LinkDownloads
 
       const outgoing = (
         reference: MediaReference,
@@ -55,8 +58,8 @@ export class OutgoingMediaSource extends Context.Service<
         content: stored.content,
       })
 
-      const download = (url: string) =>
-        downloadLink(egress, files, url, linkSize).pipe(
+      const download = (workspaceId: WorkspaceId, url: string) =>
+        links.fetch(workspaceId, url, linkTerms).pipe(
           Effect.catchTags({
             LinkUnavailable: ({ message }) => Effect.fail(unavailable(message)),
             MediaFilesError: () =>
@@ -87,9 +90,9 @@ export class OutgoingMediaSource extends Context.Service<
             return yield* openFile(reference, yield* attached(attachmentId))
           }
           const url = reference.url ?? ""
-          return outgoing(reference, yield* download(url), fileNameOfLink(url))
+          return outgoing(reference, yield* download(message.workspaceId, url), fileNameOfLink(url))
         }),
       })
     }),
-  )
+  ).pipe(Layer.provide(LinkDownloads.layer))
 }

@@ -64,8 +64,8 @@ export class Acceptor extends Context.Service<
       const egress = yield* Egress
       const wakeUp = yield* WakeUp
 
-      const linkAllowed = (request: SendRequest) =>
-        request.media?.url == null ? Effect.succeed(true) : egress.allows(request.media.url)
+      const linkAllowed = ({ key }: Sender, { media }: SendRequest) =>
+        media?.url == null ? Effect.succeed(true) : egress.allows(media.url, key.workspaceId)
 
       const contextOf = (
         caller: Sender,
@@ -73,7 +73,7 @@ export class Acceptor extends Context.Service<
         now: number,
         idempotency: IdempotencyClaim | null,
       ) =>
-        Effect.map(linkAllowed(request), (allowed): AcceptContext => ({
+        Effect.map(linkAllowed(caller, request), (allowed): AcceptContext => ({
           caller,
           now,
           ids,

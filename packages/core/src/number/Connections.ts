@@ -202,7 +202,7 @@ export class Connections extends Context.Service<
           terms = plainTerms,
         ) {
           const request = yield* Effect.fromResult(parseConnectRequest(body, caller.key))
-          yield* callbackUrls.check(terms.callbackUrl)
+          yield* callbackUrls.check(terms.callbackUrl, caller.key.workspaceId)
           return yield* idempotent.run<NumberJson, Failure>(caller, requested, {
             work: (claim) => start(caller, request, terms, claim),
             again: (made) => again(request, made),

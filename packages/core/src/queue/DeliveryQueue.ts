@@ -7,7 +7,7 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { EventId, WebhookId } from "../id/Ids.ts"
+import type { EventId, WebhookId, WorkspaceId } from "../id/Ids.ts"
 import type { DeliveryError } from "../webhook/WebhookEndpoint.ts"
 
 export interface DeliveryQuery {
@@ -23,6 +23,8 @@ export interface DeliveryQuery {
 export interface ClaimedDelivery {
   readonly id: number
   readonly endpointId: WebhookId
+  /** Whose endpoint it is. */
+  readonly workspaceId: WorkspaceId
   readonly lease: number
   readonly eventId: EventId
   /** The frozen event, as every attempt sends it. */

@@ -78,7 +78,7 @@ export class Reminders extends Context.Service<
         Effect.gen(function* () {
           const facts = yield* messages.loadAcceptance(factsWanted(caller, wanted, now))
           const url = wanted.given.media?.url ?? null
-          const linkAllowed = url === null || (yield* egress.allows(url))
+          const linkAllowed = url === null || (yield* egress.allows(url, caller.key.workspaceId))
           const refusal = reminderRefusal(wanted, facts, caller, linkAllowed)
           if (refusal !== undefined) return yield* refusal
         })

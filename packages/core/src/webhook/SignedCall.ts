@@ -7,7 +7,7 @@ import type { Cause } from "effect"
 import { Egress } from "../egress/Egress.ts"
 import type { EgressError, PostAnswer, PostLimits } from "../egress/Egress.ts"
 import { Ids } from "../id/Ids.ts"
-import type { EventId } from "../id/Ids.ts"
+import type { EventId, WorkspaceId } from "../id/Ids.ts"
 import { nextAttemptAt, parseRetryAfter } from "./retrySchedule.ts"
 import { HmacSha256, signature, webhookUserAgent } from "./signature.ts"
 import type { DeliveryError } from "./WebhookEndpoint.ts"
@@ -20,6 +20,7 @@ const limits: PostLimits = {
 }
 
 export interface SignedRequest {
+  readonly workspaceId: WorkspaceId
   readonly url: string
   readonly eventId: EventId
   readonly contentType: string
@@ -105,6 +106,7 @@ export const signedCaller = Effect.gen(function* () {
         },
         body: request.body,
         allowHttp: request.allowHttp,
+        workspaceId: request.workspaceId,
       },
       limits,
     )

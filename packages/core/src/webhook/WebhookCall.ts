@@ -49,6 +49,7 @@ export class WebhookCall extends Context.Service<
         make: (claimed) =>
           Effect.map(
             call({
+              workspaceId: claimed.workspaceId,
               url: claimed.url,
               eventId: claimed.eventId,
               contentType: "application/json",

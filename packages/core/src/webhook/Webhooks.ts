@@ -94,7 +94,7 @@ export class Webhooks extends Context.Service<
         claim: IdempotencyClaim | null,
       ): Effect.Effect<EndpointWithSecret, Failure> =>
         Effect.gen(function* () {
-          if (!(yield* egress.allows(request.url))) {
+          if (!(yield* egress.allows(request.url, key.workspaceId))) {
             return yield* refuse("invalid_webhook_url", { field: "url" })
           }
           const { salt, secret } = yield* secrets.make

@@ -23,8 +23,11 @@ export const attemptTimeoutMillis = 60_000
 /** Interrupted attempts that end in `outcome_unknown`. */
 export const maximumInterruptions = 3
 
-/** Nothing was handed over because the store did not answer: when to look again. */
-const storePauseMillis = 1000
+/**
+ * Nothing was handed over, because the store did not answer or too many links are being fetched: when
+ * to look again.
+ */
+const pauseMillis = 1000
 
 const unknownOutcome: MessageError = {
   code: "outcome_unknown",
@@ -182,8 +185,10 @@ export class Attempt extends Context.Service<
                 _tag: "Unsendable",
                 error: { code: "media_unavailable", message: reason },
               }),
+            LinksBusy: () =>
+              Effect.succeed<Outcome>({ _tag: "Postponed", afterMillis: pauseMillis }),
             StoreUnavailable: () =>
-              Effect.succeed<Outcome>({ _tag: "Postponed", afterMillis: storePauseMillis }),
+              Effect.succeed<Outcome>({ _tag: "Postponed", afterMillis: pauseMillis }),
           }),
         )
 

@@ -2,9 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { CallbackUrls } from "../../src/callback/CallbackUrls.ts"
 import { Egress, OutboundRule } from "../../src/egress/Egress.ts"
+import type { WorkspaceId } from "../../src/id/Ids.ts"
 
 const check = (url: string | null, given: { resolvesTo?: "public" | "private" } = {}) =>
-  CallbackUrls.use((urls) => urls.check(url)).pipe(
+  CallbackUrls.use((urls) => urls.check(url, 1 as WorkspaceId)).pipe(
     Effect.provide(
       CallbackUrls.layer.pipe(
         Layer.provide(

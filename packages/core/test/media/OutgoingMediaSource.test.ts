@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Layer, Ref, Stream } from "effect"
+import { Clock, Effect, Exit, Fiber, Layer, Ref, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { Egress, EgressError } from "../../src/egress/Egress.ts"
 import type { EgressAnswer, FetchLimits } from "../../src/egress/Egress.ts"
 import type { MediaId, WorkspaceId } from "../../src/id/Ids.ts"
+import { sharedResources } from "../../src/limit/sharedResources.ts"
 import { MediaFiles, MediaFilesError } from "../../src/media/MediaFiles.ts"
 import type { StoredContent } from "../../src/media/MediaFiles.ts"
 import { MediaStore } from "../../src/media/Media.ts"
@@ -287,6 +288,62 @@ describe("a link", () => {
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "MediaUnavailable")
       assert.strictEqual(yield* Clock.currentTimeMillis, start + 30 * second)
       assert.lengthOf(calls, 3)
+    }),
+  )
+})
+
+describe("places for the files of links", () => {
+  const { share, whole } = sharedResources.linkedFiles
+  const hanging = { replies: [Effect.never] }
+  const of = (workspaceId: number) => ({ ...owner, workspaceId: workspaceId as WorkspaceId })
+
+  it.effect("one workspace fetches no more than its share, and is in no other one's way", () =>
+    Effect.gen(function* () {
+      const { calls, open } = yield* stage(hanging)
+      for (let message = 0; message < share.most + 5; message++) {
+        yield* Effect.forkChild(open(of(1), link()), { startImmediately: true })
+      }
+      yield* Effect.forkChild(open(of(2), link()), { startImmediately: true })
+      yield* Effect.yieldNow
+      assert.lengthOf(calls, share.most + 1)
+    }),
+  )
+
+  it.effect("all together fetch no more than the whole", () =>
+    Effect.gen(function* () {
+      const { calls, open } = yield* stage(hanging)
+      for (let message = 0; message < whole + 5; message++) {
+        yield* Effect.forkChild(open(of(message), link()), { startImmediately: true })
+      }
+      yield* Effect.yieldNow
+      assert.lengthOf(calls, whole)
+    }),
+  )
+
+  it.effect("a file has its place until its message is sent", () =>
+    Effect.gen(function* () {
+      const { calls, open } = yield* stage({})
+      const sent = yield* Scope.make()
+      for (let message = 0; message < share.most; message++) {
+        yield* Scope.provide(open(of(1), link()), sent)
+      }
+      const next = yield* Effect.forkChild(open(of(1), link()), { startImmediately: true })
+      assert.lengthOf(calls, share.most)
+      yield* Scope.close(sent, Exit.void)
+      assert.strictEqual((yield* Fiber.join(next)).size, 3)
+    }),
+  )
+
+  it.effect("a link without a place after 30 s is tried another time", () =>
+    Effect.gen(function* () {
+      const { calls, open } = yield* stage({})
+      for (let message = 0; message < share.most; message++) yield* open(of(1), link())
+      const fiber = yield* Effect.forkChild(Effect.flip(open(of(1), link())))
+      yield* TestClock.adjust(30 * second - 1)
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "LinksBusy")
+      assert.lengthOf(calls, share.most)
     }),
   )
 })

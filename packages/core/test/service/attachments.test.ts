@@ -6,6 +6,7 @@ import {
   Messages,
   StoreUnavailable,
   plainTerms,
+  sharedResources,
 } from "../../src/index.ts"
 import type { Attachment, MediaId, MessageId } from "../../src/index.ts"
 import { bytes, contentOf, leftOver, linked, linksTo, sendWith, uploaded } from "./Attaching.ts"
@@ -231,6 +232,37 @@ describe("a link that is downloaded during the call", () => {
       },
     )
   })
+})
+
+describe("links that are downloaded during a call", () => {
+  const quick = "https://example.com/quick"
+
+  it.effect("above its workspace's share it waits 5 s and is told to come back later", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const other = (yield* aStage()).key
+        const { most } = sharedResources.linkedFiles.share
+        for (let call = 0; call < most; call++) {
+          yield* Effect.forkChild(Effect.scoped(linked(key, "https://example.com/slow")))
+        }
+        yield* settled
+        const above = yield* Effect.forkChild(refusal(Effect.scoped(linked(key, quick))))
+        yield* pass(5000 - 1)
+        assert.isUndefined(above.pollUnsafe())
+        yield* pass(1)
+        const { code, retryAfter } = yield* Fiber.join(above)
+        assert.deepStrictEqual([code, retryAfter], ["service_unavailable", 5])
+        assert.strictEqual((yield* Effect.scoped(linked(other, quick))).size, 5)
+      }),
+      {
+        egress: linksTo({
+          "https://example.com/slow": Stream.never,
+          [quick]: Stream.make(bytes("quick")),
+        }),
+      },
+    ),
+  )
 })
 
 describe("a call that is cut off", () => {

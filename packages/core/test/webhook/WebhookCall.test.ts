@@ -5,7 +5,7 @@ import { createHmac } from "node:crypto"
 import { Egress, EgressError, OutboundRule } from "../../src/egress/Egress.ts"
 import type { PostLimits, PostRequest } from "../../src/egress/Egress.ts"
 import { Ids } from "../../src/id/Ids.ts"
-import type { EventId, WebhookId } from "../../src/id/Ids.ts"
+import type { EventId, WebhookId, WorkspaceId } from "../../src/id/Ids.ts"
 import type { ClaimedDelivery } from "../../src/queue/DeliveryQueue.ts"
 import { ServiceSecrets } from "../../src/request/ServiceSecrets.ts"
 import { SigningSecrets } from "../../src/webhook/SigningSecrets.ts"
@@ -19,6 +19,7 @@ const noon = Date.UTC(2026, 2, 2, 12, 0, 0, 250)
 const claimed = (given: Partial<ClaimedDelivery> = {}): ClaimedDelivery => ({
   id: 3,
   endpointId: 7 as WebhookId,
+  workspaceId: 5 as WorkspaceId,
   lease: 11,
   eventId: "evt_000000000000000000000001" as EventId,
   body: '{"id":"evt_000000000000000000000001","text":"Grüße 🦉"}',
@@ -150,6 +151,7 @@ describe("a call", () => {
       const mac = createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex")
       assert.strictEqual(posted.url, "https://example.com/hook")
       assert.strictEqual(posted.request.body, body)
+      assert.strictEqual(posted.request.workspaceId, 5)
       assert.deepStrictEqual(posted.request.headers, {
         "content-type": "application/json",
         "user-agent": "Service-Webhooks/2",

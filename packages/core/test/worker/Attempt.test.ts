@@ -6,6 +6,7 @@ import { Ids } from "../../src/id/Ids.ts"
 import type { MediaId, MessageId, NumberId, TransportId, WorkspaceId } from "../../src/id/Ids.ts"
 import type { MediaReference } from "../../src/media/Media.ts"
 import { MediaLinks } from "../../src/media/MediaLinks.ts"
+import { LinksBusy } from "../../src/media/LinkDownload.ts"
 import { MediaUnavailable, OutgoingMediaSource } from "../../src/media/OutgoingMediaSource.ts"
 import type { Ending } from "../../src/message/MessageChange.ts"
 import type { Message } from "../../src/message/Message.ts"
@@ -459,22 +460,22 @@ describe("an attempt", () => {
       }),
     )
 
-    it.effect("waits a second when the store does not answer", () =>
-      Effect.gen(function* () {
-        const { handed, make } = yield* stage({
-          media: Effect.fail(new StoreUnavailable({ operation: "media", cause: null })),
-        })
-        const settlement = yield* make(withMedia())
-        assert.deepStrictEqual<unknown>(settlement, {
-          _tag: "Again",
-          numberId: 7,
-          lease: 3,
-          messageId: 42,
-          notBefore: noon + second,
-          interrupted: false,
-        })
-        assert.deepStrictEqual(handed, [])
-      }),
+    it.effect.each([new StoreUnavailable({ operation: "media", cause: null }), new LinksBusy()])(
+      "waits a second: $message",
+      (failure) =>
+        Effect.gen(function* () {
+          const { handed, make } = yield* stage({ media: Effect.fail(failure) })
+          const settlement = yield* make(withMedia())
+          assert.deepStrictEqual<unknown>(settlement, {
+            _tag: "Again",
+            numberId: 7,
+            lease: 3,
+            messageId: 42,
+            notBefore: noon + second,
+            interrupted: false,
+          })
+          assert.deepStrictEqual(handed, [])
+        }),
     )
 
     it.effect("that took so long that the message expired is not handed over any more", () =>

@@ -18,6 +18,7 @@ import type {
   EventId,
   StoreUnavailable,
   WebhookId,
+  WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
@@ -58,8 +59,8 @@ export const turnWebhookLanes = sqlFunction(
     p_per_endpoint integer
   )
   returns table (
-    id bigint, endpoint_id bigint, lease bigint, event_id text, body text, attempt integer,
-    url text, secret_salt text
+    id bigint, endpoint_id bigint, workspace_id bigint, lease bigint, event_id text, body text,
+    attempt integer, url text, secret_salt text
   )
   language plpgsql
   as $function$
@@ -329,8 +330,8 @@ export const turnWebhookLanes = sqlFunction(
     -- Those of an endpoint together: what starts together tends to end together, and then turns its
     -- lane once.
     select
-      d.id, d.endpoint_id, moved.lease, d.event_id, coalesce(d.body, o.body), d.attempts + 1,
-      e.url, e.secret_salt
+      d.id, d.endpoint_id, e.workspace_id, moved.lease, d.event_id, coalesce(d.body, o.body),
+      d.attempts + 1, e.url, e.secret_salt
     from moved
     join webhook_endpoints e on e.id = moved.endpoint_id
     cross join lateral unnest(moved.taken) with ordinality taken (id, place)
@@ -345,6 +346,7 @@ export const turnWebhookLanes = sqlFunction(
 interface ClaimedRow {
   readonly id: bigint
   readonly endpoint_id: bigint
+  readonly workspace_id: bigint
   readonly lease: bigint
   readonly event_id: string
   readonly body: string
@@ -413,6 +415,7 @@ export const settleResultsAndClaim =
 const toClaimed = (row: ClaimedRow): ClaimedDelivery => ({
   id: Number(row.id),
   endpointId: Number(row.endpoint_id) as WebhookId,
+  workspaceId: Number(row.workspace_id) as WorkspaceId,
   lease: Number(row.lease),
   eventId: row.event_id as EventId,
   body: row.body,

@@ -74,6 +74,7 @@ export const deliveries: Topic = (it) => {
       assert.deepStrictEqual(claimed, {
         id: claimed.id,
         endpointId: endpoint.id,
+        workspaceId: key.workspaceId,
         lease: claimed.lease,
         eventId: cancel.event.id,
         body,

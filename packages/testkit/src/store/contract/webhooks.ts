@@ -282,6 +282,7 @@ export const webhooks: Topic = (it) => {
       assert.deepStrictEqual(claimed, {
         id: claimed.id,
         endpointId: endpoint.id,
+        workspaceId: key.workspaceId,
         lease: claimed.lease,
         eventId: ping.id,
         body,

@@ -1,0 +1,61 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { makePlaces } from "../../src/limit/Places.ts"
+
+const makeCounted = (whole: number, most: number) => {
+  const places = makePlaces<string>({ whole, share: { of: "workspace", most } })
+  const holding: Array<string> = []
+  const hold = (holder: string) =>
+    Effect.forkChild(
+      Effect.scoped(
+        Effect.andThen(
+          places.take(holder),
+          Effect.andThen(
+            Effect.sync(() => holding.push(holder)),
+            Effect.never,
+          ),
+        ),
+      ),
+      { startImmediately: true },
+    )
+  return { hold, holding }
+}
+
+describe("places of a shared resource", () => {
+  it.effect(
+    "no holder has more than its share, and what waits for it is in no other holder's way",
+    () =>
+      Effect.gen(function* () {
+        const { hold, holding } = makeCounted(4, 2)
+        for (let asked = 0; asked < 10; asked++) yield* hold("greedy")
+        yield* hold("modest")
+        assert.deepStrictEqual(holding, ["greedy", "greedy", "modest"])
+      }),
+  )
+
+  it.effect("all of them together are bounded, and a place that becomes free is taken", () =>
+    Effect.gen(function* () {
+      const { hold, holding } = makeCounted(3, 2)
+      const first = yield* hold("a")
+      for (const holder of ["a", "b", "c", "a"]) yield* hold(holder)
+      assert.deepStrictEqual(holding, ["a", "a", "b"])
+      yield* Fiber.interrupt(first)
+      yield* Effect.yieldNow
+      assert.deepStrictEqual(holding, ["a", "a", "b", "c"])
+    }),
+  )
+
+  it.effect("who gives up while waiting takes no place", () =>
+    Effect.gen(function* () {
+      const { hold, holding } = makeCounted(1, 1)
+      const first = yield* hold("a")
+      const second = yield* hold("a")
+      yield* Fiber.interrupt(second)
+      yield* Fiber.interrupt(first)
+      yield* hold("a")
+      yield* hold("b")
+      yield* Effect.yieldNow
+      assert.deepStrictEqual(holding, ["a", "a"])
+    }),
+  )
+})

@@ -1,0 +1,250 @@
+/** Names resolved over sockets of our own, and how look-ups share them. */
+import { assert, describe, it } from "@effect/vitest"
+import { EgressError, sharedResources } from "@messaging-service/core"
+import type { WorkspaceId } from "@messaging-service/core"
+import { Deferred, Effect, Fiber } from "effect"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { nameServerResolver } from "../src/NameServers.ts"
+import { sharedLookUps } from "../src/Resolver.ts"
+import { aNameServer } from "./NameServer.ts"
+import type { Answer, Question } from "./NameServer.ts"
+
+const reason = <A, R>(effect: Effect.Effect<A, EgressError, R>) =>
+  Effect.map(Effect.flip(effect), (error) => error.reason)
+
+const aHostsFile = (text: string) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => mkdtempSync(join(tmpdir(), "hosts-"))),
+      (directory) => Effect.sync(() => rmSync(directory, { recursive: true })),
+    ),
+    (directory) => {
+      const path = join(directory, "hosts")
+      const write = (content: string) => writeFileSync(path, content)
+      write(text)
+      return { path, write }
+    },
+  )
+
+/** Without a hosts file but the given one. */
+const asking = (
+  answer: (question: Question) => Answer,
+  given: { readonly timeoutMillis?: number; readonly hosts?: string } = {},
+) =>
+  Effect.gen(function* () {
+    const server = yield* aNameServer(answer)
+    const hosts = yield* aHostsFile(given.hosts ?? "")
+    const resolve = nameServerResolver({
+      servers: [server.address],
+      hostsFile: hosts.path,
+      ...(given.timeoutMillis === undefined ? {} : { timeoutMillis: given.timeoutMillis }),
+    })
+    return { hosts, resolve, server }
+  })
+
+describe("names are resolved over sockets of our own", () => {
+  it.effect("addresses of both families are asked for and given in the order of the answers", () =>
+    Effect.gen(function* () {
+      const addresses = ["2001:db8::2", "192.0.2.9", "192.0.2.1", "2001:db8::1"]
+      const { resolve, server } = yield* asking(() => ({ addresses }))
+      assert.deepStrictEqual(yield* resolve("Hook.Example."), [
+        "192.0.2.9",
+        "192.0.2.1",
+        "2001:db8::2",
+        "2001:db8::1",
+      ])
+      assert.deepStrictEqual(
+        server.questions.map(({ name, type }) => `${name} ${type}`).toSorted(),
+        ["hook.example A", "hook.example AAAA"],
+      )
+    }),
+  )
+
+  it.effect("an alias is followed to the addresses that come with it", () =>
+    Effect.gen(function* () {
+      const { resolve } = yield* asking(() => ({
+        alias: "really.example",
+        addresses: ["192.0.2.7"],
+      }))
+      assert.deepStrictEqual(yield* resolve("hook.example"), ["192.0.2.7"])
+    }),
+  )
+
+  it.effect("an answer that was cut short is asked for again over TCP", () =>
+    Effect.gen(function* () {
+      const { resolve } = yield* asking(({ over }) =>
+        over === "udp" ? "truncated" : { addresses: ["192.0.2.7", "2001:db8::7"] },
+      )
+      assert.deepStrictEqual(yield* resolve("hook.example"), ["192.0.2.7", "2001:db8::7"])
+    }),
+  )
+
+  it.effect.each(["SERVFAIL", "NXDOMAIN", { addresses: [] }] as const)("%j is dns", (answer) =>
+    Effect.gen(function* () {
+      const { resolve } = yield* asking(() => answer)
+      assert.strictEqual(yield* reason(resolve("hook.example")), "dns")
+    }),
+  )
+
+  it.effect("silence is dns when the time is over", () =>
+    Effect.gen(function* () {
+      const { resolve } = yield* asking(() => "silence", { timeoutMillis: 30 })
+      assert.strictEqual(yield* reason(resolve("hook.example")), "dns")
+    }),
+  )
+
+  it.effect.each(["silence", "SERVFAIL"] as const)(
+    "one family is enough when the other one is %s",
+    (other) =>
+      Effect.gen(function* () {
+        const { resolve } = yield* asking(({ type }) =>
+          type === "A" ? { addresses: ["192.0.2.7"] } : other,
+        )
+        assert.deepStrictEqual(yield* resolve("hook.example"), ["192.0.2.7"])
+      }),
+  )
+
+  it.effect("a name that no server takes is dns", () =>
+    Effect.gen(function* () {
+      const { resolve, server } = yield* asking(() => ({ addresses: ["192.0.2.7"] }))
+      assert.strictEqual(yield* reason(resolve("not..a name")), "dns")
+      assert.deepStrictEqual(server.questions, [])
+    }),
+  )
+
+  it.effect("a name is asked for as it stands, with no domain added", () =>
+    Effect.gen(function* () {
+      const { resolve, server } = yield* asking(() => "NXDOMAIN")
+      yield* reason(resolve("receiver"))
+      assert.deepStrictEqual([...new Set(server.questions.map(({ name }) => name))], ["receiver"])
+    }),
+  )
+
+  it.effect("the hosts file comes first, and is read again when it changes", () =>
+    Effect.gen(function* () {
+      const { hosts, resolve, server } = yield* asking(() => "NXDOMAIN", {
+        hosts:
+          "# names\n192.0.2.1 hook.example Other.Example # both\n2001:db8::1\thook.example\nnone x\n",
+      })
+      assert.deepStrictEqual(yield* resolve("HOOK.example"), ["192.0.2.1", "2001:db8::1"])
+      assert.deepStrictEqual(yield* resolve("other.example."), ["192.0.2.1"])
+      hosts.write("192.0.2.22 hook.example moved.example\n")
+      assert.deepStrictEqual(yield* resolve("hook.example"), ["192.0.2.22"])
+      assert.deepStrictEqual(server.questions, [])
+      assert.strictEqual(yield* reason(resolve("other.example")), "dns")
+    }),
+  )
+
+  it.effect("localhost and what ends in it are this machine, and are asked of no server", () =>
+    Effect.gen(function* () {
+      const { resolve, server } = yield* asking(() => ({ addresses: ["192.0.2.7"] }))
+      for (const name of ["localhost", "api.localhost", "LOCALHOST."]) {
+        assert.deepStrictEqual(yield* resolve(name), ["127.0.0.1", "::1"])
+      }
+      assert.deepStrictEqual(server.questions, [])
+    }),
+  )
+
+  it.effect("a hundred silent names do not keep the next one waiting", () =>
+    Effect.gen(function* () {
+      const { resolve, server } = yield* asking(({ name }) =>
+        name.startsWith("silent") ? "silence" : { addresses: ["192.0.2.7"] },
+      )
+      for (let asked = 0; asked < 100; asked++) {
+        yield* Effect.forkChild(resolve(`silent${asked}.example`))
+      }
+      yield* server.asked(200)
+      assert.deepStrictEqual(yield* resolve("hook.example"), ["192.0.2.7"])
+    }),
+  )
+
+  it.effect("a look-up that is interrupted ends at once and asks no more", () =>
+    Effect.gen(function* () {
+      const { resolve, server } = yield* asking(() => "silence")
+      const fiber = yield* Effect.forkChild(resolve("hook.example"))
+      yield* server.asked(2)
+      yield* Fiber.interrupt(fiber)
+      assert.strictEqual(server.questions.length, 2)
+    }),
+  )
+})
+
+const share = sharedResources.nameLookUps
+
+describe("look-ups share a resolver", () => {
+  const one = 1 as WorkspaceId
+  const two = 2 as WorkspaceId
+
+  /** A resolver whose answers the test gives. */
+  const held = Effect.gen(function* () {
+    const asked: Array<string> = []
+    const givenUp: Array<string> = []
+    const answers = new Map<string, Deferred.Deferred<ReadonlyArray<string>, EgressError>>()
+    const lookUp = yield* sharedLookUps((name) => {
+      asked.push(name)
+      const answer = Deferred.makeUnsafe<ReadonlyArray<string>, EgressError>()
+      answers.set(name, answer)
+      return Deferred.await(answer).pipe(
+        Effect.onInterrupt(() => Effect.sync(() => givenUp.push(name))),
+      )
+    })
+    const ask = (name: string, workspaceId: WorkspaceId) =>
+      Effect.forkChild(lookUp(name, workspaceId), { startImmediately: true })
+    const answer = (name: string, addresses: ReadonlyArray<string>) =>
+      Deferred.succeed(answers.get(name)!, addresses)
+    return { answer, ask, asked, givenUp, lookUp }
+  })
+
+  it.effect("one name is asked for once by all that wait for it, and anew afterwards", () =>
+    Effect.gen(function* () {
+      const { answer, ask, asked } = yield* held
+      const waiting = [yield* ask("a.example", one), yield* ask("a.example", two)]
+      yield* Effect.yieldNow
+      assert.deepStrictEqual(asked, ["a.example"])
+      yield* answer("a.example", ["192.0.2.1"])
+      for (const fiber of waiting) assert.deepStrictEqual(yield* Fiber.join(fiber), ["192.0.2.1"])
+      yield* ask("a.example", one)
+      yield* Effect.yieldNow
+      assert.deepStrictEqual(asked, ["a.example", "a.example"])
+    }),
+  )
+
+  it.effect("it goes on while one waits for it, and is given up with the last one", () =>
+    Effect.gen(function* () {
+      const { ask, givenUp } = yield* held
+      const first = yield* ask("a.example", one)
+      const second = yield* ask("a.example", two)
+      yield* Effect.yieldNow
+      yield* Fiber.interrupt(first)
+      assert.deepStrictEqual(givenUp, [])
+      yield* Fiber.interrupt(second)
+      assert.deepStrictEqual(givenUp, ["a.example"])
+    }),
+  )
+
+  it.effect("a workspace has its share of them, and those of others do not wait behind it", () =>
+    Effect.gen(function* () {
+      const { ask, asked, answer } = yield* held
+      for (let name = 0; name < share.share.most + 3; name++) yield* ask(`silent${name}`, one)
+      yield* ask("b.example", two)
+      yield* Effect.yieldNow
+      assert.deepStrictEqual([asked.length, asked.at(-1)], [share.share.most + 1, "b.example"])
+      yield* answer("silent0", ["192.0.2.1"])
+      for (let turn = 0; turn < 5; turn++) yield* Effect.yieldNow
+      assert.strictEqual(asked.length, share.share.most + 2)
+    }),
+  )
+
+  it.effect("all workspaces together have as many as the table says", () =>
+    Effect.gen(function* () {
+      const { ask, asked } = yield* held
+      for (let name = 0; name < share.whole + 5; name++) {
+        yield* ask(`silent${name}`, (1 + (name % 100)) as WorkspaceId)
+      }
+      yield* Effect.yieldNow
+      assert.strictEqual(asked.length, share.whole)
+    }),
+  )
+})
