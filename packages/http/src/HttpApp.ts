@@ -69,6 +69,14 @@ const annotations = (exchange: Exchange, status: number, millis: number) => ({
 const interruptsOf = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
   Cause.fromReasons(cause.reasons.filter(Cause.isInterruptReason))
 
+/** A store that is well but has no room at the moment says when to come back; all else is a fault. */
+const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
+  const busy = cause.reasons.find(Cause.isFailReason)?.error.retryAfter
+  return busy === undefined
+    ? refuse("internal_error")
+    : refuse("service_unavailable", { retryAfter: busy })
+}
+
 /** What anybody may see of the process and of the service. */
 const watchedSurfaces = Effect.gen(function* () {
   const surfaces: Surfaces = [
@@ -129,9 +137,15 @@ const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
         measured(noAnswer)
         return Effect.failCause(interruptsOf(cause))
       }
-      return Effect.logError("request failed", cause).pipe(
-        Effect.annotateLogs(annotations(exchange, 500, measured(500))),
-        Effect.andThen(refused(refuse("internal_error"))),
+      const refusal = faultRefusal(cause)
+      const { status } = refusal
+      return (
+        status === 503
+          ? Effect.logWarning("request without room", cause)
+          : Effect.logError("request failed", cause)
+      ).pipe(
+        Effect.annotateLogs(annotations(exchange, status, measured(status))),
+        Effect.andThen(refused(refusal)),
       )
     }
 

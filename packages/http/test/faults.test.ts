@@ -38,7 +38,13 @@ const brokenAdmission = Layer.effect(
     return Admission.of({
       ...admission,
       admitV2: (authorization) =>
-        authorization?.includes("defect") === true ? Effect.die(new Error("a bug")) : broken,
+        authorization?.includes("defect") === true
+          ? Effect.die(new Error("a bug"))
+          : authorization?.includes("busy") === true
+            ? Effect.fail(new StoreUnavailable({ operation: "list", cause: "busy", retryAfter: 2 }))
+            : broken,
+      admitV1: () =>
+        Effect.fail(new StoreUnavailable({ operation: "list", cause: "busy", retryAfter: 2 })),
       noteV2: () => broken,
     })
   }),
@@ -91,6 +97,31 @@ describe("a fault", () => {
         }),
       )
     }
+
+    it.effect("of a store without room is service_unavailable, and says when to come back", () =>
+      Effect.gen(function* () {
+        const { socket, web } = yield* Doors
+        for (const door of [socket, web]) {
+          lines.length = 0
+          const answer = yield* door.call({ path: "/api/v2/messages", token: `${secret}_busy` })
+          assert.strictEqual(answer.status, 503)
+          assert.strictEqual(errorOf(answer).code, "service_unavailable")
+          assert.strictEqual(answer.headers["retry-after"], "2")
+          assert.deepStrictEqual(
+            lines.map(({ level }) => level),
+            ["Warn"],
+          )
+          const version1 = yield* door.call({
+            method: "POST",
+            path: "/api/v1/report/",
+            json: { client_id: 1, api_key: "0".repeat(40) },
+          })
+          assert.strictEqual(version1.status, 503)
+          assert.strictEqual(version1.headers["retry-after"], "2")
+          assert.deepStrictEqual(version1.body, { status: 0, message: "Service unavailable" })
+        }
+      }),
+    )
 
     it.effect("while counting an unknown path leaves it a 404", () =>
       Effect.gen(function* () {

@@ -29,6 +29,13 @@ export const sharedResources = table({
     share: null,
     above: "the connection is not read until one is answered",
   },
+  /** Connections of the database's pool of 10 that may be reading lists: the others are for the rest. */
+  lists: {
+    what: "lists being read from the database",
+    whole: 3,
+    share: { of: "workspace", most: 2 },
+    above: "a list waits its turn; after 5 s, reading included, it is service_unavailable",
+  },
   /**
    * Each takes some 100 bytes. An attacker with so many networks gets no further than with one: keys
    * are too long to be guessed at any rate.

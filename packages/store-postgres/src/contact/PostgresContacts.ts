@@ -3,7 +3,7 @@ import { ContactStore, pageOf } from "@messaging-service/core"
 import type { Contact, ContactId, Phone, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, instant, integer, text } from "../database/parameters.ts"
+import { bigint, idBefore, instant, integer, text } from "../database/parameters.ts"
 
 interface ContactRow {
   readonly id: bigint
@@ -24,7 +24,7 @@ const listContacts = `
 select c.*
 from contacts c
 where c.workspace_id = $1
-  and ($2::bigint is null or c.id < $2)
+  and c.id < $2
 order by c.id desc
 limit $3`
 
@@ -52,9 +52,9 @@ export const layerContacts = Layer.effect(
         ),
       list: (workspaceId, { before, limit }) =>
         Effect.map(
-          database.query<ContactRow>("contact.list", listContacts, [
+          database.list<ContactRow>(workspaceId, "contact.list", listContacts, [
             bigint(workspaceId),
-            bigint(before),
+            idBefore(before),
             integer(limit + 1),
           ]),
           (rows) => pageOf(rows.map(toContact), limit),

@@ -6,6 +6,7 @@
  * Time-outs run on real time, whatever clock governs the service: they are about the network.
  */
 import { StoreUnavailable } from "@messaging-service/core"
+import { listPlaces } from "./listPlaces.ts"
 import { PgPool } from "@effect/sql-pg"
 import type { PgConnection } from "@effect/sql-pg"
 import { Clock, Context, Data, Effect, Exit, Layer, Schedule } from "effect"
@@ -25,6 +26,8 @@ export interface DatabaseOptions extends ConnectionOptions {
   readonly acquireMillis?: number
   /** How long one statement may take; 30 s by default. */
   readonly statementMillis?: number
+  /** How long a list may take, waiting for its turn included; 5 s by default. */
+  readonly listMillis?: number
 }
 
 /** Runs one statement; rows are as the caller's statement names them. */
@@ -41,6 +44,17 @@ export interface DatabaseService {
   readonly maxConnections: number
   /** One statement in a transaction of its own. `operation` names it in failures and traces. */
   query<Row extends object = never>(
+    operation: string,
+    text: string,
+    parameters?: ReadonlyArray<unknown>,
+  ): Effect.Effect<ReadonlyArray<Row>, StoreUnavailable>
+  /**
+   * A page of a list. What its `holder` (a workspace, as a rule) asks for is read a few at a time and in
+   * bounded time, so that reading never holds up what is being written; above that it fails with a
+   * `StoreUnavailable` that says when to try again.
+   */
+  list<Row extends object = never>(
+    holder: string | number,
     operation: string,
     text: string,
     parameters?: ReadonlyArray<unknown>,
@@ -71,6 +85,10 @@ class TimedOut extends Data.TaggedError("TimedOut")<{ readonly what: string }> {
 const defaultConnections = 10
 const defaultAcquireMillis = 5_000
 const defaultStatementMillis = 30_000
+const defaultListMillis = 5_000
+
+/** Seconds after which a list that found no room, or no end, may be asked for again. */
+const listRetryAfter = 2
 
 /** What a client waits beyond the server's own limit before it gives a statement up. */
 const graceMillis = 1_000
@@ -122,6 +140,7 @@ const make = (
     maxConnections: options.maxConnections ?? defaultConnections,
     acquireMillis: options.acquireMillis ?? defaultAcquireMillis,
     statementMillis: options.statementMillis ?? defaultStatementMillis,
+    listMillis: options.listMillis ?? defaultListMillis,
   })
 
 /** A pool over any way to connect; PGlite has one of its own. */
@@ -131,9 +150,11 @@ export const fromConnections = Effect.fnUntraced(function* (
     readonly maxConnections: number
     readonly acquireMillis: number
     readonly statementMillis: number
+    readonly listMillis: number
   },
 ) {
-  const { acquireMillis, maxConnections, statementMillis } = limits
+  const { acquireMillis, listMillis, maxConnections, statementMillis } = limits
+  const inListPlace = listPlaces(maxConnections)
   const pool = yield* inRealTime(PgPool.make({ ...connection, maxConnections })).pipe(
     Effect.mapError((cause) => new StoreUnavailable({ operation: "connect", cause })),
   )
@@ -169,6 +190,12 @@ export const fromConnections = Effect.fnUntraced(function* (
 
   const patience = acquireMillis + statementMillis + graceMillis
 
+  const rowsOf = <Row extends object>(text: string, parameters: ReadonlyArray<unknown>) =>
+    Effect.map(
+      borrow((lent) => lent.query(text, parameters)),
+      (result) => result.rows as unknown as ReadonlyArray<Row>,
+    )
+
   return Database.of({
     connection,
     maxConnections,
@@ -176,10 +203,22 @@ export const fromConnections = Effect.fnUntraced(function* (
       operation: string,
       text: string,
       parameters: ReadonlyArray<unknown> = [],
+    ) => failing(operation, patience)(rowsOf<Row>(text, parameters)),
+    list: <Row extends object>(
+      holder: string | number,
+      operation: string,
+      text: string,
+      parameters: ReadonlyArray<unknown> = [],
     ) =>
-      borrow((lent) => lent.query(text, parameters)).pipe(
-        Effect.map((result) => result.rows as unknown as ReadonlyArray<Row>),
-        failing(operation, patience),
+      failing(
+        operation,
+        listMillis,
+      )(inListPlace(holder)(rowsOf<Row>(text, parameters))).pipe(
+        Effect.mapError((error) =>
+          isOvertime(error.cause)
+            ? new StoreUnavailable({ ...error, retryAfter: listRetryAfter })
+            : error,
+        ),
       ),
     transaction: (operation, body, { statementMillis: millis } = { statementMillis }) =>
       borrow((lent) =>
@@ -237,6 +276,9 @@ const againAfterConflict = {
   times: 5,
   while: isConflict,
 } as const
+
+/** The time ran out, here or at the server. */
+const isOvertime = (cause: unknown): boolean => cause instanceof TimedOut
 
 const realClock = Clock.Clock.defaultValue()
 

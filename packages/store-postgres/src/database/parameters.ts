@@ -14,6 +14,13 @@ const typed = (oid: number, value: unknown): PgTypes.Parameter => ({
 const toBigInt = (value: number | null): bigint | null => (value === null ? null : BigInt(value))
 
 export const bigint = (value: number | null) => PgTypes.int8(toBigInt(value))
+/** Greater than any id. */
+const beyondIds = 2n ** 63n - 1n
+/**
+ * Where a page begins, for a condition `id < $n`: null for the first page. A condition that asks
+ * whether there is a parameter could not be looked up in an index.
+ */
+export const idBefore = (id: number | null) => PgTypes.int8(id === null ? beyondIds : BigInt(id))
 export const integer = PgTypes.int4
 export const boolean = PgTypes.bool
 export const text = PgTypes.text

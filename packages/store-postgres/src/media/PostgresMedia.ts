@@ -3,7 +3,7 @@ import { MediaStore, pageOf } from "@messaging-service/core"
 import type { MediaFile, MediaId, MediaType, Mode, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, bigints, instant, integer, text } from "../database/parameters.ts"
+import { bigint, bigints, idBefore, instant, integer, text } from "../database/parameters.ts"
 import { attach, detach, sweepAttachments } from "./attachments.ts"
 import { commitFile } from "./commitFile.ts"
 import { leftOverFiles } from "./leftOverFiles.ts"
@@ -59,17 +59,17 @@ where m.id = $3
   and m.mode = $2
   and m.state = 'kept'`
 
-// Index media_files_kept.
-const listFiles = `
+/** Index media_files_by_type for one type, media_files_kept for all. */
+const listFiles = (narrowed: boolean) => `
 select m.*
 from media_files m
 where m.workspace_id = $1
   and m.mode = $2
   and m.state = 'kept'
-  and ($3::text is null or m.type = $3)
-  and ($4::bigint is null or m.id < $4)
+  and m.id < $3
+  ${narrowed ? "and m.type = $5" : ""}
 order by m.id desc
-limit $5`
+limit $4`
 
 const findFile = `
 select m.*, m.state = 'deleted' as deleted
@@ -149,12 +149,12 @@ export const layerMedia = Layer.effect(
         ),
       list: (workspaceId, mode, type, { before, limit }) =>
         Effect.map(
-          database.query<MediaRow>("media.list", listFiles, [
+          database.list<MediaRow>(workspaceId, "media.list", listFiles(type !== null), [
             bigint(workspaceId),
             text(mode),
-            text(type),
-            bigint(before),
+            idBefore(before),
             integer(limit + 1),
+            ...(type === null ? [] : [text(type)]),
           ]),
           (rows) => pageOf(rows.map(toFile), limit),
         ),

@@ -21,7 +21,7 @@ import { inHands } from "../queue/inHands.ts"
 import { releaseClaim } from "../request/releaseClaim.ts"
 import { end } from "./endMessages.ts"
 import { insertRefused } from "./insertRefused.ts"
-import { list } from "./listMessages.ts"
+import { listMessages } from "./listMessages.ts"
 import { load } from "./loadAcceptance.ts"
 import { messageColumns, toMessage } from "./messageRow.ts"
 import type { MessageRow } from "./messageRow.ts"
@@ -142,7 +142,7 @@ export const layerMessages = Layer.effect(
         ids.length === 0
           ? Effect.succeed<ReadonlyArray<Message>>([])
           : messages("message.byIds", messagesByIds, [bigints(ids)]),
-      list: list(database),
+      list: listMessages(database),
       end: end(database, news, callbackNews),
       expired: (now, limit) =>
         messages("message.expired", expiredMessages, [instant(now), integer(limit)]),

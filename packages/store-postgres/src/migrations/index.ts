@@ -37,6 +37,7 @@ import { media } from "./0004_media.ts"
 import { numberChecks } from "./0005_number_checks.ts"
 import { linking } from "./0006_linking.ts"
 import { version1 } from "./0007_version_1.ts"
+import { lists } from "./0009_lists.ts"
 import { phonesOfMessages } from "./0011_phones_of_messages.ts"
 import { replacedPhones } from "./0012_replaced_phones.ts"
 import type { Migration } from "./migrate.ts"
@@ -50,6 +51,7 @@ export const migrations: ReadonlyArray<Migration> = [
   numberChecks,
   linking,
   version1,
+  lists,
   phonesOfMessages,
   replacedPhones,
 ]

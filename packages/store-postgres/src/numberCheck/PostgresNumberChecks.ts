@@ -18,6 +18,7 @@ import { Database } from "../database/Database.ts"
 import {
   bigint,
   bigintsOrNull,
+  idBefore,
   instant,
   integer,
   text,
@@ -76,7 +77,7 @@ const listChecks = `
 select c.*
 from number_checks c
 where ${inScope}
-  and ($4::bigint is null or c.id < $4)
+  and c.id < $4
 order by c.id desc
 limit $5`
 
@@ -86,7 +87,7 @@ select r.id, r.phone, r.status, r.checked_at
 from number_check_results r
 where r.check_id = $1
   and ($2::text[] is null or r.status = any ($2))
-  and ($3::bigint is null or r.id < $3)
+  and r.id < $3
 order by r.id desc
 limit $4`
 
@@ -128,19 +129,19 @@ export const layerNumberChecks = Layer.effect(
         ),
       list: (scope, { before, limit }) =>
         Effect.map(
-          database.query<CheckRow>("numberCheck.list", listChecks, [
+          database.list<CheckRow>(scope.workspaceId, "numberCheck.list", listChecks, [
             ...scopeParameters(scope),
-            bigint(before),
+            idBefore(before),
             integer(limit + 1),
           ]),
           (rows) => pageOf(rows.map(toCheck), limit),
         ),
       results: (id, statuses, { before, limit }) =>
         Effect.map(
-          database.query<ResultRow>("numberCheck.results", listResults, [
+          database.list<ResultRow>(`check ${id}`, "numberCheck.results", listResults, [
             bigint(id),
             textsOrNull(statuses),
-            bigint(before),
+            idBefore(before),
             integer(limit + 1),
           ]),
           (rows) => pageOf(rows.map(toResult), limit),

@@ -84,15 +84,16 @@ const listMessages = withTotal(
     and r.id < (select ends.outer_last from ends)`,
 )
 
-// Index media_files_kept.
-const listMedia = listOf(
-  "r.*",
-  `media_files r
+/** Index media_files_by_type for one type, media_files_kept for all. */
+const listMedia = (narrowed: boolean) =>
+  listOf(
+    "r.*",
+    `media_files r
   where r.workspace_id = $3
     and r.mode = $4
     and r.state = 'kept'
-    and ($5::text is null or r.type = $5)`,
-)
+    ${narrowed ? "and r.type = $5" : ""}`,
+  )
 
 // Index reminders_by_workspace.
 const listReminders = listOf(
@@ -118,6 +119,7 @@ export const layerOffsetLists = Layer.effect(
   Effect.gen(function* () {
     const database = yield* Database
     const list = <Row extends object, A>(
+      holder: string | number,
       operation: string,
       statement: string,
       parameters: ReadonlyArray<unknown>,
@@ -125,7 +127,7 @@ export const layerOffsetLists = Layer.effect(
       toItem: (row: Row) => A,
     ) =>
       Effect.map(
-        database.query<Totalled<Row>>(operation, statement, [
+        database.list<Totalled<Row>>(holder, operation, statement, [
           bigint(limit),
           bigint(offset),
           ...parameters,
@@ -139,6 +141,7 @@ export const layerOffsetLists = Layer.effect(
     return OffsetListStore.of({
       messages: ({ mode, workspaceId }, { since, until }, query) =>
         list<MessageRow, ReturnType<typeof toMessage>>(
+          workspaceId,
           "offsetList.messages",
           listMessages,
           [bigint(workspaceId), text(mode), instant(since), instant(until)],
@@ -147,14 +150,16 @@ export const layerOffsetLists = Layer.effect(
         ),
       media: ({ mode, workspaceId }, type, query) =>
         list<MediaRow, ReturnType<typeof toFile>>(
+          workspaceId,
           "offsetList.media",
-          listMedia,
-          [bigint(workspaceId), text(mode), text(type)],
+          listMedia(type !== null),
+          [bigint(workspaceId), text(mode), ...(type === null ? [] : [text(type)])],
           query,
           toFile,
         ),
       reminders: ({ mode, workspaceId }, query) =>
         list<ReminderRow, ReturnType<typeof toReminder>>(
+          workspaceId,
           "offsetList.reminders",
           listReminders,
           [bigint(workspaceId), text(mode)],
@@ -163,6 +168,7 @@ export const layerOffsetLists = Layer.effect(
         ),
       checkResults: (id, status, query) =>
         list<ResultRow, ReturnType<typeof toResult>>(
+          `check ${id}`,
           "offsetList.checkResults",
           listResults,
           [bigint(id), text(status)],

@@ -47,7 +47,8 @@ export const layerPgliteDatabase = (options: PgliteOptions) =>
           database: "postgres",
           prepare: false,
         },
-        { maxConnections, acquireMillis, statementMillis },
+        // A statement under way there cannot be called off: it is waited for like any other.
+        { maxConnections, acquireMillis, statementMillis, listMillis: statementMillis },
       ),
     ),
   )

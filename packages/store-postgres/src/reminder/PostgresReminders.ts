@@ -1,12 +1,13 @@
 /** Reminders, and the log of their runs. */
 import { pageOf, ReminderStore } from "@messaging-service/core"
-import type { ReminderContent, ReminderId, ReminderScope } from "@messaging-service/core"
+import type { Mode, ReminderContent, ReminderId, ReminderScope } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import {
   bigint,
   bigintsOrNull,
   boolean,
+  idBefore,
   instant,
   integer,
   jsonb,
@@ -44,15 +45,18 @@ select ${reminderColumns("r")}, r.original
 from reminders r
 where r.id = $1`
 
-// Index reminders_by_workspace.
-const listReminders = `
+/** Index reminders_by_activity for those that are active or not, reminders_by_workspace for all. */
+const listReminders = (mode: Mode | null, narrowed: boolean) => `
 select ${reminderColumns("r")}
 from reminders r
-where ${seen}
-  and ($4::boolean is null or r.active = $4)
-  and ($5::bigint is null or r.id < $5)
+where r.workspace_id = $1
+  and ${mode === null ? "$2::text is null" : "r.mode = $2"}
+  and ($3::bigint[] is null or r.number_id = any ($3))
+  and r.removed_at is null
+  and r.id < $4
+  ${narrowed ? "and r.active = $6" : ""}
 order by r.id desc
-limit $6`
+limit $5`
 
 const updateReminder = `
 update reminders r
@@ -117,7 +121,7 @@ const listRuns = `
 select l.id, l.due_at, l.ran_at, l.message_id, l.outcome, l.code
 from reminder_runs l
 where l.reminder_id = $1
-  and ($2::bigint is null or l.id < $2)
+  and l.id < $2
 order by l.id desc
 limit $3`
 
@@ -222,12 +226,17 @@ export const layerReminders = Layer.effect(
         ),
       list: (scope, { active }, { before, limit }) =>
         Effect.map(
-          database.query<ReminderRow>("reminder.list", listReminders, [
-            ...scopeParameters(scope),
-            boolean(active),
-            bigint(before),
-            integer(limit + 1),
-          ]),
+          database.list<ReminderRow>(
+            scope.workspaceId,
+            "reminder.list",
+            listReminders(scope.mode, active !== null),
+            [
+              ...scopeParameters(scope),
+              idBefore(before),
+              integer(limit + 1),
+              ...(active === null ? [] : [boolean(active)]),
+            ],
+          ),
           (rows) => pageOf(rows.map(toReminder), limit),
         ),
       update: (id, revision, content, nextRunAt) =>
@@ -266,9 +275,9 @@ export const layerReminders = Layer.effect(
         ]),
       runs: (id, { before, limit }) =>
         Effect.map(
-          database.query<RunRow>("reminder.runs", listRuns, [
+          database.list<RunRow>(`reminder ${id}`, "reminder.runs", listRuns, [
             bigint(id),
-            bigint(before),
+            idBefore(before),
             integer(limit + 1),
           ]),
           (rows) => pageOf(rows.map(toRun), limit),

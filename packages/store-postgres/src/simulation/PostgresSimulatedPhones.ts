@@ -11,7 +11,16 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, boolean, instant, integer, jsonb, text, texts } from "../database/parameters.ts"
+import {
+  bigint,
+  boolean,
+  idBefore,
+  instant,
+  integer,
+  jsonb,
+  text,
+  texts,
+} from "../database/parameters.ts"
 
 interface BehaviourRow {
   readonly send: string
@@ -78,7 +87,7 @@ select
   s.id, s.transport_id, m.id as message_id, s.number_id, s.recipient, s.text, s.media, s.at
 from simulated_sent s
 left join messages m on m.transport_id = s.transport_id
-where ($1::bigint is null or s.id < $1)
+where s.id < $1
   ${narrowed ? "and s.number_id = $3" : ""}
 order by s.id desc
 limit $2`
@@ -136,8 +145,8 @@ export const layerSimulatedPhones = Layer.effect(
         ),
       sent: (numberId, { before, limit }) =>
         Effect.map(
-          database.query<CopyRow>("simulated.sent", listSent(numberId !== null), [
-            bigint(before),
+          database.list<CopyRow>("phones", "simulated.sent", listSent(numberId !== null), [
+            idBefore(before),
             integer(limit + 1),
             ...(numberId === null ? [] : [bigint(numberId)]),
           ]),

@@ -11,7 +11,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, boolean, instant, integer, text, texts } from "../database/parameters.ts"
+import { bigint, boolean, idBefore, instant, integer, text, texts } from "../database/parameters.ts"
 import { placeholders } from "../database/SqlFunction.ts"
 import { removeEndpoints } from "./endEndpoints.ts"
 import {
@@ -85,7 +85,7 @@ const listAttempts = `
 select ${attemptColumns("a")}
 from webhook_attempts a
 where a.endpoint_id = $1
-  and ($2::bigint is null or a.id < $2)
+  and a.id < $2
 order by a.id desc
 limit $3`
 
@@ -247,9 +247,9 @@ export const layerWebhooks = Layer.effect(
         ),
       attempts: (id, { before, limit }) =>
         Effect.map(
-          database.query<AttemptRow>("webhook.attempts", listAttempts, [
+          database.list<AttemptRow>(`endpoint ${id}`, "webhook.attempts", listAttempts, [
             bigint(id),
-            bigint(before),
+            idBefore(before),
             integer(limit + 1),
           ]),
           (rows) => pageOf(rows.map(toAttempt), limit),

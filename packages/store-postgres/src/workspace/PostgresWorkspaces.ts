@@ -2,7 +2,7 @@
 import { WorkspaceStore, pageOf } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, boolean, instant, integer, text } from "../database/parameters.ts"
+import { bigint, boolean, idBefore, instant, integer, text } from "../database/parameters.ts"
 import { deleteWorkspace } from "./deleteWorkspace.ts"
 import { planColumns, planParameters, toWorkspace, workspaceColumns } from "./workspaceRow.ts"
 import type { WorkspaceRow } from "./workspaceRow.ts"
@@ -24,7 +24,7 @@ const listWorkspaces = `
 select ${workspaceColumns("w")}
 from workspaces w
 where w.deleted_at is null
-  and ($1::bigint is null or w.id < $1)
+  and w.id < $1
 order by w.id desc
 limit $2`
 
@@ -72,8 +72,8 @@ export const layerWorkspaces = Layer.effect(
         ),
       list: ({ before, limit }) =>
         Effect.map(
-          database.query<WorkspaceRow>("workspace.list", listWorkspaces, [
-            bigint(before),
+          database.list<WorkspaceRow>("workspaces", "workspace.list", listWorkspaces, [
+            idBefore(before),
             integer(limit + 1),
           ]),
           (rows) => pageOf(rows.map(toWorkspace), limit),
