@@ -5,28 +5,13 @@
  * hears what was wrong.
  */
 import { StoreUnavailable } from "@messaging-service/core"
-import type { MediaFiles, SpooledContent } from "@messaging-service/core"
-import { Data, Effect, Stream } from "effect"
+import type { MediaFiles, Refusal, SpooledContent } from "@messaging-service/core"
+import { Effect, Stream } from "effect"
 import type { Scope } from "effect"
-import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import { limitsServices, makeChannel } from "effect/http/Multipart"
-import type { File, MultipartError, Part } from "effect/http/Multipart"
 import { declaresMoreThan } from "./HeaderValues.ts"
-
-export class FormProblem extends Data.TaggedError("FormProblem")<{
-  readonly reason:
-    /** The file, or the body as a whole. */
-    | "too_large"
-    /** The fields, by their number or their size. */
-    | "too_many_fields"
-    /** No complete form. */
-    | "malformed"
-}> {
-  override get message() {
-    return `multipart form: ${this.reason}`
-  }
-}
+import { partsOf, tooLarge, tooManyFields } from "./MultipartParts.ts"
+import type { FilePart, FormPart, FormProblem } from "./MultipartParts.ts"
 
 export interface FormLimits {
   /** The names of parts that hold the file. */
@@ -59,63 +44,51 @@ export interface FormFile {
 /** Room for boundaries and the headers of parts. */
 const framingBytes = 64 * 1024
 
-const tooLarge = new FormProblem({ reason: "too_large" })
-const tooManyFields = new FormProblem({ reason: "too_many_fields" })
-const malformed = new FormProblem({ reason: "malformed" })
-
-const readFailure = (error: MultipartError | HttpServerError): FormProblem => {
-  if (error._tag === "HttpServerError") return malformed
-  switch (error.reason._tag) {
-    case "BodyTooLarge":
-    case "FileTooLarge":
-      return tooLarge
-    case "FieldTooLarge":
-    case "TooManyParts":
-      return tooManyFields
-    default:
-      return malformed
-  }
-}
-
 const utf8 = new TextEncoder()
 
 /** Takes the parts one by one, in their order. */
-const taker = (files: typeof MediaFiles.Service, limits: FormLimits) => {
+const taker = <E>(
+  files: typeof MediaFiles.Service,
+  limits: FormLimits,
+  { beforeFile }: ReadingForm<E>,
+) => {
   const fields: Array<readonly [string, string]> = []
   let fieldBytes = 0
   let file: FormFile | undefined
   let moreFiles = 0
   let otherFiles = 0
 
-  const spool = (part: File) =>
+  const spool = (part: FilePart) =>
     files.spool(part.content, limits.fileBytes).pipe(
       Effect.map((content) => {
-        file = { name: part.name, content }
+        file = { name: part.fileName, content }
       }),
-      Effect.catchTags({
-        MultipartError: (error) => Effect.fail(readFailure(error)),
-        MediaFilesError: (error) =>
-          Effect.fail(
-            error.reason === "too_large"
-              ? tooLarge
-              : new StoreUnavailable({ operation: "media.spool", cause: error }),
-          ),
-      }),
+      Effect.catchTag("MediaFilesError", (error) =>
+        Effect.fail(
+          error.reason === "too_large"
+            ? tooLarge
+            : new StoreUnavailable({ operation: "media.spool", cause: error }),
+        ),
+      ),
     )
 
+  const readFile = (part: FilePart) => {
+    const isFilePart = limits.fileParts.includes(part.name)
+    if (isFilePart && file === undefined) return spool(part)
+    if (isFilePart) moreFiles++
+    else otherFiles++
+    return Stream.runDrain(part.content)
+  }
+
   return {
-    take: (part: Part): Effect.Effect<void, FormProblem | StoreUnavailable, Scope.Scope> => {
-      if (part._tag === "Field") {
-        fieldBytes += utf8.encode(part.key).length + utf8.encode(part.value).length
-        if (fieldBytes > limits.fieldBytes) return Effect.fail(tooManyFields)
-        fields.push([part.key, part.value])
-        return Effect.void
-      }
-      const isFilePart = limits.fileParts.includes(part.key)
-      if (isFilePart && file === undefined) return spool(part)
-      if (isFilePart) moreFiles++
-      else otherFiles++
-      return Effect.mapError(Stream.runDrain(part.content), readFailure)
+    take: (
+      part: FormPart,
+    ): Effect.Effect<void, FormProblem | Refusal | StoreUnavailable | E, Scope.Scope> => {
+      if (part._tag === "File") return Effect.andThen(beforeFile(fields), () => readFile(part))
+      fieldBytes += utf8.encode(part.name).length + utf8.encode(part.value).length
+      if (fieldBytes > limits.fieldBytes) return Effect.fail(tooManyFields)
+      fields.push([part.name, part.value])
+      return Effect.void
     },
     /** The form, once all parts were taken. */
     form: Effect.sync((): Form => ({ fields, file, moreFiles, otherFiles })),
@@ -125,33 +98,32 @@ const taker = (files: typeof MediaFiles.Service, limits: FormLimits) => {
 export const isMultipart = (contentType: string | undefined): boolean =>
   /^\s*multipart\/form-data\s*(?:;|$)/i.test(contentType ?? "")
 
+/** What others have to say while a form is read. */
+export interface ReadingForm<E> {
+  /** Is told of the bytes of the body as they come. */
+  readonly take: (bytes: number) => Effect.Effect<void, Refusal>
+  /** Comes before each file is read, with the fields in front of it. */
+  readonly beforeFile: (fields: Form["fields"]) => Effect.Effect<void, E>
+}
+
+const unwatched: ReadingForm<never> = { take: () => Effect.void, beforeFile: () => Effect.void }
+
 /**
  * Reads the form of a request that says it is one. A size that is declared is judged before anything
  * is read, else the bytes that really come are.
  */
-export const readForm = (
+export const readForm = <E = never>(
   request: HttpServerRequest,
   files: typeof MediaFiles.Service,
   limits: FormLimits,
-): Effect.Effect<Form, FormProblem | StoreUnavailable, Scope.Scope> => {
-  const { headers } = request
+  reading: ReadingForm<E> = unwatched,
+): Effect.Effect<Form, FormProblem | Refusal | StoreUnavailable | E, Scope.Scope> => {
   const bodyBytes = limits.fileBytes + limits.fieldBytes + framingBytes
-  if (declaresMoreThan(headers["content-length"], bodyBytes)) return Effect.fail(tooLarge)
-  return Effect.suspend(() => {
-    const { take, form } = taker(files, limits)
-    return request.stream.pipe(
-      Stream.pipeThroughChannel(makeChannel<HttpServerError>(headers)),
-      Stream.mapError(readFailure),
-      Stream.runForEach(take),
-      Effect.provideContext(
-        limitsServices({
-          maxParts: limits.parts,
-          maxFieldSize: limits.fieldBytes,
-          maxTotalSize: bodyBytes,
-        }),
-      ),
-      // A part seems whole when the body breaks off inside it: only here is it known to be.
-      Effect.andThen(form),
-    )
+  if (declaresMoreThan(request.headers["content-length"], bodyBytes)) return Effect.fail(tooLarge)
+  return Effect.gen(function* () {
+    const next = yield* partsOf(request, { ...limits, bodyBytes, take: reading.take })
+    const { form, take } = taker(files, limits, reading)
+    for (let part = yield* next; part !== null; part = yield* next) yield* take(part)
+    return yield* form
   })
 }

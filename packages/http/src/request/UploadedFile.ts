@@ -9,7 +9,8 @@ import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { isPlain } from "./HeaderValues.ts"
 import { isMultipart, readForm } from "./MultipartForm.ts"
-import type { Form, FormLimits, FormProblem } from "./MultipartForm.ts"
+import type { Form, FormLimits } from "./MultipartForm.ts"
+import type { FormProblem } from "./MultipartParts.ts"
 
 /** A few fields that do not belong here are read, to be told that they do not. */
 const limits: FormLimits = {

@@ -140,7 +140,7 @@ layer(layerService())("the media directory", (it) => {
   const wrongForms: ReadonlyArray<readonly [what: string, parts: ReadonlyArray<FormPart>]> = [
     ["missing", []],
     ["in another field", [aPart({ name: "media" })]],
-    ["a plain field", [aPart({ fileName: null, contentType: "text/plain", bytes: "x" })]],
+    ["a plain field", [{ name: "file", fileName: null, bytes: "x" }]],
     ["not chosen", [aPart({ fileName: "", bytes: "" })]],
     ["empty", [aPart({ bytes: "" })]],
     ["doubled", [aPart(), aPart()]],

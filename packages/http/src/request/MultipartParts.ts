@@ -1,0 +1,187 @@
+/**
+ * The parts of a multipart form as they come, over Effect's parser of its bytes. Which part is a file
+ * is decided here, by its name: where a file is expected, a part is one whatever its own content type
+ * is (decisions: Media). A form that has a part without a name is malformed.
+ */
+import type { Refusal } from "@messaging-service/core"
+import { Cause, Data, Effect, Pull, Stream } from "effect"
+import type { Array as Arr, Scope } from "effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { decodeField, defaultIsFile, make } from "effect/http/MultipartParser"
+import type { MultipartError, PartInfo } from "effect/http/MultipartParser"
+
+export class FormProblem extends Data.TaggedError("FormProblem")<{
+  readonly reason:
+    /** The file, or the body as a whole. */
+    | "too_large"
+    /** The fields, by their number or their size. */
+    | "too_many_fields"
+    /** No complete form. */
+    | "malformed"
+}> {
+  override get message() {
+    return `multipart form: ${this.reason}`
+  }
+}
+
+export interface FieldPart {
+  readonly _tag: "Field"
+  readonly name: string
+  readonly value: string
+}
+
+export interface FilePart {
+  readonly _tag: "File"
+  readonly name: string
+  /** As the client gave it, else the part's own name. */
+  readonly fileName: string
+  /** Read once, before the next part is asked for. */
+  readonly content: Stream.Stream<Uint8Array, FormProblem | Refusal>
+}
+
+export type FormPart = FieldPart | FilePart
+
+export interface PartsLimits {
+  /** The names of parts that hold a file. */
+  readonly fileParts: ReadonlyArray<string>
+  /** Bytes of the whole body, and of one field. */
+  readonly bodyBytes: number
+  readonly fieldBytes: number
+  /** Parts of every kind. */
+  readonly parts: number
+  /** Is told of the bytes of the body as they come; what it fails with ends the reading. */
+  readonly take: (bytes: number) => Effect.Effect<void, Refusal>
+}
+
+type Chunks = Arr.NonEmptyReadonlyArray<Uint8Array>
+
+type Failure = FormProblem | Refusal
+
+export const tooLarge = new FormProblem({ reason: "too_large" })
+export const tooManyFields = new FormProblem({ reason: "too_many_fields" })
+const malformed = new FormProblem({ reason: "malformed" })
+
+const problemOf = (error: MultipartError): FormProblem => {
+  if (error._tag !== "ReachedLimit") return malformed
+  return error.limit === "MaxFieldSize" || error.limit === "MaxParts" ? tooManyFields : tooLarge
+}
+
+const isNonEmpty = (chunks: ReadonlyArray<Uint8Array>): chunks is Chunks => chunks.length > 0
+
+/** The parser takes an empty boundary, with which every line that begins with dashes would be one. */
+const hasEmptyBoundary = (contentType: string | undefined): boolean =>
+  /;\s*boundary\s*=\s*""/i.test(contentType ?? "")
+
+/** What the parser has found so far. */
+const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
+  const waiting: Array<FormPart> = []
+  /** Of the body as a whole; behind its last boundary nothing matters any more. */
+  const state: { problem: FormProblem | undefined; done: boolean } = {
+    problem: hasEmptyBoundary(headers["content-type"]) ? malformed : undefined,
+    done: false,
+  }
+
+  const fail = (problem: FormProblem) => {
+    if (!state.done) state.problem ??= problem
+  }
+
+  const add = (part: FormPart) => {
+    if (part.name === "") fail(malformed)
+    if (!state.done && state.problem === undefined) waiting.push(part)
+  }
+
+  const isFile = (info: PartInfo): boolean =>
+    defaultIsFile(info) ||
+    (limits.fileParts.includes(info.name) && info.headers["content-type"] !== undefined)
+
+  /** `more` reads on, until the file has more bytes, or is whole. */
+  const open = (more: Effect.Effect<void, Failure>) => (info: PartInfo) => {
+    let chunks: Array<Uint8Array> = []
+    let whole = false
+    const next: Pull.Pull<Chunks, Failure> = Effect.suspend(() => {
+      if (isNonEmpty(chunks)) {
+        const taken = chunks
+        chunks = []
+        return Effect.succeed(taken)
+      }
+      // A part seems whole when the body breaks off inside it.
+      if (state.problem !== undefined) return Effect.fail(state.problem)
+      return whole ? Cause.done() : Effect.flatMap(more, () => next)
+    })
+    add({
+      _tag: "File",
+      name: info.name,
+      fileName: info.filename ?? info.name,
+      content: Stream.fromPull(Effect.succeed(next)),
+    })
+    return (chunk: Uint8Array | null) => {
+      if (chunk !== null) chunks.push(chunk)
+      else if (whole) fail(malformed)
+      else whole = true
+    }
+  }
+
+  /** The parser ends the part before once more for one whose headers a boundary cuts off. */
+  let before: PartInfo | undefined
+  const field = (info: PartInfo, value: Uint8Array) => {
+    if (info === before) return fail(malformed)
+    before = info
+    add({ _tag: "Field", name: info.name, value: decodeField(info, value) })
+  }
+
+  return { state, waiting, fail, isFile, field, open }
+}
+
+/** What gives the next part, and null behind the last one. */
+export const partsOf = (
+  request: HttpServerRequest,
+  limits: PartsLimits,
+): Effect.Effect<Effect.Effect<FormPart | null, Failure>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const pull = yield* Stream.toPull(Stream.mapError(request.stream, () => malformed))
+    const { fail, field, isFile, open, state, waiting } = makeFindings(request, limits)
+
+    const more: Effect.Effect<void, Failure> = Effect.suspend(() =>
+      pull.pipe(
+        Effect.flatMap((chunks) =>
+          Effect.forEach(
+            chunks,
+            (chunk) => Effect.andThen(limits.take(chunk.length), write(chunk)),
+            { discard: true },
+          ),
+        ),
+        Pull.catchDone(() =>
+          Effect.sync(() => {
+            if (!state.done) fail(malformed)
+            ended = true
+          }),
+        ),
+      ),
+    )
+
+    const parser = make({
+      headers: request.headers,
+      maxParts: limits.parts,
+      maxFieldSize: limits.fieldBytes,
+      maxTotalSize: limits.bodyBytes,
+      isFile,
+      onField: field,
+      onFile: open(more),
+      onError: (error) => fail(problemOf(error)),
+      onDone: () => {
+        state.done = true
+      },
+    })
+    let ended = false
+
+    /** The parser throws where the headers of a first part are cut off. */
+    const write = (chunk: Uint8Array) =>
+      Effect.try({ try: () => parser.write(chunk), catch: () => malformed })
+
+    return Effect.suspend(function next(): Effect.Effect<FormPart | null, Failure> {
+      const part = waiting.shift()
+      if (part !== undefined) return Effect.succeed(part)
+      if (state.problem !== undefined) return Effect.fail(state.problem)
+      return ended ? Effect.succeed(null) : Effect.flatMap(more, next)
+    })
+  })
