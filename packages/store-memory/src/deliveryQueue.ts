@@ -7,6 +7,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { reschedule, stop, waiting } from "./Endpoint.ts"
+import { byDueDelivery } from "./EndpointRow.ts"
 import type { DeliveryRow, EndpointRow, LoggedAttempt } from "./EndpointRow.ts"
 import type { World } from "./World.ts"
 
@@ -43,7 +44,7 @@ const claim = (world: World, query: DeliveryQuery): ReadonlyArray<ClaimedDeliver
   }
   // Every endpoint's first comes before any endpoint's second.
   const claimed = found
-    .toSorted((a, b) => a.place - b.place || a.delivery.dueAt - b.delivery.dueAt)
+    .toSorted((a, b) => a.place - b.place || byDueDelivery(a.delivery, b.delivery))
     .slice(0, query.limit)
     .map(({ delivery }): ClaimedDelivery => {
       const { endpoint, inFlight } = delivery.endpoint

@@ -1,6 +1,8 @@
 /**
- * The port that hands out what is to be delivered to webhook endpoints: the longest due first, a few
- * at once for each endpoint, so that none delays another. A claim comes with a lease; when it runs
+ * The port that hands out what is to be delivered to webhook endpoints, a few at once for each, so
+ * that none delays another: a claim takes the first of every endpoint, then the second of every one
+ * that has more, and so on, the longest due first in each round, until the limit is reached or
+ * nothing more may be taken. A claim comes with a lease; when it runs
  * out unsettled the same attempt is handed out again. What counts as delivered and when to try again
  * are rules of the core, not of its adapters.
  */

@@ -283,11 +283,28 @@ export const turnWebhookLanes = sqlFunction(
         ) next
       ) ahead
     ),
-    -- Each endpoint gets its share, so that none waits until another one's queue is empty; where not
-    -- even one for each is left, the longest due get one.
+    -- How many rounds of one for each endpoint fit into the limit, and what they leave of it.
     share as materialized (
-      select p_limit / greatest(1, count(*) filter (where lane.wanted > 0)) as places
+      select round.places, (p_limit - sum(least(wants.wanted, round.places) * wants.lanes)) as rest
+      from (
+        select lane.wanted, count(*) as lanes
+        from lane
+        where lane.wanted > 0
+        group by lane.wanted
+      ) wants
+      cross join generate_series(0, least(p_per_endpoint, p_limit)) round (places)
+      group by round.places
+      having sum(least(wants.wanted, round.places) * wants.lanes) <= p_limit
+      order by round.places desc
+      limit 1
+    ),
+    -- Those that get one of the rest: the longest due of the next round.
+    favoured as materialized (
+      select lane.endpoint_id
       from lane
+      join share on lane.wanted > share.places and share.rest > 0
+      order by lane.dues[share.places + 1], lane.ahead[share.places + 1]
+      limit (select share.rest from share)
     ),
     moved as (
       update webhook_lanes l
@@ -307,21 +324,10 @@ export const turnWebhookLanes = sqlFunction(
       from (
         select
           lane.*,
-          case
-            when lane.wanted = 0 then 0
-            when share.places > 0 then least(lane.wanted, share.places)::integer
-            when lane.endpoint_id = any (array(
-              select longest.endpoint_id
-              from lane longest
-              where longest.wanted > 0
-              order by longest.dues[1], longest.endpoint_id
-              limit p_limit
-            ))
-            then 1
-            else 0
-          end as places
+          least(lane.wanted, (select share.places from share))::integer
+            + case when favoured.endpoint_id is null then 0 else 1 end as places
         from lane
-        cross join share
+        left join favoured on favoured.endpoint_id = lane.endpoint_id
         offset 0
       ) lane
       where l.endpoint_id = lane.endpoint_id

@@ -200,6 +200,44 @@ export const deliveries: Topic = (it) => {
     }),
   )
 
+  it.effect(
+    "endpoints share a claim evenly, and none of it is left over while something is due",
+    () =>
+      Effect.gen(function* () {
+        // How much waits for each of three endpoints, how much is claimed, and who gets how much of it.
+        const cases = [
+          { waiting: [5, 1, 1], limit: 10, given: [5, 1, 1] },
+          { waiting: [5, 1, 1], limit: 7, given: [5, 1, 1] },
+          { waiting: [5, 1, 1], limit: 6, given: [4, 1, 1] },
+          { waiting: [5, 5, 1], limit: 6, given: [3, 2, 1] },
+          { waiting: [1, 5, 5], limit: 6, given: [1, 3, 2] },
+          { waiting: [5, 5, 5], limit: 4, given: [2, 1, 1] },
+          { waiting: [9, 9, 0], limit: 20, given: [5, 5, 0] },
+        ]
+        for (const { given, limit, waiting } of cases) {
+          yield* Effect.scoped(
+            Effect.gen(function* () {
+              const endpoints: Array<{ readonly id: number }> = []
+              for (const [place, count] of waiting.entries()) {
+                const { key, number } = yield* aStageWithKey()
+                endpoints.push(yield* anEndpoint(key))
+                // Those of the first endpoint wait longest, then those of the second.
+                for (let made = 0; made < count; made++) {
+                  yield* anEvent(number, { now: noon + place * minute })
+                }
+              }
+              const claimed = yield* claimDue({ limit, perEndpoint: 5 })
+              assert.deepStrictEqual(
+                endpoints.map((endpoint) => eventsOf(claimed, endpoint).length),
+                given,
+                JSON.stringify({ waiting, limit }),
+              )
+            }),
+          )
+        }
+      }),
+  )
+
   it.effect("what a claim leaves is due at once, and claimed by the next", () =>
     Effect.gen(function* () {
       const { key, number } = yield* aStageWithKey()
