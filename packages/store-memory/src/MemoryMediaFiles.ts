@@ -1,14 +1,28 @@
 /** Media files in memory, for tests and for embedders without a disk. */
-import { MediaFiles, MediaFilesError, Ids } from "@messaging-service/core"
+import { MediaFiles, MediaFilesError, Ids, unknownMimeType } from "@messaging-service/core"
 import type { SpooledContent, StoredContent } from "@messaging-service/core"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex } from "@noble/hashes/utils.js"
 import { Effect, Layer, Stream } from "effect"
 
+/** First bytes in Latin-1, of what transports show as pictures, and PDF. */
+const signatures: ReadonlyArray<readonly [mimeType: string, form: RegExp]> = [
+  ["image/jpeg", /^\xff\xd8\xff/],
+  ["image/png", /^\x89PNG\r\n\x1a\n/],
+  ["image/gif", /^GIF8[79]a/],
+  ["image/webp", /^RIFF.{4}WEBP/s],
+  ["application/pdf", /^%PDF-/],
+]
+
+const sniffed = (bytes: Uint8Array): string => {
+  const first = String.fromCharCode(...bytes.subarray(0, 12))
+  return signatures.find(([, form]) => form.test(first))?.[0] ?? unknownMimeType
+}
+
 const stored = (bytes: Uint8Array): StoredContent => ({
   size: bytes.length,
   sha256: bytesToHex(sha256(bytes)),
-  mimeType: "application/octet-stream",
+  mimeType: sniffed(bytes),
   content: Stream.succeed(bytes),
   part: (start, end) => Stream.succeed(bytes.subarray(start, end)),
 })
@@ -37,7 +51,7 @@ const collect = <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number)
     return join(chunks, size)
   })
 
-/** Keeps every file in memory whole; the content type is always `application/octet-stream`. */
+/** Keeps every file in memory whole, and tells few formats: the pictures that transports show, and PDF. */
 export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect(
   MediaFiles,
   Effect.gen(function* () {

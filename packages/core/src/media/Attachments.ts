@@ -12,8 +12,8 @@ import type { Refusal } from "../error/Refusal.ts"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId } from "../id/Ids.ts"
 import type { Caller } from "../key/Admission.ts"
-import { LinkDownloads, fileNameOfLink } from "./LinkDownload.ts"
-import type { LinkTerms } from "./LinkDownload.ts"
+import { LinkDownloads } from "./LinkDownload.ts"
+import type { LinkTerms, MediaLinkRequest } from "./LinkDownload.ts"
 import { MediaStore } from "./Media.ts"
 import type { MediaType } from "./Media.ts"
 import type { Upload } from "./MediaDirectory.ts"
@@ -32,7 +32,7 @@ const linkTerms: LinkTerms = {
 /** A file that is kept for the messages of one send. */
 export interface Attachment {
   readonly id: MediaId
-  /** Found from the content, as is the MIME type. */
+  /** By its MIME type, which is found from the content, else from the name's ending. */
   readonly type: MediaType
   readonly mimeType: string
   readonly fileName: string
@@ -49,15 +49,14 @@ export class Attachments extends Context.Service<
       upload: Upload,
     ): Effect.Effect<Attachment, StoreUnavailable, Scope.Scope>
     /**
-     * Downloads a link and keeps what it led to: at most 100 MiB, 30 s, 3 redirects. Without a name
-     * the file is called as the link's path ends, else `file`. Fails with `invalid_media_url`, whether
-     * the link may not be called or the file could not be had, and with `service_unavailable` when
-     * too many links are being fetched. The scope is that of the send.
+     * Downloads a link and keeps what it led to: at most 100 MiB, 30 s, 3 redirects. Fails with
+     * `invalid_media_url`: the link may not be called, the file could not be had, is empty, or is no
+     * image where one is asked for; and with `service_unavailable` when too many links are being
+     * fetched. The scope is that of the send.
      */
     fromLink(
       caller: Caller,
-      url: string,
-      fileName: string | null,
+      link: MediaLinkRequest,
     ): Effect.Effect<Attachment, Refusal | StoreUnavailable, Scope.Scope>
   }
 >()("core/Attachments") {
@@ -97,20 +96,21 @@ export class Attachments extends Context.Service<
 
       return Attachments.of({
         fromUpload: Effect.fn("Attachments.fromUpload")(fromUpload),
-        fromLink: Effect.fn("Attachments.fromLink")(function* (caller, url, fileName) {
+        fromLink: Effect.fn("Attachments.fromLink")(function* (caller, link) {
+          const { url } = link
           const [unreadable] = mediaUrlProblems({ url }, rule)
           if (unreadable !== undefined) return yield* refuseAll(unreadable, [])
           if (!(yield* egress.allows(url, caller.key.workspaceId)))
             return yield* refuse(code, { field })
-          const content = yield* links.fetch(caller.key.workspaceId, url, linkTerms).pipe(
+          const { workspaceId } = caller.key
+          const { content, fileName } = yield* links.fetch(workspaceId, link, linkTerms).pipe(
             Effect.catchTags({
               LinksBusy: () => Effect.fail(refuse("service_unavailable", { retryAfter: 5 })),
               LinkUnavailable: ({ message }) => Effect.fail(refuse(code, { field, message })),
               MediaFilesError: (error) => Effect.fail(filesUnavailable("attachment.spool")(error)),
             }),
           )
-          const named = fileName ?? fileNameOfLink(url)
-          return yield* fromUpload(caller, { content, fileName: named === "" ? "file" : named })
+          return yield* fromUpload(caller, { content, fileName })
         }),
       })
     }),

@@ -12,8 +12,13 @@ import type { WorkspaceId } from "../id/Ids.ts"
 import { makePlaces } from "../limit/Places.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { sleep } from "../time/RealTime.ts"
+import { mimeTypeOf, withFittingEnding } from "./contentType.ts"
+import { fetchedFileName } from "./fetchedFileName.ts"
+import { shortenedFileName } from "./fileName.ts"
+import type { MediaType } from "./Media.ts"
 import { MediaFiles, MediaFilesError } from "./MediaFiles.ts"
 import type { SpooledContent } from "./MediaFiles.ts"
+import { whyUnsendable } from "./mediaType.ts"
 
 /** All tries together, in real time (decisions: Media, Version 1). */
 const timeoutMillis = 30_000
@@ -46,12 +51,22 @@ const unavailable = (message: string) => new LinkUnavailable({ message })
 
 const noAnswer = unavailable("The media link did not answer with the file.")
 
-/** The last segment of a link's path, as a file name; empty when it has none. */
-export const fileNameOfLink = (url: string): string => {
-  const path = URL.canParse(url) ? new URL(url).pathname : ""
-  const last = path.slice(path.lastIndexOf("/") + 1)
-  return /^[\w.()+ -]{1,255}$/.test(last) ? last : ""
+/** A link, and what the send says of what it leads to. */
+export interface MediaLinkRequest {
+  readonly url: string
+  readonly type: MediaType | null
+  readonly fileName: string | null
 }
+
+export interface DownloadedFile {
+  readonly content: SpooledContent
+  /** The given one, else one with an ending that fits the type. */
+  readonly fileName: string
+  readonly mimeType: string
+}
+
+/** In place of a name that nothing gave. */
+const unnamed = "file"
 
 const answered = (answer: EgressAnswer): Effect.Effect<EgressAnswer, LinkUnavailable | "again"> => {
   if (answer.status >= 200 && answer.status < 300) return Effect.succeed(answer)
@@ -66,13 +81,14 @@ export class LinkDownloads extends Context.Service<
     /**
      * Downloads what a link leads to; it goes with the scope, and so does its place. Fails with
      * `LinksBusy` when there was no place for it in time, and with `MediaFilesError` only when the
-     * file could not be kept, which is not the link's fault.
+     * file could not be kept, which is not the link's fault. An empty file cannot be sent, nor one
+     * that is no image where one is asked for.
      */
     fetch(
       workspaceId: WorkspaceId,
-      url: string,
+      link: MediaLinkRequest,
       terms: LinkTerms,
-    ): Effect.Effect<SpooledContent, LinkUnavailable | LinksBusy | MediaFilesError, Scope.Scope>
+    ): Effect.Effect<DownloadedFile, LinkUnavailable | LinksBusy | MediaFilesError, Scope.Scope>
   }
 >()("core/LinkDownloads") {
   static readonly layer = Layer.effect(
@@ -82,11 +98,11 @@ export class LinkDownloads extends Context.Service<
       const files = yield* MediaFiles
       const places = makePlaces<WorkspaceId>(sharedResources.linkedFiles)
       return LinkDownloads.of({
-        fetch: (workspaceId, url, terms) =>
+        fetch: (workspaceId, link, terms) =>
           Effect.raceFirst(
             places.take(workspaceId),
             Effect.andThen(sleep(terms.patienceMillis), Effect.fail(new LinksBusy())),
-          ).pipe(Effect.andThen(download(egress, files, workspaceId, url, terms))),
+          ).pipe(Effect.andThen(download(egress, files, workspaceId, link, terms))),
       })
     }),
   )
@@ -96,12 +112,16 @@ const download = (
   egress: typeof Egress.Service,
   files: typeof MediaFiles.Service,
   workspaceId: WorkspaceId,
-  url: string,
+  link: MediaLinkRequest,
   { inWords, maximumBytes }: LinkTerms,
-): Effect.Effect<SpooledContent, LinkUnavailable | MediaFilesError, Scope.Scope> =>
-  egress.fetch(url, { maximumBytes, timeoutMillis, redirects }, workspaceId).pipe(
+): Effect.Effect<DownloadedFile, LinkUnavailable | MediaFilesError, Scope.Scope> =>
+  egress.fetch(link.url, { maximumBytes, timeoutMillis, redirects }, workspaceId).pipe(
     Effect.flatMap(answered),
-    Effect.flatMap((answer) => files.spool(answer.body, maximumBytes)),
+    Effect.flatMap((answer) =>
+      Effect.map(files.spool(answer.body, maximumBytes), (content) =>
+        downloaded(link, answer, content),
+      ),
+    ),
     Effect.catchTags({
       EgressError: ({ reason }) =>
         reason === "connection" || reason === "timeout"
@@ -119,4 +139,19 @@ const download = (
     // All tries together: whoever waits for this file waits no longer.
     (fetched) =>
       Effect.raceFirst(fetched, Effect.andThen(sleep(timeoutMillis), Effect.fail(noAnswer))),
+    Effect.tap(({ content: { size }, mimeType }) => {
+      const reason = whyUnsendable(link.type, { mimeType, size })
+      return reason === undefined ? Effect.void : Effect.fail(unavailable(reason))
+    }),
   )
+
+const downloaded = (
+  link: MediaLinkRequest,
+  answer: EgressAnswer,
+  content: SpooledContent,
+): DownloadedFile => {
+  const name = link.fileName ?? fetchedFileName(answer, link.url)
+  const mimeType = mimeTypeOf(content.mimeType, name)
+  const fitting = withFittingEnding(name === "" ? unnamed : name, mimeType)
+  return { content, fileName: link.fileName ?? shortenedFileName(fitting), mimeType }
+}

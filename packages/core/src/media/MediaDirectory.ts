@@ -53,7 +53,10 @@ export const MediaFileJson = Schema.Struct({
   id: described(Schema.Int.pipe(Schema.brand("MediaId")), "The `media_id` of a message."),
   file_name: Schema.String,
   type: Schema.Literals(mediaTypes),
-  mime_type: described(Schema.String, "Found from the content."),
+  mime_type: described(
+    Schema.String,
+    "Found from the content; of text, whose content does not tell it, from the ending of the name.",
+  ),
   size: described(Schema.Int, "Bytes."),
   url: described(Schema.String, "Works for 26 hours; a fresh one with each answer."),
   created_at: TimeJson,

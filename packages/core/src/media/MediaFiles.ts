@@ -18,13 +18,16 @@ export const filesUnavailable =
   (cause: MediaFilesError): StoreUnavailable =>
     new StoreUnavailable({ operation, cause })
 
+/** For a content of which nothing is known. */
+export const unknownMimeType = "application/octet-stream"
+
 /** A file whose content can be read more than once. */
 export interface StoredContent {
   /** Bytes. */
   readonly size: number
   /** SHA-256 of the content, hexadecimal. */
   readonly sha256: string
-  /** Found from the content's first bytes; `application/octet-stream` when nothing fits. */
+  /** Found from the content's first bytes; `unknownMimeType` when they tell nothing. */
   readonly mimeType: string
   readonly content: Stream.Stream<Uint8Array, MediaFilesError>
   /** The bytes from the one at `start` up to, not including, the one at `end`. */

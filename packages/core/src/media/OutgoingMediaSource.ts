@@ -8,13 +8,13 @@ import type { MediaId, WorkspaceId } from "../id/Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Message } from "../message/Message.ts"
 import type { OutgoingMedia } from "../transport/Transport.ts"
-import { LinkDownloads, fileNameOfLink } from "./LinkDownload.ts"
+import { LinkDownloads } from "./LinkDownload.ts"
 import type { LinkTerms, LinksBusy } from "./LinkDownload.ts"
 import { MediaFiles } from "./MediaFiles.ts"
 import type { StoredContent } from "./MediaFiles.ts"
 import { MediaStore } from "./Media.ts"
 import type { MediaFile, MediaReference } from "./Media.ts"
-import { mediaTypeOf } from "./mediaType.ts"
+import { mediaTypeOf, whyUnsendable } from "./mediaType.ts"
 
 /** Of a link that is fetched when its message is sent (decisions: Media). */
 const linkTerms: LinkTerms = {
@@ -48,18 +48,19 @@ export class OutgoingMediaSource extends Context.Service<
       const outgoing = (
         reference: MediaReference,
         stored: StoredContent,
-        fileName: string,
+        { fileName, mimeType }: Pick<MediaFile, "fileName" | "mimeType">,
       ): OutgoingMedia => ({
-        type: reference.type ?? mediaTypeOf(stored.mimeType),
-        fileName: reference.fileName ?? (fileName === "" ? "file" : fileName),
-        mimeType: stored.mimeType,
+        type: reference.type ?? mediaTypeOf(mimeType),
+        fileName: reference.fileName ?? fileName,
+        mimeType,
         size: stored.size,
         sha256: stored.sha256,
         content: stored.content,
       })
 
-      const download = (workspaceId: WorkspaceId, url: string) =>
-        links.fetch(workspaceId, url, linkTerms).pipe(
+      const download = (workspaceId: WorkspaceId, reference: MediaReference, url: string) =>
+        links.fetch(workspaceId, { ...reference, url }, linkTerms).pipe(
+          Effect.map((file) => outgoing(reference, file.content, file)),
           Effect.catchTags({
             LinkUnavailable: ({ message }) => Effect.fail(unavailable(message)),
             MediaFilesError: () =>
@@ -70,10 +71,12 @@ export class OutgoingMediaSource extends Context.Service<
       const openFile = (reference: MediaReference, file: MediaFile | null) =>
         Effect.gen(function* () {
           if (file === null) return yield* unavailable("The media file was deleted.")
+          const reason = whyUnsendable(reference.type, file)
+          if (reason !== undefined) return yield* unavailable(reason)
           const stored = yield* files
             .open(file.storageKey)
             .pipe(Effect.mapError(() => unavailable("The media file could not be read.")))
-          return outgoing(reference, stored, file.fileName)
+          return outgoing(reference, stored, file)
         })
 
       const attached = (id: MediaId) =>
@@ -89,8 +92,7 @@ export class OutgoingMediaSource extends Context.Service<
           if (attachmentId !== null) {
             return yield* openFile(reference, yield* attached(attachmentId))
           }
-          const url = reference.url ?? ""
-          return outgoing(reference, yield* download(message.workspaceId, url), fileNameOfLink(url))
+          return yield* download(message.workspaceId, reference, reference.url ?? "")
         }),
       })
     }),

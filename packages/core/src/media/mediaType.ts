@@ -4,6 +4,17 @@
  */
 import type { MediaType } from "./Media.ts"
 
+/** Why a content cannot be sent as that kind; undefined when it can. */
+export const whyUnsendable = (
+  type: MediaType | null,
+  { mimeType, size }: { readonly mimeType: string; readonly size: number },
+): string | undefined => {
+  if (size === 0) return "The media file is empty."
+  return type === "image" && mediaTypeOf(mimeType) !== "image"
+    ? "The media file is no image that can be sent as one: JPEG, PNG, WebP or GIF."
+    : undefined
+}
+
 /** The kind of a content, by its MIME type without parameters. */
 export const mediaTypeOf = (mimeType: string): MediaType =>
   shownMimeTypes.has(mimeType.toLowerCase()) ? "image" : "file"

@@ -1,21 +1,17 @@
-/** The record of a file that is about to be kept: whose it is, and what its content tells. */
+/** The record of a file that is about to be kept: whose it is, and what its content and name tell. */
 import type { ApiKey } from "../key/ApiKey.ts"
+import { mimeTypeOf } from "./contentType.ts"
 import type { MediaFile } from "./Media.ts"
 import type { SpooledContent } from "./MediaFiles.ts"
 import { mediaTypeOf } from "./mediaType.ts"
 
 export const newMediaFile = (
   { mode, workspaceId }: Pick<ApiKey, "workspaceId" | "mode">,
-  { mimeType, size, storageKey }: Pick<SpooledContent, "mimeType" | "size" | "storageKey">,
+  { mimeType: sniffed, size, storageKey }: Pick<SpooledContent, "mimeType" | "size" | "storageKey">,
   fileName: string,
   createdAt: number,
-): Omit<MediaFile, "id"> => ({
-  workspaceId,
-  mode,
-  fileName,
-  type: mediaTypeOf(mimeType),
-  mimeType,
-  size,
-  storageKey,
-  createdAt,
-})
+): Omit<MediaFile, "id"> => {
+  const mimeType = mimeTypeOf(sniffed, fileName)
+  const type = mediaTypeOf(mimeType)
+  return { workspaceId, mode, fileName, type, mimeType, size, storageKey, createdAt }
+}

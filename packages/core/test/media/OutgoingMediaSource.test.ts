@@ -9,7 +9,6 @@ import { MediaFiles, MediaFilesError } from "../../src/media/MediaFiles.ts"
 import type { StoredContent } from "../../src/media/MediaFiles.ts"
 import { MediaStore } from "../../src/media/Media.ts"
 import type { MediaFile, MediaReference } from "../../src/media/Media.ts"
-import { fileNameOfLink } from "../../src/media/LinkDownload.ts"
 import { OutgoingMediaSource } from "../../src/media/OutgoingMediaSource.ts"
 
 const second = 1000
@@ -150,11 +149,22 @@ describe("a file of the media directory", () => {
     }),
   )
 
+  it.effect("has the MIME type that was found for it, by its name too", () =>
+    Effect.gen(function* () {
+      const csv = { ...record, fileName: "list.csv", mimeType: "text/csv" }
+      const { open } = yield* stage({
+        records: [csv],
+        open: Effect.succeed(content({ mimeType: "application/octet-stream" })),
+      })
+      assert.strictEqual((yield* open(owner, stored())).mimeType, "text/csv")
+    }),
+  )
+
   it.effect("takes name and type from the request where it gives them", () =>
     Effect.gen(function* () {
       const { open } = yield* stage({})
-      const { fileName, type } = yield* open(owner, stored({ type: "image", fileName: "a.png" }))
-      assert.deepStrictEqual([type, fileName], ["image", "a.png"])
+      const { fileName, type } = yield* open(owner, stored({ type: "file", fileName: "a.png" }))
+      assert.deepStrictEqual([type, fileName], ["file", "a.png"])
     }),
   )
 
@@ -348,28 +358,90 @@ describe("places for the files of links", () => {
   )
 })
 
-describe("the file name of a link", () => {
-  const names: ReadonlyArray<readonly [url: string, name: string]> = [
-    ["https://example.com/a/photo.png", "photo.png"],
-    ["https://example.com/photo.png?x=/y.gif#z", "photo.png"],
-    ["https://example.com/report (1)+final-2.pdf", ""],
-    ["https://example.com/", ""],
-    ["https://example.com", ""],
-    ["https://example.com/a/", ""],
-    ["https://example.com/%2e%2e%2fpasswd", ""],
-    ["nonsense", ""],
-    [`https://example.com/${"a".repeat(255)}`, "a".repeat(255)],
-    [`https://example.com/${"a".repeat(256)}`, ""],
-  ]
-  it.effect.each(names)("%s", ([url, name]) =>
-    Effect.sync(() => assert.strictEqual(fileNameOfLink(url), name)),
+describe("the name of a fetched file", () => {
+  const named = (
+    given: Stage & { readonly headers?: EgressAnswer["headers"]; readonly from?: string },
+    reference: Partial<MediaReference> = {},
+  ) =>
+    Effect.gen(function* () {
+      const { from: url = "https://example.com/d/7", headers = {} } = given
+      const { open } = yield* stage({ ...given, replies: [answer(200, { url, headers })] })
+      const { fileName, mimeType } = yield* open(owner, link({ url, ...reference }))
+      return [fileName, mimeType]
+    })
+
+  it.effect("is what the send says, as it is", () =>
+    Effect.gen(function* () {
+      const headers = { "content-disposition": "attachment; filename=other.png" }
+      assert.deepStrictEqual(yield* named({ headers }, { fileName: "Foto" }), ["Foto", "image/png"])
+    }),
   )
 
-  it.effect("is file where a link has none", () =>
+  it.effect("is that of the answer, else of the last path, else of the link", () =>
     Effect.gen(function* () {
-      const { open } = yield* stage({})
-      const { fileName } = yield* open(owner, link({ url: "https://example.com/" }))
-      assert.strictEqual(fileName, "file")
+      const headers = { "content-disposition": `inline; filename*=UTF-8''B%C3%BCro.png` }
+      const from = "https://cdn.example.com/files/one.png"
+      const url = "https://example.com/link/two.png"
+      assert.strictEqual((yield* named({ headers, from }))[0], "Büro.png")
+      assert.strictEqual((yield* named({ from }, { url }))[0], "one.png")
+      assert.strictEqual(
+        (yield* named({ from: "https://cdn.example.com/" }, { url }))[0],
+        "two.png",
+      )
+      assert.strictEqual((yield* named({ from: "https://example.com/" }))[0], "file.png")
+    }),
+  )
+
+  it.effect("has an ending that fits its type, within its length", () =>
+    Effect.gen(function* () {
+      const nameFrom = (last: string, mimeType: string) =>
+        named({ from: `https://example.com/${last}`, mimeType })
+      assert.deepStrictEqual(yield* nameFrom("photo", "image/jpeg"), ["photo.jpg", "image/jpeg"])
+      assert.deepStrictEqual(yield* nameFrom("photo.JPEG", "image/jpeg"), [
+        "photo.JPEG",
+        "image/jpeg",
+      ])
+      assert.deepStrictEqual(yield* nameFrom("show.php", "application/pdf"), [
+        "show.php.pdf",
+        "application/pdf",
+      ])
+      assert.deepStrictEqual(yield* nameFrom("list.csv", "application/octet-stream"), [
+        "list.csv",
+        "text/csv",
+      ])
+      assert.deepStrictEqual(yield* nameFrom("list", "application/octet-stream"), [
+        "list",
+        "application/octet-stream",
+      ])
+      const [long] = yield* nameFrom("a".repeat(255), "image/png")
+      assert.strictEqual(long, `${"a".repeat(251)}.png`)
+    }),
+  )
+})
+
+describe("what cannot be sent", () => {
+  it.effect("is an empty file", () =>
+    Effect.gen(function* () {
+      const empty = answer(200, { body: Stream.empty })
+      const { calls, message } = yield* reason({ replies: [empty] })
+      assert.deepStrictEqual([calls, message], [1, "The media file is empty."])
+    }),
+  )
+
+  it.effect("is a file that is no image although the send or the link's ending says so", () =>
+    Effect.gen(function* () {
+      const image = { type: "image" } as const
+      for (const mimeType of ["application/octet-stream", "application/pdf", "image/tiff"]) {
+        const { calls, message } = yield* reason({ mimeType }, link(image))
+        assert.strictEqual(calls, 1)
+        assert.include(message, "no image")
+      }
+      // Called a picture, and text all the same.
+      yield* reason(
+        { mimeType: "application/octet-stream" },
+        link({ ...image, url: "https://example.com/a.svg" }),
+      )
+      assert.include((yield* reason({}, stored(image))).message, "no image")
     }),
   )
 })

@@ -53,7 +53,7 @@ export const uploaded = (caller: Caller, fileName: string, text: string) =>
 
 /** Attaches what a link leads to. */
 export const linked = (caller: Caller, url: string, fileName: string | null = null) =>
-  Attachments.use((attachments) => attachments.fromLink(caller, url, fileName))
+  Attachments.use((attachments) => attachments.fromLink(caller, { url, type: null, fileName }))
 
 /** Sends with an attachment and without a text. */
 export const sendWith = (

@@ -74,9 +74,9 @@ export const sendV1 = Effect.gen(function* () {
   }
 
   /** "Image and file links are downloaded during the call." */
-  const fetched = (caller: Caller, source: SourceV1) =>
+  const fetched = (caller: Caller, type: MediaType, source: SourceV1) =>
     source._tag === "Link"
-      ? attachments.fromLink(caller, source.url, source.fileName)
+      ? attachments.fromLink(caller, { url: source.url, type, fileName: source.fileName })
       : attachments.fromUpload(caller, {
           fileName: source.fileName,
           content: source.upload.content,
@@ -95,7 +95,7 @@ export const sendV1 = Effect.gen(function* () {
     const from = fields.whatsapp_client
     if (from === unreadable) return yield* failV1("invalid_number")
     const callbackUrl = yield* callbackUrls.check(fields.webhook, caller.key.workspaceId)
-    const found = source === null ? null : yield* fetched(caller, source)
+    const found = source === null || kind === null ? null : yield* fetched(caller, kind, source)
     // `msg_type` says how it is sent, whatever it is.
     const attachment: Attachment | null =
       found === null || kind === null ? null : { ...found, type: kind }

@@ -38,6 +38,8 @@ const contents: Readonly<Record<string, Uint8Array>> = {
   "/photo.png": png,
   "/report.pdf": pdf,
   "/text": Buffer.from("Hello"),
+  "/empty": Buffer.from(""),
+  "/called": Buffer.from("a,b\n1,2\n"),
 }
 
 const layerWeb = Layer.succeed(Egress, {
@@ -61,7 +63,10 @@ const layerWeb = Layer.succeed(Egress, {
     if (pathname === "/large") return Effect.fail(new EgressError({ reason: "too_large" }))
     return Effect.succeed({
       status: bytes === undefined ? 404 : 200,
-      headers: {},
+      headers:
+        pathname === "/called"
+          ? { "content-disposition": `attachment; filename="../Liste M%C3%A4rz.csv"` }
+          : {},
       url,
       body: Stream.make(bytes ?? Buffer.from("not here")),
     })
@@ -83,7 +88,11 @@ const mediaOf = (client: Pick<Client, "workspace">, id: number) =>
 interface Parcel {
   readonly message_id: number
   readonly text: string
-  readonly media: { readonly file_name: string; readonly sha256: string } | null
+  readonly media: {
+    readonly file_name: string
+    readonly mime_type: string
+    readonly sha256: string
+  } | null
 }
 
 /** What left the number's phone for that message. */
@@ -187,7 +196,40 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     }),
   )
 
-  for (const path of ["nothing.png", "large", "private.png"]) {
+  it.effect("that is no image is not downloaded as one", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      for (const path of ["report.pdf", "text"]) {
+        const url = `https://example.com/${path}`
+        const fields = { ...credentials, ...aText, msg_type: 1, img_url: url }
+        saysNo(yield* ask("send_msg/", fields), 400, unavailable)
+        yield* sends(credentials, { msg_type: 2, file_url: url })
+      }
+    }),
+  )
+
+  it.effect("has the name that the answer gives, else its path, with a fitting ending", () =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      const nameOf = (path: string) =>
+        Effect.gen(function* () {
+          const fields = { msg_type: 2, file_url: `https://example.com/${path}` }
+          const id = yield* sends(client.credentials, fields)
+          return (yield* left(client.number, id))?.media
+        })
+      assert.deepInclude(yield* nameOf("called"), {
+        file_name: "Liste März.csv",
+        mime_type: "text/csv",
+      })
+      assert.deepInclude(yield* nameOf("text"), {
+        file_name: "text",
+        mime_type: "application/octet-stream",
+      })
+      assert.deepInclude(yield* nameOf("photo.png?a=b"), { file_name: "photo.png" })
+    }),
+  )
+
+  for (const path of ["nothing.png", "large", "private.png", "empty"]) {
     it.effect(`behind a link to ${path} cannot be had: \`${unavailable}\``, () =>
       Effect.gen(function* () {
         const { credentials } = yield* aClient()

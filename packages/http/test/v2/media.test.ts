@@ -118,6 +118,33 @@ layer(layerService())("the media directory", (it) => {
     )
   }
 
+  const called: ReadonlyArray<
+    readonly [fileName: string, bytes: string, type: string, mimeType: string]
+  > = [
+    ["notes.txt", "Hello", "file", "text/plain"],
+    ["list.CSV", "a,b\n1,2\n", "file", "text/csv"],
+    ["data.json", "{}", "file", "application/json"],
+    ["drawing.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>", "file", "image/svg+xml"],
+    ["drawing.svg", "<?xml version='1.0'?><svg/>", "file", "image/svg+xml"],
+    ["notes.pdf", "Hello", "file", "application/octet-stream"],
+    ["notes.txt", "%PDF-1.7\n", "file", "application/pdf"],
+    ["notes", "Hello", "file", "application/octet-stream"],
+  ]
+  for (const [fileName, bytes, type, mimeType] of called) {
+    it.effect(`${bytes.slice(0, 9).trim()}… called ${fileName} is ${type}, ${mimeType}`, () =>
+      Effect.gen(function* () {
+        const { token } = yield* aSender()
+        const file = yield* upload(token, { bytes, fileName, contentType: "image/png" })
+        assert.deepStrictEqual([file.type, file.mime_type], [type, mimeType])
+        const { data } = bodyOf<PageBody<FileBody>>(yield* get(token, `${path}?type=${type}`), 200)
+        assert.deepStrictEqual(
+          data.map(({ id, mime_type }) => [id, mime_type]),
+          [[file.id, mimeType]],
+        )
+      }),
+    )
+  }
+
   const names: ReadonlyArray<readonly [given: string, kept: string]> = [
     ["größe – 写真.png", "größe – 写真.png"],
     ["C:\\Users\\me\\photo.png", "photo.png"],
@@ -614,27 +641,32 @@ layer(layerService())("a link to a stored file", (it) => {
     }),
   )
 
-  const served: ReadonlyArray<readonly [what: string, bytes: string, contentType: string]> = [
+  const served: ReadonlyArray<
+    readonly [what: string, bytes: string, contentType: string, fileName?: string]
+  > = [
     ["a page", "<!doctype html><script>alert(1)</script>", "application/octet-stream"],
     [
       "an SVG",
       "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>",
       "application/octet-stream",
+      "drawing.svg",
     ],
+    ["a script", "alert(1)", "application/octet-stream", "a.js"],
+    ["a text", "Hello", "application/octet-stream", "notes.txt"],
     ["an XML document", '<?xml version="1.0"?><a/>', "application/octet-stream"],
     ["an archive", "PK\u0003\u0004\u0014\u0000\u0000\u0000", "application/octet-stream"],
     ["a PDF", "%PDF-1.7\n", "application/pdf"],
     ["a film", "\u001aE\u00df\u00a3", "application/octet-stream"],
     ["a sound", "OggS\u0000\u0002", "application/octet-stream"],
   ]
-  for (const [what, bytes, contentType] of served) {
+  for (const [what, bytes, contentType, fileName = "page.html"] of served) {
     it.effect(`hands over ${what} as an attachment, ${contentType}`, () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()
         const content = Buffer.from(bytes, "latin1")
         const file = yield* upload(token, {
           bytes: content,
-          fileName: "page.html",
+          fileName,
           contentType: "text/html",
         })
         const got = yield* follow(file.url)
@@ -731,6 +763,23 @@ layer(layerService())("a message with a stored file", (it) => {
       yield* TestClock.adjust("25 hours")
       yield* TestClock.adjust("59 minutes")
       assert.deepStrictEqual((yield* follow(data.message.media.url)).bytes, png)
+    }),
+  )
+
+  it.effect("that is no image although the send says so fails it with media_unavailable", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const file = yield* upload(token, {
+        bytes: "<svg xmlns='http://www.w3.org/2000/svg'/>",
+        fileName: "drawing.svg",
+      })
+      const asked = { media_id: file.id }
+      const { id } = yield* send(token, { media: { ...asked, type: "image" } })
+      const fine = yield* send(token, { media: asked })
+      yield* settle
+      const failed = yield* message(token, id)
+      assert.deepInclude(failed["error"], { code: "media_unavailable" })
+      assert.strictEqual((yield* message(token, fine.id)).status, "sent")
     }),
   )
 
