@@ -3,14 +3,15 @@
  * belongs to follows from its path alone; what every answer has in common (request id, error object,
  * log line, what becomes of a fault) is settled here, once.
  */
-import { Ids, Refusal, refuse } from "@messaging-service/core"
-import type { StoreUnavailable } from "@messaging-service/core"
+import { Ids, Refusal, makeRefusingPlaces, refuse, sharedResources } from "@messaging-service/core"
+import type { RefusingPlaces, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
 import { Cause, Effect, Layer } from "effect"
 import { serve } from "effect/http/HttpServer"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { stream, text } from "effect/http/HttpServerResponse"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { refusalReply } from "./answer/errorBody.ts"
+import { serviceBusy } from "./request/workspaceShare.ts"
 import { none, openExchange } from "./answer/Exchange.ts"
 import type { Exchange, Reply, Surface } from "./answer/Exchange.ts"
 import { docsSurface } from "./docs/docsSurface.ts"
@@ -28,15 +29,28 @@ import { surfaceV2 } from "./v2/surfaceV2.ts"
 /** How a surface says no, to what it refuses and where it fails. */
 type SayNo = (exchange: Exchange, refusal: Refusal, publicUrl: string) => Reply
 
-/** A surface says no with the error object unless it has a way of its own. */
-type Surfaces = ReadonlyArray<readonly [prefix: string, surface: Surface, sayNo?: SayNo]>
+/** A part of the interface, and where requests to it find their places. */
+interface Part {
+  readonly prefix: string
+  readonly surface: Surface
+  readonly places: Pick<RefusingPlaces<never>, "take" | "giveBack">
+  /** The error object when left out. */
+  readonly sayNo?: SayNo
+}
 
-const nowhere: Surfaces[number] = [none, () => Effect.fail(refuse("not_found"))]
+type Surfaces = ReadonlyArray<Part>
+
+/** It costs nothing to say that there is nothing. */
+const nowhere: Part = {
+  prefix: none,
+  surface: () => Effect.fail(refuse("not_found")),
+  places: { take: () => true, giveBack: () => undefined },
+}
 
 /** The first surface under whose prefix the path lies. */
-const surfaceOf = (surfaces: Surfaces, path: string): Surfaces[number] => {
+const surfaceOf = (surfaces: Surfaces, path: string): Part => {
   for (const entry of surfaces) {
-    const [prefix] = entry
+    const { prefix } = entry
     if (path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")) {
       return entry
     }
@@ -79,9 +93,10 @@ const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
 
 /** What anybody may see of the process and of the service. */
 const watchedSurfaces = Effect.gen(function* () {
+  const places = makeRefusingPlaces(sharedResources.watchingRequests)
   const surfaces: Surfaces = [
-    ["/health", yield* healthSurface],
-    ["/metrics", yield* metricsSurface],
+    { prefix: "/health", surface: yield* healthSurface, places },
+    { prefix: "/metrics", surface: yield* metricsSurface, places },
   ]
   return surfaces
 })
@@ -89,20 +104,41 @@ const watchedSurfaces = Effect.gen(function* () {
 const allSurfaces = Effect.gen(function* () {
   const { operatorToken } = yield* HttpOptions
   const docs = yield* docsSurface
+  const places = makeRefusingPlaces<WorkspaceId>(sharedResources.requests)
+  const operatorPlaces = makeRefusingPlaces(sharedResources.operatorRequests)
   const surfaces: Surfaces = [
-    ["/api/v2", yield* surfaceV2],
-    ["/api/v1", yield* surfaceV1, (exchange, refusal) => refusalReplyV1(exchange, refusal)],
+    { prefix: "/api/v2", surface: yield* surfaceV2(places), places },
+    {
+      prefix: "/api/v1",
+      surface: yield* surfaceV1(places),
+      places,
+      sayNo: (exchange, refusal) => refusalReplyV1(exchange, refusal),
+    },
     ...(operatorToken === null
       ? []
-      : [["/admin/v1", yield* operatorSurface(operatorToken)] as const]),
-    ["/media", yield* mediaSurface],
-    ["/qr", yield* qrSurface],
-    ["/docs", docs],
-    ["/openapi.json", docs],
+      : [
+          {
+            prefix: "/admin/v1",
+            surface: yield* operatorSurface(operatorToken),
+            places: operatorPlaces,
+          },
+        ]),
+    { prefix: "/media", surface: yield* mediaSurface, places },
+    { prefix: "/qr", surface: yield* qrSurface, places },
+    { prefix: "/docs", surface: docs, places },
+    { prefix: "/openapi.json", surface: docs, places },
     ...(yield* watchedSurfaces),
   ]
   return surfaces
 })
+
+/** Runs what needs a place, if there is one; else it is refused before any work. */
+const placed = <A, E>(places: Part["places"], work: () => Effect.Effect<A, E>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => places.take()),
+    (taken): Effect.Effect<A, E | Refusal> => (taken ? work() : Effect.fail(serviceBusy)),
+    (taken) => (taken ? Effect.sync(() => places.giveBack()) : Effect.void),
+  )
 
 /** The interface as a function, over the core's services. */
 const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
@@ -114,7 +150,7 @@ const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
     const started = performance.now()
     const exchange = openExchange(request, ids)
 
-    const [prefix, surface, sayNo = refusalReply] = surfaceOf(surfaces, exchange.path)
+    const { places, prefix, sayNo = refusalReply, surface } = surfaceOf(surfaces, exchange.path)
 
     const refused = (refusal: Refusal) =>
       Effect.map(publicUrl, (url) => response(exchange, sayNo(exchange, refusal, url)))
@@ -127,7 +163,8 @@ const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
     }
 
     const answered = ({ status }: HttpServerResponse) =>
-      (status < 500
+      // A refusal for want of room is no fault, and a line for each would only add to the load.
+      (status < 500 || (status === 503 && exchange.headers["retry-after"] !== undefined)
         ? Effect.logDebug("request answered")
         : Effect.logError("request answered with a fault")
       ).pipe(Effect.annotateLogs(annotations(exchange, status, measured(status))))
@@ -149,7 +186,7 @@ const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
       )
     }
 
-    return surface(exchange).pipe(
+    return placed(places, () => surface(exchange)).pipe(
       // Servers run a request uninterrupted unless told so: a client that hangs up ends its request.
       Effect.interruptible,
       Effect.map((reply) => response(exchange, reply)),

@@ -37,6 +37,31 @@ export const sharedResources = table({
     above: "a list waits its turn; after 5 s, reading included, it is service_unavailable",
   },
   /**
+   * Half a second of work on two processors with the embedded database: what would wait longer is
+   * better sent again. A workspace has a quarter, so that its slow requests (uploads,
+   * downloads of media links) leave room for those of others.
+   */
+  requests: {
+    what: "requests of customers under way, media files and documents included",
+    whole: 1024,
+    share: { of: "workspace", most: 256 },
+    above: "503 service_unavailable with Retry-After, before any work",
+  },
+  /** Apart from those of customers, so that an operator can act while they fill theirs. */
+  operatorRequests: {
+    what: "requests of the operator API under way",
+    whole: 64,
+    share: null,
+    above: "503 service_unavailable with Retry-After, before any work",
+  },
+  /** Apart too: a busy service must not look dead to its supervisor. */
+  watchingRequests: {
+    what: "requests for health and metrics under way",
+    whole: 64,
+    share: null,
+    above: "503 service_unavailable with Retry-After, before any work",
+  },
+  /**
    * Each takes some 100 bytes. An attacker with so many networks gets no further than with one: keys
    * are too long to be guessed at any rate.
    */

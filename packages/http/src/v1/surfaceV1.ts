@@ -1,9 +1,11 @@
 /** Version 1: the way that every request under `/api/v1` takes. */
 import { Admission, MediaFiles } from "@messaging-service/core"
+import type { RefusingPlaces, WorkspaceId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Exchange, Reply, Surface } from "../answer/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
+import { takeWorkspaceShare } from "../request/workspaceShare.ts"
 import type { FoundRoute } from "../route/findRoute.ts"
 import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
@@ -15,7 +17,7 @@ import type { RouteV1 } from "./RouteV1.ts"
 import { routesV1 } from "./routesV1.ts"
 
 /** Version 1 over the core's services. The checks stand in the order of `decisions.md`. */
-export const surfaceV1 = Effect.gen(function* () {
+export const surfaceV1 = Effect.fnUntraced(function* (places: RefusingPlaces<WorkspaceId>) {
   const admission = yield* Admission
   const addressOf = clientAddressReader(yield* HttpOptions)
   const files = yield* MediaFiles
@@ -34,6 +36,9 @@ export const surfaceV1 = Effect.gen(function* () {
     // Credentials, account, rate limit
     const credentials = yield* Effect.fromResult(credentialsOf(route, body, request))
     const caller = yield* admission.admitV1({ ...credentials, clientAddress: addressOf(request) })
+
+    // Share of the requests under way
+    yield* takeWorkspaceShare(places, caller.workspace.id)
 
     // Fields, number, allowance, quota
     const answer: Reply = {

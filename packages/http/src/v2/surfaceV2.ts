@@ -11,13 +11,14 @@ import {
   requireScope,
   requireUnlimited,
 } from "@messaging-service/core"
-import type { RateState } from "@messaging-service/core"
+import type { RefusingPlaces, RateState, WorkspaceId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Exchange, Surface } from "../answer/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf, headerValues } from "../request/HeaderValues.ts"
 import { parseQuery } from "../request/Target.ts"
+import { takeWorkspaceShare } from "../request/workspaceShare.ts"
 import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
 import { readBody } from "./readBody.ts"
@@ -32,7 +33,7 @@ const showRate = ({ headers }: Exchange, rate: RateState): void => {
 }
 
 /** Version 2 over the core's services. The checks stand in the order of `decisions.md`. */
-export const surfaceV2 = Effect.gen(function* () {
+export const surfaceV2 = Effect.fnUntraced(function* (places: RefusingPlaces<WorkspaceId>) {
   const admission = yield* Admission
   const addressOf = clientAddressReader(yield* HttpOptions)
   const files = yield* MediaFiles
@@ -65,6 +66,9 @@ export const surfaceV2 = Effect.gen(function* () {
     showRate(exchange, rate)
     const limited = rateRefusal(rate)
     if (limited !== undefined) return yield* limited
+
+    // Share of the requests under way
+    yield* takeWorkspaceShare(places, caller.workspace.id)
 
     // Scope
     const outOfScope = route.scope === null ? undefined : requireScope(caller, route.scope)

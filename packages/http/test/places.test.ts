@@ -1,0 +1,175 @@
+/** How many requests are under way at once: of all customers, of one workspace, of the operator. */
+import { assert, describe, it } from "@effect/vitest"
+import { Admission, layerServices, sharedResources, unlimitedPlan } from "@messaging-service/core"
+import type { Caller, KeyId, WorkspaceId } from "@messaging-service/core"
+import { Effect, Layer } from "effect"
+import { toWebHandler } from "../src/index.ts"
+import type { HttpServices } from "../src/index.ts"
+import type { ErrorBody } from "./Doors.ts"
+import { defaultSettings, layerPorts, operatorToken } from "./Service.ts"
+
+const { requests } = sharedResources
+
+const callerOf = (workspaceId: number): Caller => ({
+  key: {
+    id: workspaceId as KeyId,
+    workspaceId: workspaceId as WorkspaceId,
+    version: 2,
+    name: "Key",
+    mode: "live",
+    scopes: ["messages:send"],
+    numberIds: null,
+    expiresAt: null,
+    last4: "AAAA",
+    createdAt: 0,
+    lastUsedAt: null,
+    lastUsedIp: null,
+    revokedAt: null,
+  },
+  workspace: {
+    id: workspaceId as WorkspaceId,
+    name: "Workspace",
+    demo: false,
+    accountDisabled: false,
+    apiV2Enabled: true,
+    plan: unlimitedPlan,
+    createdAt: 0,
+    deletedAt: null,
+  },
+})
+
+/** The interface with an admission that lets in every key, which is the id of its workspace. */
+const aService = () => {
+  const asked = { admissions: 0 }
+  const layerAdmission = Layer.effect(
+    Admission,
+    Effect.map(Admission, (real) =>
+      Admission.of({
+        ...real,
+        admitV2: (authorization) =>
+          Effect.sync(() => {
+            asked.admissions++
+            return {
+              caller: callerOf(Number(authorization?.slice("Bearer ".length))),
+              rate: { limit: 60, remaining: 59, reset: 60, exceeded: false },
+            }
+          }),
+        admitV1: ({ apiKey }) => Effect.sync(() => callerOf(Number(apiKey))),
+      }),
+    ),
+  )
+  const services: Layer.Layer<HttpServices> = layerAdmission.pipe(
+    Layer.provideMerge(layerServices),
+    Layer.provideMerge(layerPorts),
+    Layer.orDie,
+  )
+  const { dispose, handler } = toWebHandler(services, { ...defaultSettings, emulator: false })
+  const left = new AbortController()
+  /** A request that nothing holds any more is forgotten, with whatever it waits for. */
+  const clients: Array<Request> = []
+
+  /** A request whose body never ends, until its client goes away. */
+  const slow = (workspace: number) => {
+    const request = new Request("http://x/api/v2/messages", {
+      method: "POST",
+      signal: left.signal,
+      headers: { authorization: `Bearer ${workspace}`, "content-type": "application/json" },
+      body: new ReadableStream(),
+      duplex: "half",
+    } as RequestInit)
+    clients.push(request)
+    return handler(request)
+  }
+  const get = (path: string, token: number | string) =>
+    handler(new Request(`http://x${path}`, { headers: { authorization: `Bearer ${token}` } }))
+  const me = (workspace: number) => get("/api/v2/me", workspace)
+  const meV1 = (workspace: number) =>
+    handler(
+      new Request("http://x/api/v1/me/", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ client_id: 1, api_key: String(workspace) }),
+      }),
+    )
+  return { asked, clients, slow, get, me, meV1, leave: () => left.abort(), dispose }
+}
+
+type Service = ReturnType<typeof aService>
+
+/** Tests a service, and leaves nothing of it behind. */
+const within = (test: (service: Service) => Promise<void>) =>
+  Effect.promise(async () => {
+    const service = aService()
+    try {
+      await test(service)
+    } finally {
+      service.leave()
+      await service.dispose()
+    }
+  })
+
+/** Lets what is ready happen, so that what was given back is free. */
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+const workspaces = requests.whole / requests.share.most
+
+describe("the requests under way", () => {
+  it.effect("above those of the whole service are refused before any work, in each version", () =>
+    within(async ({ asked, get, leave, me, meV1, slow }) => {
+      await me(1)
+      asked.admissions = 0
+      const all = Array.from({ length: requests.whole }, (_, index) => slow(index % workspaces))
+      await turn()
+      assert.strictEqual(asked.admissions, requests.whole)
+
+      const refused = await me(99)
+      assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [503, "1"])
+      const { error } = (await refused.json()) as { readonly error: ErrorBody }
+      assert.strictEqual(error.code, "service_unavailable")
+      assert.strictEqual(error.request_id, refused.headers.get("x-request-id"))
+      const refusedV1 = await meV1(99)
+      assert.deepStrictEqual([refusedV1.status, refusedV1.headers.get("retry-after")], [503, "1"])
+      assert.deepStrictEqual(await refusedV1.json(), { status: 0, message: "Service unavailable" })
+      assert.strictEqual((await get("/docs/errors", "")).status, 503)
+      assert.strictEqual(asked.admissions, requests.whole)
+
+      // The operator and whoever watches have places of their own.
+      assert.strictEqual((await get("/admin/v1/workspaces", operatorToken)).status, 200)
+      for (const path of ["/health/live", "/health/ready", "/metrics"]) {
+        assert.strictEqual((await get(path, "")).status, 200, path)
+      }
+
+      leave()
+      await Promise.allSettled(all)
+      assert.strictEqual((await me(99)).status, 200)
+    }),
+  )
+
+  it.effect("of one workspace leave room for others: above its share it is refused", () =>
+    within(async ({ leave, me, meV1, slow }) => {
+      await me(1)
+      const all = Array.from({ length: requests.share.most }, () => slow(7))
+      await turn()
+      const refused = await me(7)
+      assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [503, "1"])
+      const { error } = (await refused.json()) as { readonly error: ErrorBody }
+      assert.strictEqual(error.code, "service_unavailable")
+      assert.match(error.message, /^The workspace /)
+      assert.strictEqual((await meV1(7)).status, 503)
+      for (const other of [me(8), meV1(8)]) assert.strictEqual((await other).status, 200)
+
+      leave()
+      await Promise.allSettled(all)
+      for (const again of [me(7), meV1(7)]) assert.strictEqual((await again).status, 200)
+    }),
+  )
+
+  it.effect("that are answered, refused or left give their places back", () =>
+    within(async ({ get, me }) => {
+      for (let request = 0; request < 2 * requests.whole; request++) {
+        await get(["/api/v2/me", "/api/v2/media/1", "/qr/none.png"][request % 3] ?? "", 7)
+      }
+      assert.strictEqual((await me(7)).status, 200)
+    }),
+  )
+})
