@@ -21,6 +21,7 @@ import type { JsonPage } from "../request/Page.ts"
 import { limitOf, pageFields, queryRecord } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import { formatInstant } from "../time/Instant.ts"
+import { WorkspaceStore } from "../workspace/WorkspaceStore.ts"
 import { MediaStore, mediaTypes } from "./Media.ts"
 import type { BrokenMediaGuard, Leftover, MediaFile } from "./Media.ts"
 import { MediaFiles, filesUnavailable } from "./MediaFiles.ts"
@@ -120,6 +121,7 @@ export class MediaDirectory extends Context.Service<
       const idempotent = yield* Idempotent
       const cursors = yield* Cursors
       const { link, read } = yield* MediaLinks
+      const workspaces = yield* WorkspaceStore
 
       const remove = removeBytes(store, files)
 
@@ -210,6 +212,10 @@ export class MediaDirectory extends Context.Service<
           const linked = read(token, segment, yield* Clock.currentTimeMillis)
           const found = linked === undefined ? null : yield* store.find(linked.id)
           if (linked === undefined || found === null || found.deleted) {
+            return yield* refuse("not_found")
+          }
+          // The sweep takes away the bytes of a deleted workspace; its links end at once.
+          if ((yield* workspaces.get(found.file.workspaceId)) === null) {
             return yield* refuse("not_found")
           }
           const content = yield* files.open(found.file.storageKey).pipe(

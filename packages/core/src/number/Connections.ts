@@ -190,7 +190,9 @@ export class Connections extends Context.Service<
         get: Effect.fn("Connections.get")(function* (caller, id) {
           const number = id === undefined ? null : yield* numbers.get(caller.workspace.id, id)
           if (number === null || !isSeen(caller, number)) return yield* notFound
-          if (number.status !== "connecting") return numberJson(number)
+          // Behind a live number stands a real phone, which a test key must not be able to link.
+          const shows = number.status === "connecting" && number.mode === caller.key.mode
+          if (!shows) return numberJson(number)
           const attempt = yield* attempts.get(number.id)
           const now = yield* Clock.currentTimeMillis
           return numberJson(number, connectJson(attempt, now, link))
