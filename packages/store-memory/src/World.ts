@@ -70,6 +70,8 @@ export interface ReminderRow {
   readonly original: ReminderContent
   removedAt: number | null
   forgotten: boolean
+  /** That its latest message was to leave from. */
+  previousNumberId: NumberId | null
   /** Oldest first. */
   runs: Array<LoggedRun>
 }

@@ -9,7 +9,6 @@ import type {
   ContactId,
   MessageChange,
   MessageId,
-  Mode,
   NumberFacts,
   Phone,
   Platform,
@@ -24,24 +23,31 @@ import { countAndRemember, hasRoom, quotaFacts } from "./quota.ts"
 import { contactOf, laneIn } from "./World.ts"
 import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
 
-/** Connected numbers of each platform that the facts hold at most: two tell "several". */
+/** Connected numbers of each platform that the facts hold, unless all are asked for: two tell "several". */
 const connectedShown = 2
 
 const factsOf = (lane: Lane, query: AcceptanceQuery): NumberFacts => {
   const asked = query.exactQuota
   const exact =
-    asked?.numberId === lane.number.id ? countAndRemember(lane, asked.planned, query.now) : null
+    asked !== null && (asked.numberId === null || asked.numberId === lane.number.id)
+      ? countAndRemember(lane, asked.planned, query.now)
+      : null
   return { number: lane.number, quota: quotaFacts(lane, query.now, exact) }
 }
 
-const connected = (owner: WorkspaceRow, mode: Mode): ReadonlyArray<Lane> => {
+const connected = (
+  owner: WorkspaceRow,
+  { exactQuota, mode }: AcceptanceQuery,
+): ReadonlyArray<Lane> => {
+  const most =
+    exactQuota !== null && exactQuota.numberId === null ? Number.POSITIVE_INFINITY : connectedShown
   const shown: Record<Platform, number> = { whatsapp: 0, telegram: 0 }
   return owner.lanes.filter(
     ({ number, removed }) =>
       !removed &&
       isSeenBy(mode, number) &&
       number.status === "connected" &&
-      ++shown[number.platform] <= connectedShown,
+      ++shown[number.platform] <= most,
   )
 }
 
@@ -68,7 +74,7 @@ export const loadAcceptance = (world: World, query: AcceptanceQuery): Acceptance
     named: named === undefined ? null : factsOf(named, query),
     connected:
       query.from === null && owner !== undefined
-        ? connected(owner, query.mode).map((lane) => factsOf(lane, query))
+        ? connected(owner, query).map((lane) => factsOf(lane, query))
         : [],
     contactIdByPhone,
     contacts,

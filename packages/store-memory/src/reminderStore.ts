@@ -47,7 +47,7 @@ const advance = (
   { dueAt, nextRunAt, ranAt }: ReminderRun,
   line: Pick<LoggedRun, "outcome" | "messageId" | "code"> | null,
 ): void => {
-  revise(world, row, { nextRunAt })
+  revise(world, row, line === null ? { nextRunAt } : { nextRunAt, lastRun: { dueAt, ...line } })
   if (line !== null) row.runs.push({ id: ++world.lastRunId, dueAt, ranAt, ...line })
 }
 
@@ -71,7 +71,8 @@ export const reminderStore = (world: World): typeof ReminderStore.Service => ({
       const owner = world.workspaces.get(given.workspaceId)
       if (owner === undefined) return Effect.die(new Error("a reminder needs a workspace"))
       const row = world.reminders.insert((id): ReminderRow => ({
-        reminder: { ...given, id, revision: 1 },
+        reminder: { ...given, id, revision: 1, lastRun: null },
+        previousNumberId: null,
         original: contentOf(given),
         removedAt: null,
         forgotten: false,
@@ -124,11 +125,12 @@ export const reminderStore = (world: World): typeof ReminderStore.Service => ({
   due: (now, limit) =>
     Effect.sync(() => {
       const due = []
-      for (const { reminder } of world.dueReminders) {
+      for (const { previousNumberId, reminder } of world.dueReminders) {
         const dueAt = reminder.nextRunAt
         if (due.length >= limit || dueAt === null || dueAt > now) break
         const owner = world.workspaces.get(reminder.workspaceId)
-        if (owner !== undefined) due.push({ reminder, dueAt, workspace: owner.workspace })
+        if (owner === undefined) continue
+        due.push({ reminder, dueAt, previousNumberId, workspace: owner.workspace })
       }
       return due
     }),
@@ -140,6 +142,7 @@ export const reminderStore = (world: World): typeof ReminderStore.Service => ({
       const outcome = accept(world, acceptance)
       if (outcome._tag === "Accepted") {
         const messageId = outcome.ids[0] ?? null
+        row.previousNumberId = acceptance.numberId
         advance(world, row, run, { outcome: "accepted", messageId, code: null })
       }
       return outcome
@@ -166,7 +169,8 @@ export const reminderStore = (world: World): typeof ReminderStore.Service => ({
   forget: (before) =>
     Effect.sync(() => {
       for (const row of world.reminders.rows) {
-        row.runs = row.runs.filter((run) => run.ranAt >= before)
+        const latest = row.removedAt === null ? row.runs.at(-1) : undefined
+        row.runs = row.runs.filter((run) => run.ranAt >= before || run === latest)
         if (row.removedAt !== null && row.removedAt < before) row.forgotten = true
       }
     }),

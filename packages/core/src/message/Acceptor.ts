@@ -31,6 +31,12 @@ export class Acceptor extends Context.Service<
       claim: IdempotencyClaim | null,
       recount: boolean,
     ): Effect.Effect<AcceptanceFacts, StoreUnavailable>
+    /** Loads the facts with all connected numbers, each one's quota counted exactly. */
+    loadConnected(
+      sender: Sender,
+      request: SendRequest,
+      now: number,
+    ): Effect.Effect<AcceptanceFacts, StoreUnavailable>
     /**
      * Decides on the facts, after asking where a media link leads. Fails with the refusals of
      * POST /messages.
@@ -94,6 +100,11 @@ export class Acceptor extends Context.Service<
           const exactQuota = { numberId: from.id, planned }
           return yield* store.loadAcceptance({ ...query, idempotency: null, exactQuota })
         }),
+        loadConnected: (sender, request, now) =>
+          store.loadAcceptance({
+            ...acceptanceQuery(sender, request, now, null),
+            exactQuota: { numberId: null, planned: plannedQuota(request, now) },
+          }),
         decide: Effect.fnUntraced(function* (sender, request, facts, now, idempotency) {
           const context = yield* contextOf(sender, request, now, idempotency)
           return yield* Effect.fromResult(decideAcceptance(request, facts, context))

@@ -37,8 +37,14 @@ export interface AcceptanceQuery {
   readonly phones: ReadonlyArray<Phone>
   readonly contactIds: ReadonlyArray<ContactId>
   readonly mediaId: MediaId | null
-  /** Count the number's planned messages exactly, around this planned time; else the bound will do. */
-  readonly exactQuota: { readonly numberId: NumberId; readonly planned: PlannedQuota } | null
+  /**
+   * Count a number's planned messages exactly, around this planned time; else the bound will do. A
+   * `numberId` of null: those of each connected number, of which the facts then hold all.
+   */
+  readonly exactQuota: {
+    readonly numberId: NumberId | null
+    readonly planned: PlannedQuota
+  } | null
   readonly idempotency: IdempotencyClaim | null
 }
 
@@ -53,7 +59,7 @@ export interface AcceptanceFacts {
   readonly plan: Plan | null
   /** The number of `from`; null when not asked for or no number of the workspace. */
   readonly named: NumberFacts | null
-  /** At most two of each platform, oldest first; empty when `from` was given. */
+  /** At most two of each platform unless all are counted, oldest first; empty with a `from`. */
   readonly connected: ReadonlyArray<NumberFacts>
   /** The oldest contact with each phone. */
   readonly contactIdByPhone: ReadonlyMap<Phone, ContactId>

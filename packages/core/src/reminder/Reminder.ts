@@ -4,6 +4,7 @@
  */
 import { Result, Schema } from "effect"
 import { IdJson, TimeJson } from "../answer/Json.ts"
+import { refuse } from "../error/Refusal.ts"
 import type { NumberId, ReminderId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import { MediaReferenceJson } from "../media/Media.ts"
@@ -12,6 +13,7 @@ import type { RequestedRecipient } from "../recipient/Recipient.ts"
 import { described } from "../request/Described.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { parseCron } from "./Cron.ts"
+import type { LoggedRun } from "./ReminderRun.ts"
 import { nextRunAfter } from "./Schedule.ts"
 import type { ReminderSchedule } from "./Schedule.ts"
 import { formatInZone, parseTimeZone } from "./TimeZone.ts"
@@ -27,7 +29,7 @@ export interface ReminderContent {
   readonly active: boolean
   /** As it was named; contacts are resolved at each run. */
   readonly to: RequestedRecipient
-  /** Null: the number that POST /messages without `from` would use, at each run. */
+  /** Null: any connected number, at each run. */
   readonly from: NumberId | null
   readonly text: string
   readonly media: MediaReference | null
@@ -45,7 +47,11 @@ export interface Reminder extends ReminderContent {
   readonly createdAt: number
   /** Grows with each change and each run: who decided on an older one decides again. */
   readonly revision: number
+  /** What became of the latest due time that is over; null before the first. */
+  readonly lastRun: LastRun | null
 }
+
+export type LastRun = Pick<LoggedRun, "dueAt" | "outcome" | "messageId" | "code">
 
 /**
  * The schedule of a stored reminder; undefined when this process cannot read it, since its time zones
@@ -69,6 +75,22 @@ export const firstRun = (
   return schedule === undefined ? null : nextRunAfter(schedule, after)
 }
 
+/** How a run can end. */
+export const RunOutcomeJson = described(
+  Schema.Literals(["accepted", "refused", "missed"]),
+  "`missed`: nothing ran when it was due, and it was too late to make it up.",
+)
+
+const LastRunJson = Schema.Struct({
+  due_at: TimeJson,
+  outcome: RunOutcomeJson,
+  message_id: described(Schema.NullOr(IdJson), "Of the message that was accepted."),
+  error: described(
+    Schema.NullOr(Schema.Struct({ code: Schema.String, message: Schema.String })),
+    "Why it was refused, with a code of the error catalogue.",
+  ),
+}).annotate({ identifier: "LastRun" })
+
 const RequestedJson = Schema.Union([
   Schema.Struct({ phone: Schema.String }),
   Schema.Struct({ group: Schema.String }),
@@ -91,6 +113,10 @@ export const ReminderJson = Schema.Struct({
     "In the reminder's time zone, with its offset; null when paused.",
   ),
   created_at: TimeJson,
+  last_run: described(
+    Schema.NullOr(LastRunJson),
+    "What became of the latest run; null before the first.",
+  ),
 }).annotate({ identifier: "Reminder" })
 
 export type ReminderJson = typeof ReminderJson.Type
@@ -129,4 +155,12 @@ export const reminderJson = (reminder: Reminder): ReminderJson => ({
   next_run_at:
     reminder.nextRunAt === null ? null : formatInZone(reminder.nextRunAt, reminder.timezone),
   created_at: formatInstant(reminder.createdAt),
+  last_run: reminder.lastRun === null ? null : lastRunJson(reminder.lastRun),
+})
+
+const lastRunJson = ({ code, dueAt, messageId, outcome }: LastRun): typeof LastRunJson.Type => ({
+  due_at: formatInstant(dueAt),
+  outcome,
+  message_id: messageId,
+  error: code === null ? null : { code, message: refuse(code).message },
 })

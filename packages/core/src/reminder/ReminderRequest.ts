@@ -37,7 +37,7 @@ const ScheduleInput = Schema.Struct({
 }).annotate({ identifier: "ScheduleInput" })
 
 const fields = {
-  name: textBetween(0, maximumReminderNameLength),
+  name: described(textBetween(1, maximumReminderNameLength), "Not blank."),
   to: RecipientInput,
   from: described(
     Schema.optionalKey(Schema.NullOr(Schema.Int)),
@@ -80,6 +80,12 @@ type Raw = Readonly<Record<string, unknown>>
 
 const textRequired = problem("text_required", "text", "A reminder needs text that is not blank.")
 
+/** An empty name is told by its length. */
+const nameProblems = ({ name }: Raw): ReadonlyArray<Problem> =>
+  typeof name === "string" && name !== "" && isBlank(name)
+    ? [problem("validation_failed", "name", "The name is blank.")]
+    : []
+
 const textProblems = ({ text }: Raw, required: boolean): ReadonlyArray<Problem> => {
   if (text === undefined) return required ? [textRequired] : []
   return typeof text === "string" && isBlank(text) ? [textRequired] : []
@@ -120,6 +126,7 @@ export interface ReminderRequestParser {
 /** The parsers under a rule for outgoing links. Build once, use often. */
 export const reminderRequestParser = (rule: OutboundRule): ReminderRequestParser => {
   const acrossFields = (limited: boolean, creation: boolean) => (raw: Raw) => [
+    ...nameProblems(raw),
     ...fromProblems(raw, limited, creation),
     ...textProblems(raw, creation),
     ...mediaUrlProblems(raw["media"], rule),

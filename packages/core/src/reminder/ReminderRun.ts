@@ -11,7 +11,7 @@ import type { SendRequest } from "../message/SendRequest.ts"
 import { described } from "../request/Described.ts"
 import { formatInstant } from "../time/Instant.ts"
 import type { Plan, Workspace } from "../workspace/Workspace.ts"
-import { scheduleOf } from "./Reminder.ts"
+import { RunOutcomeJson, scheduleOf } from "./Reminder.ts"
 import type { Reminder, ReminderContent } from "./Reminder.ts"
 import { latestRunIn, nextRunAfter } from "./Schedule.ts"
 
@@ -104,10 +104,7 @@ export const RunJson = Schema.Struct({
   id: IdJson,
   due_at: TimeJson,
   ran_at: TimeJson,
-  outcome: described(
-    Schema.Literals(["accepted", "refused", "missed"]),
-    "`missed`: nothing ran when it was due, and it was too late to make it up.",
-  ),
+  outcome: RunOutcomeJson,
   message_id: described(Schema.NullOr(IdJson), "Of the message that was accepted."),
   code: described(Schema.NullOr(Schema.String), "Why it was refused: a code of the catalogue."),
 }).annotate({ identifier: "ReminderRun" })

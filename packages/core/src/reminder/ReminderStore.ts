@@ -6,7 +6,7 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { ReminderId, WorkspaceId } from "../id/Ids.ts"
+import type { NumberId, ReminderId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode, Restriction } from "../key/ApiKey.ts"
 import type { Acceptance, AcceptanceOutcome } from "../message/MessageStore.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
@@ -15,7 +15,7 @@ import type { Workspace } from "../workspace/Workspace.ts"
 import type { Reminder, ReminderContent } from "./Reminder.ts"
 import type { LoggedRun, ReminderRun, RunOutcome } from "./ReminderRun.ts"
 
-export type NewReminder = Omit<Reminder, "id" | "revision">
+export type NewReminder = Omit<Reminder, "id" | "revision" | "lastRun">
 
 /** Whose reminders: a limited key sees those that send from its numbers. */
 export interface ReminderScope {
@@ -34,6 +34,8 @@ export interface DueReminder {
   readonly reminder: Reminder
   /** Its `nextRunAt`. */
   readonly dueAt: number
+  /** That its latest message was to leave from; null before the first. */
+  readonly previousNumberId: NumberId | null
   /** As it stands, deleted or not. */
   readonly workspace: Workspace
 }
@@ -52,7 +54,7 @@ export class ReminderStore extends Context.Service<
     get(scope: ReminderScope, id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
     /**
      * With the content that it was made with, also when it was changed or deleted since; for the
-     * repeat of its creation. Its `nextRunAt` says nothing.
+     * repeat of its creation. Its `nextRunAt` and `lastRun` say nothing.
      */
     made(id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
     /** Newest first. */
@@ -92,7 +94,10 @@ export class ReminderStore extends Context.Service<
     pass(run: ReminderRun, outcome: RunOutcome | null): Effect.Effect<boolean, StoreUnavailable>
     /** The log, newest first. */
     runs(id: ReminderId, page: PageQuery): Effect.Effect<PageOf<LoggedRun>, StoreUnavailable>
-    /** Drops lines of the log from before `before`, and reminders that were deleted before. */
+    /**
+     * Drops lines of the log from before `before`, but a reminder's latest, and reminders that were
+     * deleted before.
+     */
     forget(before: number): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/ReminderStore") {}

@@ -36,8 +36,7 @@ export class Reminders extends Context.Service<
   Reminders,
   {
     /**
-     * POST /reminders. Fails with the codes that the contract lists for it, `number_not_found` and
-     * those of idempotency.
+     * POST /reminders. Fails with the codes that the contract lists for it and those of idempotency.
      */
     create(
       caller: Caller,
@@ -108,7 +107,11 @@ export class Reminders extends Context.Service<
         Effect.gen(function* () {
           const made = id === undefined ? null : yield* store.made(id as ReminderId)
           if (made === null) return yield* notFound
-          return reminderJson({ ...made, nextRunAt: firstRun(made, made.createdAt) })
+          return reminderJson({
+            ...made,
+            nextRunAt: firstRun(made, made.createdAt),
+            lastRun: null,
+          })
         })
 
       const find = (caller: Caller, id: ReminderId | undefined) =>

@@ -9,6 +9,7 @@ import type { Refusal } from "../error/Refusal.ts"
 import { isTelegramOnly, resolveNumber } from "../message/accept.ts"
 import type { Sender } from "../message/accept.ts"
 import type { AcceptanceFacts, AcceptanceQuery } from "../message/MessageStore.ts"
+import { recipientKey } from "../recipient/RecipientInput.ts"
 import { firstRun } from "./Reminder.ts"
 import type { Reminder, ReminderContent } from "./Reminder.ts"
 import type { ReminderChange } from "./ReminderRequest.ts"
@@ -52,10 +53,18 @@ const numberRefusal = (
 ): Refusal | undefined => {
   const isNew = content.from !== null && content.from !== current?.from
   if (!isNew && given.to === undefined && content.from === current?.from) return undefined
-  // Any connected number will do, and which one is there is seen at each run.
-  if (content.from === null && !isTelegramOnly(content.to, facts)) return undefined
-  // The number was removed since; the change is not about it.
-  if (!isNew && content.from !== null && facts.named === null) return undefined
+  // Any connected number will do, and which one is there is seen at each run; but what can be
+  // reached from no number that there is has no number to wait for.
+  if (content.from === null) {
+    return isTelegramOnly(content.to, facts) &&
+      !facts.connected.some(({ number }) => number.platform === "telegram")
+      ? refuse("username_needs_telegram", { field: `to.${recipientKey(content.to)}` })
+      : undefined
+  }
+  if (facts.named === null) {
+    // Where it was removed since, the change is not about it.
+    return isNew ? refuse("number_not_connected", { field: "from" }) : undefined
+  }
   const found = resolveNumber(runRequest(content), facts, sender)
   if (Result.isFailure(found)) return found.failure
   return isNew && found.success.number.status !== "connected"

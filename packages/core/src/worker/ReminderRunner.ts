@@ -5,6 +5,7 @@
  */
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import type { Code } from "../error/Catalogue.ts"
+import type { NumberId } from "../id/Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Acceptor } from "../message/Acceptor.ts"
 import type { Sender } from "../message/accept.ts"
@@ -14,6 +15,7 @@ import { WorkStatus } from "../queue/WorkStatus.ts"
 import { planRun, runRequest, withoutReminders, workspaceRefusal } from "../reminder/ReminderRun.ts"
 import { ReminderStore } from "../reminder/ReminderStore.ts"
 import type { DueReminder } from "../reminder/ReminderStore.ts"
+import { roomiest } from "../reminder/runNumber.ts"
 import { runLoop } from "./Loop.ts"
 
 /** Reminders that one round takes at most. */
@@ -40,12 +42,41 @@ export class ReminderRunner extends Context.Service<
       const acceptor = yield* Acceptor
       const context = yield* Effect.context<WakeUp | WorkStatus>()
 
+      /** What is asked for, with the number that it is to leave from, and the facts for it. */
+      const load = (
+        { previousNumberId, reminder }: DueReminder,
+        sender: Sender,
+        now: number,
+        recount: boolean,
+      ) =>
+        Effect.gen(function* () {
+          const request = runRequest(reminder)
+          const loadFrom = (from: NumberId | null) =>
+            Effect.map(
+              acceptor.load(sender, { ...request, from }, now, null, recount),
+              (facts) => ({ request: { ...request, from }, facts }),
+            )
+          if (reminder.from !== null) return yield* loadFrom(reminder.from)
+          const facts = yield* acceptor.loadConnected(sender, request, now)
+          const named = roomiest(reminder.to, facts)
+          if (named !== null) {
+            return {
+              request: { ...request, from: named.number.id },
+              facts: { ...facts, named, connected: [] },
+            }
+          }
+          // The message waits for the number that the one before it was to leave from.
+          const previous = previousNumberId === null ? null : yield* loadFrom(previousNumberId)
+          return previous === null || previous.facts.named === null ? { request, facts } : previous
+        })
+
       /** Loads, decides and commits; the guard that broke, or null when it is done with. */
       const tryRun = (
-        { dueAt, reminder, workspace }: DueReminder,
+        due: DueReminder,
         recount: boolean,
       ): Effect.Effect<BrokenGuard | null, StoreUnavailable> =>
         Effect.gen(function* () {
+          const { dueAt, reminder, workspace } = due
           const now = yield* Clock.currentTimeMillis
           const { instead, run } = planRun(reminder, dueAt, now)
           // Whether this worker or another was first is the same to the log.
@@ -60,8 +91,7 @@ export class ReminderRunner extends Context.Service<
 
           const { mode, workspaceId } = reminder
           const sender: Sender = { key: { workspaceId, mode, numberIds: null } }
-          const request = runRequest(reminder)
-          const facts = yield* acceptor.load(sender, request, now, null, recount)
+          const { facts, request } = yield* load(due, sender, now, recount)
           const notInPlan = withoutReminders(facts.plan)
           if (notInPlan !== undefined) return yield* refused(notInPlan.code)
           const decided = yield* Effect.result(acceptor.decide(sender, request, facts, now, null))

@@ -3,7 +3,7 @@ import { Clock, Deferred, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Contacts, Messages, Numbers, ReminderRunner, Workspaces } from "../../src/index.ts"
 import type { Caller, MessageJson } from "../../src/index.ts"
-import { log, patch, read, remind, remove, scheduled } from "./Reminding.ts"
+import { list, log, patch, read, remind, remove, scheduled } from "./Reminding.ts"
 import { storeWithin } from "./Watched.ts"
 import {
   aContact,
@@ -201,12 +201,14 @@ describe("a run", () => {
           all.map(({ from, to }) => [from.id, to]),
           [
             [number, { contact_id, phone: "+15550000007" }],
+            // None was connected: it waits for the number of the run before.
+            [number, { contact_id, phone: "+15550000007" }],
             [other, { contact_id, phone: "+15550000007" }],
           ],
         )
         assert.deepStrictEqual(yield* log(workspace, made), [
           ["2026-03-02T13:00:00Z", "accepted", null],
-          ["2026-03-02T14:00:00Z", "refused", "from_required"],
+          ["2026-03-02T14:00:00Z", "accepted", null],
           ["2026-03-02T15:00:00Z", "accepted", null],
           ["2026-03-02T16:00:00Z", "refused", "contact_not_found"],
         ])
@@ -240,6 +242,158 @@ describe("a run", () => {
         assert.deepStrictEqual(yield* copies(), [])
         assert.strictEqual(yield* remaining(workspace), 5)
       }),
+    ),
+  )
+})
+
+describe("a run without a number of its own", () => {
+  const froms = (key: Caller) => Effect.map(sent(key), (all) => all.map(({ from }) => from.id))
+
+  it.effect("takes the one with most room in its 24 hours, the oldest among equals", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number: first, workspace } = yield* aStage()
+        const second = yield* aNumber(workspace, { phone: "+15550000102" })
+        const third = yield* aNumber(workspace, { phone: "+15550000103" })
+        const reminder = yield* scheduled(key, "0 * * * *")
+        yield* sendBatch(key, 3, { from: first })
+        yield* sendBatch(key, 1, { from: second, send_at: "2026-03-03T13:30:00Z" })
+        yield* sendBatch(key, 1, { from: third })
+        const before = (yield* sent(key)).length
+        yield* pass(5 * hour)
+        // What is planned for tomorrow takes of the room only when it is less than 24 hours ahead.
+        assert.deepStrictEqual((yield* froms(key)).slice(before), [
+          second,
+          second,
+          third,
+          second,
+          third,
+        ])
+        assert.deepStrictEqual(yield* log(workspace, reminder), [
+          ["2026-03-02T13:00:00Z", "accepted", null],
+          ["2026-03-02T14:00:00Z", "accepted", null],
+          ["2026-03-02T15:00:00Z", "accepted", null],
+          ["2026-03-02T16:00:00Z", "accepted", null],
+          ["2026-03-02T17:00:00Z", "accepted", null],
+        ])
+      }),
+    ),
+  )
+
+  it.effect("takes one of the platform that the recipient needs, WhatsApp where both could", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number: whatsapp, workspace } = yield* aStage()
+        const telegram = yield* aNumber(workspace, { platform: "telegram", phone: "+15550000102" })
+        const second = yield* aNumber(workspace, { platform: "telegram", phone: "+15550000103" })
+        yield* sendBatch(key, 5, { from: whatsapp })
+        yield* sendBatch(key, 1, { from: telegram })
+        const before = (yield* sent(key)).length
+        for (const to of [{ username: "@jane" }, { group: "Team" }, { phone: "+15550000001" }]) {
+          yield* scheduled(key, "0 13 * * *", "UTC", { to })
+        }
+        yield* pass(hour)
+        const all = (yield* sent(key)).slice(before)
+        assert.deepStrictEqual(
+          new Map(all.map(({ from, to }) => [Object.keys(to)[0], from.id])),
+          new Map([
+            ["username", second],
+            ["group", whatsapp],
+            ["phone", whatsapp],
+          ]),
+        )
+        yield* logOut(whatsapp)
+        yield* pass(day)
+        // A group needs WhatsApp, and waits for it; a phone can be reached from Telegram too.
+        assert.deepStrictEqual(
+          new Map(
+            (yield* sent(key))
+              .slice(before + 3)
+              .map(({ from, to }) => [Object.keys(to)[0], from.id]),
+          ),
+          new Map([
+            ["username", telegram],
+            ["group", whatsapp],
+            ["phone", second],
+          ]),
+        )
+      }),
+    ),
+  )
+
+  it.effect("is refused where none is connected and none was before, or that one is gone", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage()
+        const reminder = yield* scheduled(key, "0 * * * *")
+        yield* logOut(number)
+        yield* pass(hour)
+        yield* Numbers.use((numbers) => numbers.connectionChanged(number, "connected", null))
+        yield* pass(hour)
+        yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
+        yield* pass(hour)
+        assert.deepStrictEqual(yield* log(workspace, reminder), [
+          ["2026-03-02T13:00:00Z", "refused", "from_required"],
+          ["2026-03-02T14:00:00Z", "accepted", null],
+          ["2026-03-02T15:00:00Z", "refused", "from_required"],
+        ])
+      }),
+    ),
+  )
+})
+
+describe("last_run", () => {
+  const lastRun = (key: Caller, reminder: { readonly id: number }) =>
+    Effect.map(read(key, { id: reminder.id as never }), ({ last_run }) => last_run)
+
+  it.effect("tells what became of the latest run, and why", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage(1)
+        const made = yield* scheduled(key, "0 * * * *")
+        assert.isNull(made.last_run)
+        assert.isNull(yield* lastRun(key, made))
+        yield* pass(hour)
+        const [message] = yield* sent(key)
+        const accepted = {
+          due_at: "2026-03-02T13:00:00Z",
+          outcome: "accepted",
+          message_id: message?.id,
+          error: null,
+        }
+        assert.deepStrictEqual<unknown>(yield* lastRun(key, made), accepted)
+        const changed = yield* patch(key, made, { name: "Other" })
+        assert.deepStrictEqual<unknown>(changed.last_run, accepted)
+        yield* pass(hour)
+        const refused = {
+          due_at: "2026-03-02T14:00:00Z",
+          outcome: "refused",
+          message_id: null,
+          error: { code: "no_credits", message: "The plan has too few messages left." },
+        }
+        assert.deepStrictEqual<unknown>(yield* lastRun(key, made), refused)
+        const listed = yield* list(key)
+        assert.deepStrictEqual<unknown>(listed.data[0]?.last_run, refused)
+      }),
+    ),
+  )
+
+  it.effect("tells of runs that passed while nothing was running and were not made up", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const made = yield* scheduled(key, "4 15 * * *")
+        yield* TestClock.adjust(4 * hour + 5 * minute)
+        yield* startWorker
+        yield* settled
+        assert.deepStrictEqual<unknown>(yield* lastRun(key, made), {
+          due_at: "2026-03-02T15:04:00Z",
+          outcome: "missed",
+          message_id: null,
+          error: null,
+        })
+      }),
+      { worker: false },
     ),
   )
 })

@@ -50,6 +50,7 @@ describe("a new reminder", () => {
           schedule: { cron: "0 9 * * *", timezone: "UTC" },
           next_run_at: "2026-03-03T09:00:00+00:00",
           created_at: "2026-03-02T12:00:00Z",
+          last_run: null,
         })
         assert.deepStrictEqual(yield* read(key, made), made)
       }),
@@ -107,6 +108,8 @@ describe("a new reminder", () => {
 
   it.effect.each([
     [{ name: undefined }, "validation_failed name"],
+    [{ name: "" }, "validation_failed name"],
+    [{ name: " \u3000" }, "validation_failed name"],
     [{ name: "x".repeat(101) }, "validation_failed name"],
     [{ to: {} }, "validation_failed to"],
     [{ to: { phone: "0555" } }, "invalid_phone to.phone"],
@@ -129,7 +132,7 @@ describe("a new reminder", () => {
     [{ active: null }, "validation_failed active"],
     [{ send_at: "2030-01-01T00:00:00Z" }, "validation_failed send_at"],
     [{ to: { contact_id: 99 } }, "contact_not_found to.contact_id"],
-    [{ from: 99 }, "number_not_found from"],
+    [{ from: 99 }, "number_not_connected from"],
     [{ to: { username: "@jane" } }, "username_needs_telegram to.username"],
   ] as ReadonlyArray<readonly [Readonly<Record<string, unknown>>, string]>)(
     "is refused: %j is %s",
@@ -234,7 +237,7 @@ describe("a new reminder", () => {
     inAWorld(
       Effect.gen(function* () {
         const { key } = yield* aStage()
-        assert.strictEqual(yield* code(answer(key, { from: 99 }, "k")), "number_not_found")
+        assert.strictEqual(yield* code(answer(key, { from: 99 }, "k")), "number_not_connected")
         assert.isFalse((yield* answer(key, {}, "k")).replayed)
       }),
     ),

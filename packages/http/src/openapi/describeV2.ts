@@ -49,11 +49,11 @@ const refusedContent: ReadonlyArray<Refused> = [
   "media_not_found",
   "invalid_media_url",
   "number_not_allowed",
-  "number_not_found",
 ]
 
 const refusedSend: ReadonlyArray<Refused> = [
   ...refusedContent,
+  "number_not_found",
   "invalid_datetime",
   "time_in_past",
   "from_required",
@@ -167,7 +167,7 @@ export const descriptionsV2: Descriptions<Effect.Success<typeof routesV2>[number
       schedule: { cron: "50 9 * * 1-5", timezone: "Europe/Berlin" },
     }),
     success: "The reminder.",
-    answer: jsonContent(ReminderJson, examples.reminder),
+    answer: jsonContent(ReminderJson, { ...examples.reminder, last_run: null }),
     refused: refusedReminder,
   },
   "GET /api/v2/reminders": {

@@ -70,6 +70,12 @@ export const examples = {
     schedule: { cron: "50 9 * * 1-5", timezone: "Europe/Berlin" },
     next_run_at: "2030-02-01T09:50:00+01:00",
     created_at: "2030-01-31T07:00:00Z",
+    last_run: {
+      due_at: "2030-01-31T08:50:00Z",
+      outcome: "accepted",
+      message_id: 41,
+      error: null,
+    },
   },
   mediaFile: {
     id: 8,

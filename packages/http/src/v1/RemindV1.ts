@@ -4,13 +4,16 @@
  * media directory, where each run finds it.
  */
 import {
+  Connections,
   MediaDirectory,
   OutboundRule,
   Reminders,
+  isBlank,
   maximumReminderNameLength,
+  refuse,
   reminderRequestParser,
 } from "@messaging-service/core"
-import type { Caller, MediaId, MediaType, Refusal } from "@messaging-service/core"
+import type { Caller, MediaId, MediaType, NumberId, Refusal } from "@messaging-service/core"
 import { Effect, Exit } from "effect"
 import { contentFields, kindOf, sourceOf, textOfContent } from "./contentV1.ts"
 import type { SourceV1 } from "./contentV1.ts"
@@ -67,6 +70,7 @@ const isRefused = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean
 export const remindV1 = Effect.gen(function* () {
   const reminders = yield* Reminders
   const directory = yield* MediaDirectory
+  const connections = yield* Connections
   const parser = reminderRequestParser(yield* OutboundRule)
 
   const create = (caller: Caller, body: Body) => reminders.create(caller, body, null)
@@ -89,9 +93,18 @@ export const remindV1 = Effect.gen(function* () {
       Effect.uninterruptible,
     )
 
+  /** Version 1 tells a number that is not connected from one that the workspace has not. */
+  const ofAbsentNumber = (caller: Caller, id: number | null, refusal: Refusal) =>
+    connections.get(caller, (id ?? undefined) as NumberId | undefined).pipe(
+      Effect.as(refusal),
+      Effect.catchTag("Refusal", () =>
+        Effect.succeed(refuse("number_not_found", { field: "from" })),
+      ),
+    )
+
   const make = Effect.fnUntraced(function* ({ caller, fields, file }: AskedReminder) {
     const { cron_expression, reminder_name, timezone, whatsapp_client } = fields
-    if (reminder_name === null) return yield* failV1("no_reminder_name")
+    if (reminder_name === null || isBlank(reminder_name)) return yield* failV1("no_reminder_name")
     const to = yield* Effect.fromResult(recipientOf(fields))
     const kind = yield* Effect.fromResult(kindOf(fields))
     const content = {
@@ -114,8 +127,14 @@ export const remindV1 = Effect.gen(function* () {
         : source._tag === "Link"
           ? create(caller, { ...body, media: linkedMedia(kind, source) })
           : createWithFile(caller, body, kind, source)
-    return yield* Effect.mapError(created, (error) =>
-      error._tag === "Refusal" ? ofNumber(whatsapp_client)(error) : error,
+    return yield* Effect.catch(created, (error) =>
+      Effect.flatMap(
+        error._tag === "Refusal" && error.code === "number_not_connected"
+          ? ofAbsentNumber(caller, whatsapp_client, error)
+          : Effect.succeed(error),
+        (failure) =>
+          Effect.fail(failure._tag === "Refusal" ? ofNumber(whatsapp_client)(failure) : failure),
+      ),
     )
   })
 

@@ -78,7 +78,7 @@ const cases: ReadonlyArray<Case> = [
   {
     operation: "createReminder",
     schema: ReminderBody,
-    taken: [{ name: "", to, text: "Hello", schedule }],
+    taken: [{ name: "Rent", to, text: "Hello", schedule }],
     refused: [
       { to, text: "Hello", schedule },
       { name: "x".repeat(101), to, text: "Hello", schedule },

@@ -85,6 +85,7 @@ describe("reminder/create/", () => {
           schedule: { cron: "0 9 * * *", timezone: "Europe/Berlin" },
           next_run_at: "1970-01-01T09:00:00+01:00",
           created_at: "1970-01-01T00:00:00Z",
+          last_run: null,
         })
       }),
     )

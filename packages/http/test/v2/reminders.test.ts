@@ -76,6 +76,7 @@ describe("reminders", () => {
           schedule: { cron: "0 9 * * *", timezone: "Europe/Berlin" },
           next_run_at: "1970-01-01T09:00:00+01:00",
           created_at: "1970-01-01T00:00:00Z",
+          last_run: null,
         })
         assert.deepStrictEqual(bodyOf(yield* get(token, `${path}/${made.id}`), 200), made)
         assert.deepStrictEqual(bodyOf(yield* remove(token, made.id), 200), {
@@ -147,7 +148,7 @@ describe("reminders", () => {
           [token, { to: { contact_id: 1e9 } }, 422, "contact_not_found", "to.contact_id"],
           [token, { media: { media_id: 1e9 } }, 422, "media_not_found", "media.media_id"],
           [token, { from: number.id }, 422, "number_not_connected", "from"],
-          [token, { from: 1e9 }, 422, "number_not_found", "from"],
+          [token, { from: 1e9 }, 422, "number_not_connected", "from"],
           [limited, {}, 400, "validation_failed", "from"],
         ] as const) {
           const answer = yield* post(key, { ...aReminder, ...fields }, path)

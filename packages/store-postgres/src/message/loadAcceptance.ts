@@ -28,7 +28,7 @@ import { countPlanned, quotaFullUntil, quotaRoomAt } from "./quota.ts"
 
 const epochMillis = (moment: string): string => `(extract(epoch from ${moment}) * 1000)::bigint`
 
-const numberFacts = (number: string, lane: string): string => `json_build_object(
+const numberFacts = (number: string, lane: string, exact = "null"): string => `json_build_object(
   'number', json_build_object(
     'id', ${number}.id,
     'workspaceId', ${number}.workspace_id,
@@ -41,7 +41,8 @@ const numberFacts = (number: string, lane: string): string => `json_build_object
     'createdAt', ${epochMillis(`${number}.created_at`)}
   ),
   'bound', ${lane}.quota_bound,
-  'fullUntil', ${epochMillis(`${lane}.quota_full_until`)}
+  'fullUntil', ${epochMillis(`${lane}.quota_full_until`)},
+  'exact', ${exact}
 )`
 
 /** Claims a key for a request; null when it is claimed, else what stands in the way. */
@@ -123,6 +124,7 @@ const loadAcceptance = sqlFunction(
     v_planned integer;
     v_count integer;
     v_limit integer;
+    v_counted bigint;
     v_room_at timestamptz;
   begin
     if v_claim is not null then
@@ -186,26 +188,25 @@ const loadAcceptance = sqlFunction(
       v_planned_at := v_exact #>> '{planned,plannedAt}';
       v_count := v_exact #>> '{planned,count}';
       v_limit := v_exact #>> '{planned,limit,messages}';
+      v_counted := v_exact ->> 'numberId';
+    end if;
+    if v_counted is not null then
       select c.planned
       into v_planned
-      from ${countPlanned.name}(
-        (v_exact ->> 'numberId')::bigint, v_planned_at, v_planned_at, v_window, '{}', '{}'
-      ) c;
+      from ${countPlanned.name}(v_counted, v_planned_at, v_planned_at, v_window, '{}', '{}') c;
       v_room_at := v_planned_at;
       if v_planned + v_count > v_limit then
-        v_room_at := ${quotaRoomAt.name}(
-          (v_exact ->> 'numberId')::bigint, v_planned_at, v_count, v_limit, v_window
-        );
+        v_room_at := ${quotaRoomAt.name}(v_counted, v_planned_at, v_count, v_limit, v_window);
         -- To be remembered where it spares the next sender a count; whoever holds the lane has
         -- better things to do than to wait for it.
         perform
         from lanes l
-        where l.number_id = (v_exact ->> 'numberId')::bigint
+        where l.number_id = v_counted
         for no key update skip locked;
         if found then
           update lanes l
           set quota_full_until = ${quotaFullUntil.name}(l.number_id, v_now, v_limit, v_window)
-          where l.number_id = (v_exact ->> 'numberId')::bigint;
+          where l.number_id = v_counted;
         end if;
       end if;
       v_exact_facts := json_build_object('planned', v_planned, 'roomAt', ${epochMillis("v_room_at")});
@@ -220,6 +221,32 @@ const loadAcceptance = sqlFunction(
         and n.workspace_id = v_workspace
         and n.removed_at is null
         and n.mode = any (v_seen);
+    elsif v_exact is not null and v_counted is null then
+      -- For a reminder's run, which takes the one with most room.
+      select json_agg(
+        ${numberFacts(
+          "n",
+          "l",
+          `json_build_object(
+            'planned', c.planned,
+            'roomAt', ${epochMillis(`case
+              when c.planned + v_count <= v_limit then v_planned_at
+              else ${quotaRoomAt.name}(n.id, v_planned_at, v_count, v_limit, v_window)
+            end`)}
+          )`,
+        )}
+        order by n.id
+      )
+      into v_facts
+      from numbers n
+      join lanes l on l.number_id = n.id
+      cross join lateral ${countPlanned.name}(
+        n.id, v_planned_at, v_planned_at, v_window, '{}', '{}'
+      ) c
+      where n.workspace_id = v_workspace
+        and n.removed_at is null
+        and n.mode = any (v_seen)
+        and n.status = 'connected';
     else
       -- Two of a platform are as good as many: index numbers_by_workspace.
       select json_agg(${numberFacts("n", "l")} order by n.id)
@@ -284,6 +311,7 @@ interface LoadedNumber {
   readonly number: SendingNumber
   readonly bound: number
   readonly fullUntil: number | null
+  readonly exact: ExactQuota | null
 }
 
 interface Loaded {
@@ -349,14 +377,16 @@ const rankOf = ({ exactQuota, idempotency }: AcceptanceQuery): string =>
   `${exactQuota === null ? 0 : 1} ${idempotency?.keyId ?? 0} ${idempotency?.key ?? ""}`
 
 const toFacts = (query: AcceptanceQuery, loaded: Loaded): AcceptanceFacts => {
-  const numbers = (loaded.numbers ?? []).map(({ bound, fullUntil, number }): NumberFacts => ({
-    number,
-    quota: {
-      bound,
-      fullUntil,
-      exact: query.exactQuota?.numberId === number.id ? (loaded.exact ?? null) : null,
-    },
-  }))
+  const numbers = (loaded.numbers ?? []).map(
+    ({ bound, exact, fullUntil, number }): NumberFacts => ({
+      number,
+      quota: {
+        bound,
+        fullUntil,
+        exact: query.exactQuota?.numberId === number.id ? (loaded.exact ?? null) : exact,
+      },
+    }),
+  )
   const contactIds = Object.entries(loaded.contactIds ?? {})
   return {
     claim: query.idempotency === null ? null : (loaded.claim ?? { _tag: "Claimed" }),

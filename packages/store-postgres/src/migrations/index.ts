@@ -38,7 +38,7 @@ import { numberChecks } from "./0005_number_checks.ts"
 import { linking } from "./0006_linking.ts"
 import { version1 } from "./0007_version_1.ts"
 import { lists } from "./0009_lists.ts"
-import { phonesOfMessages } from "./0011_phones_of_messages.ts"
+import { departures } from "./0011_departures.ts"
 import { replacedPhones } from "./0012_replaced_phones.ts"
 import type { Migration } from "./migrate.ts"
 
@@ -52,7 +52,7 @@ export const migrations: ReadonlyArray<Migration> = [
   linking,
   version1,
   lists,
-  phonesOfMessages,
+  departures,
   replacedPhones,
 ]
 

@@ -1,6 +1,12 @@
 /** Reminders, and the log of their runs. */
 import { pageOf, ReminderStore } from "@messaging-service/core"
-import type { Mode, ReminderContent, ReminderId, ReminderScope } from "@messaging-service/core"
+import type {
+  Mode,
+  NumberId,
+  ReminderContent,
+  ReminderId,
+  ReminderScope,
+} from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import {
@@ -86,7 +92,7 @@ returning r.id`
 
 // Index reminders_due.
 const dueReminders = `
-select ${reminderColumns("r")}, ${workspaceColumns("w", "workspace_")}
+select ${reminderColumns("r")}, r.previous_number_id, ${workspaceColumns("w", "workspace_")}
 from (
   select *
   from reminders d
@@ -132,6 +138,21 @@ where l.id in (
   select o.id
   from reminder_runs o
   where o.ran_at < $1
+    -- A reminder goes on showing its latest run. Index reminder_runs_by_reminder.
+    and (
+      exists (
+        select
+        from reminder_runs n
+        where n.reminder_id = o.reminder_id
+          and n.id > o.id
+      )
+      or not exists (
+        select
+        from reminders r
+        where r.id = o.reminder_id
+          and r.removed_at is null
+      )
+    )
   order by o.ran_at
   limit $2
 )
@@ -142,7 +163,7 @@ const forgetReminders = `
 delete from reminders r
 where r.removed_at < $1`
 
-type DueRow = ReminderRow & {
+type DueRow = ReminderRow & { readonly previous_number_id: bigint | null } & {
   readonly [Name in keyof WorkspaceRow as `workspace_${Name}`]: WorkspaceRow[Name]
 }
 
@@ -215,7 +236,12 @@ export const layerReminders = Layer.effect(
               ? { _tag: "Broken", guard: "idempotency" }
               : {
                   _tag: "Inserted",
-                  reminder: { ...given, id: Number(row.id) as ReminderId, revision: 1 },
+                  reminder: {
+                    ...given,
+                    id: Number(row.id) as ReminderId,
+                    revision: 1,
+                    lastRun: null,
+                  },
                 },
         ),
       get: (scope, id) =>
@@ -259,6 +285,10 @@ export const layerReminders = Layer.effect(
             rows.map((row) => ({
               reminder: toReminder(row),
               dueAt: row.next_run_at?.getTime() ?? now,
+              previousNumberId:
+                row.previous_number_id === null
+                  ? null
+                  : (Number(row.previous_number_id) as NumberId),
               workspace: workspaceOf(row),
             })),
         ),

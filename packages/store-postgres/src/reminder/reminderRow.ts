@@ -1,6 +1,7 @@
 /** A reminder and a line of its log, as their tables keep them. */
 import type {
   Code,
+  LastRun,
   LoggedRun,
   MediaReference,
   MessageId,
@@ -29,6 +30,7 @@ export interface ReminderRow {
   readonly next_run_at: Date | null
   readonly created_at: Date
   readonly revision: bigint
+  readonly last_run: LastRun | null
 }
 
 const columns = [
@@ -50,7 +52,21 @@ const columns = [
 
 /** The columns of a `ReminderRow`, to select from the table of that alias. */
 export const reminderColumns = (alias: string): string =>
-  columns.map((name) => `${alias}.${name}`).join(", ")
+  `${columns.map((name) => `${alias}.${name}`).join(", ")}, ${lastRun(alias)} as last_run`
+
+/** The latest line of the log. Index reminder_runs_by_reminder. */
+const lastRun = (alias: string): string => `(
+    select json_build_object(
+      'dueAt', (extract(epoch from l.due_at) * 1000)::bigint,
+      'outcome', l.outcome,
+      'messageId', l.message_id,
+      'code', l.code
+    )
+    from reminder_runs l
+    where l.reminder_id = ${alias}.id
+    order by l.id desc
+    limit 1
+  )`
 
 /** A reminder's content as JSON, by the names of `ReminderContent`. */
 export const contentJson = (alias: string): string => `jsonb_build_object(
@@ -79,6 +95,7 @@ export const toReminder = (row: ReminderRow): Reminder => ({
   nextRunAt: row.next_run_at === null ? null : row.next_run_at.getTime(),
   createdAt: row.created_at.getTime(),
   revision: Number(row.revision),
+  lastRun: row.last_run,
 })
 
 export type MadeRow = ReminderRow & { readonly original: ReminderContent | null }

@@ -54,7 +54,8 @@ export const runReminder = sqlFunction(
 
     update reminders r
     set next_run_at = r_next_run_at,
-      revision = r.revision + 1
+      revision = r.revision + 1,
+      previous_number_id = p_number[1]
     where r.id = r_id;
     insert into reminder_runs (reminder_id, due_at, ran_at, message_id, outcome)
     values (r_id, r_due_at, r_ran_at, ids[1], 'accepted');

@@ -24,6 +24,7 @@ const withMedia = { ...aReminder, msg_type: 1 }
 says("version 1 says no to reminders", [
   creation({ ...aReminder, reminder_name: null }, "Reminder name cant be null"),
   creation({ ...aReminder, reminder_name: "" }, "Reminder name cant be null"),
+  creation({ ...aReminder, reminder_name: " " }, "Reminder name cant be null"),
   creation({ ...aReminder, reminder_name: "x".repeat(101) }, "Reminder name is too long"),
 
   creation({ ...schedule, msg: "Hello" }, "Either phone or group_name parameter is required"),

@@ -172,6 +172,30 @@ export const quota: Topic = (it, { parallel }) => {
     }),
   )
 
+  it.effect("all connected numbers are counted where none is named for a count", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const second = yield* aNumber(workspace.id)
+      const third = yield* aNumber(workspace.id)
+      const telegram = yield* aNumber(workspace.id, { platform: "telegram" })
+      yield* aNumber(workspace.id, { status: "disconnected" })
+      yield* aNumber(workspace.id, { mode: "test" })
+      yield* accepted(second, { count: 2, limit: three })
+      yield* accepted(third, { count: 3, limit: three })
+      const planned: PlannedQuota = { plannedAt: noon + hour, count: 1, limit: three }
+      const found = yield* facts(workspace.id, { exactQuota: { numberId: null, planned } })
+      assert.deepStrictEqual(
+        found.connected.map((each) => [each.number.id, each.quota.exact]),
+        [
+          [number.id, { planned: 0, roomAt: noon + hour }],
+          [second.id, { planned: 2, roomAt: noon + hour }],
+          [third.id, { planned: 3, roomAt: noon + day }],
+          [telegram.id, { planned: 0, roomAt: noon + hour }],
+        ],
+      )
+    }),
+  )
+
   it.effect("a number is called full only once a count found it so", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()

@@ -180,7 +180,7 @@ export const reminders: Topic = (it) => {
       for (const content of contents) {
         const given = aNewReminder(id, { ...content, nextRunAt: null })
         const made = yield* aReminder(id, given)
-        assert.deepStrictEqual(made, { ...given, id: made.id, revision: 1 })
+        assert.deepStrictEqual(made, { ...given, id: made.id, revision: 1, lastRun: null })
         assert.deepStrictEqual(yield* get(made), made)
       }
     }),
@@ -324,8 +324,8 @@ export const reminders: Topic = (it) => {
         assert.strictEqual(yield* status.nextDue("reminders"), era + hour)
         assert.deepStrictEqual(yield* dueIn(era, era + hour - 1), [])
         assert.deepStrictEqual(yield* dueIn(era, era + 2 * hour), [
-          { reminder: first, dueAt: era + hour, workspace },
-          { reminder: second, dueAt: era + 2 * hour, workspace },
+          { reminder: first, dueAt: era + hour, previousNumberId: null, workspace },
+          { reminder: second, dueAt: era + 2 * hour, previousNumberId: null, workspace },
         ])
         assert.lengthOf(yield* store.due(era + day, 1), 1)
         yield* update(first, {}, null)
@@ -359,6 +359,7 @@ export const reminders: Topic = (it) => {
         ...reminder,
         revision: 2,
         nextRunAt: advance.nextRunAt,
+        lastRun: { dueAt: noon - minute, outcome: "accepted", messageId, code: null },
       })
       const line = only(yield* logOf(reminder))
       assert.deepStrictEqual(line, {
@@ -425,8 +426,23 @@ export const reminders: Topic = (it) => {
       assert.isTrue(yield* store.pass(refused, { outcome: "refused", code: "no_credits" }))
       assert.isFalse(yield* store.pass(refused, { outcome: "refused", code: "no_credits" }))
       const now = present(yield* get(reminder))
-      assert.deepStrictEqual(now, { ...reminder, revision: 2, nextRunAt: refused.nextRunAt })
+      assert.deepStrictEqual(now, {
+        ...reminder,
+        revision: 2,
+        nextRunAt: refused.nextRunAt,
+        lastRun: {
+          dueAt: refused.dueAt,
+          outcome: "refused",
+          messageId: null,
+          code: "no_credits",
+        },
+      })
       assert.isTrue(yield* store.pass(aRun(now), { outcome: "missed", code: null }))
+      const [listed] = (yield* list(scopeOf(reminder))).items
+      const { lastRun } = present(listed)
+      const missed = { dueAt: now.nextRunAt, outcome: "missed", messageId: null, code: null }
+      assert.deepStrictEqual<unknown>(lastRun, missed)
+      assert.deepStrictEqual<unknown>((yield* get(reminder))?.lastRun, missed)
       const log = yield* logOf(reminder)
       assert.deepStrictEqual(
         log.map(({ code, dueAt, messageId, outcome }) => [dueAt, outcome, code, messageId]),
@@ -462,7 +478,31 @@ export const reminders: Topic = (it) => {
         (yield* logOf(kept)).map(({ ranAt }) => ranAt),
         [era + hour],
       )
-      assert.isNotNull(yield* get(kept))
+      // Its latest run goes on being shown, and goes with the reminder.
+      yield* store.forget(era + day)
+      assert.strictEqual((yield* get(kept))?.lastRun?.outcome, "missed")
+      yield* store.remove(scopeOf(kept), kept.id, era + day)
+      yield* store.forget(era + 2 * day)
+      assert.deepStrictEqual(yield* logOf(kept), [])
+    }),
+  )
+
+  it.effect("what is due tells the number of its latest message, whatever came of runs since", () =>
+    Effect.gen(function* () {
+      const store = yield* ReminderStore
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      const reminder = yield* aReminder(workspace.id, { nextRunAt: era })
+      const previous = Effect.map(dueIn(era, era + 10 * day), (due) =>
+        due.map(({ previousNumberId }) => previousNumberId),
+      )
+      assert.deepStrictEqual(yield* previous, [null])
+      const given = { nextRunAt: era + day }
+      yield* run(number, aRun(reminder, given))
+      assert.deepStrictEqual(yield* previous, [number.id])
+      const now = present(yield* get(reminder))
+      yield* store.pass(aRun(now, given), { outcome: "missed", code: null })
+      assert.deepStrictEqual(yield* previous, [number.id])
     }),
   )
 }
