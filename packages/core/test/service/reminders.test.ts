@@ -204,6 +204,9 @@ describe("a new reminder", () => {
           yield* refusedAs(remind(key, { from: telegram, to: { group: "Team" } })),
           "validation_failed to.group",
         )
+        // Any of several will do.
+        yield* aNumber(workspace, { platform: "telegram", phone: "+15550000102" })
+        assert.isNull((yield* remind(key, { to: jane })).from)
         yield* logOut(number)
         assert.strictEqual(
           yield* refusedAs(remind(key, { from: number })),

@@ -127,13 +127,14 @@ export const remindV1 = Effect.gen(function* () {
         : source._tag === "Link"
           ? create(caller, { ...body, media: linkedMedia(kind, source) })
           : createWithFile(caller, body, kind, source)
-    return yield* Effect.catch(created, (error) =>
-      Effect.flatMap(
-        error._tag === "Refusal" && error.code === "number_not_connected"
-          ? ofAbsentNumber(caller, whatsapp_client, error)
-          : Effect.succeed(error),
-        (failure) =>
-          Effect.fail(failure._tag === "Refusal" ? ofNumber(whatsapp_client)(failure) : failure),
+    return yield* created.pipe(
+      Effect.catchTag("Refusal", (refusal) =>
+        Effect.flatMap(
+          refusal.code === "number_not_connected"
+            ? ofAbsentNumber(caller, whatsapp_client, refusal)
+            : Effect.succeed(refusal),
+          (told) => Effect.fail(ofNumber(whatsapp_client)(told)),
+        ),
       ),
     )
   })
