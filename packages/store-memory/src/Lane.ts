@@ -135,9 +135,9 @@ export const tell = (
  */
 export const finish = (world: World, row: MessageRow, change: MessageChange): void => {
   const { lane } = row
-  const { state, sentAt, error, media, from } = change.message
+  const { state, sentAt, error, foundMediaType, from } = change.message
   withdraw(world, row)
-  row.message = { ...row.message, state, sentAt, error, media, from }
+  row.message = { ...row.message, state, sentAt, error, foundMediaType, from }
   tell(world, lane.workspace, change)
   if (row.message.mode === "test") {
     lane.waitingTest.delete(row)

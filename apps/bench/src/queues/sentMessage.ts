@@ -36,6 +36,7 @@ const messageOf = (job: Job): Message => ({
   to: { kind: "phone", phone: job.phone as never, contactId: null },
   text: "Hello from the benchmark",
   media: null,
+  foundMediaType: null,
   sendAt: null,
   expiresAt: null,
   createdAt: job.createdAt,

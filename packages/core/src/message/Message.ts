@@ -5,7 +5,7 @@
  */
 import type { MessageId, NumberId, TransportId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
-import type { MediaReference } from "../media/Media.ts"
+import type { MediaReference, MediaType } from "../media/Media.ts"
 import type { Platform } from "../number/SendingNumber.ts"
 import type { Recipient } from "../recipient/Recipient.ts"
 
@@ -64,6 +64,11 @@ export interface Message {
   readonly to: Recipient
   readonly text: string
   readonly media: MediaReference | null
+  /**
+   * What the media turned out to be when it was sent, where neither the request nor the link's ending
+   * told; null until then, and where they did.
+   */
+  readonly foundMediaType: MediaType | null
   readonly sendAt: number | null
   readonly expiresAt: number | null
   readonly createdAt: number

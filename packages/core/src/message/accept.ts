@@ -250,6 +250,7 @@ const toAcceptance = (
       to,
       text: request.text,
       media,
+      foundMediaType: null,
       sendAt: request.sendAt?.millis ?? null,
       expiresAt: request.expiresAt?.millis ?? null,
       createdAt: now,

@@ -2,7 +2,6 @@
 import { Schema } from "effect"
 import { TimeJson } from "../answer/Json.ts"
 import { MediaReferenceJson } from "../media/Media.ts"
-import type { MediaReference } from "../media/Media.ts"
 import type { MediaLink } from "../media/MediaLinks.ts"
 import { platforms } from "../number/SendingNumber.ts"
 import { RecipientJson, recipientJson } from "../recipient/Recipient.ts"
@@ -17,13 +16,17 @@ const instantOrNull = (millis: number | null) => (millis === null ? null : forma
  * A stored file shows a link that works for 26 hours; a customer's own link is passed on as it is. An
  * attachment has no id that a request could name.
  */
-const mediaJson = (media: MediaReference | null, now: number, link: MediaLink) => {
+const mediaJson = (
+  { foundMediaType, media }: Pick<Message, "foundMediaType" | "media">,
+  now: number,
+  link: MediaLink,
+) => {
   if (media === null) return null
   const stored = media.mediaId ?? media.attachmentId
   return {
     media_id: media.mediaId,
     url: stored === null ? media.url : link(stored, media.fileName, now),
-    type: media.type,
+    type: media.type ?? foundMediaType,
     file_name: media.fileName,
   }
 }
@@ -68,7 +71,7 @@ const json = (
   from: message.from,
   to: recipientJson(message.to),
   text: message.text,
-  media: mediaJson(message.media, now, link),
+  media: mediaJson(message, now, link),
   send_at: instantOrNull(message.sendAt),
   expires_at: instantOrNull(message.expiresAt),
   created_at: formatInstant(message.createdAt),
@@ -89,6 +92,7 @@ export const acceptedMessageJson = (message: Message, link: MediaLink): MessageJ
     {
       ...message,
       from: { ...message.from, phone: message.phoneAtAcceptance },
+      foundMediaType: null,
       sentAt: null,
       error: null,
     },

@@ -5,7 +5,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Ids, eventId } from "../id/Ids.ts"
-import type { MediaReference } from "../media/Media.ts"
+import type { MediaReference, MediaType } from "../media/Media.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import { OutgoingMediaSource } from "../media/OutgoingMediaSource.ts"
 import { endMessage } from "../message/MessageChange.ts"
@@ -39,6 +39,25 @@ type Outcome =
   | SendOutcome
   | { readonly _tag: "Unsendable"; readonly error: MessageError }
   | { readonly _tag: "TooLate" }
+
+/** An attempt, with what its media turned out to be; null when there was none or it could not be had. */
+interface Made {
+  readonly outcome: Outcome
+  readonly mediaType: MediaType | null
+}
+
+const made = (outcome: Outcome, mediaType: MediaType | null = null): Made => ({
+  outcome,
+  mediaType,
+})
+
+const postponed = made({ _tag: "Postponed", afterMillis: pauseMillis })
+
+/** The message with what its media turned out to be, where nothing had told it. */
+const withMediaType = (message: Message, found: MediaType | null): Message =>
+  found === null || message.media === null || message.media.type !== null
+    ? message
+    : { ...message, foundMediaType: found }
 
 /** What an outcome means: the end of the message, or another try. Pure. */
 export const judge = (
@@ -125,8 +144,14 @@ export class Attempt extends Context.Service<
         telegram: yield* TelegramTransport,
       }
 
-      const settlement = (claimed: ClaimedMessage, ending: Ending, now: number): Settlement => {
-        const { lease, message, number } = claimed
+      const settlement = (
+        claimed: ClaimedMessage,
+        ending: Ending,
+        now: number,
+        mediaType: MediaType | null = null,
+      ): Settlement => {
+        const { lease, number } = claimed
+        const message = withMediaType(claimed.message, mediaType)
         const change = endMessage(message, ending, eventId(ids), now, link)
         return change === undefined
           ? again(claimed, null, false)
@@ -165,30 +190,27 @@ export class Attempt extends Context.Service<
           }),
         )
 
-      const handOverWith = (
-        claimed: ClaimedMessage,
-        media: MediaReference,
-      ): Effect.Effect<Outcome> =>
+      const handOverWith = (claimed: ClaimedMessage, media: MediaReference): Effect.Effect<Made> =>
         Effect.scoped(
           Effect.gen(function* () {
             const outgoing = yield* sources.open(claimed.message, media)
             // Fetching took time: what expired meanwhile is not handed over.
             const now = yield* Clock.currentTimeMillis
             return isOver(claimed.message, now)
-              ? ({ _tag: "TooLate" } as const)
-              : yield* handOver(claimed, outgoing)
+              ? made({ _tag: "TooLate" }, outgoing.type)
+              : made(yield* handOver(claimed, outgoing), outgoing.type)
           }),
         ).pipe(
           Effect.catchTags({
             MediaUnavailable: ({ message: reason }) =>
-              Effect.succeed<Outcome>({
-                _tag: "Unsendable",
-                error: { code: "media_unavailable", message: reason },
-              }),
-            LinksBusy: () =>
-              Effect.succeed<Outcome>({ _tag: "Postponed", afterMillis: pauseMillis }),
-            StoreUnavailable: () =>
-              Effect.succeed<Outcome>({ _tag: "Postponed", afterMillis: pauseMillis }),
+              Effect.succeed(
+                made({
+                  _tag: "Unsendable",
+                  error: { code: "media_unavailable", message: reason },
+                }),
+              ),
+            LinksBusy: () => Effect.succeed(postponed),
+            StoreUnavailable: () => Effect.succeed(postponed),
           }),
         )
 
@@ -200,14 +222,14 @@ export class Attempt extends Context.Service<
           const ending = lastCheck(claimed, dropsCopies, started)
           if (ending !== undefined) return settlement(claimed, ending, started)
           const { media } = claimed.message
-          const outcome = yield* (
-            media === null ? handOver(claimed, null) : handOverWith(claimed, media)
+          const { mediaType, outcome } = yield* (
+            media === null
+              ? Effect.map(handOver(claimed, null), (told) => made(told))
+              : handOverWith(claimed, media)
           ).pipe(
             // A bug in an adapter: it cannot be known how far the attempt got.
             Effect.catchDefect((defect) =>
-              Effect.as(Effect.logError("an attempt broke off", defect), {
-                _tag: "Unknown",
-              } as const),
+              Effect.as(Effect.logError("an attempt broke off", defect), made({ _tag: "Unknown" })),
             ),
           )
           const now = yield* Clock.currentTimeMillis
@@ -216,7 +238,7 @@ export class Attempt extends Context.Service<
           }
           const verdict = judge(claimed, outcome, dropsCopies, now)
           return verdict._tag === "End"
-            ? settlement(claimed, verdict.ending, now)
+            ? settlement(claimed, verdict.ending, now, mediaType)
             : again(claimed, verdict.notBefore, verdict.interrupted)
         }),
       })

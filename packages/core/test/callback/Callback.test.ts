@@ -18,6 +18,7 @@ const aMessage = (given: Partial<Message>): Message => ({
   to: { kind: "group", group: "Team" },
   text: "Hello",
   media: null,
+  foundMediaType: null,
   sendAt: null,
   expiresAt: null,
   createdAt: noon,

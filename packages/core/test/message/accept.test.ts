@@ -670,6 +670,7 @@ describe("an acceptance", () => {
             to: { kind: "phone", phone: "+15550000001", contactId: null },
             text: "Hello",
             media: null,
+            foundMediaType: null,
             sendAt: now + day,
             expiresAt: now + 2 * day,
             createdAt: now,

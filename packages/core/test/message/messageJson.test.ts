@@ -30,6 +30,7 @@ const aMessage = (given: Partial<Message> = {}): Message => ({
   to: { kind: "phone", phone: "+15550000001" as Phone, contactId: null },
   text: "Hello",
   media: null,
+  foundMediaType: null,
   sendAt: null,
   expiresAt: null,
   createdAt: noon,

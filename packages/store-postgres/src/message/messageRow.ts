@@ -2,6 +2,7 @@
 import type {
   ContactId,
   MediaId,
+  MediaType,
   Message,
   MessageError,
   MessageId,
@@ -38,6 +39,7 @@ export interface MessageRow {
   readonly media_url: string | null
   readonly media_type: string | null
   readonly media_file_name: string | null
+  readonly found_media_type: string | null
   readonly error_code: string | null
   readonly error_message: string | null
   readonly transport_id: string
@@ -69,6 +71,7 @@ const columns = {
   media_url: "text",
   media_type: "text",
   media_file_name: "text",
+  found_media_type: "text",
   error_code: "text",
   error_message: "text",
   transport_id: "text",
@@ -134,9 +137,10 @@ export const toMessage = (row: MessageRow): Message => ({
           mediaId: idOrNull<MediaId>(row.media_id),
           attachmentId: idOrNull<MediaId>(row.attachment_id),
           url: row.media_url,
-          type: row.media_type as "image" | "file" | null,
+          type: row.media_type as MediaType | null,
           fileName: row.media_file_name,
         },
+  foundMediaType: row.found_media_type as MediaType | null,
   sendAt: millis(row.send_at),
   expiresAt: millis(row.expires_at),
   createdAt: row.created_at.getTime(),

@@ -39,7 +39,7 @@ import { linking } from "./0006_linking.ts"
 import { version1 } from "./0007_version_1.ts"
 import { lists } from "./0009_lists.ts"
 import { departures } from "./0011_departures.ts"
-import { replacedPhones } from "./0012_replaced_phones.ts"
+import { settledLater } from "./0012_settled_later.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -53,7 +53,7 @@ export const migrations: ReadonlyArray<Migration> = [
   version1,
   lists,
   departures,
-  replacedPhones,
+  settledLater,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

@@ -45,8 +45,7 @@ export const settleAttempts = sqlFunction(
     p_sent_at timestamptz[],
     p_error_code text[],
     p_error_message text[],
-    p_media_type text[],
-    p_media_file_name text[],
+    p_found_media_type text[],
     p_end_phone text[],
     p_event_id text[],
     p_event_type text[],
@@ -93,17 +92,16 @@ export const settleAttempts = sqlFunction(
         sent_at = s.sent_at,
         error_code = s.error_code,
         error_message = s.error_message,
-        media_type = s.media_type,
-        media_file_name = s.media_file_name,
+        found_media_type = s.found_media_type,
         end_phone = s.end_phone
       from unnest(
         p_message, p_again, p_gives_back, p_state, p_sent_at, p_error_code, p_error_message,
-        p_media_type, p_media_file_name, p_end_phone, p_event_id, p_event_type, p_event_at, p_event_body,
+        p_found_media_type, p_end_phone, p_event_id, p_event_type, p_event_at, p_event_body,
         p_callback_target, p_callback_url, p_callback_body
       ) with ordinality s (
-        message_id, again, gives_back, state, sent_at, error_code, error_message, media_type,
-        media_file_name, end_phone, event_id, event_type, event_at, event_body, callback_target, callback_url,
-        callback_body, place
+        message_id, again, gives_back, state, sent_at, error_code, error_message,
+        found_media_type, end_phone, event_id, event_type, event_at, event_body, callback_target,
+        callback_url, callback_body, place
       )
       where s.place = any (v_held)
         and not s.again
@@ -173,7 +171,7 @@ export const settleAttempts = sqlFunction(
   $function$`,
 )
 
-const statement = `select settled.message_id, settled.queued from ${settleAttempts.name}(${placeholders(22)}) settled`
+const statement = `select settled.message_id, settled.queued from ${settleAttempts.name}(${placeholders(21)}) settled`
 
 export const settle =
   (
@@ -204,8 +202,7 @@ export const settle =
         instants(ended.map((change) => change?.message.sentAt ?? null)),
         texts(sparse(ended.map((change) => change?.message.error?.code ?? null))),
         texts(sparse(ended.map((change) => change?.message.error?.message ?? null))),
-        texts(sparse(ended.map((change) => change?.message.media?.type ?? null))),
-        texts(sparse(ended.map((change) => change?.message.media?.fileName ?? null))),
+        texts(sparse(ended.map((change) => change?.message.foundMediaType ?? null))),
         texts(sparse(ended.map((change) => (change === null ? null : endPhone(change.message))))),
         texts(ended.map((change) => change?.event.id ?? null)),
         texts(ended.map((change) => change?.event.type ?? null)),

@@ -218,6 +218,7 @@ export const aNewMessage = (
   to: { kind: "phone", phone: aPhone(), contactId: null },
   text: "Hello",
   media: null,
+  foundMediaType: null,
   sendAt: null,
   expiresAt: null,
   createdAt: noon,

@@ -1,6 +1,7 @@
 /** `LaneQueue` when a number leaves while one of its messages is in flight. */
 import { assert } from "@effect/vitest"
-import { NumberStore, WorkspaceStore } from "@messaging-service/core"
+import { MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import type { MediaReference } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
 import { followOutbox, story } from "../follow.ts"
@@ -10,6 +11,30 @@ import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, aNumber, aStage, hour, minute, noon } from "../World.ts"
 
 export const departures: Topic = (it) => {
+  it.effect("what the media turned out to be is written with the end, and shown from then on", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const { number } = yield* aStage()
+      const media: MediaReference = {
+        mediaId: null,
+        attachmentId: null,
+        url: "https://example.com/picture",
+        type: null,
+        fileName: null,
+      }
+      const message = yield* aMessage(number, { message: { media } })
+      const claimed = yield* claimOne(number)
+      assert.isNull(claimed.message.foundMediaType)
+      const found = { ...claimed.message, foundMediaType: "image" as const }
+      yield* settle([sent({ ...claimed, message: found })])
+      const expected = { ...found, state: "sent", sentAt: noon } as const
+      assert.deepStrictEqual((yield* lookUp(message)).message, expected)
+      assert.deepStrictEqual(yield* store.byIds([message.id]), [expected])
+      const ticked = yield* store.tick(message.transportId, ["sent"], "read")
+      assert.deepStrictEqual(ticked, { ...expected, state: "read" })
+    }),
+  )
+
   it.effect("an unsettled message of a number that logged out waits until it is back", () =>
     Effect.gen(function* () {
       const numbers = yield* NumberStore

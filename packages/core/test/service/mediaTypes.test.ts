@@ -1,0 +1,108 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Stream } from "effect"
+import type { Caller, MediaType, MessageJson } from "../../src/index.ts"
+import { linksTo } from "./Attaching.ts"
+import {
+  aKey,
+  allEvents,
+  answer,
+  aStage,
+  aWorkspace,
+  aNumber,
+  behave,
+  get,
+  inAWorld,
+  send,
+  settled,
+  the,
+} from "./World.ts"
+
+const gif = new TextEncoder().encode("GIF89a\u0001")
+const text = new TextEncoder().encode("Hello")
+
+const picture = "https://example.com/picture"
+const note = "https://example.com/note"
+
+const egress = linksTo({ [picture]: Stream.make(gif), [note]: Stream.make(text) })
+
+/** The type as an answer shows it now. */
+const shownType = (key: Caller, message: MessageJson) =>
+  Effect.map(get(key, message), ({ media }) => media?.type)
+
+/** The types that the message's events show. */
+const announced = ({ id }: MessageJson) =>
+  Effect.map(allEvents, (events) =>
+    events.flatMap(({ body, messageId }): ReadonlyArray<MediaType | null> =>
+      messageId === id && body !== null ? [JSON.parse(body).data.message.media.type] : [],
+    ),
+  )
+
+describe("the type of media that neither the request nor the link tells", () => {
+  it.effect("is settled when the message is sent, and shown from then on", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        for (const [url, type] of [
+          [picture, "image"],
+          [note, "file"],
+        ] as const) {
+          const given = { media: { url } }
+          const first = yield* answer(key, given, url)
+          const message = the(first.messages)
+          assert.isNull(message.media?.type)
+          yield* settled
+          assert.strictEqual(yield* shownType(key, message), type)
+          assert.deepStrictEqual(yield* announced(message), [type])
+          // The first answer, whatever is known since.
+          const again = yield* answer(key, given, url)
+          assert.deepStrictEqual(again, { messages: first.messages, replayed: true })
+        }
+      }),
+      { egress },
+    ),
+  )
+
+  it.effect("is settled by an attempt that the far side refuses, too", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        yield* behave(number, { send: "fail" })
+        const message = yield* send(key, { media: { url: picture } })
+        yield* settled
+        const { media, status } = yield* get(key, message)
+        assert.deepStrictEqual([status, media?.type], ["failed", "image"])
+        assert.deepStrictEqual(yield* announced(message), ["image"])
+      }),
+      { egress },
+    ),
+  )
+
+  it.effect("stays unknown where the media could not be had, and in test mode", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const missing = yield* send(key, { media: { url: "https://example.com/nothing" } })
+        const workspace = yield* aWorkspace()
+        yield* aNumber(workspace)
+        const test = yield* aKey(workspace, { mode: "test" })
+        const tested = yield* send(test, { media: { url: picture } })
+        yield* settled
+        assert.isNull(yield* shownType(key, missing))
+        assert.isNull(yield* shownType(test, tested))
+      }),
+      { egress },
+    ),
+  )
+
+  it.effect("is what the request says, when it says it", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const message = yield* send(key, { media: { url: picture, type: "file" } })
+        yield* settled
+        assert.strictEqual(yield* shownType(key, message), "file")
+      }),
+      { egress },
+    ),
+  )
+})
