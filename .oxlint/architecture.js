@@ -23,7 +23,7 @@ const pureModules = [
 const coreTestModules = [...pureModules, "effect/testing", "@effect/vitest", "vitest", "node:*"]
 
 /** Programs, not libraries: nothing imports them. */
-const apps = ["server", "worker", "bench", "examples"]
+const apps = ["server", "worker", "bench", "examples", "fuzz"]
 
 /** Which packages of the workspace a package may import. Apps are not listed: they choose. */
 const workspaceImports = {

@@ -1,0 +1,175 @@
+/** The service's OpenAPI document, as far as the fuzzer reads it. */
+
+export type Json = Readonly<Record<string, unknown>>
+
+export interface MediaObject {
+  readonly schema: Json
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>
+}
+
+export interface ParameterObject {
+  readonly name: string
+  readonly in: "path" | "query" | "header"
+  readonly required?: boolean
+  readonly schema: Json
+}
+
+export interface ResponseObject {
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly content?: Readonly<Record<string, MediaObject>>
+}
+
+interface OperationObject {
+  readonly operationId: string
+  readonly parameters: ReadonlyArray<ParameterObject | { readonly $ref: string }>
+  readonly requestBody?: {
+    readonly required: boolean
+    readonly content: Readonly<Record<string, MediaObject>>
+  }
+  readonly responses: Readonly<Record<string, ResponseObject | { readonly $ref: string }>>
+}
+
+export interface DocumentObject {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
+  readonly components: Readonly<Record<string, Readonly<Record<string, Json>>>>
+}
+
+export const surfaces = ["v2", "v1", "operator", "emulator", "open"] as const
+export type Surface = (typeof surfaces)[number]
+
+/** One operation, with what it refers to in place. */
+export interface Operation {
+  readonly id: string
+  readonly surface: Surface
+  readonly method: string
+  readonly path: string
+  readonly parameters: ReadonlyArray<ParameterObject>
+  /** By content type; empty where the operation takes no body. */
+  readonly bodies: Readonly<Record<string, MediaObject>>
+  readonly bodyRequired: boolean
+  readonly responses: Readonly<Record<string, Response>>
+}
+
+export interface Response {
+  /** Where it stands in the document, for the checker. */
+  readonly place: ReadonlyArray<string>
+  readonly headers: ReadonlyArray<string>
+  readonly content: Readonly<Record<string, MediaObject>>
+  /** What an error of this status may carry as its code; empty when it is no error object. */
+  readonly codes: ReadonlyArray<string>
+}
+
+export interface ServiceDocument {
+  readonly source: DocumentObject
+  readonly operations: ReadonlyArray<Operation>
+  /** The operations at an address, by method; undefined where there is none. */
+  at(path: string): ReadonlyMap<string, Operation> | undefined
+  resolve(schema: Json): Json
+}
+
+const prefixes: ReadonlyArray<readonly [string, Surface]> = [
+  ["/api/v2", "v2"],
+  ["/api/v1", "v1"],
+  ["/admin/v1/simulator", "emulator"],
+  ["/admin/v1", "operator"],
+]
+
+/** The part of the interface that a path belongs to. */
+export const surfaceOf = (path: string): Surface =>
+  prefixes.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1] ?? "open"
+
+export const isJson = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const codesOf = (content: Response["content"]): ReadonlyArray<string> => {
+  let at: unknown = content["application/json"]?.schema
+  for (const key of ["properties", "error", "properties", "code", "enum"]) {
+    at = isJson(at) ? at[key] : undefined
+  }
+  return Array.isArray(at) ? (at as ReadonlyArray<string>) : []
+}
+
+/** Reads the document once, for generating and for judging. */
+export const readDocument = (source: DocumentObject): ServiceDocument => {
+  const lookUp = (ref: string): unknown =>
+    ref
+      .replace("#/", "")
+      .split("/")
+      .reduce<unknown>((at, key) => (isJson(at) ? at[key] : undefined), source)
+
+  const responseOf = (
+    at: ReadonlyArray<string>,
+    response: ResponseObject | { readonly $ref: string },
+  ): Response => {
+    const [place, found] =
+      "$ref" in response
+        ? [response.$ref.replace("#/", "").split("/"), lookUp(response.$ref) as ResponseObject]
+        : [at, response]
+    const content = found.content ?? {}
+    const headers = Object.keys(found.headers ?? {}).map((name) => name.toLowerCase())
+    return { place, headers, content, codes: codesOf(content) }
+  }
+
+  const operations = Object.entries(source.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]): Operation => ({
+      id: operation.operationId,
+      surface: surfaceOf(path),
+      method: method.toUpperCase(),
+      path,
+      parameters: operation.parameters.map((parameter) =>
+        "$ref" in parameter ? (lookUp(parameter.$ref) as ParameterObject) : parameter,
+      ),
+      bodies: operation.requestBody?.content ?? {},
+      bodyRequired: operation.requestBody?.required ?? false,
+      responses: Object.fromEntries(
+        Object.entries(operation.responses).map(([status, response]) => [
+          status,
+          responseOf(["paths", path, method, "responses", status], response),
+        ]),
+      ),
+    })),
+  )
+
+  return {
+    source,
+    operations,
+    at: addresses(operations),
+    resolve: (schema) => {
+      let resolved = schema
+      while (typeof resolved["$ref"] === "string") resolved = lookUp(resolved["$ref"]) as Json
+      return resolved
+    },
+  }
+}
+
+/** Literal segments win over parameters, as they do in the service. */
+const addresses = (operations: ReadonlyArray<Operation>) => {
+  const places = new Map<
+    string,
+    { readonly segments: ReadonlyArray<string>; readonly methods: Map<string, Operation> }
+  >()
+  for (const operation of operations) {
+    const place = places.get(operation.path) ?? {
+      segments: operation.path.split("/"),
+      methods: new Map<string, Operation>(),
+    }
+    place.methods.set(operation.method, operation)
+    places.set(operation.path, place)
+  }
+  const ordered = [...places.values()].toSorted(
+    (a, b) => parametersOf(a.segments) - parametersOf(b.segments),
+  )
+  return (path: string) => {
+    const bare = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
+    const given = bare.split("/")
+    return ordered.find(({ segments }) => fits(segments, given))?.methods
+  }
+}
+
+const isParameter = (segment: string) => segment.startsWith("{")
+
+const parametersOf = (segments: ReadonlyArray<string>) => segments.filter(isParameter).length
+
+const fits = (segments: ReadonlyArray<string>, given: ReadonlyArray<string>) =>
+  segments.length === given.length &&
+  segments.every((segment, at) => (isParameter(segment) ? given[at] !== "" : segment === given[at]))

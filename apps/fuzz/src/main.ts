@@ -1,0 +1,153 @@
+/** The fuzzer: starts a server, runs, reports; ends with 1 when anything was found. */
+import { runMain } from "@effect/platform-node/NodeRuntime"
+import { processes } from "@messaging-service/testkit"
+import { Console, Effect } from "effect"
+import type { Scope } from "effect"
+import { join, resolve } from "node:path"
+import { readDocument } from "./document/Document.ts"
+import type { DocumentObject } from "./document/Document.ts"
+import { makeChecker } from "./document/checker.ts"
+import { readOptions } from "./options.ts"
+import type { Options } from "./options.ts"
+import { isAtRest, judgeUsage, lookAt } from "./oracle/usage.ts"
+import type { Held, Usage } from "./oracle/usage.ts"
+import { addFinding, emptyReport, reportText } from "./report.ts"
+import { run } from "./run.ts"
+import type { Watcher } from "./run.ts"
+import { receiver } from "./world/Receiver.ts"
+
+const program = resolve(import.meta.dirname, "../../server/src/main.ts")
+const operatorToken = "operator-token-of-the-fuzzer-0123456789"
+
+const storeVariables = (store: string): Readonly<Record<string, string>> => {
+  if (store === "pglite") return {}
+  return { DATABASE_URL: store === "memory" ? "memory:" : store }
+}
+
+interface Server extends processes.ServerProcess {
+  readonly dataDirectory: string
+}
+
+const startServer = Effect.fnUntraced(function* ({
+  privateTargets,
+  store,
+}: Options): Effect.fn.Return<Server, processes.ProcessError, Scope.Scope> {
+  const directory = join(yield* processes.temporaryDirectory, "data")
+  const server = yield* processes.startServer(program, {
+    PORT: "0",
+    DATA_DIR: directory,
+    OPERATOR_TOKEN: operatorToken,
+    SEED_EXAMPLE: "false",
+    CLOCK: "adjustable",
+    // Links lead to the fuzzer's own listener on the loopback interface, and nowhere else.
+    ALLOW_PRIVATE_TARGETS: String(privateTargets),
+    LOG_LEVEL: "error",
+    ...storeVariables(store),
+  })
+  return { ...server, dataDirectory: directory }
+})
+
+/** Watches what the process holds, from cell to cell. */
+const makeUsageWatch = (server: Server) => {
+  let first: Held | undefined
+  let peak = 0
+  let cells = 0
+  let files = 0
+  const look = async (): Promise<Held> => {
+    const held = await lookAt(server.pid, server.dataDirectory)
+    peak = Math.max(peak, held.memory)
+    return held
+  }
+  return {
+    files: () => files,
+    cellDone: async (filesOfCell: number) => {
+      cells++
+      files += filesOfCell
+      // By then everything that is loaded late has been loaded.
+      if (cells === 10) first = await look()
+      else if (cells % 10 === 0) await look()
+    },
+    /** Once all connections are closed: waits a while for the process to come to rest. */
+    end: async (): Promise<Usage | null> => {
+      if (first === undefined) return null
+      let last = await look()
+      for (let tries = 0; tries < 100 && !isAtRest(first, last); tries++) {
+        await new Promise((done) => setTimeout(done, 200))
+        last = await look()
+      }
+      return { first, last, peak }
+    },
+  }
+}
+
+const lastWords = (text: string): string => text.slice(-3000)
+
+const fuzz = Effect.gen(function* () {
+  const options = yield* readOptions(process.argv.slice(2))
+  const origin = yield* receiver
+  const server = yield* startServer(options)
+  const { body: source } = yield* processes.call<DocumentObject>(
+    "GET",
+    `${server.url}/openapi.json`,
+  )
+  const report = emptyReport()
+  const usage = makeUsageWatch(server)
+  const watcher: Watcher = {
+    found: (text) => console.log(text),
+    cellDone: usage.cellDone,
+    seen: (index, shot, outcome) => {
+      if (!options.verbose && options.only === undefined) return
+      const told =
+        outcome?.kind === "answer" ? String(outcome.answer.status) : (outcome?.kind ?? "")
+      console.log(
+        `${index} ${shot.method} ${shot.target.slice(0, 120)} (${shot.about.slice(0, 80)}): ${told} ${outcome?.kind === "answer" ? outcome.answer.body.toString().slice(0, 160) : ""}`,
+      )
+      if (options.only !== index || outcome?.kind !== "answer") return
+      console.log(shot.headers, (shot.raw ?? shot.body)?.toString("latin1").slice(0, 3000))
+      console.log(outcome.answer.headers, outcome.answer.body.toString().slice(0, 3000))
+    },
+  }
+  const started = performance.now()
+  yield* Effect.promise(() =>
+    run(
+      {
+        host: new URL(server.url).host,
+        operatorToken,
+        receiver: origin,
+        document: readDocument(source),
+        checker: makeChecker(source),
+      },
+      options,
+      report,
+      watcher,
+    ),
+  )
+  const seconds = (performance.now() - started) / 1000
+  const used = yield* Effect.promise(usage.end)
+  const left = used === null ? [] : judgeUsage(used, report.requests, usage.files())
+  for (const each of left)
+    addFinding(
+      report,
+      each,
+      `--seed ${options.seed} --requests ${report.requests}`,
+      "the whole run",
+    )
+  const ending = yield* server.stop
+  if (ending.code !== 0) {
+    const what = { kind: "the server did not end well", detail: lastWords(ending.stderr) }
+    addFinding(
+      report,
+      what,
+      `--seed ${options.seed} --requests ${report.requests}`,
+      "the whole run",
+    )
+  }
+  yield* Console.log(reportText(report, used, seconds))
+  if (report.failures.size > 0) {
+    yield* Effect.sync(() => {
+      process.exitCode = 1
+    })
+  }
+})
+
+runMain(Effect.scoped(fuzz))

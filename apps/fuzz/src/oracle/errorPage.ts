@@ -1,0 +1,29 @@
+/** The HTML page with status 500 that version 1's group send answers with (contract: send_msg/group). */
+import { isJson } from "../document/Document.ts"
+import type { Shot } from "../request/Shot.ts"
+import { headerOf } from "../wire/AnswerReader.ts"
+import type { WireAnswer } from "../wire/AnswerReader.ts"
+import type { Route } from "./judge.ts"
+
+/** Whether the request asks for the page: a numeric group name, or a `msg_type` that is not whole. */
+export const mayBeErrorPage = (shot: Shot, { operation }: Route, answer: WireAnswer): boolean => {
+  const isPage = (headerOf(answer.headers, "content-type") ?? "").startsWith("text/html")
+  if (operation?.id !== "v1SendMsgGroup" || !isPage) return false
+  const text = (shot.body ?? Buffer.alloc(0)).toString()
+  const value = jsonOf(text)
+  if (!isJson(value)) return text.includes("msg_type")
+  const type = value["msg_type"]
+  const isWhole =
+    type === undefined ||
+    Number.isInteger(type) ||
+    (typeof type === "string" && /^\s*[+-]?\d+\s*$/.test(type))
+  return typeof value["group_name"] === "number" || !isWhole
+}
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text.replace(/^\ufeff/, "")) as unknown
+  } catch {
+    return undefined
+  }
+}

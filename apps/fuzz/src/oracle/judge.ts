@@ -1,0 +1,218 @@
+/**
+ * Whether an answer is one that the document and the decisions allow. The request's route is worked
+ * out from the document alone, so that a route which the service takes for another one shows.
+ */
+import type { Checker } from "../document/checker.ts"
+import { isJson, surfaceOf } from "../document/Document.ts"
+import type { Operation, Response, ServiceDocument, Surface } from "../document/Document.ts"
+import type { Shot } from "../request/Shot.ts"
+import { headerOf } from "../wire/AnswerReader.ts"
+import type { WireAnswer } from "../wire/AnswerReader.ts"
+import type { Outcome } from "../wire/Connection.ts"
+import { mayBeErrorPage } from "./errorPage.ts"
+import { judgeError } from "./errors.ts"
+import { finding } from "./Finding.ts"
+import type { Finding } from "./Finding.ts"
+import { judgeHeaders, judgeRates, rateNames } from "./headers.ts"
+
+export interface Judge {
+  (shot: Shot, outcome: Outcome): ReadonlyArray<Finding>
+}
+
+/** Where a request leads by the document. */
+export interface Route {
+  readonly surface: Surface
+  /** Undefined: there is none at that address for that method. */
+  readonly operation: Operation | undefined
+  readonly isKnownPath: boolean
+  readonly methods: ReadonlyArray<string>
+}
+
+export const routeOf = (document: ServiceDocument, { method, target }: Shot): Route => {
+  const [path = ""] = target.split("?", 1)
+  const methods = document.at(path)
+  return {
+    surface: surfaceOf(path),
+    operation: methods?.get(method === "HEAD" ? "GET" : method),
+    isKnownPath: methods !== undefined,
+    methods: [...(methods?.keys() ?? [])],
+  }
+}
+
+/** Answers of the HTTP parser, which come before the service sees a request. */
+const ofParser = new Set([400, 408, 413, 414, 417, 431, 501])
+
+export const makeJudge = (document: ServiceDocument, checker: Checker): Judge => {
+  const judgeBody = (shot: Shot, route: Route, answer: WireAnswer): ReadonlyArray<Finding> => {
+    const { operation } = route
+    const name = operation?.id ?? `${route.surface}: no operation`
+    const kind = `${name} ${answer.status}`
+    const response = responseOf(document, route, answer.status)
+    if (response === undefined) return [finding(`${kind}: a status that is not documented`)]
+    const type = (headerOf(answer.headers, "content-type") ?? "").split(";")[0] ?? ""
+    const strange = answer.headers
+      .map(([header]) => header)
+      .filter((header) => !response.headers.includes(header) && !ofHttp.has(header))
+      .map((header) => finding(`${kind}: the header ${header} is not documented`))
+    if (shot.method === "HEAD" || "*/*" in response.content) return strange
+    if (answer.body.length === 0) {
+      return Object.keys(response.content).length === 0
+        ? strange
+        : [...strange, finding(`${kind}: no body`)]
+    }
+    if (response.content[type] === undefined) {
+      return [...strange, finding(`${kind}: content type ${type} is not documented`)]
+    }
+    const text = answer.body.toString()
+    const value = type === "application/json" ? parsed(text) : text
+    if (value === undefined) return [...strange, finding(`${kind}: no JSON`, text.slice(0, 100))]
+    const wrong = checker.answer(...response.place, "content", type, "schema")(value)
+    return wrong === undefined
+      ? strange
+      : [
+          ...strange,
+          finding(`${kind}: not by its schema: ${withoutPlaces(wrong)}`, text.slice(0, 300)),
+        ]
+  }
+
+  /** What was taken must be what the document lets a client send. */
+  const judgeTaken = (shot: Shot, { operation }: Route, answer: WireAnswer) => {
+    const type = shot.headers.findLast(([name]) => name === "Content-Type")?.[1]
+    if (operation === undefined || operation.surface === "v1" || answer.status >= 300) return []
+    if (shot.body === null || shot.body.length === 0 || type !== "application/json") return []
+    if (operation.bodies[type] === undefined) return []
+    const value = parsed(shot.body.toString().replace(/^\ufeff/, ""))
+    if (value === undefined) return [finding(`${operation.id}: took a body that is no JSON`)]
+    const place = ["paths", operation.path, operation.method.toLowerCase(), "requestBody"]
+    const wrong = checker.request(...place, "content", type, "schema")(value)
+    return wrong === undefined
+      ? []
+      : [finding(`${operation.id}: took what the document refuses: ${withoutPlaces(wrong)}`)]
+  }
+
+  const judgeService = (shot: Shot, answer: WireAnswer): ReadonlyArray<Finding> => {
+    const code = codeOf(answer)
+    const common = judgeHeaders(shot, answer, code)
+    // What stands in the bytes is not what the shot says any more.
+    if (shot.raw !== undefined) {
+      return answer.status < 500 || answer.status === 503
+        ? common
+        : [...common, finding(`raw: ${answer.status}`, answer.body.toString().slice(0, 200))]
+    }
+    const route = routeOf(document, shot)
+    const isPage = answer.status === 500 && mayBeErrorPage(shot, route, answer)
+    return [
+      ...common,
+      ...judgeStatus(shot, route, answer, isPage),
+      ...judgeError(route, answer),
+      ...judgeRates(shot, route, answer, code),
+      ...judgeBody(shot, route, answer),
+      ...judgeTaken(shot, route, answer),
+    ]
+  }
+
+  return (shot, outcome) => {
+    const { id } = shot.aim
+    switch (outcome.kind) {
+      case "answer": {
+        const { answer } = outcome
+        const isParsers = headerOf(answer.headers, "x-request-id") === undefined
+        if (isParsers && shot.expectation === "anything" && ofParser.has(answer.status)) return []
+        return judgeService(shot, answer)
+      }
+      case "malformed":
+        return [
+          finding(`${id}: an answer that is no HTTP: ${outcome.why.slice(0, 40)}`, outcome.why),
+        ]
+      case "closed":
+      case "silence":
+        return shot.expectation === "answer" ? [finding(`${id}: no answer: ${outcome.kind}`)] : []
+    }
+  }
+}
+
+/** Route, method and the service's own failures. */
+const judgeStatus = (
+  shot: Shot,
+  { isKnownPath, methods, operation, surface }: Route,
+  { body, headers, status }: WireAnswer,
+  isPage: boolean,
+): ReadonlyArray<Finding> => {
+  const kind = `${operation?.id ?? surface} ${status}`
+  if (status >= 500 && status !== 503 && !isPage) {
+    return [finding(`${kind}: a fault of the service`, body.toString().slice(0, 200))]
+  }
+  if (!isKnownPath) {
+    return status === 404 ? [] : [finding(`${kind}: an unknown path is not 404`, shot.target)]
+  }
+  if (operation !== undefined) return []
+  if (surface === "v1") {
+    return status === 400 ? [] : [finding(`${kind}: version 1, wrong method, not 400`, shot.method)]
+  }
+  if (status !== 405) return [finding(`${kind}: a wrong method is not 405`, shot.method)]
+  const allowed = methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
+  const said = (headerOf(headers, "allow") ?? "").split(", ")
+  return allowed.toSorted().join() === said.toSorted().join()
+    ? []
+    : [
+        finding(
+          `${kind}: Allow is not what the document has`,
+          `${said.join()} for ${allowed.join()}`,
+        ),
+      ]
+}
+
+/** The documented answer of that status, or the one that any address can give. */
+const responseOf = (
+  document: ServiceDocument,
+  { operation, surface }: Route,
+  status: number,
+): Response | undefined => {
+  const documented = operation?.responses[String(status)]
+  if (documented !== undefined) return documented
+  if (operation === undefined && surface === "v1") {
+    const failure = document.operations.find((each) => each.surface === "v1")?.responses["400"]
+    if (failure === undefined || (status !== 404 && status !== 400)) return undefined
+    return { ...failure, headers: [...failure.headers, "allow"] }
+  }
+  if (operation !== undefined && status !== 503) return undefined
+  const name = { 404: "NotFound", 405: "MethodNotAllowed" }[status]
+  if (name === undefined) return undefined
+  const component = document.source.components["responses"]?.[name]
+  if (!isJson(component)) return undefined
+  const headers = isJson(component["headers"]) ? Object.keys(component["headers"]) : []
+  return {
+    place: ["components", "responses", name],
+    headers: [...headers.map((header) => header.toLowerCase()), ...rateNames],
+    content: component["content"] as Response["content"],
+    codes: [],
+  }
+}
+
+/** What every HTTP answer may carry. */
+const ofHttp = new Set([
+  "content-type",
+  "content-length",
+  "date",
+  "connection",
+  "keep-alive",
+  "transfer-encoding",
+])
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+const codeOf = ({ body, status }: WireAnswer): string | undefined => {
+  if (status < 400) return undefined
+  const value = parsed(body.toString())
+  const error = isJson(value) ? value["error"] : undefined
+  return isJson(error) ? String(error["code"]) : undefined
+}
+
+/** Which item of a list it was does not make another fault. */
+const withoutPlaces = (wrong: string): string => wrong.replaceAll(/\d+/g, "n").slice(0, 200)

@@ -1,0 +1,45 @@
+/** A request sent twice with one `Idempotency-Key`: the first answer once more, and nothing done twice. */
+import { isJson } from "../document/Document.ts"
+import type { Json } from "../document/Document.ts"
+import type { Shot } from "../request/Shot.ts"
+import { headerOf } from "../wire/AnswerReader.ts"
+import type { Outcome } from "../wire/Connection.ts"
+import { finding } from "./Finding.ts"
+import type { Finding } from "./Finding.ts"
+
+/** What a repeat shows anew, or not at all: a secret is shown once, a link is made for each answer. */
+const changing = new Set(["secret", "url"])
+
+const steady = (body: Buffer): string => {
+  const value = JSON.parse(body.toString()) as unknown
+  return JSON.stringify(value, (key, of: unknown) => (changing.has(key) ? undefined : of))
+}
+
+/** What is wrong with the second answer; errors are not kept, so that nothing is said of those. */
+export const judgeRepeat = (
+  shot: Shot,
+  first: Outcome,
+  second: Outcome,
+): ReadonlyArray<Finding> => {
+  if (first.kind !== "answer" || first.answer.status >= 300) return []
+  const { id } = shot.aim
+  if (second.kind !== "answer") return [finding(`${id}: a repeat without an answer`)]
+  const { body, headers, status } = second.answer
+  if (status === 429) return []
+  if (status !== first.answer.status) {
+    return [finding(`${id}: a repeat is answered ${status}`, body.toString().slice(0, 200))]
+  }
+  if (headerOf(headers, "idempotent-replayed") !== "true") {
+    return [finding(`${id}: a repeat without Idempotent-Replayed`)]
+  }
+  if (id === "createWebhook" && hasSecret(body))
+    return [finding(`${id}: a repeat shows the secret`)]
+  return steady(body) === steady(first.answer.body)
+    ? []
+    : [finding(`${id}: a repeat is another answer`, body.toString().slice(0, 200))]
+}
+
+const hasSecret = (body: Buffer): boolean => {
+  const value = JSON.parse(body.toString()) as Json
+  return isJson(value) && "secret" in value
+}

@@ -1,0 +1,84 @@
+/** What the server process holds: memory, descriptors, files. */
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { finding } from "./Finding.ts"
+import type { Finding } from "./Finding.ts"
+
+export interface Held {
+  /** Bytes of the process in memory; 0 where the system does not tell. */
+  readonly memory: number
+  /** Open files and sockets; 0 where the system does not tell. */
+  readonly descriptors: number
+  /** Files in the media directory. */
+  readonly files: number
+  /** Files on their way into it. */
+  readonly temporary: number
+}
+
+export interface Usage {
+  readonly first: Held
+  readonly last: Held
+  /** The most memory seen, in bytes. */
+  readonly peak: number
+}
+
+/** Sockets that the service keeps for its own calls. */
+const keptDescriptors = 24
+
+/** What a request may leave behind in memory on average, where the store itself is in memory. */
+const keptBytesOfRequest = 24 * 1024
+/** What any run may add: caches, compiled code, buffers not given back. */
+const keptBytes = 256 * 1_048_576
+
+const orNothing = async <A>(read: Promise<A>, nothing: A): Promise<A> => read.catch(() => nothing)
+
+const entriesOf = (directory: string) => orNothing(readdir(directory), [] as Array<string>)
+
+/** A store in memory has a directory for its files that goes with the process. */
+const mediaDirectoryIn = async (dataDirectory: string): Promise<string> => {
+  const entries = await entriesOf(dataDirectory)
+  return join(dataDirectory, entries.find((name) => name.startsWith("passing-")) ?? "media")
+}
+
+/** Looks at the process and its media directory. */
+export const lookAt = async (pid: number, dataDirectory: string): Promise<Held> => {
+  const mediaDirectory = await mediaDirectoryIn(dataDirectory)
+  const status = await orNothing(readFile(`/proc/${pid}/status`, "utf8"), "")
+  return {
+    memory: Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024,
+    descriptors: (await entriesOf(`/proc/${pid}/fd`)).length,
+    files: (await entriesOf(join(mediaDirectory, "files"))).length,
+    temporary: (await entriesOf(join(mediaDirectory, "temporary"))).length,
+  }
+}
+
+/** Whether the process has come to rest after all connections were closed. */
+export const isAtRest = (first: Held, now: Held): boolean =>
+  now.temporary === 0 && now.descriptors <= first.descriptors + keptDescriptors
+
+/** What a run has left behind that it must not; `files`: successes that may have stored one. */
+export const judgeUsage = (
+  { first, last }: Usage,
+  requests: number,
+  files: number,
+): ReadonlyArray<Finding> => {
+  const rules: ReadonlyArray<readonly [holds: boolean, rule: string, detail: string]> = [
+    [
+      last.descriptors <= first.descriptors + keptDescriptors,
+      "usage: descriptors are left open",
+      `${first.descriptors}, then ${last.descriptors}`,
+    ],
+    [last.temporary === 0, "usage: temporary files are left", `${last.temporary}`],
+    [
+      last.files <= files,
+      "usage: refused calls have left files",
+      `${last.files} files after ${files} successes`,
+    ],
+    [
+      last.memory <= first.memory + keptBytes + requests * keptBytesOfRequest,
+      "usage: memory grows with the requests",
+      `${first.memory}, then ${last.memory} bytes`,
+    ],
+  ]
+  return rules.filter(([holds]) => !holds).map(([, rule, detail]) => finding(rule, detail))
+}

@@ -1,0 +1,72 @@
+/** One request as it goes onto the socket, and what the generator knows about it. */
+import type { Operation } from "../document/Document.ts"
+import type { KeyName } from "../world/World.ts"
+
+/** How the request shows who asks. */
+export type Credentials =
+  /** One of the cell's keys, unharmed, in the one place where it belongs. */
+  | KeyName
+  | "operator"
+  /** Nothing at all. */
+  | "none"
+  /** Anything that may be taken for another key, or for none. */
+  | "strange"
+
+/** What may come back. */
+export type Expectation =
+  /** Whole HTTP/1.1: the service itself must answer. */
+  | "answer"
+  /** Broken HTTP: the service's answer, the HTTP parser's, or a closed connection. */
+  | "anything"
+  /** The client hangs up itself, and looks at nothing. */
+  | "hang up"
+
+export interface Shot {
+  /** What was done to it, in a few words, for the report. */
+  readonly about: string
+  /** The operation that it was made for, before it was changed. */
+  readonly aim: Operation
+  readonly method: string
+  /** Path and query as they stand in the request line. */
+  readonly target: string
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+  readonly body: Buffer | null
+  /** How the body's end is told. */
+  readonly framing: "length" | "chunked"
+  readonly credentials: Credentials
+  readonly expectation: Expectation
+  /** In place of all the above, for requests that are no HTTP. */
+  readonly raw?: Buffer
+  /** Sent once more at once: an idempotent request must be answered alike. */
+  readonly repeated: boolean
+}
+
+/** The bytes of a request with its body. */
+export const bytesOf = (shot: Shot, host: string): Buffer => {
+  if (shot.raw !== undefined) return shot.raw
+  const { body, framing, method, target } = shot
+  const names = new Set(shot.headers.map(([name]) => name.toLowerCase()))
+  const lines = [`${method} ${target} HTTP/1.1`]
+  if (!names.has("host")) lines.push(`Host: ${host}`)
+  for (const [name, value] of shot.headers) lines.push(`${name}: ${value}`)
+  const isFramed = names.has("content-length") || names.has("transfer-encoding")
+  if (body !== null && !isFramed) {
+    lines.push(
+      framing === "chunked" ? "Transfer-Encoding: chunked" : `Content-Length: ${body.length}`,
+    )
+  }
+  const head = Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1")
+  if (body === null) return head
+  return Buffer.concat([head, ...(framing === "chunked" && !isFramed ? chunks(body) : [body])])
+}
+
+const chunkBytes = 1000
+
+const chunks = (body: Buffer): ReadonlyArray<Buffer> => {
+  const parts: Array<Buffer> = []
+  for (let at = 0; at < body.length; at += chunkBytes) {
+    const part = body.subarray(at, at + chunkBytes)
+    parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from("\r\n"))
+  }
+  return [...parts, Buffer.from("0\r\n\r\n")]
+}

@@ -1,0 +1,122 @@
+/**
+ * Makes the request of an index: a valid one for some operation, with nothing, one or a few things
+ * changed. It depends on the seed, the index and the ids of the cell, and on no other request.
+ */
+import { chanceOf } from "../Chance.ts"
+import type { Chance } from "../Chance.ts"
+import type { Operation, ServiceDocument, Surface } from "../document/Document.ts"
+import type { World } from "../world/World.ts"
+import { mutateHeaders } from "./headers.ts"
+import { rawShot } from "./rawHttp.ts"
+import type { Credentials, Shot } from "./Shot.ts"
+import { mutateMethod, mutatePath, mutateQuery } from "./targets.ts"
+import { makeShot } from "./validRequest.ts"
+
+export interface Generating {
+  readonly document: ServiceDocument
+  readonly world: World
+  readonly seed: number
+  readonly index: number
+  /** Whether most requests come with keys that are none. */
+  readonly intruder: boolean
+}
+
+const surfaceWeights: ReadonlyArray<readonly [number, Surface]> = [
+  [42, "v2"],
+  [24, "v1"],
+  [20, "operator"],
+  [7, "emulator"],
+  [7, "open"],
+]
+
+/** Asked for more often than the others of their surface, since most rules are theirs. */
+const weightOf = ({ id, method }: Operation): number => {
+  // Both wait for all work of all cells.
+  if (id === "settle" || id === "advanceClock") return 0.15
+  if (id === "readPage" || id === "readDocument" || id === "readErrors") return 0.2
+  if (id === "sendMessage" || id === "sendBatch" || id === "uploadMedia") return 4
+  if (/^v1(SendMsg|ScheduleMsg|MediaUpload)/.test(id)) return 3
+  if (method === "DELETE" || id === "logOut") return 0.6
+  return method === "GET" ? 1 : 2
+}
+
+const credentialsFor = (chance: Chance, { surface }: Operation, intruder: boolean): Credentials => {
+  const isStrange = chance.is(intruder ? 0.6 : 0.05)
+  const isNone = chance.is(0.3)
+  const ofV2 = chance.weighted<Credentials>([
+    [34, "live"],
+    [34, "other"],
+    [15, "test"],
+    [8, "limited"],
+    [3, "sender"],
+    [3, "reader"],
+    [1, "revoked"],
+    [1, "v1"],
+    [1, "operator"],
+  ])
+  const isForeign = chance.is(0.02)
+  if (surface === "open") return "none"
+  if (isStrange) return isNone ? "none" : "strange"
+  if (surface === "v2") return ofV2
+  if (surface === "v1") return isForeign ? "live" : "v1"
+  return isForeign ? "live" : "operator"
+}
+
+type Change = "body" | "headers" | "path" | "query" | "method" | "raw"
+
+const changes: ReadonlyArray<readonly [number, Change]> = [
+  [50, "body"],
+  [17, "headers"],
+  [12, "path"],
+  [12, "query"],
+  [3, "method"],
+  [6, "raw"],
+]
+
+/** Changes that the request's body has nothing to do with. */
+const applyChange = (shot: Shot, change: Change, chance: Chance, host: string): Shot => {
+  switch (change) {
+    case "headers":
+      return mutateHeaders(shot, chance)
+    case "path":
+      return mutatePath(shot, chance)
+    case "query":
+      return mutateQuery(shot, chance)
+    case "method":
+      return mutateMethod(shot, chance)
+    case "raw":
+      return rawShot(shot, chance, host)
+    case "body":
+      return shot
+  }
+}
+
+/** What a request must never do, whatever chance says: move time by years under all other cells. */
+const isHarmless = ({ aim, body }: Shot): boolean => {
+  if (aim.id !== "advanceClock" || body === null) return true
+  const seconds = /"seconds":([^,}]+)/.exec(body.toString("latin1"))?.[1] ?? ""
+  return !(Number(seconds) > 60)
+}
+
+/** The request of that index. */
+export const generate = ({ document, index, intruder, seed, world }: Generating): Shot => {
+  const chance = chanceOf(seed, index)
+  const surface = chance.weighted(surfaceWeights)
+  const operations = document.operations.filter((each) => each.surface === surface)
+  const operation = chance.weighted(operations.map((each) => [weightOf(each), each] as const))
+  const credentials = credentialsFor(chance, operation, intruder)
+  const count = chance.weighted([
+    [30, 0],
+    [48, 1],
+    [16, 2],
+    [6, 3],
+  ])
+  const chosen = Array.from({ length: count }, () => chance.weighted(changes))
+  const bodyChanges = chosen.filter((each) => each === "body").length
+  let shot = makeShot({ chance, document, world, operation, credentials }, bodyChanges)
+  // What is no HTTP any more is not changed further.
+  for (const change of [...chosen].toSorted((a, b) => Number(a === "raw") - Number(b === "raw"))) {
+    if (shot.raw === undefined) shot = applyChange(shot, change, chance, world.host)
+  }
+  return isHarmless(shot) ? shot : { ...shot, body: Buffer.from('{"seconds":1}') }
+}

@@ -1,0 +1,211 @@
+/** A request that an operation takes, from its example or its schemas, with its body changed or not. */
+import type { Chance } from "../Chance.ts"
+import { isJson } from "../document/Document.ts"
+import type { Json, MediaObject, Operation } from "../document/Document.ts"
+import { fieldValue } from "./fieldValues.ts"
+import { brokenForm, encodeForm, fieldsOf, mutateFields } from "./forms.ts"
+import { authorization } from "./headers.ts"
+import { brokenText, mutateNode, nodeOf, textOf } from "./jsonNode.ts"
+import { multipart, partsOf, someFile, strangeMultipart } from "./multipart.ts"
+import { sample, sampleField } from "./sample.ts"
+import type { Sampling } from "./sample.ts"
+import type { Shot } from "./Shot.ts"
+import { strangeValue, withQuery } from "./targets.ts"
+
+interface Content {
+  readonly about: string
+  readonly contentType: string
+  readonly body: Buffer
+}
+
+const pathOf = (sampling: Sampling): string => {
+  const { chance, operation, world } = sampling
+  // Only a link that the service gave out leads anywhere.
+  const prefix = /^\/(?:media|qr)\//.exec(operation.path)?.[0] ?? "?"
+  const link = chance.pick(world.links.filter((each) => each.startsWith(prefix)))
+  const isLink = chance.is(0.8)
+  if (link !== undefined && isLink) return link
+  return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = fieldValue(chance, world, { operation, name })?.value
+    return encodeURIComponent(String(value ?? "x"))
+  })
+}
+
+const queryOf = (sampling: Sampling): ReadonlyArray<readonly [string, unknown]> => {
+  const { chance, operation } = sampling
+  return operation.parameters.flatMap((parameter) => {
+    const isThere = chance.is(parameter.required === true ? 0.97 : 0.2)
+    const isStrange = chance.is(0.05)
+    const strange = strangeValue(chance)
+    if (parameter.in !== "query" || !isThere) return []
+    const value = isStrange ? strange : sampleField(sampling, parameter.name, parameter.schema)
+    return value === undefined ? [] : [[parameter.name, value] as const]
+  })
+}
+
+/** Fields without which few requests succeed, beside those that are required. */
+const wanted = new Set(["from", "whatsapp_client", "text", "msg", "api_key", "message"])
+
+/** The example of the document with this cell's values, or one made from the schema. */
+const valueOf = (sampling: Sampling, { examples, schema }: MediaObject): Json => {
+  const { chance, document } = sampling
+  const example = Object.values(examples ?? {})[0]?.value
+  const isSampled = chance.is(0.4)
+  const sampled = sample(sampling, schema)
+  const made = isJson(sampled) ? sampled : {}
+  const resolved = document.resolve(schema)
+  const fields = isJson(resolved["properties"]) ? resolved["properties"] : {}
+  const known = isJson(example) ? Object.keys(example) : []
+  const needed = known.length > 0 ? known : ((resolved["required"] ?? []) as ReadonlyArray<string>)
+  const base = isSampled || !isJson(example) ? made : example
+  const filled = Object.entries(fields).flatMap(([name, field]) => {
+    const isWanted = chance.is(0.85)
+    const value = sampleField(sampling, name, field as Json)
+    const isTaken = name in base || ((needed.includes(name) || wanted.has(name)) && isWanted)
+    return isTaken && !isJson(base[name])
+      ? [[name, name in base && Array.isArray(base[name]) ? base[name] : value]]
+      : []
+  })
+  return fitting(sampling, { ...base, ...Object.fromEntries(filled) })
+}
+
+/** Mends what contradicts itself, mostly: two recipients or none, a number of the wrong platform. */
+const fitting = (sampling: Sampling, value: Json): Json => {
+  const { chance, credentials, operation, world } = sampling
+  const fixed: Record<string, unknown> = { ...value }
+  const isFixed = chance.is(0.9)
+  const wrongKey = chance.pick(["x", "0123456789abcdef0123456789abcdef01234567", world.keys.live])
+  if (credentials === "none") delete fixed["api_key"]
+  else if (credentials !== "v1" && "api_key" in fixed) fixed["api_key"] = wrongKey
+  if (!isFixed) return fixed
+  if (operation.surface === "v1") fitVersion1(sampling, fixed)
+  const recipients = [fixed["to"]].flat().filter(isJson)
+  if (!("from" in fixed) || recipients.length === 0) return fixed
+  const names = new Set(recipients.flatMap((to) => Object.keys(to)))
+  if (names.has("group") || names.has("phone")) fixed["from"] = world.whatsapp
+  if (names.has("username")) fixed["from"] = world.telegram
+  return fixed
+}
+
+const fitVersion1 = ({ operation, world }: Sampling, fixed: Record<string, unknown>): void => {
+  const isSend = /v1(?:SendMsg|ScheduleMsg|ReminderCreate)$/.test(operation.id)
+  if (isSend && !("group_name" in fixed)) fixed["phone"] ??= "5550100001"
+  if ("phone" in fixed) {
+    delete fixed["group_name"]
+    fixed["country_code"] = "1"
+  }
+  if ("msg" in fixed) delete fixed["message"]
+  if (fixed["msg_type"] === 1) fixed["img_url"] = `${world.receiver}/a.png`
+  if (fixed["msg_type"] === 2) fixed["file_url"] = `${world.receiver}/a.txt`
+}
+
+const jsonContent = (sampling: Sampling, media: MediaObject, changes: number): Content => {
+  const { chance, world } = sampling
+  const node = nodeOf(valueOf(sampling, media))
+  const isBroken = changes > 0 && chance.is(0.25)
+  const done = Array.from({ length: changes - (isBroken ? 1 : 0) }, () =>
+    mutateNode(node, chance, world.receiver),
+  )
+  const text = textOf(node)
+  const [how, body] = isBroken ? brokenText(text, chance) : ["", Buffer.from(text)]
+  return {
+    about: [...done, ...(isBroken ? [how] : [])].join(", "),
+    contentType: "application/json",
+    body,
+  }
+}
+
+const formContent = (sampling: Sampling, media: MediaObject, changes: number): Content => {
+  const { chance } = sampling
+  let fields = fieldsOf(valueOf(sampling, media))
+  const done: Array<string> = []
+  const isBroken = changes > 0 && chance.is(0.3)
+  for (let left = changes - (isBroken ? 1 : 0); left > 0; left--) {
+    const [about, changed] = mutateFields(fields, chance)
+    done.push(about)
+    fields = changed
+  }
+  const plain = encodeForm(fields)
+  const [how, body] = isBroken ? brokenForm(plain, chance) : ["", plain]
+  return {
+    about: [...done, ...(isBroken ? [how] : [])].join(", "),
+    contentType: "application/x-www-form-urlencoded",
+    body,
+  }
+}
+
+const multipartContent = (sampling: Sampling, media: MediaObject, changes: number): Content => {
+  const { chance, operation } = sampling
+  const { file, media_file: other, ...value } = valueOf(sampling, media)
+  const isFile =
+    operation.id === "uploadMedia" || file !== undefined || other !== undefined || chance.is(0.3)
+  const fields = partsOf(fieldsOf(value))
+  const parts = isFile ? [...fields, someFile(chance)] : fields
+  if (changes === 0) return { about: "", ...multipart(parts) }
+  const [about, made] = strangeMultipart(parts, chance)
+  return { about, ...made }
+}
+
+const contentOf = (sampling: Sampling, changes: number): Content | null => {
+  const { chance, operation } = sampling
+  const types = Object.entries(operation.bodies)
+  const [type, media] = chance.pick(types) ?? []
+  const isLeftOut = chance.is(operation.bodyRequired ? 0.01 : 0.4)
+  if (type === undefined || media === undefined || isLeftOut) return null
+  switch (type) {
+    case "multipart/form-data":
+      return multipartContent(sampling, media, changes)
+    case "application/x-www-form-urlencoded":
+      return formContent(sampling, media, changes)
+    default:
+      return jsonContent(sampling, media, changes)
+  }
+}
+
+/** Headers that the operation describes, now and then. */
+const headersOf = (chance: Chance, { parameters }: Operation): Shot["headers"] =>
+  parameters.flatMap(({ in: place, name }): Shot["headers"] => {
+    const isThere = chance.is(name === "Acting-Role" ? 0.08 : 0.15)
+    const value = {
+      "Idempotency-Key": chance.pick(["k1", "k2", "k3", "k4"]),
+      "X-Request-Id": "client-1",
+      "Acting-Role": chance.pick(["owner", "administrator", "member"]),
+      Range: chance.pick(["bytes=0-3", "bytes=-5", "bytes=2-"]),
+    }[name]
+    return place === "header" && isThere && value !== undefined ? [[name, value]] : []
+  })
+
+/** Version 1 takes its key in the body too, which every body here has unless it comes with none. */
+const shown = ({ chance, credentials, operation, world }: Sampling): Shot["headers"] => {
+  const isInBody = operation.surface === "v1" && credentials === "v1" && operation.method === "POST"
+  const isLeftOut = isInBody && chance.is(0.5) && !operation.path.includes("/verification/")
+  const headers = authorization(credentials, chance, world)
+  return isLeftOut ? [] : headers
+}
+
+/** The whole request; `bodyChanges`: so many things are done to its body. */
+export const makeShot = (sampling: Sampling, bodyChanges: number): Shot => {
+  const { chance, credentials, operation } = sampling
+  const target = withQuery(pathOf(sampling), queryOf(sampling))
+  const headers = headersOf(chance, operation)
+  const content = contentOf(sampling, bodyChanges)
+  const framing = chance.is(0.1) ? "chunked" : "length"
+  const isRepeated = chance.is(0.5)
+  return {
+    about: content === null || content.about === "" ? "plain" : content.about,
+    aim: operation,
+    method: operation.method,
+    target,
+    headers: [
+      ...shown(sampling),
+      ...(content === null ? [] : [["Content-Type", content.contentType] as const]),
+      ...headers,
+    ],
+    body: content?.body ?? null,
+    framing,
+    credentials,
+    expectation: "answer",
+    repeated:
+      isRepeated && bodyChanges === 0 && headers.some(([name]) => name === "Idempotency-Key"),
+  }
+}

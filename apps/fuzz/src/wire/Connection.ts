@@ -1,0 +1,115 @@
+/**
+ * One client's connection: bytes out, answers in. It is kept between requests as long as the service
+ * allows, and made anew after anything that is no plain request with its answer.
+ */
+import { connect } from "node:net"
+import type { Socket } from "node:net"
+import { readAnswer } from "./AnswerReader.ts"
+import type { WireAnswer } from "./AnswerReader.ts"
+
+/** What came of a request. */
+export type Outcome =
+  | { readonly kind: "answer"; readonly answer: WireAnswer }
+  /** The connection was closed, or could not be made. */
+  | { readonly kind: "closed"; readonly why: string }
+  | { readonly kind: "malformed"; readonly why: string }
+  /** Nothing, or not enough, within the patience. */
+  | { readonly kind: "silence" }
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+  /** The address that the client has, of the loopback interface; undefined: the system's choice. */
+  readonly from: string | undefined
+}
+
+export interface Ask {
+  readonly bytes: Buffer
+  /** Decides whether an answer has a body. */
+  readonly method: string
+  readonly patienceMillis: number
+  /** Sends on a connection of its own and hangs up afterwards. */
+  readonly alone: boolean
+}
+
+export interface Connection {
+  ask(ask: Ask): Promise<Outcome>
+  /** Sends and hangs up at once. */
+  hangUp(bytes: Buffer): Promise<void>
+  close(): void
+}
+
+export const makeConnection = (address: Address): Connection => {
+  let kept: Socket | undefined
+
+  const open = () =>
+    connect({
+      host: address.host,
+      port: address.port,
+      noDelay: true,
+      ...(address.from === undefined ? {} : { localAddress: address.from }),
+    })
+
+  const take = (): readonly [socket: Socket, isUsed: boolean] => {
+    const socket = kept
+    kept = undefined
+    return socket === undefined || socket.destroyed ? [open(), false] : [socket, true]
+  }
+
+  const once = async (ask: Ask, socket: Socket): Promise<Outcome> => {
+    const outcome = await exchange(socket, ask)
+    if (outcome.kind === "answer" && outcome.answer.keepsAlive && !ask.alone) kept = socket
+    else socket.destroy()
+    return outcome
+  }
+
+  return {
+    ask: async (ask) => {
+      if (ask.alone) return once(ask, open())
+      const [socket, isUsed] = take()
+      const outcome = await once(ask, socket)
+      // The service may have closed a connection while the request was on its way.
+      return isUsed && outcome.kind === "closed" && outcome.why === "" ? once(ask, open()) : outcome
+    },
+    hangUp: (bytes) =>
+      new Promise((resolve) => {
+        const socket = open()
+        socket.once("error", () => undefined)
+        socket.once("close", () => resolve())
+        socket.write(bytes, () => socket.destroy())
+      }),
+    close: () => kept?.destroy(),
+  }
+}
+
+/** Writes, and reads until there is an answer, an end, or no patience left. */
+const exchange = (socket: Socket, { bytes, method, patienceMillis }: Ask): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const received: Array<Buffer> = []
+    let failure = ""
+    const settle = (outcome: Outcome) => {
+      clearTimeout(timer)
+      socket.removeAllListeners()
+      // A connection that breaks later is found out by the next request.
+      socket.on("error", () => undefined)
+      resolve(outcome)
+    }
+    const look = (ended: boolean) => {
+      const all = received.length === 1 ? received[0] : Buffer.concat(received)
+      const reading = readAnswer(all ?? Buffer.alloc(0), method, ended)
+      if (reading.kind === "answer") settle(reading)
+      else if (reading.kind === "malformed") settle(reading)
+      else if (ended) settle({ kind: "closed", why: failure })
+    }
+    const timer = setTimeout(() => settle({ kind: "silence" }), patienceMillis)
+    socket.on("data", (data) => {
+      received.push(data)
+      look(false)
+    })
+    socket.on("error", (error) => {
+      failure = error.message
+    })
+    socket.on("end", () => look(true))
+    socket.on("close", () => look(true))
+    socket.write(bytes)
+  })

@@ -1,0 +1,69 @@
+/**
+ * What requests are made of: a workspace with keys and records of every kind, and a second one for
+ * operations that would spoil the first. Ids are kept by kind, those of the beginning first.
+ */
+
+export const keyNames = [
+  "live",
+  "other",
+  "test",
+  "limited",
+  "sender",
+  "reader",
+  "revoked",
+  "v1",
+] as const
+/** The keys of a workspace that requests may use. */
+export type KeyName = (typeof keyNames)[number]
+
+export const idKinds = [
+  "workspace",
+  "number",
+  "contact",
+  "message",
+  "media",
+  "reminder",
+  "webhook",
+  "check",
+  "key",
+] as const
+export type IdKind = (typeof idKinds)[number]
+
+export type Ids = Readonly<Record<IdKind, Array<number>>>
+
+export interface World {
+  /** `127.0.0.1:port` */
+  readonly host: string
+  readonly operatorToken: string
+  readonly clientId: number
+  readonly keys: Readonly<Record<KeyName, string>>
+  /** Of the workspace whose keys are used. */
+  readonly ids: Ids
+  /** Of the workspace that operator's requests change. */
+  readonly victim: Ids
+  /** Connected numbers, by platform; they are among the ids too. */
+  readonly whatsapp: number
+  readonly telegram: number
+  /** Service time when the cell was made, epoch milliseconds. */
+  readonly now: number
+  /** Links that the service gave out: paths alone. */
+  readonly links: Array<string>
+  /** By the operation that gave them out. */
+  readonly cursors: Map<string, Array<string>>
+  readonly events: Array<string>
+  /** `http://127.0.0.1:port` of the fuzzer's own listener, which receives calls and serves files. */
+  readonly receiver: string
+}
+
+/** No ids of any kind. */
+export const noIds = (): Ids => ({
+  workspace: [],
+  number: [],
+  contact: [],
+  message: [],
+  media: [],
+  reminder: [],
+  webhook: [],
+  check: [],
+  key: [],
+})

@@ -1,0 +1,376 @@
+/** The oracle: it passes what the document allows, and tells each fault that was planted. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { makeChecker } from "../src/document/checker.ts"
+import { takeCensus } from "../src/oracle/census.ts"
+import { harvest, nothingMade } from "../src/oracle/harvest.ts"
+import { makeJudge } from "../src/oracle/judge.ts"
+import { judgeRepeat } from "../src/oracle/repeat.ts"
+import { judgeUsage } from "../src/oracle/usage.ts"
+import type { Shot } from "../src/request/Shot.ts"
+import type { Connection, Outcome } from "../src/wire/Connection.ts"
+import { aShot, aWorld, anAnswer, anError, document, operation, withoutRates } from "./aDocument.ts"
+
+const judge = makeJudge(document, makeChecker(document.source))
+const message = { id: 1, text: "Hello" }
+const unasked = aShot({ credentials: "none", headers: [["Content-Type", "application/json"]] })
+const challenge = { "www-authenticate": 'Bearer realm="service"' }
+
+const kinds = (shot: Shot, outcome: Outcome) => judge(shot, outcome).map(({ kind }) => kind)
+
+const page = (body: string) =>
+  aShot({
+    aim: operation("v1SendMsgGroup"),
+    target: "/api/v1/send_msg/group/",
+    credentials: "v1",
+    headers: [["Content-Type", "application/json"]],
+    body: Buffer.from(body),
+  })
+
+const html = { ...withoutRates, "content-type": "text/html; charset=utf-8" }
+
+const allowed: ReadonlyArray<readonly [name: string, shot: Shot, outcome: Outcome]> = [
+  ["a success", aShot(), anAnswer(202, message).outcome],
+  ["a refusal", aShot(), anAnswer(400, anError("validation_failed")).outcome],
+  [
+    "a missing key",
+    unasked,
+    anAnswer(401, anError("missing_api_key"), { ...withoutRates, ...challenge }).outcome,
+  ],
+  [
+    "too many requests",
+    aShot(),
+    anAnswer(429, anError("rate_limited"), { "retry-after": "30" }).outcome,
+  ],
+  [
+    "an unknown path",
+    aShot({ target: "/api/v2/message", credentials: "strange" }),
+    anAnswer(404, anError("not_found"), withoutRates).outcome,
+  ],
+  [
+    "a wrong method",
+    aShot({ method: "PUT" }),
+    anAnswer(405, anError("method_not_allowed"), { allow: "POST" }).outcome,
+  ],
+  [
+    "a wrong method of version 1",
+    { ...page("{}"), method: "PUT" },
+    anAnswer(
+      400,
+      { status: 0, message: "Invalid request method" },
+      { ...withoutRates, allow: "POST" },
+    ).outcome,
+  ],
+  [
+    "a group name that is a number",
+    page('{"group_name":5}'),
+    anAnswer(500, "<html>", html).outcome,
+  ],
+  ["a type that is not whole", page('{"msg_type":1.5}'), anAnswer(500, "<html>", html).outcome],
+  [
+    "the parser's word on broken HTTP",
+    aShot({ expectation: "anything", raw: Buffer.from("x") }),
+    anAnswer(400, "", { "x-request-id": undefined }).outcome,
+  ],
+  [
+    "no answer to broken HTTP",
+    aShot({ expectation: "anything", raw: Buffer.from("x") }),
+    { kind: "silence" },
+  ],
+  [
+    "the client's own request id",
+    aShot({ headers: [...aShot().headers, ["X-Request-Id", "mine"]] }),
+    anAnswer(202, message, { "x-client-request-id": "mine" }).outcome,
+  ],
+]
+
+const planted: ReadonlyArray<readonly [name: string, shot: Shot, outcome: Outcome, kind: RegExp]> =
+  [
+    [
+      "a status that is not documented",
+      aShot(),
+      anAnswer(418, anError("not_found")).outcome,
+      /418: a status/,
+    ],
+    ["a 500", aShot(), anAnswer(500, anError("internal_error")).outcome, /500: a fault/],
+    ["a 502", aShot(), anAnswer(502, "").outcome, /502: a fault/],
+    [
+      "an HTML page where none is asked for",
+      page('{"group_name":"Team"}'),
+      anAnswer(500, "<html>", html).outcome,
+      /500: a fault/,
+    ],
+    [
+      "a 500 to broken HTTP",
+      aShot({ expectation: "anything", raw: Buffer.from("x") }),
+      anAnswer(500, "").outcome,
+      /raw: 500/,
+    ],
+    [
+      "no request id",
+      aShot(),
+      anAnswer(202, message, { "x-request-id": undefined }).outcome,
+      /no X-Request-Id/,
+    ],
+    [
+      "a strange request id",
+      aShot(),
+      anAnswer(202, message, { "x-request-id": "req_1" }).outcome,
+      /no X-Request-Id/,
+    ],
+    [
+      "another request id in the body",
+      aShot(),
+      anAnswer(400, anError("invalid_json", { request_id: "req_other" })).outcome,
+      /request_id is not/,
+    ],
+    [
+      "an answer that may be kept",
+      aShot(),
+      anAnswer(202, message, { "cache-control": "public" }).outcome,
+      /no Cache-Control/,
+    ],
+    [
+      "a client's id that does not come back",
+      aShot({ headers: [["X-Request-Id", "mine"]] }),
+      anAnswer(202, message).outcome,
+      /X-Client-Request-Id/,
+    ],
+    [
+      "an id that the client never sent",
+      aShot(),
+      anAnswer(202, message, { "x-client-request-id": "x" }).outcome,
+      /X-Client-Request-Id/,
+    ],
+    [
+      "a 401 without a challenge",
+      unasked,
+      anAnswer(401, anError("missing_api_key"), withoutRates).outcome,
+      /WWW-Authenticate/,
+    ],
+    [
+      "a 405 without Allow",
+      aShot({ method: "PUT" }),
+      anAnswer(405, anError("method_not_allowed")).outcome,
+      /Allow/,
+    ],
+    [
+      "a 405 with another Allow",
+      aShot({ method: "PUT" }),
+      anAnswer(405, anError("method_not_allowed"), { allow: "GET" }).outcome,
+      /Allow is not/,
+    ],
+    [
+      "a 429 without a time",
+      aShot(),
+      anAnswer(429, anError("rate_limited")).outcome,
+      /no Retry-After/,
+    ],
+    [
+      "a 503 without a time",
+      aShot(),
+      anAnswer(503, anError("rate_limited")).outcome,
+      /no Retry-After/,
+    ],
+    [
+      "a time where nothing is to be repeated",
+      aShot(),
+      anAnswer(202, message, { "retry-after": "1" }).outcome,
+      /Retry-After where/,
+    ],
+    ["no rates for a key", aShot(), anAnswer(202, message, withoutRates).outcome, /no RateLimit/],
+    [
+      "rates without a key",
+      unasked,
+      anAnswer(401, anError("missing_api_key"), challenge).outcome,
+      /without a key/,
+    ],
+    [
+      "rates that cannot be",
+      aShot(),
+      anAnswer(202, message, { "ratelimit-remaining": "61" }).outcome,
+      /RateLimit headers are wrong/,
+    ],
+    [
+      "a header that is not documented",
+      aShot(),
+      anAnswer(202, message, { "x-powered-by": "x" }).outcome,
+      /x-powered-by is not documented/,
+    ],
+    ["a body that lacks a field", aShot(), anAnswer(202, { id: 1 }).outcome, /not by its schema/],
+    [
+      "a body with one field more",
+      aShot(),
+      anAnswer(202, { ...message, secret: 1 }).outcome,
+      /not by its schema/,
+    ],
+    ["a body that is no JSON", aShot(), anAnswer(202, "{").outcome, /no JSON/],
+    ["no body", aShot(), anAnswer(202, "").outcome, /no body/],
+    [
+      "another content type",
+      aShot(),
+      anAnswer(202, "x", { "content-type": "text/plain" }).outcome,
+      /content type text\/plain/,
+    ],
+    [
+      "a code of no catalogue",
+      aShot(),
+      anAnswer(400, anError("made_up")).outcome,
+      /not in the catalogue/,
+    ],
+    [
+      "a code of another status",
+      aShot(),
+      anAnswer(400, anError("not_found")).outcome,
+      /another status/,
+    ],
+    [
+      "a code of another operation",
+      aShot(),
+      anAnswer(400, anError("invalid_cron")).outcome,
+      /invalid_cron is not documented/,
+    ],
+    [
+      "docs that lead elsewhere",
+      aShot(),
+      anAnswer(400, anError("invalid_json", { docs: "/" })).outcome,
+      /docs does not/,
+    ],
+    ["a refusal without an error object", aShot(), anAnswer(400, {}).outcome, /no error object/],
+    [
+      "too many errors",
+      aShot(),
+      anAnswer(400, anError("invalid_json", { errors: Array.from({ length: 51 }, () => ({})) }))
+        .outcome,
+      /more than 50/,
+    ],
+    [
+      "a long refusal",
+      aShot(),
+      anAnswer(400, anError("invalid_json", { message: "x".repeat(70_000) })).outcome,
+      /more than 64 KiB/,
+    ],
+    [
+      "an unknown path that is found",
+      aShot({ target: "/api/v2/message" }),
+      anAnswer(202, message).outcome,
+      /unknown path is not 404/,
+    ],
+    [
+      "a wrong method that is carried out",
+      aShot({ method: "PUT" }),
+      anAnswer(202, message).outcome,
+      /wrong method is not 405/,
+    ],
+    [
+      "a field that the document refuses",
+      aShot({ body: Buffer.from('{"to":{"phone":"+15550001234"},"colour":1}') }),
+      anAnswer(202, message).outcome,
+      /took what the document refuses/,
+    ],
+    ["a connection that was closed", aShot(), { kind: "closed", why: "" }, /no answer: closed/],
+    ["silence", aShot(), { kind: "silence" }, /no answer: silence/],
+    ["an answer that is no HTTP", aShot(), { kind: "malformed", why: "status line" }, /no HTTP/],
+  ]
+
+describe("the oracle", () => {
+  for (const [name, shot, outcome] of allowed) {
+    it(`allows ${name}`, () => {
+      assert.deepStrictEqual(kinds(shot, outcome), [])
+    })
+  }
+
+  for (const [name, shot, outcome, kind] of planted) {
+    it(`finds ${name}`, () => {
+      const found = kinds(shot, outcome)
+      assert.isTrue(
+        found.some((each) => kind.test(each)),
+        `${kind.source} is not among: ${found.join("; ")}`,
+      )
+    })
+  }
+
+  it("finds a repeat that does the work again, answers otherwise, or does not say that it is one", () => {
+    const first = anAnswer(202, message).outcome
+    const again = (body: object, headers = {}) =>
+      judgeRepeat(aShot(), first, anAnswer(202, body, headers).outcome).map(({ kind }) => kind)
+    const replayed = { "idempotent-replayed": "true" }
+    assert.deepStrictEqual(again(message, replayed), [])
+    assert.deepStrictEqual(again(message), ["sendMessage: a repeat without Idempotent-Replayed"])
+    assert.deepStrictEqual(again({ ...message, id: 2 }, replayed), [
+      "sendMessage: a repeat is another answer",
+    ])
+  })
+
+  it("finds descriptors, files and memory that are left", () => {
+    const held = { memory: 1e8, descriptors: 30, files: 3, temporary: 0 }
+    const left = (last: Partial<typeof held>, files = 3) =>
+      judgeUsage({ first: held, last: { ...held, ...last }, peak: 0 }, 1000, files).map(
+        ({ kind }) => kind,
+      )
+    assert.deepStrictEqual(left({}), [])
+    assert.deepStrictEqual(left({ descriptors: 200 }), ["usage: descriptors are left open"])
+    assert.deepStrictEqual(left({ temporary: 1 }), ["usage: temporary files are left"])
+    assert.deepStrictEqual(left({}, 2), ["usage: refused calls have left files"])
+    assert.deepStrictEqual(left({ memory: 2e9 }), ["usage: memory grows with the requests"])
+  })
+})
+
+/** A service that lists these messages, and no reminders. */
+const listing = (messages: ReadonlyArray<{ readonly id: number; readonly text: string }>) => {
+  const connection: Connection = {
+    ask: ({ bytes }) => {
+      const data = bytes.includes("/messages?") && bytes.includes("live") ? messages : []
+      return Promise.resolve(anAnswer(200, { data, next_cursor: null }).outcome)
+    },
+    hangUp: () => Promise.resolve(),
+    close: () => undefined,
+  }
+  return connection
+}
+
+describe("the count of messages", () => {
+  const cell = () => ({ world: aWorld(), witnesses: ["live", "test"] as const })
+  const first = [1, 2, 3].map((id) => ({ id, text: "first" }))
+  const count = (listed: Parameters<typeof listing>[0], answered: ReadonlyArray<number>) =>
+    Effect.promise(() => {
+      const made = nothingMade()
+      for (const id of answered) {
+        harvest(aWorld(), made, operation("sendMessage"), aShot(), anAnswer(202, { id, text: "" }))
+      }
+      return takeCensus(listing(listed), cell(), made)
+    })
+
+  it.effect("agrees when the service lists what its answers told of", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* count([...first, { id: 9, text: "x" }], [9]), [])
+    }),
+  )
+
+  it.effect("finds a message that a refused send has left behind", () =>
+    Effect.gen(function* () {
+      const found = yield* count([...first, { id: 9, text: "x" }], [])
+      assert.deepStrictEqual(
+        found?.map(({ kind }) => kind),
+        ["census: a message that no answer told of"],
+      )
+    }),
+  )
+
+  it.effect("finds an accepted message that is gone", () =>
+    Effect.gen(function* () {
+      const found = yield* count(first, [9])
+      assert.deepStrictEqual(
+        found?.map(({ kind }) => kind),
+        ["census: an accepted message is not listed"],
+      )
+    }),
+  )
+
+  it.effect("is not taken after a send whose answer was lost", () =>
+    Effect.gen(function* () {
+      const made = { ...nothingMade(), isUncertain: true }
+      assert.isNull(yield* Effect.promise(() => takeCensus(listing([]), cell(), made)))
+    }),
+  )
+})

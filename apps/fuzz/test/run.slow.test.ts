@@ -1,0 +1,30 @@
+/** The fuzzer's run of CI: ten thousand requests against the server as it is, on the memory store. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { execFile } from "node:child_process"
+import { resolve } from "node:path"
+
+const program = resolve(import.meta.dirname, "../src/main.ts")
+
+const fuzz = (...options: ReadonlyArray<string>) =>
+  Effect.callback<{ readonly code: number; readonly text: string }>((resume) => {
+    const child = execFile(
+      process.execPath,
+      [program, ...options],
+      { env: { PATH: process.env["PATH"] }, maxBuffer: 1e8 },
+      (error, stdout, stderr) =>
+        resume(Effect.succeed({ code: error === null ? 0 : 1, text: stdout + stderr })),
+    )
+    return Effect.sync(() => child.kill("SIGTERM"))
+  })
+
+describe("ten thousand requests", () => {
+  it.effect("find nothing that the document and the decisions do not allow", () =>
+    Effect.gen(function* () {
+      const { code, text } = yield* fuzz("--seed", "1", "--requests", "10000")
+      assert.strictEqual(code, 0, text)
+      assert.match(text, /^10000 requests/m)
+      assert.match(text, /^distinct failures: 0$/m)
+    }),
+  )
+})
