@@ -78,6 +78,16 @@ export const sharedResources = table({
     share: null,
     above: "the one that was looked up first is forgotten",
   },
+  /**
+   * Version 1 may name its caller behind a file. The first bytes of each body are not counted, so that
+   * those who fill this keep no ordinary call from being read.
+   */
+  unknownCallersBytes: {
+    what: "bytes of version 1 bodies read before their caller is known, beyond the first 64 KiB of each",
+    whole: 64 * 1024 * 1024,
+    share: null,
+    above: "503 service_unavailable",
+  },
   /** Parameters of a query string, and parts or parameters of a form. */
   formEntries: {
     what: "parameters of a query or entries of a form",

@@ -4,7 +4,7 @@
  */
 import { parseStrictJson, refuse } from "@messaging-service/core"
 import type { JsonValue, Refusal } from "@messaging-service/core"
-import { ByteSize, Effect, Result } from "effect"
+import { ByteSize, Effect, Result, Stream } from "effect"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -61,8 +61,45 @@ export const readOptionalJson = (request: HttpServerRequest): Effect.Effect<Json
     bytes.length === 0 ? Effect.succeed({}) : readJson(request),
   )
 
+/** Whether a web-standard request comes without a body, of which there is no stream either. */
+const isBodiless = ({ source }: HttpServerRequest): boolean =>
+  source instanceof Request && source.body === null
+
+/**
+ * As `readBytes`, where `take` is told of the bytes as they come; what it fails with ends the
+ * reading.
+ */
+export const readBytesWith = (
+  request: HttpServerRequest,
+  take: (bytes: number) => Effect.Effect<void, Refusal>,
+): Effect.Effect<Uint8Array, Refusal> => {
+  if (declaresMoreThan(request.headers["content-length"], maximumBodyBytes)) {
+    return Effect.fail(tooLarge)
+  }
+  if (isBodiless(request)) return Effect.succeed(new Uint8Array())
+  return Effect.suspend(() => {
+    const chunks: Array<Uint8Array> = []
+    let length = 0
+    return Stream.runForEach(Stream.mapError(request.stream, readFailure), (chunk) => {
+      chunks.push(chunk)
+      length += chunk.length
+      return length > maximumBodyBytes ? Effect.fail(tooLarge) : take(chunk.length)
+    }).pipe(Effect.map(() => joined(chunks, length)))
+  })
+}
+
+const joined = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array => {
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.length
+  }
+  return whole
+}
+
 /** A body of at most 1 MiB. Fails with `request_too_large`, `invalid_json`. */
-export const readBytes = (request: HttpServerRequest): Effect.Effect<Uint8Array, Refusal> =>
+const readBytes = (request: HttpServerRequest): Effect.Effect<Uint8Array, Refusal> =>
   declaresMoreThan(request.headers["content-length"], maximumBodyBytes)
     ? Effect.fail(tooLarge)
     : request.arrayBuffer.pipe(

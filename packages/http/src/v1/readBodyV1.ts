@@ -21,10 +21,10 @@ import { Effect, Result } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { isPlain } from "../request/HeaderValues.ts"
-import { isJsonContentType, maximumBodyBytes, readBytes } from "../request/JsonBody.ts"
+import { isJsonContentType, maximumBodyBytes, readBytesWith } from "../request/JsonBody.ts"
 import { isMultipart, readForm } from "../request/MultipartForm.ts"
-import type { Form } from "../request/MultipartForm.ts"
-import type { FormProblem } from "../request/MultipartParts.ts"
+import type { Form, ReadingForm } from "../request/MultipartForm.ts"
+import { FormProblem } from "../request/MultipartParts.ts"
 import { parseEntries } from "../request/Target.ts"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
@@ -126,12 +126,21 @@ const uploadOf = ({ file, moreFiles }: Form): Result.Result<UploadV1 | null, Fai
   return Result.succeed({ fileName: uploadedFileName(file.name) ?? null, content: file.content })
 }
 
+/** What others have to say while a body is read. */
+export interface ReadingBody<E> {
+  /** Is told of the bytes as they come. */
+  readonly take: (bytes: number) => Effect.Effect<void, Refusal>
+  /** Comes before each file of a form is read, with the fields in front of it. */
+  readonly beforeFile: (body: BodyV1) => Effect.Effect<void, E>
+}
+
 /** The body of a POST; an upload stays until the scope closes. */
-export const readBodyV1 = (
+export const readBodyV1 = <E>(
   request: HttpServerRequest,
   fileParts: ReadonlyArray<string>,
   files: typeof MediaFiles.Service,
-): Effect.Effect<ReadBodyV1, FailureV1 | Refusal | StoreUnavailable, Scope.Scope> => {
+  { beforeFile, take }: ReadingBody<E>,
+): Effect.Effect<ReadBodyV1, FailureV1 | Refusal | StoreUnavailable | E, Scope.Scope> => {
   const { headers } = request
   if (!isPlain(headers["content-encoding"])) return Effect.fail(invalid)
   if (isMultipart(headers["content-type"])) {
@@ -141,11 +150,16 @@ export const readBodyV1 = (
       fieldBytes: maximumBodyBytes,
       parts: sharedResources.formEntries.whole,
     }
+    const reading: ReadingForm<Refusal | E> = {
+      take,
+      beforeFile: (fields) => Effect.flatMap(Effect.fromResult(formBody(fields)), beforeFile),
+    }
     return Effect.gen(function* () {
-      const form = yield* Effect.catchTag(
-        readForm(request, files, limits),
-        "FormProblem",
-        (problem) => Effect.fail(problemOf(problem)),
+      const form = yield* readForm(request, files, limits, reading).pipe(
+        Effect.catchIf(
+          (error) => error instanceof FormProblem,
+          (problem) => Effect.fail(problemOf(problem)),
+        ),
       )
       return {
         body: yield* Effect.fromResult(formBody(form.fields)),
@@ -156,7 +170,7 @@ export const readBodyV1 = (
   const reader = readerOf(headers["content-type"])
   if (reader === undefined) return Effect.fail(invalid)
   return Effect.map(
-    Effect.flatMap(readBytes(request), (bytes) => Effect.fromResult(reader(bytes))),
+    Effect.flatMap(readBytesWith(request, take), (bytes) => Effect.fromResult(reader(bytes))),
     (body) => ({ body, file: null }),
   )
 }

@@ -1,7 +1,8 @@
 /** Version 1: the way that every request under `/api/v1` takes. */
 import { Admission, MediaFiles } from "@messaging-service/core"
-import type { RefusingPlaces, WorkspaceId } from "@messaging-service/core"
-import { Effect, Result } from "effect"
+import type { Caller, RefusingPlaces, WorkspaceId } from "@messaging-service/core"
+import { Effect, Result, Scope } from "effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { Exchange, Reply, Surface } from "../answer/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
@@ -11,10 +12,13 @@ import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
 import { credentialsOf } from "./credentialsV1.ts"
 import { errorPageReply, failureReply, refusalReplyV1 } from "./FailureV1.ts"
+import type { BodyV1 } from "./FieldsV1.ts"
 import { readBodyV1, readQueryV1 } from "./readBodyV1.ts"
 import { filePartsOf } from "./RouteV1.ts"
 import type { RouteV1 } from "./RouteV1.ts"
 import { routesV1 } from "./routesV1.ts"
+import { makeUnknownCallers } from "./unknownCallers.ts"
+import type { UnknownCaller } from "./unknownCallers.ts"
 
 /** Version 1 over the core's services. The checks stand in the order of `decisions.md`. */
 export const surfaceV1 = Effect.fnUntraced(function* (places: RefusingPlaces<WorkspaceId>) {
@@ -23,22 +27,54 @@ export const surfaceV1 = Effect.fnUntraced(function* (places: RefusingPlaces<Wor
   const files = yield* MediaFiles
   const match = routeMatcher<RouteV1>(yield* routesV1)
 
+  const unknownCallers = makeUnknownCallers()
+
+  /** Admits the caller of one request, once, as soon as its credentials are there. */
+  const admitting = (
+    route: RouteV1,
+    request: HttpServerRequest,
+    { known }: UnknownCaller,
+    scope: Scope.Scope,
+  ) => {
+    let admitted: { readonly caller: Caller; readonly as: string } | undefined
+
+    const admit = Effect.fnUntraced(function* (body: BodyV1) {
+      const credentials = yield* Effect.fromResult(credentialsOf(route, body, request))
+      const as = `${credentials.clientId} ${credentials.apiKey}`
+      // A field behind the file may name another caller: the last one counts.
+      if (admitted?.as === as) return admitted.caller
+      const caller = yield* admission.admitV1({ ...credentials, clientAddress: addressOf(request) })
+      yield* takeWorkspaceShare(places, caller.workspace.id).pipe(Scope.provide(scope))
+      yield* known
+      admitted = { caller, as }
+      return caller
+    })
+
+    /** What is still missing may stand behind the file. */
+    const admitEarly = (body: BodyV1) =>
+      Result.isFailure(credentialsOf(route, body, request)) ? Effect.void : admit(body)
+
+    return { admit, admitEarly }
+  }
+
   const succeed = Effect.fnUntraced(function* (
     { query, request }: Exchange,
     { parameter, route }: FoundRoute<RouteV1>,
   ) {
-    // Body
+    const unknown = yield* unknownCallers.open
+    const { admit, admitEarly } = admitting(route, request, unknown, yield* Effect.scope)
+
+    // Body, and in front of a file the credentials
     const { body, file } =
       route.method === "GET"
         ? yield* Effect.fromResult(readQueryV1(query))
-        : yield* readBodyV1(request, filePartsOf(route), files)
+        : yield* readBodyV1(request, filePartsOf(route), files, {
+            take: unknown.take,
+            beforeFile: admitEarly,
+          })
 
-    // Credentials, account, rate limit
-    const credentials = yield* Effect.fromResult(credentialsOf(route, body, request))
-    const caller = yield* admission.admitV1({ ...credentials, clientAddress: addressOf(request) })
-
-    // Share of the requests under way
-    yield* takeWorkspaceShare(places, caller.workspace.id)
+    // Credentials, account, rate limit, share of the requests under way
+    const caller = yield* admit(body)
 
     // Fields, number, allowance, quota
     const answer: Reply = {

@@ -1,0 +1,224 @@
+/**
+ * How much of a body version 1 reads before it knows who calls (sharedResources:
+ * unknownCallersBytes): credentials in front of a file are checked in front of it.
+ */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { request as nodeRequest } from "node:http"
+import { Disk } from "../Disk.ts"
+import { Doors } from "../Doors.ts"
+import type { Answer } from "../Doors.ts"
+import { layerService } from "../Service.ts"
+import { aPart, form, multipart, path as mediaPath } from "../v2/Uploading.ts"
+import type { FormPart } from "../v2/Uploading.ts"
+import { aSender } from "../World.ts"
+import { aClient, aText, answered, at, call, saysNo, withFile } from "./Asking.ts"
+import type { Fields } from "./Asking.ts"
+
+const mebibyte = 1024 * 1024
+
+const fieldsOf = (fields: Fields): ReadonlyArray<FormPart> =>
+  Object.entries(fields).map(([name, value]) => ({ name, fileName: null, bytes: String(value) }))
+
+const formOf = (...parts: ReadonlyArray<FormPart>) => ({ headers: [multipart], body: form(parts) })
+
+/** Lets everything else of the process run, sockets and files too. */
+const aTurn = Effect.callback<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
+const eventually = (what: string, condition: Effect.Effect<boolean, never, Disk>) =>
+  Effect.gen(function* () {
+    for (let turns = 0; turns < 50_000; turns++) {
+      if (yield* condition) return
+      yield* aTurn
+    }
+    assert.fail(`never: ${what}`)
+  })
+
+/** A request whose body goes on: what it was answered with so far, and how to break it off. */
+const unfinished = (path: string, body: Uint8Array, headers: Record<string, string> = {}) =>
+  Effect.gen(function* () {
+    const { port } = yield* Doors
+    const seen: { answer: Answer | undefined } = { answer: undefined }
+    const outgoing = nodeRequest({
+      host: "127.0.0.1",
+      port,
+      method: "POST",
+      path,
+      agent: false,
+      headers: { [multipart[0]]: multipart[1], ...headers },
+    })
+    outgoing.on("error", () => undefined)
+    outgoing.on("response", (incoming) => {
+      const chunks: Array<Uint8Array> = []
+      incoming.on("data", (chunk: Uint8Array) => chunks.push(chunk))
+      incoming.on("error", () => undefined)
+      incoming.on("end", () => {
+        const text = Buffer.concat(chunks).toString()
+        const answerHeaders = incoming.headers as Record<string, string>
+        seen.answer = {
+          status: incoming.statusCode ?? 0,
+          headers: answerHeaders,
+          text,
+          body: JSON.parse(text),
+        }
+      })
+    })
+    outgoing.write(body)
+    return { seen, breakOff: Effect.sync(() => outgoing.destroy()) }
+  })
+
+const spooled = (bytes: number) =>
+  Effect.flatMap(Disk, ({ spooledBytes }) => Effect.map(spooledBytes, (found) => found >= bytes))
+
+const nothingSpooled = Effect.flatMap(Disk, ({ files }) =>
+  Effect.map(files, ({ temporary }) => temporary.length === 0),
+)
+
+/** The beginning of a form: all but its end. */
+const begun = (...parts: ReadonlyArray<FormPart>) => {
+  const whole = form(parts)
+  return whole.subarray(0, whole.length - 100)
+}
+
+const big = aPart({ bytes: Buffer.alloc(mebibyte) })
+
+layer(layerService())("the caller of a version 1 form", (it) => {
+  const wrongCallers: ReadonlyArray<readonly [what: string, Fields, Record<string, string>]> = [
+    ["in the fields", { client_id: 1, api_key: "0".repeat(40) }, {}],
+    ["in the header", { client_id: 1 }, { authorization: `Bearer ${"0".repeat(40)}` }],
+  ]
+  for (const [where, fields, headers] of wrongCallers) {
+    it.effect(`with a wrong key ${where} is refused before the file is read`, () =>
+      Effect.gen(function* () {
+        const { files } = yield* Disk
+        const before = yield* files
+        const body = begun(...fieldsOf(fields), big)
+        const { breakOff, seen } = yield* unfinished(at("media/upload/"), body, headers)
+        yield* eventually(
+          "an answer",
+          Effect.sync(() => seen.answer !== undefined),
+        )
+        saysNo(seen.answer ?? assert.fail(), 400, "Auth Error: invalid api key")
+        assert.deepStrictEqual(yield* files, before)
+        yield* breakOff
+      }),
+    )
+  }
+
+  it.effect("a body that is wrong in front of the file comes before a wrong key", () =>
+    Effect.gen(function* () {
+      const wrong = { client_id: 1, api_key: "0".repeat(40), msg: "a\0b" }
+      saysNo(yield* call("me/", formOf(...fieldsOf(wrong), big)), 400, "Invalid JSON format")
+    }),
+  )
+
+  it.effect("is counted once, however many files follow", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const given = withFile({ ...credentials }, [{ name: "one" }, { name: "two" }])
+      for (let asked = 0; asked < 60; asked++) answered(yield* call("me/", given))
+      saysNo(yield* call("me/", given), 429, "Too many requests")
+    }),
+  )
+
+  it.effect("is the one that is named last, also behind the file", () =>
+    Effect.gen(function* () {
+      const first = yield* aClient({ workspace: { name: "First" } })
+      const last = yield* aClient({ workspace: { name: "Last" } })
+      const answer = yield* call(
+        "me/",
+        formOf(...fieldsOf(first.credentials), big, ...fieldsOf(last.credentials)),
+      )
+      assert.strictEqual(answered<{ readonly name: string }>(answer).name, "Last")
+    }),
+  )
+
+  it.effect("named behind a file of 64 MiB is admitted, when nothing else is read", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const file = aPart({ bytes: Buffer.alloc(64 * mebibyte) })
+      const answer = yield* call("media/upload/", formOf(file, ...fieldsOf(credentials)))
+      assert.strictEqual(answer.status, 200, answer.text)
+    }),
+  )
+
+  it.effect("unknown callers share 64 MiB, above which one is told to come back", () =>
+    Effect.gen(function* () {
+      const { files } = yield* Disk
+      const { kept } = yield* files
+      const { credentials } = yield* aClient()
+      const path = at("media/upload/")
+      const holder = yield* unfinished(path, begun(aPart({ bytes: Buffer.alloc(40 * mebibyte) })))
+      yield* eventually("40 MiB without a caller", spooled(39 * mebibyte))
+
+      const late = formOf(aPart({ bytes: Buffer.alloc(30 * mebibyte) }), ...fieldsOf(credentials))
+      const refused = yield* call("media/upload/", late)
+      saysNo(refused, 503, "Service unavailable")
+      assert.match(refused.headers["retry-after"] ?? "", /^\d+$/)
+      assert.deepStrictEqual((yield* files).kept, kept)
+
+      // Whoever says first who calls is not concerned.
+      const early = formOf(...fieldsOf(credentials), aPart({ bytes: Buffer.alloc(30 * mebibyte) }))
+      answered(yield* call("media/upload/", early))
+      answered(yield* call("send_msg/", { json: { ...credentials, ...aText } }))
+
+      yield* holder.breakOff
+      yield* eventually("what was held is gone", nothingSpooled)
+      answered(yield* call("media/upload/", late))
+    }),
+  )
+
+  it.effect("JSON and forms of unknown callers are counted with the files", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const path = at("media/upload/")
+      const most = 64 * mebibyte - 1000
+      const holder = yield* unfinished(path, begun(aPart({ bytes: Buffer.alloc(most) })))
+      yield* eventually("almost 64 MiB without a caller", spooled(most - mebibyte / 2))
+      const large = { ...credentials, unknown: "x".repeat(mebibyte - 1000) }
+      const asForm = new URLSearchParams(
+        Object.entries(large).map(([name, value]): [string, string] => [name, String(value)]),
+      ).toString()
+      saysNo(yield* call("me/", { json: large }), 503, "Service unavailable")
+      saysNo(
+        yield* call("me/", {
+          headers: [["content-type", "application/x-www-form-urlencoded"]],
+          body: asForm,
+        }),
+        503,
+        "Service unavailable",
+      )
+      answered(yield* call("me/", { json: credentials }))
+      yield* holder.breakOff
+      yield* eventually("what was held is gone", nothingSpooled)
+      answered(yield* call("me/", { json: large }))
+    }),
+  )
+
+  const paths = ["media/upload/", "send_msg/", "send_msg/group/", "send_msg/multi/", "schedule_msg/", "reminder/create/"] // prettier-ignore
+  it.effect("a call that breaks off inside its file leaves none, on every path", () =>
+    Effect.gen(function* () {
+      const { files } = yield* Disk
+      const before = yield* files
+      const { credentials } = yield* aClient()
+      const { token } = yield* aSender()
+      const calls = [
+        ...paths.map((path) => [at(path), {}] as const),
+        [mediaPath, { authorization: `Bearer ${token}` }] as const,
+      ]
+      for (const [path, headers] of calls) {
+        const fields = path === mediaPath ? {} : { ...credentials, ...aText }
+        const broken = yield* unfinished(path, begun(...fieldsOf(fields), big), headers)
+        // Where no file is taken there is nothing to wait for.
+        if (path !== at("reminder/create/")) {
+          yield* eventually(`a file of ${path}`, spooled(mebibyte / 2))
+        }
+        yield* broken.breakOff
+        yield* eventually(`no file of ${path}`, nothingSpooled)
+      }
+      assert.deepStrictEqual(yield* files, before)
+    }),
+  )
+})
