@@ -1,7 +1,7 @@
 /** What happens to callbacks that are to be made, whichever port asks. */
 import type { Callback, WorkspaceId } from "@messaging-service/core"
 import { byDue, momentOf } from "./CallbackRow.ts"
-import type { CallbackRow, CallbackTarget } from "./CallbackRow.ts"
+import type { CallbackCrowd, CallbackRow, CallbackTarget } from "./CallbackRow.ts"
 import { Sorted } from "./Sorted.ts"
 import type { Lane, World } from "./World.ts"
 
@@ -19,12 +19,21 @@ export const callingUntil = (world: World): number | null => {
   return latest
 }
 
+const crowdOf = (world: World, workspaceId: WorkspaceId): CallbackCrowd => {
+  const known = world.callbackCrowds.get(workspaceId)
+  if (known !== undefined) return known
+  const made: CallbackCrowd = { inFlight: new Set(), parked: new Sorted(byDue) }
+  world.callbackCrowds.set(workspaceId, made)
+  return made
+}
+
 const targetOf = (world: World, { target, workspaceId }: Callback): CallbackTarget => {
   const key = `${workspaceId} ${target}`
   const known = world.callbackTargets.get(key)
   if (known !== undefined) return known
   const made: CallbackTarget = {
     key,
+    crowd: crowdOf(world, workspaceId),
     rows: new Set(),
     inFlight: new Set(),
     parked: new Sorted(byDue),
@@ -57,18 +66,27 @@ export const report = (world: World, lane: Lane, callback: Callback | null): voi
   if (!lane.removed && callback?.url === lane.callbackUrl) call(world, callback)
 }
 
+/** The callback is neither in flight, nor due, nor put aside. */
+export const withdraw = (world: World, row: CallbackRow): void => {
+  const { crowd, inFlight, parked } = row.target
+  world.callbacksDue.delete(row)
+  parked.delete(row)
+  crowd.parked.delete(row)
+  inFlight.delete(row)
+  crowd.inFlight.delete(row)
+}
+
 export const drop = (world: World, row: CallbackRow): void => {
   const { target } = row
   world.callbacks.delete(row.id)
-  world.callbacksDue.delete(row)
-  target.parked.delete(row)
-  target.inFlight.delete(row)
+  withdraw(world, row)
   target.rows.delete(row)
   if (target.rows.size === 0) world.callbackTargets.delete(target.key)
 }
 
 /** Nothing more is sent for the workspace. */
 export const dropCallbacks = (world: World, workspaceId: WorkspaceId): void => {
+  world.callbackCrowds.delete(workspaceId)
   for (const row of world.callbacks.values()) {
     if (row.callback.workspaceId === workspaceId) drop(world, row)
   }

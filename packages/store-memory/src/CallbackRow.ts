@@ -14,9 +14,17 @@ export interface CallbackRow {
   leaseUntil: number | null
 }
 
+/** What a workspace has in flight, over all its targets. */
+export interface CallbackCrowd {
+  readonly inFlight: Set<CallbackRow>
+  /** Due, with room at their targets but none for the workspace: settlements bring them back. */
+  readonly parked: Sorted<CallbackRow>
+}
+
 /** Whom callbacks go to, within a workspace. */
 export interface CallbackTarget {
   readonly key: string
+  readonly crowd: CallbackCrowd
   /** Everything that is to be made. */
   readonly rows: Set<CallbackRow>
   readonly inFlight: Set<CallbackRow>

@@ -34,7 +34,7 @@ import type {
 } from "@messaging-service/core"
 import { Latch } from "effect"
 import { byMoment } from "./CallbackRow.ts"
-import type { CallbackRow, CallbackTarget } from "./CallbackRow.ts"
+import type { CallbackCrowd, CallbackRow, CallbackTarget } from "./CallbackRow.ts"
 import { byEndpointTurn } from "./EndpointRow.ts"
 import type { EndpointRow, EndpointTurn } from "./EndpointRow.ts"
 import { Sorted, turningPoint } from "./Sorted.ts"
@@ -218,6 +218,7 @@ export interface World {
   /** Those that are not parked, by the moment at which they can next be claimed. */
   readonly callbacksDue: Sorted<CallbackRow>
   readonly callbackTargets: Map<string, CallbackTarget>
+  readonly callbackCrowds: Map<WorkspaceId, CallbackCrowd>
   lastCallbackId: number
   /** Open when callbacks were queued that nobody was told of. */
   readonly callbacksQueued: Latch.Latch
@@ -288,6 +289,7 @@ export const makeWorld = (): World => ({
   callbacks: new Map(),
   callbacksDue: new Sorted(byMoment),
   callbackTargets: new Map(),
+  callbackCrowds: new Map(),
   lastCallbackId: 0,
   callbacksQueued: Latch.makeUnsafe(false),
   reminders: new Table(),

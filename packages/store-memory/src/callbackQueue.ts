@@ -7,31 +7,41 @@ import type {
   ClaimedCallback,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { drop } from "./Callback.ts"
+import { drop, withdraw } from "./Callback.ts"
 import { momentOf } from "./CallbackRow.ts"
 import type { CallbackRow, CallbackTarget } from "./CallbackRow.ts"
 import { workspaceOf } from "./World.ts"
 import type { World } from "./World.ts"
 
-const isFull = ({ inFlight }: CallbackTarget, { now, perTarget }: CallbackQuery): boolean => {
+/** Whether so many are in flight. Leases that ran out are no longer anybody's. */
+const isFull = (inFlight: ReadonlySet<CallbackRow>, most: number, now: number): boolean => {
   let live = 0
   for (const { leaseUntil } of inFlight) if (leaseUntil !== null && leaseUntil > now) live++
-  return live >= perTarget
+  return live >= most
 }
 
 const claim = (world: World, query: CallbackQuery): ReadonlyArray<ClaimedCallback> => {
+  const { now, perTarget, perWorkspace } = query
   const taken: Array<CallbackRow> = []
   while (taken.length < query.limit) {
     const row = world.callbacksDue.first
-    if (row === undefined || momentOf(row) > query.now) break
+    if (row === undefined || momentOf(row) > now) break
     world.callbacksDue.delete(row)
-    if (isFull(row.target, query)) {
-      row.target.parked.add(row)
+    const { crowd, inFlight, parked } = row.target
+    if (isFull(inFlight, perTarget, now)) {
+      parked.add(row)
+      // It leaves its place to the next one of its workspace.
+      if (!isFull(crowd.inFlight, perWorkspace, now)) unpark(world, crowd)
+      continue
+    }
+    if (isFull(crowd.inFlight, perWorkspace, now)) {
+      crowd.parked.add(row)
       continue
     }
     row.lease++
     row.leaseUntil = query.leaseUntil
-    row.target.inFlight.add(row)
+    inFlight.add(row)
+    crowd.inFlight.add(row)
     taken.push(row)
   }
   for (const row of taken) world.callbacksDue.add(row)
@@ -56,9 +66,7 @@ const settle = (world: World, result: CallbackResult): CallbackTarget | undefine
     drop(world, row)
     return target
   }
-  world.callbacksDue.delete(row)
-  target.parked.delete(row)
-  target.inFlight.delete(row)
+  withdraw(world, row)
   row.leaseUntil = null
   row.dueAt = result.nextAttemptAt
   row.attempts++
@@ -66,8 +74,8 @@ const settle = (world: World, result: CallbackResult): CallbackTarget | undefine
   return target
 }
 
-/** What has waited longest for room at the target gets it. */
-const unpark = (world: World, { parked }: CallbackTarget): void => {
+/** What has waited longest for room there gets it. */
+const unpark = (world: World, { parked }: Pick<CallbackTarget, "parked">): void => {
   const longest = parked.first
   if (longest === undefined) return
   parked.delete(longest)
@@ -80,7 +88,10 @@ export const callbackQueue = (world: World): typeof CallbackQueue.Service => ({
   settle: (results) =>
     Effect.sync(() => {
       const freed = results.flatMap((result) => settle(world, result) ?? [])
-      for (const target of freed) unpark(world, target)
+      for (const target of freed) {
+        unpark(world, target)
+        unpark(world, target.crowd)
+      }
     }),
 
   queued: Effect.andThen(

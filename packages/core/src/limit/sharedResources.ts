@@ -109,6 +109,20 @@ export const sharedResources = table({
     share: null,
     above: "long names are cut",
   },
+  /** Each endpoint has five at once, and a workspace five endpoints. */
+  webhookCalls: {
+    what: "calls of webhook endpoints under way",
+    whole: 1000,
+    share: { of: "workspace", most: 25 },
+    above: "the event waits for its turn",
+  },
+  /** Of each target five at once. The share is that of all processes together. */
+  callbackCalls: {
+    what: "version 1 callbacks under way",
+    whole: 1000,
+    share: { of: "workspace", most: 100 },
+    above: "the callback waits for its turn",
+  },
   /** Names that are being resolved, for calls and for the checks of links at acceptance. */
   nameLookUps: {
     what: "look-ups of host names under way",

@@ -1,6 +1,6 @@
 /**
- * The port that hands out callbacks: the longest due first, a few at once for each target, so that
- * none delays another. They are queued by the commits that they report, and go with their workspace.
+ * The port that hands out callbacks: the longest due first, a few at once for each target and a share
+ * for each workspace, so that none delays another. They are queued by the commits that they report, and go with their workspace.
  * A claim comes with a lease; when it runs out unsettled the same attempt is handed out again. What
  * counts as delivered and when to try again are rules of the core, not of its adapters.
  */
@@ -17,6 +17,8 @@ export interface CallbackQuery {
   readonly limit: number
   /** How many of one target of a workspace may be in flight at once, those claimed before included. */
   readonly perTarget: number
+  /** How many of one workspace may be in flight at once, those claimed before included. */
+  readonly perWorkspace: number
 }
 
 export interface ClaimedCallback extends Pick<

@@ -8,6 +8,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import type { Work } from "../queue/WorkStatus.ts"
+import type { WorkspaceId } from "../id/Ids.ts"
 import { sleep } from "../time/RealTime.ts"
 import { runLoop } from "./Loop.ts"
 
@@ -19,12 +20,6 @@ export const deliveryLeaseMillis = 20_000
  * than one.
  */
 const batch = 512
-
-/**
- * Calls at once of one loop, all receivers together: so many that hundreds of receivers which do not
- * answer leave room for those that do.
- */
-const maximumCalls = 1000
 
 /** How long a stopping worker waits for calls under way, in real time. */
 const drainMillis = 8000
@@ -39,8 +34,13 @@ interface ClaimQuery {
 }
 
 /** What is particular about a loop. */
-interface Calls<Claimed, Result extends { readonly nextAttemptAt: number | null }> {
+interface Calls<
+  Claimed extends { readonly workspaceId: WorkspaceId },
+  Result extends { readonly nextAttemptAt: number | null },
+> {
   readonly work: Work
+  /** Calls at once of the loop, of all receivers together and of one workspace's. */
+  readonly resource: { readonly whole: number; readonly share: { readonly most: number } }
   claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
   make(claimed: Claimed): Effect.Effect<Result>
   settle(results: ReadonlyArray<Result>): Effect.Effect<void, StoreUnavailable>
@@ -64,12 +64,16 @@ export interface CallLoop {
   readonly run: Effect.Effect<never>
 }
 
-export const makeCallLoop = <Claimed, Result extends { readonly nextAttemptAt: number | null }>(
+export const makeCallLoop = <
+  Claimed extends { readonly workspaceId: WorkspaceId },
+  Result extends { readonly nextAttemptAt: number | null },
+>(
   calls: Calls<Claimed, Result>,
 ): Effect.Effect<CallLoop, never, WakeUp | WorkStatus> =>
   Effect.gen(function* () {
     const wakeUp = yield* WakeUp
     const context = yield* Effect.context<WakeUp | WorkStatus>()
+    const { share, whole } = calls.resource
 
     const claimQuery = (limit: number): Effect.Effect<ClaimQuery> =>
       Effect.map(Clock.currentTimeMillis, (now) => ({
@@ -95,19 +99,44 @@ export const makeCallLoop = <Claimed, Result extends { readonly nextAttemptAt: n
         const results = yield* Queue.unbounded<Result>()
         const fork = yield* FiberSet.makeRuntime<never, void>()
 
-        const start = (claimed: Claimed) =>
+        const makingFor = new Map<WorkspaceId, number>()
+        const count = (workspaceId: WorkspaceId, more: 1 | -1): void => {
+          const making = (makingFor.get(workspaceId) ?? 0) + more
+          if (making === 0) makingFor.delete(workspaceId)
+          else makingFor.set(workspaceId, making)
+        }
+
+        const start = (claimed: Claimed) => {
+          const { workspaceId } = claimed
+          count(workspaceId, 1)
           fork(
             Effect.map(calls.make(claimed), (result) => {
+              count(workspaceId, -1)
               Queue.offerUnsafe(results, result)
             }),
           )
+        }
 
         const startAll = (claimed: ReadonlyArray<Claimed>) => claimed.forEach(start)
 
+        /**
+         * Claims keep to the share themselves. What they cannot count are calls of endpoints that
+         * were removed meanwhile, which still hang: with those beside it a call above the share is
+         * not made, and handed out again when its lease runs out.
+         */
+        const withinShare = (claimed: ReadonlyArray<Claimed>): ReadonlyArray<Claimed> => {
+          const more = new Map<WorkspaceId, number>()
+          return claimed.filter(({ workspaceId }) => {
+            const place = (more.get(workspaceId) ?? 0) + 1
+            more.set(workspaceId, place)
+            return (makingFor.get(workspaceId) ?? 0) + place <= share.most
+          })
+        }
+
         const claimMore = Effect.gen(function* () {
-          const room = Math.min(batch, maximumCalls - underWay)
+          const room = Math.min(batch, whole - underWay)
           if (room <= 0) return false
-          const claimed = yield* claim(room)
+          const claimed = withinShare(yield* claim(room))
           if (claimed.length === 0) return false
           yield* Latch.close(idle)
           underWay += claimed.length
@@ -121,7 +150,7 @@ export const makeCallLoop = <Claimed, Result extends { readonly nextAttemptAt: n
         // Whatever ended meanwhile is settled together, and its places are taken by what is due.
         const settleLoop = Effect.gen(function* () {
           const ended = yield* Queue.takeAll(results)
-          const room = Math.min(batch, maximumCalls - underWay + ended.length)
+          const room = Math.min(batch, whole - underWay + ended.length)
           const claimed = yield* Effect.suspend(() =>
             stopping
               ? Effect.as(calls.settle(ended), [])
@@ -129,6 +158,7 @@ export const makeCallLoop = <Claimed, Result extends { readonly nextAttemptAt: n
           ).pipe(
             Effect.tapError((error) => Effect.logWarning("settling is tried again", error)),
             Effect.retry(retrySettling),
+            Effect.map(withinShare),
           )
           underWay += claimed.length - ended.length
           const starting = Effect.sync(() => startAll(claimed))

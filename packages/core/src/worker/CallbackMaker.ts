@@ -1,12 +1,13 @@
 /** The callback loop: what is due for the addresses that messages and numbers report to. */
 import { Context, Effect, Layer } from "effect"
 import { CallbackCall } from "../callback/CallbackCall.ts"
+import { sharedResources } from "../limit/sharedResources.ts"
 import { CallbackQueue } from "../queue/CallbackQueue.ts"
 import { makeCallLoop } from "./CallLoop.ts"
 import type { CallLoop } from "./CallLoop.ts"
 
-/** Calls at once to one target, as to one webhook endpoint. */
-const callsPerTarget = 5
+/** Calls at once to one target, as to one webhook endpoint, and of one workspace. */
+const atOnce = { perTarget: 5, perWorkspace: sharedResources.callbackCalls.share.most }
 
 export class CallbackMaker extends Context.Service<CallbackMaker, CallLoop>()(
   "core/CallbackMaker",
@@ -18,14 +19,12 @@ export class CallbackMaker extends Context.Service<CallbackMaker, CallLoop>()(
       const { make } = yield* CallbackCall
       return yield* makeCallLoop({
         work: "callbacks",
-        claim: (query) => queue.claim({ ...query, perTarget: callsPerTarget }),
+        resource: sharedResources.callbackCalls,
+        claim: (query) => queue.claim({ ...query, ...atOnce }),
         make,
         settle: queue.settle,
         settleAndClaim: (results, query) =>
-          Effect.andThen(
-            queue.settle(results),
-            queue.claim({ ...query, perTarget: callsPerTarget }),
-          ),
+          Effect.andThen(queue.settle(results), queue.claim({ ...query, ...atOnce })),
       })
     }),
   )

@@ -1,5 +1,6 @@
 /** The delivery loop: what is due for webhook endpoints. */
 import { Context, Effect, Layer } from "effect"
+import { sharedResources } from "../limit/sharedResources.ts"
 import { DeliveryQueue } from "../queue/DeliveryQueue.ts"
 import { WebhookCall } from "../webhook/WebhookCall.ts"
 import { makeCallLoop } from "./CallLoop.ts"
@@ -16,6 +17,7 @@ export class Deliverer extends Context.Service<Deliverer, CallLoop>()("core/Deli
       const { make } = yield* WebhookCall
       return yield* makeCallLoop({
         work: "deliveries",
+        resource: sharedResources.webhookCalls,
         claim: (query) => queue.claim({ ...query, perEndpoint: callsPerEndpoint }),
         make,
         settle: queue.settle,

@@ -9,6 +9,7 @@ import {
   Emulator,
   Messages,
   Workspaces,
+  sharedResources,
 } from "../../src/index.ts"
 import type { CallbackUrl, Caller, NumberId, PostAnswer, WorkspaceId } from "../../src/index.ts"
 import { isSignedWith, ok, receiving } from "./Receiving.ts"
@@ -239,6 +240,29 @@ describe("the callback of a message", () => {
           5,
         )
         assert.include(called, "https://quick.example.com/")
+      }),
+      { egress },
+    )
+  })
+
+  it.effect("is held up by no other workspace, however many receivers hang there", () => {
+    const quick = "https://quick.example.com/" as CallbackUrl
+    const { egress, posts } = receiving(({ url }) =>
+      url === quick ? Effect.succeed(ok) : Effect.never,
+    )
+    return inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const other = (yield* aStage()).key
+        const { most } = sharedResources.callbackCalls.share
+        for (let each = 0; each < most + 20; each++) {
+          yield* sendReporting(key, {}, `https://hangs${each}.example.com/` as CallbackUrl)
+        }
+        yield* settled
+        assert.lengthOf(posts, most)
+        yield* sendReporting(other, {}, quick)
+        yield* settled
+        assert.deepStrictEqual([posts.length, posts.at(-1)?.url], [most + 1, quick])
       }),
       { egress },
     )

@@ -9,7 +9,10 @@ import {
   StoreUnavailable,
   WebhookOperations,
   Webhooks,
+  callsPerEndpoint,
   deliveryLeaseMillis,
+  endpointLimit,
+  sharedResources,
 } from "../../src/index.ts"
 import type { Caller, PostAnswer, WebhookId, WorkspaceId } from "../../src/index.ts"
 import { storeWithin } from "./Watched.ts"
@@ -226,4 +229,41 @@ describe("endpoints", () => {
       { egress },
     )
   })
+
+  it.effect(
+    "those of one workspace are called no more than its share, removed ones included",
+    () => {
+      const { most } = sharedResources.webhookCalls.share
+      let open = 0
+      let highest = 0
+      const { calls, egress } = receiving(() =>
+        Effect.gen(function* () {
+          highest = Math.max(highest, ++open)
+          yield* Effect.sleep(15 * second)
+          open--
+          return ok
+        }),
+      )
+      return inAWorld(
+        Effect.gen(function* () {
+          const { key } = yield* aStage()
+          const endpoints = Effect.forEach([1, 2, 3, 4, 5], () => anEndpoint(key))
+          const first = yield* endpoints
+          for (let sent = 0; sent < callsPerEndpoint; sent++) yield* send(key)
+          yield* settled
+          assert.strictEqual(open, most)
+          yield* Effect.forEach(first, (id) => Webhooks.use((webhooks) => webhooks.remove(key, id)))
+          yield* endpoints
+          yield* send(key)
+          yield* settled
+          assert.strictEqual(open, most)
+          yield* pass(hour)
+          // The five of the new endpoints had their turn.
+          assert.deepStrictEqual([calls.length, highest], [most + 5, most])
+          assert.strictEqual(most, callsPerEndpoint * endpointLimit)
+        }),
+        { egress },
+      )
+    },
+  )
 })

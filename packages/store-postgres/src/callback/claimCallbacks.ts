@@ -1,7 +1,9 @@
 /**
- * Claiming callbacks: the longest due first, a few at once of each target. What is due beyond that is
- * put aside (`parked`) and brought back by the settlements that make room for it, so that nobody
- * looks through the backlog of a target that does not answer.
+ * Claiming callbacks: the longest due first, a few at once of each target, and a share of each
+ * workspace. What is due beyond that is put aside (`parked`, and `crowded` where there is room at the
+ * target) and brought back by the settlements that make room for it, so that no claim looks through
+ * the backlog of targets that do not answer. What is brought back for its workspace and finds its
+ * target full leaves its place to the next one.
  *
  * Locks: claims, settlements and deletions of workspaces take turns, so that nothing is put aside
  * while the room for it is being made. Those who write callbacks wait for none of them.
@@ -27,7 +29,8 @@ export const claimCallbacks = sqlFunction(
     p_now timestamptz,
     p_lease_until timestamptz,
     p_limit integer,
-    p_per_target integer
+    p_per_target integer,
+    p_per_workspace integer
   )
   returns table (
     id bigint, lease bigint, event_id text, workspace_id bigint, url text, body text,
@@ -39,7 +42,9 @@ export const claimCallbacks = sqlFunction(
   declare
     v_claimed bigint[] := '{}';
     v_taken bigint[];
+    v_workspaces bigint[];
     v_parked bigint;
+    v_returned bigint;
   begin
     ${takeTurn};
 
@@ -53,13 +58,23 @@ export const claimCallbacks = sqlFunction(
         order by coalesce(c.lease_until, c.due_at), c.id
         limit p_limit - cardinality(v_claimed)
       ),
-      judged as (
+      crowd as materialized (
+        -- Index callbacks_in_flight.
+        select workspace.id, (
+          select count(*)
+          from callbacks c
+          where c.workspace_id = workspace.id
+            and c.lease_until > p_now
+        ) as count
+        from (select distinct due.workspace_id as id from due) workspace
+      ),
+      targeted as (
         select
-          due.id, due.moment,
+          due.id, due.workspace_id, due.moment,
           busy.count + row_number() over (
             partition by due.workspace_id, due.target
             order by due.moment, due.id
-          ) <= p_per_target as is_taken
+          ) <= p_per_target as has_room
         from due
         cross join lateral (
           -- Index callbacks_in_flight. Asked for each callback: a list of targets would have to be
@@ -71,22 +86,64 @@ export const claimCallbacks = sqlFunction(
             and c.lease_until > p_now
         ) busy
       ),
+      judged as (
+        select
+          targeted.id, targeted.workspace_id, targeted.moment, targeted.has_room,
+          targeted.has_room and crowd.count + row_number() over (
+            partition by targeted.workspace_id, targeted.has_room
+            order by targeted.moment, targeted.id
+          ) <= p_per_workspace as is_taken
+        from targeted
+        join crowd on crowd.id = targeted.workspace_id
+      ),
       moved as (
         update callbacks c
         set lease = case when judged.is_taken then c.lease + 1 else c.lease end,
           lease_until = case when judged.is_taken then p_lease_until else c.lease_until end,
-          parked = not judged.is_taken
+          parked = not judged.is_taken,
+          crowded = judged.has_room and not judged.is_taken
         from judged
         where c.id = judged.id
-        returning c.id, judged.moment, judged.is_taken
+        returning c.id, c.workspace_id, judged.moment, judged.is_taken
       )
       select
         array_agg(moved.id order by moved.moment, moved.id) filter (where moved.is_taken),
+        array_agg(distinct moved.workspace_id),
         count(*) filter (where not moved.is_taken)
-      into v_taken, v_parked
+      into v_taken, v_workspaces, v_parked
       from moved;
       v_claimed := v_claimed || v_taken;
-      exit when v_parked = 0;
+
+      v_returned := 0;
+      if exists (select from callbacks c where c.parked and c.crowded) then
+        with returned as (
+          update callbacks c
+          set parked = false,
+            crowded = false
+          from unnest(v_workspaces) workspace (id)
+          cross join lateral (
+            -- Index callbacks_crowded.
+            select p.id
+            from callbacks p
+            where p.workspace_id = workspace.id
+              and p.parked
+              and p.crowded
+            order by p.due_at, p.id
+            limit greatest(0, p_per_workspace - (
+              select count(*)
+              from callbacks held
+              where held.workspace_id = workspace.id
+                and held.lease_until > p_now
+            ))
+          ) longest
+          where c.id = longest.id
+          returning c.id
+        )
+        select count(*)
+        into v_returned
+        from returned;
+      end if;
+      exit when v_parked = 0 and v_returned = 0;
     end loop;
 
     return query
@@ -111,7 +168,7 @@ interface ClaimedRow {
   readonly stored_salt: string | null
 }
 
-const statement = `select * from ${claimCallbacks.name}($1, $2, $3, $4)`
+const statement = `select * from ${claimCallbacks.name}($1, $2, $3, $4, $5)`
 
 export const claimDue =
   (database: DatabaseService) =>
@@ -122,6 +179,7 @@ export const claimDue =
         instant(query.leaseUntil),
         integer(query.limit),
         integer(query.perTarget),
+        integer(query.perWorkspace),
       ]),
       (rows) => rows.map(toClaimed),
     )

@@ -43,7 +43,8 @@ export const settleCallbacks = sqlFunction(
       set attempts = c.attempts + 1,
         due_at = held.next_attempt_at,
         lease_until = null,
-        parked = false
+        parked = false,
+        crowded = false
       from held
       where c.id = held.id
         and held.next_attempt_at is not null
@@ -52,7 +53,7 @@ export const settleCallbacks = sqlFunction(
     into v_workspaces, v_targets
     from held;
 
-    -- A later statement: it sees what is still put aside.
+    -- Later statements: they see what is still put aside.
     update callbacks c
     set parked = false
     from (
@@ -61,12 +62,33 @@ export const settleCallbacks = sqlFunction(
       group by freed.workspace_id, freed.target
     ) freed
     cross join lateral (
-      -- Index callbacks_parked.
+      -- Index callbacks_parked_at_target. A crowded one has the room at its target already.
       select p.id
       from callbacks p
       where p.workspace_id = freed.workspace_id
         and p.target = freed.target
         and p.parked
+        and not p.crowded
+      order by p.due_at, p.id
+      limit freed.count
+    ) longest
+    where c.id = longest.id;
+
+    update callbacks c
+    set parked = false,
+      crowded = false
+    from (
+      select freed.workspace_id, count(*) as count
+      from unnest(v_workspaces) freed (workspace_id)
+      group by freed.workspace_id
+    ) freed
+    cross join lateral (
+      -- Index callbacks_crowded.
+      select p.id
+      from callbacks p
+      where p.workspace_id = freed.workspace_id
+        and p.parked
+        and p.crowded
       order by p.due_at, p.id
       limit freed.count
     ) longest

@@ -37,6 +37,7 @@ import { media } from "./0004_media.ts"
 import { numberChecks } from "./0005_number_checks.ts"
 import { linking } from "./0006_linking.ts"
 import { version1 } from "./0007_version_1.ts"
+import { shares } from "./0008_shares.ts"
 import { lists } from "./0009_lists.ts"
 import { departures } from "./0011_departures.ts"
 import { settledLater } from "./0012_settled_later.ts"
@@ -51,6 +52,7 @@ export const migrations: ReadonlyArray<Migration> = [
   numberChecks,
   linking,
   version1,
+  shares,
   lists,
   departures,
   settledLater,

@@ -41,6 +41,7 @@ export const claimCallbacks = (given: Partial<CallbackQuery> = {}) =>
       leaseUntil: now + minute,
       limit: 1000,
       perTarget: 1000,
+      perWorkspace: 1000,
       ...given,
     })
   })

@@ -195,6 +195,80 @@ export const callbacks: Topic = (it) => {
     }),
   )
 
+  it.effect("of one workspace no more than its share is in flight, over all its targets", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aCallingStage()
+      const { number: stranger } = yield* aCallingStage()
+      const made = yield* Effect.forEach(range(9), () => aCallback(number))
+      const later = yield* aCallback(stranger, aCallbackUrl(), noon + minute)
+      const limits = { perWorkspace: 4, leaseUntil: noon + day }
+      // What is put aside takes nothing of the limit.
+      const held = yield* claimCallbacks({ ...limits, limit: 5 })
+      assert.deepStrictEqual(eventsOf(held), eventsOf([...made.slice(0, 4), later]))
+      assert.deepStrictEqual(yield* claimCallbacks(limits), [])
+      yield* settleCallbacks(over(at(held, 0)), tryAgain(at(held, 2), noon + 2 * hour))
+      const next = yield* claimCallbacks(limits)
+      assert.deepStrictEqual(eventsOf(next), eventsOf(made.slice(4, 6)))
+      assert.deepStrictEqual(yield* claimCallbacks(limits), [])
+      yield* settleCallbacks(...[at(held, 1), at(held, 3), ...next].map(over))
+      // The one that failed is due again, after those that have waited longer.
+      assert.deepStrictEqual(
+        eventsOf(
+          yield* claimCallbacks({ ...limits, now: noon + 2 * hour, leaseUntil: noon + day }),
+        ),
+        eventsOf([...made.slice(6, 9), at(made, 2)]),
+      )
+    }),
+  )
+
+  it.effect("a target that does not answer keeps no place of its workspace's share unused", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aCallingStage()
+      const slow = aCallbackUrl()
+      // Two fill their target, two of other targets the share; the others are put aside.
+      const hanging = yield* Effect.forEach(range(2), () => aCallback(number, slow))
+      const others = yield* Effect.forEach(range(2), () => aCallback(number))
+      const limits = { perTarget: 2, perWorkspace: 4, leaseUntil: noon + day }
+      const held = yield* claimCallbacks(limits)
+      assert.deepStrictEqual(eventsOf(held), eventsOf([...hanging, ...others]))
+      for (let more = 0; more < 5; more++) yield* aCallback(number, slow, noon + more)
+      const waiting = yield* Effect.forEach(range(3), () =>
+        aCallback(number, aCallbackUrl(), noon + minute),
+      )
+      assert.deepStrictEqual(yield* claimCallbacks(limits), [])
+      yield* settleCallbacks(...held.slice(2).map(over))
+      const next = yield* claimCallbacks(limits)
+      assert.deepStrictEqual(eventsOf(next), eventsOf(waiting.slice(0, 2)))
+      yield* settleCallbacks(...next.map(over))
+      assert.deepStrictEqual(eventsOf(yield* claimCallbacks(limits)), eventsOf(waiting.slice(2)))
+    }),
+  )
+
+  it.effect("everything that was put aside for its workspace has its turn", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aCallingStage()
+      const urls = range(5).map(() => aCallbackUrl())
+      const made = yield* Effect.forEach(range(40), (index) =>
+        aCallback(number, at(urls, (index * index) % 5)),
+      )
+      const seen: Array<string> = []
+      /** What could be claimed of what is left: two of each target, three in all. */
+      const claimable = () =>
+        urls.reduce((sum, target) => {
+          const left = made.filter(({ eventId, url }) => url === target && !seen.includes(eventId))
+          return Math.min(3, sum + Math.min(2, left.length))
+        }, 0)
+      for (;;) {
+        const claimed = yield* claimCallbacks({ perTarget: 2, perWorkspace: 3, limit: 7 })
+        if (claimed.length === 0) break
+        assert.lengthOf(claimed, claimable())
+        seen.push(...eventsOf(claimed))
+        yield* settleCallbacks(...claimed.map(over))
+      }
+      assert.deepStrictEqual(seen.toSorted(), eventsOf(made).toSorted())
+    }),
+  )
+
   it.effect("when a lease runs out the same attempt is handed out again, under another lease", () =>
     Effect.gen(function* () {
       const { number } = yield* aCallingStage()

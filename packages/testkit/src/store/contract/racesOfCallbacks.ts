@@ -23,6 +23,7 @@ interface Race {
   readonly inFlight: Map<string, number>
   readonly made: Array<EventId>
   readonly perTarget: number
+  readonly perWorkspace: number
 }
 
 const targetOf = ({ url }: ClaimedCallback): string => new URL(url).origin
@@ -45,8 +46,11 @@ const loop = (race: Race) =>
         leaseUntil: noon + day,
         limit: 1 + (yield* below(12)),
         perTarget: race.perTarget,
+        perWorkspace: race.perWorkspace,
       })
       for (const each of claimed) assert.isAtMost(count(each, 1), race.perTarget)
+      const all = [...race.inFlight.values()].reduce((sum, each) => sum + each, 0)
+      assert.isAtMost(all, race.perWorkspace)
       yield* Effect.yieldNow
       late.push(...claimed)
       const ready = late.splice(0, last ? late.length : yield* below(late.length + 1))
@@ -68,7 +72,7 @@ export const callbackRaces: Topic = (it, { parallel }) => {
   const rounds = range(parallel ? 4 : 2)
 
   it.effect.each(rounds)(
-    "every callback is made once, never too many at once to a target (round %i)",
+    "every callback is made once, never too many at once to a target or of a workspace (round %i)",
     (round) =>
       Effect.gen(function* () {
         const { workspace } = yield* aCallingStage()
@@ -80,6 +84,7 @@ export const callbackRaces: Topic = (it, { parallel }) => {
           inFlight: new Map(),
           made: [],
           perTarget: 3,
+          perWorkspace: 5,
         }
         const events: Array<EventId> = []
         const write = (index: number) =>

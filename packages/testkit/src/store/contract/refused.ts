@@ -121,7 +121,13 @@ export const refusedMessages: Topic = (it, { parallel }) => {
       const callbackUrl = "https://example.com/refused"
       const { callback, message } = yield* refused(number, { callbackUrl }, era)
       const called = only(
-        yield* queue.claim({ now: era, leaseUntil: era + minute, limit: 10, perTarget: 10 }),
+        yield* queue.claim({
+          now: era,
+          leaseUntil: era + minute,
+          limit: 10,
+          perTarget: 10,
+          perWorkspace: 10,
+        }),
       )
       yield* queue.settle([{ id: called.id, lease: called.lease, nextAttemptAt: null }])
       assert.deepStrictEqual(
