@@ -30,8 +30,8 @@ import { ReminderOperations } from "./reminder/ReminderOperations.ts"
 import { Reminders } from "./reminder/Reminders.ts"
 import { Cursors } from "./request/Cursor.ts"
 import { Idempotent } from "./request/Idempotent.ts"
-import { Calm } from "./simulation/Calm.ts"
 import { Emulator } from "./simulation/Emulator.ts"
+import { Idle } from "./simulation/Idle.ts"
 import { TimeTravel } from "./simulation/TimeTravel.ts"
 import { layerDeliveryNews } from "./webhook/DeliveryNews.ts"
 import { SigningSecrets } from "./webhook/SigningSecrets.ts"
@@ -114,7 +114,7 @@ export const layerWorker = Worker.layer.pipe(
 /** The emulator controls, over the services and simulated phones. */
 export const layerEmulator = Emulator.layer.pipe(
   Layer.provide(TimeTravel.layer),
-  Layer.provideMerge(Calm.layer),
+  Layer.provideMerge(Idle.layer),
 )
 
 /** The whole service in one process: the services, and the worker's loops running. */

@@ -1,5 +1,6 @@
 /** `WorkStatus` in memory: the heads of the collections that the loops work off. */
-import type { Work, WorkStatus } from "@messaging-service/core"
+import { kindsOfWork } from "@messaging-service/core"
+import type { AttemptInHands, Work, WorkStatus } from "@messaging-service/core"
 import { Effect } from "effect"
 import { callingUntil, nextCallbackDue } from "./Callback.ts"
 import { nextLinkingDue } from "./linkingStore.ts"
@@ -22,27 +23,47 @@ const nextDue: Readonly<Record<Work, (world: World) => number | null>> = {
   linking: nextLinkingDue,
 }
 
+/** The messages and checks under a lease, in the order of their names. */
+const inHands = (world: World, now: number): ReadonlyArray<AttemptInHands> => {
+  const messages = [...world.inFlight].flatMap((numberId) => {
+    const lane = world.lanes.get(numberId)
+    if (lane === undefined || (lane.inFlight?.leaseUntil ?? now) <= now) return []
+    return { numberId, attempt: `message ${numberId} ${lane.lease}` }
+  })
+  const checks = [...world.openChecks].flatMap(({ check, lease, leaseUntil }) =>
+    (leaseUntil ?? now) <= now
+      ? []
+      : { numberId: check.numberId, attempt: `check ${check.id} ${lease}` },
+  )
+  return [...messages, ...checks].toSorted((a, b) => (a.attempt < b.attempt ? -1 : 1))
+}
+
+/** The greater or the lesser of those that are moments; null when none is. */
+const extreme = (
+  choose: (...moments: ReadonlyArray<number>) => number,
+  moments: ReadonlyArray<number | null>,
+): number | null => {
+  const known = moments.filter((moment) => moment !== null)
+  return known.length === 0 ? null : choose(...known)
+}
+
+const deliveringUntil = (world: World): number | null =>
+  extreme(Math.max, [
+    ...world.endpoints.rows.flatMap((row) =>
+      Array.from(row.inFlight.values(), ({ leaseUntil }) => leaseUntil),
+    ),
+    callingUntil(world),
+  ])
+
 export const workStatus = (world: World): typeof WorkStatus.Service => ({
   nextDue: (work) => Effect.sync(() => nextDue[work](world)),
-  inFlight: (now) =>
-    Effect.sync(() =>
-      [...world.inFlight].filter(
-        (id) => (world.lanes.get(id)?.inFlight?.leaseUntil ?? Number.NEGATIVE_INFINITY) > now,
+  workload: (now) =>
+    Effect.sync(() => ({
+      nextDue: extreme(
+        Math.min,
+        kindsOfWork.map((work) => nextDue[work](world)),
       ),
-    ),
-  checking: Effect.sync(() => [
-    ...new Set(
-      [...world.openChecks]
-        .filter((row) => row.leaseUntil !== null && row.check.mode === "live")
-        .map((row) => row.check.numberId),
-    ),
-  ]),
-  deliveringUntil: Effect.sync(() => {
-    const leases = world.endpoints.rows.flatMap((row) => [...row.inFlight.values()])
-    const ends = [...leases.map(({ leaseUntil }) => leaseUntil), callingUntil(world)]
-    return ends.reduce<number | null>(
-      (latest, end) => (latest === null || (end !== null && end > latest) ? end : latest),
-      null,
-    )
-  }),
+      inHands: inHands(world, now),
+      deliveringUntil: deliveringUntil(world),
+    })),
 })

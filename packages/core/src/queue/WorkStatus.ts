@@ -1,4 +1,4 @@
-/** The port that tells what is left to do: when loops must look again, and whether all is quiet. */
+/** The port that tells what is left to do: when loops must look again, and whether all is idle. */
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -19,6 +19,33 @@ export const kindsOfWork = [
 
 export type Work = (typeof kindsOfWork)[number]
 
+/** An attempt that a transport has in its hands. */
+export interface AttemptInHands {
+  readonly numberId: NumberId
+  /** Names the attempt: no other, before or after it, has the same name. */
+  readonly attempt: string
+}
+
+/**
+ * All that is due or in flight, as it was at one moment: what goes from one to the other, as a lane
+ * does with each of its messages, is never missed between two questions.
+ */
+export interface Workload {
+  /** The earliest `nextDue` of all kinds of work. */
+  readonly nextDue: number | null
+  /**
+   * The messages and the chunks of number checks in the hands of transports, in the order of their
+   * names. Once its lease ran out an attempt is in no hands: `nextDue` tells when it can be taken
+   * up, which for a number that is logged out is not before it reconnects.
+   */
+  readonly inHands: ReadonlyArray<AttemptInHands>
+  /**
+   * The latest end of a lease of a webhook delivery or a callback; null when no receiver is being
+   * called, or was when a worker died.
+   */
+  readonly deliveringUntil: number | null
+}
+
 export class WorkStatus extends Context.Service<
   WorkStatus,
   {
@@ -35,18 +62,7 @@ export class WorkStatus extends Context.Service<
      * holds since they were asked for, test ones with the moment at which they link themselves.
      */
     nextDue(work: Work): Effect.Effect<number | null, StoreUnavailable>
-    /**
-     * Numbers whose lane has a message in the hands of a transport at `now`. Once its lease ran out
-     * nobody holds it: `nextDue` tells when it can be taken up, which for a number that is logged
-     * out is not before it reconnects.
-     */
-    inFlight(now: number): Effect.Effect<ReadonlyArray<NumberId>, StoreUnavailable>
-    /** Numbers that phones are being asked for from, by live checks. */
-    checking: Effect.Effect<ReadonlyArray<NumberId>, StoreUnavailable>
-    /**
-     * The latest end of a lease of a webhook delivery or a callback; null when nobody is being called,
-     * or was when a worker died.
-     */
-    deliveringUntil: Effect.Effect<number | null, StoreUnavailable>
+    /** What of the whole store's work is due or in flight at `now`; all of it seen at one moment. */
+    workload(now: number): Effect.Effect<Workload, StoreUnavailable>
   }
 >()("core/WorkStatus") {}

@@ -29,7 +29,7 @@ import type { JsonPage } from "../request/Page.ts"
 import { limitOf, pageFields, queryId, queryRecord } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import { formatInstant } from "../time/Instant.ts"
-import { Calm } from "./Calm.ts"
+import { Idle } from "./Idle.ts"
 import { madeUpPhone } from "./madeUpPhone.ts"
 import { SimulatedPhones, defaultBehaviour } from "./SimulatedPhones.ts"
 import type { Behaviour, SentCopy } from "./SimulatedPhones.ts"
@@ -214,7 +214,7 @@ export class Emulator extends Context.Service<
       const ticks = yield* Ticks
       const { link } = yield* MediaLinks
       const cursors = yield* Cursors
-      const calm = yield* Calm
+      const idle = yield* Idle
       const timeTravel = yield* TimeTravel
 
       const numberNotFound = refuse("number_not_found", { inPath: true })
@@ -297,7 +297,7 @@ export class Emulator extends Context.Service<
           yield* timeTravel.advance(Math.round(seconds * 1000))
           return yield* clock
         }),
-        settle: Effect.as(calm.settled, {}),
+        settle: Effect.as(idle.settled, {}),
       })
     }),
   )

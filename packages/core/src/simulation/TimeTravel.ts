@@ -6,7 +6,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { Calm } from "./Calm.ts"
+import { Idle } from "./Idle.ts"
 
 /** The clock's handle, when it can be moved. */
 export interface MovableClock {
@@ -31,22 +31,24 @@ export class TimeTravel extends Context.Service<
   static readonly layer = Layer.effect(
     TimeTravel,
     Effect.gen(function* () {
-      const calm = yield* Calm
+      const idle = yield* Idle
       const clock = yield* MovableClock
 
       const advance = Effect.fn("TimeTravel.advance")(function* (millis: number) {
         if (clock === null) return yield* refuse("clock_not_adjustable")
         const target = (yield* Clock.currentTimeMillis) + millis
-        yield* calm.stalled
         for (;;) {
+          const due = yield* idle.stalled
+          const wake = yield* clock.nextWake
           const now = yield* Clock.currentTimeMillis
           if (now >= target) return
-          const moments = [yield* calm.nextDue, yield* clock.nextWake].filter(
-            (moment) => moment !== null && moment > now,
+          const next = Math.min(
+            target,
+            // Time passes by itself too: what has fallen due meanwhile is worked off first.
+            due === null ? target : Math.max(now, due),
+            wake === null || wake <= now ? target : wake,
           )
-          const next = Math.min(target, ...moments.filter((moment) => moment !== null))
           yield* clock.moveTo(next)
-          yield* calm.stalled
         }
       })
 

@@ -1,6 +1,6 @@
 /** The lanes, and what is left to do. */
-import { LaneQueue, WorkStatus } from "@messaging-service/core"
-import type { NumberId, Work } from "@messaging-service/core"
+import { LaneQueue, WorkStatus, kindsOfWork } from "@messaging-service/core"
+import type { NumberId, Work, Workload } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { CallbackNews } from "../callback/CallbackNews.ts"
 import { Database } from "../database/Database.ts"
@@ -120,32 +120,62 @@ order by c.next_due
 limit 1`,
 }
 
-const checking = `
-select distinct c.number_id
-from number_checks c
-where c.next_due is not null
-  and c.lease_until is not null
-  and c.mode = 'live'`
+/**
+ * One statement, so one snapshot. It finds what is in hands by looking through the lanes and the open
+ * checks: only the emulator controls ask.
+ */
+const workload = `
+select
+  least(
+    ${kindsOfWork.map((work) => `(${nextDue[work]})`).join(",\n    ")}
+  ) as next_due,
+  held.numbers,
+  held.attempts,
+  greatest(
+    (
+      select max(held.until)
+      from webhook_lanes l
+      cross join lateral unnest(l.held_until) held (until)
+    ),
+    (
+      select max(c.lease_until)
+      from callbacks c
+      where c.lease_until is not null
+    )
+  ) as delivering_until
+from (
+  select
+    array_agg(attempt.number_id order by attempt.name) as numbers,
+    array_agg(attempt.name order by attempt.name) as attempts
+  from (
+    select l.number_id, format('message %s %s', l.number_id, l.lease)
+    from lanes l
+    where l.lease_until > $1
+    union all
+    -- Index number_checks_due.
+    select c.number_id, format('check %s %s', c.id, c.lease)
+    from number_checks c
+    where c.next_due is not null
+      and c.lease_until > $1
+  ) attempt (number_id, name)
+) held`
 
-const deliveringUntil = `
-select greatest(
-  (
-    select max(held.until)
-    from webhook_lanes l
-    cross join lateral unnest(l.held_until) held (until)
-  ),
-  (
-    select max(c.lease_until)
-    from callbacks c
-    where c.lease_until is not null
-  )
-) as until`
+interface WorkloadRow {
+  readonly next_due: Date | null
+  /** Null when there are none. */
+  readonly numbers: ReadonlyArray<bigint> | null
+  readonly attempts: ReadonlyArray<string> | null
+  readonly delivering_until: Date | null
+}
 
-const inFlight = `
-select l.number_id
-from lanes l
-where l.lease_until > $1
-order by l.number_id`
+const toWorkload = (row: WorkloadRow | undefined): Workload => ({
+  nextDue: row?.next_due?.getTime() ?? null,
+  inHands: (row?.attempts ?? []).map((attempt, place) => ({
+    attempt,
+    numberId: Number(row?.numbers?.[place]) as NumberId,
+  })),
+  deliveringUntil: row?.delivering_until?.getTime() ?? null,
+})
 
 export const layerWorkStatus = Layer.effect(
   WorkStatus,
@@ -156,19 +186,10 @@ export const layerWorkStatus = Layer.effect(
           database.query<{ readonly due: Date }>(`nextDue.${work}`, nextDue[work]),
           ([row]) => (row === undefined ? null : row.due.getTime()),
         ),
-      inFlight: (now) =>
-        Effect.map(
-          database.query<{ readonly number_id: bigint }>("inFlight", inFlight, [instant(now)]),
-          (rows) => rows.map((row) => Number(row.number_id) as NumberId),
+      workload: (now) =>
+        Effect.map(database.query<WorkloadRow>("workload", workload, [instant(now)]), ([row]) =>
+          toWorkload(row),
         ),
-      checking: Effect.map(
-        database.query<{ readonly number_id: bigint }>("checking", checking),
-        (rows) => rows.map((row) => Number(row.number_id) as NumberId),
-      ),
-      deliveringUntil: Effect.map(
-        database.query<{ readonly until: Date | null }>("deliveringUntil", deliveringUntil),
-        ([row]) => row?.until?.getTime() ?? null,
-      ),
     }),
   ),
 )

@@ -1,5 +1,5 @@
 /** What a test asks a store: one question each, answered as the store has it now. */
-import { MessageStore, WorkspaceStore } from "@messaging-service/core"
+import { MessageStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
 import type {
   Acceptance,
   AcceptanceQuery,
@@ -84,6 +84,13 @@ export const lookUp = (message: Message) =>
   Effect.map(
     MessageStore.use((store) => store.get(scopeOf(message.workspaceId, message.mode), message.id)),
     (found): FoundMessage => present(found),
+  )
+
+/** What transports have in their hands at `now` of that number: messages, and chunks of its checks. */
+export const attemptsInHands = (number: SendingNumber, now: number) =>
+  Effect.map(
+    WorkStatus.use((status) => status.workload(now)),
+    ({ inHands }) => inHands.filter(({ numberId }) => numberId === number.id),
   )
 
 /** A message's state as the store has it now. */

@@ -318,8 +318,9 @@ export const callbacks: Topic = (it) => {
       const era = anEra()
       const { number } = yield* aCallingStage(era)
       const until = Effect.map(
-        WorkStatus.use((status) => status.deliveringUntil),
-        (latest) => (latest !== null && latest < era + 50 * day ? latest : null),
+        WorkStatus.use((status) => status.workload(era)),
+        ({ deliveringUntil: latest }) =>
+          latest !== null && latest < era + 50 * day ? latest : null,
       )
       assert.isNull(yield* nextDue(era))
       const url = aCallbackUrl()

@@ -288,23 +288,26 @@ export const deliveries: Topic = (it) => {
     "deliveries are due with the first that waits, in flight with the end of its lease",
     () =>
       Effect.gen(function* () {
-        const status = yield* WorkStatus
         const era = anEra()
+        const until = Effect.map(
+          WorkStatus.use((status) => status.workload(era)),
+          ({ deliveringUntil }) => deliveringUntil,
+        )
         const { key, number } = yield* aStageWithKey(era)
         // What earlier tests left behind is looked at, and is nothing.
         assert.deepStrictEqual(yield* claimDue({ now: era }), [])
         assert.isNull(yield* nextDue(era))
         const endpoint = yield* anEndpoint(key, { createdAt: era })
         assert.isNull(yield* nextDue(era))
-        assert.isNull(yield* status.deliveringUntil)
+        assert.isNull(yield* until)
         yield* anEvent(number, { now: era })
         assert.isAtMost(present(yield* nextDue(era)), era)
         const claimed = yield* claimTheOne({ now: era, leaseUntil: era + minute })
         assert.strictEqual(yield* nextDue(era), era + minute)
-        assert.strictEqual(yield* status.deliveringUntil, era + minute)
+        assert.strictEqual(yield* until, era + minute)
         yield* settleDeliveries(refused(claimed, era + hour))
         assert.strictEqual(yield* nextDue(era), era + hour)
-        assert.isNull(yield* status.deliveringUntil)
+        assert.isNull(yield* until)
         const second = yield* claimTheOne({ now: era + hour })
         yield* settleDeliveries(delivered(second))
         assert.isNull(yield* nextDue(era))

@@ -17,7 +17,7 @@ import type {
 import { Effect } from "effect"
 import { at, ids, only, present } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"
-import { claimKey } from "../Reading.ts"
+import { attemptsInHands, claimKey } from "../Reading.ts"
 import type { StoreTester, Topic } from "../Topic.ts"
 import {
   aClaim,
@@ -488,22 +488,23 @@ const worked = (it: StoreTester) => {
       const nextDue = Effect.map(status.nextDue("number_checks"), (due) =>
         due !== null && due < era + 50 * day ? due : null,
       )
-      const isChecking = (number: SendingNumber) =>
-        Effect.map(status.checking, (numbers) => numbers.includes(number.id))
       const { number } = yield* aStage({ createdAt: era })
+      const inHands = attemptsInHands(number, era)
       assert.isNull(yield* nextDue)
       yield* aCheck(number, { createdAt: era })
       assert.strictEqual(yield* nextDue, era)
-      assert.isFalse(yield* isChecking(number))
+      assert.isEmpty(yield* inHands)
       yield* setStatus(number, "disconnected")
       assert.isNull(yield* nextDue)
       yield* setStatus(number, "connected")
       const first = yield* claimOne(number, { now: era, leaseUntil: era + hour })
       assert.strictEqual(yield* nextDue, era + hour)
-      assert.isTrue(yield* isChecking(number))
+      assert.lengthOf(yield* inHands, 1)
+      // Its worker is dead by then.
+      assert.isEmpty(yield* attemptsInHands(number, era + hour))
       yield* settle(again(first, { notBefore: era + minute }), era)
       assert.strictEqual(yield* nextDue, era + minute)
-      assert.isFalse(yield* isChecking(number))
+      assert.isEmpty(yield* inHands)
       const second = yield* claimOne(number, { now: era + minute, chunk: 1 })
       yield* settle(answered(second), era + 2 * minute)
       assert.strictEqual(yield* nextDue, era + 2 * minute)
@@ -512,7 +513,7 @@ const worked = (it: StoreTester) => {
       assert.isNull(yield* nextDue)
       yield* aCheck(number, { createdAt: era, mode: "test" })
       const test = yield* claimOne(number, { now: era })
-      assert.isFalse(yield* isChecking(number))
+      assert.lengthOf(yield* inHands, 1)
       yield* settle(answered(test), era)
     }),
   )

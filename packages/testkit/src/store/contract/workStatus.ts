@@ -1,9 +1,12 @@
-/** `WorkStatus.nextDue`: when a loop must look again. It sees the whole store, so each test has an era. */
+/** `WorkStatus`: when a loop must look again, and whether all is idle. It sees the whole store, so each test has an era. */
 import { assert } from "@effect/vitest"
 import { MessageStore, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
 import type { Work } from "@messaging-service/core"
 import { Effect } from "effect"
+import { claimDue } from "../Delivering.ts"
 import { at, present } from "../Expect.ts"
+import { atOnce } from "../Races.ts"
+import { attemptsInHands } from "../Reading.ts"
 import {
   again,
   cancelled,
@@ -218,6 +221,71 @@ export const workStatus: Topic = (it) => {
       yield* settle([again(claimed)], era + hour)
       assert.isNotNull(yield* status.nextDue("stranded"))
       yield* noneStranded
+    }),
+  )
+
+  it.effect("the whole work is due with the first of all kinds", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      yield* noneStranded
+      yield* claimDue({ now: era })
+      const soonest = Effect.map(
+        WorkStatus.use((status) => status.workload(era)),
+        ({ nextDue: due }) => (due !== null && due < era + 50 * day ? due : null),
+      )
+      assert.isNull(yield* soonest)
+      const message = yield* aMessage(number, { now: era, sendAt: era + hour })
+      assert.strictEqual(yield* soonest, era + hour)
+      const test = yield* aMessage(number, { now: era, sendAt: era + minute, mode: "test" })
+      assert.strictEqual(yield* soonest, era + minute)
+      yield* end(cancelled(test, era), cancelled(message, era))
+      assert.isNull(yield* soonest)
+    }),
+  )
+
+  it.effect("each attempt has a name of its own", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      yield* accepted(number, { count: 2, now: era })
+      const names = new Set<string>()
+      for (const outcome of [again, sent, sent]) {
+        const claimed = yield* claimOne(number, { now: era })
+        const before = yield* attemptsInHands(number, era)
+        yield* renew([claimed], era + hour)
+        assert.deepStrictEqual(yield* attemptsInHands(number, era), before)
+        names.add(at(before, 0).attempt)
+        yield* settle([outcome(claimed)], era)
+      }
+      assert.strictEqual(names.size, 3)
+    }),
+  )
+
+  it.effect("a lane that is being worked off is due or in flight, whenever it is looked at", () =>
+    Effect.gen(function* () {
+      const status = yield* WorkStatus
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      yield* noneStranded
+      yield* claimDue({ now: era })
+      const isBusy = Effect.map(
+        status.workload(era),
+        ({ inHands, nextDue: due }) =>
+          (due !== null && due <= era) || inHands.some(({ numberId }) => numberId === number.id),
+      )
+      assert.isFalse(yield* isBusy)
+      const messages = yield* accepted(number, { count: 100, now: era })
+      const lane = { left: messages.length }
+      const worker = Effect.gen(function* () {
+        for (; lane.left > 1; lane.left--) yield* sendNext(number, era)
+      })
+      const looking = Effect.gen(function* () {
+        while (lane.left > 1) assert.isTrue(yield* isBusy)
+      })
+      yield* Effect.all([worker, looking, looking, looking], atOnce)
+      yield* sendNext(number, era)
+      assert.isFalse(yield* isBusy)
     }),
   )
 }

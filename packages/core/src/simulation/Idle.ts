@@ -1,0 +1,100 @@
+/** Waiting until the service is idle (operator API: `settle`, `clock/advance`). */
+import { Clock, Context, Effect, FiberHandle, Layer } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
+import { WorkStatus, kindsOfWork } from "../queue/WorkStatus.ts"
+import { sleep } from "../time/RealTime.ts"
+import { deliveryLeaseMillis } from "../worker/CallLoop.ts"
+import { ParkedSends } from "./ParkedSends.ts"
+
+/** How often to look again, in real time. */
+const pollMillis = 5
+
+/**
+ * How long the same attempts, which this process does not see waiting, may stay in flight before
+ * they are taken to be another process's wait on the clock, in real time.
+ */
+const patienceMillis = 2000
+
+/** A call of a receiver takes no longer, and is recorded by then, unless its worker has died. */
+const longestCallMillis = 16_000
+
+export class Idle extends Context.Service<
+  Idle,
+  {
+    /** Returns once nothing is due and nothing is in flight. */
+    readonly settled: Effect.Effect<void, StoreUnavailable>
+    /**
+     * Returns once nothing will happen before time moves on: nothing is due, and what is in flight
+     * waits for the clock itself. Tells the next moment at which something falls due, null when
+     * nothing waits.
+     */
+    readonly stalled: Effect.Effect<number | null, StoreUnavailable>
+  }
+>()("core/Idle") {
+  static readonly layer = Layer.effect(
+    Idle,
+    Effect.gen(function* () {
+      const status = yield* WorkStatus
+      const wakeUp = yield* WakeUp
+      const parked = yield* ParkedSends
+
+      const look = Effect.gen(function* () {
+        const load = yield* status.workload(yield* Clock.currentTimeMillis)
+        // Later than the store's answer: what was put off to the moment of its commit is due by now.
+        const now = yield* Clock.currentTimeMillis
+        const { deliveringUntil, inHands, nextDue } = load
+        return {
+          inHands,
+          nextDue,
+          isDue: nextDue !== null && nextDue <= now,
+          // A call does not wait for the clock.
+          isCalling:
+            deliveringUntil !== null &&
+            now < deliveringUntil - deliveryLeaseMillis + longestCallMillis,
+        }
+      })
+
+      /** Makes the loops look now, wherever they sleep. */
+      const wakeAll = Effect.forEach(kindsOfWork, wakeUp.wake, { discard: true })
+
+      const settled: Effect.Effect<void, StoreUnavailable> = Effect.gen(function* () {
+        for (;;) {
+          const { inHands, isCalling, isDue } = yield* look
+          if (!isDue && !isCalling && inHands.length === 0) return
+          if (isDue) yield* wakeAll
+          yield* sleep(pollMillis)
+        }
+      })
+
+      const stalled: Effect.Effect<number | null, StoreUnavailable> = Effect.gen(function* () {
+        let patient = true
+        let lastSeen = ""
+        const patience = yield* FiberHandle.make()
+        const outOfPatience = Effect.sync(() => {
+          patient = false
+        })
+        for (;;) {
+          // Whoever was woken by time moving on gets its turn before it is judged to be waiting.
+          yield* sleep(pollMillis)
+          // Before the look: what waits for the clock then still does when the store is asked.
+          const waiting = yield* parked.parked
+          const { inHands, isCalling, isDue, nextDue } = yield* look
+          const seen = inHands.map(({ attempt }) => attempt).join()
+          if (seen !== lastSeen) {
+            lastSeen = seen
+            patient = true
+            // Looks are not counted for it: those at a busy store take their time.
+            yield* FiberHandle.run(patience, Effect.andThen(sleep(patienceMillis), outOfPatience))
+          }
+          const allWait = !patient || inHands.every(({ numberId }) => waiting.has(numberId))
+          // Time stands still until a call has ended.
+          if (!isDue && allWait && !isCalling) return nextDue
+          if (isDue) yield* wakeAll
+        }
+      }).pipe(Effect.scoped)
+
+      return Idle.of({ settled, stalled })
+    }),
+  )
+}

@@ -1,0 +1,59 @@
+/** When time may move on although another process has something in its hands. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import type { NumberId } from "../../src/id/Ids.ts"
+import { WakeUp } from "../../src/queue/WakeUp.ts"
+import { WorkStatus } from "../../src/queue/WorkStatus.ts"
+import { Idle } from "../../src/simulation/Idle.ts"
+import { ParkedSends } from "../../src/simulation/ParkedSends.ts"
+
+const nextDue = 1_000_000
+
+/**
+ * The service as this process sees it, which has nothing in its own hands. The store takes its time,
+ * and finds another process at the attempt of that name, or at none, whenever it is asked.
+ */
+const anIdle = (attemptNow: () => string | null) =>
+  Idle.layer.pipe(
+    Layer.provide(
+      Layer.mock(WorkStatus, {
+        workload: () =>
+          Effect.delay(
+            Effect.sync(() => {
+              const attempt = attemptNow()
+              const inHands = attempt === null ? [] : [{ numberId: 1 as NumberId, attempt }]
+              return { nextDue, inHands, deliveringUntil: null }
+            }),
+            "500 millis",
+          ),
+      }),
+    ),
+    Layer.provide(WakeUp.layerLocal),
+    Layer.provide(Layer.succeed(ParkedSends, { parked: Effect.succeed(new Set<NumberId>()) })),
+  )
+
+const stalled = Effect.forkChild(Effect.flatMap(Idle, (idle) => idle.stalled))
+
+it.effect("what another process has in its hands holds time up for two seconds, not for ever", () =>
+  Effect.gen(function* () {
+    const waiting = yield* stalled
+    yield* TestClock.adjust("1900 millis")
+    assert.isUndefined(waiting.pollUnsafe())
+    yield* TestClock.adjust("2 seconds")
+    assert.isDefined(waiting.pollUnsafe())
+    assert.strictEqual(yield* Fiber.join(waiting), nextDue)
+  }).pipe(Effect.provide(anIdle(() => "message 1 1"))),
+)
+
+it.effect("a lane that another process works off holds time up until it is empty", () => {
+  let looks = 0
+  return Effect.gen(function* () {
+    const waiting = yield* stalled
+    yield* TestClock.adjust("40 seconds")
+    assert.isUndefined(waiting.pollUnsafe())
+    yield* TestClock.adjust("20 seconds")
+    assert.isDefined(waiting.pollUnsafe())
+    assert.strictEqual(looks, 101)
+  }).pipe(Effect.provide(anIdle(() => (++looks > 100 ? null : `message 1 ${looks}`))))
+})
