@@ -26,7 +26,9 @@ export const runServer = (settings: ServerSettings): Effect.Effect<never, Cannot
     settings.service.log,
     Effect.scoped(
       Effect.gen(function* () {
-        const listener = yield* listen(settings.service.host, settings.service.port)
+        const listener = yield* listen(settings.service.host, settings.service.port, {
+          behindProxy: settings.trustProxy,
+        })
         const service = yield* openService(settings.service, listener.url)
         return yield* Effect.provideContext(serve(settings, listener), service)
       }),

@@ -23,7 +23,9 @@ const runWorker = (settings: WorkerSettings): Effect.Effect<never, CannotStart> 
     Effect.scoped(
       Effect.gen(function* () {
         const listener =
-          metricsPort === null ? null : yield* listen(host, metricsPort, "METRICS_PORT")
+          metricsPort === null
+            ? null
+            : yield* listen(host, metricsPort, { portVariable: "METRICS_PORT" })
         const built = yield* openService(service, addressOf(host, port))
         return yield* Effect.provideContext(work(settings, listener), built)
       }),

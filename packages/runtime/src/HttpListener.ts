@@ -4,14 +4,22 @@
  * being built wait for it, all but those about its health.
  */
 import { makeHandler } from "@effect/platform-node/NodeHttpServer"
-import { sleepInRealTime } from "@messaging-service/core"
+import {
+  addressGroup,
+  makeRefusingPlaces,
+  sharedResources,
+  sleepInRealTime,
+} from "@messaging-service/core"
 import { Effect, Latch } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { createServer } from "node:http"
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
 import { CannotStart, briefly } from "./CannotStart.ts"
+import { ClientConnection } from "./ClientConnection.ts"
 import { addressOf } from "./ServiceSettings.ts"
 import { startingHealth } from "./startingHealth.ts"
 
@@ -24,6 +32,12 @@ const limits = {
   /** Longer than proxies keep theirs (usually 60 s), so that they never use one that just closed. */
   keepAliveTimeout: 65_000,
 }
+
+/** How often to look which clients read nothing of their answers, in real time. */
+const readingCheckMillis = 5_000
+
+/** So many looks in a row at an answer of which nothing was read end its connection: after 30 s. */
+const looksInVain = 6
 
 /** How long a stop waits for answers under way, in real time: as long as the worker's attempts get. */
 const drainMillis = 8500
@@ -40,22 +54,35 @@ export interface HttpListener {
   ): Effect.Effect<never>
 }
 
+export interface ListenOptions {
+  /** The variable that a line about the port names; `PORT` when left out. */
+  readonly portVariable?: string
+  /** Whether all clients come through a proxy, whose address says nothing of theirs. */
+  readonly behindProxy?: boolean
+}
+
 /** Binds the address; fails with a line that names the port's variable or `HOST`. */
 export const listen = Effect.fnUntraced(function* (
   host: string,
   port: number,
-  portVariable = "PORT",
+  { behindProxy = false, portVariable = "PORT" }: ListenOptions = {},
 ): Effect.fn.Return<HttpListener, CannotStart, Scope.Scope> {
   const answers = openAnswers()
+  const connections = openConnections(behindProxy)
   const server = yield* Effect.acquireRelease(
-    Effect.sync(() => createServer(limits, answers.take)),
+    Effect.sync(() => connections.through(createServer(limits, answers.take))),
     (opened) => Effect.sync(() => closeNow(opened)),
   )
   const bound = yield* bind(server, host, port, portVariable)
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(sleepInRealTime(readingCheckMillis), Effect.sync(connections.endUnread)),
+    ),
+  )
 
   const drain = Effect.gen(function* () {
     server.close()
-    answers.makeLast()
+    connections.makeLast()
     yield* Effect.raceFirst(answers.allGiven, sleepInRealTime(drainMillis))
     closeNow(server)
   })
@@ -106,18 +133,67 @@ const complaint = (error: NodeJS.ErrnoException, host: string, port: string): st
   }
 }
 
+/** The clients' connections, so many in all and so many from one address. */
+const openConnections = (behindProxy: boolean) => {
+  const places = makeRefusingPlaces<string>(sharedResources.connections)
+  /** With the number of looks at an answer of which nothing was read meanwhile. */
+  const open = new Map<ClientConnection, number>()
+  let last = false
+
+  const accept = (socket: Socket, serve: (connection: Duplex) => void) => {
+    const address = addressGroup(socket.remoteAddress ?? "")
+    if (last || (!behindProxy && !places.takeShare(address))) {
+      socket.destroy()
+      return
+    }
+    const connection = new ClientConnection(socket)
+    open.set(connection, 0)
+    connection.once("close", () => {
+      open.delete(connection)
+      if (!behindProxy) places.giveBackShare(address)
+    })
+    serve(connection)
+  }
+
+  return {
+    /** Lets a server see its clients through connections of ours. */
+    through: (server: Server): Server => {
+      server.maxConnections = sharedResources.connections.whole
+      const served = server.listeners("connection")
+      server.removeAllListeners("connection")
+      server.on("connection", (socket: Socket) =>
+        accept(socket, (connection) => {
+          for (const serve of served) Reflect.apply(serve, server, [connection])
+        }),
+      )
+      return server
+    },
+    /** Ends those whose clients have read nothing for too long. */
+    endUnread: () => {
+      for (const [connection, looks] of open) {
+        const inVain = connection.standsStill() ? looks + 1 : 0
+        if (inVain >= looksInVain) connection.destroy()
+        else open.set(connection, inVain)
+      }
+    },
+    /** Each connection closes with the last of its present answers. */
+    makeLast: () => {
+      last = true
+      for (const connection of open.keys()) connection.makeLast()
+    },
+  }
+}
+
 /** The answers under way, and the requests that wait until somebody answers. */
 const openAnswers = () => {
   const underWay = new Set<ServerResponse>()
   const allGiven = Latch.makeUnsafe(true)
   let waiting: Array<readonly [IncomingMessage, ServerResponse]> = []
   let listener: RequestListener | undefined
-  let last = false
 
-  const take: RequestListener = (request, response) => {
+  const begin: RequestListener = (request, response) => {
     underWay.add(response)
     allGiven.closeUnsafe()
-    if (last) response.shouldKeepAlive = false
     response.once("close", () => {
       underWay.delete(response)
       if (underWay.size === 0) allGiven.openUnsafe()
@@ -127,6 +203,15 @@ const openAnswers = () => {
     else by(request, response)
   }
 
+  const take: RequestListener = (request, response) => {
+    const { socket } = request
+    // What came through a `ClientConnection` has that for its socket.
+    const connection: unknown = socket
+    if (connection instanceof ClientConnection) {
+      connection.ask(request, response, () => begin(request, response))
+    } else begin(request, response)
+  }
+
   return {
     take,
     /** From now on this listener answers, those that have waited first. */
@@ -134,11 +219,6 @@ const openAnswers = () => {
       listener = by
       for (const [request, response] of waiting) if (!response.destroyed) by(request, response)
       waiting = []
-    },
-    /** Each connection closes with its present answer. */
-    makeLast: () => {
-      last = true
-      for (const response of underWay) response.shouldKeepAlive = false
     },
     allGiven: allGiven.await,
   }

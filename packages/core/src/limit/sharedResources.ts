@@ -37,6 +37,16 @@ export const sharedResources = table({
     above: "a list waits its turn; after 5 s, reading included, it is service_unavailable",
   },
   /**
+   * An idle one takes some 30 KB. A client needs few, since each carries one request after another;
+   * behind a proxy that is trusted, all clients come from its address, and have no share.
+   */
+  connections: {
+    what: "connections of clients to one port",
+    whole: 2048,
+    share: { of: "address", most: 256 },
+    above: "a new one is closed at once",
+  },
+  /**
    * Half a second of work on two processors with the embedded database: what would wait longer is
    * better sent again. A workspace has a quarter, so that its slow requests (uploads,
    * downloads of media links) leave room for those of others.

@@ -1,0 +1,133 @@
+/** A client's connection: how much of what arrives is passed on, and how far answers are read. */
+import { assert, describe, it } from "@effect/vitest"
+import { sharedResources } from "@messaging-service/core"
+import { Effect } from "effect"
+import { EventEmitter } from "node:events"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import { Duplex } from "node:stream"
+import { ClientConnection } from "../src/ClientConnection.ts"
+
+const most = sharedResources.pipelinedRequests.whole
+
+/** A socket whose far side the test plays. */
+class FakeSocket extends Duplex {
+  readonly remoteAddress = "127.0.0.1"
+  /** Bytes of each write that the far side has not read yet, and what tells that it has. */
+  readonly unread: Array<{ readonly bytes: number; readonly read: () => void }> = []
+
+  override _read() {}
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void) {
+    this.unread.push({ bytes: chunk.length, read: done })
+  }
+
+  arrive(bytes: Buffer) {
+    this.push(bytes)
+  }
+
+  setTimeout() {
+    return this
+  }
+}
+
+const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+
+/** A connection whose slices each hold a request, as the test says. */
+const aConnection = (headersOf: () => Record<string, string> = () => ({})) => {
+  const socket = new FakeSocket()
+  const connection = new ClientConnection(socket as unknown as Socket)
+  const slices: Array<number> = []
+  const begun: Array<EventEmitter> = []
+  connection.on("data", (slice: Buffer) => {
+    slices.push(slice.length)
+    const response = new EventEmitter()
+    const request = { headers: headersOf() }
+    connection.ask(request as IncomingMessage, response as unknown as ServerResponse, () =>
+      begun.push(response),
+    )
+  })
+  return { socket, connection, slices, begun }
+}
+
+describe("a client's connection", () => {
+  it.effect("passes on nothing more while it has as many requests under way as it may", () =>
+    Effect.gen(function* () {
+      const { begun, slices, socket } = aConnection()
+      for (let chunk = 0; chunk < 3; chunk++) socket.arrive(Buffer.alloc(65_536))
+      yield* turn
+      assert.strictEqual(begun.length, most)
+      assert.deepStrictEqual(
+        slices,
+        Array.from({ length: most }, () => 1024),
+      )
+      assert.isTrue(socket.isPaused())
+
+      begun[0]!.emit("close")
+      begun[1]!.emit("close")
+      yield* turn
+      assert.strictEqual(begun.length, most + 2)
+      assert.strictEqual(slices.length, most + 2)
+      assert.isTrue(socket.isPaused())
+    }),
+  )
+
+  it.effect("has requests that came in one slice wait for their turn, in their order", () =>
+    Effect.gen(function* () {
+      const socket = new FakeSocket()
+      const connection = new ClientConnection(socket as unknown as Socket)
+      const begun: Array<number> = []
+      const responses = Array.from({ length: 30 }, () => new EventEmitter())
+      connection.once("data", () => {
+        for (const [index, response] of responses.entries()) {
+          const request = { headers: {} } as IncomingMessage
+          connection.ask(request, response as unknown as ServerResponse, () => begun.push(index))
+        }
+      })
+      socket.arrive(Buffer.alloc(2000))
+      yield* turn
+      for (let answered = 0; answered < responses.length; answered++) {
+        assert.strictEqual(begun.length, Math.min(answered + most, responses.length))
+        responses[answered]!.emit("close")
+      }
+      assert.deepStrictEqual(begun, [...responses.keys()])
+    }),
+  )
+
+  it.effect("passes on a body in one go, up to where another request could begin", () =>
+    Effect.gen(function* () {
+      const bodies = ["40000", "0"]
+      const { slices, socket } = aConnection(() => ({ "content-length": bodies.shift() ?? "0" }))
+      socket.arrive(Buffer.alloc(50_000))
+      yield* turn
+      // What came with the head may have been body, so that much of the 40,000 may be past it.
+      assert.deepStrictEqual(slices.slice(0, 3), [1024, 40_000 - 1024, 1024])
+    }),
+  )
+
+  it.effect("stands still when nothing of an answer was read between two looks", () =>
+    Effect.gen(function* () {
+      const { connection, socket } = aConnection()
+      connection.standsStill()
+      assert.isFalse(connection.standsStill(), "nothing to read")
+      connection.write("a".repeat(50_000), "latin1")
+      yield* turn
+      connection.standsStill()
+      assert.isTrue(connection.standsStill(), "nothing read")
+      socket.unread[0]!.read()
+      yield* turn
+      assert.isFalse(connection.standsStill(), "a piece was read")
+      assert.isTrue(connection.standsStill(), "and no other")
+      for (let piece = 1; piece < 4; piece++) {
+        socket.unread[piece]!.read()
+        yield* turn
+      }
+      assert.deepStrictEqual(
+        socket.unread.map(({ bytes }) => bytes),
+        [16_384, 16_384, 16_384, 50_000 - 3 * 16_384],
+      )
+      connection.standsStill()
+      assert.isFalse(connection.standsStill(), "all read")
+    }),
+  )
+})
