@@ -18,6 +18,7 @@ const defaults: ServerSettings = {
     dataDirectory: resolve("data"),
     clock: "system",
     allowPrivateTargets: false,
+    attachmentBytes: 1_073_741_824,
     log: { level: "info", format: "pretty" },
   },
 }

@@ -2,9 +2,10 @@
  * What the server and the worker both read from the environment (operator API: configuration).
  * Variables of the HTTP interface alone are the server's.
  */
+import { sharedResources } from "@messaging-service/core"
 import { Redacted } from "effect"
 import { resolve } from "node:path"
-import { oneOf, trueOrFalse, variable } from "./Variables.ts"
+import { byteSize, oneOf, trueOrFalse, variable } from "./Variables.ts"
 import type { VariablesOf } from "./Variables.ts"
 
 /** Where everything is kept. */
@@ -33,6 +34,8 @@ export interface ServiceSettings {
   readonly dataDirectory: string
   readonly clock: "system" | "adjustable"
   readonly allowPrivateTargets: boolean
+  /** Bytes that the attachments of one workspace's version 1 sends may take together. */
+  readonly attachmentBytes: number
   readonly log: LogSettings
 }
 
@@ -77,6 +80,7 @@ export const serviceVariables = {
   ),
   CLOCK: oneOf("system", "adjustable"),
   ALLOW_PRIVATE_TARGETS: trueOrFalse,
+  ATTACHMENT_BYTES: byteSize,
   LOG_LEVEL: oneOf("debug", "info", "warn", "error"),
   LOG_FORMAT: oneOf("pretty", "json"),
 }
@@ -94,5 +98,6 @@ export const serviceSettings = (given: VariablesOf<typeof serviceVariables>): Se
   dataDirectory: given.DATA_DIR ?? resolve("data"),
   clock: given.CLOCK ?? "system",
   allowPrivateTargets: given.ALLOW_PRIVATE_TARGETS ?? false,
+  attachmentBytes: given.ATTACHMENT_BYTES ?? sharedResources.attachmentBytes.share.most,
   log: { level: given.LOG_LEVEL ?? "info", format: given.LOG_FORMAT ?? "pretty" },
 })

@@ -29,6 +29,26 @@ export const trueOrFalse = variable("true or false", (text) =>
   text === "true" ? true : text === "false" ? false : undefined,
 )
 
+const unitBytes: Readonly<Record<string, number>> = {
+  "": 1,
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+  TiB: 1024 ** 4,
+}
+
+const parseByteSize = (text: string): number | undefined => {
+  const [, digits, unit = ""] = /^(\d{1,15})(KiB|MiB|GiB|TiB)?$/.exec(text) ?? []
+  const bytes = Number(digits) * (unitBytes[unit] ?? Number.NaN)
+  return Number.isSafeInteger(bytes) ? bytes : undefined
+}
+
+/** A number of bytes, in units of 1,024 where one is named. */
+export const byteSize = variable(
+  "a size such as 512MiB or 1GiB, or a number of bytes",
+  parseByteSize,
+)
+
 /** What a set of variables reads to. */
 export type VariablesOf<Fields extends Schema.Struct.Fields> = Schema.Struct<Fields>["Type"]
 

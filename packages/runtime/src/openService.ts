@@ -3,6 +3,7 @@
  * The worker's loops are there, but not running: whoever runs them decides how they are stopped.
  */
 import {
+  AttachmentBytes,
   ClockStore,
   NumberOwnership,
   OutboundRule,
@@ -73,13 +74,17 @@ const layerAdapters = (settings: ServiceSettings) =>
   )
 
 /** What everything stands on: ids, real time, and what links and customers' addresses may be. */
-const layerGround = ({ allowPrivateTargets }: ServiceSettings, publicUrl: string) =>
+const layerGround = (
+  { allowPrivateTargets, attachmentBytes }: ServiceSettings,
+  publicUrl: string,
+) =>
   Layer.mergeAll(
     layerCryptoIds,
     layerNativeHmac,
     realTimeLayer,
     Layer.succeed(OutboundRule, { allowPrivate: allowPrivateTargets }),
     Layer.succeed(PublicUrl, publicUrl),
+    Layer.succeed(AttachmentBytes, attachmentBytes),
   )
 
 const layerWhole = (settings: ServiceSettings, publicUrl: string) =>

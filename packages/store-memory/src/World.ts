@@ -60,6 +60,8 @@ export interface WorkspaceRow {
   readonly media: Array<MediaRow>
   /** What its files take, reserved room included. */
   mediaBytes: number
+  /** What attachments take, which that does not count. */
+  attachedBytes: number
   /** Of both modes, oldest first, deleted ones included. */
   readonly reminders: Array<ReminderRow>
 }

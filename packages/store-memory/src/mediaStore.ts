@@ -49,6 +49,13 @@ const endOld = (world: World, row: MediaRow, reservedBefore: number) => {
   }
 }
 
+/** Ends an attachment's time: its room is free again, its bytes are left over. */
+const endAttachment = (world: World, row: MediaRow, state: "deleted" | "discarded") => {
+  row.state = state
+  const owner = world.workspaces.get(row.file.workspaceId)
+  if (owner !== undefined) owner.attachedBytes -= row.file.size
+}
+
 const sweepAttachment = (world: World, row: MediaRow, now: number, unusedSince: number) => {
   const { id, workspaceId } = row.file
   const messages = world.messagesByAttachment.get(id) ?? []
@@ -56,7 +63,7 @@ const sweepAttachment = (world: World, row: MediaRow, now: number, unusedSince: 
   row.unusedSince = isUsed ? null : (row.unusedSince ?? now)
   const isUnneeded = row.unusedSince !== null && row.unusedSince <= unusedSince
   if (isUnneeded || workspaceOf(world, workspaceId) === undefined) {
-    row.state = "deleted"
+    endAttachment(world, row, "deleted")
     world.messagesByAttachment.delete(id)
   }
 }
@@ -130,8 +137,12 @@ export const mediaStore = (world: World): typeof MediaStore.Service => ({
       return row.file
     }),
 
-  attach: (file) =>
-    Effect.sync(() => {
+  attach: (file, limitBytes) =>
+    Effect.suspend((): Effect.Effect<Reservation> => {
+      const owner = world.workspaces.get(file.workspaceId)
+      if (owner === undefined) return Effect.die(new Error("an attachment needs a workspace"))
+      const used = owner.attachedBytes
+      if (used + file.size > limitBytes) return Effect.succeed({ _tag: "Full", used })
       const row = world.media.insert((id): MediaRow => ({
         file: { ...file, id },
         state: "attached",
@@ -139,14 +150,15 @@ export const mediaStore = (world: World): typeof MediaStore.Service => ({
         hasBytes: true,
         forgotten: false,
       }))
-      return row.file.id
+      owner.attachedBytes += file.size
+      return Effect.succeed({ _tag: "Reserved", id: row.file.id })
     }),
 
   detach: (id) =>
     Effect.sync(() => {
       const row = world.media.get(id)
       if (row?.state !== "attached" || world.messagesByAttachment.has(id)) return false
-      row.state = "discarded"
+      endAttachment(world, row, "discarded")
       return true
     }),
 

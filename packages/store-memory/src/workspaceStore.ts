@@ -24,6 +24,7 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
         endpoints: [],
         media: [],
         mediaBytes: 0,
+        attachedBytes: 0,
         reminders: [],
       }))
       return row.workspace

@@ -98,6 +98,14 @@ export const sharedResources = table({
     share: null,
     above: "503 service_unavailable",
   },
+  /** The default of `ATTACHMENT_BYTES`; a workspace's plan does not count them. */
+  attachmentBytes: {
+    what: "bytes of files that came with version 1 sends, while they are kept",
+    // Of all workspaces together the disk's reserve alone is the bound.
+    whole: Number.MAX_SAFE_INTEGER,
+    share: { of: "workspace", most: 1024 ** 3 },
+    above: "`storage_full`, in version 1 as a full media storage",
+  },
   /** Parameters of a query string, and parts or parameters of a form. */
   formEntries: {
     what: "parameters of a query or entries of a form",

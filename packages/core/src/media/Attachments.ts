@@ -19,6 +19,7 @@ import type { MediaType } from "./Media.ts"
 import type { Upload } from "./MediaDirectory.ts"
 import { MediaFiles, filesUnavailable } from "./MediaFiles.ts"
 import { mediaUrlProblems } from "./MediaInput.ts"
+import { sharedResources } from "../limit/sharedResources.ts"
 import { newMediaFile } from "./newMediaFile.ts"
 import { removeBytes } from "./removeBytes.ts"
 
@@ -40,19 +41,27 @@ export interface Attachment {
   readonly size: number
 }
 
+/** Bytes that the attachments of one workspace may take together (operator API: `ATTACHMENT_BYTES`). */
+export const AttachmentBytes = Context.Reference<number>("core/AttachmentBytes", {
+  defaultValue: () => sharedResources.attachmentBytes.share.most,
+})
+
 export class Attachments extends Context.Service<
   Attachments,
   {
-    /** Keeps an uploaded file. The scope is that of the send. */
+    /**
+     * Keeps an uploaded file. Fails with `storage_full` (`used` and `limit` in bytes, of attachments)
+     * when the workspace has no room for it. The scope is that of the send.
+     */
     fromUpload(
       caller: Caller,
       upload: Upload,
-    ): Effect.Effect<Attachment, StoreUnavailable, Scope.Scope>
+    ): Effect.Effect<Attachment, Refusal | StoreUnavailable, Scope.Scope>
     /**
      * Downloads a link and keeps what it led to: at most 100 MiB, 30 s, 3 redirects. Fails with
      * `invalid_media_url`: the link may not be called, the file could not be had, is empty, or is no
      * image where one is asked for; and with `service_unavailable` when too many links are being
-     * fetched. The scope is that of the send.
+     * fetched; with `storage_full` as `fromUpload`. The scope is that of the send.
      */
     fromLink(
       caller: Caller,
@@ -68,6 +77,7 @@ export class Attachments extends Context.Service<
       const egress = yield* Egress
       const links = yield* LinkDownloads
       const rule = yield* OutboundRule
+      const limit = yield* AttachmentBytes
       const remove = removeBytes(store, files)
 
       const giveUp = (id: MediaId, storageKey: string) =>
@@ -79,7 +89,14 @@ export class Attachments extends Context.Service<
         Effect.gen(function* () {
           const { storageKey } = content
           const file = newMediaFile(key, content, fileName, yield* Clock.currentTimeMillis)
-          const id = yield* store.attach(file)
+          const attached = yield* store.attach(file, limit)
+          if (attached._tag === "Full") {
+            return yield* refuse("storage_full", {
+              message: "The attachments of the workspace's messages take all the room they have.",
+              details: { used: attached.used, limit },
+            })
+          }
+          const { id } = attached
           yield* content.keep.pipe(
             Effect.mapError(filesUnavailable("attachment.keep")),
             Effect.tapError(() => giveUp(id, storageKey)),

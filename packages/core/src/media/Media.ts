@@ -75,7 +75,8 @@ export interface LeftoverQuery {
  * bytes are put in their place; afterwards it is remembered until they are gone. So bytes without a
  * record never stay unnoticed, and a file that is in the directory always has its bytes.
  *
- * An attachment belongs to one send: it is in no directory and takes no room. Its record comes before
+ * An attachment belongs to one send: it is in no directory and takes none of its room, but has a
+ * bound of its own. Its record comes before
  * its bytes and is known to its send alone.
  */
 export class MediaStore extends Context.Service<
@@ -130,8 +131,15 @@ export class MediaStore extends Context.Service<
       mode: Mode,
       id: MediaId,
     ): Effect.Effect<MediaFile | null, StoreUnavailable>
-    /** Records a file that belongs to a send. */
-    attach(file: Omit<MediaFile, "id">): Effect.Effect<MediaId, StoreUnavailable>
+    /**
+     * Records a file that belongs to a send. Guard: what the workspace's attachments take in both
+     * modes, given up and deleted ones aside, and the file's size are together not more than
+     * `limitBytes`.
+     */
+    attach(
+      file: Omit<MediaFile, "id">,
+      limitBytes: number,
+    ): Effect.Effect<Reservation, StoreUnavailable>
     /**
      * Gives an attachment up that no message has, whatever its state. Returns whether it did: then
      * what there is of its bytes is left over.

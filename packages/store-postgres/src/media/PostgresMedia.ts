@@ -7,7 +7,8 @@ import { bigint, bigints, idBefore, instant, integer, text } from "../database/p
 import { attach, detach, sweepAttachments } from "./attachments.ts"
 import { commitFile } from "./commitFile.ts"
 import { leftOverFiles } from "./leftOverFiles.ts"
-import { reserveFile } from "./reserveFile.ts"
+import { reservationParameters, reserveFile, toReservation } from "./reserveFile.ts"
+import type { ReservationRow } from "./reserveFile.ts"
 
 export interface MediaRow {
   readonly id: bigint
@@ -101,25 +102,12 @@ export const layerMedia = Layer.effect(
     return MediaStore.of({
       reserve: (file, limitBytes) =>
         Effect.map(
-          database.query<{ readonly id: bigint | null; readonly used: bigint }>(
+          database.query<ReservationRow>(
             "media.reserve",
             reserveStatement,
-            [
-              bigint(file.workspaceId),
-              text(file.mode),
-              text(file.fileName),
-              text(file.type),
-              text(file.mimeType),
-              bigint(file.size),
-              text(file.storageKey),
-              instant(file.createdAt),
-              bigint(limitBytes),
-            ],
+            reservationParameters(file, limitBytes),
           ),
-          ([row]) =>
-            row === undefined || row.id === null
-              ? { _tag: "Full", used: Number(row?.used ?? 0) }
-              : { _tag: "Reserved", id: Number(row.id) as MediaId },
+          toReservation,
         ),
       commit: (id, idempotency, now) =>
         Effect.map(

@@ -2,17 +2,24 @@
  * The records of attachments: files in a state of their own, which neither the directory nor the
  * count of its room knows. Nobody but the sweep touches one that a message has.
  */
-import type { AttachmentSweep, MediaFile, MediaId, StoreUnavailable } from "@messaging-service/core"
+import type {
+  AttachmentSweep,
+  MediaFile,
+  MediaId,
+  Reservation,
+  StoreUnavailable,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, instant, text } from "../database/parameters.ts"
+import { bigint, instant } from "../database/parameters.ts"
+import { placeholders } from "../database/SqlFunction.ts"
+import { attachFile } from "./attachFile.ts"
+import { reservationParameters, toReservation } from "./reserveFile.ts"
+import type { ReservationRow } from "./reserveFile.ts"
 
-const attachFile = `
-insert into media_files (
-  workspace_id, mode, file_name, type, mime_type, size, storage_key, created_at, state
-)
-values ($1, $2, $3, $4, $5, $6, $7, $8, 'attached')
-returning id`
+const attachStatement = `
+select a.id, a.used
+from ${attachFile.name}(${placeholders(9)}) a`
 
 // Index messages_with_attachment.
 const detachFile = `
@@ -71,19 +78,14 @@ where m.id = seen.id
 
 export const attach =
   (database: DatabaseService) =>
-  (file: Omit<MediaFile, "id">): Effect.Effect<MediaId, StoreUnavailable> =>
+  (file: Omit<MediaFile, "id">, limitBytes: number): Effect.Effect<Reservation, StoreUnavailable> =>
     Effect.map(
-      database.query<{ readonly id: bigint }>("media.attach", attachFile, [
-        bigint(file.workspaceId),
-        text(file.mode),
-        text(file.fileName),
-        text(file.type),
-        text(file.mimeType),
-        bigint(file.size),
-        text(file.storageKey),
-        instant(file.createdAt),
-      ]),
-      ([row]) => Number(row?.id) as MediaId,
+      database.query<ReservationRow>(
+        "media.attach",
+        attachStatement,
+        reservationParameters(file, limitBytes),
+      ),
+      toReservation,
     )
 
 export const detach =

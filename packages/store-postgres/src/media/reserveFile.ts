@@ -3,6 +3,8 @@
  * of one workspace are counted one after the other, and each is measured against what is really
  * used.
  */
+import type { MediaFile, MediaId, Reservation } from "@messaging-service/core"
+import { bigint, instant, text } from "../database/parameters.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 
 /** The file's id; or null and what is used, when there is no room. */
@@ -47,3 +49,27 @@ export const reserveFile = sqlFunction(
   end
   $function$`,
 )
+
+/** What taking room for a file answers. */
+export interface ReservationRow {
+  readonly id: bigint | null
+  readonly used: bigint
+}
+
+/** What it is asked with. */
+export const reservationParameters = (file: Omit<MediaFile, "id">, limitBytes: number) => [
+  bigint(file.workspaceId),
+  text(file.mode),
+  text(file.fileName),
+  text(file.type),
+  text(file.mimeType),
+  bigint(file.size),
+  text(file.storageKey),
+  instant(file.createdAt),
+  bigint(limitBytes),
+]
+
+export const toReservation = ([row]: ReadonlyArray<ReservationRow>): Reservation =>
+  row === undefined || row.id === null
+    ? { _tag: "Full", used: Number(row?.used ?? 0) }
+    : { _tag: "Reserved", id: Number(row.id) as MediaId }

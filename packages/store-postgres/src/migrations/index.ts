@@ -6,6 +6,7 @@ import { admitRequests } from "../key/admitRequests.ts"
 import { acceptMessages } from "../message/acceptMessages.ts"
 import { addLinking, reconnectLinking } from "../linking/beginLinking.ts"
 import { finishLinking, giveUpLinking } from "../linking/endLinking.ts"
+import { attachFile } from "../media/attachFile.ts"
 import { commitFile } from "../media/commitFile.ts"
 import { leftOverFiles } from "../media/leftOverFiles.ts"
 import { reserveFile } from "../media/reserveFile.ts"
@@ -41,6 +42,7 @@ import { shares } from "./0008_shares.ts"
 import { lists } from "./0009_lists.ts"
 import { departures } from "./0011_departures.ts"
 import { settledLater } from "./0012_settled_later.ts"
+import { attachmentBytes } from "./0013_attachment_bytes.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -56,6 +58,7 @@ export const migrations: ReadonlyArray<Migration> = [
   lists,
   departures,
   settledLater,
+  attachmentBytes,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [
@@ -89,6 +92,7 @@ export const functions: ReadonlyArray<SqlFunction> = [
   ...queueDeliveryFunctions,
   turnWebhookLanes,
   reserveFile,
+  attachFile,
   commitFile,
   leftOverFiles,
   insertCheck,

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { MediaStore, WorkspaceStore } from "@messaging-service/core"
 import type { MediaFile, MediaId, SendingNumber, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
-import { ids } from "../Expect.ts"
+import { ids, present } from "../Expect.ts"
 import { atOnce } from "../Races.ts"
 import { facts } from "../Reading.ts"
 import { cancelled, end, sendNext } from "../Sending.ts"
@@ -23,8 +23,22 @@ import {
 /** How long unused attachments are kept, in these tests. */
 const kept = 26 * hour
 
+/** Attaches a file; null when there is no room. */
+const attachWithin = (workspaceId: WorkspaceId, limit: number, given: Partial<MediaFile> = {}) =>
+  Effect.map(
+    MediaStore.use((store) => store.attach(aNewMediaFile(workspaceId, given), limit)),
+    (answer) => (answer._tag === "Reserved" ? answer.id : null),
+  )
+
 const attach = (workspaceId: WorkspaceId, given: Partial<MediaFile> = {}) =>
-  MediaStore.use((store) => store.attach(aNewMediaFile(workspaceId, given)))
+  Effect.map(attachWithin(workspaceId, Number.MAX_SAFE_INTEGER, given), present)
+
+/** What the workspace's attachments take, as the store measures the next one against it. */
+const attachedBytes = (workspaceId: WorkspaceId) =>
+  Effect.gen(function* () {
+    const answer = yield* MediaStore.use((store) => store.attach(aNewMediaFile(workspaceId), -1))
+    return answer._tag === "Full" ? answer.used : Number.NaN
+  })
 
 const detach = (id: MediaId) => MediaStore.use((store) => store.detach(id))
 
@@ -57,7 +71,7 @@ export const attachments: Topic = (it) => {
       const store = yield* MediaStore
       const { workspace } = yield* aStage()
       const given = aNewMediaFile(workspace.id, { fileName: "Rechnung № 7.pdf", size: 104_857_600 })
-      const id = yield* store.attach(given)
+      const id = yield* attach(workspace.id, given)
       assert.deepStrictEqual(yield* find(id), { file: { ...given, id }, deleted: false })
       assert.isNull(yield* store.get(workspace.id, "live", id))
       assert.isNull((yield* facts(workspace.id, { mediaId: id })).media)
@@ -67,6 +81,40 @@ export const attachments: Topic = (it) => {
       const full = yield* store.reserve(aNewMediaFile(workspace.id), -1)
       assert.deepStrictEqual(full, { _tag: "Full", used: 0 })
       assert.isTrue(yield* isThere(id))
+    }),
+  )
+
+  it.effect("attachments have a bound of their own for each workspace, in both modes", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* aStage()
+      yield* aMediaFile(workspace.id, { size: 300 })
+      assert.isNotNull(yield* attachWithin(workspace.id, 100, { size: 60 }))
+      assert.isNull(yield* attachWithin(workspace.id, 100, { size: 41, mode: "test" }))
+      assert.isNotNull(yield* attachWithin(workspace.id, 100, { size: 40, mode: "test" }))
+      assert.strictEqual(yield* attachedBytes(workspace.id), 100)
+      assert.isNull(yield* attachWithin(workspace.id, 100, { size: 1 }))
+      assert.isNotNull(yield* attachWithin(workspace.id, 101, { size: 1 }))
+      assert.strictEqual(yield* attachedBytes((yield* aStage()).workspace.id), 0)
+    }),
+  )
+
+  it.effect("one that goes frees its room, given up or swept", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number, workspace } = yield* aStage()
+      const used = yield* attach(workspace.id, { size: 5 })
+      const givenUp = yield* attach(workspace.id, { size: 70 })
+      yield* attach(workspace.id, { size: 800 })
+      yield* aMessageWith(number, used, era)
+      assert.strictEqual(yield* attachedBytes(workspace.id), 875)
+      yield* detach(givenUp)
+      assert.strictEqual(yield* attachedBytes(workspace.id), 805)
+      yield* sweep(era)
+      yield* sweep(era + kept)
+      assert.strictEqual(yield* attachedBytes(workspace.id), 5)
+      yield* WorkspaceStore.use((workspaces) => workspaces.delete(workspace.id, era))
+      yield* sweep(era + kept)
+      assert.strictEqual(yield* attachedBytes(workspace.id), 0)
     }),
   )
 
@@ -190,6 +238,22 @@ export const attachments: Topic = (it) => {
 }
 
 export const attachmentRaces: Topic = (it, { parallel }) => {
+  it.effect("many attachments at once fill their bound to the byte, beside uploads", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* aStage()
+      const tried = yield* Effect.all(
+        Array.from({ length: parallel ? 40 : 8 }, (_, index) =>
+          index % 4 === 3
+            ? Effect.as(aMediaFile(workspace.id, { size: 1000 }), null)
+            : attachWithin(workspace.id, 50, { size: 10 }),
+        ),
+        atOnce,
+      )
+      assert.strictEqual(tried.filter((id) => id !== null).length, 5)
+      assert.strictEqual(yield* attachedBytes(workspace.id), 50)
+    }),
+  )
+
   it.effect("of a message and a cut-off call at once, no message is left without its file", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()

@@ -1,0 +1,112 @@
+/**
+ * What the attachments of version 1 sends may take (operator API: `ATTACHMENT_BYTES`; decisions:
+ * Version 1): above it a send answers as a full media storage does.
+ */
+import { assert, layer } from "@effect/vitest"
+import { AttachmentBytes, Egress, EgressError } from "@messaging-service/core"
+import { Effect, Layer, Stream } from "effect"
+import { Disk } from "../Disk.ts"
+import { layerService } from "../Service.ts"
+import { change } from "../World.ts"
+import { aClient, aText, answered, ask, call, saysNo, withFile } from "./Asking.ts"
+
+const limit = 1000
+
+const bytes = (size: number) => new Uint8Array(size).fill(1)
+
+/** Links lead to 400 bytes. */
+const layerWeb = Layer.succeed(Egress, {
+  allows: () => Effect.succeed(true),
+  post: () => Effect.fail(new EgressError({ reason: "connection" })),
+  fetch: (url) => Effect.succeed({ status: 200, headers: {}, url, body: Stream.make(bytes(400)) }),
+})
+
+const full = "Media storage is full"
+
+const sendFile = (credentials: object, size: number, path = "send_msg/") =>
+  call(path, withFile({ ...credentials, ...aText, msg_type: 2 }, [{ bytes: bytes(size) }]))
+
+layer(layerService({ egress: layerWeb, ports: Layer.succeed(AttachmentBytes, limit) }))(
+  "attachments of version 1 sends",
+  (it) => {
+    it.effect("fill the workspace's own room to the byte, and no more is kept", () =>
+      Effect.gen(function* () {
+        const { credentials } = yield* aClient()
+        const { files } = yield* Disk
+        answered(yield* sendFile(credentials, 600))
+        const before = yield* files
+        saysNo(yield* sendFile(credentials, 401), 400, full)
+        assert.deepStrictEqual(yield* files, before)
+        answered(yield* sendFile(credentials, 400))
+        saysNo(yield* sendFile(credentials, 1), 400, full)
+        const other = yield* aClient()
+        answered(yield* sendFile(other.credentials, limit))
+      }),
+    )
+
+    it.effect("count links that are downloaded during the call alike", () =>
+      Effect.gen(function* () {
+        const { credentials } = yield* aClient()
+        const { files } = yield* Disk
+        const link = {
+          ...credentials,
+          ...aText,
+          msg_type: 2,
+          file_url: "https://example.com/a.bin",
+        }
+        answered(yield* ask("send_msg/", link))
+        answered(yield* ask("send_msg/", link))
+        const before = yield* files
+        saysNo(yield* ask("send_msg/", link), 400, full)
+        assert.deepStrictEqual(yield* files, before)
+      }),
+    )
+
+    it.effect("are not the plan's storage, nor is that theirs", () =>
+      Effect.gen(function* () {
+        const { credentials, workspace } = yield* aClient()
+        const plan = {
+          name: "Small",
+          messages_remaining: null,
+          reminders: true,
+          qr_code_api: true,
+          max_numbers: null,
+        }
+        yield* change(workspace, { plan: { ...plan, media_storage_bytes: 5000 } })
+        const upload = withFile(credentials, [{ bytes: bytes(5000) }])
+        answered(yield* sendFile(credentials, limit))
+        answered(yield* call("media/upload/", upload))
+        saysNo(yield* call("media/upload/", upload), 400, full)
+      }),
+    )
+
+    it.effect("of a refused send free their room again", () =>
+      Effect.gen(function* () {
+        const { credentials, workspace } = yield* aClient()
+        yield* change(workspace, { plan: null })
+        saysNo(yield* sendFile(credentials, limit), 400, "Not enough credits")
+        const plan = {
+          name: "Small",
+          messages_remaining: 1,
+          reminders: true,
+          qr_code_api: true,
+          max_numbers: null,
+          media_storage_bytes: 0,
+        }
+        yield* change(workspace, { plan })
+        answered(yield* sendFile(credentials, limit))
+      }),
+    )
+
+    it.effect("many at once hold the bound", () =>
+      Effect.gen(function* () {
+        const { credentials } = yield* aClient()
+        const answers = yield* Effect.all(
+          Array.from({ length: 12 }, () => sendFile(credentials, 300)),
+          { concurrency: "unbounded" },
+        )
+        assert.strictEqual(answers.filter(({ status }) => status === 200).length, 3)
+      }),
+    )
+  },
+)

@@ -1,0 +1,52 @@
+/** Sizes as variables give them (operator API: configuration). */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { serviceSettings, serviceVariables } from "../src/ServiceSettings.ts"
+import { byteSize, readVariables } from "../src/Variables.ts"
+
+const sizes: ReadonlyArray<readonly [text: string, bytes: number]> = [
+  ["0", 0],
+  ["1", 1],
+  ["1048576", 1_048_576],
+  ["16KiB", 16_384],
+  ["512MiB", 536_870_912],
+  ["1GiB", 1_073_741_824],
+  ["2TiB", 2_199_023_255_552],
+]
+
+const wrong = ["1GB", "1 GiB", "1.5GiB", "-1", "GiB", "1gib", "9007199254740993", "99999999TiB"]
+
+describe("a size", () => {
+  for (const [text, bytes] of sizes) {
+    it.effect(`${text} is ${bytes} bytes`, () =>
+      Effect.gen(function* () {
+        const given = yield* readVariables({ SIZE: byteSize }, { SIZE: text })
+        assert.strictEqual(given.SIZE, bytes)
+      }),
+    )
+  }
+
+  for (const text of wrong) {
+    it.effect(`${text} stops the start with a line that names the variable`, () =>
+      Effect.gen(function* () {
+        const { message } = yield* Effect.flip(readVariables({ SIZE: byteSize }, { SIZE: text }))
+        assert.strictEqual(
+          message,
+          "SIZE must be a size such as 512MiB or 1GiB, or a number of bytes",
+        )
+      }),
+    )
+  }
+
+  it.effect("ATTACHMENT_BYTES is 1 GiB unless it is given", () =>
+    Effect.gen(function* () {
+      const bytesOf = (environment: Readonly<Record<string, string>>) =>
+        Effect.map(
+          readVariables(serviceVariables, environment),
+          (given) => serviceSettings(given).attachmentBytes,
+        )
+      assert.strictEqual(yield* bytesOf({}), 1_073_741_824)
+      assert.strictEqual(yield* bytesOf({ ATTACHMENT_BYTES: "3MiB" }), 3_145_728)
+    }),
+  )
+})
