@@ -1,6 +1,6 @@
 /** When time may move on although another process has something in its hands. */
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { NumberId } from "../../src/id/Ids.ts"
 import { WakeUp } from "../../src/queue/WakeUp.ts"
@@ -56,4 +56,30 @@ it.effect("a lane that another process works off holds time up until it is empty
     assert.isDefined(waiting.pollUnsafe())
     assert.strictEqual(looks, 101)
   }).pipe(Effect.provide(anIdle(() => (++looks > 100 ? null : `message 1 ${looks}`))))
+})
+
+it.effect("what was put back while the store was being asked is not overlooked", () => {
+  let messages = 3
+  /** A worker sends a message while each question is under way, and puts its lane back as due. */
+  const idle = Idle.layer.pipe(
+    Layer.provide(
+      Layer.mock(WorkStatus, {
+        workload: () =>
+          Effect.gen(function* () {
+            yield* Effect.sleep("10 millis")
+            messages--
+            const due = messages > 0 ? yield* Clock.currentTimeMillis : null
+            return { nextDue: due, inHands: [], deliveringUntil: null }
+          }),
+      }),
+    ),
+    Layer.provide(WakeUp.layerLocal),
+    Layer.provide(Layer.succeed(ParkedSends, { parked: Effect.succeed(new Set<NumberId>()) })),
+  )
+  return Effect.gen(function* () {
+    const settled = yield* Effect.forkChild(Effect.flatMap(Idle, (service) => service.settled))
+    yield* TestClock.adjust("10 seconds")
+    yield* Fiber.join(settled)
+    assert.strictEqual(messages, 0)
+  }).pipe(Effect.provide(idle))
 })
