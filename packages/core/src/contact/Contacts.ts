@@ -21,26 +21,18 @@ import { Workspaces } from "../workspace/Workspaces.ts"
 import { ContactStore } from "./Contact.ts"
 import type { Contact } from "./Contact.ts"
 
-/** In JSON Schema: that field is there and is not null. */
-const isText = (field: string) => ({
-  required: [field],
-  properties: { [field]: { type: "string" } },
-})
-
 export const ContactBody = Schema.Struct({
   name: textBetween(1, 100),
-  phone: Schema.optionalKey(Schema.NullOr(parsed("invalid_phone", parsePhone, phoneDescribed))),
-  username: Schema.optionalKey(
-    Schema.NullOr(parsed("invalid_username", parseUsername, usernameDescribed)),
-  ),
+  phone: Schema.optionalKey(parsed("invalid_phone", parsePhone, phoneDescribed)),
+  username: Schema.optionalKey(parsed("invalid_username", parseUsername, usernameDescribed)),
 })
   .check(
     Schema.makeFilter(
       (contact) =>
-        (contact.phone == null) !== (contact.username == null)
+        (contact.phone === undefined) !== (contact.username === undefined)
           ? undefined
           : "must have exactly one of phone and username",
-      { toJsonSchema: () => ({ oneOf: [isText("phone"), isText("username")] }) },
+      { toJsonSchema: () => ({ oneOf: [{ required: ["phone"] }, { required: ["username"] }] }) },
     ),
   )
   .annotate({

@@ -23,12 +23,13 @@ describe("contacts", () => {
         const john = yield* create(workspace, {
           name: "John",
           username: "t.me/john_doe",
-          phone: null,
         })
         assert.deepStrictEqual([john.phone, john.username], [null, "t.me/john_doe"])
         const wrong: ReadonlyArray<readonly [body: object, code: string]> = [
           [{ name: "Jane" }, "validation_failed"],
           [{ name: "Jane", phone: null, username: null }, "validation_failed"],
+          [{ name: "Jane", phone: null, username: "@jane_doe" }, "validation_failed"],
+          [{ name: "Jane", phone: "+15550001234", username: null }, "validation_failed"],
           [{ name: "Jane", phone: "+15550000001", username: "@jane_doe" }, "validation_failed"],
           [{ name: "", phone: "+15550000001" }, "validation_failed"],
           [{ name: "n".repeat(101), phone: "+15550000001" }, "validation_failed"],
