@@ -59,10 +59,11 @@ const rowsWhere = (
 ): ReadonlyArray<LinkingRow> =>
   [...world.linkings.values()].filter(isWanted).toSorted(byEnd).slice(0, limit)
 
-const hasPhone = (phone: string, linked: SendingNumber) => (lane: Lane) =>
+/** Whether another number has that phone: for a replaced one it is asked for, but not had yet. */
+const hasPhone = (world: World, phone: string, linked: SendingNumber) => (lane: Lane) =>
   !lane.removed &&
   lane.number.id !== linked.id &&
-  lane.number.phone === phone &&
+  phoneWithoutLink(world, lane) === phone &&
   lane.number.platform === linked.platform &&
   lane.number.mode === linked.mode
 
@@ -175,7 +176,7 @@ export const linkingStore = (world: World): typeof LinkingStore.Service => ({
       const lane = row === undefined ? undefined : laneOf(world, row.attempt.numberId)
       if (row === undefined || lane === undefined || row.attempt.endsAt <= now) return null
       const { number } = lane
-      if (!lane.workspace.lanes.some(hasPhone(phone, number))) {
+      if (!lane.workspace.lanes.some(hasPhone(world, phone, number))) {
         report(world, lane, reports?.connected ?? null)
         return end(world, lane, { status: "connected", phone })
       }

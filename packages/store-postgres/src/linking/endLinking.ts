@@ -57,15 +57,20 @@ export const finishLinking = sqlFunction(
       return null;
     end if;
 
-    -- Index numbers_by_workspace.
+    -- Index numbers_by_workspace. A phone that another attempt replaced is still its number's, and
+    -- the one that the attempt asks for is not yet.
     v_held := exists (
       select
       from numbers n
       join numbers other on other.workspace_id = n.workspace_id
+      left join linking_attempts a on a.number_id = other.id
       where n.id = v_number
         and other.removed_at is null
         and other.id <> n.id
-        and other.phone = p_phone
+        and p_phone = case
+          when a.phone_before is null then other.phone
+          else nullif(a.phone_before, '')
+        end
         and other.platform = n.platform
         and other.mode = n.mode
     );
