@@ -16,9 +16,8 @@ import { Idempotent } from "../request/Idempotent.ts"
 import type { Repeatable } from "../request/Idempotent.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { described } from "../request/Described.ts"
-import { inputDecoder } from "../request/Input.ts"
 import type { JsonPage } from "../request/Page.ts"
-import { limitOf, pageFields, queryRecord } from "../request/PageInput.ts"
+import { limitOf, pageFields, queryDecoder } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { WorkspaceStore } from "../workspace/WorkspaceStore.ts"
@@ -81,7 +80,7 @@ export const MediaQuery = Schema.Struct({
   ...pageFields,
 })
 
-const decodeList = inputDecoder(MediaQuery, Object.keys(MediaQuery.fields))
+const decodeList = queryDecoder(MediaQuery)
 
 type Failure = Refusal | StoreUnavailable
 
@@ -181,9 +180,7 @@ export class MediaDirectory extends Context.Service<
             ),
         ),
         list: Effect.fn("MediaDirectory.list")(function* ({ key }, entries) {
-          const query = yield* Effect.fromResult(queryRecord(entries)).pipe(
-            Effect.flatMap((record) => Effect.fromResult(decodeList(record))),
-          )
+          const query = yield* Effect.fromResult(decodeList(entries))
           const type = query.type ?? null
           const binding = ["media", key.workspaceId, key.mode, type]
           const before = yield* cursors.read(query.cursor ?? null, binding)

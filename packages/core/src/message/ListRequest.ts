@@ -4,8 +4,8 @@ import type { Refusal } from "../error/Refusal.ts"
 import type { NumberId } from "../id/Ids.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import type { CursorBinding } from "../request/Cursor.ts"
-import { decoded, inputDecoder, instantParameter, parsed, refusedAs } from "../request/Input.ts"
-import { limitOf, pageFields, queryId, queryRecord, textForNames } from "../request/PageInput.ts"
+import { decoded, instantParameter, parsed, refusedAs } from "../request/Input.ts"
+import { limitOf, pageFields, queryDecoder, queryId, textForNames } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import type { Instant } from "../time/Instant.ts"
 import { messageStatuses } from "./Message.ts"
@@ -35,7 +35,7 @@ export const ListQuery = Schema.Struct({
   ...pageFields,
 })
 
-const decode = inputDecoder(ListQuery, Object.keys(ListQuery.fields))
+const decode = queryDecoder(ListQuery)
 
 export interface ListRequest {
   readonly filter: MessageFilter
@@ -49,7 +49,7 @@ export interface ListRequest {
 const ceiling = (instant: Instant) => instant.millis + (instant.beyond === "" ? 0 : 1)
 
 export const parseListRequest = (entries: QueryEntries): Result.Result<ListRequest, Refusal> =>
-  Result.map(Result.flatMap(queryRecord(entries), decode), (query) => {
+  Result.map(decode(entries), (query) => {
     const filter: MessageFilter = {
       statuses: query.status ?? null,
       from: (query.from as NumberId | undefined) ?? null,

@@ -6,7 +6,7 @@ import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import type { Phone } from "../recipient/Phone.ts"
 import { described } from "../request/Described.ts"
 import { decoded, inputDecoder, parsed, refusedAs, textBetween } from "../request/Input.ts"
-import { limitOf, pageFields, queryRecord, textForNames } from "../request/PageInput.ts"
+import { limitOf, pageFields, queryDecoder, textForNames } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import { checkResultStatuses } from "./NumberCheck.ts"
 import type { CheckResultStatus } from "./NumberCheck.ts"
@@ -62,7 +62,7 @@ export const ResultsQuery = Schema.Struct({
   ...pageFields,
 })
 
-const decodeResults = inputDecoder(ResultsQuery, Object.keys(ResultsQuery.fields))
+const decodeResults = queryDecoder(ResultsQuery)
 
 export interface ResultsRequest {
   readonly statuses: ReadonlyArray<CheckResultStatus> | null
@@ -73,7 +73,7 @@ export interface ResultsRequest {
 export const parseResultsRequest = (
   entries: QueryEntries,
 ): Result.Result<ResultsRequest, Refusal> =>
-  Result.map(Result.flatMap(queryRecord(entries), decodeResults), (query) => ({
+  Result.map(decodeResults(entries), (query) => ({
     statuses: query.status ?? null,
     limit: limitOf(query),
     cursor: query.cursor ?? null,

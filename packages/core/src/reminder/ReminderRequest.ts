@@ -13,7 +13,7 @@ import { TextInput, toMediaReference } from "../message/SendRequest.ts"
 import { RecipientInput } from "../recipient/RecipientInput.ts"
 import { described } from "../request/Described.ts"
 import { decoded, inputDecoder, parsed, refusedAs, textBetween } from "../request/Input.ts"
-import { limitOf, pageFields, queryRecord, textFor } from "../request/PageInput.ts"
+import { limitOf, pageFields, queryDecoder, textFor } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import { isBlank } from "../text/CodePoints.ts"
 import { parseCron } from "./Cron.ts"
@@ -167,7 +167,7 @@ export const ReminderQuery = Schema.Struct({
   ...pageFields,
 })
 
-const decodeList = inputDecoder(ReminderQuery, Object.keys(ReminderQuery.fields))
+const decodeList = queryDecoder(ReminderQuery)
 
 export interface ReminderListRequest {
   /** Null for both. */
@@ -180,7 +180,7 @@ export interface ReminderListRequest {
 export const parseReminderList = (
   query: QueryEntries,
 ): Result.Result<ReminderListRequest, Refusal> =>
-  Result.map(Result.flatMap(queryRecord(query), decodeList), (given) => ({
+  Result.map(decodeList(query), (given) => ({
     active: given.active ?? null,
     limit: limitOf(given),
     cursor: given.cursor ?? null,

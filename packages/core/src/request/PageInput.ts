@@ -1,6 +1,6 @@
 /** `limit` and `cursor` of a paged list, and queries as records (contract: Pagination rules). */
 import { Result, Schema } from "effect"
-import { problem, refuseAll } from "../error/Refusal.ts"
+import { problem, problemsOf, refuseAll } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import { decoded, inputDecoder, refusedAs } from "./Input.ts"
 import { defaultLimit, maximumLimit } from "./Page.ts"
@@ -69,16 +69,46 @@ export const queryRecord = (
   return Result.succeed(record)
 }
 
+/** "A problem with a query parameter names it in `field` and in the message." */
+const named = (refusal: Refusal): Refusal => {
+  const [first, ...rest] = problemsOf(refusal).map(({ code, field, message }) =>
+    problem(code, field, field === null ? message : `${field}: ${message}`),
+  )
+  return first === undefined ? refusal : refuseAll(first, rest)
+}
+
+/** A decoder for the parameters of a query, in the order of the schema's fields. */
+export const queryDecoder = <
+  S extends Schema.Top & {
+    readonly DecodingServices: never
+    readonly fields: Readonly<Record<string, unknown>>
+  },
+>(
+  schema: S,
+) => {
+  const decode = inputDecoder(schema, Object.keys(schema.fields))
+  return (entries: QueryEntries): Result.Result<S["Type"], Refusal> =>
+    Result.mapError(Result.flatMap(queryRecord(entries), decode), named)
+}
+
+/** The query of an operation that takes none: any parameter in it is unknown, on every path. */
+export const refuseQuery = (entries: QueryEntries): Result.Result<void, Refusal> => {
+  const [first, ...rest] = entries.map(([name]) =>
+    problem("validation_failed", name, "is not a known field"),
+  )
+  return first === undefined ? Result.void : Result.fail(named(refuseAll(first, rest)))
+}
+
 /** The query of a list that has no filters. */
 export const PageInput = Schema.Struct(pageFields)
 
-const decodePage = inputDecoder(PageInput, Object.keys(pageFields))
+const decodePage = queryDecoder(PageInput)
 
 /** As `PageInput`. */
 export const parsePageRequest = (
   entries: QueryEntries,
 ): Result.Result<{ readonly limit: number; readonly cursor: string | null }, Refusal> =>
-  Result.map(Result.flatMap(queryRecord(entries), decodePage), (query) => ({
+  Result.map(decodePage(entries), (query) => ({
     limit: limitOf(query),
     cursor: query.cursor ?? null,
   }))

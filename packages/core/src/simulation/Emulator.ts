@@ -26,7 +26,7 @@ import { Cursors } from "../request/Cursor.ts"
 import { described } from "../request/Described.ts"
 import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
 import type { JsonPage } from "../request/Page.ts"
-import { limitOf, pageFields, queryId, queryRecord } from "../request/PageInput.ts"
+import { limitOf, pageFields, queryDecoder, queryId } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { Idle } from "./Idle.ts"
@@ -108,7 +108,7 @@ const decodeRegistered = inputDecoder(RegisteredBody, ["phones"], () => [], {
 const decodeScan = inputDecoder(ScanBody, ["phone"])
 const decodeTick = inputDecoder(TickBody, ["status"])
 const decodeAdvance = inputDecoder(AdvanceBody, ["seconds"])
-const decodeSent = inputDecoder(SentQuery, Object.keys(SentQuery.fields))
+const decodeSent = queryDecoder(SentQuery)
 
 /** How a simulated phone behaves. */
 export const BehaviourJson = Schema.Struct({
@@ -282,9 +282,7 @@ export class Emulator extends Context.Service<
           return messageJson(message ?? found, yield* Clock.currentTimeMillis, link)
         }),
         sent: Effect.fn("Emulator.sent")(function* (entries) {
-          const query = yield* Effect.fromResult(queryRecord(entries)).pipe(
-            Effect.flatMap((record) => Effect.fromResult(decodeSent(record))),
-          )
+          const query = yield* Effect.fromResult(decodeSent(entries))
           const numberId = (query.number_id as NumberId | undefined) ?? null
           const binding = ["sent", numberId]
           const before = yield* cursors.read(query.cursor ?? null, binding)

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
 import { pageOf } from "../../src/request/Page.ts"
-import { parsePageRequest, queryRecord } from "../../src/request/PageInput.ts"
+import { parsePageRequest, queryRecord, refuseQuery } from "../../src/request/PageInput.ts"
+import type { Refusal } from "../../src/error/Refusal.ts"
 import type { QueryEntries } from "../../src/request/PageInput.ts"
 
 const told = (entries: QueryEntries) =>
@@ -33,6 +34,33 @@ describe("the query of a paged list", () => {
       assert.deepStrictEqual(told([["cursor", "abc"]]), { limit: 25, cursor: "abc" })
       assert.deepStrictEqual(told([["cursor", ""]]), { limit: 25, cursor: "" })
     }),
+  )
+
+  it.effect(
+    "a problem names its parameter in the message too, for an operation without a query as well",
+    () =>
+      Effect.sync(() => {
+        const messages = (result: Result.Result<unknown, Refusal>) =>
+          Result.match(result, {
+            onSuccess: () => [],
+            onFailure: ({ errors, message }) => [message, ...errors.map((each) => each.message)],
+          })
+        const wrong: QueryEntries = [
+          ["limit", "0"],
+          ["colour", "red"],
+        ]
+        const [limit, colour] = messages(parsePageRequest(wrong))
+        assert.match(limit ?? "", /^limit: /)
+        assert.strictEqual(colour, "colour: is not a known field")
+        assert.deepStrictEqual(messages(parsePageRequest([...wrong, ...wrong])), [
+          "limit: must be given only once",
+        ])
+        assert.deepStrictEqual(messages(refuseQuery(wrong)), [
+          "limit: is not a known field",
+          "colour: is not a known field",
+        ])
+        assert.deepStrictEqual(messages(refuseQuery([])), [])
+      }),
   )
 
   it.effect("an unknown parameter is validation_failed", () =>

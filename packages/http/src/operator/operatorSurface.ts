@@ -1,5 +1,5 @@
 /** The operator API: the way that every request under `/admin/v1` takes. */
-import { Admission, Emulator, parseId, refuse, roles } from "@messaging-service/core"
+import { Admission, Emulator, parseId, refuse, refuseQuery, roles } from "@messaging-service/core"
 import type { Refusal, Role } from "@messaging-service/core"
 import { Effect, Option, Redacted, Result } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -78,8 +78,8 @@ export const operatorSurface = Effect.fnUntraced(function* (token: Redacted.Reda
 
     // Content type, size, JSON
     const body = yield* readBody(request, route.takes)
-    const query =
-      route.takes === "query" ? yield* Effect.fromResult(parseQuery(exchange.query)) : []
+    const query = yield* Effect.fromResult(parseQuery(exchange.query))
+    if (route.takes !== "query") yield* Effect.fromResult(refuseQuery(query))
 
     // Fields, roles, and whatever depends on stored state
     const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))

@@ -8,6 +8,7 @@ import {
   parseIdempotencyKey,
   ratePolicy,
   rateRefusal,
+  refuseQuery,
   requireScope,
   requireUnlimited,
 } from "@messaging-service/core"
@@ -85,8 +86,8 @@ export const surfaceV2 = Effect.fnUntraced(function* (places: RefusingPlaces<Wor
 
     // Content type, size, JSON or the form with a file
     const { fingerprinted, handle } = yield* readBody(route, request, files)
-    const query =
-      route.takes === "query" ? yield* Effect.fromResult(parseQuery(exchange.query)) : []
+    const query = yield* Effect.fromResult(parseQuery(exchange.query))
+    if (route.takes !== "query") yield* Effect.fromResult(refuseQuery(query))
 
     // Fields, idempotency, and whatever depends on the clock or on stored state
     const outcome = yield* handle({

@@ -121,7 +121,7 @@ layer(layerMeasured())("requests", (it) => {
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const { id } = yield* send(token)
-      for (const each of [id, 404_404, "abc"]) yield* ask({ path: `${path}/${each}/?x=1`, token })
+      for (const each of [id, 404_404, "abc"]) yield* ask({ path: `${path}/${each}/`, token })
       yield* ask({ path: `${path}/${id}`, token, method: "HEAD" })
       yield* ask({ path: `${path}/${id}` })
       const { value } = yield* scrape

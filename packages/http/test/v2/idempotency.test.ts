@@ -46,7 +46,7 @@ layer(layerService())("an Idempotency-Key", (it) => {
       const { socket } = yield* Doors
       const repeat = yield* socket.call({
         method: "POST",
-        path: `${path}/?ignored=1`,
+        path: `${path}/?`,
         token,
         headers: [...keyed("k"), ["content-type", "APPLICATION/json; charset=UTF-8"]],
         body: '\uFEFF { "text" : "Hell\\u006f", "to":{"phone" : "+15550001234"} } ',
