@@ -3,7 +3,7 @@
  * answers requests, with the worker beside it unless that runs elsewhere.
  */
 import { Worker } from "@messaging-service/core"
-import { HttpOptions, httpApp } from "@messaging-service/http"
+import { HttpOptions, httpApp, monitoringApp } from "@messaging-service/http"
 import {
   announce,
   isTerminal,
@@ -15,6 +15,7 @@ import {
 } from "@messaging-service/runtime"
 import type { CannotStart, HttpListener } from "@messaging-service/runtime"
 import { Effect, Redacted } from "effect"
+import type { Scope } from "effect"
 import { exampleText, keepKeys, localUrl, seedExample } from "./Example.ts"
 import type { Example } from "./Example.ts"
 import { operatorTokenKind } from "./operatorToken.ts"
@@ -26,30 +27,85 @@ export const runServer = (settings: ServerSettings): Effect.Effect<never, Cannot
     settings.service.log,
     Effect.scoped(
       Effect.gen(function* () {
-        const listener = yield* listen(settings.service.host, settings.service.port, {
-          behindProxy: settings.trustProxy,
-        })
-        const service = yield* openService(settings.service, listener.url)
-        return yield* Effect.provideContext(serve(settings, listener), service)
+        const listeners = yield* listenAll(settings)
+        const service = yield* openService(settings.service, listeners.open.url)
+        return yield* Effect.provideContext(serve(settings, listeners), service)
       }),
     ),
   )
 
-const serve = Effect.fnUntraced(function* (settings: ServerSettings, listener: HttpListener) {
-  const app = yield* Effect.provideService(httpApp, HttpOptions, {
-    operatorToken: yield* operatorToken(settings),
+/** The ports of the server. */
+interface Listeners {
+  /** Where customers come, and whatever has no port of its own. */
+  readonly open: HttpListener
+  readonly admin: HttpListener | null
+  readonly metrics: HttpListener | null
+}
+
+/** All ports are bound before anything is made, so that one that is taken stops the start. */
+const listenAll = Effect.fnUntraced(function* (
+  settings: ServerSettings,
+): Effect.fn.Return<Listeners, CannotStart, Scope.Scope> {
+  const { adminPort, metricsPort, service, trustProxy: behindProxy } = settings
+  const { host, port } = service
+  return {
+    open: yield* listen(host, port, { behindProxy }),
+    admin:
+      adminPort === null
+        ? null
+        : yield* listen(host, adminPort, { portVariable: "ADMIN_PORT", behindProxy }),
+    metrics:
+      metricsPort === null
+        ? null
+        : yield* listen(host, metricsPort, { portVariable: "METRICS_PORT", behindProxy }),
+  }
+})
+
+const serve = Effect.fnUntraced(function* (settings: ServerSettings, listeners: Listeners) {
+  const { admin, metrics, open } = listeners
+  const { inlineWorker, service, trustProxy } = settings
+  const token = yield* operatorToken(settings)
+  const options = {
+    operatorToken: admin === null ? token : null,
+    metrics: metrics === null,
     emulator: true,
-    publicUrl: settings.service.publicUrl ?? listener.url,
-    trustProxy: settings.trustProxy,
-  })
-  const worker = settings.inlineWorker ? (yield* Worker).run : Effect.never
-  if (settings.seedExample) yield* showExample(settings, listener)
-  yield* announce(settings.service.log, `listening on ${listener.url}`)
-  return yield* Effect.all([listener.serve(app), worker], {
+    publicUrl: service.publicUrl ?? open.url,
+    trustProxy,
+  }
+  const served = [open.serve(yield* Effect.provideService(httpApp, HttpOptions, options))]
+  if (admin !== null) {
+    const app = yield* Effect.provideService(httpApp, HttpOptions, {
+      ...options,
+      operatorToken: token,
+      customers: false,
+      metrics: false,
+      publicUrl: admin.url,
+    })
+    served.push(admin.serve(app))
+  }
+  if (metrics !== null) {
+    const app = yield* Effect.provideService(monitoringApp, HttpOptions, {
+      ...options,
+      metrics: true,
+    })
+    served.push(metrics.serve(app))
+  }
+  const worker = inlineWorker ? (yield* Worker).run : Effect.never
+  if (settings.seedExample) yield* showExample(settings, open)
+  yield* announce(service.log, readyLine(listeners))
+  return yield* Effect.all([...served, worker], {
     concurrency: "unbounded",
     discard: true,
   }).pipe(Effect.andThen(Effect.never))
 })
+
+const readyLine = ({ admin, metrics, open }: Listeners): string => {
+  const others = [
+    ...(admin === null ? [] : [`operator API on ${admin.url}`]),
+    ...(metrics === null ? [] : [`metrics on ${metrics.url}/metrics`]),
+  ]
+  return `listening on ${open.url}${others.length === 0 ? "" : ` (${others.join("; ")})`}`
+}
 
 const operatorToken = Effect.fnUntraced(function* ({
   operatorToken: given,

@@ -3,6 +3,7 @@ import {
   CannotStart,
   isShared,
   oneOf,
+  portNumber,
   readVariables,
   serviceSettings,
   serviceVariables,
@@ -16,6 +17,10 @@ import { isToken, tokenRule } from "./operatorToken.ts"
 export interface ServerSettings {
   /** Null for the one that is kept in the data directory. */
   readonly operatorToken: Redacted.Redacted | null
+  /** Where the operator API is served; null for beside everything else. */
+  readonly adminPort: number | null
+  /** Where metrics are served; null for beside everything else. */
+  readonly metricsPort: number | null
   readonly trustProxy: boolean
   /** Whether this process runs the worker too. */
   readonly inlineWorker: boolean
@@ -25,6 +30,8 @@ export interface ServerSettings {
 
 const serverVariables = {
   OPERATOR_TOKEN: variable(tokenRule, (text) => (isToken(text) ? Redacted.make(text) : undefined)),
+  ADMIN_PORT: portNumber,
+  METRICS_PORT: portNumber,
   TRUST_PROXY: trueOrFalse,
   WORKER: oneOf("inline", "separate"),
   SEED_EXAMPLE: trueOrFalse,
@@ -44,7 +51,12 @@ export const readServerSettings = Effect.fnUntraced(function* (
         "the worker app cannot share this store",
     })
   }
+  const adminPort = given.ADMIN_PORT ?? null
+  const metricsPort = given.METRICS_PORT ?? null
+  yield* differ({ PORT: service.port, ADMIN_PORT: adminPort, METRICS_PORT: metricsPort })
   return {
+    adminPort,
+    metricsPort,
     operatorToken: given.OPERATOR_TOKEN ?? null,
     trustProxy: given.TRUST_PROXY ?? false,
     inlineWorker,
@@ -52,3 +64,17 @@ export const readServerSettings = Effect.fnUntraced(function* (
     service,
   }
 })
+
+/** Fails with a line that names both variables where two of them name one port. */
+const differ = (ports: Readonly<Record<string, number | null>>): Effect.Effect<void, CannotStart> =>
+  Effect.gen(function* () {
+    const taken = new Map<number, string>()
+    for (const [name, port] of Object.entries(ports)) {
+      if (port === null || port === 0) continue
+      const other = taken.get(port)
+      if (other !== undefined) {
+        return yield* new CannotStart({ message: `${name} must be another port than ${other}` })
+      }
+      taken.set(port, name)
+    }
+  })

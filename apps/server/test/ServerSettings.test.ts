@@ -6,6 +6,8 @@ import { readServerSettings } from "../src/ServerSettings.ts"
 import type { ServerSettings } from "../src/ServerSettings.ts"
 
 const defaults: ServerSettings = {
+  adminPort: null,
+  metricsPort: null,
   operatorToken: null,
   trustProxy: false,
   inlineWorker: true,
@@ -36,6 +38,12 @@ const understood: ReadonlyArray<
   readonly [environment: Record<string, string>, change: Partial<ServerSettings>]
 > = [
   [{ PORT: "0" }, within({ port: 0 })],
+  [{ ADMIN_PORT: "9001" }, { adminPort: 9001 }],
+  [{ METRICS_PORT: "9002" }, { metricsPort: 9002 }],
+  [
+    { ADMIN_PORT: "0", METRICS_PORT: "0" },
+    { adminPort: 0, metricsPort: 0 },
+  ],
   [{ PORT: "65535" }, within({ port: 65_535 })],
   [{ HOST: "0.0.0.0" }, within({ host: "0.0.0.0" })],
   [{ HOST: "::1" }, within({ host: "::1" })],
@@ -62,6 +70,10 @@ const understood: ReadonlyArray<
 const refused: ReadonlyArray<readonly [environment: Record<string, string>, variable: string]> = [
   [{ PORT: "http" }, "PORT"],
   [{ PORT: "-1" }, "PORT"],
+  [{ ADMIN_PORT: "admin" }, "ADMIN_PORT"],
+  [{ ADMIN_PORT: "8080" }, "ADMIN_PORT"],
+  [{ ADMIN_PORT: "9001", METRICS_PORT: "9001" }, "METRICS_PORT"],
+  [{ METRICS_PORT: "65536" }, "METRICS_PORT"],
   [{ PORT: "65536" }, "PORT"],
   [{ PORT: "80.5" }, "PORT"],
   [{ PORT: " 80" }, "PORT"],
@@ -105,7 +117,8 @@ describe("the server's configuration", () => {
 
   it.effect("an empty variable counts as unset, and other programs' variables do not matter", () =>
     Effect.gen(function* () {
-      const names = "PORT HOST DATABASE_URL DATA_DIR PUBLIC_URL OPERATOR_TOKEN TRANSPORT CLOCK"
+      const names =
+        "PORT ADMIN_PORT METRICS_PORT HOST DATABASE_URL DATA_DIR PUBLIC_URL OPERATOR_TOKEN TRANSPORT CLOCK"
       const more = "ALLOW_PRIVATE_TARGETS TRUST_PROXY WORKER LOG_LEVEL LOG_FORMAT SEED_EXAMPLE"
       const empty = Object.fromEntries(`${names} ${more}`.split(" ").map((name) => [name, ""]))
       assert.deepStrictEqual(yield* readServerSettings({ ...empty, EDITOR: "ed" }), defaults)

@@ -93,19 +93,17 @@ const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
 
 /** What anybody may see of the process and of the service. */
 const watchedSurfaces = Effect.gen(function* () {
+  const { metrics = true } = yield* HttpOptions
   const places = makeRefusingPlaces(sharedResources.watchingRequests)
   const surfaces: Surfaces = [
     { prefix: "/health", surface: yield* healthSurface, places },
-    { prefix: "/metrics", surface: yield* metricsSurface, places },
+    ...(metrics ? [{ prefix: "/metrics", surface: yield* metricsSurface, places }] : []),
   ]
   return surfaces
 })
 
-const allSurfaces = Effect.gen(function* () {
-  const { operatorToken } = yield* HttpOptions
-  const docs = yield* docsSurface
-  const places = makeRefusingPlaces<WorkspaceId>(sharedResources.requests)
-  const operatorPlaces = makeRefusingPlaces(sharedResources.operatorRequests)
+/** What customers use, and what links in answers lead to. */
+const customerSurfaces = Effect.fnUntraced(function* (places: RefusingPlaces<WorkspaceId>) {
   const surfaces: Surfaces = [
     { prefix: "/api/v2", surface: yield* surfaceV2(places), places },
     {
@@ -114,6 +112,19 @@ const allSurfaces = Effect.gen(function* () {
       places,
       sayNo: (exchange, refusal) => refusalReplyV1(exchange, refusal),
     },
+    { prefix: "/media", surface: yield* mediaSurface, places },
+    { prefix: "/qr", surface: yield* qrSurface, places },
+  ]
+  return surfaces
+})
+
+const allSurfaces = Effect.gen(function* () {
+  const { customers = true, operatorToken } = yield* HttpOptions
+  const docs = yield* docsSurface
+  const places = makeRefusingPlaces<WorkspaceId>(sharedResources.requests)
+  const operatorPlaces = makeRefusingPlaces(sharedResources.operatorRequests)
+  const surfaces: Surfaces = [
+    ...(customers ? yield* customerSurfaces(places) : []),
     ...(operatorToken === null
       ? []
       : [
@@ -123,8 +134,6 @@ const allSurfaces = Effect.gen(function* () {
             places: operatorPlaces,
           },
         ]),
-    { prefix: "/media", surface: yield* mediaSurface, places },
-    { prefix: "/qr", surface: yield* qrSurface, places },
     { prefix: "/docs", surface: docs, places },
     { prefix: "/openapi.json", surface: docs, places },
     ...(yield* watchedSurfaces),

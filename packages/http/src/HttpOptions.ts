@@ -5,6 +5,10 @@ import type { Redacted } from "effect"
 export interface HttpSettings {
   /** The bearer token of the operator API; null for no operator API at all. */
   readonly operatorToken: Redacted.Redacted | null
+  /** False: neither version of the interface, nor what its links lead to. True when left out. */
+  readonly customers?: boolean
+  /** False: `/metrics` is served elsewhere, or nowhere. True when left out. */
+  readonly metrics?: boolean
   /** Whether the emulator controls exist. They need core's `Emulator` among the services. */
   readonly emulator: boolean
   /**

@@ -4,6 +4,15 @@ import { Doors, errorOf } from "./Doors.ts"
 import { layerService, operatorToken } from "./Service.ts"
 import { operate } from "./World.ts"
 
+/** The statuses that the operator gets. */
+const statusesOf = (...paths: ReadonlyArray<string>) =>
+  Effect.forEach(paths, (path) => Effect.map(operate({ path }), ({ status }) => status))
+
+/** The paths in the document that is served. */
+const documented = Effect.map(operate({ path: "/openapi.json" }), ({ body }) =>
+  Object.keys((body as { readonly paths: object }).paths),
+)
+
 describe("where it is not wanted", () => {
   layer(layerService({ settings: { operatorToken: null } }))("without the operator API", (it) => {
     it.effect("there is no operator API without an operator token", () =>
@@ -26,6 +35,41 @@ describe("where it is not wanted", () => {
         assert.strictEqual(errorOf(answer).code, "not_found")
         const unauthorised = yield* socket.call({ path: "/admin/v1/simulator/clock" })
         assert.strictEqual(unauthorised.status, 404)
+      }),
+    )
+  })
+
+  layer(layerService({ settings: { metrics: false } }))("without metrics", (it) => {
+    it.effect("there is all the rest, and the document says so", () =>
+      Effect.gen(function* () {
+        const statuses = yield* statusesOf(
+          "/metrics",
+          "/health/live",
+          "/docs",
+          "/admin/v1/workspaces",
+        )
+        assert.deepStrictEqual(statuses, [404, 200, 200, 200])
+        assert.notInclude(yield* documented, "/metrics")
+      }),
+    )
+  })
+
+  const operatorAlone = { customers: false, metrics: false }
+  layer(layerService({ settings: operatorAlone }))("for the operator alone", (it) => {
+    it.effect("there is the operator API with its pages, and nothing for customers", () =>
+      Effect.gen(function* () {
+        const served = ["/admin/v1/workspaces", "/docs", "/docs/errors", "/health/ready"]
+        assert.deepStrictEqual(yield* statusesOf(...served), [200, 200, 200, 200])
+        const gone = ["/api/v2/me", "/api/v1/me/", "/media/a/b", "/qr/a.png", "/metrics"]
+        assert.deepStrictEqual(yield* statusesOf(...gone), [404, 404, 404, 404, 404])
+        const others = (yield* documented).filter((path) => !path.startsWith("/admin/v1/"))
+        assert.deepStrictEqual(others.toSorted(), [
+          "/docs",
+          "/docs/errors",
+          "/health/live",
+          "/health/ready",
+          "/openapi.json",
+        ])
       }),
     )
   })

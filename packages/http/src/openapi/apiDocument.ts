@@ -29,12 +29,11 @@ tells its \`status\`, or a webhook.
  * services, as the tables of routes are.
  */
 export const apiDocument = Effect.gen(function* () {
-  const { emulator, operatorToken } = yield* HttpOptions
+  const { customers = true, emulator, metrics = true, operatorToken } = yield* HttpOptions
   const surfaces: ReadonlyArray<DescribedSurface> = [
-    yield* documentV2,
-    yield* documentV1,
+    ...(customers ? [yield* documentV2, yield* documentV1] : []),
     ...(operatorToken === null ? [] : [yield* documentOperator(emulator)]),
-    documentOpen,
+    documentOpen({ customers, metrics }),
   ]
   const [notFound, methodNotAllowed] = refusals(["not_found", "method_not_allowed"])
   return (publicUrl: string): JsonObject =>
@@ -44,7 +43,7 @@ export const apiDocument = Effect.gen(function* () {
       description,
       publicUrl,
       surfaces,
-      calls: webhookCalls,
+      calls: customers ? webhookCalls : [],
       anywhere: {
         ...(notFound === undefined ? {} : { NotFound: notFound }),
         ...(methodNotAllowed === undefined ? {} : { MethodNotAllowed: methodNotAllowed }),

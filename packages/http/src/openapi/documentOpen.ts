@@ -46,7 +46,7 @@ const ofFile = (status: number, description: string, more: ReadonlyArray<Header>
   content: bytes("*/*"),
 })
 
-const health = (status: string, description: string): JsonObject => ({
+const healthSchema = (status: string, description: string): JsonObject => ({
   type: "object",
   properties: { status: { type: "string", const: status } },
   required: ["status"],
@@ -59,7 +59,7 @@ const healthAnswer = (code: number, status: string, description: string): Answer
   headers: commonHeaders,
   content: {
     "application/json": {
-      schema: { json: health(status, description) },
+      schema: { json: healthSchema(status, description) },
       examples: { example: { status } },
     },
   },
@@ -109,7 +109,8 @@ const page = (
   content: { [contentType]: { schema: { json: { type: "string" } } } },
 })
 
-const operations: ReadonlyArray<Operation> = [
+/** What links in answers lead to. */
+const links: ReadonlyArray<Operation> = [
   open(
     "/media/{token}/{name}",
     {
@@ -148,6 +149,9 @@ const operations: ReadonlyArray<Operation> = [
     },
     ["not_found"],
   ),
+]
+
+const health: ReadonlyArray<Operation> = [
   open("/health/live", {
     id: "isLive",
     tag: "Service",
@@ -165,6 +169,9 @@ const operations: ReadonlyArray<Operation> = [
       healthAnswer(503, "unavailable", "It does not answer."),
     ],
   }),
+]
+
+const metricsOperation: ReadonlyArray<Operation> = [
   open("/metrics", {
     id: "readMetrics",
     tag: "Service",
@@ -172,6 +179,9 @@ const operations: ReadonlyArray<Operation> = [
     about: "What this process has counted, and how the whole service stands.",
     answers: [page("The text format of Prometheus.", "text/plain")],
   }),
+]
+
+const documents: ReadonlyArray<Operation> = [
   open("/openapi.json", {
     id: "readDocument",
     tag: "Service",
@@ -206,12 +216,24 @@ const operations: ReadonlyArray<Operation> = [
   }),
 ]
 
-export const documentOpen: DescribedSurface = {
+/** `customers`: whether links lead here; `metrics`: whether they are served here. */
+export const documentOpen = ({
+  customers,
+  metrics,
+}: {
+  readonly customers: boolean
+  readonly metrics: boolean
+}): DescribedSurface => ({
   name: "Open to everybody",
   tags: [
-    { name: "Links", description: "What links in answers lead to." },
+    ...(customers ? [{ name: "Links", description: "What links in answers lead to." }] : []),
     { name: "Service", description: "Health, metrics and documentation." },
   ],
   security: {},
-  operations,
-}
+  operations: [
+    ...(customers ? links : []),
+    ...health,
+    ...(metrics ? metricsOperation : []),
+    ...documents,
+  ],
+})

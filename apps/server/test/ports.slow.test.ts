@@ -1,0 +1,56 @@
+/** A server whose operator API and metrics have ports of their own (operator API: configuration). */
+import { assert, describe, it } from "@effect/vitest"
+import { processes } from "@messaging-service/testkit"
+import { Effect } from "effect"
+import { aServer, forgetful, program } from "./aServer.ts"
+
+const statusOf = (url: string, token = "") =>
+  Effect.promise(async () => {
+    const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+    await response.body?.cancel()
+    return response.status
+  })
+
+describe("a server with ADMIN_PORT and METRICS_PORT", () => {
+  it.effect("serves the operator API and the metrics there, and no longer on PORT", () =>
+    Effect.gen(function* () {
+      const server = yield* aServer({ ADMIN_PORT: "0", METRICS_PORT: "0" })
+      const [, admin = "", metrics = ""] = yield* server.says(
+        /^listening on \S+ \(operator API on (http:\S+); metrics on (http:\S+)\/metrics\)$/m,
+      )
+      const served = {
+        "/api/v2/me": [200, 404, 404],
+        "/admin/v1/workspaces": [404, 200, 404],
+        "/metrics": [404, 404, 200],
+        "/health/live": [200, 200, 200],
+        "/health/ready": [200, 200, 200],
+        "/docs/errors": [200, 200, 404],
+        "/openapi.json": [200, 200, 404],
+      }
+      const { liveKey = "", operatorToken = "" } = server.kept
+      for (const [path, statuses] of Object.entries(served)) {
+        const token = path.startsWith("/admin") ? operatorToken : liveKey
+        const found = yield* Effect.forEach([server.url, admin, metrics], (url) =>
+          statusOf(url + path, token),
+        )
+        assert.deepStrictEqual(found, statuses, path)
+      }
+      assert.strictEqual((yield* server.stop).code, 0)
+    }),
+  )
+
+  for (const variable of ["ADMIN_PORT", "METRICS_PORT"]) {
+    it.effect(`names ${variable} when another program has it`, () =>
+      Effect.gen(function* () {
+        const first = yield* processes.startServer(program, yield* forgetful)
+        const { ended } = yield* processes.start(program, {
+          ...(yield* forgetful),
+          [variable]: new URL(first.url).port,
+        })
+        const { code, stderr, stdout } = yield* ended
+        assert.deepStrictEqual({ code, stdout }, { code: 1, stdout: "" })
+        assert.match(stderr, new RegExp(`^${variable} \\d+ is in use [^\\n]+\\n$`))
+      }),
+    )
+  }
+})
