@@ -27,6 +27,12 @@ const lifetimes = { "30d": 30 * day, "90d": 90 * day, "1y": 365 * day } as const
 const maximumScopes = 100
 const maximumNumbers = 1000
 
+const notEmpty = (problem: string) =>
+  Schema.makeFilter(
+    (members: ReadonlyArray<unknown>) => (members.length > 0 ? undefined : problem),
+    { toJsonSchema: () => ({ minItems: 1 }) },
+  )
+
 export const KeyBody = Schema.Struct({
   version: Schema.Literals([1, 2]),
   name: described(Schema.optionalKey(textBetween(1, 50)), "Required of a version 2 key."),
@@ -39,7 +45,10 @@ export const KeyBody = Schema.Struct({
     Schema.optionalKey(
       Schema.Union([
         Schema.Literal("all"),
-        Schema.NonEmptyArray(Schema.Literals(scopes)).check(Schema.isMaxLength(maximumScopes)),
+        Schema.Array(Schema.Literals(scopes)).check(
+          notEmpty("must name a scope"),
+          Schema.isMaxLength(maximumScopes),
+        ),
       ]),
     ),
     "What the key may do.",
@@ -47,7 +56,12 @@ export const KeyBody = Schema.Struct({
   ),
   number_ids: described(
     Schema.optionalKey(
-      Schema.NullOr(Schema.NonEmptyArray(Schema.Int).check(Schema.isMaxLength(maximumNumbers))),
+      Schema.NullOr(
+        Schema.Array(Schema.Int).check(
+          notEmpty("must name a number"),
+          Schema.isMaxLength(maximumNumbers),
+        ),
+      ),
     ),
     "The only numbers that the key may use; null for all, later ones included.",
     { default: null },

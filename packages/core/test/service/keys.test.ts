@@ -167,7 +167,7 @@ describe("keys", () => {
     ["an empty name", { version: 2, name: "" }, "name"],
     ["a name of 51 characters", { version: 2, name: "n".repeat(51) }, "name"],
     ["an unknown mode", { version: 2, name: "Key", mode: "demo" }, "mode"],
-    ["an unknown scope", { version: 2, name: "Key", scopes: ["everything"] }, "scopes"],
+    ["an unknown scope", { version: 2, name: "Key", scopes: ["everything"] }, "scopes[0]"],
     ["no scopes", { version: 2, name: "Key", scopes: [] }, "scopes"],
     ["no numbers", { version: 2, name: "Key", number_ids: [] }, "number_ids"],
     ["another lifetime", { version: 2, name: "Key", expires_in: "7d" }, "expires_in"],
@@ -178,7 +178,7 @@ describe("keys", () => {
       Effect.gen(function* () {
         const refused = yield* refusal(create(yield* aWorkspace(), body))
         assert.strictEqual(refused.code, "validation_failed")
-        assert.strictEqual(refused.field?.split("[")[0], field)
+        assert.strictEqual(refused.field, field)
       }),
     ),
   )
