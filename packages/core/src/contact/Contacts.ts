@@ -109,9 +109,9 @@ export class Contacts extends Context.Service<
           )
         }),
         list: Effect.fn("Contacts.list")(function* (role, workspaceId, query) {
+          const request = yield* Effect.fromResult(parsePageRequest(query))
           const workspace = yield* workspaces.require(workspaceId)
           yield* requireRole(role, "contacts")
-          const request = yield* Effect.fromResult(parsePageRequest(query))
           const binding = ["contacts", workspace.id]
           const before = yield* cursors.read(request.cursor, binding)
           const page = yield* store.list(workspace.id, { before, limit: request.limit })

@@ -9,8 +9,9 @@ interface Entry {
   /** The status when the thing itself was addressed in the path. */
   readonly pathStatus?: number
   readonly message: string
-  /** Names of the extra fields of the error object. */
+  /** Names of the extra fields of the error object, and of those that are there only at times. */
   readonly details?: ReadonlyArray<string>
+  readonly optionalDetails?: ReadonlyArray<string>
 }
 
 const entries = {
@@ -119,6 +120,7 @@ const entries = {
     status: 409,
     message: "The message is no longer waiting.",
     details: ["status"],
+    optionalDetails: ["sending"],
   },
   // Numbers
   plan_required: { status: 403, message: "The plan does not include this." },

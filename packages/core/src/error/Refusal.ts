@@ -37,7 +37,7 @@ export class Refusal extends Data.TaggedError("Refusal")<{
   /** The other problems of the same request. */
   readonly errors: ReadonlyArray<Problem>
   /** The code's extra fields, by their names in the answer. */
-  readonly details: Readonly<Record<string, string | number>>
+  readonly details: Readonly<Record<string, string | number | boolean>>
   /** Seconds; goes into `Retry-After`. */
   readonly retryAfter: number | null
 }> {}
@@ -45,7 +45,7 @@ export class Refusal extends Data.TaggedError("Refusal")<{
 interface Options {
   readonly message?: string
   readonly field?: string | null
-  readonly details?: Readonly<Record<string, string | number>>
+  readonly details?: Readonly<Record<string, string | number | boolean>>
   readonly retryAfter?: number
   /** The missing thing was addressed in the path: 404 instead of 422. */
   readonly inPath?: boolean

@@ -81,7 +81,8 @@ export class Messages extends Context.Service<
     list(caller: Caller, query: QueryEntries): Effect.Effect<MessagePage, Failure>
     /**
      * DELETE /messages/{id}: cancels a waiting message. One that is in the hands of a transport is
-     * waited for, at most 5 s. Fails with `message_not_found`, `not_cancellable`.
+     * waited for, at most 5 s, and is `sending` after that. Fails with `message_not_found`,
+     * `not_cancellable`.
      */
     cancel(caller: Caller, id: MessageId | undefined): Effect.Effect<MessageJson, Failure>
   }
@@ -195,6 +196,13 @@ export class Messages extends Context.Service<
       const notCancellable = (message: Message, now: number) =>
         refuse("not_cancellable", { details: { status: statusAt(message, now) } })
 
+      /** It reads as queued and is not waiting: a transport has it, and may send it yet. */
+      const stillSending = (message: Message, now: number) =>
+        refuse("not_cancellable", {
+          message: "The message is being sent.",
+          details: { status: statusAt(message, now), sending: true },
+        })
+
       return Messages.of({
         send: Effect.fn("Messages.send")((caller, body, idempotency, terms = plainTerms) =>
           send(caller, parserUnder(terms).single(body), idempotency, terms),
@@ -236,7 +244,7 @@ export class Messages extends Context.Service<
             const { message, inFlight } = yield* find(caller, id)
             const now = yield* Clock.currentTimeMillis
             if (inFlight && message.state === "waiting") {
-              if (poll === polls) return yield* notCancellable(message, now)
+              if (poll === polls) return yield* stillSending(message, now)
               yield* sleep(cancelPollMillis)
               continue
             }
@@ -251,8 +259,11 @@ export class Messages extends Context.Service<
               ? yield* notCancellable(change.message, now)
               : messageJson(change.message, now, link)
           }
-          const { message } = yield* find(caller, id)
-          return yield* notCancellable(message, yield* Clock.currentTimeMillis)
+          const { inFlight, message } = yield* find(caller, id)
+          const now = yield* Clock.currentTimeMillis
+          return inFlight && message.state === "waiting"
+            ? yield* stillSending(message, now)
+            : yield* notCancellable(message, now)
         }),
       })
     }),

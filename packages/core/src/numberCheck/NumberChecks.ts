@@ -186,8 +186,8 @@ export class NumberChecks extends Context.Service<
           Effect.map(find(caller, id), numberCheckJson),
         ),
         results: Effect.fn("NumberChecks.results")(function* (caller, id, entries) {
-          const check = yield* find(caller, id)
           const request = yield* Effect.fromResult(parseResultsRequest(entries))
+          const check = yield* find(caller, id)
           const { mode, restriction, workspaceId } = scopeOf(caller)
           const { statuses } = request
           const binding = ["check_results", workspaceId, mode, restriction, check.id, statuses]

@@ -39,12 +39,12 @@ export class ReminderOperations extends Context.Service<
 
       return ReminderOperations.of({
         runs: Effect.fn("ReminderOperations.runs")(function* (role, workspaceId, id, query) {
+          const request = yield* Effect.fromResult(parsePageRequest(query))
           const workspace = yield* workspaces.require(workspaceId)
           yield* requireRole(role, "reminders")
           const scope = { workspaceId: workspace.id, mode: null, restriction: null }
           const found = id === undefined ? null : yield* store.get(scope, id)
           const reminder = found ?? (yield* refuse("reminder_not_found"))
-          const request = yield* Effect.fromResult(parsePageRequest(query))
           const binding = ["reminder_runs", reminder.id]
           const before = yield* cursors.read(request.cursor, binding)
           const page = yield* store.runs(reminder.id, { before, limit: request.limit })

@@ -69,10 +69,18 @@ export const queryRecord = (
   return Result.succeed(record)
 }
 
+/** Code points of a name in a message; a longer one stands in `field` already. */
+const longestName = 40
+
+const short = (name: string): string => {
+  const points = [...name]
+  return points.length <= longestName ? name : `${points.slice(0, longestName).join("")}…`
+}
+
 /** "A problem with a query parameter names it in `field` and in the message." */
 const named = (refusal: Refusal): Refusal => {
   const [first, ...rest] = problemsOf(refusal).map(({ code, field, message }) =>
-    problem(code, field, field === null ? message : `${field}: ${message}`),
+    problem(code, field, field === null ? message : `${short(field)}: ${message}`),
   )
   return first === undefined ? refusal : refuseAll(first, rest)
 }

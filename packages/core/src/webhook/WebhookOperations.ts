@@ -94,8 +94,8 @@ export class WebhookOperations extends Context.Service<
         }),
         deliveries: Effect.fn("WebhookOperations.deliveries")(
           function* (role, workspaceId, id, query) {
-            const endpoint = yield* find(yield* scopeIn(role, workspaceId), id)
             const request = yield* Effect.fromResult(parsePageRequest(query))
+            const endpoint = yield* find(yield* scopeIn(role, workspaceId), id)
             const binding = ["deliveries", endpoint.id]
             const before = yield* cursors.read(request.cursor, binding)
             const page = yield* store.attempts(endpoint.id, { before, limit: request.limit })

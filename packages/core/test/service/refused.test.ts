@@ -42,8 +42,9 @@ const sendKept = (
   )
 
 /** The id of the message that a refusal left behind. */
-const keptId = (refused: { readonly details: Readonly<Record<string, string | number>> }) =>
-  Number(refused.details["message_id"]) as MessageId
+const keptId = (refused: {
+  readonly details: Readonly<Record<string, string | number | boolean>>
+}) => Number(refused.details["message_id"]) as MessageId
 
 /**
  * A workspace whose only number has no room. It is logged out, so that what was accepted waits and

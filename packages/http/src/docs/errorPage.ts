@@ -7,7 +7,9 @@ const escape = (text: string): string =>
 const row = ([code, entry]: readonly [string, (typeof catalogue)[keyof typeof catalogue]]) => {
   const status =
     entry.pathStatus === undefined ? entry.status : `${entry.status}, ${entry.pathStatus} in a path`
-  const details = entry.details?.map((name) => `<code>${escape(name)}</code>`).join(", ") ?? ""
+  const details = [...(entry.details ?? []), ...(entry.optionalDetails ?? [])]
+    .map((name) => `<code>${escape(name)}</code>`)
+    .join(", ")
   return `<tr id="${code}"><td><a href="#${code}"><code>${code}</code></a></td><td>${status}</td><td>${escape(entry.message)}</td><td>${details}</td></tr>`
 }
 

@@ -21,6 +21,12 @@ const statusOf = (refused: Refused): number => {
 const detailSchemas: Readonly<Record<string, JsonObject>> = {
   required_scope: { type: "string", enum: scopes, description: "The scope that the key lacks." },
   status: { type: "string", enum: messageStatuses, description: "What the message is by now." },
+  sending: {
+    type: "boolean",
+    const: true,
+    description:
+      "There when a transport still has the message after five seconds: it is no longer waiting, and may be sent yet.",
+  },
   number_id: { type: "integer", description: "The number that is being connected." },
   used: { type: "integer", description: "Bytes in use." },
   limit: { type: "integer", description: "Bytes that the plan includes." },
@@ -64,6 +70,7 @@ export const errorSchemas: Readonly<Record<string, JsonObject>> = {
 
 const errorSchema = (codes: ReadonlyArray<Code>): JsonObject => {
   const details = codes.flatMap((code) => catalogue[code].details ?? [])
+  const optional = codes.flatMap((code) => catalogue[code].optionalDetails ?? [])
   const detail = (name: string) => [name, detailSchemas[name] ?? {}]
   return {
     type: "object",
@@ -73,9 +80,9 @@ const errorSchema = (codes: ReadonlyArray<Code>): JsonObject => {
         allOf: [referTo("Error")],
         properties: {
           code: { type: "string", enum: codes },
-          ...Object.fromEntries(details.map(detail)),
+          ...Object.fromEntries([...details, ...optional].map(detail)),
         },
-        // A code's own fields are always there.
+        // A code's own fields are there, but for those that are optional.
         ...(codes.length === 1 && details.length > 0 ? { required: details } : {}),
       },
     },

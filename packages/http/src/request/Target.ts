@@ -48,15 +48,23 @@ export const parseEntries = (text: string): Result.Result<QueryEntries, EntriesP
   return Result.succeed(entries)
 }
 
-const refusals: Readonly<Record<EntriesProblem, Refusal>> = {
-  malformed: refuse("validation_failed", {
-    message: "The query string is not percent-encoded UTF-8.",
-  }),
-  too_many: refuse("validation_failed", {
-    message: `The query string has more than ${sharedResources.formEntries.whole} parameters.`,
-  }),
+const tooMany = refuse("validation_failed", {
+  message: `The query string has more than ${sharedResources.formEntries.whole} parameters.`,
+})
+
+/** Names the parameter, as it was sent where its name cannot be read either. */
+const malformed = (query: string): Refusal => {
+  const part = query.split("&").find((each) => Result.isFailure(decode(each))) ?? ""
+  const [sent = ""] = part.split("=")
+  const name = Result.getOrElse(decode(sent), () => sent)
+  return refuse("validation_failed", {
+    field: name,
+    message: `${name}: is not percent-encoded UTF-8`,
+  })
 }
 
 /** The parameters of a query. Fails with `validation_failed`. */
 export const parseQuery = (query: string): Result.Result<QueryEntries, Refusal> =>
-  Result.mapError(parseEntries(query), (problem) => refusals[problem])
+  Result.mapError(parseEntries(query), (problem) =>
+    problem === "too_many" ? tooMany : malformed(query),
+  )

@@ -95,8 +95,9 @@ describe("the OpenAPI document", () => {
                 readonly properties?: { readonly error?: { readonly properties: Json } }
               }
               for (const code of codesOf(response)) {
-                const { details = [] } = catalogue[code as keyof typeof catalogue]
-                for (const detail of details) {
+                const entry = catalogue[code as keyof typeof catalogue]
+                const { details = [], optionalDetails = [] } = entry
+                for (const detail of [...details, ...optionalDetails]) {
                   const shown = schema.properties?.error?.properties[detail]
                   assert.isDefined((shown as Json | undefined)?.["type"], `${code}: ${detail}`)
                 }

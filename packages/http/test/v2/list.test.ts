@@ -67,8 +67,9 @@ layer(layerService())("the list of messages", (it) => {
     ["?to=0171", "invalid_phone", "to"],
     ["?since=yesterday", "invalid_datetime", "since"],
     ["?since=2026-03-02T15:00:00+02:00", "invalid_datetime", "since"],
-    ["?to=%", "validation_failed", null],
-    ["?to=%ff", "validation_failed", null],
+    ["?to=%", "validation_failed", "to"],
+    ["?limit=1&to=%ff", "validation_failed", "to"],
+    ["?%ff=1", "validation_failed", "%ff"],
     ["?cursor=", "invalid_cursor", "cursor"],
     ["?cursor=1.0000", "invalid_cursor", "cursor"],
   ] as const) {
@@ -77,6 +78,7 @@ layer(layerService())("the list of messages", (it) => {
         const { token } = yield* aSender()
         const answer = yield* get(token, `${path}${query}`)
         assert.deepInclude(errorOf(answer), { code, field })
+        assert.include(errorOf(answer).message.toLowerCase(), field)
         assert.strictEqual(answer.status, code === "invalid_phone" ? 422 : 400)
       }),
     )
