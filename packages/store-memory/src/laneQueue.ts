@@ -44,13 +44,19 @@ const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
 const claimLanes = (world: World, query: ClaimQuery): ReadonlyArray<ClaimedMessage> => {
   const owned = query.owned === "all" ? null : new Set(query.owned)
   const offers: Array<readonly [Lane, Offer]> = []
+  const taken = new Map(query.held)
   let given = 0
   for (const { at, lane } of world.agenda) {
     if (at > query.now || given >= query.limit) break
     if (owned !== null && !owned.has(lane.number.id)) continue
+    const { workspaceId } = lane.number
+    const ofWorkspace = taken.get(workspaceId) ?? 0
+    if (ofWorkspace >= query.perWorkspace) continue
     const offer = offerOf(lane, query)
     offers.push([lane, offer])
-    if (offer.row !== null) given++
+    if (offer.row === null) continue
+    taken.set(workspaceId, ofWorkspace + 1)
+    given++
   }
 
   const claimed: Array<ClaimedMessage> = []

@@ -41,6 +41,12 @@ const claim = (world: World, query: CheckClaimQuery): ReadonlyArray<ClaimedCheck
     check.mode === "test" ||
     lane.removed ||
     query.owned.includes(check.numberId)
+  const taken = new Map(query.held)
+  const fits = ({ row: { check } }: { readonly row: CheckRow }) => {
+    const ofWorkspace = (taken.get(check.workspaceId) ?? 0) + 1
+    taken.set(check.workspaceId, ofWorkspace)
+    return ofWorkspace <= query.perWorkspace
+  }
   return [...world.openChecks]
     .filter(isOwned)
     .flatMap((row) => {
@@ -48,14 +54,16 @@ const claim = (world: World, query: CheckClaimQuery): ReadonlyArray<ClaimedCheck
       return at !== null && at <= now ? { at, row } : []
     })
     .toSorted((a, b) => a.at - b.at || a.row.check.id - b.row.check.id)
+    .filter(fits)
     .slice(0, limit)
     .map(({ row }) => {
       row.lease++
       row.leaseUntil = leaseUntil
       row.check = { ...row.check, status: "processing" }
-      const { id, mode, numberId } = row.check
+      const { id, mode, numberId, workspaceId } = row.check
       return {
         id,
+        workspaceId,
         mode,
         numberId,
         removed: row.lane.removed,

@@ -1,14 +1,27 @@
 /** `WorkStatus` in memory: the heads of the collections that the loops work off. */
-import { kindsOfWork } from "@messaging-service/core"
-import type { AttemptInHands, Work, WorkStatus } from "@messaging-service/core"
+import { crowdedOf, heldBy, kindsOfWork } from "@messaging-service/core"
+import type {
+  AttemptInHands,
+  SharedWork,
+  Work,
+  WorkspaceId,
+  WorkStatus,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { callingUntil, nextCallbackDue } from "./Callback.ts"
 import { nextLinkingDue } from "./linkingStore.ts"
 import { claimableAt } from "./numberCheckStore.ts"
 import type { World } from "./World.ts"
 
-const nextDue: Readonly<Record<Work, (world: World) => number | null>> = {
-  lanes: (world) => world.agenda.first?.at ?? null,
+type Crowded = ReadonlyArray<WorkspaceId>
+
+const nextDue: Readonly<Record<Work, (world: World, crowded: Crowded) => number | null>> = {
+  lanes: (world, crowded) => {
+    for (const { at, lane } of world.agenda) {
+      if (lane.inFlight !== null || !crowded.includes(lane.number.workspaceId)) return at
+    }
+    return null
+  },
   expiry: (world) => world.expiring.first?.message.expiresAt ?? null,
   test_messages: (world) => world.dueTest.first?.message.dueAt ?? null,
   // Due since ever.
@@ -16,12 +29,34 @@ const nextDue: Readonly<Record<Work, (world: World) => number | null>> = {
   reminders: (world) => world.dueReminders.first?.reminder.nextRunAt ?? null,
   deliveries: (world) => world.endpointTurns.first?.at ?? null,
   callbacks: nextCallbackDue,
-  number_checks: (world) => {
-    const moments = [...world.openChecks].flatMap((row) => claimableAt(row) ?? [])
+  number_checks: (world, crowded) => {
+    const moments = [...world.openChecks]
+      .filter((row) => row.leaseUntil !== null || !crowded.includes(row.check.workspaceId))
+      .flatMap((row) => claimableAt(row) ?? [])
     return moments.length === 0 ? null : Math.min(...moments)
   },
   linking: nextLinkingDue,
 }
+
+/** The workspaces that hold so many leases. */
+const crowded: Readonly<
+  Record<SharedWork, (world: World, perWorkspace: number, now: number) => Crowded>
+> = {
+  lanes: (world, perWorkspace, now) => {
+    const held = Array.from(world.inFlight, (id) => world.lanes.get(id)).flatMap((lane) =>
+      (lane?.inFlight?.leaseUntil ?? now) > now ? (lane?.number.workspaceId ?? []) : [],
+    )
+    return crowdedOf({ perWorkspace, held: heldBy(held) })
+  },
+  number_checks: (world, perWorkspace, now) => {
+    const held = Array.from(world.openChecks).flatMap(({ check, leaseUntil }) =>
+      (leaseUntil ?? now) > now ? check.workspaceId : [],
+    )
+    return crowdedOf({ perWorkspace, held: heldBy(held) })
+  },
+}
+
+const isShared = (work: Work): work is SharedWork => work in crowded
 
 /** The messages and checks under a lease, in the order of their names. */
 const inHands = (world: World, now: number): ReadonlyArray<AttemptInHands> => {
@@ -56,12 +91,17 @@ const deliveringUntil = (world: World): number | null =>
   ])
 
 export const workStatus = (world: World): typeof WorkStatus.Service => ({
-  nextDue: (work) => Effect.sync(() => nextDue[work](world)),
-  workload: (now) =>
+  nextDue: (work, passedOver = []) => Effect.sync(() => nextDue[work](world, passedOver)),
+  workload: (now, shares) =>
     Effect.sync(() => ({
       nextDue: extreme(
         Math.min,
-        kindsOfWork.map((work) => nextDue[work](world)),
+        kindsOfWork.map((work) =>
+          nextDue[work](
+            world,
+            shares !== undefined && isShared(work) ? crowded[work](world, shares[work], now) : [],
+          ),
+        ),
       ),
       inHands: inHands(world, now),
       deliveringUntil: deliveringUntil(world),

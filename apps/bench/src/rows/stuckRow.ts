@@ -62,6 +62,8 @@ export const stuckRow: Row = {
             limit,
             owned: "all",
             sendCap: dailyQuota,
+            perWorkspace: limit,
+            held: new Map(),
           })
           times.push(performance.now() - started)
           const numbers = new Set(claimed.map(({ number }) => number.id))

@@ -127,6 +127,20 @@ export const sharedResources = table({
     share: null,
     above: "long names are cut",
   },
+  /** A lane is held from its claim until its attempt is settled, hanging links and transports included. */
+  lanes: {
+    what: "numbers being sent from",
+    whole: 512,
+    share: { of: "workspace", most: 128 },
+    above: "the number's messages wait for their turn",
+  },
+  /** Calls of a transport that ask which phones are registered, of 50 phones each. */
+  numberChecks: {
+    what: "number checks being asked for",
+    whole: 64,
+    share: { of: "workspace", most: 16 },
+    above: "the check waits for its turn",
+  },
   /** Each endpoint has five at once, and a workspace five endpoints. */
   webhookCalls: {
     what: "calls of webhook endpoints under way",

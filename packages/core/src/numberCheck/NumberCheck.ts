@@ -6,6 +6,7 @@ import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberCheckId, NumberId, WorkspaceId } from "../id/Ids.ts"
+import type { Shares } from "../limit/Held.ts"
 import type { Mode, Restriction } from "../key/ApiKey.ts"
 import type { Owned } from "../queue/LaneQueue.ts"
 import type { Phone } from "../recipient/Phone.ts"
@@ -69,7 +70,7 @@ export interface NumberCheckScope {
   readonly restriction: Restriction
 }
 
-export interface CheckClaimQuery {
+export interface CheckClaimQuery extends Shares {
   readonly now: number
   /** When the lease runs out, unless it is settled before. */
   readonly leaseUntil: number
@@ -83,6 +84,7 @@ export interface CheckClaimQuery {
 /** A check with the next phones to ask for. */
 export interface ClaimedCheck {
   readonly id: NumberCheckId
+  readonly workspaceId: WorkspaceId
   readonly mode: Mode
   readonly numberId: NumberId
   /** The number was removed, or its workspace deleted: nobody can ask any more. */
@@ -144,7 +146,8 @@ export class NumberCheckStore extends Context.Service<
       page: PageQuery,
     ): Effect.Effect<PageOf<NumberCheckResult>, StoreUnavailable>
     /**
-     * Claims checks that are due, the longest due first, each with a lease of its own that grows
+     * Claims checks that are due, the longest due first, of no workspace more than the worker may
+     * hold, each with a lease of its own that grows
      * with every claim. Live checks wait while their number is not connected or not owned; once it
      * is removed they are handed out to anybody. A check whose lease ran out is handed out again.
      */

@@ -10,6 +10,7 @@ import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MessageId, NumberId } from "../id/Ids.ts"
+import type { Shares } from "../limit/Held.ts"
 import type { Message } from "../message/Message.ts"
 import type { MessageChange } from "../message/MessageChange.ts"
 import type { QuotaLimit } from "../message/Quota.ts"
@@ -18,7 +19,7 @@ import type { SendingNumber } from "../number/SendingNumber.ts"
 /** Which numbers this worker may send from. */
 export type Owned = "all" | ReadonlyArray<NumberId>
 
-export interface ClaimQuery {
+export interface ClaimQuery extends Shares {
   readonly now: number
   /** When the lease runs out, unless it is settled before. */
   readonly leaseUntil: number
@@ -67,7 +68,8 @@ export class LaneQueue extends Context.Service<
   LaneQueue,
   {
     /**
-     * Claims free lanes that are due, the longest waiting first, one message each. An unsettled
+     * Claims free lanes that are due, the longest waiting first, one message each, and of no
+     * workspace more than the worker may hold. An unsettled
      * message whose lease ran out comes first, also when it expired meanwhile or its number was
      * removed. Other messages that have expired are left to the expiry sweep.
      */

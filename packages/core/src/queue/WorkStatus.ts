@@ -2,7 +2,8 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { NumberId } from "../id/Ids.ts"
+import type { NumberId, WorkspaceId } from "../id/Ids.ts"
+import { sharedResources } from "../limit/sharedResources.ts"
 
 /** The worker's loops; each looks for its own kind of work. */
 export const kindsOfWork = [
@@ -18,6 +19,14 @@ export const kindsOfWork = [
 ] as const
 
 export type Work = (typeof kindsOfWork)[number]
+
+/** Kinds of which a worker holds no more than a share for each workspace, with what they share. */
+export const sharedWork = {
+  lanes: sharedResources.lanes.share.most,
+  number_checks: sharedResources.numberChecks.share.most,
+} as const
+
+export type SharedWork = keyof typeof sharedWork
 
 /** An attempt that a transport has in its hands. */
 export interface AttemptInHands {
@@ -57,12 +66,23 @@ export class WorkStatus extends Context.Service<
      * counts for no other kind, since its loop may not take it. Stranded messages are due since ever.
      * For deliveries and callbacks: those in flight count with the end of their lease, those that may
      * not be claimed before that not at all. For number checks: those
-     * that nobody could claim do not count, claimed ones with the end of their lease. For linking:
+     * that nobody could claim do not count, claimed ones with the end of their lease. Of lanes
+     * and checks of a `crowded` workspace, of which the loop may hold no more, only the ends of
+     * leases count. For linking:
      * attempts with their end, held ones also with the end of their lease, live ones that nobody
      * holds since they were asked for, test ones with the moment at which they link themselves.
      */
-    nextDue(work: Work): Effect.Effect<number | null, StoreUnavailable>
-    /** What of the whole store's work is due or in flight at `now`; all of it seen at one moment. */
-    workload(now: number): Effect.Effect<Workload, StoreUnavailable>
+    nextDue(
+      work: Work,
+      crowded?: ReadonlyArray<WorkspaceId>,
+    ): Effect.Effect<number | null, StoreUnavailable>
+    /**
+     * What of the whole store's work is due or in flight at `now`; all of it seen at one moment.
+     * What waits until its workspace has less than its share (all workers together) is not due.
+     */
+    workload(
+      now: number,
+      shares?: Readonly<Record<SharedWork, number>>,
+    ): Effect.Effect<Workload, StoreUnavailable>
   }
 >()("core/WorkStatus") {}

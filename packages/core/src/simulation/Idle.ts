@@ -2,7 +2,7 @@
 import { Clock, Context, Effect, FiberHandle, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
-import { WorkStatus, kindsOfWork } from "../queue/WorkStatus.ts"
+import { WorkStatus, kindsOfWork, sharedWork } from "../queue/WorkStatus.ts"
 import { sleep } from "../time/RealTime.ts"
 import { deliveryLeaseMillis } from "../worker/CallLoop.ts"
 import { ParkedSends } from "./ParkedSends.ts"
@@ -40,7 +40,7 @@ export class Idle extends Context.Service<
       const parked = yield* ParkedSends
 
       const look = Effect.gen(function* () {
-        const load = yield* status.workload(yield* Clock.currentTimeMillis)
+        const load = yield* status.workload(yield* Clock.currentTimeMillis, sharedWork)
         // Later than the store's answer: what was put off to the moment of its commit is due by now.
         const now = yield* Clock.currentTimeMillis
         const { deliveringUntil, inHands, nextDue } = load

@@ -6,6 +6,9 @@
 import { Clock, Context, Effect, FiberSet, Latch, Layer, Queue, Schedule } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../id/Ids.ts"
+import { crowdedOf, heldBy } from "../limit/Held.ts"
+import type { Shares } from "../limit/Held.ts"
+import { sharedResources } from "../limit/sharedResources.ts"
 import { dailyQuota } from "../message/Quota.ts"
 import { LaneQueue } from "../queue/LaneQueue.ts"
 import type { ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
@@ -26,7 +29,7 @@ const renewMillis = leaseMillis / 3
 const batch = 64
 
 /** Lanes that one worker holds at once: it claims while others are sent from, and others settled. */
-const maximumLanes = 256
+const { share, whole: maximumLanes } = sharedResources.lanes
 
 /** How long a stopping worker waits for attempts under way, in real time. */
 const drainMillis = 8000
@@ -58,7 +61,7 @@ export class Dispatcher extends Context.Service<
       const wakeUp = yield* WakeUp
       const context = yield* Effect.context<WakeUp | WorkStatus>()
 
-      const claim = (limit: number) =>
+      const claim = (limit: number, held: Shares["held"]) =>
         Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
           return yield* lanes.claim({
@@ -67,6 +70,8 @@ export class Dispatcher extends Context.Service<
             limit,
             owned: yield* ownership.owned,
             sendCap: dailyQuota,
+            perWorkspace: share.most,
+            held,
           })
         })
 
@@ -81,7 +86,7 @@ export class Dispatcher extends Context.Service<
         })
 
       const runOnce = Effect.gen(function* () {
-        const claimed = yield* claim(batch)
+        const claimed = yield* claim(batch, new Map())
         if (claimed.length === 0) return 0
         const settlements = yield* Effect.forEach(claimed, attempt.make, {
           concurrency: "unbounded",
@@ -99,6 +104,9 @@ export class Dispatcher extends Context.Service<
           const outcomes = yield* Queue.unbounded<Settlement>()
           const fork = yield* FiberSet.makeRuntime<never, void>()
 
+          const heldOf = () =>
+            heldBy(Array.from(held.values(), ({ message }) => message.workspaceId))
+
           const start = (claimed: ClaimedMessage) => {
             held.set(claimed.number.id, claimed)
             fork(
@@ -111,7 +119,7 @@ export class Dispatcher extends Context.Service<
           const claimMore = Effect.gen(function* () {
             const room = Math.min(batch, maximumLanes - held.size)
             if (room === 0) return false
-            const claimed = yield* claim(room)
+            const claimed = yield* claim(room, heldOf())
             if (claimed.length === 0) return false
             yield* Latch.close(idle)
             yield* Latch.open(holding)
@@ -166,7 +174,11 @@ export class Dispatcher extends Context.Service<
           yield* Effect.forkScoped(settleLoop)
           yield* Effect.addFinalizer(() => Effect.raceFirst(Latch.await(idle), sleep(drainMillis)))
           yield* Effect.forkScoped(renewLoop)
-          return yield* runLoop({ work: "lanes", runOnce: claimMore })
+          return yield* runLoop({
+            work: "lanes",
+            runOnce: claimMore,
+            crowded: () => crowdedOf({ perWorkspace: share.most, held: heldOf() }),
+          })
         }),
       ).pipe(Effect.provideContext(context))
 

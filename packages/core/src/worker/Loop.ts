@@ -4,6 +4,7 @@
  * with growing pauses; a loop never ends by itself.
  */
 import { Cause, Clock, Effect } from "effect"
+import type { WorkspaceId } from "../id/Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import type { Sleeper } from "../queue/WakeUp.ts"
@@ -22,15 +23,17 @@ interface LoopOptions<E, R> {
   readonly work: Work
   /** One round; returns whether it found work, so that another round follows at once. */
   readonly runOnce: Effect.Effect<boolean, E, R>
+  /** The workspaces of which the loop holds as much as it may: only its own settling frees places. */
+  readonly crowded?: () => ReadonlyArray<WorkspaceId>
 }
 
 /** Sleeps until there may be work; an idle poll only asks when the next is due. */
-const untilNext = (work: Work, sleeper: Sleeper) =>
+const untilNext = <E, R>({ crowded, work }: LoopOptions<E, R>, sleeper: Sleeper) =>
   Effect.gen(function* () {
     const status = yield* WorkStatus
     const { poll } = yield* WakeUp
     for (let looks = 0; ; looks++) {
-      const due = yield* status.nextDue(work)
+      const due = yield* status.nextDue(work, crowded?.() ?? [])
       const now = yield* Clock.currentTimeMillis
       if (due !== null && due <= now) {
         // Due already when this round found nothing: another worker is at it.
@@ -56,7 +59,7 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
         // Reset before looking: what arrives while we look wakes us again.
         yield* sleeper.reset
         const found = yield* options.runOnce
-        if (!found) yield* untilNext(options.work, sleeper)
+        if (!found) yield* untilNext(options, sleeper)
         pause = firstPauseMillis
       })
       const survive = round.pipe(

@@ -5,6 +5,9 @@
  */
 import { Clock, Context, Effect, FiberSet, Layer, Schedule } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { crowdedOf, heldBy } from "../limit/Held.ts"
+import type { Shares } from "../limit/Held.ts"
+import { sharedResources } from "../limit/sharedResources.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { NumberCheckStore } from "../numberCheck/NumberCheck.ts"
 import type { CheckSettlement, ClaimedCheck } from "../numberCheck/NumberCheck.ts"
@@ -22,7 +25,7 @@ import { runLoop } from "./Loop.ts"
 export const checkChunk = 50
 
 /** Checks that one worker holds at once. */
-const maximumChecks = 16
+const { share, whole: maximumChecks } = sharedResources.numberChecks
 
 /** A transport that does not answer for this long has found nothing out, in service time. */
 export const checkTimeoutMillis = 60_000
@@ -104,7 +107,7 @@ export class NumberChecker extends Context.Service<
       const wakeUp = yield* WakeUp
       const context = yield* Effect.context<WakeUp | WorkStatus>()
 
-      const claim = (limit: number) =>
+      const claim = (limit: number, held: Shares["held"]) =>
         Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
           return yield* store.claim({
@@ -112,6 +115,8 @@ export class NumberChecker extends Context.Service<
             leaseUntil: now + checkLeaseMillis,
             limit,
             chunk: checkChunk,
+            perWorkspace: share.most,
+            held,
             owned: yield* ownership.owned,
           })
         })
@@ -144,7 +149,7 @@ export class NumberChecker extends Context.Service<
         Effect.flatMap(Clock.currentTimeMillis, (now) => store.settle(settlement, now))
 
       const runOnce = Effect.gen(function* () {
-        const claimed = yield* claim(maximumChecks)
+        const claimed = yield* claim(maximumChecks, new Map())
         yield* Effect.forEach(claimed, (each) => Effect.flatMap(look(each), settle), {
           concurrency: "unbounded",
           discard: true,
@@ -159,7 +164,7 @@ export class NumberChecker extends Context.Service<
           sleep(giveBackMillis),
         )
 
-      const work = (claimed: ClaimedCheck) =>
+      const work = (claimed: ClaimedCheck, end: Effect.Effect<unknown>) =>
         Effect.gen(function* () {
           const settlement = yield* look(claimed)
           yield* settle(settlement).pipe(
@@ -168,25 +173,34 @@ export class NumberChecker extends Context.Service<
           )
         }).pipe(
           Effect.onInterrupt(() => giveBack(claimed)),
-          Effect.ensuring(wakeUp.wake("number_checks")),
+          Effect.ensuring(Effect.andThen(end, wakeUp.wake("number_checks"))),
         )
 
       const run = Effect.scoped(
         Effect.gen(function* () {
           const fibers = yield* FiberSet.make<void, StoreUnavailable>()
+          const working = new Set<ClaimedCheck>()
+          const heldOf = () => heldBy(Array.from(working, (each) => each.workspaceId))
+          const begin = (claimed: ClaimedCheck) => {
+            working.add(claimed)
+            const end = Effect.sync(() => working.delete(claimed))
+            return FiberSet.run(fibers, work(claimed, end))
+          }
           const claimMore = Effect.gen(function* () {
-            const room = maximumChecks - (yield* FiberSet.size(fibers))
+            const room = maximumChecks - working.size
             if (room <= 0) return false
-            const claimed = yield* claim(room)
-            yield* Effect.forEach(claimed, (each) => FiberSet.run(fibers, work(each)), {
-              discard: true,
-            })
+            const claimed = yield* claim(room, heldOf())
+            yield* Effect.forEach(claimed, begin, { discard: true })
             return claimed.length > 0
           }).pipe(
             // A claim that is cut off after the store made it would leave chunks with nobody.
             Effect.uninterruptible,
           )
-          return yield* runLoop({ work: "number_checks", runOnce: claimMore })
+          return yield* runLoop({
+            work: "number_checks",
+            runOnce: claimMore,
+            crowded: () => crowdedOf({ perWorkspace: share.most, held: heldOf() }),
+          })
         }),
       ).pipe(Effect.provideContext(context))
 

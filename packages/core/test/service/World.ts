@@ -30,7 +30,7 @@ import {
   WorkStatus,
   Worker,
   Workspaces,
-  kindsOfWork,
+  sharedWork,
   layerEmulator,
   layerServices,
   layerWorker,
@@ -149,9 +149,9 @@ export const settled = Effect.gen(function* () {
     return page.length > 0
   })
   const somethingDue = Effect.gen(function* () {
-    const moments = yield* Effect.forEach(kindsOfWork, status.nextDue)
     const now = yield* Clock.currentTimeMillis
-    return moments.some((moment) => moment !== null && moment <= now)
+    const { nextDue } = yield* status.workload(now, sharedWork)
+    return nextDue !== null && nextDue <= now
   })
   let calm = 0
   for (let turn = 0; calm < calmTurns; turn++) {

@@ -232,6 +232,8 @@ describe("a worker that died with a message in its hands", () => {
       limit: 100,
       owned: "all",
       sendCap: dailyQuota,
+      perWorkspace: 100,
+      held: new Map(),
     })
   })
 

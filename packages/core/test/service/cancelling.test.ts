@@ -302,6 +302,8 @@ describe("a cancelled message is never sent, even if a worker was just about to 
       limit: 100,
       owned: "all",
       sendCap: dailyQuota,
+      perWorkspace: 100,
+      held: new Map(),
     })
   })
 })

@@ -13,6 +13,7 @@ import {
   checkLeaseMillis,
   checkRetryMillis,
   checkTimeoutMillis,
+  sharedResources,
 } from "../../src/index.ts"
 import type {
   Caller,
@@ -322,6 +323,30 @@ describe("a number check", () => {
     ),
   )
 
+  it.effect("a workspace whose checks hang holds its share of a worker, and no other's up", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number } = yield* aStage()
+        const modest = (yield* aStage()).key
+        yield* behave(number, { send: "hang" })
+        const { most } = sharedResources.numberChecks.share
+        const slow: Array<NumberCheckJson> = []
+        for (let asked = 0; asked < most + 3; asked++) slow.push(yield* made(key, somePhones(1)))
+        yield* settled
+        const statuses = yield* Effect.forEach(slow, (check) =>
+          Effect.map(read(key, check), ({ status }) => status),
+        )
+        assert.lengthOf(
+          statuses.filter((status) => status === "processing"),
+          most,
+        )
+        const fast = yield* made(modest, somePhones(60))
+        yield* settled
+        assert.strictEqual((yield* read(modest, fast)).status, "completed")
+      }),
+    ),
+  )
+
   it.effect("of a test key follows the rule, and reaches no transport, not even logged out", () => {
     const { calls, transport } = scripted([])
     return inAWorld(
@@ -385,6 +410,8 @@ describe("a number check", () => {
           limit: 1,
           chunk: 50,
           owned: "all",
+          perWorkspace: 1,
+          held: new Map(),
         })
         assert.strictEqual<NumberCheckId | undefined>(lost?.id, check.id)
         yield* startWorker

@@ -151,6 +151,8 @@ const storm = (seed: string, actions: number) =>
               limit: 1,
               owned: "all",
               sendCap: dailyQuota,
+              perWorkspace: 100,
+              held: new Map(),
             }),
           )
         })

@@ -216,6 +216,8 @@ describe("POST /settle", () => {
             limit: 1,
             owned: "all",
             sendCap: dailyQuota,
+            perWorkspace: 100,
+            held: new Map(),
           }),
         )
         assert.lengthOf(claimed, 1)

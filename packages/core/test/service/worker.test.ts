@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/index.ts"
+import { StoreUnavailable, WorkStatus, sharedResources } from "../../src/index.ts"
 import type { MessageJson } from "../../src/index.ts"
 import {
   ahead,
@@ -112,6 +112,36 @@ describe("an idle worker", () => {
           assert.isAtMost(asked.get("LaneQueue.renew") ?? 0, 6)
           assert.strictEqual(asked.get("LaneQueue.settle"), 1)
           assert.isAtMost(asked.get("LaneQueue.claim") ?? 0, 5)
+        }),
+        { store },
+      )
+    }),
+  )
+})
+
+describe("a workspace whose numbers all hang", () => {
+  it.effect("holds its share of a worker and no more, and the worker asks little meanwhile", () =>
+    Effect.gen(function* () {
+      const { asked, store } = counting()
+      yield* inAWorld(
+        Effect.gen(function* () {
+          const { key, workspace } = yield* aStage()
+          const modest = yield* aStage()
+          const { most } = sharedResources.lanes.share
+          for (let made = 0; made < most + 20; made++) {
+            const number = yield* aNumber(workspace)
+            yield* behave(number, { send: "hang" })
+            yield* send(key, { from: number })
+          }
+          yield* settled
+          const { inHands } = yield* WorkStatus.use((work) => work.workload(noon))
+          assert.lengthOf(inHands, most)
+          asked.clear()
+          yield* TestClock.adjust(20 * second)
+          assert.isAtMost(asked.get("LaneQueue.claim") ?? 0, 5)
+          const message = yield* send(modest.key)
+          yield* settled
+          assert.strictEqual(yield* status(modest.key, message), "sent")
         }),
         { store },
       )

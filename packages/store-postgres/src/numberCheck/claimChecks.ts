@@ -1,5 +1,6 @@
 /**
- * Claiming checks that are due, the longest due first, each with its next phones. Live ones wait
+ * Claiming checks that are due, the longest due first, of each workspace its share of the worker at
+ * most, each with its next phones. Live ones wait
  * while their number is not connected; once it is removed anybody may take them, to end them.
  *
  * Locks: the checks, passing over those that others hold, so that workers never wait for one another.
@@ -12,11 +13,12 @@ import type {
   NumberId,
   Phone,
   StoreUnavailable,
+  WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigintsOrNull, instant, integer } from "../database/parameters.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
+import { bigints, bigintsOrNull, instant, integer, integers } from "../database/parameters.ts"
+import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 
 /** Whether somebody could take up the check of that alias now, by the lane of its number. */
 export const canBeAsked = (check: string, lane: string): string =>
@@ -25,10 +27,11 @@ export const canBeAsked = (check: string, lane: string): string =>
 export const claimChecks = sqlFunction(
   "claim_number_checks",
   `(
-    p_now timestamptz, p_lease_until timestamptz, p_limit integer, p_chunk integer, p_owned bigint[]
+    p_now timestamptz, p_lease_until timestamptz, p_limit integer, p_chunk integer, p_owned bigint[],
+    p_per_workspace integer, p_workspaces bigint[], p_held integer[]
   )
   returns table (
-    id bigint, mode text, number_id bigint, removed boolean, lease bigint, tries integer,
+    id bigint, workspace_id bigint, mode text, number_id bigint, removed boolean, lease bigint, tries integer,
     phones text[]
   )
   language plpgsql
@@ -39,20 +42,36 @@ export const claimChecks = sqlFunction(
   begin
     -- Index number_checks_due.
     v_checks := array(
+      select due.id
+      from (
+        select
+          c.id, c.next_due,
+          coalesce(p_held[array_position(p_workspaces, c.workspace_id)], 0)
+            + row_number() over (partition by c.workspace_id order by c.next_due, c.id)
+            <= p_per_workspace as fits
+        from number_checks c
+        join lanes l on l.number_id = c.number_id
+        where c.next_due <= p_now
+          and ${canBeAsked("c", "l")}
+          and (
+            c.mode = 'test'
+            or l.removed_at is not null
+            or p_owned is null
+            or c.number_id = any (p_owned)
+          )
+      ) due
+      where due.fits
+      order by due.next_due, due.id
+      limit p_limit
+    );
+    -- Those that another worker has taken meanwhile are due no more.
+    v_checks := array(
       select c.id
       from number_checks c
-      join lanes l on l.number_id = c.number_id
-      where c.next_due <= p_now
-        and ${canBeAsked("c", "l")}
-        and (
-          c.mode = 'test'
-          or l.removed_at is not null
-          or p_owned is null
-          or c.number_id = any (p_owned)
-        )
+      where c.id = any (v_checks)
+        and c.next_due <= p_now
       order by c.next_due, c.id
-      limit p_limit
-      for no key update of c skip locked
+      for no key update skip locked
     );
 
     return query
@@ -63,10 +82,10 @@ export const claimChecks = sqlFunction(
         lease_until = p_lease_until,
         next_due = p_lease_until
       where c.id = any (v_checks)
-      returning c.id, c.mode, c.number_id, c.lease, c.tries
+      returning c.id, c.workspace_id, c.mode, c.number_id, c.lease, c.tries
     )
     select
-      claimed.id, claimed.mode, claimed.number_id, l.removed_at is not null, claimed.lease,
+      claimed.id, claimed.workspace_id, claimed.mode, claimed.number_id, l.removed_at is not null, claimed.lease,
       claimed.tries,
       -- Index number_check_results_by_check.
       array(
@@ -87,6 +106,7 @@ export const claimChecks = sqlFunction(
 
 interface ClaimedRow {
   readonly id: bigint
+  readonly workspace_id: bigint
   readonly mode: string
   readonly number_id: bigint
   readonly removed: boolean
@@ -95,7 +115,7 @@ interface ClaimedRow {
   readonly phones: ReadonlyArray<string>
 }
 
-const statement = `select c.* from ${claimChecks.name}($1, $2, $3, $4, $5) c`
+const statement = `select c.* from ${claimChecks.name}(${placeholders(8)}) c`
 
 export const claim =
   (database: DatabaseService) =>
@@ -107,12 +127,16 @@ export const claim =
         integer(query.limit),
         integer(query.chunk),
         bigintsOrNull(query.owned === "all" ? null : query.owned),
+        integer(query.perWorkspace),
+        bigints([...query.held.keys()]),
+        integers([...query.held.values()]),
       ]),
       (rows) => rows.map(toClaimed),
     )
 
 const toClaimed = (row: ClaimedRow): ClaimedCheck => ({
   id: Number(row.id) as NumberCheckId,
+  workspaceId: Number(row.workspace_id) as WorkspaceId,
   mode: row.mode as Mode,
   numberId: Number(row.number_id) as NumberId,
   removed: row.removed,

@@ -1,10 +1,10 @@
 /** The lanes, and what is left to do. */
 import { LaneQueue, WorkStatus, kindsOfWork } from "@messaging-service/core"
-import type { NumberId, Work, Workload } from "@messaging-service/core"
+import type { NumberId, SharedWork, Work, Workload } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { CallbackNews } from "../callback/CallbackNews.ts"
 import { Database } from "../database/Database.ts"
-import { instant } from "../database/parameters.ts"
+import { bigints, instant, integer } from "../database/parameters.ts"
 import { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { canBeAsked } from "../numberCheck/claimChecks.ts"
 import { claim } from "./claimLanes.ts"
@@ -24,14 +24,20 @@ export const layerLanes = Layer.effect(
   }),
 )
 
-/** The earliest moment of each kind of work: one look into the index that serves its sweep. */
-const nextDue: Readonly<Record<Work, string>> = {
+/**
+ * The earliest moment of each kind of work: one look into the index that serves its sweep. The two
+ * parameters are lists of workspaces to pass over.
+ */
+const nextDueBeside = (
+  crowded: Readonly<Record<SharedWork, string>>,
+): Readonly<Record<Work, string>> => ({
   // Index lanes_due.
   lanes: `
 select l.next_due as due
 from lanes l
 where l.next_due is not null
   and (l.connected or l.removed_at is not null)
+  and (l.lease_until is not null or l.workspace_id <> all (${crowded.lanes}))
 order by l.next_due
 limit 1`,
   // Index messages_expiring. What is in flight is left to its lane.
@@ -116,9 +122,36 @@ from number_checks c
 join lanes l on l.number_id = c.number_id
 where c.next_due is not null
   and ${canBeAsked("c", "l")}
+  and (c.lease_until is not null or c.workspace_id <> all (${crowded.number_checks}))
 order by c.next_due
 limit 1`,
-}
+})
+
+/** No workspace holds so many. */
+const endless = 2_147_483_647
+
+const given = { lanes: "$1", number_checks: "$1" }
+
+const nextDue = nextDueBeside(given)
+
+/** The workspaces that hold so many leases. */
+const counted = nextDueBeside({
+  lanes: `array(
+    select held.workspace_id
+    from lanes held
+    where held.lease_until > $1
+    group by held.workspace_id
+    having count(*) >= $2
+  )`,
+  number_checks: `array(
+    select held.workspace_id
+    from number_checks held
+    where held.next_due is not null
+      and held.lease_until > $1
+    group by held.workspace_id
+    having count(*) >= $3
+  )`,
+})
 
 /**
  * One statement, so one snapshot. It finds what is in hands by looking through the lanes and the open
@@ -127,7 +160,7 @@ limit 1`,
 const workload = `
 select
   least(
-    ${kindsOfWork.map((work) => `(${nextDue[work]})`).join(",\n    ")}
+    ${kindsOfWork.map((work) => `(${counted[work]})`).join(",\n    ")}
   ) as next_due,
   held.numbers,
   held.attempts,
@@ -181,14 +214,23 @@ export const layerWorkStatus = Layer.effect(
   WorkStatus,
   Effect.map(Database, (database) =>
     WorkStatus.of({
-      nextDue: (work) =>
+      nextDue: (work, crowded = []) =>
         Effect.map(
-          database.query<{ readonly due: Date }>(`nextDue.${work}`, nextDue[work]),
+          database.query<{ readonly due: Date }>(
+            `nextDue.${work}`,
+            nextDue[work],
+            work in given ? [bigints(crowded)] : [],
+          ),
           ([row]) => (row === undefined ? null : row.due.getTime()),
         ),
-      workload: (now) =>
-        Effect.map(database.query<WorkloadRow>("workload", workload, [instant(now)]), ([row]) =>
-          toWorkload(row),
+      workload: (now, shares) =>
+        Effect.map(
+          database.query<WorkloadRow>("workload", workload, [
+            instant(now),
+            integer(shares?.lanes ?? endless),
+            integer(shares?.number_checks ?? endless),
+          ]),
+          ([row]) => toWorkload(row),
         ),
     }),
   ),

@@ -1,5 +1,6 @@
 /**
- * Claiming lanes: free ones that are due, the longest waiting first, one message each.
+ * Claiming lanes: free ones that are due, the longest waiting first, one message each, and of no
+ * workspace more than its share of the worker.
  *
  * Locks: the first statement takes the rows of the lanes and passes over those that others hold, so
  * dispatchers never wait for one another. Only a later statement reads messages: it sees all that
@@ -13,8 +14,15 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, bigintsOrNull, instant, integer } from "../database/parameters.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
+import {
+  bigint,
+  bigints,
+  bigintsOrNull,
+  instant,
+  integer,
+  integers,
+} from "../database/parameters.ts"
+import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import { messageColumns, messageResult, toMessage } from "../message/messageRow.ts"
 import type { MessageRow } from "../message/messageRow.ts"
 import { toNumber } from "../number/numberRow.ts"
@@ -34,7 +42,10 @@ export const claimLanes = sqlFunction(
     p_limit integer,
     p_owned bigint[],
     p_cap integer,
-    p_window_millis bigint
+    p_window_millis bigint,
+    p_per_workspace integer,
+    p_workspaces bigint[],
+    p_held integer[]
   )
   returns table (
     lease bigint, interruptions integer, removed boolean,
@@ -46,20 +57,52 @@ export const claimLanes = sqlFunction(
   as $function$
   #variable_conflict use_column
   declare
-    v_lanes bigint[];
+    v_lanes bigint[] := '{}';
+    v_found bigint[];
+    -- Workspaces of which no more lanes may be taken, and those of them that were found to be.
+    v_crowded bigint[];
+    v_refused bigint[];
     v_window constant interval := p_window_millis * interval '1 millisecond';
   begin
-    -- Index lanes_due.
-    v_lanes := array(
-      select l.number_id
-      from lanes l
-      where l.next_due <= p_now
-        and (l.connected or l.removed_at is not null)
-        and (p_owned is null or l.number_id = any (p_owned))
-      order by l.next_due
-      limit p_limit
-      for no key update skip locked
+    v_crowded := array(
+      select workspace.id
+      from unnest(p_workspaces, p_held) workspace (id, held)
+      where workspace.held >= p_per_workspace
     );
+    loop
+      -- Index lanes_due.
+      v_found := array(
+        select l.number_id
+        from lanes l
+        where l.next_due <= p_now
+          and (l.connected or l.removed_at is not null)
+          and (p_owned is null or l.number_id = any (p_owned))
+          and l.workspace_id <> all (v_crowded)
+          and l.number_id <> all (v_lanes)
+        order by l.next_due
+        limit p_limit - cardinality(v_lanes)
+        for no key update skip locked
+      );
+      v_found := v_lanes || v_found;
+      exit when v_found = v_lanes;
+      -- Each workspace gets what it still may have; while one got less than it has, others may have
+      -- more.
+      select
+        coalesce(array_agg(judged.number_id order by judged.place) filter (where judged.fits), '{}'),
+        array_agg(distinct judged.workspace_id) filter (where not judged.fits)
+      into v_lanes, v_refused
+      from (
+        select
+          found.number_id, found.place, l.workspace_id,
+          coalesce(p_held[array_position(p_workspaces, l.workspace_id)], 0)
+            + row_number() over (partition by l.workspace_id order by found.place)
+            <= p_per_workspace as fits
+        from unnest(v_found) with ordinality found (number_id, place)
+        join lanes l on l.number_id = found.number_id
+      ) judged;
+      exit when v_refused is null;
+      v_crowded := v_crowded || v_refused;
+    end loop;
     if cardinality(v_lanes) = 0 then
       return;
     end if;
@@ -165,7 +208,7 @@ interface ClaimedRow extends MessageRow {
   readonly number_created_at: Date
 }
 
-const statement = `select * from ${claimLanes.name}($1, $2, $3, $4, $5, $6)`
+const statement = `select * from ${claimLanes.name}(${placeholders(9)})`
 
 export const claim =
   (database: DatabaseService) =>
@@ -178,6 +221,9 @@ export const claim =
         bigintsOrNull(owned(query)),
         integer(query.sendCap.messages),
         bigint(query.sendCap.windowMillis),
+        integer(query.perWorkspace),
+        bigints([...query.held.keys()]),
+        integers([...query.held.values()]),
       ]),
       (rows) => rows.map(toClaimed),
     )

@@ -48,6 +48,8 @@ export const aClaimQuery = (
     limit: 100,
     owned: numbers.map((number) => number.id),
     sendCap: { messages: 1000, windowMillis: day },
+    perWorkspace: 1000,
+    held: new Map(),
     ...given,
   }
 }

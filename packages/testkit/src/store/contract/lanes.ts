@@ -207,6 +207,35 @@ export const lanes: Topic = (it) => {
     }),
   )
 
+  it.effect("of one workspace no more lanes are claimed than the worker may hold", () =>
+    Effect.gen(function* () {
+      const greedy = yield* aStage()
+      const modest = yield* aStage()
+      const many = [greedy.number, ...(yield* someNumbers(greedy.workspace.id, 4))]
+      const few = [modest.number, ...(yield* someNumbers(modest.workspace.id, 1))]
+      for (const [place, number] of many.entries()) yield* aMessage(number, { now: noon + place })
+      for (const [place, number] of few.entries()) {
+        yield* aMessage(number, { now: noon + oneSecond + place })
+      }
+      const claimed = (limit: number, held: number) =>
+        Effect.map(
+          claim([...many, ...few], {
+            now: noon + minute,
+            leaseUntil: noon + hour,
+            perWorkspace: 3,
+            held: new Map([[greedy.workspace.id, held]]),
+            limit,
+          }),
+          (all) => ids(all.map((each) => each.number)),
+        )
+      // What is left of the limit by the one goes to the other.
+      assert.deepStrictEqual(yield* claimed(4, 1), ids([...many.slice(0, 2), ...few]))
+      assert.deepStrictEqual(yield* claimed(4, 3), [])
+      assert.deepStrictEqual(yield* claimed(4, 2), ids([at(many, 2)]))
+      assert.deepStrictEqual(yield* claimed(1, 0), ids([at(many, 3)]))
+    }),
+  )
+
   it.effect("a number with many messages goes to the back of the line after each", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()

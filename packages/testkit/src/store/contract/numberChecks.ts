@@ -13,6 +13,7 @@ import type {
   NumberId,
   Phone,
   SendingNumber,
+  WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only, present } from "../Expect.ts"
@@ -101,7 +102,16 @@ const claim = (
     const now = given.now ?? noon
     const owned = numbers.map(({ id }) => id)
     const claimed = yield* NumberCheckStore.use((store) =>
-      store.claim({ now, leaseUntil: now + minute, limit: 1000, chunk: 50, ...given, owned }),
+      store.claim({
+        now,
+        leaseUntil: now + minute,
+        limit: 1000,
+        chunk: 50,
+        perWorkspace: 1000,
+        held: new Map(),
+        ...given,
+        owned,
+      }),
     )
     return claimed.filter(({ numberId }) => owned.includes(numberId))
   })
@@ -305,6 +315,7 @@ const worked = (it: StoreTester) => {
       const claimed = yield* claimOne(number, { chunk: 2 })
       assert.deepStrictEqual(claimed, {
         id: check.id,
+        workspaceId: number.workspaceId,
         mode: "live",
         numberId: number.id,
         removed: false,
@@ -425,6 +436,38 @@ const worked = (it: StoreTester) => {
     }),
   )
 
+  it.effect("of one workspace no more checks are claimed than the worker may hold", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const greedy = yield* aStage({ createdAt: era })
+      const modest = yield* aStage({ createdAt: era })
+      const many = yield* Effect.forEach([0, 1, 2, 3], (place) =>
+        aCheck(greedy.number, { createdAt: era + place }),
+      )
+      const one = yield* aCheck(modest.number, { createdAt: era + minute })
+      const both = [greedy.number, modest.number]
+      const limits = { now: era + minute, leaseUntil: era + hour, perWorkspace: 3 }
+      const holding = (held: number) => new Map([[greedy.workspace.id, held]])
+      const nextDue = (crowded: ReadonlyArray<WorkspaceId>) =>
+        WorkStatus.use((status) => status.nextDue("number_checks", crowded))
+      const claimed = yield* claim(both, { ...limits, limit: 3, held: holding(1) })
+      assert.deepStrictEqual(ids(claimed), ids([at(many, 0), at(many, 1), one]))
+      assert.deepStrictEqual(
+        claimed.map(({ workspaceId }) => workspaceId),
+        [greedy.workspace.id, greedy.workspace.id, modest.workspace.id],
+      )
+      assert.deepStrictEqual(yield* claim(both, { ...limits, held: holding(3) }), [])
+      // Other workspaces' checks of earlier tests are due before.
+      const others = (yield* nextDue([greedy.workspace.id])) ?? 0
+      assert.isTrue(others < era || others === era + hour)
+      yield* settle(answered(at(claimed, 0)), era + minute)
+      assert.deepStrictEqual(
+        ids(yield* claim(both, { ...limits, held: holding(2) })),
+        ids([at(many, 2)]),
+      )
+    }),
+  )
+
   it.effect("a live check waits while its number is not connected, a test one does not", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
@@ -454,7 +497,15 @@ const worked = (it: StoreTester) => {
       const test = yield* aCheck(number, { createdAt: era, mode: "test" })
       const claimed = (owned: CheckClaimQuery["owned"]) =>
         Effect.map(
-          store.claim({ now: era, leaseUntil: era + minute, limit: 1000, chunk: 50, owned }),
+          store.claim({
+            now: era,
+            leaseUntil: era + minute,
+            limit: 1000,
+            chunk: 50,
+            perWorkspace: 1000,
+            held: new Map(),
+            owned,
+          }),
           (all) => ids(all).filter((id) => id === live.id || id === test.id),
         )
       assert.deepStrictEqual(yield* claimed([other.id]), [test.id])

@@ -245,6 +245,8 @@ export const offsetLists: Topic = (it) => {
         leaseUntil: noon + minute,
         limit: 1000,
         chunk: 3,
+        perWorkspace: 1000,
+        held: new Map(),
         owned: [number.id],
       })
       const lease = present(claimed.find((each) => each.id === id)).lease

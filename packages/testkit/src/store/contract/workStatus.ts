@@ -67,6 +67,31 @@ export const workStatus: Topic = (it) => {
     }),
   )
 
+  it.effect(
+    "of a workspace of which the loop may hold no more, only the ends of leases count",
+    () =>
+      Effect.gen(function* () {
+        const era = anEra()
+        const { number, workspace } = yield* aStage({ createdAt: era })
+        const other = yield* aNumber(workspace.id, { createdAt: era })
+        yield* noneStranded
+        yield* claimDue({ now: era })
+        yield* aMessage(number, { now: era })
+        yield* aMessage(other, { now: era })
+        yield* claimOne(number, { now: era, leaseUntil: era + minute })
+        const due = WorkStatus.use((status) => status.nextDue("lanes", [workspace.id]))
+        assert.strictEqual(yield* due, era + minute)
+        const soonest = (lanes: number) =>
+          Effect.map(
+            WorkStatus.use((status) => status.workload(era, { lanes, number_checks: 1000 })),
+            (load) => load.nextDue,
+          )
+        assert.deepStrictEqual([yield* soonest(1), yield* soonest(2)], [era + minute, era])
+        assert.strictEqual(yield* nextDue("lanes", era), era)
+        yield* sendNext(other, era)
+      }),
+  )
+
   it.effect("a claimed lane is due when its lease runs out, a settled one with what is left", () =>
     Effect.gen(function* () {
       const era = anEra()
