@@ -21,6 +21,7 @@ const defaults: ServerSettings = {
     clock: "system",
     allowPrivateTargets: false,
     attachmentBytes: 1_073_741_824,
+    diskReserve: null,
     log: { level: "info", format: "pretty" },
   },
 }

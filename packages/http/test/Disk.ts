@@ -9,11 +9,16 @@ import { join } from "node:path"
 export class Disk extends Context.Service<
   Disk,
   {
+    readonly directory: string
     /** Names of the files that are kept, and of those under way. */
     readonly files: Effect.Effect<{
       readonly kept: ReadonlyArray<string>
       readonly temporary: ReadonlyArray<string>
     }>
+    /** Bytes that the disk says it has free; null for plenty. */
+    readonly says: { free: number | null; whole: number }
+    /** How often it was asked. */
+    readonly looks: { count: number }
     /** Bytes of the files under way. */
     readonly spooledBytes: Effect.Effect<number>
   }
@@ -34,9 +39,18 @@ export const layerDisk = Layer.unwrap(
           () => 0,
         ),
       )
+    const says: { free: number | null; whole: number } = { free: null, whole: 2 ** 40 }
+    const looks = { count: 0 }
+    const lookAtDisk = () => {
+      looks.count++
+      return Promise.resolve({ free: says.free ?? says.whole, whole: says.whole })
+    }
     return Layer.merge(
-      Layer.orDie(layerDiskMediaFiles({ directory })),
+      Layer.orDie(layerDiskMediaFiles({ directory, lookAtDisk })),
       Layer.succeed(Disk, {
+        directory,
+        says,
+        looks,
         files: Effect.all({ kept: list("files"), temporary: list("temporary") }),
         spooledBytes: Effect.map(
           Effect.flatMap(list("temporary"), (names) => Effect.forEach(names, sizeOf)),

@@ -6,6 +6,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import type {
   Admission,
   ClockStore,
+  MediaFiles,
   ServiceFigures,
   StoreUnavailable,
 } from "@messaging-service/core"
@@ -64,7 +65,7 @@ export const layerPorts = layerTransport.pipe(
 export interface ServiceParts {
   readonly settings?: Partial<HttpSettings>
   /** Stands in for some of the core's services. */
-  readonly instead?: Layer.Layer<never, never, Admission | ClockStore | ServiceFigures>
+  readonly instead?: Layer.Layer<never, never, Admission | ClockStore | MediaFiles | ServiceFigures>
   /** Stands in for some of the ports, or for the clock. */
   readonly ports?: Layer.Layer<never, StoreUnavailable, ClockStore>
   /** The way out; there is none by default. */

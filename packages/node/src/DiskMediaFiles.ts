@@ -6,13 +6,15 @@
  */
 import { Ids, MediaFiles, MediaFilesError } from "@messaging-service/core"
 import type { SpooledContent, StoredContent } from "@messaging-service/core"
-import { Effect, Layer, Stream } from "effect"
+import { Deferred, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import { createHash } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
 import { join } from "node:path"
+import { lookAtDisk, requireReserve, tryWriting } from "./DiskSpace.ts"
+import type { LookAtDisk } from "./DiskSpace.ts"
 import { sniffMimeType, sniffedBytes } from "./MimeSniffing.ts"
 import { systemClock } from "./SystemTime.ts"
 
@@ -23,6 +25,12 @@ const directoryPermissions = 0o700
 /** A temporary file of this age belongs to a process that was killed: nothing uploads for a day. */
 const abandonedMillis = 24 * 60 * 60 * 1000
 
+/** How many bytes of a file are written before the disk is looked at again. */
+const bytesBetweenLooks = 1024 * 1024
+
+/** How long an answer about readiness is good for, in real time. */
+const readySeconds = 5
+
 /** Nothing else names a file, so no key leads out of the directory. */
 const storageKeyForm = /^[0-9a-f]{32}-([0-9a-f]{64})$/
 
@@ -30,6 +38,12 @@ export interface DiskMediaFilesOptions {
   readonly directory: string
   /** Whether no other process uses the directory: then nothing unfinished outlives a start. */
   readonly alone?: boolean
+  /** Bytes that are left free; null or left out for 1 GiB or 5 % of the disk, the smaller of both. */
+  readonly reserveBytes?: number | null
+  /** Another directory that must be writable for the process to be ready. */
+  readonly beside?: string
+  /** In place of the disk itself, for tests. */
+  readonly lookAtDisk?: LookAtDisk
 }
 
 /** Fails when the directory cannot be made. */
@@ -46,6 +60,19 @@ export const layerDiskMediaFiles = (
       yield* onDisk(() => mkdir(temporary, { recursive: true, mode: directoryPermissions }))
       yield* options.alone === true ? removeAll(temporary) : removeAbandoned(temporary)
 
+      const look = options.lookAtDisk ?? lookAtDisk
+      const room = requireReserve(look, temporary, options.reserveBytes ?? null)
+      const ready = rememberedFor(
+        readySeconds,
+        Effect.suspend(() =>
+          tryWriting(
+            look,
+            [temporary, ...(options.beside === undefined ? [] : [options.beside])],
+            `probe-${ids.hex(32)}`,
+          ),
+        ),
+      )
+
       const spool = Effect.fn("MediaFiles.spool")(function* <E>(
         content: Stream.Stream<Uint8Array, E>,
         maximumBytes: number,
@@ -54,6 +81,7 @@ export const layerDiskMediaFiles = (
           join(temporary, ids.hex(32)),
           content,
           maximumBytes,
+          room,
         )
         const storageKey = `${ids.hex(32)}-${sha256}`
         const keep = Effect.uninterruptible(
@@ -91,18 +119,39 @@ export const layerDiskMediaFiles = (
           if (!storageKeyForm.test(storageKey)) return
           yield* onDisk(() => rm(join(kept, storageKey), { force: true }))
         }),
+        ready,
         removeAbandoned: removeAbandoned(temporary),
       })
     }),
   )
 
-const ioError = (cause: unknown) => new MediaFilesError({ reason: "io", cause })
+/** Asks at most once in so many seconds of real time, whatever the answer; all share it. */
+const rememberedFor = <A, E>(seconds: number, ask: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+  let answer: Deferred.Deferred<A, E> | undefined
+  let goodUntil = 0
+  return Effect.suspend(() => {
+    const now = systemClock.currentTimeMillisUnsafe()
+    if (answer !== undefined && now < goodUntil) return Deferred.await(answer)
+    const asked = Deferred.makeUnsafe<A, E>()
+    answer = asked
+    goodUntil = now + seconds * 1000
+    // Whoever asked may leave before a slow disk answers; the others still wait for it.
+    return Effect.andThen(Effect.forkDetach(Deferred.into(ask, asked)), Deferred.await(asked))
+  })
+}
+
+const codeOf = (cause: unknown): unknown =>
+  cause instanceof Error && "code" in cause ? cause.code : undefined
+
+const ioError = (cause: unknown) =>
+  new MediaFilesError({
+    reason: ["ENOSPC", "EDQUOT"].includes(String(codeOf(cause))) ? "full" : "io",
+    cause,
+  })
 
 /** For reading, where a file that is not there has an answer of its own. */
 const readError = (cause: unknown) =>
-  cause instanceof Error && "code" in cause && cause.code === "ENOENT"
-    ? new MediaFilesError({ reason: "not_found", cause })
-    : ioError(cause)
+  codeOf(cause) === "ENOENT" ? new MediaFilesError({ reason: "not_found", cause }) : ioError(cause)
 
 const onDisk = <A>(
   operation: () => Promise<A>,
@@ -147,12 +196,14 @@ const write = <E>(
   path: string,
   content: Stream.Stream<Uint8Array, E>,
   maximumBytes: number,
+  room: Effect.Effect<void, MediaFilesError>,
 ): Effect.Effect<Written, MediaFilesError | E, Scope.Scope> =>
   Effect.gen(function* () {
+    yield* room
     yield* Effect.addFinalizer(() => Effect.ignore(onDisk(() => rm(path, { force: true }))))
     return yield* Effect.acquireUseRelease(
       onDisk(() => open(path, "wx", filePermissions)),
-      (file) => writeInto(file, path, content, maximumBytes),
+      (file) => writeInto(file, path, content, maximumBytes, room),
       (file) => Effect.ignore(onDisk(() => file.close())),
     )
   })
@@ -162,6 +213,7 @@ const writeInto = <E>(
   path: string,
   content: Stream.Stream<Uint8Array, E>,
   maximumBytes: number,
+  room: Effect.Effect<void, MediaFilesError>,
 ): Effect.Effect<Written, MediaFilesError | E> =>
   Effect.gen(function* () {
     const hash = createHash("sha256")
@@ -172,10 +224,12 @@ const writeInto = <E>(
         return Effect.fail(new MediaFilesError({ reason: "too_large" }))
       }
       if (size < sniffedBytes) sample.set(chunk.subarray(0, sniffedBytes - size), size)
+      const due = Math.floor((size + chunk.length) / bytesBetweenLooks) > Math.floor(size / bytesBetweenLooks) // prettier-ignore
       size += chunk.length
       hash.update(chunk)
       // From where the last one ended, and whole, unlike `write`.
-      return onDisk(() => file.writeFile(chunk))
+      const written = onDisk(() => file.writeFile(chunk))
+      return due ? Effect.andThen(room, written) : written
     })
     yield* onDisk(() => file.sync())
     const mimeType = yield* sniffMimeType(sample.subarray(0, size))

@@ -36,6 +36,8 @@ export interface ServiceSettings {
   readonly allowPrivateTargets: boolean
   /** Bytes that the attachments of one workspace's version 1 sends may take together. */
   readonly attachmentBytes: number
+  /** Bytes that media leave free on the disk; null for 1 GiB or 5 % of it, the smaller of both. */
+  readonly diskReserve: number | null
   readonly log: LogSettings
 }
 
@@ -81,6 +83,7 @@ export const serviceVariables = {
   CLOCK: oneOf("system", "adjustable"),
   ALLOW_PRIVATE_TARGETS: trueOrFalse,
   ATTACHMENT_BYTES: byteSize,
+  DISK_RESERVE: byteSize,
   LOG_LEVEL: oneOf("debug", "info", "warn", "error"),
   LOG_FORMAT: oneOf("pretty", "json"),
 }
@@ -99,5 +102,6 @@ export const serviceSettings = (given: VariablesOf<typeof serviceVariables>): Se
   clock: given.CLOCK ?? "system",
   allowPrivateTargets: given.ALLOW_PRIVATE_TARGETS ?? false,
   attachmentBytes: given.ATTACHMENT_BYTES ?? sharedResources.attachmentBytes.share.most,
+  diskReserve: given.DISK_RESERVE ?? null,
   log: { level: given.LOG_LEVEL ?? "info", format: given.LOG_FORMAT ?? "pretty" },
 })

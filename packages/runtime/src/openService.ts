@@ -52,16 +52,23 @@ const layerSystemTime = Layer.effectDiscard(
 )
 
 /** Files live as long as their records do: those of a store in memory go with the process. */
-const layerMedia = ({ dataDirectory, store }: ServiceSettings) =>
+const layerMedia = ({ dataDirectory, diskReserve, store }: ServiceSettings) =>
   store.kind === "memory"
     ? Layer.unwrap(
         Effect.map(passingDirectory(dataDirectory), (directory) =>
-          layerDiskMediaFiles({ directory, alone: true }),
+          layerDiskMediaFiles({
+            directory,
+            alone: true,
+            reserveBytes: diskReserve,
+            beside: dataDirectory,
+          }),
         ),
       )
     : layerDiskMediaFiles({
         directory: join(dataDirectory, "media"),
         alone: !isShared(store),
+        reserveBytes: diskReserve,
+        beside: dataDirectory,
       })
 
 const layerAdapters = (settings: ServiceSettings) =>

@@ -75,6 +75,7 @@ export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect
       store: (content, maximumBytes) =>
         Effect.tap(spool(content, maximumBytes), (spooled) => spooled.keep),
       remove: (storageKey) => Effect.sync(() => void files.delete(storageKey)),
+      ready: Effect.void,
       removeAbandoned: Effect.void,
     })
   }),

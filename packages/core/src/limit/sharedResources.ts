@@ -106,6 +106,14 @@ export const sharedResources = table({
     share: { of: "workspace", most: 1024 ** 3 },
     above: "`storage_full`, in version 1 as a full media storage",
   },
+  /** The default of `DISK_RESERVE`, on disks of 20 GiB or more; on smaller ones 5 % of the disk. */
+  diskReserve: {
+    what: "bytes of the disk that uploads and fetched media leave free",
+    whole: 1024 ** 3,
+    share: null,
+    above:
+      "`storage_full`; a message whose link is to be fetched is put off, until there is room again",
+  },
   /** Parameters of a query string, and parts or parameters of a form. */
   formEntries: {
     what: "parameters of a query or entries of a form",

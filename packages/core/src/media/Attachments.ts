@@ -14,6 +14,7 @@ import type { MediaId } from "../id/Ids.ts"
 import type { Caller } from "../key/Admission.ts"
 import { LinkDownloads } from "./LinkDownload.ts"
 import type { LinkTerms, MediaLinkRequest } from "./LinkDownload.ts"
+import { refuseFullDisk } from "./fullDisk.ts"
 import { MediaStore } from "./Media.ts"
 import type { MediaType } from "./Media.ts"
 import type { Upload } from "./MediaDirectory.ts"
@@ -124,7 +125,10 @@ export class Attachments extends Context.Service<
             Effect.catchTags({
               LinksBusy: () => Effect.fail(refuse("service_unavailable", { retryAfter: 5 })),
               LinkUnavailable: ({ message }) => Effect.fail(refuse(code, { field, message })),
-              MediaFilesError: (error) => Effect.fail(filesUnavailable("attachment.spool")(error)),
+              MediaFilesError: (error) =>
+                error.reason === "full"
+                  ? Effect.flatMap(refuseFullDisk(store, caller), Effect.fail)
+                  : Effect.fail(filesUnavailable("attachment.spool")(error)),
             }),
           )
           return yield* fromUpload(caller, { content, fileName })

@@ -21,6 +21,7 @@ import { limitOf, pageFields, queryDecoder } from "../request/PageInput.ts"
 import type { QueryEntries } from "../request/PageInput.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { WorkspaceStore } from "../workspace/WorkspaceStore.ts"
+import { refuseFullDisk } from "./fullDisk.ts"
 import { MediaStore, mediaTypes } from "./Media.ts"
 import type { BrokenMediaGuard, Leftover, MediaFile } from "./Media.ts"
 import { MediaFiles, filesUnavailable } from "./MediaFiles.ts"
@@ -96,6 +97,8 @@ export class MediaDirectory extends Context.Service<
       upload: Upload,
       idempotency: IdempotencyKey | null,
     ): Effect.Effect<Repeatable<MediaFileJson>, Failure>
+    /** The refusal of an upload for which the disk has no room. */
+    fullDisk(caller: Caller): Effect.Effect<Refusal, StoreUnavailable>
     /** GET /media: newest first. */
     list(caller: Caller, query: QueryEntries): Effect.Effect<JsonPage<MediaFileJson>, Failure>
     /** GET /media/{id}. Fails with `media_not_found`. */
@@ -179,6 +182,7 @@ export class MediaDirectory extends Context.Service<
               Effect.uninterruptible,
             ),
         ),
+        fullDisk: (caller) => refuseFullDisk(store, caller),
         list: Effect.fn("MediaDirectory.list")(function* ({ key }, entries) {
           const query = yield* Effect.fromResult(decodeList(entries))
           const type = query.type ?? null

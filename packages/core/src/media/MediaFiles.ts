@@ -4,7 +4,8 @@ import type { Effect, Scope, Stream } from "effect"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 
 export class MediaFilesError extends Data.TaggedError("MediaFilesError")<{
-  readonly reason: "not_found" | "too_large" | "io"
+  /** `full`: the disk has no room for it. */
+  readonly reason: "not_found" | "too_large" | "full" | "io"
   readonly cause?: unknown
 }> {
   override get message() {
@@ -52,7 +53,7 @@ export class MediaFiles extends Context.Service<
     open(storageKey: string): Effect.Effect<StoredContent, MediaFilesError>
     /**
      * Spools a stream into a temporary file that goes with the scope, never holding it in memory
-     * whole; fails with `too_large` past `maximumBytes`.
+     * whole; fails with `too_large` past `maximumBytes`, and with `full`.
      */
     spool<E>(
       content: Stream.Stream<Uint8Array, E>,
@@ -65,6 +66,8 @@ export class MediaFiles extends Context.Service<
     ): Effect.Effect<StoredContent & { readonly storageKey: string }, MediaFilesError | E>
     /** Succeeds too when there is nothing under that key. */
     remove(storageKey: string): Effect.Effect<void, MediaFilesError>
+    /** Fails when nothing more can be written, whatever it is. */
+    readonly ready: Effect.Effect<void, MediaFilesError>
     /** Removes what killed processes have spooled and left behind. */
     readonly removeAbandoned: Effect.Effect<void, MediaFilesError>
   }

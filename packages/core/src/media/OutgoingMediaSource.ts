@@ -8,8 +8,8 @@ import type { MediaId, WorkspaceId } from "../id/Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Message } from "../message/Message.ts"
 import type { OutgoingMedia } from "../transport/Transport.ts"
-import { LinkDownloads } from "./LinkDownload.ts"
-import type { LinkTerms, LinksBusy } from "./LinkDownload.ts"
+import { LinkDownloads, LinksBusy } from "./LinkDownload.ts"
+import type { LinkTerms } from "./LinkDownload.ts"
 import { MediaFiles } from "./MediaFiles.ts"
 import type { StoredContent } from "./MediaFiles.ts"
 import { MediaStore } from "./Media.ts"
@@ -63,8 +63,13 @@ export class OutgoingMediaSource extends Context.Service<
           Effect.map((file) => outgoing(reference, file.content, file)),
           Effect.catchTags({
             LinkUnavailable: ({ message }) => Effect.fail(unavailable(message)),
-            MediaFilesError: () =>
-              Effect.fail(unavailable("The media file could not be kept for sending.")),
+            MediaFilesError: ({ reason }) =>
+              Effect.fail(
+                // The link is not to blame for a full disk: the message is put off.
+                reason === "full"
+                  ? new LinksBusy()
+                  : unavailable("The media file could not be kept for sending."),
+              ),
           }),
         )
 

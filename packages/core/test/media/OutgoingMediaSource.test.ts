@@ -68,6 +68,8 @@ interface Stage {
   readonly records?: ReadonlyArray<MediaFile>
   readonly open?: Effect.Effect<StoredContent, MediaFilesError>
   readonly mimeType?: string
+  /** Whether the disk has no room. */
+  readonly full?: boolean
 }
 
 const stage = ({ replies = [answer(200)], records = [record], ...given }: Stage) =>
@@ -98,6 +100,7 @@ const stage = ({ replies = [answer(200)], records = [record], ...given }: Stage)
               : Effect.fail(new MediaFilesError({ reason: "not_found" }))),
           spool: (body, maximumBytes) =>
             Effect.gen(function* () {
+              if (given.full === true) return yield* new MediaFilesError({ reason: "full" })
               const size = yield* Stream.runFold(
                 body,
                 () => 0,
@@ -146,6 +149,14 @@ describe("a file of the media directory", () => {
         content: outgoing.content,
       })
       assert.deepStrictEqual(calls, [])
+    }),
+  )
+
+  it.effect("a link is fetched later when the disk has no room, for it is not to blame", () =>
+    Effect.gen(function* () {
+      const { open } = yield* stage({ full: true })
+      const error = yield* Effect.flip(open(owner, link()))
+      assert.strictEqual(error._tag, "LinksBusy")
     }),
   )
 

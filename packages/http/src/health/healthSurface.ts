@@ -1,5 +1,8 @@
-/** Whether the process runs and whether its store answers (operator API: configuration). */
-import { ClockStore } from "@messaging-service/core"
+/**
+ * Whether the process runs, and whether its store answers and more can be written (operator API:
+ * configuration).
+ */
+import { ClockStore, MediaFiles, filesUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Reply, Surface } from "../answer/Exchange.ts"
 import { findRoute } from "../route/findRoute.ts"
@@ -17,8 +20,12 @@ interface HealthRoute extends Route {
 /** `/health/live` and `/health/ready`, open to everybody. */
 export const healthSurface = Effect.gen(function* () {
   const store = yield* ClockStore
+  const files = yield* MediaFiles
 
-  const ready = askStore(Effect.as(store.ping, ok), unavailable)
+  const ready = Effect.andThen(
+    Effect.mapError(files.ready, filesUnavailable("health.ready")),
+    store.ping,
+  ).pipe(Effect.as(ok), (asked) => askStore(asked, unavailable))
 
   const match = routeMatcher<HealthRoute>([
     { method: "GET", path: "/health/live", handler: Effect.succeed(ok) },

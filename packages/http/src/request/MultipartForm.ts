@@ -5,13 +5,13 @@
  * hears what was wrong.
  */
 import { StoreUnavailable } from "@messaging-service/core"
-import type { MediaFiles, Refusal, SpooledContent } from "@messaging-service/core"
+import type { MediaFiles, MediaFilesError, Refusal, SpooledContent } from "@messaging-service/core"
 import { Effect, Stream } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { declaresMoreThan } from "./HeaderValues.ts"
-import { partsOf, tooLarge, tooManyFields } from "./MultipartParts.ts"
-import type { FilePart, FormPart, FormProblem } from "./MultipartParts.ts"
+import { FormProblem, partsOf, tooLarge, tooManyFields } from "./MultipartParts.ts"
+import type { FilePart, FormPart } from "./MultipartParts.ts"
 
 export interface FormLimits {
   /** The names of parts that hold the file. */
@@ -46,6 +46,17 @@ const framingBytes = 64 * 1024
 
 const utf8 = new TextEncoder()
 
+const spoolFailure = (error: MediaFilesError): FormProblem | StoreUnavailable => {
+  switch (error.reason) {
+    case "too_large":
+      return tooLarge
+    case "full":
+      return new FormProblem({ reason: "no_room" })
+    default:
+      return new StoreUnavailable({ operation: "media.spool", cause: error })
+  }
+}
+
 /** Takes the parts one by one, in their order. */
 const taker = <E>(
   files: typeof MediaFiles.Service,
@@ -63,13 +74,7 @@ const taker = <E>(
       Effect.map((content) => {
         file = { name: part.fileName, content }
       }),
-      Effect.catchTag("MediaFilesError", (error) =>
-        Effect.fail(
-          error.reason === "too_large"
-            ? tooLarge
-            : new StoreUnavailable({ operation: "media.spool", cause: error }),
-        ),
-      ),
+      Effect.catchTag("MediaFilesError", (error) => Effect.fail(spoolFailure(error))),
     )
 
   const readFile = (part: FilePart) => {

@@ -16,6 +16,8 @@ export class FormProblem extends Data.TaggedError("FormProblem")<{
     | "too_large"
     /** The fields, by their number or their size. */
     | "too_many_fields"
+    /** The disk has no room for the file. */
+    | "no_room"
     /** No complete form. */
     | "malformed"
 }> {

@@ -36,14 +36,22 @@ const unnamed = invalid("The file has no name, or one of more than 255 character
 const tooMany = invalid("The form must have one part alone, the file in the field file.")
 const malformed = invalid("The body is no complete multipart/form-data form.")
 
-const refusalOf = ({ reason }: FormProblem): Refusal => {
+/** What is said when the disk has no room, whose figures only the caller's workspace tells. */
+type FullDisk = Effect.Effect<Refusal, StoreUnavailable>
+
+const refusalOf = (
+  { reason }: FormProblem,
+  fullDisk: FullDisk,
+): Effect.Effect<Refusal, StoreUnavailable> => {
   switch (reason) {
+    case "no_room":
+      return fullDisk
     case "too_large":
-      return tooLarge
+      return Effect.succeed(tooLarge)
     case "too_many_fields":
-      return tooMany
+      return Effect.succeed(tooMany)
     case "malformed":
-      return malformed
+      return Effect.succeed(malformed)
   }
 }
 
@@ -65,18 +73,21 @@ const uploadOf = ({
 /**
  * The uploaded file, which stays until the scope closes. Fails with `unsupported_content_type`,
  * `request_too_large` (by the declared length before anything is read, and by the bytes that really
- * come), `validation_failed` on `file`.
+ * come), `validation_failed` on `file`, and with `fullDisk` when the disk has no room for it.
  */
 export const readUpload = (
   request: HttpServerRequest,
   files: typeof MediaFiles.Service,
+  fullDisk: FullDisk,
 ): Effect.Effect<Upload, Refusal | StoreUnavailable, Scope.Scope> => {
   const { headers } = request
   if (!isMultipart(headers["content-type"]) || !isPlain(headers["content-encoding"])) {
     return Effect.fail(wrongType)
   }
   return readForm(request, files, limits).pipe(
-    Effect.catchTag("FormProblem", (problem) => Effect.fail(refusalOf(problem))),
+    Effect.catchTag("FormProblem", (problem) =>
+      Effect.flatMap(refusalOf(problem, fullDisk), Effect.fail),
+    ),
     Effect.flatMap((form) => Effect.fromResult(uploadOf(form))),
   )
 }

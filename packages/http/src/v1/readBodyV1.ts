@@ -116,8 +116,10 @@ const readerOf = (
   return isForm(contentType) ? formOfBytes : undefined
 }
 
-const problemOf = ({ reason }: FormProblem): Refusal =>
-  reason === "malformed" ? invalid : tooLarge
+const problemOf = ({ reason }: FormProblem): Refusal => {
+  if (reason === "no_room") return refuse("storage_full")
+  return reason === "malformed" ? invalid : tooLarge
+}
 
 const uploadOf = ({ file, moreFiles }: Form): Result.Result<UploadV1 | null, FailureV1> => {
   if (moreFiles > 0) return Result.fail(failV1("several_files"))

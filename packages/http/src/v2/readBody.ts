@@ -19,6 +19,7 @@ export const readBody = (
   route: RouteV2,
   request: HttpServerRequest,
   files: typeof MediaFiles.Service,
+  fullDisk: Effect.Effect<Refusal, StoreUnavailable>,
 ): Effect.Effect<ReadBody, Refusal | StoreUnavailable, Scope.Scope> => {
   switch (route.takes) {
     case "json":
@@ -27,7 +28,7 @@ export const readBody = (
         handle: (input) => route.handler({ ...input, body }),
       }))
     case "file":
-      return Effect.map(readUpload(request, files), (upload) => ({
+      return Effect.map(readUpload(request, files, fullDisk), (upload) => ({
         fingerprinted: { file_name: upload.fileName, sha256: upload.content.sha256 },
         handle: (input) => route.handler({ ...input, body: undefined, upload }),
       }))

@@ -1,6 +1,7 @@
 /** Version 2: the way that every request under `/api/v2` takes. */
 import {
   Admission,
+  MediaDirectory,
   MediaFiles,
   canonicalJson,
   fingerprint,
@@ -38,6 +39,7 @@ export const surfaceV2 = Effect.fnUntraced(function* (places: RefusingPlaces<Wor
   const admission = yield* Admission
   const addressOf = clientAddressReader(yield* HttpOptions)
   const files = yield* MediaFiles
+  const media = yield* MediaDirectory
   const match = routeMatcher<RouteV2>(yield* routesV2)
 
   /** Counts a request that is answered 404 or 405 whatever becomes of the counting. */
@@ -85,7 +87,7 @@ export const surfaceV2 = Effect.fnUntraced(function* (places: RefusingPlaces<Wor
       : null
 
     // Content type, size, JSON or the form with a file
-    const { fingerprinted, handle } = yield* readBody(route, request, files)
+    const { fingerprinted, handle } = yield* readBody(route, request, files, media.fullDisk(caller))
     const query = yield* Effect.fromResult(parseQuery(exchange.query))
     if (route.takes !== "query") yield* Effect.fromResult(refuseQuery(query))
 

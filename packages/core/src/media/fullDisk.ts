@@ -1,0 +1,29 @@
+/**
+ * The refusal of a file because the disk is full, whatever the caller has taken of it. `used` and
+ * `limit` are the workspace's own figures, for it has no others to know: what its files take of its
+ * plan's storage.
+ */
+import { Effect } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Caller } from "../key/Admission.ts"
+import type { MediaStore } from "./Media.ts"
+import { newMediaFile } from "./newMediaFile.ts"
+
+const nothing = { size: 0, mimeType: "", storageKey: "" }
+
+export const refuseFullDisk = (
+  store: typeof MediaStore.Service,
+  { key, workspace }: Caller,
+): Effect.Effect<Refusal, StoreUnavailable> =>
+  // No room at all is asked for, so nothing is reserved.
+  Effect.map(store.reserve(newMediaFile(key, nothing, "", 0), -1), (answer) =>
+    refuse("storage_full", {
+      message: "The service has no room for files at present.",
+      details: {
+        used: answer._tag === "Full" ? answer.used : 0,
+        limit: workspace.plan?.mediaStorageBytes ?? 0,
+      },
+    }),
+  )

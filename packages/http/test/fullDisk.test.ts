@@ -1,0 +1,124 @@
+/**
+ * A disk that is nearly full (operator API: `DISK_RESERVE`): nothing is uploaded or fetched any more,
+ * and everything else goes on.
+ */
+import { assert, layer } from "@effect/vitest"
+import { Egress, EgressError } from "@messaging-service/core"
+import { Effect, Layer, Stream } from "effect"
+import { Disk } from "./Disk.ts"
+import { Doors, errorOf } from "./Doors.ts"
+import { layerService } from "./Service.ts"
+import { aClient, aText, answered, ask, call, saysNo, withFile } from "./v1/Asking.ts"
+import { aPart, post, upload } from "./v2/Uploading.ts"
+import { aSender } from "./World.ts"
+
+const gibibyte = 1024 ** 3
+const mebibyte = 1024 ** 2
+
+const layerWeb = Layer.succeed(Egress, {
+  allows: () => Effect.succeed(true),
+  post: () => Effect.fail(new EgressError({ reason: "connection" })),
+  fetch: (url) =>
+    Effect.succeed({ status: 200, headers: {}, url, body: Stream.make(new Uint8Array(400)) }),
+})
+
+/** The disk says that it has so much while something is done. */
+const withDisk = <A, E, R>(says: { free: number; whole: number }, done: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const disk = yield* Disk
+    const before = { ...disk.says }
+    Object.assign(disk.says, says)
+    return yield* Effect.ensuring(
+      done,
+      Effect.sync(() => Object.assign(disk.says, before)),
+    )
+  })
+
+const large = { free: gibibyte - 1, whole: 100 * gibibyte }
+
+layer(layerService({ egress: layerWeb }))("a disk with less free than its reserve", (it) => {
+  it.effect("stops uploads of version 2, with the workspace's own figures", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const { files } = yield* Disk
+      yield* upload(token, { bytes: "x".repeat(1000) })
+      const before = yield* files
+      const refused = yield* withDisk(large, post(token, [aPart()]))
+      const { code, limit, used } = errorOf(refused)
+      assert.deepStrictEqual(
+        [refused.status, code, used, limit],
+        [403, "storage_full", 1000, gibibyte],
+      )
+      assert.deepStrictEqual(yield* files, before)
+      yield* upload(token)
+    }),
+  )
+
+  it.effect("has 1 GiB for its reserve, or 5 % of a small disk", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const statusWith = (free: number, whole: number) =>
+        Effect.map(withDisk({ free, whole }, post(token, [aPart()])), ({ status }) => status)
+      const statuses = [
+        yield* statusWith(gibibyte, 100 * gibibyte),
+        yield* statusWith(gibibyte - 1, 100 * gibibyte),
+        yield* statusWith(50 * mebibyte, 1000 * mebibyte),
+        yield* statusWith(50 * mebibyte - 1, 1000 * mebibyte),
+        // A file system that does not tell.
+        yield* statusWith(0, 0),
+      ]
+      assert.deepStrictEqual(statuses, [201, 403, 201, 403, 201])
+    }),
+  )
+
+  it.effect("stops version 1's uploads, and its sends with files, as a full media storage", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const { files } = yield* Disk
+      const before = yield* files
+      const full = "Media storage is full"
+      const link = { ...credentials, ...aText, msg_type: 2, file_url: "https://example.com/a.bin" }
+      yield* withDisk(
+        large,
+        Effect.gen(function* () {
+          saysNo(yield* call("media/upload/", withFile(credentials, [{}])), 400, full)
+          const sent = withFile({ ...credentials, ...aText, msg_type: 2 }, [{}])
+          saysNo(yield* call("send_msg/", sent), 400, full)
+          saysNo(yield* ask("send_msg/", link), 400, full)
+          answered(yield* ask("send_msg/", { ...credentials, ...aText }))
+        }),
+      )
+      assert.deepStrictEqual(yield* files, before)
+      answered(yield* ask("send_msg/", link))
+    }),
+  )
+
+  it.effect("looks again while a file comes", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const { files, looks } = yield* Disk
+      const before = yield* files
+      looks.count = 0
+      yield* upload(token, { bytes: new Uint8Array(8 * mebibyte) })
+      assert.isAtLeast(looks.count, 8)
+      assert.isAtMost(looks.count, 12)
+      assert.strictEqual((yield* files).kept.length, before.kept.length + 1)
+    }),
+  )
+
+  it.effect("is asked once in five seconds for its readiness, by however many", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { files, looks } = yield* Disk
+      yield* socket.call({ path: "/health/ready" })
+      const before = looks.count
+      const answers = yield* Effect.all(
+        Array.from({ length: 50 }, () => socket.call({ path: "/health/ready" })),
+        { concurrency: 10 },
+      )
+      assert.isTrue(answers.every(({ status }) => status === 200))
+      assert.isAtMost(looks.count - before, 1)
+      assert.deepStrictEqual((yield* files).temporary, [])
+    }),
+  )
+})
