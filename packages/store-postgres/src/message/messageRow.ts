@@ -80,20 +80,22 @@ const columns = {
 } as const satisfies Record<keyof MessageRow, string>
 
 /** The phone that is shown: of the number while the message waits, then what its end wrote down. */
-const shownPhone = (alias: string): string => `case
-    when ${alias}.state = 'waiting' then (
-      select sender.phone
-      from numbers sender
-      where sender.id = ${alias}.number_id
-    )
+const shownPhone = (alias: string, numberPhone: string): string => `case
+    when ${alias}.state = 'waiting' then ${numberPhone}
     else nullif(coalesce(${alias}.end_phone, ${alias}.from_phone), '')
   end as from_phone`
 
-/** The columns to select from the table of that alias. */
-export const messageColumns = (alias: string): string =>
+const phoneOfNumber = (alias: string): string => `(
+      select sender.phone
+      from numbers sender
+      where sender.id = ${alias}.number_id
+    )`
+
+/** The columns to select from the table of that alias; `numberPhone` where the number is at hand. */
+export const messageColumns = (alias: string, numberPhone = phoneOfNumber(alias)): string =>
   Object.keys(columns)
     .map((name) => {
-      if (name === "from_phone") return shownPhone(alias)
+      if (name === "from_phone") return shownPhone(alias, numberPhone)
       return name === "accepted_phone"
         ? `${alias}.from_phone as accepted_phone`
         : `${alias}.${name}`

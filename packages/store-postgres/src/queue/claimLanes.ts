@@ -187,7 +187,7 @@ export const claimLanes = sqlFunction(
     select
       moved.lease, moved.interruptions, moved.removed,
       n.phone, n.label, n.status, n.login_method, n.created_at,
-      ${messageColumns("m")}
+      ${messageColumns("m", "n.phone")}
     from moved
     join messages m on m.id = moved.head_id
     join numbers n on n.id = moved.number_id
