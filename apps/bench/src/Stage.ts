@@ -45,6 +45,8 @@ export interface Sizes {
   readonly stuck: number
   /** Calls of one run, where a run is a number of calls. */
   readonly calls: number
+  /** Requests with a wrong key that an attacker pipelines on each of its connections. */
+  readonly pipelined: number
 }
 
 export const fullSizes: Sizes = {
@@ -59,6 +61,7 @@ export const fullSizes: Sizes = {
   farPage: 10_000,
   stuck: 100_000,
   calls: 60,
+  pipelined: 5000,
 }
 
 /** The same rows, small enough to end within a minute in all: it shows that they work. */
@@ -74,6 +77,7 @@ export const smokeSizes: Sizes = {
   farPage: 100,
   stuck: 2000,
   calls: 10,
+  pipelined: 100,
 }
 
 export interface Stage {

@@ -6,8 +6,8 @@ import type { Effect, Scope } from "effect"
 import type { Stage } from "../Stage.ts"
 import type { CheckFailed } from "./CheckFailed.ts"
 
-/** Whether more of it is better (a rate) or less (a time). */
-export type Unit = "per second" | "ms"
+/** Whether more of it is better (a rate) or less (a time); of what is counted, the name says what. */
+export type Unit = "per second" | "ms" | "counted"
 
 export interface Candidate {
   readonly name: string

@@ -1,6 +1,7 @@
 /** The rows of the table, in the order in which they run. */
 import type { Row } from "../measuring/Comparison.ts"
 import { acceptRow } from "./acceptRow.ts"
+import { attackRow } from "./attackRow.ts"
 import { batchRow } from "./batchRow.ts"
 import { deliveryRow } from "./deliveryRow.ts"
 import { dispatchRow } from "./dispatchRow.ts"
@@ -20,4 +21,5 @@ export const rows: ReadonlyArray<Row> = [
   stuckRow,
   listRow,
   handoverRow,
+  attackRow,
 ]

@@ -6,20 +6,11 @@ import { layer as layerNodeServer } from "@effect/platform-node/NodeHttpServer"
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import { WakeUp } from "@messaging-service/core"
 import { HttpOptions, layerHttp } from "@messaging-service/http"
-import { layer as layerPostgres } from "@messaging-service/store-postgres"
 import { Console, Effect, Layer } from "effect"
 import { HttpServer } from "effect/http/HttpServer"
 import { createServer } from "node:http"
 import { layerService } from "./service.ts"
-
-const { PG_DATABASE, PG_PATH, PG_POOL, PG_USER } = process.env
-
-const store = layerPostgres({
-  path: PG_PATH ?? "",
-  database: PG_DATABASE ?? "",
-  username: PG_USER ?? "",
-  maxConnections: Number(PG_POOL),
-})
+import { servedStore, servedSettings } from "./servedStore.ts"
 
 const announced = Layer.effectDiscard(
   Effect.flatMap(HttpServer, ({ address }) =>
@@ -31,16 +22,9 @@ const announced = Layer.effectDiscard(
 
 const app = Layer.merge(layerHttp, announced).pipe(
   Layer.provide(layerNodeServer(createServer, { port: 0, host: "127.0.0.1" })),
-  Layer.provide(
-    Layer.succeed(HttpOptions, {
-      operatorToken: null,
-      emulator: false,
-      publicUrl: "http://127.0.0.1",
-      trustProxy: false,
-    }),
-  ),
+  Layer.provide(Layer.succeed(HttpOptions, servedSettings)),
   Layer.provide(layerService()),
-  Layer.provide(Layer.merge(store, WakeUp.layerLocal)),
+  Layer.provide(Layer.merge(servedStore, WakeUp.layerLocal)),
 )
 
 runMain(Layer.launch(app))

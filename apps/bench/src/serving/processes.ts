@@ -10,13 +10,13 @@ import type { LoadOrder, LoadReport } from "./LoadOrder.ts"
 import type { ReceiverOrder, ReceiverReport } from "./ReceiverOrder.ts"
 
 const httpApp = fileURLToPath(import.meta.resolve("./httpApp.ts"))
+const attackedApp = fileURLToPath(import.meta.resolve("./attackedApp.ts"))
 const httpLoad = fileURLToPath(import.meta.resolve("./httpLoad.ts"))
 const webhookReceiver = fileURLToPath(import.meta.resolve("./webhookReceiver.ts"))
 
-/** Serves the HTTP interface on the database with a pool of that size; returns its origin. */
-export const serveHttp = (database: TestDatabase, pool: number) =>
+const serve = (program: string, database: TestDatabase, pool: number) =>
   Effect.gen(function* () {
-    const server = yield* processes.start(httpApp, {
+    const server = yield* processes.start(program, {
       PG_DATABASE: database.database,
       PG_PATH: database.path,
       PG_USER: database.username,
@@ -25,6 +25,13 @@ export const serveHttp = (database: TestDatabase, pool: number) =>
     const [, url = ""] = yield* server.says(/listening on (http\S+)/)
     return url
   }).pipe(Effect.mapError(({ message }) => new CheckFailed({ message })))
+
+/** Serves the HTTP interface on the database with a pool of that size; returns its origin. */
+export const serveHttp = (database: TestDatabase, pool: number) => serve(httpApp, database, pool)
+
+/** The same through the listener of the apps, which counts what attackers make it hold. */
+export const serveAttacked = (database: TestDatabase, pool: number) =>
+  serve(attackedApp, database, pool)
 
 /**
  * Starts a program that answers each line of its standard input with one of JSON. `next` reads a

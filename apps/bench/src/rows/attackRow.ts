@@ -1,0 +1,131 @@
+/**
+ * What an attacker on this machine makes the server hold: counts and memory, no times. Each attack
+ * runs once in a round; its figures are candidates of their own.
+ */
+import { sharedResources } from "@messaging-service/core"
+import { Effect } from "effect"
+import { Client } from "undici"
+import { check } from "../measuring/checks.ts"
+import { CheckFailed } from "../measuring/CheckFailed.ts"
+import type { Candidate, FigureClaim, Row } from "../measuring/Comparison.ts"
+import { countsPath } from "../serving/AttackCounts.ts"
+import type { AttackCounts } from "../serving/AttackCounts.ts"
+import { connectOften, pipelineWrongKey, readNothing } from "../serving/attacks.ts"
+import { serveAttacked } from "../serving/processes.ts"
+
+const { connections, pipelinedRequests } = sharedResources
+
+/** What a pool of the usual size takes; memory that did not grow is told as this much. */
+const usualPool = 10
+const leastMebibytes = 0.1
+
+type Attack = Effect.Effect<Readonly<Record<string, number>>, CheckFailed>
+
+/** One candidate for each figure of an attack, which runs anew when a figure is asked for again. */
+const figuresOf = (attack: Attack, names: ReadonlyArray<string>): ReadonlyArray<Candidate> => {
+  const unread = new Map<string, number>()
+  return names.map((name) => ({
+    name,
+    run: Effect.gen(function* () {
+      if (!unread.has(name)) {
+        for (const [each, figure] of Object.entries(yield* attack)) unread.set(each, figure)
+      }
+      const figure = unread.get(name) ?? Number.NaN
+      unread.delete(name)
+      return figure
+    }),
+  }))
+}
+
+const atMost = (of: string, most: number): FigureClaim => ({
+  name: of,
+  of,
+  limit: { atMost: most },
+})
+
+export const attackRow: Row = {
+  id: "attack",
+  title: "what attackers make the server hold",
+  prepare: Effect.fnUntraced(function* ({ database: makeDatabase, sizes }) {
+    const url = yield* serveAttacked(yield* makeDatabase, usualPool)
+    const port = Number(new URL(url).port)
+    // A connection of its own, opened before the attackers take all that their address may have.
+    const client = yield* Effect.acquireRelease(
+      Effect.sync(() => new Client(url)),
+      (opened) => Effect.promise(() => opened.destroy()),
+    )
+    const attempt = <A>(work: () => Promise<A>) =>
+      Effect.tryPromise({
+        try: work,
+        catch: (cause) => new CheckFailed({ message: String(cause) }),
+      })
+    const counts = attempt(async () => {
+      const { body } = await client.request({ path: countsPath, method: "GET" })
+      const { mebibytes, ...others } = (await body.json()) as AttackCounts
+      return { ...others, mebibytes: Math.max(leastMebibytes, mebibytes) }
+    })
+
+    let keys = 0
+    const wrongKeys: Attack = Effect.gen(function* () {
+      yield* counts
+      const key = `svc_live_${String(++keys).padStart(38, "0")}`
+      const statuses = yield* attempt(() => pipelineWrongKey(port, sizes.pipelined, key))
+      const refused = (statuses["401"] ?? 0) + (statuses["429"] ?? 0)
+      yield* check(`refusals of ${JSON.stringify(statuses)}`, refused, 20 * sizes.pipelined)
+      const { handlers, lookUps, mebibytes } = yield* counts
+      return {
+        "wrong keys: handlers under way": handlers,
+        "wrong keys: look-ups": lookUps,
+        "wrong keys: MiB": mebibytes,
+      }
+    })
+
+    const slowReaders: Attack = Effect.gen(function* () {
+      yield* counts
+      const { leave } = yield* attempt(() => readNothing(port))
+      // Each connection gets as far as it can: nothing more is begun between two looks.
+      let { begun, mebibytes } = yield* counts
+      for (let total = 0; begun > total || begun === 0;) {
+        total = begun
+        yield* Effect.sleep("50 millis")
+        const more = yield* counts
+        begun += more.begun
+        mebibytes += more.mebibytes
+      }
+      leave()
+      return { "slow readers: answers begun": begun, "slow readers: MiB": mebibytes }
+    })
+
+    const manyConnections: Attack = Effect.gen(function* () {
+      yield* counts
+      const held = yield* attempt(() => connectOften(port))
+      const { mebibytes } = yield* counts
+      return { "many connections: held": held, "many connections: MiB": mebibytes }
+    })
+
+    return {
+      unit: "counted",
+      candidates: [
+        ...figuresOf(wrongKeys, [
+          "wrong keys: handlers under way",
+          "wrong keys: look-ups",
+          "wrong keys: MiB",
+        ]),
+        ...figuresOf(slowReaders, ["slow readers: answers begun", "slow readers: MiB"]),
+        ...figuresOf(manyConnections, ["many connections: held", "many connections: MiB"]),
+      ],
+      ratios: [],
+      figures: [
+        atMost("wrong keys: handlers under way", 20 * pipelinedRequests.whole),
+        atMost("wrong keys: look-ups", 20 * pipelinedRequests.whole),
+        atMost("many connections: held", connections.share.most),
+      ],
+      notes: [
+        `wrong keys: one key, pipelined ${sizes.pipelined} times on each of 20 connections`,
+        "slow readers: 100 connections that ask for the documentation 16 times each and read nothing",
+        `many connections: ${connections.share.most + 50} from one address`,
+        "MiB: growth of the process while it lasts, what Node has not given back included",
+      ],
+    }
+  }),
+}

@@ -1,0 +1,14 @@
+/** What an attacked process counts, from one look to the next. */
+export interface AttackCounts {
+  /** Handlers that were under way at once, at most. */
+  readonly handlers: number
+  /** Handlers that were begun. */
+  readonly begun: number
+  /** Times that the store was asked for a key. */
+  readonly lookUps: number
+  /** MiB of memory at most, above those of the look before. */
+  readonly mebibytes: number
+}
+
+/** Where the process tells them, and begins anew. */
+export const countsPath = "/bench/counts"

@@ -1,0 +1,85 @@
+/**
+ * A process that serves the HTTP interface through the listener of the apps, and counts what its
+ * clients make it hold. Says where it listens.
+ */
+import { runMain } from "@effect/platform-node/NodeRuntime"
+import { KeyStore, WakeUp } from "@messaging-service/core"
+import { HttpOptions, httpApp } from "@messaging-service/http"
+import { listen } from "@messaging-service/runtime"
+import { Console, Effect, Layer } from "effect"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { text } from "effect/http/HttpServerResponse"
+import { countsPath } from "./AttackCounts.ts"
+import type { AttackCounts } from "./AttackCounts.ts"
+import { servedSettings, servedStore } from "./servedStore.ts"
+import { layerService } from "./service.ts"
+
+/** How often to look at the memory. Milliseconds. */
+const lookMillis = 20
+const mebibyte = 1024 * 1024
+
+let underWay = 0
+let handlers = 0
+let begun = 0
+let lookUps = 0
+let memoryBefore = process.memoryUsage.rss()
+let memory = memoryBefore
+setInterval(() => {
+  memory = Math.max(memory, process.memoryUsage.rss())
+}, lookMillis).unref()
+
+const takeCounts = (): AttackCounts => {
+  const counts = { handlers, begun, lookUps, mebibytes: (memory - memoryBefore) / mebibyte }
+  memoryBefore = process.memoryUsage.rss()
+  memory = memoryBefore
+  handlers = underWay
+  begun = 0
+  lookUps = 0
+  return counts
+}
+
+const layerCounted = Layer.effect(
+  KeyStore,
+  Effect.map(KeyStore, (store) =>
+    KeyStore.of({
+      ...store,
+      admit: (query) =>
+        Effect.suspend(() => {
+          lookUps++
+          return store.admit(query)
+        }),
+    }),
+  ),
+).pipe(Layer.provideMerge(Layer.merge(servedStore, WakeUp.layerLocal)))
+
+const serving = Effect.gen(function* () {
+  const app = yield* httpApp
+  const counted = Effect.acquireUseRelease(
+    Effect.sync(() => {
+      begun++
+      handlers = Math.max(handlers, ++underWay)
+    }),
+    () => app,
+    () => Effect.sync(() => underWay--),
+  )
+  const listener = yield* listen("127.0.0.1", 0)
+  yield* Console.log(`listening on ${listener.url}`)
+  return yield* listener.serve(
+    Effect.flatMap(HttpServerRequest, ({ url }) =>
+      url === countsPath
+        ? Effect.sync(() => text(JSON.stringify(takeCounts()), { contentType: "application/json" }))
+        : counted,
+    ),
+  )
+})
+
+runMain(
+  Effect.scoped(serving).pipe(
+    Effect.provide(
+      layerService().pipe(
+        Layer.provideMerge(layerCounted),
+        Layer.provideMerge(Layer.succeed(HttpOptions, servedSettings)),
+      ),
+    ),
+  ),
+)

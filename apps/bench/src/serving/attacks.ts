@@ -1,0 +1,84 @@
+/** What attackers do to a server on this machine; each attack leaves no connection behind. */
+import { sharedResources } from "@messaging-service/core"
+import { once } from "node:events"
+import { connect } from "node:net"
+import type { Socket } from "node:net"
+
+const get = (path: string, token: string) =>
+  `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`
+
+const open = async (port: number): Promise<Socket> => {
+  const socket = connect(port, "127.0.0.1")
+  socket.on("error", () => undefined)
+  await once(socket, "connect")
+  return socket
+}
+
+/** Reads so many answers; their statuses. */
+const statusesOf = async (socket: Socket, answers: number): Promise<Record<string, number>> => {
+  const statuses: Record<string, number> = {}
+  let seen = 0
+  let rest = ""
+  for await (const chunk of socket.setEncoding("latin1")) {
+    const text = rest + String(chunk)
+    for (const [, status = ""] of text.matchAll(/HTTP\/1\.1 (\d{3})/g)) {
+      statuses[status] = (statuses[status] ?? 0) + 1
+      seen++
+    }
+    if (seen === answers) break
+    // What may be the beginning of the next status line.
+    rest =
+      /(?:HTTP\/1\.1 \d{0,2}|HTTP\/1\.1|HTTP\/1\.|HTTP\/1|HTTP\/|HTTP|HTT|HT|H)$/.exec(text)?.[0] ??
+      ""
+  }
+  return statuses
+}
+
+/** Pipelines so many requests with that key on each of 20 connections, and reads all answers. */
+export const pipelineWrongKey = async (
+  port: number,
+  requests: number,
+  key: string,
+): Promise<Record<string, number>> => {
+  const all: Record<string, number> = {}
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => open(port)))
+  const each = sockets.map((socket) => {
+    socket.write(get("/api/v2/me", key).repeat(requests))
+    return statusesOf(socket, requests)
+  })
+  for (const statuses of await Promise.all(each)) {
+    for (const [status, count] of Object.entries(statuses)) all[status] = (all[status] ?? 0) + count
+  }
+  for (const socket of sockets) socket.destroy()
+  return all
+}
+
+/** Asks for the largest document as often as a connection may at once, and reads nothing. */
+export const readNothing = async (port: number): Promise<{ readonly leave: () => void }> => {
+  const sockets = await Promise.all(Array.from({ length: 100 }, () => open(port)))
+  for (const socket of sockets) {
+    socket.pause()
+    socket.write(get("/docs", "none").repeat(2 * sharedResources.pipelinedRequests.whole))
+  }
+  return { leave: () => sockets.forEach((socket) => socket.destroy()) }
+}
+
+/** Opens more connections than one address may have; how many of them stay open. */
+export const connectOften = async (port: number): Promise<number> => {
+  const sockets = await Promise.all(
+    Array.from({ length: sharedResources.connections.share.most + 50 }, () => open(port)),
+  )
+  const answered = await Promise.all(
+    sockets.map(
+      (socket) =>
+        new Promise<number>((resolve) => {
+          socket.once("data", () => resolve(1))
+          socket.once("close", () => resolve(0))
+          if (socket.destroyed) resolve(0)
+          socket.write(get("/health/live", "none"))
+        }),
+    ),
+  )
+  for (const socket of sockets) socket.destroy()
+  return answered.reduce((sum, one) => sum + one, 0)
+}
