@@ -5,23 +5,69 @@
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { constants } from "node:fs"
-import { access, mkdir, mkdtemp, rm } from "node:fs/promises"
+import { access, chmod, lstat, mkdir, mkdtemp, readdir, realpath, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { CannotStart, briefly } from "./CannotStart.ts"
 
 /** What is kept is for the service's own user alone. */
-const permissions = 0o700
+const directoryPermissions = 0o700
+const filePermissions = 0o600
 
-/** Makes the directory, unless it is there, and sees to it that it can be written to. */
+/** The bits of a mode that let other users in. */
+const forOthers = 0o077
+
+const openToOthers = (cause: unknown) =>
+  new CannotStart({
+    message: `DATA_DIR is open to other users and cannot be closed to them: ${briefly(cause)}`,
+  })
+
+/** Closes what is open to others, all that is below too; what links lead to is left as it is. */
+const closeToOthers = async (path: string, change: typeof chmod): Promise<void> => {
+  const found = await lstat(path)
+  const isDirectory = found.isDirectory()
+  if (!isDirectory && !found.isFile()) return
+  if ((found.mode & forOthers) !== 0) {
+    await change(path, isDirectory ? directoryPermissions : filePermissions)
+  }
+  if (!isDirectory) return
+  for (const name of await readdir(path)) {
+    await unlessGone(closeToOthers(join(path, name), change))
+  }
+}
+
+/** Other processes may remove files of theirs meanwhile. */
+const unlessGone = (done: Promise<void>): Promise<void> =>
+  done.catch((cause: unknown) => {
+    if (!(cause instanceof Error && "code" in cause && cause.code === "ENOENT")) throw cause
+  })
+
+/**
+ * Makes the directory, unless it is there, and sees to it that it can be written to, and that the
+ * service's own user alone can read it: one that was there before may be open to others, with the
+ * files in it. What the process makes later is closed by its umask.
+ */
 export const openDataDirectory = (directory: string): Effect.Effect<void, CannotStart> =>
   Effect.tryPromise({
     try: async () => {
-      await mkdir(directory, { recursive: true, mode: permissions })
+      await mkdir(directory, { recursive: true, mode: directoryPermissions })
       await access(directory, constants.W_OK | constants.X_OK)
     },
     catch: (cause) =>
       new CannotStart({ message: `DATA_DIR cannot be written to: ${briefly(cause)}` }),
+  }).pipe(Effect.andThen(closeDataDirectory(directory)))
+
+/**
+ * Closes the directory and all that is in it to other users. The embedded database gives its files
+ * modes of its own whatever the umask, so this is needed once more when it has made them.
+ */
+export const closeDataDirectory = (
+  directory: string,
+  change: typeof chmod = chmod,
+): Effect.Effect<void, CannotStart> =>
+  Effect.tryPromise({
+    try: async () => closeToOthers(await realpath(directory), change),
+    catch: openToOthers,
   })
 
 /** A new directory below, for what is of no use to any other process; it goes with the scope. */

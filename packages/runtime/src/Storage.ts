@@ -8,7 +8,7 @@ import type { MemoryStore } from "@messaging-service/store-memory"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
 import type { CannotStart } from "./CannotStart.ts"
-import { holdAlone } from "./DataDirectory.ts"
+import { closeDataDirectory, holdAlone } from "./DataDirectory.ts"
 import type { ServiceSettings, StoreChoice } from "./ServiceSettings.ts"
 
 /** Every storage port, and how the worker's loops are woken where that store is used. */
@@ -26,7 +26,11 @@ const embedded = (directory: string) =>
   Effect.gen(function* () {
     yield* holdAlone(directory)
     const { layerPglite } = yield* loading(() => import("@messaging-service/store-postgres"))
-    return Layer.merge(layerPglite({ dataDir: join(directory, "db") }), WakeUp.layerLocal)
+    // It gives the files of a new database modes of its own, whatever the umask.
+    const database = Layer.tap(layerPglite({ dataDir: join(directory, "db") }), () =>
+      closeDataDirectory(directory),
+    )
+    return Layer.merge(database, WakeUp.layerLocal)
   })
 
 const postgres = ({ url }: Extract<StoreChoice, { readonly kind: "postgres" }>) =>

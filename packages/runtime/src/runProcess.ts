@@ -13,6 +13,8 @@ const longestStopMillis = 9500
 
 /** Runs the app as the process's main program. The exit code is 0 after a stop, else 1. */
 export const runProcess = (app: Effect.Effect<never, CannotStart>): void => {
+  // Whatever file the process makes is for its own user alone.
+  process.umask(0o077)
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, leaveInTime)
   // Whoever reads the log may go away; the service does not go with them.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined)
