@@ -16,6 +16,7 @@ const pureModules = [
   "libphonenumber-js",
   "libphonenumber-js/*",
   "ipaddr.js",
+  "@noble/ciphers/*",
   "@noble/hashes/*",
 ]
 

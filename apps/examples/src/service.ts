@@ -5,7 +5,7 @@ import * as StoreMemory from "@messaging-service/store-memory"
 import * as Simulated from "@messaging-service/transport-simulated"
 import { Effect, Layer } from "effect"
 
-/** What the core stands on. With PostgreSQL only the store and `WakeUp` would be others. */
+/** What the core stands on. With PostgreSQL the store, `WakeUp` and the key would be others. */
 const Ports = Layer.mergeAll(
   StoreMemory.layerMediaFiles,
   Simulated.layer,
@@ -13,7 +13,12 @@ const Ports = Layer.mergeAll(
   Core.Egress.layerClosed,
   Core.WakeUp.layerLocal,
   Core.NumberOwnership.layerAll,
-).pipe(Layer.provideMerge(StoreMemory.layer), Layer.provideMerge(layerCryptoIds))
+).pipe(
+  Layer.provideMerge(StoreMemory.layer),
+  // What outlives the process needs `Core.SecretsKey.layerHex`, with the same key at every start.
+  Layer.provideMerge(Core.SecretsKey.layerRandom),
+  Layer.provideMerge(layerCryptoIds),
+)
 
 /** Every service, with the worker's loops running as long as the layer lives. */
 export const Service = Core.layer.pipe(Layer.provideMerge(Ports))

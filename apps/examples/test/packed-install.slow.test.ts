@@ -30,7 +30,11 @@ const ports = Layer.mergeAll(
   StoreMemory.layerMediaFiles,
   Core.Egress.layerClosed,
   Core.WakeUp.layerLocal,
-).pipe(Layer.provideMerge(StoreMemory.layer), Layer.provideMerge(Core.Ids.layerRandom))
+).pipe(
+  Layer.provideMerge(StoreMemory.layer),
+  Layer.provideMerge(Core.SecretsKey.layerRandom),
+  Layer.provideMerge(Core.Ids.layerRandom),
+)
 const service = Core.TestModeSender.layer.pipe(
   Layer.provideMerge(Core.layerServices),
   Layer.provide(ports),

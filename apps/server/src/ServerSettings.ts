@@ -42,7 +42,7 @@ export const readServerSettings = Effect.fnUntraced(function* (
   environment: Environment,
 ): Effect.fn.Return<ServerSettings, CannotStart> {
   const given = yield* readVariables({ ...serviceVariables, ...serverVariables }, environment)
-  const service = serviceSettings(given)
+  const service = yield* serviceSettings(given)
   const inlineWorker = given.WORKER !== "separate"
   if (!inlineWorker && !isShared(service.store)) {
     return yield* new CannotStart({

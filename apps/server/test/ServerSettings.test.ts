@@ -18,6 +18,7 @@ const defaults: ServerSettings = {
     publicUrl: null,
     store: { kind: "embedded" },
     dataDirectory: resolve("data"),
+    secretsKey: null,
     clock: "system",
     allowPrivateTargets: false,
     attachmentBytes: 1_073_741_824,
@@ -30,6 +31,8 @@ const defaults: ServerSettings = {
 const hush = "hush-".repeat(7).slice(0, 32)
 
 const postgres = "postgres://user:secret@db.example/messages"
+
+const secretsKey = "5ec2e7".padEnd(64, "0")
 
 const within = (change: Partial<ServerSettings["service"]>): Partial<ServerSettings> => ({
   service: { ...defaults.service, ...change },
@@ -82,6 +85,9 @@ const refused: ReadonlyArray<readonly [environment: Record<string, string>, vari
   [{ HOST: "two words" }, "HOST"],
   [{ DATABASE_URL: "mysql://db.example/messages" }, "DATABASE_URL"],
   [{ DATABASE_URL: "postgres" }, "DATABASE_URL"],
+  [{ DATABASE_URL: postgres }, "SECRETS_KEY"],
+  [{ SECRETS_KEY: secretsKey.slice(1) }, "SECRETS_KEY"],
+  [{ SECRETS_KEY: `${secretsKey.slice(1)}x` }, "SECRETS_KEY"],
   [{ DATABASE_URL: "memory" }, "DATABASE_URL"],
   [{ PUBLIC_URL: "messages.example" }, "PUBLIC_URL"],
   [{ PUBLIC_URL: "ftp://messages.example" }, "PUBLIC_URL"],
@@ -119,7 +125,7 @@ describe("the server's configuration", () => {
   it.effect("an empty variable counts as unset, and other programs' variables do not matter", () =>
     Effect.gen(function* () {
       const names =
-        "PORT ADMIN_PORT METRICS_PORT HOST DATABASE_URL DATA_DIR PUBLIC_URL OPERATOR_TOKEN TRANSPORT CLOCK"
+        "PORT ADMIN_PORT METRICS_PORT HOST DATABASE_URL SECRETS_KEY DATA_DIR PUBLIC_URL OPERATOR_TOKEN TRANSPORT CLOCK"
       const more = "ALLOW_PRIVATE_TARGETS TRUST_PROXY WORKER LOG_LEVEL LOG_FORMAT SEED_EXAMPLE"
       const empty = Object.fromEntries(`${names} ${more}`.split(" ").map((name) => [name, ""]))
       assert.deepStrictEqual(yield* readServerSettings({ ...empty, EDITOR: "ed" }), defaults)
@@ -152,9 +158,16 @@ describe("the server's configuration", () => {
 
   it.effect("keeps secrets out of whatever is printed", () =>
     Effect.gen(function* () {
-      const environment = { DATABASE_URL: postgres, OPERATOR_TOKEN: hush }
+      const environment = {
+        DATABASE_URL: postgres,
+        OPERATOR_TOKEN: hush,
+        SECRETS_KEY: secretsKey,
+      }
       const settings = yield* readServerSettings(environment)
-      assert.notMatch(`${JSON.stringify(settings)} ${String(settings)}`, /secret|hush/)
+      assert.notMatch(
+        `${JSON.stringify(settings)} ${String(settings)}`,
+        /secret@|hush|5ec2e7|94,194,231/,
+      )
       assert.strictEqual(Redacted.value(settings.operatorToken!), hush)
       const { store } = settings.service
       assert.strictEqual(store.kind === "postgres" && Redacted.value(store.url), postgres)
@@ -174,7 +187,11 @@ describe("the server's configuration", () => {
 
   it.effect("lets the worker run apart where the store is shared", () =>
     Effect.gen(function* () {
-      const environment = { DATABASE_URL: postgres, WORKER: "separate" }
+      const environment = {
+        DATABASE_URL: postgres,
+        SECRETS_KEY: secretsKey,
+        WORKER: "separate",
+      }
       assert.isFalse((yield* readServerSettings(environment)).inlineWorker)
     }),
   )

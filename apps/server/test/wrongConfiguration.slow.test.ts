@@ -27,6 +27,7 @@ const wrong = {
   PORT: "http",
   HOST: "two words",
   DATABASE_URL: "mysql://db.example/messages",
+  SECRETS_KEY: "too short",
   PUBLIC_URL: "messages.example",
   OPERATOR_TOKEN: "thirty-one-characters-are-short",
   TRANSPORT: "live",

@@ -24,7 +24,7 @@ export const readWorkerSettings = Effect.fnUntraced(function* (
   environment: Environment,
 ): Effect.fn.Return<WorkerSettings, CannotStart> {
   const given = yield* readVariables({ ...serviceVariables, ...workerVariables }, environment)
-  const service = serviceSettings(given)
+  const service = yield* serviceSettings(given)
   if (!isShared(service.store)) {
     return yield* new CannotStart({
       message:

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { readWorkerSettings } from "../src/WorkerSettings.ts"
 
 const DATABASE_URL = "postgres://db.example/messages"
+const SECRETS_KEY = "5ec2e7".padEnd(64, "0")
 
 describe("the worker's configuration", () => {
   for (const environment of [{}, { DATABASE_URL: "" }, { DATABASE_URL: "memory:" }]) {
@@ -17,6 +18,7 @@ describe("the worker's configuration", () => {
 
   for (const [variable, value] of Object.entries({
     DATABASE_URL: "mysql://db.example/messages",
+    SECRETS_KEY: "",
     METRICS_PORT: "metrics",
     PUBLIC_URL: "messages.example",
     TRANSPORT: "live",
@@ -27,7 +29,7 @@ describe("the worker's configuration", () => {
   })) {
     it.effect(`refuses a wrong ${variable} in one line that names it`, () =>
       Effect.gen(function* () {
-        const environment = { DATABASE_URL, [variable]: value }
+        const environment = { DATABASE_URL, SECRETS_KEY, [variable]: value }
         const { message } = yield* Effect.flip(readWorkerSettings(environment))
         assert.match(message, new RegExp(`^${variable} must be .+$`))
       }),
@@ -38,6 +40,7 @@ describe("the worker's configuration", () => {
     Effect.gen(function* () {
       const settings = yield* readWorkerSettings({
         DATABASE_URL,
+        SECRETS_KEY,
         WORKER: "separate",
         TRUST_PROXY: "1",
         PORT: "8080",

@@ -30,6 +30,7 @@ import { ReminderOperations } from "./reminder/ReminderOperations.ts"
 import { Reminders } from "./reminder/Reminders.ts"
 import { Cursors } from "./request/Cursor.ts"
 import { Idempotent } from "./request/Idempotent.ts"
+import { Secrets } from "./secret/Secrets.ts"
 import { Emulator } from "./simulation/Emulator.ts"
 import { Idle } from "./simulation/Idle.ts"
 import { TimeTravel } from "./simulation/TimeTravel.ts"
@@ -87,6 +88,7 @@ export const layerServices = Layer.mergeAll(
     ),
   ),
   Layer.provideMerge(ConnectionCallbacks.layer),
+  Layer.provideMerge(Secrets.layer),
   // The worker's loops find the counted stores here too.
   Layer.provideMerge(layerCountedStores),
 )

@@ -19,6 +19,7 @@ import {
   Worker,
   layerEmulator,
   layerServices,
+  SecretsKey,
   layerWorker,
 } from "@messaging-service/core"
 import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
@@ -58,6 +59,7 @@ export const layerPorts = layerTransport.pipe(
       Egress.layerClosed,
     ),
   ),
+  Layer.provideMerge(SecretsKey.layerHex("5e".repeat(32))),
   Layer.provideMerge(Ids.layerRandom),
   Layer.provideMerge(realTimeLayer),
 )

@@ -12,7 +12,11 @@ const ports = Layer.mergeAll(
   Core.Egress.layerClosed,
   Core.WakeUp.layerLocal,
   Core.NumberOwnership.layerAll,
-).pipe(Layer.provideMerge(StoreMemory.layer), Layer.provideMerge(layerCryptoIds))
+).pipe(
+  Layer.provideMerge(StoreMemory.layer),
+  Layer.provideMerge(Core.SecretsKey.layerRandom),
+  Layer.provideMerge(layerCryptoIds),
+)
 
 /** `handler` takes a `Request` and promises its `Response`; `dispose` ends the service. */
 export const { handler, dispose } = toWebHandler(Core.layer.pipe(Layer.provideMerge(ports)), {

@@ -3,8 +3,10 @@
  * Variables of the HTTP interface alone are the server's.
  */
 import { sharedResources } from "@messaging-service/core"
-import { Redacted } from "effect"
+import { parseSecretsKey, secretsKeyRule } from "@messaging-service/core"
+import { Effect, Redacted } from "effect"
 import { resolve } from "node:path"
+import { CannotStart } from "./CannotStart.ts"
 import { byteSize, oneOf, trueOrFalse, variable } from "./Variables.ts"
 import type { VariablesOf } from "./Variables.ts"
 
@@ -32,6 +34,8 @@ export interface ServiceSettings {
   readonly store: StoreChoice
   /** Absolute. */
   readonly dataDirectory: string
+  /** Null for the one that is kept in the data directory. */
+  readonly secretsKey: Redacted.Redacted<Uint8Array> | null
   readonly clock: "system" | "adjustable"
   readonly allowPrivateTargets: boolean
   /** Bytes that the attachments of one workspace's version 1 sends may take together. */
@@ -80,6 +84,7 @@ export const serviceVariables = {
   TRANSPORT: variable("simulated: live transports are not available in this version", (text) =>
     text === "simulated" ? text : undefined,
   ),
+  SECRETS_KEY: variable(secretsKeyRule, parseSecretsKey),
   CLOCK: oneOf("system", "adjustable"),
   ALLOW_PRIVATE_TARGETS: trueOrFalse,
   ATTACHMENT_BYTES: byteSize,
@@ -92,16 +97,32 @@ export const serviceVariables = {
 export const addressOf = (host: string, port: number): string =>
   `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
-/** Puts the defaults where a variable is unset. */
-export const serviceSettings = (given: VariablesOf<typeof serviceVariables>): ServiceSettings => ({
-  host: given.HOST ?? "127.0.0.1",
-  port: given.PORT ?? 8080,
-  publicUrl: given.PUBLIC_URL ?? null,
-  store: given.DATABASE_URL ?? { kind: "embedded" },
-  dataDirectory: given.DATA_DIR ?? resolve("data"),
-  clock: given.CLOCK ?? "system",
-  allowPrivateTargets: given.ALLOW_PRIVATE_TARGETS ?? false,
-  attachmentBytes: given.ATTACHMENT_BYTES ?? sharedResources.attachmentBytes.share.most,
-  diskReserve: given.DISK_RESERVE ?? null,
-  log: { level: given.LOG_LEVEL ?? "info", format: given.LOG_FORMAT ?? "pretty" },
-})
+/** Puts the defaults where a variable is unset. Fails with one line when one is missing. */
+export const serviceSettings = (
+  given: VariablesOf<typeof serviceVariables>,
+): Effect.Effect<ServiceSettings, CannotStart> => {
+  const store: StoreChoice = given.DATABASE_URL ?? { kind: "embedded" }
+  // Processes on other machines could not read one that is kept here.
+  if (store.kind === "postgres" && given.SECRETS_KEY === undefined) {
+    return Effect.fail(
+      new CannotStart({
+        message:
+          `SECRETS_KEY must be set where DATABASE_URL names a PostgreSQL: ${secretsKeyRule}, ` +
+          "the same for all processes on it",
+      }),
+    )
+  }
+  return Effect.succeed({
+    host: given.HOST ?? "127.0.0.1",
+    port: given.PORT ?? 8080,
+    publicUrl: given.PUBLIC_URL ?? null,
+    store,
+    dataDirectory: given.DATA_DIR ?? resolve("data"),
+    secretsKey: given.SECRETS_KEY ?? null,
+    clock: given.CLOCK ?? "system",
+    allowPrivateTargets: given.ALLOW_PRIVATE_TARGETS ?? false,
+    attachmentBytes: given.ATTACHMENT_BYTES ?? sharedResources.attachmentBytes.share.most,
+    diskReserve: given.DISK_RESERVE ?? null,
+    log: { level: given.LOG_LEVEL ?? "info", format: given.LOG_FORMAT ?? "pretty" },
+  })
+}

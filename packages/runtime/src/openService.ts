@@ -8,9 +8,12 @@ import {
   NumberOwnership,
   OutboundRule,
   PublicUrl,
+  SecretsKey,
   layerEmulator,
   layerServices,
   layerWorker,
+  newSecretsKey,
+  parseSecretsKey,
 } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
 import {
@@ -23,10 +26,12 @@ import {
   realTimeLayer,
 } from "@messaging-service/node"
 import { layer as layerSimulatedPhones } from "@messaging-service/transport-simulated"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
 import { CannotStart, briefly } from "./CannotStart.ts"
 import { openDataDirectory, passingDirectory } from "./DataDirectory.ts"
+import { keptSecret } from "./keptSecret.ts"
+import type { SecretKind } from "./keptSecret.ts"
 import type { ServiceSettings } from "./ServiceSettings.ts"
 import { isShared, layerStorage } from "./Storage.ts"
 
@@ -80,6 +85,29 @@ const layerAdapters = (settings: ServiceSettings) =>
     NumberOwnership.layerAll,
   )
 
+/** The secrets key: the configured one, else one that is generated and kept in the data directory. */
+const layerSecretsKey = ({ dataDirectory, secretsKey }: ServiceSettings) =>
+  Layer.effect(
+    SecretsKey,
+    secretsKey === null
+      ? Effect.flatMap(keptSecret(dataDirectory, secretsKeyKind), ({ secret }) => {
+          const key = parseSecretsKey(Redacted.value(secret))
+          return key === undefined
+            ? Effect.die(new Error("a usable key is no key"))
+            : Effect.succeed(key)
+        })
+      : Effect.succeed(secretsKey),
+  )
+
+/** The generated key and its file. */
+const secretsKeyKind: SecretKind = {
+  name: "secrets-key",
+  what: "secrets key",
+  make: newSecretsKey,
+  isUsable: (text) => parseSecretsKey(text) !== undefined,
+  mend: "put back the one that was there, or set SECRETS_KEY",
+}
+
 /** What everything stands on: ids, real time, and what links and customers' addresses may be. */
 const layerGround = (
   { allowPrivateTargets, attachmentBytes }: ServiceSettings,
@@ -100,6 +128,7 @@ const layerWhole = (settings: ServiceSettings, publicUrl: string) =>
     Layer.provideMerge(layerAdapters(settings)),
     Layer.provideMerge(layerTime(settings)),
     Layer.provideMerge(layerStorage(settings)),
+    Layer.provideMerge(layerSecretsKey(settings)),
     Layer.provideMerge(layerGround(settings, publicUrl)),
   )
 
@@ -112,6 +141,15 @@ export const openService = (settings: ServiceSettings, address: string) =>
     Effect.andThen(Layer.build(layerWhole(settings, settings.publicUrl ?? address))),
     Effect.catchTags({
       StoreUnavailable: (error) => Effect.fail(storeCannotStart(settings, error)),
+      WrongSecretsKey: () =>
+        Effect.fail(
+          new CannotStart({
+            message:
+              settings.secretsKey === null
+                ? "SECRETS_KEY is unset, and the key kept in DATA_DIR is not the one that its database was first used with"
+                : "SECRETS_KEY is not the key that this database was first used with",
+          }),
+        ),
       MediaFilesError: (error) =>
         Effect.fail(cannotStart("DATA_DIR cannot hold media files", error)),
     }),

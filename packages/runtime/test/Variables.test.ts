@@ -41,9 +41,9 @@ describe("a size", () => {
   it.effect("ATTACHMENT_BYTES is 1 GiB unless it is given", () =>
     Effect.gen(function* () {
       const bytesOf = (environment: Readonly<Record<string, string>>) =>
-        Effect.map(
-          readVariables(serviceVariables, environment),
-          (given) => serviceSettings(given).attachmentBytes,
+        readVariables(serviceVariables, environment).pipe(
+          Effect.flatMap(serviceSettings),
+          Effect.map(({ attachmentBytes }) => attachmentBytes),
         )
       assert.strictEqual(yield* bytesOf({}), 1_073_741_824)
       assert.strictEqual(yield* bytesOf({ ATTACHMENT_BYTES: "3MiB" }), 3_145_728)

@@ -22,4 +22,12 @@ export const serviceSecrets = (world: World): typeof ServiceSecrets.Service => (
       world.secrets.set(name, secret)
       return secret
     }),
+
+  get: (name) => Effect.sync(() => world.secrets.get(name) ?? null),
+
+  exchange: (name, instead, value) =>
+    Effect.sync(() => {
+      world.secrets.delete(name)
+      if (!world.secrets.has(instead)) world.secrets.set(instead, value)
+    }),
 })

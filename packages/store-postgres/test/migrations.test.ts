@@ -1,17 +1,29 @@
 /** Migrations: together with others, on top of what is there, and no further than needed. */
 import { assert, layer } from "@effect/vitest"
-import { KeyStore, MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import {
+  Ids,
+  KeyStore,
+  MessageStore,
+  NumberStore,
+  Secrets,
+  SecretsKey,
+  SigningSecrets,
+  WorkspaceStore,
+  plainSecretNames,
+  secretOfSalt,
+} from "@messaging-service/core"
 import type { MessageId, NumberId, WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, noon, scopeOf } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { Database } from "../src/database/Database.ts"
+import type { DatabaseService } from "../src/database/Database.ts"
 import { sqlFunction } from "../src/database/SqlFunction.ts"
 import { initial } from "../src/migrations/0001_initial.ts"
 import { functions, migrations } from "../src/migrations/index.ts"
 import { migrate } from "../src/migrations/migrate.ts"
 import type { Migration } from "../src/migrations/migrate.ts"
 import { layerStores } from "../src/stores.ts"
-import { aDatabase, aDoor, optionsOf } from "./databases.ts"
+import { aDatabase, aDoor, aProcess, optionsOf } from "./databases.ts"
 
 /** A later version, such as there will be. */
 const later: Migration = {
@@ -175,5 +187,66 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         }
       }),
     )
+
+    it.effect(
+      "what an earlier version signed with goes on signing, and is nowhere in the clear",
+      () =>
+        Effect.gen(function* () {
+          const database = yield* aDatabase
+          const door = yield* aDoor(database)
+          const earlier = migrations.filter(({ id }) => id < 9)
+          yield* Effect.provideService(migrate(earlier, []), Database, door)
+          const plain = "0123456789abcdef".repeat(4)
+          for (const name of plainSecretNames) {
+            yield* door.query(
+              "store",
+              `insert into service_secrets (name, value) values ($1, $2)`,
+              [name, plain],
+            )
+          }
+          const stores = yield* aProcess(database)
+          const start = Effect.provide(
+            SigningSecrets,
+            SigningSecrets.layer.pipe(
+              Layer.provide(Secrets.layer),
+              Layer.provide([SecretsKey.layerHex("5e".repeat(32)), Ids.layerRandom]),
+              Layer.provide(Layer.succeedContext(stores)),
+            ),
+          )
+          for (const secrets of yield* Effect.all([start, start, start], {
+            concurrency: "unbounded",
+          })) {
+            assert.strictEqual(secrets.webhooks.of("salt"), secretOfSalt(plain, "salt"))
+            assert.strictEqual(secrets.callbacks.of("salt"), secretOfSalt(plain, "salt"))
+          }
+          assert.notInclude(yield* everythingIn(door), plain)
+          // A server of the version before would make another, and sign with that.
+          const again = yield* Effect.flip(
+            door.query(
+              "again",
+              `insert into service_secrets (name, value) values ('signing-key', 'another')
+             on conflict (name) do update set name = excluded.name`,
+            ),
+          )
+          assert.match(JSON.stringify(again.cause), /refuse_plain_secret/)
+        }),
+    )
   },
 )
+
+/** Every row of every table, as text. */
+const everythingIn = Effect.fnUntraced(function* (door: DatabaseService) {
+  const tables = yield* door.query<{ readonly name: string }>(
+    "tables",
+    `select tablename::text as name from pg_tables where schemaname = 'public'`,
+  )
+  let text = ""
+  for (const { name } of tables) {
+    const rows = yield* door.query<{ readonly line: string }>(
+      "dump",
+      `select row_to_json(r)::text as line from ${name} r`,
+    )
+    text += rows.map(({ line }) => line).join("\n")
+  }
+  return text
+})

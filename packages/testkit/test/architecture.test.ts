@@ -215,6 +215,7 @@ const permitted: ReadonlyArray<Sample> = [
     "libphonenumber-js",
     "libphonenumber-js/max/metadata",
     "ipaddr.js",
+    "@noble/ciphers/chacha.js",
     "@noble/hashes/sha2.js",
     "../number/Number.ts",
   ].map((module) => ({

@@ -31,7 +31,7 @@ export const deliveryRow: Row = {
     const secrets = Object.fromEntries(
       endpoints.map(({ secretSalt, url }) => [
         new URL(url).pathname,
-        service.signingSecrets.of(secretSalt),
+        service.signingSecrets.webhooks.of(secretSalt),
       ]),
     )
     const raw = yield* openRawUndici(receiver.origin, endpoints, events, secrets, callsAtOnce)

@@ -10,6 +10,7 @@ import {
   TelegramTransport,
   WhatsAppTransport,
   layerServices,
+  SecretsKey,
 } from "@messaging-service/core"
 import type { OutgoingMessage, Transport } from "@messaging-service/core"
 import {
@@ -59,5 +60,6 @@ export const layerService = (
         layerDiskMediaFiles({ directory: join(tmpdir(), "messaging-service-bench") }),
       ),
     ),
+    Layer.provideMerge(SecretsKey.layerHex("5e".repeat(32))),
     Layer.provideMerge(Layer.merge(layerCryptoIds, layerNativeHmac)),
   )

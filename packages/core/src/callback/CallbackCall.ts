@@ -21,7 +21,7 @@ export class CallbackCall extends Context.Service<
     CallbackCall,
     Effect.gen(function* () {
       const call = yield* signedCaller
-      const secrets = yield* SigningSecrets
+      const secrets = (yield* SigningSecrets).callbacks
 
       return CallbackCall.of({
         make: ({ attempt, body, eventId, id, lease, storedSalt, url, workspaceId }) =>

@@ -41,7 +41,7 @@ export class CallbackSecrets extends Context.Service<
     CallbackSecrets,
     Effect.gen(function* () {
       const salts = yield* CallbackSalts
-      const secrets = yield* SigningSecrets
+      const secrets = (yield* SigningSecrets).callbacks
       const workspaces = yield* Workspaces
 
       const requireWorkspace = (role: Role, id: WorkspaceId | undefined) =>

@@ -7,12 +7,10 @@ import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Context, Effect, Layer, Result } from "effect"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { Ids } from "../id/Ids.ts"
 import type { MediaId } from "../id/Ids.ts"
 import { sameSecret } from "../key/secret.ts"
 import { PublicUrl } from "../link/PublicUrl.ts"
-import { ServiceSecrets } from "../request/ServiceSecrets.ts"
+import { Secrets } from "../secret/Secrets.ts"
 
 /** How long a link works, from the answer or the event that shows it. */
 export const linkKeptMillis = 26 * 60 * 60 * 1000
@@ -82,21 +80,19 @@ export class MediaLinks extends Context.Service<
     read(token: string, segment: string, now: number): LinkedFile | undefined
   }
 >()("core/MediaLinks") {
-  static readonly layer: Layer.Layer<MediaLinks, StoreUnavailable, ServiceSecrets | Ids> =
-    Layer.effect(
-      MediaLinks,
-      Effect.gen(function* () {
-        const ids = yield* Ids
-        const origin = yield* PublicUrl
-        const secret = yield* (yield* ServiceSecrets).getOrCreate("media-link-key", ids.hex(64))
-        return MediaLinks.of({
-          link: lastRemembered(
-            (id, fileName, expires) => `${origin}${makeLinkPath(secret, id, fileName, expires)}`,
-          ),
-          read: (token, segment, now) => readLinkPath(secret, token, segment, now),
-        })
-      }),
-    )
+  static readonly layer: Layer.Layer<MediaLinks, never, Secrets> = Layer.effect(
+    MediaLinks,
+    Effect.gen(function* () {
+      const origin = yield* PublicUrl
+      const secret = (yield* Secrets).keys.mediaLinks
+      return MediaLinks.of({
+        link: lastRemembered(
+          (id, fileName, expires) => `${origin}${makeLinkPath(secret, id, fileName, expires)}`,
+        ),
+        read: (token, segment, now) => readLinkPath(secret, token, segment, now),
+      })
+    }),
+  )
 }
 
 /** A batch shows one file a thousand times: its link is made once. */

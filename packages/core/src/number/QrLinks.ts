@@ -15,7 +15,7 @@ import { Ids } from "../id/Ids.ts"
 import type { LinkingId, NumberId } from "../id/Ids.ts"
 import { sameSecret } from "../key/secret.ts"
 import { PublicUrl } from "../link/PublicUrl.ts"
-import { ServiceSecrets } from "../request/ServiceSecrets.ts"
+import { Secrets } from "../secret/Secrets.ts"
 import type { QrLink } from "./Linking.ts"
 import { LinkingStore } from "./LinkingStore.ts"
 
@@ -67,7 +67,7 @@ export class QrLinks extends Context.Service<
       const ids = yield* Ids
       const store = yield* LinkingStore
       const origin = yield* PublicUrl
-      const secret = yield* (yield* ServiceSecrets).getOrCreate("qr-link-key", ids.hex(64))
+      const secret = (yield* Secrets).keys.qrLinks
 
       return QrLinks.of({
         link: (attempt, now) => {

@@ -8,10 +8,8 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { Ids } from "../id/Ids.ts"
 import { sameSecret } from "../key/secret.ts"
-import { ServiceSecrets } from "./ServiceSecrets.ts"
+import { Secrets } from "../secret/Secrets.ts"
 
 /**
  * What a cursor is bound to: the resource, whose it is, and every filter. The limit is not among
@@ -51,22 +49,20 @@ export class Cursors extends Context.Service<
     read(cursor: string | null, binding: CursorBinding): Effect.Effect<number | null, Refusal>
   }
 >()("core/Cursors") {
-  static readonly layer: Layer.Layer<Cursors, StoreUnavailable, ServiceSecrets | Ids> =
-    Layer.effect(
-      Cursors,
-      Effect.gen(function* () {
-        const ids = yield* Ids
-        const secret = yield* (yield* ServiceSecrets).getOrCreate("cursor-key", ids.hex(64))
-        return Cursors.of({
-          make: (before, binding) => (before === null ? null : makeCursor(secret, before, binding)),
-          read: (cursor, binding) => {
-            if (cursor === null) return Effect.succeed(null)
-            const before = readCursor(secret, cursor, binding)
-            return before === undefined
-              ? Effect.fail(refuse("invalid_cursor", { field: "cursor" }))
-              : Effect.succeed(before)
-          },
-        })
-      }),
-    )
+  static readonly layer: Layer.Layer<Cursors, never, Secrets> = Layer.effect(
+    Cursors,
+    Effect.gen(function* () {
+      const secret = (yield* Secrets).keys.cursors
+      return Cursors.of({
+        make: (before, binding) => (before === null ? null : makeCursor(secret, before, binding)),
+        read: (cursor, binding) => {
+          if (cursor === null) return Effect.succeed(null)
+          const before = readCursor(secret, cursor, binding)
+          return before === undefined
+            ? Effect.fail(refuse("invalid_cursor", { field: "cursor" }))
+            : Effect.succeed(before)
+        },
+      })
+    }),
+  )
 }

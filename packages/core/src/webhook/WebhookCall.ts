@@ -42,7 +42,7 @@ export class WebhookCall extends Context.Service<
     WebhookCall,
     Effect.gen(function* () {
       const call = yield* signedCaller
-      const secrets = yield* SigningSecrets
+      const secrets = (yield* SigningSecrets).webhooks
       const { allowPrivate } = yield* OutboundRule
 
       return WebhookCall.of({

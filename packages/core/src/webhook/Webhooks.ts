@@ -82,7 +82,7 @@ export class Webhooks extends Context.Service<
       const store = yield* WebhookStore
       const ids = yield* Ids
       const egress = yield* Egress
-      const secrets = yield* SigningSecrets
+      const secrets = (yield* SigningSecrets).webhooks
       const idempotent = yield* Idempotent
       const wakeUp = yield* WakeUp
       const parse = endpointRequestParser(yield* OutboundRule)

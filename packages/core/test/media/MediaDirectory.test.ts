@@ -16,6 +16,8 @@ import { MediaSweep } from "../../src/media/MediaSweep.ts"
 import { Cursors } from "../../src/request/Cursor.ts"
 import { Idempotent } from "../../src/request/Idempotent.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
+import { Secrets } from "../../src/secret/Secrets.ts"
+import { SecretsKey } from "../../src/secret/SecretsKey.ts"
 import { WorkspaceStore } from "../../src/workspace/WorkspaceStore.ts"
 
 const broken = new MediaFilesError({ reason: "io", cause: "no space left" })
@@ -38,6 +40,8 @@ const makeLayer = ({ files = () => ({}), store = () => ({}) }: Parts) => {
   )
   return Layer.merge(MediaDirectory.layer, MediaSweep.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(Cursors.layer, MediaLinks.layer, Idempotent.layer)),
+    Layer.provide(Secrets.layer),
+    Layer.provide(SecretsKey.layerHex("5e".repeat(32))),
     Layer.provideMerge(Layer.merge(replacedFiles, replacedStore)),
     Layer.provideMerge(Layer.merge(layerStore, layerMediaFiles)),
     Layer.provideMerge(Ids.layerRandom),

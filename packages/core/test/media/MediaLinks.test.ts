@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
-import { Ids } from "../../src/id/Ids.ts"
 import type { MediaId } from "../../src/id/Ids.ts"
 import { PublicUrl } from "../../src/link/PublicUrl.ts"
 import {
@@ -9,7 +8,7 @@ import {
   makeLinkPath,
   readLinkPath,
 } from "../../src/media/MediaLinks.ts"
-import { ServiceSecrets } from "../../src/request/ServiceSecrets.ts"
+import { layerSecrets } from "../secret/layerSecrets.ts"
 
 const secret = "a".repeat(64)
 const noon = Date.UTC(2026, 2, 2, 12, 0, 0, 250)
@@ -113,19 +112,8 @@ describe("the path of a link to a stored file", () => {
 describe("a link to a stored file", () => {
   const links = (origin: string) =>
     Effect.gen(function* () {
-      const stored = new Map<string, string>()
       const layer = MediaLinks.layer.pipe(
-        Layer.provide([
-          Ids.layerRandom,
-          Layer.succeed(PublicUrl, origin),
-          Layer.succeed(ServiceSecrets, {
-            getOrCreate: (name, candidate) =>
-              Effect.sync(() => {
-                stored.set(name, stored.get(name) ?? candidate)
-                return stored.get(name) ?? ""
-              }),
-          }),
-        ]),
+        Layer.provide([layerSecrets(), Layer.succeed(PublicUrl, origin)]),
       )
       return yield* Effect.provide(MediaLinks, layer)
     })

@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Random, Schema } from "effect"
-import { Ids } from "../../src/id/Ids.ts"
+import { Effect, Layer, Schema } from "effect"
 import { Cursors, makeCursor, readCursor } from "../../src/request/Cursor.ts"
 import type { CursorBinding } from "../../src/request/Cursor.ts"
-import { ServiceSecrets } from "../../src/request/ServiceSecrets.ts"
+import { aSecretsKey, layerSecrets } from "../secret/layerSecrets.ts"
 
 const secret = "0123456789abcdef".repeat(4)
 
@@ -101,25 +100,12 @@ describe("a cursor", () => {
 })
 
 describe("Cursors", () => {
-  /** Keeps what it was first asked for, and says how often it was asked. */
-  const secrets = (stored: Map<string, string>) =>
-    Layer.succeed(ServiceSecrets, {
-      getOrCreate: (name, candidate) =>
-        Effect.sync(() => {
-          const value = stored.get(name) ?? candidate
-          stored.set(name, value)
-          return value
-        }),
-    })
-  const cursors = (stored: Map<string, string>, seed: string) =>
-    Effect.provide(
-      Cursors,
-      Cursors.layer.pipe(Layer.provide([Ids.layerRandom, secrets(stored)])),
-    ).pipe(Random.withSeed(seed))
+  const cursors = (key: string) =>
+    Effect.provide(Cursors, Cursors.layer.pipe(Layer.provide(layerSecrets(new Map(), key))))
 
   it.effect("no cursor is the first page, and the last page has none", () =>
     Effect.gen(function* () {
-      const made = yield* cursors(new Map(), "one")
+      const made = yield* cursors(aSecretsKey("01"))
       assert.isNull(yield* made.read(null, ["messages"]))
       assert.isNull(made.make(null, ["messages"]))
     }),
@@ -127,7 +113,7 @@ describe("Cursors", () => {
 
   it.effect("a malformed one, or one made for other filters, is invalid_cursor", () =>
     Effect.gen(function* () {
-      const made = yield* cursors(new Map(), "one")
+      const made = yield* cursors(aSecretsKey("01"))
       const cursor = made.make(7, ["messages", 1])
       assert.strictEqual(yield* made.read(cursor, ["messages", 1]), 7)
       for (const [text, binding] of [
@@ -141,12 +127,11 @@ describe("Cursors", () => {
     }),
   )
 
-  it.effect("processes of one store read one another's cursors, those of two stores do not", () =>
+  it.effect("processes with one key read one another's cursors, those with two keys do not", () =>
     Effect.gen(function* () {
-      const stored = new Map<string, string>()
-      const first = yield* cursors(stored, "one")
-      const second = yield* cursors(stored, "two")
-      const elsewhere = yield* cursors(new Map(), "three")
+      const first = yield* cursors(aSecretsKey("01"))
+      const second = yield* cursors(aSecretsKey("01"))
+      const elsewhere = yield* cursors(aSecretsKey("02"))
       const cursor = first.make(7, ["messages"])
       assert.strictEqual(yield* second.read(cursor, ["messages"]), 7)
       assert.strictEqual(

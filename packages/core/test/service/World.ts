@@ -33,6 +33,7 @@ import {
   sharedWork,
   layerEmulator,
   layerServices,
+  SecretsKey,
   layerWorker,
 } from "../../src/index.ts"
 import type {
@@ -87,6 +88,7 @@ const makeLayer = ({
     Layer.provideMerge(
       Layer.mergeAll(store, layerMediaFiles, WakeUp.layerLocal, NumberOwnership.layerAll, egress),
     ),
+    Layer.provideMerge(SecretsKey.layerHex("5e".repeat(32))),
     Layer.provideMerge(Ids.layerRandom),
   )
 

@@ -7,7 +7,7 @@ import type { PostLimits, PostRequest } from "../../src/egress/Egress.ts"
 import { Ids } from "../../src/id/Ids.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../../src/id/Ids.ts"
 import type { ClaimedDelivery } from "../../src/queue/DeliveryQueue.ts"
-import { ServiceSecrets } from "../../src/request/ServiceSecrets.ts"
+import { layerSecrets } from "../secret/layerSecrets.ts"
 import { SigningSecrets } from "../../src/webhook/SigningSecrets.ts"
 import { WebhookCall, judgeCall } from "../../src/webhook/WebhookCall.ts"
 import type { CallOutcome } from "../../src/webhook/SignedCall.ts"
@@ -108,19 +108,11 @@ const call = (
   Effect.gen(function* () {
     const posted: Array<Posted> = []
     const unused = () => Effect.die("not asked for in these tests")
-    const secrets = new Map<string, string>()
     const layer = WebhookCall.layer.pipe(
       Layer.provideMerge(SigningSecrets.layer),
       Layer.provide([
         Ids.layerRandom,
-        Layer.succeed(ServiceSecrets, {
-          getOrCreate: (name, candidate) =>
-            Effect.sync(() => {
-              const secret = secrets.get(name) ?? candidate
-              secrets.set(name, secret)
-              return secret
-            }),
-        }),
+        layerSecrets(),
         Layer.succeed(OutboundRule, { allowPrivate }),
         Layer.succeed(Egress, {
           allows: unused,
@@ -136,7 +128,7 @@ const call = (
     yield* TestClock.setTime(noon)
     return yield* Effect.gen(function* () {
       const result = yield* (yield* WebhookCall).make(claimed())
-      return { result, posted: posted[0]!, secret: (yield* SigningSecrets).of("salt") }
+      return { result, posted: posted[0]!, secret: (yield* SigningSecrets).webhooks.of("salt") }
     }).pipe(Effect.provide(layer))
   })
 

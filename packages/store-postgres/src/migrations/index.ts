@@ -40,6 +40,7 @@ import { linking } from "./0006_linking.ts"
 import { version1 } from "./0007_version_1.ts"
 import { shares } from "./0008_shares.ts"
 import { lists } from "./0009_lists.ts"
+import { sealedSecrets } from "./0010_sealed_secrets.ts"
 import { departures } from "./0011_departures.ts"
 import { settledLater } from "./0012_settled_later.ts"
 import { attachmentBytes } from "./0013_attachment_bytes.ts"
@@ -56,6 +57,7 @@ export const migrations: ReadonlyArray<Migration> = [
   version1,
   shares,
   lists,
+  sealedSecrets,
   departures,
   settledLater,
   attachmentBytes,

@@ -12,6 +12,20 @@ on conflict (name) do update
 set name = excluded.name
 returning value`
 
+const get = `
+select value
+from service_secrets
+where name = $1`
+
+const exchange = `
+with erased as (
+  delete from service_secrets
+  where name = $1
+)
+insert into service_secrets (name, value)
+values ($2, $3)
+on conflict (name) do nothing`
+
 export const layerSecrets = Layer.effect(
   ServiceSecrets,
   Effect.map(Database, (database) =>
@@ -23,6 +37,15 @@ export const layerSecrets = Layer.effect(
             text(candidate),
           ]),
           (rows) => rows[0]?.value ?? candidate,
+        ),
+      get: (name) =>
+        Effect.map(
+          database.query<{ readonly value: string }>("secret.get", get, [text(name)]),
+          ([row]) => row?.value ?? null,
+        ),
+      exchange: (name, instead, value) =>
+        Effect.asVoid(
+          database.query("secret.exchange", exchange, [text(name), text(instead), text(value)]),
         ),
     }),
   ),

@@ -45,6 +45,9 @@ export interface ServiceProcess {
   readonly thaw: Effect.Effect<void>
 }
 
+/** What processes on one database must have in common; an empty one leaves it to the process. */
+export const secretsKey = "5ec2e7".padEnd(64, "0")
+
 /** Starts a program, the path of a source file; it is killed when the scope closes. */
 export const start = Effect.fnUntraced(function* (
   program: string,
@@ -60,7 +63,7 @@ export const start = Effect.fnUntraced(function* (
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => {
       const spawned = spawn(process.execPath, [program], {
-        env: { PATH: process.env["PATH"], ...environment },
+        env: { PATH: process.env["PATH"], SECRETS_KEY: secretsKey, ...environment },
         stdio: ["ignore", "pipe", "pipe"],
       })
       for (const name of ["stdout", "stderr"] as const) {

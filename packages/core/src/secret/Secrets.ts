@@ -1,0 +1,134 @@
+/**
+ * What is derived from the secrets key: a key for each purpose, and a box for what must be stored but
+ * not be read in the store. The keys of different purposes tell nothing of one another.
+ *
+ * A store of an earlier version holds keys in plain text. They go on being used, since receivers know
+ * what they sign with, but at the first start with a secrets key they are sealed and the plain ones
+ * erased.
+ */
+import { xchacha20poly1305 } from "@noble/ciphers/chacha.js"
+import { bytesToUtf8 } from "@noble/ciphers/utils.js"
+import { hkdf } from "@noble/hashes/hkdf.js"
+import { sha256 } from "@noble/hashes/sha2.js"
+import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
+import { Context, Data, Effect, Layer, Redacted, Result } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Ids } from "../id/Ids.ts"
+import { sameSecret } from "../key/secret.ts"
+import { ServiceSecrets } from "../request/ServiceSecrets.ts"
+import { SecretsKey } from "./SecretsKey.ts"
+
+/** What signs what, and the name under which earlier versions stored its key in plain text. */
+const purposes = {
+  cursors: "cursor-key",
+  mediaLinks: "media-link-key",
+  qrLinks: "qr-link-key",
+  webhooks: "signing-key",
+  callbacks: "signing-key",
+} as const
+
+export type SigningPurpose = keyof typeof purposes
+
+/** The names that earlier versions stored keys by. */
+export const plainSecretNames: ReadonlyArray<string> = [...new Set(Object.values(purposes))]
+
+/** The store was first used with another secrets key. */
+export class WrongSecretsKey extends Data.TaggedError("WrongSecretsKey") {
+  override get message() {
+    return "the secrets key is not the one that this store was first used with"
+  }
+}
+
+/** A sealed text was altered, belongs elsewhere, or was sealed with another key. */
+export class CannotOpen extends Data.TaggedError("CannotOpen") {
+  override get message() {
+    return "a sealed text could not be opened"
+  }
+}
+
+/** Bytes of a nonce: so many that random ones never meet. */
+const nonceBytes = 24
+
+/** The key for a purpose: HKDF with SHA-256. */
+export const deriveKey = (key: Uint8Array, purpose: string): Uint8Array =>
+  hkdf(sha256, key, undefined, utf8ToBytes(`messaging-service ${purpose}`), 32)
+
+export class Secrets extends Context.Service<
+  Secrets,
+  {
+    /** What signs for a purpose: 64 hexadecimal characters, or what an earlier version made. */
+    readonly keys: Readonly<Record<SigningPurpose, string>>
+    /**
+     * Encrypts a text for the store. `place` says what the text is and of which record: it opens
+     * nowhere else. The result begins with the id of the key.
+     */
+    seal(place: string, text: string): string
+    open(place: string, sealed: string): Result.Result<string, CannotOpen>
+  }
+>()("core/Secrets") {
+  /** Fails with `WrongSecretsKey`, so that nothing is signed or sealed with a key by mistake. */
+  static readonly layer: Layer.Layer<
+    Secrets,
+    StoreUnavailable | WrongSecretsKey,
+    SecretsKey | ServiceSecrets | Ids
+  > = Layer.effect(
+    Secrets,
+    Effect.gen(function* () {
+      const ids = yield* Ids
+      const store = yield* ServiceSecrets
+      const key = Redacted.value(yield* SecretsKey)
+      const derived = (purpose: string) => bytesToHex(deriveKey(key, purpose))
+
+      const expected = derived("check")
+      const kept = yield* store.getOrCreate("secrets-key-check", expected)
+      if (!sameSecret(kept, expected)) return yield* new WrongSecretsKey()
+
+      const keyId = derived("id").slice(0, 8)
+      const sealing = deriveKey(key, "sealing")
+      const cipher = (place: string, nonce: string) =>
+        xchacha20poly1305(sealing, hexToBytes(nonce), utf8ToBytes(place))
+
+      const seal = (place: string, text: string): string => {
+        const nonce = ids.hex(2 * nonceBytes)
+        return `${keyId}.${nonce}.${bytesToHex(cipher(place, nonce).encrypt(utf8ToBytes(text)))}`
+      }
+      const open = (place: string, sealed: string): Result.Result<string, CannotOpen> => {
+        const [, id, nonce = "", bytes = ""] =
+          /^([0-9a-f]{8})\.([0-9a-f]{48})\.([0-9a-f]+)$/.exec(sealed) ?? []
+        return id === keyId
+          ? Result.try({
+              try: () => bytesToUtf8(cipher(place, nonce).decrypt(hexToBytes(bytes))),
+              catch: () => new CannotOpen(),
+            })
+          : Result.fail(new CannotOpen())
+      }
+
+      /** The key that an earlier version stored, by now sealed; null where there is none. */
+      const inherited = Effect.fnUntraced(function* (name: string) {
+        const plain = yield* store.get(name)
+        const place = `sealed ${name}`
+        if (plain !== null) yield* store.exchange(name, place, seal(place, plain))
+        const sealed = yield* store.get(place)
+        return sealed === null ? null : yield* Effect.fromResult(open(place, sealed))
+      })
+      // What was sealed with the key that the check has just confirmed can be opened.
+      const older = new Map<string, string | null>()
+      for (const name of plainSecretNames) {
+        older.set(name, yield* Effect.catchTag(inherited(name), "CannotOpen", Effect.die))
+      }
+      const keyOf = (purpose: SigningPurpose) => older.get(purposes[purpose]) ?? derived(purpose)
+
+      return Secrets.of({
+        keys: {
+          cursors: keyOf("cursors"),
+          mediaLinks: keyOf("mediaLinks"),
+          qrLinks: keyOf("qrLinks"),
+          webhooks: keyOf("webhooks"),
+          callbacks: keyOf("callbacks"),
+        },
+        seal,
+        open,
+      })
+    }),
+  )
+}

@@ -1,0 +1,43 @@
+/**
+ * The key that everything is derived from which must not be forged or read: 32 bytes that whoever
+ * runs the service keeps outside the store (operator API: `SECRETS_KEY`). A copy of the database
+ * alone is worth nothing without it.
+ */
+import { hexToBytes } from "@noble/hashes/utils.js"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { Ids } from "../id/Ids.ts"
+
+/** The length of a key in hexadecimal. */
+const hexLength = 64
+
+/** The key that a text of 64 hexadecimal characters stands for; undefined for any other text. */
+export const parseSecretsKey = (text: string): Redacted.Redacted<Uint8Array> | undefined =>
+  /^[0-9a-fA-F]{64}$/.test(text) ? Redacted.make(hexToBytes(text)) : undefined
+
+export class SecretsKey extends Context.Service<SecretsKey, Redacted.Redacted<Uint8Array>>()(
+  "core/SecretsKey",
+) {
+  /** From 64 hexadecimal characters, the same at every start. Dies with any other text. */
+  static readonly layerHex = (text: string): Layer.Layer<SecretsKey> =>
+    Layer.effect(
+      SecretsKey,
+      Effect.suspend(() => {
+        const key = parseSecretsKey(text)
+        return key === undefined
+          ? Effect.die(new Error(`the secrets key must be ${secretsKeyRule}`))
+          : Effect.succeed(key)
+      }),
+    )
+
+  /** A new one, for a store that goes with the process. */
+  static readonly layerRandom: Layer.Layer<SecretsKey, never, Ids> = Layer.effect(
+    SecretsKey,
+    Effect.map(Ids, (ids) => Redacted.make(hexToBytes(ids.hex(hexLength)))),
+  )
+}
+
+/** What a key must be, behind "must be". */
+export const secretsKeyRule = "32 bytes in hexadecimal (64 characters)"
+
+/** A new key as text. */
+export const newSecretsKey = (ids: typeof Ids.Service): string => ids.hex(hexLength)

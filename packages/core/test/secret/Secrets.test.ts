@@ -1,0 +1,103 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { Secrets, WrongSecretsKey, plainSecretNames } from "../../src/secret/Secrets.ts"
+import { parseSecretsKey } from "../../src/secret/SecretsKey.ts"
+import { aSecretsKey, layerSecrets } from "./layerSecrets.ts"
+import type { Stored } from "./layerSecrets.ts"
+
+const start = (stored: Stored = new Map(), key = aSecretsKey("01")) =>
+  Effect.provide(Secrets, layerSecrets(stored, key))
+
+describe("the keys of purposes", () => {
+  it.effect("are those of the secrets key, and all different", () =>
+    Effect.gen(function* () {
+      const [one, again, other] = [
+        yield* start(),
+        yield* start(),
+        yield* start(new Map(), aSecretsKey("02")),
+      ]
+      assert.deepStrictEqual(one.keys, again.keys)
+      const all = [...Object.values(one.keys), ...Object.values(other.keys)]
+      assert.strictEqual(new Set(all).size, all.length)
+      for (const key of all) assert.match(key, /^[0-9a-f]{64}$/)
+    }),
+  )
+
+  it.effect("stand nowhere in the store", () =>
+    Effect.gen(function* () {
+      const stored: Stored = new Map()
+      const { keys } = yield* start(stored)
+      const text = JSON.stringify([...stored])
+      for (const key of [aSecretsKey("01"), ...Object.values(keys)]) assert.notInclude(text, key)
+    }),
+  )
+
+  it.effect("of an earlier version go on being used, sealed, and the plain ones are erased", () =>
+    Effect.gen(function* () {
+      const stored: Stored = new Map(plainSecretNames.map((name) => [name, `plain ${name}`]))
+      const [first, second] = [yield* start(stored), yield* start(stored)]
+      const expected = {
+        cursors: "plain cursor-key",
+        mediaLinks: "plain media-link-key",
+        qrLinks: "plain qr-link-key",
+        webhooks: "plain signing-key",
+        callbacks: "plain signing-key",
+      }
+      assert.deepStrictEqual(first.keys, expected)
+      assert.deepStrictEqual(second.keys, expected)
+      assert.notInclude(JSON.stringify([...stored]), "plain ")
+    }),
+  )
+
+  it.effect("are not made with another key than the store was first used with", () =>
+    Effect.gen(function* () {
+      const stored: Stored = new Map([["signing-key", "plain"]])
+      yield* start(stored)
+      const error = yield* Effect.flip(start(stored, aSecretsKey("02")))
+      assert.instanceOf(error, WrongSecretsKey)
+    }),
+  )
+})
+
+describe("a sealed text", () => {
+  it.effect("opens where it belongs, for whoever has the key, and tells nothing", () =>
+    Effect.gen(function* () {
+      const stored: Stored = new Map()
+      const [one, other] = [yield* start(stored), yield* start(stored)]
+      const sealed = one.seal("session of number 1", "hush \u{1f511}")
+      assert.notInclude(sealed, "hush")
+      assert.notStrictEqual(one.seal("session of number 1", "hush"), sealed)
+      assert.deepStrictEqual(
+        other.open("session of number 1", sealed),
+        Result.succeed("hush \u{1f511}"),
+      )
+    }),
+  )
+
+  it.effect("opens nowhere else, with no other key, and not once it was altered", () =>
+    Effect.gen(function* () {
+      const secrets = yield* start()
+      const stranger = yield* start(new Map(), aSecretsKey("02"))
+      const sealed = secrets.seal("session of number 1", "hush")
+      assert.isTrue(Result.isFailure(secrets.open("session of number 2", sealed)))
+      assert.isTrue(Result.isFailure(stranger.open("session of number 1", sealed)))
+      for (const place of [...sealed].keys()) {
+        const altered =
+          sealed.slice(0, place) + (sealed[place] === "0" ? "1" : "0") + sealed.slice(place + 1)
+        assert.isTrue(Result.isFailure(secrets.open("session of number 1", altered)), altered)
+      }
+      for (const text of ["", "..", sealed.slice(0, -2), `${sealed}00`]) {
+        assert.isTrue(Result.isFailure(secrets.open("session of number 1", text)), text)
+      }
+    }),
+  )
+})
+
+it.effect("a secrets key is 64 hexadecimal characters and nothing else", () =>
+  Effect.sync(() => {
+    assert.isDefined(parseSecretsKey("0aF".padEnd(64, "9")))
+    for (const text of ["", "0".repeat(63), "0".repeat(65), "g".repeat(64), ` ${"0".repeat(63)}`]) {
+      assert.isUndefined(parseSecretsKey(text))
+    }
+  }),
+)

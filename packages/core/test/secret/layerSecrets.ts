@@ -1,0 +1,32 @@
+/** Secrets over a store of their own, for tests of what signs with them. */
+import { Effect, Layer } from "effect"
+import { Ids } from "../../src/id/Ids.ts"
+import { ServiceSecrets } from "../../src/request/ServiceSecrets.ts"
+import { Secrets } from "../../src/secret/Secrets.ts"
+import { SecretsKey } from "../../src/secret/SecretsKey.ts"
+
+/** What a store keeps under a name. */
+export type Stored = Map<string, string>
+
+const layerStored = (stored: Stored) =>
+  Layer.succeed(ServiceSecrets, {
+    getOrCreate: (name, candidate) =>
+      Effect.sync(() => {
+        const value = stored.get(name) ?? candidate
+        stored.set(name, value)
+        return value
+      }),
+    get: (name) => Effect.sync(() => stored.get(name) ?? null),
+    exchange: (name, instead, value) =>
+      Effect.sync(() => {
+        stored.delete(name)
+        if (!stored.has(instead)) stored.set(instead, value)
+      }),
+  })
+
+export const aSecretsKey = (byte: string) => byte.repeat(32)
+
+export const layerSecrets = (stored: Stored = new Map(), key: string = aSecretsKey("5e")) =>
+  Secrets.layer.pipe(
+    Layer.provide([layerStored(stored), SecretsKey.layerHex(key), Ids.layerRandom]),
+  )
