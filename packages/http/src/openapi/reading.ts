@@ -14,8 +14,9 @@ export const refusedReading = (
   query: Schema.Top | undefined,
 ): ReadonlyArray<Refused> => {
   switch (takes) {
+    // A parameter that is not known is refused, where none is known too.
     case "nothing":
-      return []
+      return ["validation_failed"]
     case "query":
       return isPaged(query) ? ["validation_failed", "invalid_cursor"] : ["validation_failed"]
     case "json":

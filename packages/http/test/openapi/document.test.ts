@@ -273,6 +273,20 @@ describe("the OpenAPI document", () => {
       }),
     )
 
+    it.effect("says of every operation that it refuses a parameter which it does not know", () =>
+      Effect.gen(function* () {
+        const document = yield* served
+        const refusing = operationsOf(document).filter(({ path }) =>
+          /^\/(?:api\/v2|admin\/v1)\//.test(path),
+        )
+        assert.isAbove(refusing.length, 50)
+        for (const { method, operation, path } of refusing) {
+          const codes = codesOf(responseOf(document, operation, 400))
+          assert.include(codes, "validation_failed", `${method} ${path}`)
+        }
+      }),
+    )
+
     it.effect("takes `Idempotency-Key` where the contract says so", () =>
       Effect.gen(function* () {
         const document = yield* served
