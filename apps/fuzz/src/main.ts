@@ -9,6 +9,8 @@ import type { DocumentObject } from "./document/Document.ts"
 import { makeChecker } from "./document/checker.ts"
 import { readOptions } from "./options.ts"
 import type { Options } from "./options.ts"
+import { makeCallJudge } from "./oracle/calls.ts"
+import type { ReceivedCall } from "./oracle/calls.ts"
 import { isAtRest, judgeUsage, lookAt } from "./oracle/usage.ts"
 import type { Held, Usage } from "./oracle/usage.ts"
 import { addFinding, emptyReport, reportText } from "./report.ts"
@@ -84,13 +86,28 @@ const lastWords = (text: string): string => text.slice(-3000)
 
 const fuzz = Effect.gen(function* () {
   const options = yield* readOptions(process.argv.slice(2))
-  const origin = yield* receiver
+  // The document is read before the first request, so before the first call.
+  let hear: (call: ReceivedCall) => void = () => undefined
+  const origin = yield* receiver((call) => hear(call))
   const server = yield* startServer(options)
   const { body: source } = yield* processes.call<DocumentObject>(
     "GET",
     `${server.url}/openapi.json`,
   )
   const report = emptyReport()
+  const checker = makeChecker(source)
+  const judgeCall = makeCallJudge(checker)
+  hear = (call) => {
+    report.calls++
+    for (const each of judgeCall(call)) {
+      addFinding(
+        report,
+        each,
+        `--seed ${options.seed} --requests ${options.requests}`,
+        "a call of the service",
+      )
+    }
+  }
   const usage = makeUsageWatch(server)
   const watcher: Watcher = {
     found: (text) => console.log(text),
@@ -115,7 +132,7 @@ const fuzz = Effect.gen(function* () {
         operatorToken,
         receiver: origin,
         document: readDocument(source),
-        checker: makeChecker(source),
+        checker,
       },
       options,
       report,

@@ -20,6 +20,8 @@ export interface Report {
   /** By operation: how often it was asked for, and how often it succeeded. */
   readonly operations: Map<string, { asked: number; done: number }>
   readonly failures: Map<string, Failure>
+  /** Events and callbacks that the service has called the fuzzer with. */
+  calls: number
   /** Cells whose messages were counted, and those that left it uncertain how many there must be. */
   census: { taken: number; left: number }
 }
@@ -29,6 +31,7 @@ export const emptyReport = (): Report => ({
   statuses: new Map(),
   operations: new Map(),
   failures: new Map(),
+  calls: 0,
   census: { taken: 0, left: 0 },
 })
 
@@ -84,6 +87,7 @@ export const reportText = (report: Report, usage: Usage | null, seconds: number)
     `${requests} requests in ${seconds.toFixed(0)} s, ${(requests / seconds).toFixed(0)} a second; ${percent(done, requests)} reached a 2xx`,
     `answers: ${byStatus.map(([status, n]) => `${status === 0 ? "none" : status} ${n}`).join(", ")}`,
     `operations: ${operations.size} asked for${never.length === 0 ? ", all with a success" : `; never with a success: ${never.join(", ")}`}`,
+    `calls received: ${report.calls}`,
     `counts of messages: ${census.taken} cells, ${census.left} left out`,
     ...(usage === null
       ? []

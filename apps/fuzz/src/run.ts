@@ -121,6 +121,7 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
       host,
       operatorToken,
       receiver,
+      hasWebhooks: options.privateTargets,
       plan: planOfCell(number),
     })
     made.files++
@@ -140,7 +141,8 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
       const found = note(index, false, about)
       if (outcome === undefined) continue
       for (const { detail, kind } of judge(shot, outcome)) found(kind, detail)
-      if (!shot.repeated || shot.expectation !== "answer") continue
+      const isWhole = shot.expectation === "answer" && shot.method === shot.aim.method
+      if (!shot.repeated || !isWhole) continue
       const again = await ask(connection, shot, host)
       if (again === undefined) continue
       noteMade(target, cell, made, shot, again)

@@ -91,6 +91,12 @@ const operationsV2 = {
   },
 }
 
+const callback = {
+  type: "object",
+  properties: { msg_id: { type: "integer" }, status: { type: "string", enum: ["SENT"] } },
+  required: ["msg_id", "status"],
+}
+
 const groupV1 = {
   post: {
     operationId: "v1SendMsgGroup",
@@ -116,6 +122,15 @@ const groupV1 = {
         },
       },
     },
+    callbacks: {
+      message: {
+        "{$request.body#/webhook}": {
+          post: {
+            requestBody: { content: { "application/x-www-form-urlencoded": { schema: callback } } },
+          },
+        },
+      },
+    },
     responses: {
       "200": { headers: common, content: json({ type: "object" }) },
       "400": { headers: common, content: json(failure) },
@@ -125,6 +140,12 @@ const groupV1 = {
       },
     },
   },
+}
+
+const ping = {
+  type: "object",
+  properties: { type: { type: "string", const: "ping" }, id: { type: "string" } },
+  required: ["type", "id"],
 }
 
 const getMe = {
@@ -167,12 +188,17 @@ const source = {
   paths: {
     "/api/v2/messages": operationsV2,
     "/api/v2/me": getMe,
+    "/api/v1/send_msg": groupV1,
     "/api/v1/send_msg/group": groupV1,
     "/admin/v1/workspaces/{id}": workspace,
     "/admin/v1/simulator/clock": simulator,
     "/health/live": health,
   },
+  webhooks: { ping: { post: { requestBody: { content: json(ping) } } } },
   components: {
+    schemas: {
+      FailureV1: { properties: { message: { examples: ["Invalid request method"] } } },
+    },
     responses: {
       NotFound: { headers: common, content: error(["not_found"]) },
       MethodNotAllowed: {

@@ -1,15 +1,13 @@
 /** The oracle: it passes what the document allows, and tells each fault that was planted. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
 import { makeChecker } from "../src/document/checker.ts"
-import { takeCensus } from "../src/oracle/census.ts"
-import { harvest, nothingMade } from "../src/oracle/harvest.ts"
+import { makeCallJudge } from "../src/oracle/calls.ts"
 import { makeJudge } from "../src/oracle/judge.ts"
 import { judgeRepeat } from "../src/oracle/repeat.ts"
 import { judgeUsage } from "../src/oracle/usage.ts"
 import type { Shot } from "../src/request/Shot.ts"
-import type { Connection, Outcome } from "../src/wire/Connection.ts"
-import { aShot, aWorld, anAnswer, anError, document, operation, withoutRates } from "./aDocument.ts"
+import type { Outcome } from "../src/wire/Connection.ts"
+import { aShot, anAnswer, anError, document, operation, withoutRates } from "./aDocument.ts"
 
 const judge = makeJudge(document, makeChecker(document.source))
 const message = { id: 1, text: "Hello" }
@@ -268,6 +266,18 @@ const planted: ReadonlyArray<readonly [name: string, shot: Shot, outcome: Outcom
       anAnswer(202, message).outcome,
       /took what the document refuses/,
     ],
+    [
+      "words of version 1 that are not documented",
+      page("{}"),
+      anAnswer(400, { status: 0, message: "Oops" }, withoutRates).outcome,
+      /words that are not documented/,
+    ],
+    [
+      "a parameter that is not described",
+      aShot({ target: "/api/v2/messages?colour=red" }),
+      anAnswer(202, message).outcome,
+      /took a strange query/,
+    ],
     ["a connection that was closed", aShot(), { kind: "closed", why: "" }, /no answer: closed/],
     ["silence", aShot(), { kind: "silence" }, /no answer: silence/],
     ["an answer that is no HTTP", aShot(), { kind: "malformed", why: "status line" }, /no HTTP/],
@@ -302,6 +312,29 @@ describe("the oracle", () => {
     ])
   })
 
+  it("holds the service's own calls against the document", () => {
+    const judgeCall = makeCallJudge(makeChecker(document.source))
+    const headers = {
+      "service-event-id": `evt_${"a".repeat(24)}`,
+      "service-timestamp": "1900000000",
+      "service-signature": `v1=${"0".repeat(64)}`,
+      "user-agent": "Service-Webhooks/2",
+    }
+    const form = { ...headers, "content-type": "application/x-www-form-urlencoded" }
+    const count = (body: string, more: object = headers) =>
+      judgeCall({ method: "POST", headers: { ...more }, body }).length
+    assert.strictEqual(count('{"type":"ping","id":"evt_1"}'), 0)
+    assert.strictEqual(count("msg_id=1&status=SENT", form), 0)
+    assert.strictEqual(count('{"type":"ping"}'), 1)
+    assert.strictEqual(count('{"type":"pong"}'), 1)
+    assert.strictEqual(count("{"), 1)
+    assert.strictEqual(count("msg_id=x&status=SENT", form), 1)
+    assert.strictEqual(count("msg_id=1&status=LOST", form), 1)
+    assert.strictEqual(count("x=1", form), 1)
+    const unsigned = { ...headers, "service-signature": "v1=" }
+    assert.strictEqual(count('{"type":"ping","id":"evt_1"}', unsigned), 1)
+  })
+
   it("finds descriptors, files and memory that are left", () => {
     const held = { memory: 1e8, descriptors: 30, files: 3, temporary: 0 }
     const left = (last: Partial<typeof held>, files = 3) =>
@@ -314,63 +347,4 @@ describe("the oracle", () => {
     assert.deepStrictEqual(left({}, 2), ["usage: refused calls have left files"])
     assert.deepStrictEqual(left({ memory: 2e9 }), ["usage: memory grows with the requests"])
   })
-})
-
-/** A service that lists these messages, and no reminders. */
-const listing = (messages: ReadonlyArray<{ readonly id: number; readonly text: string }>) => {
-  const connection: Connection = {
-    ask: ({ bytes }) => {
-      const data = bytes.includes("/messages?") && bytes.includes("live") ? messages : []
-      return Promise.resolve(anAnswer(200, { data, next_cursor: null }).outcome)
-    },
-    hangUp: () => Promise.resolve(),
-    close: () => undefined,
-  }
-  return connection
-}
-
-describe("the count of messages", () => {
-  const cell = () => ({ world: aWorld(), witnesses: ["live", "test"] as const })
-  const first = [1, 2, 3].map((id) => ({ id, text: "first" }))
-  const count = (listed: Parameters<typeof listing>[0], answered: ReadonlyArray<number>) =>
-    Effect.promise(() => {
-      const made = nothingMade()
-      for (const id of answered) {
-        harvest(aWorld(), made, operation("sendMessage"), aShot(), anAnswer(202, { id, text: "" }))
-      }
-      return takeCensus(listing(listed), cell(), made)
-    })
-
-  it.effect("agrees when the service lists what its answers told of", () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* count([...first, { id: 9, text: "x" }], [9]), [])
-    }),
-  )
-
-  it.effect("finds a message that a refused send has left behind", () =>
-    Effect.gen(function* () {
-      const found = yield* count([...first, { id: 9, text: "x" }], [])
-      assert.deepStrictEqual(
-        found?.map(({ kind }) => kind),
-        ["census: a message that no answer told of"],
-      )
-    }),
-  )
-
-  it.effect("finds an accepted message that is gone", () =>
-    Effect.gen(function* () {
-      const found = yield* count(first, [9])
-      assert.deepStrictEqual(
-        found?.map(({ kind }) => kind),
-        ["census: an accepted message is not listed"],
-      )
-    }),
-  )
-
-  it.effect("is not taken after a send whose answer was lost", () =>
-    Effect.gen(function* () {
-      const made = { ...nothingMade(), isUncertain: true }
-      assert.isNull(yield* Effect.promise(() => takeCensus(listing([]), cell(), made)))
-    }),
-  )
 })

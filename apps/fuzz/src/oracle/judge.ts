@@ -90,6 +90,27 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
       : [finding(`${operation.id}: took what the document refuses: ${withoutPlaces(wrong)}`)]
   }
 
+  /** Version 2 takes each parameter once, and none that is not described. */
+  const judgeQuery = (shot: Shot, { operation, surface }: Route, { status }: WireAnswer) => {
+    if (operation === undefined || surface !== "v2" || status >= 300) return []
+    const query = shot.target.split("?").slice(1).join("?")
+    const given = [...new URLSearchParams(query).keys()]
+    const described = operation.parameters.filter((each) => each.in === "query")
+    const isKnown = given.every((name) => described.some((each) => each.name === name))
+    const isSingle = new Set(given).size === given.length
+    return isKnown && isSingle ? [] : [finding(`${operation.id}: took a strange query`, query)]
+  }
+
+  const words = wordsOfVersion1(document)
+
+  const judgeWords = ({ surface }: Route, { body, status }: WireAnswer) => {
+    const value = surface === "v1" && status >= 400 ? parsed(body.toString()) : undefined
+    const said = isJson(value) ? String(value["message"]) : undefined
+    return said === undefined || words.length === 0 || words.includes(said)
+      ? []
+      : [finding(`v1 ${status}: a failure in words that are not documented: ${said.slice(0, 80)}`)]
+  }
+
   const judgeService = (shot: Shot, answer: WireAnswer): ReadonlyArray<Finding> => {
     const code = codeOf(answer)
     const common = judgeHeaders(shot, answer, code)
@@ -108,6 +129,8 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
       ...judgeRates(shot, route, answer, code),
       ...judgeBody(shot, route, answer),
       ...judgeTaken(shot, route, answer),
+      ...judgeQuery(shot, route, answer),
+      ...judgeWords(route, answer),
     ]
   }
 
@@ -129,6 +152,15 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
         return shot.expectation === "answer" ? [finding(`${id}: no answer: ${outcome.kind}`)] : []
     }
   }
+}
+
+/** The messages of version 1, which the document gives as examples. */
+const wordsOfVersion1 = ({ source }: ServiceDocument): ReadonlyArray<unknown> => {
+  let at: unknown = source.components["schemas"]
+  for (const key of ["FailureV1", "properties", "message", "examples"]) {
+    at = isJson(at) ? at[key] : undefined
+  }
+  return Array.isArray(at) ? at : []
 }
 
 /** Route, method and the service's own failures. */

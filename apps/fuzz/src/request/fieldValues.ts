@@ -108,7 +108,8 @@ const makers: Readonly<Record<string, (chance: Chance, world: World, place: Plac
       [1, 1],
       [1, 2],
     ]),
-  event_id: (chance, { events }) => (chance.is(0.8) ? events[0] : events.at(-1)),
+  event_id: (chance, { events }) =>
+    (chance.is(0.8) ? events[0] : events.at(-1)) ?? "evt_0123456789abcdefghijklmn",
   page: (chance) => chance.pick([1, 1, 2]),
   limit: (chance) => chance.pick([1, 2, 25, 100]),
   offset: () => 0,

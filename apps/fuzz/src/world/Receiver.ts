@@ -1,7 +1,8 @@
 /** The fuzzer's own listener on the loopback interface: receives what the service calls, serves files. */
 import { Effect } from "effect"
 import { createServer } from "node:http"
-import type { Server } from "node:http"
+import type { IncomingMessage, Server } from "node:http"
+import type { ReceivedCall } from "../oracle/calls.ts"
 import { png } from "../request/multipart.ts"
 
 const answers: Readonly<Record<string, { readonly type: string; readonly body: Buffer }>> = {
@@ -10,11 +11,25 @@ const answers: Readonly<Record<string, { readonly type: string; readonly body: B
   "/empty": { type: "image/png", body: Buffer.alloc(0) },
 }
 
-const makeServer = () =>
+/** All of a request's body, which the service keeps small. */
+const hear = (request: IncomingMessage, called: (call: ReceivedCall) => void): void => {
+  const parts: Array<Buffer> = []
+  request.on("data", (part: Buffer) => parts.push(part))
+  request.on("end", () =>
+    called({
+      method: request.method ?? "",
+      headers: request.headers,
+      body: Buffer.concat(parts).toString(),
+    }),
+  )
+}
+
+const makeServer = (called: (call: ReceivedCall) => void) =>
   createServer((request, response) => {
     const path = request.url ?? ""
     const answer = answers[path]
-    request.resume()
+    if (request.method === "POST") hear(request, called)
+    else request.resume()
     if (path === "/broken") {
       response.writeHead(200, { "content-length": "100" }).write("cut")
       response.destroy()
@@ -35,10 +50,13 @@ const listening = (server: Server) =>
     })
   })
 
-/** Its origin; it closes with the scope. */
-export const receiver = Effect.acquireRelease(Effect.sync(makeServer), (server) =>
-  Effect.sync(() => {
-    server.close()
-    server.closeAllConnections()
-  }),
-).pipe(Effect.flatMap(listening))
+/** Its origin; it closes with the scope. `called` hears of each POST that comes. */
+export const receiver = (called: (call: ReceivedCall) => void) =>
+  Effect.acquireRelease(
+    Effect.sync(() => makeServer(called)),
+    (server) =>
+      Effect.sync(() => {
+        server.close()
+        server.closeAllConnections()
+      }),
+  ).pipe(Effect.flatMap(listening))

@@ -20,6 +20,8 @@ export interface CellOptions {
   readonly host: string
   readonly operatorToken: string
   readonly receiver: string
+  /** Whether the service takes links to the receiver: without, a cell has no webhooks. */
+  readonly hasWebhooks: boolean
   /** Plans of all kinds; the usual one has everything. */
   readonly plan: "all" | "little" | "none"
 }
@@ -80,7 +82,7 @@ const keysOfCell: Readonly<Record<Exclude<KeyName, "v1">, Json>> = {
 
 /** Makes the workspaces with all that requests may name. */
 export const makeCell = async (options: CellOptions): Promise<Cell> => {
-  const { connection, host, operatorToken, plan, receiver } = options
+  const { connection, hasWebhooks, host, operatorToken, plan, receiver } = options
   const operate = (method: string, path: string, body?: unknown) =>
     call(connection, host, { method, path: `/admin/v1${path}`, token: operatorToken, body })
   const made = async (ids: Ids, kind: IdKind, record: Promise<Json>): Promise<number> => {
@@ -162,7 +164,8 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
     "reminder",
     ask("/reminders", { name: "first", to, from: whatsapp, text: "first", schedule }),
   )
-  await made(ids, "webhook", ask("/webhooks", { url: `${receiver}/hook` }))
+  const hook = { url: `${receiver}/hook` }
+  if (hasWebhooks) await made(ids, "webhook", ask("/webhooks", hook))
   await made(
     ids,
     "check",
@@ -192,7 +195,7 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
   const theirKey = await operate("POST", `${theirs}/keys`, { version: 2, name: "theirs" })
   victim.key.push(Number(theirKey["id"]))
   const theirToken = String(theirKey["key"])
-  await made(victim, "webhook", ask("/webhooks", { url: `${receiver}/hook` }, theirToken))
+  if (hasWebhooks) await made(victim, "webhook", ask("/webhooks", hook, theirToken))
   await made(
     victim,
     "reminder",
@@ -201,8 +204,9 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
   const message = ask("/messages", { to, text: "first", from: victim.number[0] }, theirToken)
   await made(victim, "message", message)
 
-  const test = `/webhooks/${victim.webhook[0] ?? 0}/test`
-  const event = await ask(test, undefined, theirToken)
+  const events = await Promise.all(
+    victim.webhook.map((each) => ask(`/webhooks/${each}/test`, undefined, theirToken)),
+  )
   const { connect } = await call(connection, host, {
     method: "GET",
     path: `/api/v2/numbers/${connecting}`,
@@ -226,7 +230,7 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
       now: Date.parse(String(now)),
       links,
       cursors: new Map(),
-      events: [String(event["event_id"])],
+      events: events.map((event) => String(event["event_id"])),
       receiver,
     },
   }

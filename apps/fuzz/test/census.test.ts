@@ -1,0 +1,66 @@
+/** The count of messages: it agrees with the answers, and finds what they did not tell of. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { takeCensus } from "../src/oracle/census.ts"
+import { harvest, nothingMade } from "../src/oracle/harvest.ts"
+import type { Connection } from "../src/wire/Connection.ts"
+import { aShot, aWorld, anAnswer, operation } from "./aDocument.ts"
+
+/** A service that lists these messages, and no reminders. */
+const listing = (messages: ReadonlyArray<{ readonly id: number; readonly text: string }>) => {
+  const connection: Connection = {
+    ask: ({ bytes }) => {
+      const data = bytes.includes("/messages?") && bytes.includes("live") ? messages : []
+      return Promise.resolve(anAnswer(200, { data, next_cursor: null }).outcome)
+    },
+    hangUp: () => Promise.resolve(),
+    close: () => undefined,
+  }
+  return connection
+}
+
+describe("the count of messages", () => {
+  const cell = () => ({ world: aWorld(), witnesses: ["live", "test"] as const })
+  const first = [1, 2, 3].map((id) => ({ id, text: "first" }))
+  const count = (listed: Parameters<typeof listing>[0], answered: ReadonlyArray<number>) =>
+    Effect.promise(() => {
+      const made = nothingMade()
+      for (const id of answered) {
+        harvest(aWorld(), made, operation("sendMessage"), aShot(), anAnswer(202, { id, text: "" }))
+      }
+      return takeCensus(listing(listed), cell(), made)
+    })
+
+  it.effect("agrees when the service lists what its answers told of", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* count([...first, { id: 9, text: "x" }], [9]), [])
+    }),
+  )
+
+  it.effect("finds a message that a refused send has left behind", () =>
+    Effect.gen(function* () {
+      const found = yield* count([...first, { id: 9, text: "x" }], [])
+      assert.deepStrictEqual(
+        found?.map(({ kind }) => kind),
+        ["census: a message that no answer told of"],
+      )
+    }),
+  )
+
+  it.effect("finds an accepted message that is gone", () =>
+    Effect.gen(function* () {
+      const found = yield* count(first, [9])
+      assert.deepStrictEqual(
+        found?.map(({ kind }) => kind),
+        ["census: an accepted message is not listed"],
+      )
+    }),
+  )
+
+  it.effect("is not taken after a send whose answer was lost", () =>
+    Effect.gen(function* () {
+      const made = { ...nothingMade(), isUncertain: true }
+      assert.isNull(yield* Effect.promise(() => takeCensus(listing([]), cell(), made)))
+    }),
+  )
+})
