@@ -93,7 +93,7 @@ describe("the data directory", () => {
         const directory = join(yield* processes.temporaryDirectory, "data")
         const given = yield* readVariables(serviceVariables, { DATA_DIR: directory })
         yield* openDataDirectory(directory)
-        yield* Layer.build(layerStorage(serviceSettings(given)))
+        yield* Layer.build(layerStorage(yield* serviceSettings(given)))
         const names = yield* Effect.promise(() => readdir(directory, { recursive: true }))
         assert.isAbove(names.length, 900)
         const open = yield* Effect.promise(async () => {
