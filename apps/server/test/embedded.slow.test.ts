@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import { access, readFile } from "node:fs/promises"
+import { access, lstat, readFile, readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { forgetful, program } from "./aServer.ts"
 
@@ -54,6 +54,26 @@ describe("a server on the embedded database", () => {
         )
         assert.strictEqual(kept.trim(), operatorToken)
       }),
+  )
+
+  it.effect("leaves no file that other users may read, whatever it makes while it runs", () =>
+    Effect.gen(function* () {
+      const settings = yield* lasting
+      const { asking, server } = yield* aFirstServer(settings)
+      const { caller } = asking(server)
+      const { body } = yield* caller.send("a message")
+      yield* caller.until(body.id, "sent")
+      yield* server.stop
+      const open = yield* Effect.promise(async () => {
+        const names = await readdir(settings.DATA_DIR, { recursive: true })
+        const modes = ["", ...names].map(async (name) => {
+          const { mode } = await lstat(join(settings.DATA_DIR, name))
+          return (mode & 0o077) === 0 ? [] : [name]
+        })
+        return (await Promise.all(modes)).flat()
+      })
+      assert.deepStrictEqual(open, [])
+    }),
   )
 
   it.effect("settles an attempt under way before it stops: sent once, and known to be", () =>
