@@ -75,29 +75,33 @@ export const compose = (
     workspace,
     conditions,
     numbers: numbers === null ? null : bind(bigints(numbers)),
-    oneNumber: numbers?.length === 1,
     // Inlined: of a parameter the planner would have to assume a tenth of the table.
     limit: Math.trunc(page.limit) + 1,
   }
   const { phone, statuses } = filter
-  const stored = storedStates(statuses ?? messageStatuses)
-  const waiting = statuses === null ? null : waitingCondition(statuses, bind, now)
-  if (phone !== null) {
-    const includesWaiting = statuses === null || waiting !== null
-    const states = includesWaiting ? [...stored, "waiting"] : stored
-    return {
-      statement: ofPhone(list, bind(text(phone)), bind(texts(states)), waiting),
-      parameters,
-    }
+  if (phone === null && statuses === null && list.numbers === null) {
+    return { statement: ofWorkspace(list), parameters }
   }
-  if (statuses === null) {
-    return { statement: list.numbers === null ? ofWorkspace(list) : ofNumbers(list), parameters }
-  }
-  const branches = [
-    ...(stored.length === 0 ? [] : [ofStates(list, bind(texts(stored)))]),
-    ...(waiting === null ? [] : [waitingOf(list, waiting)]),
+  const waiting = waitingCondition(statuses, bind, now)
+  const states = [
+    ...storedStates(statuses ?? messageStatuses),
+    ...(waiting === null ? [] : ["waiting"]),
   ]
-  return { statement: union(branches, list), parameters }
+  const inStates: List = {
+    ...list,
+    conditions: [
+      ...conditions,
+      ...(waiting === null || waiting === always ? [] : [`(m.state <> 'waiting' or ${waiting})`]),
+    ],
+  }
+  const boundStates = bind(texts(states))
+  const statement =
+    phone !== null
+      ? ofPhone(inStates, bind(text(phone)), boundStates)
+      : list.numbers === null
+        ? ofWorkspaceStates(inStates, boundStates)
+        : merged(ofNumbersAndStates(inStates, boundStates))
+  return { statement, parameters }
 }
 
 /** What every form of the list is made from. */
@@ -106,154 +110,127 @@ interface List {
   readonly workspace: string
   /** That of the numbers' ids; null for those of the whole workspace. */
   readonly numbers: string | null
-  readonly oneNumber: boolean
-  /** Mode, page and time: what every scan can use, since all indexes go by mode and id. */
+  /** Mode, page and time, and which of those that wait: all but time is in every index. */
   readonly conditions: ReadonlyArray<string>
   readonly limit: number
 }
 
 const every = (conditions: ReadonlyArray<string>): string => conditions.join("\n    and ")
 
-const newestFirst = ({ limit }: List, order = "m.id"): string => `order by ${order} desc
-  limit ${limit}`
-
-/** One scan for each row of `source`, merged. */
-const merged = (
-  list: List,
-  source: string,
-  conditions: ReadonlyArray<string>,
-  order?: string,
-): string => `
-select ${messageColumns("m")}
-from ${source}
-cross join lateral (
-  select *
-  from messages m
-  where ${every(conditions)}
-  ${newestFirst(list, order)}
-) m
-${newestFirst(list)}`
-
 // Index messages_by_workspace.
-const ofWorkspace = (list: List): string => `
+const ofWorkspace = ({ conditions, limit, workspace }: List): string => `
 select ${messageColumns("m")}
 from messages m
-where ${every([`m.workspace_id = ${list.workspace}`, ...list.conditions])}
-${newestFirst(list)}`
+where ${every([`m.workspace_id = ${workspace}`, ...conditions])}
+order by m.id desc
+limit ${limit}`
+
+/** The ids of one scan for each row of `source`, merged: no more of each than the page shows. */
+const idsOf = ({ limit }: List, source: string, conditions: ReadonlyArray<string>): string => `
+  select m.id
+  from ${source}
+  cross join lateral (
+    select m.id
+    from messages m
+    where ${every(conditions)}
+    order by m.id desc
+    limit ${limit}
+  ) m
+  order by m.id desc
+  limit ${limit}`
+
+/** The messages of a page whose ids are found. */
+const merged = (ids: string): string => `
+select ${messageColumns("m")}
+from (${ids}
+) page
+join messages m on m.id = page.id
+order by m.id desc`
 
 /**
- * The lanes of the list's numbers. That the numbers are the workspace's is asked of their lanes, so
- * that no other index of the messages offers itself. Index lanes_by_workspace.
+ * One scan for each state of each number: to filter the workspace's messages by number would read
+ * through everybody else's to find those of a quiet one. That the numbers are the workspace's is asked
+ * of their lanes, so that no other index of the messages offers itself. Indexes lanes_by_workspace and
+ * messages_by_number_and_state.
  */
-const lanesOf = ({ numbers, workspace }: List): string => `(
-  select l.number_id
-  from lanes l
-  where l.workspace_id = ${workspace}${numbers === null ? "" : `\n    and l.number_id = any (${numbers})`}
-) l`
+const ofNumbersAndStates = (list: List, states: string): string => {
+  const { conditions, numbers, workspace } = list
+  const lanes = `lanes l
+  cross join unnest(${states}) s (state)`
+  return idsOf(list, lanes, [
+    `l.workspace_id = ${workspace}`,
+    ...(numbers === null ? [] : [`l.number_id = any (${numbers})`]),
+    "m.number_id = l.number_id",
+    "m.state = s.state",
+    ...conditions,
+  ])
+}
+
+/** How many of the newest messages are looked through before one scan is made for each number. */
+const nearby = 1000
 
 /**
- * One scan for each number, merged: to filter the workspace's messages by number would read through
- * everybody else's to find those of a quiet one. Index messages_by_number.
+ * Messages of a whole workspace in some states. The newest messages mostly hold a page of the states
+ * that are common, and then it is done; those of a rare state are looked up number by number. An index
+ * of a workspace's states would spare the second look, and cost every change of a message's state.
  */
-const ofNumbers = (list: List): string =>
-  merged(list, lanesOf(list), ["m.number_id = l.number_id", ...list.conditions])
-
-/** What a message is stored as; `queued` and `scheduled` are one stored state, see below. */
-const storedStates = (statuses: ReadonlyArray<MessageStatus>): ReadonlyArray<string> =>
-  statuses.filter((status) => status in transitions)
-
-/**
- * One scan for each state, of each number where the list is of some. Indexes messages_by_state and
- * messages_by_number_and_state, which hold no message that waits: so they cost acceptance nothing.
- */
-const ofStates = (list: List, states: string): string => {
-  const conditions = ["m.state = s.state", "m.state <> 'waiting'", ...list.conditions]
-  const source = `unnest(${states}) s (state)`
-  return list.numbers === null
-    ? merged(list, source, [`m.workspace_id = ${list.workspace}`, ...conditions])
-    : merged(list, `${lanesOf(list)}\ncross join ${source}`, [
-        "m.number_id = l.number_id",
-        ...conditions,
-      ])
+const ofWorkspaceStates = (list: List, states: string): string => {
+  const { conditions, limit, workspace } = list
+  return `
+with near as materialized (
+  select newest.id
+  from (
+    select m.id, m.state
+    from messages m
+    where ${every([`m.workspace_id = ${workspace}`, ...conditions])}
+    order by m.id desc
+    limit ${nearby}
+  ) newest
+  where newest.state = any (${states})
+  order by newest.id desc
+  limit ${limit}
+)
+${merged(`
+  select near.id
+  from near
+  where (select count(*) from near) = ${limit}
+  union all
+  select far.id
+  from (${ofNumbersAndStates(list, states)}
+  ) far
+  where (select count(*) from near) < ${limit}`)}`
 }
 
 /**
  * One scan for each state of what went to that phone. Index messages_by_phone. Of some numbers' lists
  * it reads what the others sent to the same phone too.
  */
-const ofPhone = (list: List, phone: string, states: string, waiting: string | null): string =>
-  merged(list, `unnest(${states}) s (state)`, [
-    `m.workspace_id = ${list.workspace}`,
-    `m.to_phone = ${phone}`,
-    "m.state = s.state",
-    ...(waiting === null ? [] : [`(m.state <> 'waiting' or ${waiting})`]),
-    ...(list.numbers === null ? [] : [`m.number_id = any (${list.numbers})`]),
-    ...list.conditions,
-  ])
+const ofPhone = (list: List, phone: string, states: string): string =>
+  merged(
+    idsOf(list, `unnest(${states}) s (state)`, [
+      `m.workspace_id = ${list.workspace}`,
+      `m.to_phone = ${phone}`,
+      "m.state = s.state",
+      ...(list.numbers === null ? [] : [`m.number_id = any (${list.numbers})`]),
+      ...list.conditions,
+    ]),
+  )
+
+/** What a message is stored as, but for those that wait: `queued` and `scheduled` are one stored state. */
+const storedStates = (statuses: ReadonlyArray<MessageStatus>): ReadonlyArray<string> =>
+  statuses.filter((status) => status in transitions)
+
+const always = "true"
 
 /** Which of the messages that wait are meant, told apart by the time; null for none. */
 const waitingCondition = (
-  statuses: ReadonlyArray<MessageStatus>,
+  statuses: ReadonlyArray<MessageStatus> | null,
   bind: (value: unknown) => string,
   now: number,
 ): string | null => {
-  const queued = statuses.includes("queued")
-  const scheduled = statuses.includes("scheduled")
-  if (queued && scheduled) return "true"
+  const queued = statuses === null || statuses.includes("queued")
+  const scheduled = statuses === null || statuses.includes("scheduled")
+  if (queued && scheduled) return always
   if (queued) return `(m.send_at is null or m.send_at <= ${bind(instant(now))})`
   return scheduled ? `m.send_at > ${bind(instant(now))}` : null
 }
-
-/** How many of the newest messages are looked through before all that wait are. */
-const nearby = 1000
-
-/**
- * Messages that wait. An index of them by id would cost every acceptance, so they are read from that
- * of the lanes: all of them, and none that do not wait. Where very many wait, the newest messages are
- * mostly of them: a list whose page is found among those is done. Index messages_waiting.
- */
-const waitingOf = (list: List, waiting: string): string => {
-  const { conditions, limit, numbers, oneNumber, workspace } = list
-  const isWaiting = ["m.state = 'waiting'", waiting]
-  const all = merged(
-    list,
-    lanesOf(list),
-    ["m.number_id = l.number_id", ...isWaiting, ...conditions],
-    // The order of the ids is not to be read from an index that holds every message.
-    "(m.id + 0)",
-  )
-  if (numbers !== null && !oneNumber) return all
-  const newest = (whose: string): string => `(
-    select *
-    from messages m
-    where ${every([whose, ...conditions])}
-    order by m.id desc
-    limit ${nearby}
-  ) m`
-  const near = `near as materialized (
-  select m.*
-  from ${
-    numbers === null
-      ? newest(`m.workspace_id = ${workspace}`)
-      : `${lanesOf(list)}\n  cross join lateral ${newest("m.number_id = l.number_id")}`
-  }
-  where ${every(isWaiting)}
-  ${newestFirst(list)}
-)`
-  return `
-with ${near}
-select ${messageColumns("m")}
-from near m
-where (select count(*) from near) = ${limit}
-union all
-select *
-from (${all}) m
-where (select count(*) from near) < ${limit}`
-}
-
-const union = (branches: ReadonlyArray<string>, list: List): string => `
-select m.*
-from (
-${branches.map((branch) => `(${branch})`).join("\nunion all\n")}
-) m
-${newestFirst(list)}`

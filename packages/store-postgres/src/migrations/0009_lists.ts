@@ -1,6 +1,8 @@
 /**
- * Indexes for the lists with filters. A message that waits is in one of them alone, so that accepting
- * a message costs little more; how the lists find it nevertheless stands in `listMessages`.
+ * Indexes for the lists with filters. Each index is written at acceptance and again with every change
+ * of a message's state, so that there is one more than before and no other: `listMessages` says how the
+ * lists make do with them. Servers of the version before go on finding a number's messages, only more
+ * slowly.
  */
 import type { Migration } from "./migrate.ts"
 
@@ -21,12 +23,10 @@ alter table messages
 -- Serves the lists of what went to a phone,
 create index messages_by_phone on messages (workspace_id, mode, to_phone, state, id desc)
   where to_phone is not null;
--- of what is in a state,
-create index messages_by_state on messages (workspace_id, mode, state, id desc)
-  where state <> 'waiting';
--- and of what is in a state and from some numbers.
-create index messages_by_number_and_state on messages (number_id, mode, state, id desc)
-  where state <> 'waiting';
+-- and those of some numbers, or of some states,
+create index messages_by_number_and_state on messages (number_id, mode, state, id desc);
+-- in place of
+drop index messages_by_number;
 -- Serves lists over the numbers of a workspace, removed ones included.
 create index lanes_by_workspace on lanes (workspace_id);
 
