@@ -108,7 +108,7 @@ class Project extends Context.Service<Project, { readonly path: string }>()("tes
           join(root, "packages", name.replace("@messaging-service/", "")),
           "npx",
           "-y",
-          "pnpm@12",
+          "pnpm@12.21.0",
           "pack",
           "--pack-destination",
           tarballs,

@@ -25,7 +25,17 @@ it.effect("all platforms run the same Node, named to the last digit", () =>
   }),
 )
 
-for (const file of ["README.md", "CONTRIBUTING.md", ".ci/run"]) {
+for (const file of [
+  "README.md",
+  "CONTRIBUTING.md",
+  ".ci/run",
+  "docs/tutorial.md",
+  "docs/tutorial-version-1.md",
+  "docs/performance.md",
+  "apps/server/README.md",
+  "apps/fuzz/README.md",
+  "apps/examples/test/packed-install.slow.test.ts",
+]) {
   it.effect(`every command of ${file} names the one pnpm`, () =>
     Effect.gen(function* () {
       const { version } = (yield* manifest).devEngines.packageManager
