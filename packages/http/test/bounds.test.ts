@@ -1,5 +1,5 @@
 /**
- * Every operation, asked with as much as a request can hold (sharedResources: formEntries,
+ * Every operation, asked with far more than an answer may repeat (sharedResources: formEntries,
  * refusalErrors, refusalBytes). The operations are those of the served document, so that a new one is
  * held to the same.
  */
@@ -15,7 +15,8 @@ import { aClient } from "./v1/Asking.ts"
 import { form, multipart } from "./v2/Uploading.ts"
 import { aKey, aSender } from "./World.ts"
 
-const bodyBytes = 1_048_576
+/** Enough to break every bound many times over; a full body of 1 MiB would only take longer. */
+const bodyBytes = 4 * sharedResources.refusalBytes.whole
 
 const isJson = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -29,7 +30,7 @@ const fieldsOf = (document: DocumentObject, { operation }: Placed) => {
   return isJson(properties) ? Object.keys(properties) : []
 }
 
-/** JSON of about 1 MiB, as `part` repeated between its brackets. */
+/** JSON of about that size, as `part` repeated between its brackets. */
 const filled = (size: number, part: (at: number) => string, open = "[", close = "]"): string => {
   const parts: Array<string> = []
   for (let length = 0, at = 0; length < size - 64; at++) {
@@ -67,9 +68,9 @@ const bodies: Readonly<Record<string, (fields: ReadonlyArray<string>, first: str
     ]),
   ),
   "one long name": (_, first) =>
-    `{${first === "" ? "" : `${first},`}"${"\\u0001".repeat(170_000)}":0}`,
+    `{${first === "" ? "" : `${first},`}"${"\\u0001".repeat(bodyBytes / 8)}":0}`,
   "names that it does not know": (_, first) =>
-    `{${first === "" ? "" : `${first},`}${unknownFields(1_000_000).slice(1)}`,
+    `{${first === "" ? "" : `${first},`}${unknownFields(bodyBytes - 4096).slice(1)}`,
 }
 
 const withinBounds = (answer: Answer, what: string) => {

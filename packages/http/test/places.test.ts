@@ -1,6 +1,16 @@
-/** How many requests are under way at once: of all customers, of one workspace, of the operator. */
+/**
+ * How many requests are under way at once: of all customers, of one workspace, of the operator, and
+ * for health and metrics.
+ */
 import { assert, describe, it } from "@effect/vitest"
-import { Admission, layerServices, sharedResources, unlimitedPlan } from "@messaging-service/core"
+import {
+  Admission,
+  ClockStore,
+  RealTime,
+  layerServices,
+  sharedResources,
+  unlimitedPlan,
+} from "@messaging-service/core"
 import type { Caller, KeyId, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { toWebHandler } from "../src/index.ts"
@@ -8,7 +18,7 @@ import type { HttpServices } from "../src/index.ts"
 import type { ErrorBody } from "./Doors.ts"
 import { defaultSettings, layerPorts, operatorToken } from "./Service.ts"
 
-const { requests } = sharedResources
+const { operatorRequests, requests, watchingRequests } = sharedResources
 
 const callerOf = (workspaceId: number): Caller => ({
   key: {
@@ -40,7 +50,8 @@ const callerOf = (workspaceId: number): Caller => ({
 
 /** The interface with an admission that lets in every key, which is the id of its workspace. */
 const aService = () => {
-  const asked = { admissions: 0 }
+  const asked = { admissions: 0, pings: 0 }
+  const store = { hangs: false }
   const layerAdmission = Layer.effect(
     Admission,
     Effect.map(Admission, (real) =>
@@ -58,9 +69,24 @@ const aService = () => {
       }),
     ),
   )
+  const layerClockStore = Layer.effect(
+    ClockStore,
+    Effect.map(ClockStore, (real) =>
+      ClockStore.of({
+        ...real,
+        ping: Effect.suspend(() => {
+          asked.pings++
+          return store.hangs ? Effect.never : real.ping
+        }),
+      }),
+    ),
+  )
   const services: Layer.Layer<HttpServices> = layerAdmission.pipe(
     Layer.provideMerge(layerServices),
+    Layer.provideMerge(layerClockStore),
     Layer.provideMerge(layerPorts),
+    // What hangs is waited for without an end.
+    Layer.provideMerge(Layer.succeed(RealTime, { sleep: () => Effect.never })),
     Layer.orDie,
   )
   const { dispose, handler } = toWebHandler(services, { ...defaultSettings, emulator: false })
@@ -69,19 +95,23 @@ const aService = () => {
   const clients: Array<Request> = []
 
   /** A request whose body never ends, until its client goes away. */
-  const slow = (workspace: number) => {
-    const request = new Request("http://x/api/v2/messages", {
+  const slow = (token: number | string, path = "/api/v2/messages") => {
+    const request = new Request(`http://x${path}`, {
       method: "POST",
       signal: left.signal,
-      headers: { authorization: `Bearer ${workspace}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: new ReadableStream(),
       duplex: "half",
     } as RequestInit)
     clients.push(request)
     return handler(request)
   }
-  const get = (path: string, token: number | string) =>
-    handler(new Request(`http://x${path}`, { headers: { authorization: `Bearer ${token}` } }))
+  const get = (path: string, token: number | string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const request = new Request(`http://x${path}`, { headers, signal: left.signal })
+    clients.push(request)
+    return handler(request)
+  }
   const me = (workspace: number) => get("/api/v2/me", workspace)
   const meV1 = (workspace: number) =>
     handler(
@@ -91,7 +121,7 @@ const aService = () => {
         body: JSON.stringify({ client_id: 1, api_key: String(workspace) }),
       }),
     )
-  return { asked, clients, slow, get, me, meV1, leave: () => left.abort(), dispose }
+  return { asked, clients, store, slow, get, me, meV1, leave: () => left.abort(), dispose }
 }
 
 type Service = ReturnType<typeof aService>
@@ -161,6 +191,51 @@ describe("the requests under way", () => {
       leave()
       await Promise.allSettled(all)
       for (const again of [me(7), meV1(7)]) assert.strictEqual((await again).status, 200)
+    }),
+  )
+
+  it.effect("of the operator are refused above their own places, and customers' are not", () =>
+    within(async ({ get, leave, me, slow }) => {
+      const workspaces = "/admin/v1/workspaces"
+      await get(workspaces, operatorToken)
+      const all = Array.from({ length: operatorRequests.whole - 1 }, () =>
+        slow(operatorToken, workspaces),
+      )
+      await turn()
+      assert.strictEqual((await get(workspaces, operatorToken)).status, 200)
+      all.push(slow(operatorToken, workspaces))
+      await turn()
+      const refused = await get(workspaces, operatorToken)
+      assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [503, "1"])
+      // Before any work: nor is the token looked at.
+      assert.strictEqual((await get(workspaces, "wrong")).status, 503)
+      assert.strictEqual((await me(1)).status, 200)
+
+      leave()
+      await Promise.allSettled(all)
+    }),
+  )
+
+  it.effect("for health and metrics are refused above their own places, and others are not", () =>
+    within(async ({ asked, get, leave, me, store }) => {
+      await get("/health/ready", "")
+      store.hangs = true
+      asked.pings = 0
+      const all = Array.from({ length: watchingRequests.whole - 1 }, () => get("/health/ready", ""))
+      await turn()
+      assert.strictEqual((await get("/health/live", "")).status, 200)
+      all.push(get("/health/ready", ""))
+      await turn()
+      for (const path of ["/health/live", "/health/ready", "/metrics"]) {
+        const refused = await get(path, "")
+        const told = [refused.status, refused.headers.get("retry-after")]
+        assert.deepStrictEqual(told, [503, "1"], path)
+      }
+      assert.strictEqual(asked.pings, watchingRequests.whole)
+      assert.strictEqual((await me(1)).status, 200)
+
+      leave()
+      await Promise.allSettled(all)
     }),
   )
 
