@@ -312,6 +312,36 @@ describe("kept connections", () => {
     }).pipe(unguarded()),
   )
 
+  it.effect("all workspaces together keep the whole of them", () =>
+    Effect.gen(function* () {
+      const { share, whole } = sharedResources.keptConnections
+      const waiting: Array<() => void> = []
+      let side = 0
+      const server = yield* aServer((_, response) => {
+        waiting.push(() => response.end())
+        if (waiting.length === side) for (const answer of waiting.splice(0)) answer()
+      })
+      /** So many at once, of as few workspaces as may keep them. */
+      const posts = (count: number) =>
+        Effect.suspend(() => {
+          side = count
+          return Effect.forEach(
+            Array.from({ length: count }).keys(),
+            (at) =>
+              post(server.origin, {
+                workspaceId: Math.floor(at / share.most) as WorkspaceId,
+                limits: { timeoutMillis: 60_000, connectTimeoutMillis: 60_000 },
+              }),
+            { concurrency: "unbounded", discard: true },
+          )
+        })
+      yield* posts(whole + 5)
+      assert.strictEqual(server.connections(), whole + 5)
+      yield* posts(whole + 1)
+      assert.strictEqual(server.connections(), whole + 6)
+    }).pipe(unguarded({ idleMillis: 60_000 })),
+  )
+
   it.effect("they all close when the service stops", () =>
     Effect.gen(function* () {
       const server = yield* ok()

@@ -380,14 +380,19 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "120 secon
               const until = (count: number) =>
                 Effect.repeat(Effect.orDie(reading), { until: (now) => now === count })
               yield* until(share.most)
-              const another = yield* Effect.forkChild(listOf(other.workspace.id), {
-                startImmediately: true,
-              })
+              // Both have their shares to ask for, which are more than the whole.
+              const others = yield* Effect.forkChild(
+                Effect.all(
+                  Array.from({ length: share.most }, () => listOf(other.workspace.id)),
+                  { concurrency: "unbounded" },
+                ),
+                { startImmediately: true },
+              )
               yield* until(whole)
               // The rest of the pool serves as ever.
               yield* Effect.provide(aWorkspace(), stores)
               assert.strictEqual(yield* Effect.orDie(reading), whole)
-              for (const error of [...(yield* Fiber.join(lists)), yield* Fiber.join(another)]) {
+              for (const error of [...(yield* Fiber.join(lists)), ...(yield* Fiber.join(others))]) {
                 assert.instanceOf(error, StoreUnavailable)
                 assert.isNumber(error.retryAfter)
               }

@@ -5,7 +5,7 @@
  */
 import { Effect, Semaphore } from "effect"
 import type { Scope } from "effect"
-import type { SharedResource } from "./sharedResources.ts"
+import type { BoundedResource } from "./sharedResources.ts"
 
 export interface Places<Holder> {
   /** Waits for a place and has it until the scope closes. */
@@ -21,7 +21,7 @@ interface Share {
 export const makePlaces = <Holder>({
   share,
   whole,
-}: Pick<SharedResource, "share" | "whole">): Places<Holder> => {
+}: Pick<BoundedResource, "share" | "whole">): Places<Holder> => {
   const all = Semaphore.makeUnsafe(whole)
   const shares = new Map<Holder, Share>()
 

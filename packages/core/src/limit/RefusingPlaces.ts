@@ -2,7 +2,7 @@
  * Places of a shared resource in one process, for work that is refused where there is none, unlike
  * that of `Places`, which waits. Who takes a place gives it back, whatever becomes of the work.
  */
-import type { SharedResource } from "./sharedResources.ts"
+import type { BoundedResource } from "./sharedResources.ts"
 
 export interface RefusingPlaces<Holder> {
   /** Takes a place of the whole; false when there is none. */
@@ -17,7 +17,7 @@ export interface RefusingPlaces<Holder> {
 export const makeRefusingPlaces = <Holder>({
   share,
   whole,
-}: SharedResource): RefusingPlaces<Holder> => {
+}: BoundedResource): RefusingPlaces<Holder> => {
   const most = share?.most ?? whole
   const shares = new Map<Holder, number>()
   let taken = 0

@@ -7,12 +7,17 @@
 export interface SharedResource {
   /** What is counted, in plain words: "calls of receivers under way". */
   readonly what: string
-  /** How much of it one process (or one connection, for its rows) has. */
-  readonly whole: number
+  /** How much of it one process (or one connection, for its rows) has; null: no bound of its own. */
+  readonly whole: number | null
   /** What one holder may have of it at once; null where a row has no smaller holder. */
   readonly share: { readonly of: Holder; readonly most: number } | null
   /** What happens above the bound: a refusal by its code, or waiting. */
   readonly above: string
+}
+
+/** A row of which there is only so much: what places are made for. */
+export interface BoundedResource extends SharedResource {
+  readonly whole: number
 }
 
 /** Whose share it is. */
@@ -102,7 +107,7 @@ export const sharedResources = table({
   attachmentBytes: {
     what: "bytes of files that came with version 1 sends, while they are kept",
     // Of all workspaces together the disk's reserve alone is the bound.
-    whole: Number.MAX_SAFE_INTEGER,
+    whole: null,
     share: { of: "workspace", most: 1024 ** 3 },
     above: "`storage_full`, in version 1 as a full media storage",
   },

@@ -1,0 +1,150 @@
+/**
+ * What all workspaces together hold of one worker (sharedResources: lanes, numberChecks, webhookCalls,
+ * callbackCalls) while each fills its share: above the whole, the next one waits for a place.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { layer as layerTransport } from "@messaging-service/transport-simulated"
+import { Effect, Layer, Stream } from "effect"
+import {
+  Messages,
+  NumberChecks,
+  PhoneDirectory,
+  Webhooks,
+  Worker,
+  callsPerEndpoint,
+  sharedResources,
+} from "../../src/index.ts"
+import type { CallbackUrl, PhonesOutcome, PostAnswer, SendOutcome } from "../../src/index.ts"
+import { ok, receiving } from "./Receiving.ts"
+import { aNumber, aPhone, aStage, inAWorld, send, stopWorker, transportOf } from "./World.ts"
+import type { World, WorldParts } from "./World.ts"
+
+/** Work that hangs until the test ends it with that answer. */
+const hanging = <A>(answer: A) => {
+  const held: Array<(ending: Effect.Effect<A>) => void> = []
+  const seen = { begun: 0 }
+  const hang = Effect.callback<A>((resume) => {
+    seen.begun++
+    held.push(resume)
+  })
+  const endOne = Effect.sync(() => held.shift()?.(Effect.succeed(answer)))
+  return { seen, hang, endOne }
+}
+
+/** More turns than it takes until the next piece of work has begun. */
+const calmTurns = 2000
+
+/** Returns once no more begins. What waits for a place is due all the time, so nothing else tells. */
+const calm = (seen: { readonly begun: number }) =>
+  Effect.gen(function* () {
+    let known = -1
+    for (let turns = 0; turns < calmTurns; turns = known === seen.begun ? turns + 1 : 0) {
+      known = seen.begun
+      yield* Effect.yieldNow
+    }
+  })
+
+type Stage = Effect.Success<ReturnType<typeof aStage>>
+
+/** Asks for so much work of one workspace. */
+type Asking<E> = (stage: Stage, count: number) => Effect.Effect<unknown, E, World>
+
+/** As many workspaces as fill the whole, each with its share, and one more, of which one thing waits. */
+const fillsTheWhole = <E>(
+  { share, whole }: { readonly whole: number; readonly share: { readonly most: number } },
+  { endOne, seen }: Pick<ReturnType<typeof hanging>, "endOne" | "seen">,
+  ask: Asking<E>,
+  parts: WorldParts,
+) =>
+  inAWorld(
+    Effect.gen(function* () {
+      for (let left = whole; left > 0; left -= share.most) {
+        yield* ask(yield* aStage(), Math.min(left, share.most))
+      }
+      yield* ask(yield* aStage(), 1)
+      const worker = yield* Worker
+      yield* Effect.acquireRelease(Effect.forkDetach(worker.run), stopWorker)
+      yield* calm(seen)
+      assert.strictEqual(seen.begun, whole)
+      yield* endOne
+      yield* calm(seen)
+      assert.strictEqual(seen.begun, whole + 1)
+    }),
+    { ...parts, worker: false },
+  )
+
+const times = <A, E, R>(count: number, effect: (at: number) => Effect.Effect<A, E, R>) =>
+  Effect.forEach(Array.from({ length: count }).keys(), effect, { discard: true })
+
+describe("the workspaces together", () => {
+  it.effect("are sent for from as many numbers as a worker may hold", () => {
+    const sends = hanging<SendOutcome>({ _tag: "Accepted" })
+    const transport = transportOf({
+      dropsCopies: true,
+      send: () => sends.hang,
+      events: Stream.empty,
+    })
+    return fillsTheWhole(
+      sharedResources.lanes,
+      sends,
+      ({ key, workspace }, count) =>
+        times(count, () =>
+          Effect.flatMap(aNumber(workspace), (number) => send(key, { from: number })),
+        ),
+      { transport },
+    )
+  })
+
+  it.effect("have as many number checks asked for as a worker may hold", () => {
+    const calls = hanging<PhonesOutcome>({ _tag: "Checked", registered: new Set() })
+    const directory = Layer.succeed(PhoneDirectory, { checkPhones: () => calls.hang })
+    return fillsTheWhole(
+      sharedResources.numberChecks,
+      calls,
+      ({ key }, count) =>
+        times(count, () =>
+          NumberChecks.use((checks) => checks.create(key, { phones: [aPhone()] }, null)),
+        ),
+      { transport: Layer.merge(layerTransport, directory) },
+    )
+  })
+
+  it.effect("have as many webhook endpoints called as a worker may", () => {
+    const calls = hanging<PostAnswer>(ok)
+    const { egress } = receiving(() => calls.hang)
+    return fillsTheWhole(
+      sharedResources.webhookCalls,
+      calls,
+      ({ key }, count) =>
+        Effect.gen(function* () {
+          const messages = Math.min(count, callsPerEndpoint)
+          const url = "https://example.com/"
+          yield* times(count / messages, () =>
+            Webhooks.use((webhooks) => webhooks.create(key, { url }, null)),
+          )
+          yield* times(messages, () => send(key))
+        }),
+      { egress },
+    )
+  })
+
+  it.effect("have as many callbacks made as a worker may", () => {
+    const calls = hanging<PostAnswer>(ok)
+    const { egress } = receiving(() => calls.hang)
+    return fillsTheWhole(
+      sharedResources.callbackCalls,
+      calls,
+      ({ key }, count) =>
+        times(count, (at) =>
+          Messages.use((messages) =>
+            messages.send(key, { to: { phone: aPhone() }, text: "Hello" }, null, {
+              callbackUrl: `https://hangs${at}.example.com/` as CallbackUrl,
+              attachment: null,
+              keepRefused: false,
+            }),
+          ),
+        ),
+      { egress },
+    )
+  })
+})
