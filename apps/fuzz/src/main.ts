@@ -19,6 +19,9 @@ import type { Watcher } from "./run.ts"
 import { receiver } from "./world/Receiver.ts"
 
 const program = resolve(import.meta.dirname, "../../server/src/main.ts")
+/** Longer than the attempts of a message take altogether when its phone hangs. */
+const hangingSeconds = 600
+
 const operatorToken = "operator-token-of-the-fuzzer-0123456789"
 
 const storeVariables = (store: string): Readonly<Record<string, string>> => {
@@ -140,6 +143,8 @@ const fuzz = Effect.gen(function* () {
     ),
   )
   const seconds = (performance.now() - started) / 1000
+  // Phones that hang hold files and connections until their attempts run out.
+  yield* processes.anOperator(server.url, operatorToken).advance(hangingSeconds)
   const used = yield* Effect.promise(usage.end)
   const left = used === null ? [] : judgeUsage(used, report.requests, usage.files())
   for (const each of left)

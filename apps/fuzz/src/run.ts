@@ -8,7 +8,7 @@ import type { Options } from "./options.ts"
 import { takeCensus } from "./oracle/census.ts"
 import { harvest, mayMakeMessages, nothingMade } from "./oracle/harvest.ts"
 import type { Made } from "./oracle/harvest.ts"
-import { makeJudge, routeOf } from "./oracle/judge.ts"
+import { makeJudge, routeOf, waitsForOthers } from "./oracle/judge.ts"
 import type { Judge } from "./oracle/judge.ts"
 import { judgeRepeat } from "./oracle/repeat.ts"
 import { addFinding, countAnswer, failureText } from "./report.ts"
@@ -53,11 +53,11 @@ const planOfCell = (cell: number): CellOptions["plan"] => {
   return cell % 20 === 13 ? "none" : "all"
 }
 
-/** Milliseconds; requests that wait for work of the service take their time. */
+/** Milliseconds; what waits for others is not waited for long. */
 const patienceOf = (shot: Shot): number => {
   const { aim, expectation } = shot
   if (expectation !== "answer") return awaitsMore(shot) ? 150 : 10_000
-  return /^(?:settle|advanceClock|cancelMessage|v1CancelMsg)$/.test(aim.id) ? 120_000 : 30_000
+  return waitsForOthers.test(aim.id) ? 10_000 : 60_000
 }
 
 const ask = async (
@@ -121,6 +121,7 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
       host,
       operatorToken,
       receiver,
+      isSingle: number % 4 === 2,
       hasWebhooks: options.privateTargets,
       plan: planOfCell(number),
     })

@@ -22,6 +22,8 @@ export interface CellOptions {
   readonly receiver: string
   /** Whether the service takes links to the receiver: without, a cell has no webhooks. */
   readonly hasWebhooks: boolean
+  /** One connected number of each platform, so that requests need not name it. */
+  readonly isSingle: boolean
   /** Plans of all kinds; the usual one has everything. */
   readonly plan: "all" | "little" | "none"
 }
@@ -82,7 +84,7 @@ const keysOfCell: Readonly<Record<Exclude<KeyName, "v1">, Json>> = {
 
 /** Makes the workspaces with all that requests may name. */
 export const makeCell = async (options: CellOptions): Promise<Cell> => {
-  const { connection, hasWebhooks, host, operatorToken, plan, receiver } = options
+  const { connection, hasWebhooks, host, isSingle, operatorToken, plan, receiver } = options
   const operate = (method: string, path: string, body?: unknown) =>
     call(connection, host, { method, path: `/admin/v1${path}`, token: operatorToken, body })
   const made = async (ids: Ids, kind: IdKind, record: Promise<Json>): Promise<number> => {
@@ -99,7 +101,7 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
   const number = (body: Json) =>
     made(ids, "number", operate("POST", `${own}/numbers`, { platform: "whatsapp", ...body }))
   const whatsapp = await number({ phone: "+15550200001" })
-  await number({ phone: "+15550200002", label: "Second" })
+  if (!isSingle) await number({ phone: "+15550200002", label: "Second" })
   const telegram = await number({ phone: "+15550200003", platform: "telegram" })
   await number({ phone: "+15550200004", status: "disconnected" })
 
