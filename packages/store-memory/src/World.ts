@@ -10,6 +10,7 @@ import type {
   ContactId,
   KeyId,
   LinkingAttempt,
+  LoggedRun,
   MediaFile,
   MediaId,
   Message,
@@ -21,10 +22,10 @@ import type {
   NumberId,
   OutboxEvent,
   Phone,
-  LoggedRun,
   Reminder,
   ReminderContent,
   ReminderId,
+  RequestWindow,
   SendingNumber,
   SentCopy,
   TransportId,
@@ -97,11 +98,6 @@ export interface KeyRow {
   readonly hash: string
   minute: RequestWindow
   day: RequestWindow
-}
-
-export interface RequestWindow {
-  readonly start: number
-  readonly count: number
 }
 
 export interface MessageRow {

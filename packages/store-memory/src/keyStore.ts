@@ -6,24 +6,20 @@ import type {
   KeyStore,
   RequestCount,
 } from "@messaging-service/core"
+import { countRequest, dayMillis, minuteMillis } from "@messaging-service/core"
 import { Effect } from "effect"
 import { stop } from "./Endpoint.ts"
-import type { KeyRow, RequestWindow, WorkspaceRow, World } from "./World.ts"
+import type { KeyRow, WorkspaceRow, World } from "./World.ts"
 
 const hashKey = (version: number, hash: string) => `${version} ${hash}`
-
-const counted = (window: RequestWindow, start: number): RequestWindow => ({
-  start,
-  count: window.start === start ? window.count + 1 : 1,
-})
 
 /** Counts the request in both windows and notes its time and address, if it is to be counted. */
 const count = (row: KeyRow, owner: WorkspaceRow, query: AdmitQuery): RequestCount | null => {
   const { key } = row
   if (!owner.admits.v2 || key.revokedAt !== null) return null
   if (key.expiresAt !== null && key.expiresAt <= query.now) return null
-  row.minute = counted(row.minute, query.minuteStart)
-  row.day = counted(row.day, query.dayStart)
+  row.minute = countRequest(row.minute, query.minuteStart, minuteMillis)
+  row.day = countRequest(row.day, query.dayStart, dayMillis)
   row.key = { ...key, lastUsedAt: query.now, lastUsedIp: query.clientAddress }
   return { minute: row.minute.count, day: row.day.count }
 }
@@ -32,7 +28,7 @@ const count = (row: KeyRow, owner: WorkspaceRow, query: AdmitQuery): RequestCoun
 const countV1 = (row: KeyRow, owner: WorkspaceRow, query: AdmitV1Query): number | null => {
   if (!owner.admits.v1 || row.key.revokedAt !== null) return null
   if (query.workspaceId !== null && query.workspaceId !== owner.workspace.id) return null
-  owner.minuteV1 = counted(owner.minuteV1, query.minuteStart)
+  owner.minuteV1 = countRequest(owner.minuteV1, query.minuteStart, minuteMillis)
   row.key = { ...row.key, lastUsedAt: query.now, lastUsedIp: query.clientAddress }
   return owner.minuteV1.count
 }

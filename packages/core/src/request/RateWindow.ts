@@ -14,15 +14,40 @@ export const requestsPerMinuteV1 = 60
 /** Requests with a wrong key that one address may make in a clock minute. */
 export const wrongKeysPerMinute = 30
 
-const minute = 60_000
+/** A clock minute. */
+export const minuteMillis = 60_000
 /** A UTC day. */
 export const dayMillis = 86_400_000
 
 /** `RateLimit-Policy`. */
 export const ratePolicy = `${requestsPerMinute};w=60, ${requestsPerDay};w=86400`
 
-export const minuteStart = (now: number): number => now - (((now % minute) + minute) % minute)
+export const minuteStart = (now: number): number =>
+  now - (((now % minuteMillis) + minuteMillis) % minuteMillis)
 export const dayStart = (now: number): number => now - (((now % dayMillis) + dayMillis) % dayMillis)
+
+/** Requests that were counted since the window began; `start` is NaN before the first. */
+export interface RequestWindow {
+  readonly start: number
+  readonly count: number
+}
+
+/**
+ * The window after one more request of the window that begins at `start`; both last `length`
+ * milliseconds. A request that comes late from the window before (side by side with others, or from a
+ * server whose clock is behind) counts in the present one, which never begins anew for it: else
+ * taking turns would spend a limit many times. Further behind, the clock was set back.
+ */
+export const countRequest = (
+  window: RequestWindow,
+  start: number,
+  length: number,
+): RequestWindow => {
+  const ahead = window.start - start
+  return ahead >= 0 && ahead <= length
+    ? { start: window.start, count: window.count + 1 }
+    : { start, count: 1 }
+}
 
 /** What the `RateLimit-*` headers show. */
 export interface RateState {
@@ -39,7 +64,7 @@ export const rateState = (count: RequestCount, now: number): RateState => {
   const dayOver = count.day > requestsPerDay
   const [limit, used, end] = dayOver
     ? [requestsPerDay, count.day, dayStart(now) + dayMillis]
-    : [requestsPerMinute, count.minute, minuteStart(now) + minute]
+    : [requestsPerMinute, count.minute, minuteStart(now) + minuteMillis]
   return {
     limit,
     remaining: Math.max(0, limit - used),
@@ -62,6 +87,6 @@ export const rateRefusalV1 = (count: number, now: number): Refusal | undefined =
   count > requestsPerMinuteV1
     ? refuse("rate_limited", {
         message: `The workspace's limit of ${requestsPerMinuteV1} requests is used up until the window restarts.`,
-        retryAfter: Math.ceil((minuteStart(now) + minute - now) / 1000),
+        retryAfter: Math.ceil((minuteStart(now) + minuteMillis - now) / 1000),
       })
     : undefined

@@ -14,8 +14,9 @@ import { workspaceOf } from "./admittedRow.ts"
 import type { WorkspaceOfRow } from "./admittedRow.ts"
 import { keyColumns, keyResult, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
+import { countRequests } from "./requestWindow.ts"
 
-/** Counts p_count requests; a window whose start is another one begins anew. */
+/** Counts p_count requests. */
 export const admitRequests = sqlFunction(
   "admit_requests",
   `(
@@ -52,16 +53,8 @@ export const admitRequests = sqlFunction(
         and (found.key).revoked_at is null
         and ((found.key).expires_at is null or (found.key).expires_at > p_now)
       on conflict (key_id) do update
-      set minute_start = excluded.minute_start,
-        minute_count = excluded.minute_count + case
-          when windows.minute_start = excluded.minute_start then windows.minute_count
-          else 0
-        end,
-        day_start = excluded.day_start,
-        day_count = excluded.day_count + case
-          when windows.day_start = excluded.day_start then windows.day_count
-          else 0
-        end,
+      set ${countRequests("minute")},
+        ${countRequests("day")},
         last_used_at = excluded.last_used_at,
         last_used_ip = excluded.last_used_ip
       returning minute_count, day_count, last_used_at, last_used_ip

@@ -15,8 +15,9 @@ import { workspaceOf } from "./admittedRow.ts"
 import type { WorkspaceOfRow } from "./admittedRow.ts"
 import { keyColumns, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
+import { countRequests } from "./requestWindow.ts"
 
-/** All of one clock minute, $5: a window whose start is another one begins anew. */
+/** All of one clock minute, $5. */
 const admitStatement = `
 with asked as (
   select *
@@ -40,11 +41,7 @@ counted as (
   group by (found.workspace).id
   order by (found.workspace).id
   on conflict (workspace_id) do update
-  set minute_start = excluded.minute_start,
-    minute_count = excluded.minute_count + case
-      when windows.minute_start = excluded.minute_start then windows.minute_count
-      else 0
-    end
+  set ${countRequests("minute")}
   returning workspace_id, minute_count
 ),
 used as (

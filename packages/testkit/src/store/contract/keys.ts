@@ -12,6 +12,7 @@ import {
   aNumber,
   aWorkspace,
   day,
+  hour,
   minute,
   noon,
   oneSecond,
@@ -77,6 +78,31 @@ export const keys: Topic = (it) => {
         revokedAt: null,
       })
       assert.deepStrictEqual(yield* store.list(workspace.id), [key])
+    }),
+  )
+
+  it.effect("a request that comes late counts in the minute and the day that have begun", () =>
+    Effect.gen(function* () {
+      const issued = yield* aKey((yield* aWorkspace()).id)
+      const midnight = noon + 12 * hour
+      const counts = yield* Effect.forEach(
+        [
+          midnight,
+          midnight - oneSecond,
+          midnight - minute,
+          midnight - minute - oneSecond,
+          midnight,
+        ],
+        (now) => Effect.map(admit(issued, now), (found) => found.count),
+      )
+      assert.deepStrictEqual(counts, [
+        { minute: 1, day: 1 },
+        { minute: 2, day: 2 },
+        { minute: 3, day: 3 },
+        // A minute more, and the clock was set back.
+        { minute: 1, day: 4 },
+        { minute: 1, day: 5 },
+      ])
     }),
   )
 
