@@ -8,6 +8,7 @@ import type {
   LinkingStore,
   NewAttempt,
   SendingNumber,
+  WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { report } from "./Callback.ts"
@@ -81,17 +82,28 @@ const end = (world: World, lane: Lane, change: Pick<SendingNumber, "phone" | "st
   return lane.number
 }
 
-/** When there is something to do about an attempt. */
-const dueAt = ({ attempt, leaseUntil }: LinkingRow): number =>
-  Math.min(
-    attempt.endsAt,
-    attempt.mode === "test"
-      ? (attempt.linksAt ?? attempt.endsAt)
-      : (leaseUntil ?? attempt.requestedAt),
-  )
+export const workspaceOfAttempt = (
+  world: World,
+  { attempt }: LinkingRow,
+): WorkspaceId | undefined => laneOf(world, attempt.numberId)?.number.workspaceId
 
-export const nextLinkingDue = (world: World): number | null =>
-  world.linkings.size === 0 ? null : Math.min(...[...world.linkings.values()].map(dueAt))
+/** When there is something to do about an attempt; with its crowded workspace it waits for its end. */
+const dueAt = (world: World, crowded: ReadonlyArray<WorkspaceId>, row: LinkingRow): number => {
+  const { attempt, leaseUntil } = row
+  const { endsAt, linksAt, requestedAt } = attempt
+  if (attempt.mode === "test") return Math.min(endsAt, linksAt ?? endsAt)
+  if (leaseUntil !== null) return Math.min(endsAt, leaseUntil)
+  const workspaceId = workspaceOfAttempt(world, row)
+  return workspaceId !== undefined && crowded.includes(workspaceId) ? endsAt : requestedAt
+}
+
+export const nextLinkingDue = (
+  world: World,
+  crowded: ReadonlyArray<WorkspaceId>,
+): number | null => {
+  const moments = Array.from(world.linkings.values(), (row) => dueAt(world, crowded, row))
+  return moments.length === 0 ? null : Math.min(...moments)
+}
 
 export const linkingStore = (world: World): typeof LinkingStore.Service => ({
   add: (number, attempt, limit, claim) =>
@@ -123,21 +135,30 @@ export const linkingStore = (world: World): typeof LinkingStore.Service => ({
 
   get: (numberId) => Effect.sync(() => world.linkings.get(numberId)?.attempt ?? null),
 
-  claim: ({ leaseUntil, limit, now }) =>
+  claim: ({ held, leaseUntil, limit, now, perWorkspace }) =>
     Effect.sync(() => {
-      const free = rowsWhere(
+      const taken = new Map(held)
+      return rowsWhere(
         world,
-        limit,
+        Infinity,
         (row) =>
           row.attempt.mode === "live" &&
           row.attempt.endsAt > now &&
           (row.leaseUntil === null || row.leaseUntil <= now),
       )
-      for (const row of free) {
-        row.lease++
-        row.leaseUntil = leaseUntil
-      }
-      return free.map(({ attempt, lease }) => ({ attempt, lease }))
+        .flatMap((row) => {
+          const workspaceId = workspaceOfAttempt(world, row)
+          if (workspaceId === undefined) return []
+          const ofWorkspace = (taken.get(workspaceId) ?? 0) + 1
+          taken.set(workspaceId, ofWorkspace)
+          return ofWorkspace <= perWorkspace ? { row, workspaceId } : []
+        })
+        .slice(0, limit)
+        .map(({ row, workspaceId }) => {
+          row.lease++
+          row.leaseUntil = leaseUntil
+          return { attempt: row.attempt, workspaceId, lease: row.lease }
+        })
     }),
 
   renew: (held, leaseUntil) =>

@@ -9,7 +9,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { callingUntil, nextCallbackDue } from "./Callback.ts"
-import { nextLinkingDue } from "./linkingStore.ts"
+import { nextLinkingDue, workspaceOfAttempt } from "./linkingStore.ts"
 import { claimableAt } from "./numberCheckStore.ts"
 import type { World } from "./World.ts"
 
@@ -51,6 +51,12 @@ const crowded: Readonly<
   number_checks: (world, perWorkspace, now) => {
     const held = Array.from(world.openChecks).flatMap(({ check, leaseUntil }) =>
       (leaseUntil ?? now) > now ? check.workspaceId : [],
+    )
+    return crowdedOf({ perWorkspace, held: heldBy(held) })
+  },
+  linking: (world, perWorkspace, now) => {
+    const held = [...world.linkings.values()].flatMap((row) =>
+      (row.leaseUntil ?? now) > now ? (workspaceOfAttempt(world, row) ?? []) : [],
     )
     return crowdedOf({ perWorkspace, held: heldBy(held) })
   },

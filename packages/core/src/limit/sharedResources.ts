@@ -154,6 +154,16 @@ export const sharedResources = table({
     share: { of: "workspace", most: 16 },
     above: "the check waits for its turn",
   },
+  /**
+   * Each runs a connection that shows codes, for ten minutes at most; a plan may allow a workspace any
+   * number of them.
+   */
+  linkAttempts: {
+    what: "attempts at linking numbers being run",
+    whole: 256,
+    share: { of: "workspace", most: 16 },
+    above: "the number is `connecting` and shows no code until there is room; its ten minutes run",
+  },
   /** Each endpoint has five at once, and a workspace five endpoints. */
   webhookCalls: {
     what: "calls of webhook endpoints under way",

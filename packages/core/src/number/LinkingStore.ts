@@ -14,6 +14,7 @@ import type { Effect } from "effect"
 import type { Callback } from "../callback/Callback.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { LinkingId, NumberId, WorkspaceId } from "../id/Ids.ts"
+import type { Shares } from "../limit/Held.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { LinkingAttempt, LinkingView } from "./Linking.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
@@ -44,7 +45,14 @@ export type LinkingOutcome =
 
 export interface HeldAttempt {
   readonly attempt: LinkingAttempt
+  readonly workspaceId: WorkspaceId
   readonly lease: number
+}
+
+export interface LinkingClaimQuery extends Shares {
+  readonly now: number
+  readonly leaseUntil: number
+  readonly limit: number
 }
 
 export class LinkingStore extends Context.Service<
@@ -74,12 +82,11 @@ export class LinkingStore extends Context.Service<
     ): Effect.Effect<LinkingOutcome, StoreUnavailable>
     /** The number's attempt; null when it is not being connected. */
     get(numberId: NumberId): Effect.Effect<LinkingAttempt | null, StoreUnavailable>
-    /** Claims live attempts that nobody holds and that have not ended at `now`, the oldest first. */
-    claim(query: {
-      readonly now: number
-      readonly leaseUntil: number
-      readonly limit: number
-    }): Effect.Effect<ReadonlyArray<HeldAttempt>, StoreUnavailable>
+    /**
+     * Claims live attempts that nobody holds and that have not ended at `now`, the oldest first, of
+     * each workspace its share of the worker at most.
+     */
+    claim(query: LinkingClaimQuery): Effect.Effect<ReadonlyArray<HeldAttempt>, StoreUnavailable>
     /** Prolongs leases; returns the attempts that are still held by them. */
     renew(
       held: ReadonlyArray<{ readonly id: LinkingId; readonly lease: number }>,

@@ -24,6 +24,7 @@ export type Work = (typeof kindsOfWork)[number]
 export const sharedWork = {
   lanes: sharedResources.lanes.share.most,
   number_checks: sharedResources.numberChecks.share.most,
+  linking: sharedResources.linkAttempts.share.most,
 } as const
 
 export type SharedWork = keyof typeof sharedWork
@@ -70,7 +71,8 @@ export class WorkStatus extends Context.Service<
      * and checks of a `crowded` workspace, of which the loop may hold no more, only the ends of
      * leases count. For linking:
      * attempts with their end, held ones also with the end of their lease, live ones that nobody
-     * holds since they were asked for, test ones with the moment at which they link themselves.
+     * holds since they were asked for unless their workspace is `crowded`, test ones with the moment
+     * at which they link themselves.
      */
     nextDue(
       work: Work,

@@ -7,7 +7,9 @@
 import { Clock, Context, Effect, FiberMap, Latch, Layer, Schedule, Stream } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids } from "../id/Ids.ts"
-import type { LinkingId } from "../id/Ids.ts"
+import type { LinkingId, WorkspaceId } from "../id/Ids.ts"
+import { crowdedOf, heldBy } from "../limit/Held.ts"
+import { sharedResources } from "../limit/sharedResources.ts"
 import { LinkProgress } from "../number/LinkProgress.ts"
 import { nothingShown } from "../number/Linking.ts"
 import type { LinkingAttempt } from "../number/Linking.ts"
@@ -30,6 +32,9 @@ const renewMillis = linkingLeaseMillis / 3
 /** Attempts that one round takes of each kind at most. */
 const batch = 100
 
+/** Attempts that one worker runs at once. */
+const { share, whole: maximumAttempts } = sharedResources.linkAttempts
+
 /** Between two connections of one attempt of which the first showed nothing, in real time. */
 const restMillis = 1000
 
@@ -39,6 +44,7 @@ const retryStoring = Schedule.spaced("250 millis")
 /** An attempt whose connection this worker runs. */
 interface Holding {
   readonly attempt: LinkingAttempt
+  readonly workspaceId: WorkspaceId
   /** Of this worker's latest claim. */
   lease: number
 }
@@ -126,7 +132,9 @@ export class Linker extends Context.Service<
               FiberMap.remove(connections, id),
             )
 
-          const hold = ({ attempt, lease }: HeldAttempt) =>
+          const heldOf = () => heldBy(Array.from(holdings.values(), (held) => held.workspaceId))
+
+          const hold = ({ attempt, lease, workspaceId }: HeldAttempt) =>
             Effect.suspend(() => {
               const { id } = attempt
               const known = holdings.get(id)
@@ -135,11 +143,15 @@ export class Linker extends Context.Service<
                 known.lease = lease
                 return Effect.void
               }
-              const held: Holding = { attempt, lease }
+              const held: Holding = { attempt, lease, workspaceId }
               holdings.set(id, held)
-              const release = Effect.sync(() => {
-                if (holdings.get(id) === held) holdings.delete(id)
-              })
+              // Attempts that wait for its place are due from now on.
+              const release = Effect.andThen(
+                Effect.sync(() => {
+                  if (holdings.get(id) === held) holdings.delete(id)
+                }),
+                wakeUp.wake("linking"),
+              )
               return FiberMap.run(connections, id, Effect.ensuring(runAttempt(held), release))
             })
 
@@ -147,11 +159,15 @@ export class Linker extends Context.Service<
             Effect.andThen(letGo(attempt.id), progress.ended(attempt, "its time is over"))
 
           const claim = Effect.gen(function* () {
+            const room = Math.min(batch, maximumAttempts - holdings.size)
+            if (room <= 0) return 0
             const now = yield* Clock.currentTimeMillis
             const claimed = yield* store.claim({
               now,
               leaseUntil: now + linkingLeaseMillis,
-              limit: batch,
+              limit: room,
+              perWorkspace: share.most,
+              held: heldOf(),
             })
             yield* Effect.forEach(claimed, hold, { discard: true })
             if (claimed.length > 0) yield* Latch.open(holding)
@@ -207,7 +223,11 @@ export class Linker extends Context.Service<
                 ),
           )
           yield* Effect.forkScoped(renewLoop)
-          return yield* runLoop({ work: "linking", runOnce: round })
+          return yield* runLoop({
+            work: "linking",
+            runOnce: round,
+            crowded: () => crowdedOf({ perWorkspace: share.most, held: heldOf() }),
+          })
         }),
       ).pipe(Effect.provideContext(context))
 

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope, Stream } from "effect"
 import {
+  AttachmentBytes,
   EgressError,
   MediaDirectory,
   Messages,
@@ -232,6 +233,14 @@ describe("a link that is downloaded during the call", () => {
       },
     )
   })
+})
+
+describe("the attachments of one workspace", () => {
+  it.effect("may take 1 GiB together, unless the service is told otherwise", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* AttachmentBytes, 1024 ** 3)
+    }),
+  )
 })
 
 describe("links that are downloaded during a call", () => {

@@ -10,6 +10,7 @@ import {
   QrLinks,
   WakeUp,
   linkingLeaseMillis,
+  sharedResources,
 } from "../../src/index.ts"
 import type { Caller, LinkingEvent, LinkingRequest, NumberId } from "../../src/index.ts"
 import {
@@ -407,7 +408,9 @@ describe("several workers", () => {
         const now = yield* Clock.currentTimeMillis
         const leaseUntil = now + linkingLeaseMillis
         // As a worker that died right after its claim.
-        yield* LinkingStore.use((store) => store.claim({ now, leaseUntil, limit: 10 }))
+        yield* LinkingStore.use((store) =>
+          store.claim({ now, leaseUntil, limit: 10, perWorkspace: 10, held: new Map() }),
+        )
         yield* startWorker
         yield* pass(linkingLeaseMillis - 1)
         assert.strictEqual(connections, 0)
@@ -423,6 +426,50 @@ describe("several workers", () => {
       },
     )
   })
+})
+
+describe("a workspace that links many numbers at once", () => {
+  it.effect(
+    "has its share of a worker's attempts; those above it wait, and lapse as any other",
+    () =>
+      Effect.gen(function* () {
+        const { most } = sharedResources.linkAttempts.share
+        const said = yield* Queue.unbounded<LinkingEvent>()
+        let connections = 0
+        yield* inAWorld(
+          Effect.gen(function* () {
+            const key = yield* aKeyToConnect
+            const numbers = yield* Effect.forEach(Array.from({ length: most + 3 }), () =>
+              connect(key),
+            )
+            yield* settled
+            assert.strictEqual(connections, most)
+            yield* connect(yield* aKeyToConnect)
+            yield* settled
+            assert.strictEqual(connections, most + 1)
+            // The end of one makes room for the next.
+            yield* Queue.offer(said, { _tag: "Failed", reason: "a test" })
+            yield* settled
+            assert.strictEqual(connections, most + 2)
+            yield* pass(9 * minute)
+            const waiting = numbers.slice(-2)
+            const statuses = Effect.forEach(waiting, (number) =>
+              Effect.map(read(key, number), ({ status }) => status),
+            )
+            assert.deepStrictEqual(yield* statuses, ["connecting", "connecting"])
+            yield* pass(minute)
+            assert.deepStrictEqual(yield* statuses, ["disconnected", "disconnected"])
+            assert.strictEqual(connections, most + 2)
+          }),
+          {
+            linking: linkingBy(() => {
+              connections++
+              return Stream.fromEffect(Queue.take(said))
+            }),
+          },
+        )
+      }),
+  )
 })
 
 describe("a lease that ran out under its holder", () => {

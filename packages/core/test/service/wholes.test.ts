@@ -1,20 +1,28 @@
 /**
- * What all workspaces together hold of one worker (sharedResources: lanes, numberChecks, webhookCalls,
- * callbackCalls) while each fills its share: above the whole, the next one waits for a place.
+ * What all workspaces together hold of one worker (sharedResources: lanes, numberChecks, linkAttempts,
+ * webhookCalls, callbackCalls) while each fills its share: above the whole, the next one waits for a place.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerTransport } from "@messaging-service/transport-simulated"
 import { Effect, Layer, Stream } from "effect"
 import {
+  Connections,
   Messages,
   NumberChecks,
+  NumberLinking,
   PhoneDirectory,
   Webhooks,
   Worker,
   callsPerEndpoint,
   sharedResources,
 } from "../../src/index.ts"
-import type { CallbackUrl, PhonesOutcome, PostAnswer, SendOutcome } from "../../src/index.ts"
+import type {
+  CallbackUrl,
+  LinkingEvent,
+  PhonesOutcome,
+  PostAnswer,
+  SendOutcome,
+} from "../../src/index.ts"
 import { ok, receiving } from "./Receiving.ts"
 import { aNumber, aPhone, aStage, inAWorld, send, stopWorker, transportOf } from "./World.ts"
 import type { World, WorldParts } from "./World.ts"
@@ -106,6 +114,18 @@ describe("the workspaces together", () => {
           NumberChecks.use((checks) => checks.create(key, { phones: [aPhone()] }, null)),
         ),
       { transport: Layer.merge(layerTransport, directory) },
+    )
+  })
+
+  it.effect("have as many attempts at linking run as a worker may", () => {
+    const links = hanging<LinkingEvent>({ _tag: "Failed", reason: "a test" })
+    const linking = Layer.succeed(NumberLinking, { link: () => Stream.fromEffect(links.hang) })
+    return fillsTheWhole(
+      sharedResources.linkAttempts,
+      links,
+      ({ key }, count) =>
+        times(count, () => Connections.use((connections) => connections.connect(key, {}, null))),
+      { linking },
     )
   })
 

@@ -10,12 +10,22 @@ import type {
   Mode,
   NewAttempt,
   NumberId,
+  WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { CallbackNews } from "../callback/CallbackNews.ts"
 import { connectionArguments } from "../callback/writeCallbacks.ts"
 import { Database } from "../database/Database.ts"
-import { bigint, bigints, boolean, instant, integer, text, texts } from "../database/parameters.ts"
+import {
+  bigint,
+  bigints,
+  boolean,
+  instant,
+  integer,
+  integers,
+  text,
+  texts,
+} from "../database/parameters.ts"
 import { placeholders } from "../database/SqlFunction.ts"
 import { numberColumns, toNumber } from "../number/numberRow.ts"
 import type { NumberRow } from "../number/numberRow.ts"
@@ -36,6 +46,11 @@ interface AttemptRow {
   readonly pairing_code: string | null
   readonly pairing_code_expires_at: Date | null
   readonly linking: boolean
+}
+
+interface ClaimedRow extends AttemptRow {
+  readonly lease: bigint
+  readonly workspace_id: bigint
 }
 
 const columns = `
@@ -59,25 +74,48 @@ select ${columns}
 from linking_attempts a
 where a.number_id = $1`
 
-/** Index linking_attempts_due. Whoever claims at the same moment gets others. */
+/**
+ * Index linking_attempts_due. What is claimed at the same moment is passed over: the row is looked at
+ * once more when it is locked.
+ */
 const claimAttempts = `
-with free as (
-  select a.number_id
+with due as (
+  select
+    a.number_id, a.due_at,
+    coalesce(($6::integer[])[array_position($5::bigint[], n.workspace_id)], 0)
+      + row_number() over (partition by n.workspace_id order by a.due_at, a.number_id)
+      <= $4::integer as fits
   from linking_attempts a
+  join numbers n on n.id = a.number_id
   where a.due_at <= $1
     and a.mode = 'live'
     and a.ends_at > $1
     and (a.lease_until is null or a.lease_until <= $1)
+),
+free as (
+  select a.number_id
+  from linking_attempts a
+  where a.number_id = any (
+      array(
+        select due.number_id
+        from due
+        where due.fits
+        order by due.due_at, due.number_id
+        limit $3
+      )
+    )
+    and a.due_at <= $1
+    and (a.lease_until is null or a.lease_until <= $1)
   order by a.due_at, a.number_id
-  limit $3
   for update skip locked
 )
 update linking_attempts a
 set lease = a.lease + 1,
   lease_until = $2
 from free
+join numbers n on n.id = free.number_id
 where a.number_id = free.number_id
-returning ${columns}, a.lease`
+returning ${columns}, a.lease, n.workspace_id`
 
 const renewAttempts = `
 update linking_attempts a
@@ -226,14 +264,22 @@ export const layerLinking = Layer.effect(
           database.query<AttemptRow>("linking.get", getAttempt, [bigint(numberId)]),
           ([row]) => (row === undefined ? null : toAttempt(row)),
         ),
-      claim: ({ leaseUntil, limit, now }) =>
+      claim: ({ held, leaseUntil, limit, now, perWorkspace }) =>
         Effect.map(
-          database.query<AttemptRow & { readonly lease: bigint }>("linking.claim", claimAttempts, [
+          database.query<ClaimedRow>("linking.claim", claimAttempts, [
             instant(now),
             instant(leaseUntil),
             integer(limit),
+            integer(perWorkspace),
+            bigints([...held.keys()]),
+            integers([...held.values()]),
           ]),
-          (rows) => rows.map((row) => ({ attempt: toAttempt(row), lease: Number(row.lease) })),
+          (rows) =>
+            rows.map((row) => ({
+              attempt: toAttempt(row),
+              workspaceId: Number(row.workspace_id) as WorkspaceId,
+              lease: Number(row.lease),
+            })),
         ),
       renew: (held, leaseUntil) =>
         Effect.map(

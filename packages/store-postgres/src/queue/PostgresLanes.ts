@@ -74,12 +74,30 @@ select timestamptz 'epoch' as due
 from lanes l
 where l.stranded
 limit 1`,
-  // Index linking_attempts_due.
+  // Index linking_attempts_due; index linking_attempts_ending for those that wait for a place.
   linking: `
-select a.due_at as due
-from linking_attempts a
-order by a.due_at
-limit 1`,
+select soonest.due
+from (
+  select least(
+    (
+      select a.due_at
+      from linking_attempts a
+      join numbers n on n.id = a.number_id
+      where a.mode = 'test'
+        or a.lease_until is not null
+        or n.workspace_id <> all (${crowded.linking})
+      order by a.due_at
+      limit 1
+    ),
+    (
+      select a.ends_at
+      from linking_attempts a
+      order by a.ends_at
+      limit 1
+    )
+  ) as due
+) soonest
+where soonest.due is not null`,
   // Index reminders_due.
   reminders: `
 select r.next_run_at as due
@@ -130,7 +148,7 @@ limit 1`,
 /** No workspace holds so many. */
 const endless = 2_147_483_647
 
-const given = { lanes: "$1", number_checks: "$1" }
+const given = { lanes: "$1", number_checks: "$1", linking: "$1" }
 
 const nextDue = nextDueBeside(given)
 
@@ -150,6 +168,14 @@ const counted = nextDueBeside({
       and held.lease_until > $1
     group by held.workspace_id
     having count(*) >= $3
+  )`,
+  linking: `array(
+    select n.workspace_id
+    from linking_attempts held
+    join numbers n on n.id = held.number_id
+    where held.lease_until > $1
+    group by n.workspace_id
+    having count(*) >= $4
   )`,
 })
 
@@ -229,6 +255,7 @@ export const layerWorkStatus = Layer.effect(
             instant(now),
             integer(shares?.lanes ?? endless),
             integer(shares?.number_checks ?? endless),
+            integer(shares?.linking ?? endless),
           ]),
           ([row]) => toWorkload(row),
         ),

@@ -115,7 +115,13 @@ export const connectionCallbacks: Topic = (it) => {
       const url = aCallbackUrl()
       const { id, number } = yield* aLinking(workspace.id, era, url)
       const shown = () => callbackOf(number, "qr-generated", url, era)
-      const held = yield* store.claim({ now: era, leaseUntil: era + minute, limit: 1000 })
+      const held = yield* store.claim({
+        now: era,
+        leaseUntil: era + minute,
+        limit: 1000,
+        perWorkspace: 1000,
+        held: new Map(),
+      })
       const { lease } = only(held.filter(({ attempt }) => attempt.id === id))
       const first = { ...nothingShown, qrText: "first" }
       const [told, late] = [shown(), shown()]
@@ -206,7 +212,13 @@ export const connectionCallbacks: Topic = (it) => {
       yield* store.giveUp(id)
       const attempt = anAttempt(era, nowhere)
       yield* store.reconnect(workspace.id, number.id, attempt, null)
-      const held = yield* store.claim({ now: era, leaseUntil: era + minute, limit: 1000 })
+      const held = yield* store.claim({
+        now: era,
+        leaseUntil: era + minute,
+        limit: 1000,
+        perWorkspace: 1000,
+        held: new Map(),
+      })
       const { lease } = only(held.filter((each) => each.attempt.id === attempt.id))
       const shown = callbackOf(number, "qr-generated", former, era)
       assert.isTrue(yield* store.show(attempt.id, lease, { ...nothingShown, qrText: "x" }, shown))

@@ -11,6 +11,7 @@ import {
 } from "@messaging-service/core"
 import type {
   IdempotencyClaim,
+  LinkingAttempt,
   LinkingId,
   LinkingOutcome,
   NewAttempt,
@@ -96,14 +97,22 @@ const aLinking = (workspaceId: WorkspaceId, now: number, options: Adding = {}) =
     return { number, attempt }
   })
 
+type One = Effect.Success<ReturnType<typeof aLinking>>
+
 /** Claims everything that an era has to claim; what is later is not ours, what is earlier is gone. */
-const claimAll = (now: number, leaseUntil = now + minute) =>
-  LinkingStore.use((store) => store.claim({ now, leaseUntil, limit: 1000 }))
+const claimAll = (
+  now: number,
+  leaseUntil = now + minute,
+  given: Partial<Parameters<(typeof LinkingStore.Service)["claim"]>[0]> = {},
+) =>
+  LinkingStore.use((store) =>
+    store.claim({ now, leaseUntil, limit: 1000, perWorkspace: 1000, held: new Map(), ...given }),
+  )
 
 /** The next due moment if it lies in the fifty days after the era. */
-const nextDue = (era: number) =>
+const nextDue = (era: number, crowded: ReadonlyArray<WorkspaceId> = []) =>
   Effect.map(
-    WorkStatus.use((status) => status.nextDue("linking")),
+    WorkStatus.use((status) => status.nextDue("linking", crowded)),
     (due) => (due !== null && due < era + 50 * 24 * 60 * minute ? due : null),
   )
 
@@ -294,7 +303,7 @@ export const linking: Topic = (it) => {
         attempt: { mode: "test", linksAt: era + minute },
       })
       const first = only(yield* claimAll(era))
-      assert.deepStrictEqual(first, { attempt, lease: first.lease })
+      assert.deepStrictEqual(first, { attempt, workspaceId, lease: first.lease })
       assert.deepStrictEqual(yield* claimAll(era + minute - 1), [])
       const second = only(yield* claimAll(era + minute))
       assert.isAbove(second.lease, first.lease)
@@ -335,6 +344,55 @@ export const linking: Topic = (it) => {
         made.map(({ attempt }) => attempt.id).toSorted(),
       )
       yield* Effect.forEach(made, ({ attempt }) => giveUp(attempt.id))
+    }),
+  )
+
+  it.effect("of one workspace no more are claimed than the worker may hold", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const greedy = yield* aWorkspace()
+      const modest = yield* aWorkspace()
+      const many = yield* Effect.forEach([0, 1, 2, 3], (place) =>
+        aLinking(greedy.id, era + place * oneSecond),
+      )
+      const one = yield* aLinking(modest.id, era + 4 * oneSecond)
+      const now = era + 5 * oneSecond
+      const claimed = (held: number, limit = 1000) =>
+        Effect.map(
+          claimAll(now, now + 20 * minute, {
+            perWorkspace: 3,
+            limit,
+            held: new Map([[greedy.id, held]]),
+          }),
+          (all) =>
+            all
+              .map(({ attempt, workspaceId }) => [attempt.id, workspaceId])
+              .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+        )
+      const expected = (...made: ReadonlyArray<{ readonly attempt: LinkingAttempt }>) =>
+        made
+          .map((each) => [each.attempt.id, each === one ? modest.id : greedy.id])
+          .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))
+      const [first, second, third, fourth] = many as [One, One, One, One]
+      assert.deepStrictEqual(yield* claimed(1, 3), expected(first, second, one))
+      assert.deepStrictEqual(yield* claimed(3), [])
+      // While its workspace is crowded an attempt waits for its end.
+      assert.strictEqual(yield* nextDue(era), third.attempt.requestedAt)
+      assert.strictEqual(yield* nextDue(era, [greedy.id]), first.attempt.endsAt)
+      const workload = (share: number) =>
+        Effect.map(
+          WorkStatus.use((status) =>
+            status.workload(now, { lanes: 1000, number_checks: 1000, linking: share }),
+          ),
+          ({ nextDue: due }) => due,
+        )
+      // Other tests' work may be due before; this is not what makes the difference then.
+      const [room, none] = [yield* workload(3), yield* workload(2)]
+      assert.isTrue(room !== null && room <= third.attempt.requestedAt)
+      assert.isTrue(none !== third.attempt.requestedAt)
+      yield* giveUp(first.attempt.id)
+      assert.deepStrictEqual(yield* claimed(2), expected(third))
+      yield* Effect.forEach([second, third, fourth, one], ({ attempt }) => giveUp(attempt.id))
     }),
   )
 

@@ -83,7 +83,9 @@ export const workStatus: Topic = (it) => {
         assert.strictEqual(yield* due, era + minute)
         const soonest = (lanes: number) =>
           Effect.map(
-            WorkStatus.use((status) => status.workload(era, { lanes, number_checks: 1000 })),
+            WorkStatus.use((status) =>
+              status.workload(era, { lanes, number_checks: 1000, linking: 1000 }),
+            ),
             (load) => load.nextDue,
           )
         assert.deepStrictEqual([yield* soonest(1), yield* soonest(2)], [era + minute, era])
