@@ -1,0 +1,46 @@
+import { assert, it } from "@effect/vitest"
+import { sharedResources } from "@messaging-service/core"
+import type { SharedResource } from "@messaging-service/core"
+import { Effect } from "effect"
+import { readFile } from "node:fs/promises"
+import { resolve } from "node:path"
+
+const page = Effect.promise(() =>
+  readFile(resolve(import.meta.dirname, "../../../../docs/security.md"), "utf8"),
+)
+
+const mebibyte = 1024 * 1024
+
+const amount = (what: string, most: number): string => {
+  if (!what.startsWith("bytes")) return most.toLocaleString("en")
+  if (most >= 1024 * mebibyte) return `${most / 1024 / mebibyte} GiB`
+  return most >= mebibyte ? `${most / mebibyte} MiB` : `${most / 1024} KiB`
+}
+
+const cells = ({ above, share, what, whole }: SharedResource): ReadonlyArray<string> => [
+  what,
+  whole === null ? "no bound of its own" : amount(what, whole),
+  share === null ? "" : `${amount(what, share.most)} for each ${share.of}`,
+  above,
+]
+
+/** The rows of a Markdown table, without the white space that a formatter adds. */
+const rowsOf = (markdown: string): ReadonlyArray<ReadonlyArray<string>> =>
+  markdown
+    .split("\n")
+    .filter((line) => line.startsWith("|"))
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split("|")
+        .map((cell) => cell.trim()),
+    )
+
+it.effect("docs/security.md names every shared resource, its bound and its share", () =>
+  Effect.gen(function* () {
+    const [, table = ""] = (yield* page).split(/<!-- (?:end of )?shared resources -->/)
+    const [head, , ...rows] = rowsOf(table)
+    assert.deepStrictEqual(head, ["what", "in all", "of which", "above it"])
+    assert.deepStrictEqual(rows, Object.values(sharedResources).map(cells))
+  }),
+)
