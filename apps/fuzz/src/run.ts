@@ -14,6 +14,7 @@ import { judgeRepeat } from "./oracle/repeat.ts"
 import { addFinding, countAnswer, failureText } from "./report.ts"
 import type { Report } from "./report.ts"
 import { generate } from "./request/generate.ts"
+import type { Mood } from "./request/generate.ts"
 import { awaitsMore, mayBeDoneUnseen } from "./request/rawHttp.ts"
 import { bytesOf } from "./request/Shot.ts"
 import type { Shot } from "./request/Shot.ts"
@@ -47,6 +48,11 @@ const addressOfCell = (cell: number): string | undefined =>
   process.platform === "linux"
     ? `127.${1 + ((cell >> 14) % 250)}.${(cell >> 7) % 128}.${1 + (cell % 128)}`
     : undefined
+
+const moodOfCell = (cell: number): Mood => {
+  if (cell % 16 === 15) return "intruding"
+  return cell % 16 === 9 ? "hasty" : "usual"
+}
 
 const planOfCell = (cell: number): CellOptions["plan"] => {
   if (cell % 10 === 7) return "little"
@@ -121,6 +127,7 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
       host,
       operatorToken,
       receiver,
+      isFull: number % 32 === 20,
       isSingle: number % 4 === 2,
       hasWebhooks: options.privateTargets,
       plan: planOfCell(number),
@@ -132,7 +139,7 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
         world: cell.world,
         seed: options.seed,
         index,
-        intruder: number % 16 === 15,
+        mood: moodOfCell(number),
       })
       const outcome = await ask(connection, shot, host)
       countAnswer(report, shot, outcome)

@@ -6,7 +6,13 @@ import { aWorld, document } from "./aDocument.ts"
 
 const shots = (seed: number, count: number) =>
   Array.from({ length: count }, (_, index) =>
-    generate({ document, world: aWorld(), seed, index, intruder: index % 16 === 15 }),
+    generate({
+      document,
+      world: aWorld(),
+      seed,
+      index,
+      mood: index % 16 === 15 ? "intruding" : "usual",
+    }),
   )
 
 const texts = (seed: number, count: number) =>
@@ -38,7 +44,7 @@ describe("generating", () => {
   })
 
   it("makes a request that does not depend on those before it", () => {
-    const alone = generate({ document, world: aWorld(), seed: 5, index: 321, intruder: false })
+    const alone = generate({ document, world: aWorld(), seed: 5, index: 321, mood: "usual" })
     assert.deepStrictEqual(alone, shots(5, 322)[321])
   })
 

@@ -26,7 +26,7 @@ export interface Usage {
 const keptDescriptors = 24
 
 /** What a request may leave behind in memory on average, where the store itself is in memory. */
-const keptBytesOfRequest = 24 * 1024
+const keptBytesOfRequest = 4 * 1024
 /** What any run may add: caches, compiled code, buffers not given back. */
 const keptBytes = 256 * 1_048_576
 

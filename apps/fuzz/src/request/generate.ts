@@ -17,17 +17,26 @@ export interface Generating {
   readonly world: World
   readonly seed: number
   readonly index: number
-  /** Whether most requests come with keys that are none. */
-  readonly intruder: boolean
+  readonly mood: Mood
 }
 
-const surfaceWeights: ReadonlyArray<readonly [number, Surface]> = [
-  [42, "v2"],
-  [24, "v1"],
-  [20, "operator"],
-  [7, "emulator"],
-  [7, "open"],
-]
+export type Mood =
+  | "usual"
+  /** Most requests come with keys that are none. */
+  | "intruding"
+  /** Requests of both versions alone, with few keys: more than those may have. */
+  | "hasty"
+
+const surfaceWeights = (mood: Mood): ReadonlyArray<readonly [number, Surface]> => {
+  const others = mood === "hasty" ? 0 : 1
+  return [
+    [42, "v2"],
+    [24, "v1"],
+    [20 * others, "operator"],
+    [7 * others, "emulator"],
+    [7 * others, "open"],
+  ]
+}
 
 /** Asked for more often than the others of their surface, since most rules are theirs. */
 const weightOf = ({ id, method }: Operation): number => {
@@ -40,8 +49,8 @@ const weightOf = ({ id, method }: Operation): number => {
   return method === "GET" ? 1 : 2
 }
 
-const credentialsFor = (chance: Chance, { surface }: Operation, intruder: boolean): Credentials => {
-  const isStrange = chance.is(intruder ? 0.6 : 0.05)
+const credentialsFor = (chance: Chance, { surface }: Operation, mood: Mood): Credentials => {
+  const isStrange = chance.is(mood === "intruding" ? 0.85 : 0.05)
   const isNone = chance.is(0.3)
   const ofV2 = chance.weighted<Credentials>([
     [34, "live"],
@@ -57,7 +66,7 @@ const credentialsFor = (chance: Chance, { surface }: Operation, intruder: boolea
   const isForeign = chance.is(0.02)
   if (surface === "open") return "none"
   if (isStrange) return isNone ? "none" : "strange"
-  if (surface === "v2") return ofV2
+  if (surface === "v2") return mood === "hasty" && ofV2 === "other" ? "live" : ofV2
   if (surface === "v1") return isForeign ? "live" : "v1"
   return isForeign ? "live" : "operator"
 }
@@ -99,12 +108,12 @@ const isHarmless = ({ aim, body }: Shot): boolean => {
 }
 
 /** The request of that index. */
-export const generate = ({ document, index, intruder, seed, world }: Generating): Shot => {
+export const generate = ({ document, index, mood, seed, world }: Generating): Shot => {
   const chance = chanceOf(seed, index)
-  const surface = chance.weighted(surfaceWeights)
+  const surface = chance.weighted(surfaceWeights(mood))
   const operations = document.operations.filter((each) => each.surface === surface)
   const operation = chance.weighted(operations.map((each) => [weightOf(each), each] as const))
-  const credentials = credentialsFor(chance, operation, intruder)
+  const credentials = credentialsFor(chance, operation, mood)
   const count = chance.weighted([
     [30, 0],
     [48, 1],

@@ -24,6 +24,8 @@ export interface CellOptions {
   readonly hasWebhooks: boolean
   /** One connected number of each platform, so that requests need not name it. */
   readonly isSingle: boolean
+  /** The number has sent all that it may in 24 hours. */
+  readonly isFull: boolean
   /** Plans of all kinds; the usual one has everything. */
   readonly plan: "all" | "little" | "none"
 }
@@ -82,9 +84,12 @@ const keysOfCell: Readonly<Record<Exclude<KeyName, "v1">, Json>> = {
   revoked: everything,
 }
 
+/** What a number may still send in its 24 hours after the message that each cell begins with. */
+const dailyLimit = 999
+
 /** Makes the workspaces with all that requests may name. */
 export const makeCell = async (options: CellOptions): Promise<Cell> => {
-  const { connection, hasWebhooks, host, isSingle, operatorToken, plan, receiver } = options
+  const { connection, hasWebhooks, host, isFull, isSingle, operatorToken, plan, receiver } = options
   const operate = (method: string, path: string, body?: unknown) =>
     call(connection, host, { method, path: `/admin/v1${path}`, token: operatorToken, body })
   const made = async (ids: Ids, kind: IdKind, record: Promise<Json>): Promise<number> => {
@@ -174,6 +179,10 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
     ask("/number-checks", { phones: ["+15550100001", "+15550100000"], from: whatsapp }),
   )
 
+  if (isFull) {
+    const all = Array.from({ length: dailyLimit }, () => to)
+    await ask("/messages/batch", { to: all, from: whatsapp, text: "first" })
+  }
   const connecting = await made(ids, "number", ask("/numbers", {}))
 
   const victim = noIds()
