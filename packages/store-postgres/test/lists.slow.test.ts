@@ -380,6 +380,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "120 secon
               const until = (count: number) =>
                 Effect.repeat(Effect.orDie(reading), { until: (now) => now === count })
               yield* until(share.most)
+              // It stays so while others of its lists had the time to begin.
+              yield* Effect.provide(aWorkspace(), stores)
+              assert.strictEqual(yield* Effect.orDie(reading), share.most)
               // Both have their shares to ask for, which are more than the whole.
               const others = yield* Effect.forkChild(
                 Effect.all(
