@@ -20,7 +20,11 @@ const listing = (messages: ReadonlyArray<{ readonly id: number; readonly text: s
 }
 
 describe("the count of messages", () => {
-  const cell = () => ({ world: aWorld(), witnesses: ["live", "test"] as const })
+  const cell = () => ({
+    world: aWorld(),
+    witnesses: ["live", "test"] as const,
+    messages: [1, 2, 3],
+  })
   const first = [1, 2, 3].map((id) => ({ id, text: "first" }))
   const count = (listed: Parameters<typeof listing>[0], answered: ReadonlyArray<number>) =>
     Effect.promise(() => {

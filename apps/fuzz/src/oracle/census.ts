@@ -7,6 +7,7 @@ import type { Json } from "../document/Document.ts"
 import type { Connection } from "../wire/Connection.ts"
 import { call } from "../world/makeCell.ts"
 import type { Cell } from "../world/makeCell.ts"
+import { reminderText } from "../world/World.ts"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
 import type { Made } from "./harvest.ts"
@@ -41,12 +42,12 @@ const listAll = async (
 /** What the count shows; null when it cannot be taken. */
 export const takeCensus = async (
   connection: Connection,
-  { witnesses, world }: Cell,
+  { messages: first, witnesses, world }: Cell,
   made: Made,
 ): Promise<ReadonlyArray<Finding> | null> => {
   if (made.isUncertain) return null
   const messages: Array<Listed> = []
-  const texts = new Set(made.reminderTexts)
+  const texts = new Set([reminderText, ...made.reminderTexts])
   for (const token of witnesses) {
     const read = (path: string) => call(connection, world.host, { method: "GET", path, token })
     const reminders = await listAll("/api/v2/reminders", read)
@@ -55,7 +56,7 @@ export const takeCensus = async (
     for (const { text } of reminders) texts.add(text)
     messages.push(...listed)
   }
-  const known = new Set([...made.messages, ...world.ids.message.slice(0, 3)])
+  const known = new Set([...made.messages, ...first])
   const ids = new Set(messages.map(({ id }) => id))
   const untold = messages.filter(({ id, text }) => !known.has(id) && !texts.has(text))
   const lost = [...known].filter((id) => !ids.has(id))

@@ -1,6 +1,7 @@
 /** Values for fields and parameters by their names, so that requests reach what lies behind the form. */
 import type { Chance } from "../Chance.ts"
 import type { Operation } from "../document/Document.ts"
+import { reminderText } from "../world/World.ts"
 import type { IdKind, Ids, World } from "../world/World.ts"
 import { links } from "./texts.ts"
 
@@ -76,6 +77,11 @@ const phone = (chance: Chance): string => `+1555010${String(chance.below(10_000)
 const momentIn = (world: World, seconds: number): string =>
   new Date(world.now + seconds * 1000).toISOString()
 
+const someText = (chance: Chance, _world: World, { operation }: Place): string => {
+  const text = chance.pick(["Hello", "*Hello* 😀", "x".repeat(3000)])
+  return /reminder/i.test(operation.id) ? reminderText : text
+}
+
 const makers: Readonly<Record<string, (chance: Chance, world: World, place: Place) => unknown>> = {
   phone: (chance, _world, { operation }) =>
     operation.surface === "v1" ? phone(chance).slice(2) : phone(chance),
@@ -84,9 +90,9 @@ const makers: Readonly<Record<string, (chance: Chance, world: World, place: Plac
   group: () => "Team",
   group_name: () => "Team",
   username: (chance) => chance.pick(["@ada_lovelace", "t.me/ada_lovelace", "tg:777"]),
-  text: (chance) => chance.pick(["Hello", "*Hello* 😀", "x".repeat(3000)]),
-  msg: (chance) => chance.pick(["Hello", "Good day"]),
-  message: (chance) => chance.pick(["Hello", "Good day"]),
+  text: someText,
+  msg: someText,
+  message: someText,
   name: (chance) => chance.pick(["Ada", "Stand-up"]),
   client_id: (_chance, { clientId }) => clientId,
   api_key: (_chance, { keys }) => keys.v1,

@@ -55,6 +55,9 @@ export interface World {
   readonly receiver: string
 }
 
+/** Of reminders alone, so that a message that a run made is known by it. */
+export const reminderText = "Stand up"
+
 /** No ids of any kind. */
 export const noIds = (): Ids => ({
   workspace: [],

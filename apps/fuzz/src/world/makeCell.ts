@@ -6,13 +6,15 @@ import { isJson } from "../document/Document.ts"
 import type { Json } from "../document/Document.ts"
 import { multipart, filePart, png } from "../request/multipart.ts"
 import type { Connection } from "../wire/Connection.ts"
-import { noIds } from "./World.ts"
+import { noIds, reminderText } from "./World.ts"
 import type { IdKind, Ids, KeyName, World } from "./World.ts"
 
 export interface Cell {
   readonly world: World
   /** Keys that no request uses, for looking at what there is: live and test. */
   readonly witnesses: readonly [live: string, test: string]
+  /** The messages that it begins with. */
+  readonly messages: ReadonlyArray<number>
 }
 
 export interface CellOptions {
@@ -169,7 +171,7 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
   await made(
     ids,
     "reminder",
-    ask("/reminders", { name: "first", to, from: whatsapp, text: "first", schedule }),
+    ask("/reminders", { name: "first", to, from: whatsapp, text: reminderText, schedule }),
   )
   const hook = { url: `${receiver}/hook` }
   if (hasWebhooks) await made(ids, "webhook", ask("/webhooks", hook))
@@ -179,9 +181,11 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
     ask("/number-checks", { phones: ["+15550100001", "+15550100000"], from: whatsapp }),
   )
 
+  const messages = [...ids.message]
   if (isFull) {
     const all = Array.from({ length: dailyLimit }, () => to)
-    await ask("/messages/batch", { to: all, from: whatsapp, text: "first" })
+    const { data } = await ask("/messages/batch", { to: all, from: whatsapp, text: "first" })
+    messages.push(...(data as ReadonlyArray<Json>).map(({ id: each }) => Number(each)))
   }
   const connecting = await made(ids, "number", ask("/numbers", {}))
 
@@ -229,6 +233,7 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
   await limit(plan, (body) => operate("PATCH", own, body))
   return {
     witnesses,
+    messages,
     world: {
       host,
       operatorToken,
