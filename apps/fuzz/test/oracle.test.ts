@@ -64,6 +64,11 @@ const allowed: ReadonlyArray<readonly [name: string, shot: Shot, outcome: Outcom
     page('{"group_name":5}'),
     anAnswer(500, "<html>", html).outcome,
   ],
+  [
+    "a type that is not digits alone",
+    page('{"msg_type":"+1"}'),
+    anAnswer(500, "<html>", html).outcome,
+  ],
   ["a type that is not whole", page('{"msg_type":1.5}'), anAnswer(500, "<html>", html).outcome],
   [
     "the parser's word on broken HTTP",
@@ -95,6 +100,12 @@ const planted: ReadonlyArray<readonly [name: string, shot: Shot, outcome: Outcom
     [
       "an HTML page where none is asked for",
       page('{"group_name":"Team"}'),
+      anAnswer(500, "<html>", html).outcome,
+      /500: a fault/,
+    ],
+    [
+      "an HTML page for a type that is whole",
+      page('{"msg_type":"1"}'),
       anAnswer(500, "<html>", html).outcome,
       /500: a fault/,
     ],

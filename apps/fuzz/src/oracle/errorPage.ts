@@ -12,11 +12,10 @@ export const mayBeErrorPage = (shot: Shot, { operation }: Route, answer: WireAns
   const text = (shot.body ?? Buffer.alloc(0)).toString()
   const value = jsonOf(text)
   if (!isJson(value)) return text.includes("msg_type")
+  // Numbers may come as strings of digits (decisions: Version 1), and in no other form.
   const type = value["msg_type"]
   const isWhole =
-    type === undefined ||
-    Number.isInteger(type) ||
-    (typeof type === "string" && /^\s*[+-]?\d+\s*$/.test(type))
+    type === undefined || Number.isInteger(type) || (typeof type === "string" && /^\d+$/.test(type))
   return typeof value["group_name"] === "number" || !isWhole
 }
 
