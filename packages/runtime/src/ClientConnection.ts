@@ -17,6 +17,9 @@ import { Duplex } from "node:stream"
  */
 const sliceBytes = 1024
 
+/** The same behind the head of a body of unknown length, which must not take one turn for each KiB. */
+const chunkedSliceBytes = 4096
+
 /** Bytes that the socket takes at once; each such piece is progress. */
 const pieceBytes = 16 * 1024
 
@@ -52,8 +55,10 @@ export class ClientConnection extends Duplex {
   #held: Buffer | null = null
   /** Bytes of the present body that no other request can begin in. */
   #bodyBytes = 0
+  #sliceBytes = sliceBytes
   #isWanted = false
   #isPassingOn = false
+  #willPassOn = false
   #hasEnded = false
   #isLast = false
   #isWriting = false
@@ -100,6 +105,8 @@ export class ClientConnection extends Duplex {
   ask(request: IncomingMessage, response: ServerResponse, begin: () => void): void {
     // The slice that holds the request's head holds some of its body too, a slice at most.
     this.#bodyBytes = Math.max(0, Number(request.headers["content-length"] ?? 0) - sliceBytes)
+    this.#sliceBytes =
+      request.headers["transfer-encoding"] === undefined ? sliceBytes : chunkedSliceBytes
     const asked = { response, begin }
     if (this.#isFull() || this.#waiting.length > 0) this.#waiting.push(asked)
     else this.#begin(asked)
@@ -111,6 +118,11 @@ export class ClientConnection extends Duplex {
     this.#waiting = []
     const last = [...this.#underWay].at(-1)
     if (last !== undefined) last.shouldKeepAlive = false
+  }
+
+  /** Whether it has no request under way: it may be closed, and nothing is lost. */
+  get isIdle(): boolean {
+    return this.#underWay.size === 0 && this.#waiting.length === 0
   }
 
   /** Whether the client has read nothing of what waits for it since this was asked before. */
@@ -129,7 +141,7 @@ export class ClientConnection extends Duplex {
     response.once("close", () => {
       this.#underWay.delete(response)
       this.#beginWaiting()
-      this.#passOn()
+      this.#passOnLater()
     })
     begin()
   }
@@ -156,7 +168,7 @@ export class ClientConnection extends Duplex {
   #nextSlice(): Buffer | null {
     const held = this.#held
     if (held === null) return null
-    const size = this.#bodyBytes > 0 ? this.#bodyBytes : sliceBytes
+    const size = this.#bodyBytes > 0 ? this.#bodyBytes : this.#sliceBytes
     const slice = held.subarray(0, size)
     this.#bodyBytes = Math.max(0, this.#bodyBytes - slice.length)
     this.#held = held.length > slice.length ? held.subarray(slice.length) : null
@@ -166,10 +178,10 @@ export class ClientConnection extends Duplex {
   #passOn(): void {
     if (this.#isPassingOn) return
     this.#isPassingOn = true
-    while (this.#isWanted && !this.#isLast && !this.#isFull() && !this.destroyed) {
+    if (this.#isWanted && !this.#isLast && !this.#isFull() && !this.destroyed) {
       const slice = this.#nextSlice()
-      if (slice === null) break
-      this.#isWanted = this.push(slice)
+      if (slice !== null) this.#isWanted = this.push(slice)
+      if (this.#held !== null && this.#isWanted) this.#passOnLater()
     }
     this.#isPassingOn = false
     if (this.#held !== null || this.destroyed) return
@@ -185,7 +197,20 @@ export class ClientConnection extends Duplex {
     // A stream asks for more before it has handed on what it has, and keeps what it is given at once;
     // a slice must be parsed before the next one, for only then is it known what it held.
     if (this.#held === null) this.#passOn()
-    else process.nextTick(() => this.#passOn())
+    else this.#passOnLater()
+  }
+
+  /**
+   * The next slice has its turn after those of all other connections: what one client sent ahead holds
+   * up no other one.
+   */
+  #passOnLater(): void {
+    if (this.#willPassOn) return
+    this.#willPassOn = true
+    setImmediate(() => {
+      this.#willPassOn = false
+      this.#passOn()
+    })
   }
 
   override _write(chunk: string | Buffer, encoding: BufferEncoding, done: Done): void {

@@ -4,12 +4,7 @@
  * being built wait for it, all but those about its health.
  */
 import { makeHandler } from "@effect/platform-node/NodeHttpServer"
-import {
-  addressGroup,
-  makeRefusingPlaces,
-  sharedResources,
-  sleepInRealTime,
-} from "@messaging-service/core"
+import { addressGroup, sharedResources, sleepInRealTime } from "@messaging-service/core"
 import { Effect, Latch } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -133,32 +128,65 @@ const complaint = (error: NodeJS.ErrnoException, host: string, port: string): st
   }
 }
 
+/** A connection that is open, and whose it is. */
+interface Open {
+  readonly address: string
+  /** Looks at an answer of which nothing was read meanwhile. */
+  looks: number
+}
+
 /** The clients' connections, so many in all and so many from one address. */
 const openConnections = (behindProxy: boolean) => {
-  const places = makeRefusingPlaces<string>(sharedResources.connections)
-  /** With the number of looks at an answer of which nothing was read meanwhile. */
-  const open = new Map<ClientConnection, number>()
+  const { share, whole } = sharedResources.connections
+  /** Oldest first. */
+  const open = new Map<ClientConnection, Open>()
+  const held = new Map<string, number>()
   let last = false
+
+  const forget = (connection: ClientConnection) => {
+    const known = open.get(connection)
+    if (known === undefined) return
+    open.delete(connection)
+    const left = (held.get(known.address) ?? 0) - 1
+    if (left > 0) held.set(known.address, left)
+    else held.delete(known.address)
+  }
+
+  /**
+   * Whether there is room for one more. Where all places are taken, the oldest idle connection of the
+   * address that holds most makes it: a few addresses must not close the port to all others.
+   */
+  const makeRoom = (): boolean => {
+    if (open.size < whole) return true
+    let most = 0
+    let chosen: ClientConnection | undefined
+    for (const [connection, { address }] of open) {
+      const holds = held.get(address) ?? 0
+      if (holds > most && connection.isIdle) [most, chosen] = [holds, connection]
+    }
+    if (chosen === undefined) return false
+    forget(chosen)
+    chosen.destroy()
+    return true
+  }
 
   const accept = (socket: Socket, serve: (connection: Duplex) => void) => {
     const address = addressGroup(socket.remoteAddress ?? "")
-    if (last || (!behindProxy && !places.takeShare(address))) {
+    const holds = held.get(address) ?? 0
+    if (last || (!behindProxy && holds >= share.most) || !makeRoom()) {
       socket.destroy()
       return
     }
     const connection = new ClientConnection(socket)
-    open.set(connection, 0)
-    connection.once("close", () => {
-      open.delete(connection)
-      if (!behindProxy) places.giveBackShare(address)
-    })
+    open.set(connection, { address, looks: 0 })
+    held.set(address, (held.get(address) ?? 0) + 1)
+    connection.once("close", () => forget(connection))
     serve(connection)
   }
 
   return {
     /** Lets a server see its clients through connections of ours. */
     through: (server: Server): Server => {
-      server.maxConnections = sharedResources.connections.whole
       const served = server.listeners("connection")
       server.removeAllListeners("connection")
       server.on("connection", (socket: Socket) =>
@@ -170,10 +198,9 @@ const openConnections = (behindProxy: boolean) => {
     },
     /** Ends those whose clients have read nothing for too long. */
     endUnread: () => {
-      for (const [connection, looks] of open) {
-        const inVain = connection.standsStill() ? looks + 1 : 0
-        if (inVain >= looksInVain) connection.destroy()
-        else open.set(connection, inVain)
+      for (const [connection, known] of open) {
+        known.looks = connection.standsStill() ? known.looks + 1 : 0
+        if (known.looks >= looksInVain) connection.destroy()
       }
     },
     /** Each connection closes with the last of its present answers. */

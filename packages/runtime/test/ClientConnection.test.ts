@@ -31,7 +31,11 @@ class FakeSocket extends Duplex {
   }
 }
 
-const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+/** So many turns of the event loop that all which can be passed on is. */
+const turns = Effect.repeat(
+  Effect.promise(() => new Promise((resolve) => setImmediate(resolve))),
+  { times: 40 },
+)
 
 /** A connection whose slices each hold a request, as the test says. */
 const aConnection = (headersOf: () => Record<string, string> = () => ({})) => {
@@ -55,7 +59,7 @@ describe("a client's connection", () => {
     Effect.gen(function* () {
       const { begun, slices, socket } = aConnection()
       for (let chunk = 0; chunk < 3; chunk++) socket.arrive(Buffer.alloc(65_536))
-      yield* turn
+      yield* turns
       assert.strictEqual(begun.length, most)
       assert.deepStrictEqual(
         slices,
@@ -65,10 +69,37 @@ describe("a client's connection", () => {
 
       begun[0]!.emit("close")
       begun[1]!.emit("close")
-      yield* turn
+      yield* turns
       assert.strictEqual(begun.length, most + 2)
       assert.strictEqual(slices.length, most + 2)
       assert.isTrue(socket.isPaused())
+    }),
+  )
+
+  it.effect("takes turns with other connections, a slice at a time", () =>
+    Effect.gen(function* () {
+      const order: Array<string> = []
+      for (const name of ["a", "b"]) {
+        const socket = new FakeSocket()
+        const connection = new ClientConnection(socket as unknown as Socket)
+        connection.on("data", () => {
+          order.push(name)
+          const response = new EventEmitter()
+          const request = { headers: {} } as IncomingMessage
+          // Answered at once, so that nothing but the turns holds it back.
+          connection.ask(request, response as unknown as ServerResponse, () =>
+            response.emit("close"),
+          )
+          response.emit("close")
+        })
+        socket.arrive(Buffer.alloc(20 * 1024))
+      }
+      yield* turns
+      assert.lengthOf(order, 40)
+      assert.isBelow(order.indexOf("b"), 3)
+      for (let place = 4; place < 36; place += 2) {
+        assert.sameMembers(order.slice(place, place + 2), ["a", "b"])
+      }
     }),
   )
 
@@ -85,7 +116,7 @@ describe("a client's connection", () => {
         }
       })
       socket.arrive(Buffer.alloc(2000))
-      yield* turn
+      yield* turns
       for (let answered = 0; answered < responses.length; answered++) {
         assert.strictEqual(begun.length, Math.min(answered + most, responses.length))
         responses[answered]!.emit("close")
@@ -99,9 +130,19 @@ describe("a client's connection", () => {
       const bodies = ["40000", "0"]
       const { slices, socket } = aConnection(() => ({ "content-length": bodies.shift() ?? "0" }))
       socket.arrive(Buffer.alloc(50_000))
-      yield* turn
+      yield* turns
       // What came with the head may have been body, so that much of the 40,000 may be past it.
       assert.deepStrictEqual(slices.slice(0, 3), [1024, 40_000 - 1024, 1024])
+    }),
+  )
+
+  it.effect("passes on larger slices of a body whose length is not known", () =>
+    Effect.gen(function* () {
+      const requests = [{ "transfer-encoding": "chunked" }]
+      const { slices, socket } = aConnection(() => requests[0]!)
+      socket.arrive(Buffer.alloc(20_000))
+      yield* turns
+      assert.deepStrictEqual(slices.slice(0, 3), [1024, 4096, 4096])
     }),
   )
 
@@ -111,16 +152,16 @@ describe("a client's connection", () => {
       connection.standsStill()
       assert.isFalse(connection.standsStill(), "nothing to read")
       connection.write("a".repeat(50_000), "latin1")
-      yield* turn
+      yield* turns
       connection.standsStill()
       assert.isTrue(connection.standsStill(), "nothing read")
       socket.unread[0]!.read()
-      yield* turn
+      yield* turns
       assert.isFalse(connection.standsStill(), "a piece was read")
       assert.isTrue(connection.standsStill(), "and no other")
       for (let piece = 1; piece < 4; piece++) {
         socket.unread[piece]!.read()
-        yield* turn
+        yield* turns
       }
       assert.deepStrictEqual(
         socket.unread.map(({ bytes }) => bytes),

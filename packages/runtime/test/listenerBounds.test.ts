@@ -16,10 +16,11 @@ import type { HttpListener } from "../src/HttpListener.ts"
 const { connections, pipelinedRequests } = sharedResources
 
 /** A connection to the listener, open or refused, until the scope closes. */
-const aConnection = ({ url }: HttpListener) =>
+const aConnection = ({ url }: HttpListener, localAddress = "127.0.0.1") =>
   Effect.acquireRelease(
     Effect.callback<Socket>((resume) => {
-      const socket = connect(Number(new URL(url).port), "127.0.0.1", () =>
+      const port = Number(new URL(url).port)
+      const socket = connect({ port, host: "127.0.0.1", localAddress }, () =>
         resume(Effect.succeed(socket)),
       )
       socket.on("error", () => undefined)
@@ -200,18 +201,50 @@ describe("the listener", () => {
     }),
   )
 
-  it.effect("has so many connections in all as it may, from one proxy too", () =>
+  it.effect("has so many connections in all as it may, of one proxy the newest", () =>
     Effect.gen(function* () {
       const listener = yield* listen("127.0.0.1", 0, { behindProxy: true })
       yield* Effect.forkChild(listener.serve(Effect.succeed(text("hello"))))
+      const opened: Array<Socket> = []
       const closed: Array<Socket> = []
       for (let count = 0; count < connections.whole + 5; count++) {
         const socket = yield* aConnection(listener)
+        opened.push(socket)
         socket.once("close", () => closed.push(socket))
       }
-      yield* until("those above are closed", () => closed.length === 5)
+      yield* until("the oldest are closed", () => closed.length === 5)
       yield* TestClock.adjust("5 seconds")
-      assert.lengthOf(closed, 5)
+      assert.sameMembers(closed, opened.slice(0, 5))
     }),
+  )
+
+  // Other systems have one loopback address.
+  it.effect.skipIf(process.platform !== "linux")(
+    "is closed to no address by others that hold all connections and ask for nothing",
+    () =>
+      Effect.gen(function* () {
+        const listener = yield* listen("127.0.0.1", 0)
+        const { app, counts, release } = yield* aSlowApp
+        yield* Effect.forkChild(listener.serve(app))
+        const busy = yield* aConnection(listener, "127.0.0.2")
+        busy.write(get("/busy"))
+        yield* until("one is busy", () => counts.underWay === 1)
+        let closed = 0
+        const holders = connections.whole / connections.share.most
+        for (let holder = 0; holder < holders; holder++) {
+          const mine = holder === 0 ? connections.share.most - 1 : connections.share.most
+          for (let count = 0; count < mine; count++) {
+            const socket = yield* aConnection(listener, `127.0.0.${2 + holder}`)
+            socket.once("close", () => closed++)
+          }
+        }
+        const other = yield* aConnection(listener)
+        other.write(get("/other"))
+        yield* until("the other is answered too", () => counts.underWay === 2)
+        assert.strictEqual(closed, 1)
+        const answer = received(busy)
+        yield* release
+        yield* answer(1)
+      }),
   )
 })

@@ -118,6 +118,15 @@ const indexesOf = (plan: Node): ReadonlyArray<string> =>
     .filter((name) => name.startsWith("messages"))
     .toSorted()
 
+/** Nothing is read from its one end to the other. */
+const assertLookedUp = (plan: Node, about: string) => {
+  assert.notInclude(
+    nodesOf(plan).map((node) => node["Node Type"]),
+    "Seq Scan",
+    about,
+  )
+}
+
 /** A parameter as SQL text, with its type: a plan that serves all values is made without them. */
 const literal = (parameter: unknown): readonly [type: string, sql: string] => {
   const { oid, value } = parameter as { readonly oid: number; readonly value: unknown }
@@ -313,6 +322,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "120 secon
             const plan = yield* explained(door, one, "analyze, buffers, timing off, ")
             const about = `${one.name}, ${when}: ${JSON.stringify(plan)}`
             assert.deepStrictEqual(indexesOf(plan), one.indexes, about)
+            assertLookedUp(plan, about)
             assert.strictEqual(plan["Actual Rows"], one.shown, about)
             assert.isAtMost(rowsRead(plan), mostRows, about)
             const pages = (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0)

@@ -49,7 +49,8 @@ export const sharedResources = table({
     what: "connections of clients to one port",
     whole: 2048,
     share: { of: "address", most: 256 },
-    above: "a new one is closed at once",
+    above:
+      "of one address: a new one is closed at once; in all: an idle one of the address that holds most is",
   },
   /**
    * Half a second of work on two processors with the embedded database: what would wait longer is

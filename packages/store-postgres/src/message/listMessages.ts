@@ -155,15 +155,13 @@ order by m.id desc`
  */
 const ofNumbersAndStates = (list: List, states: string): string => {
   const { conditions, numbers, workspace } = list
-  const lanes = `lanes l
+  const lanes = `(
+    select l.number_id
+    from lanes l
+    where l.workspace_id = ${workspace}${numbers === null ? "" : `\n      and l.number_id = any (${numbers})`}
+  ) l
   cross join unnest(${states}) s (state)`
-  return idsOf(list, lanes, [
-    `l.workspace_id = ${workspace}`,
-    ...(numbers === null ? [] : [`l.number_id = any (${numbers})`]),
-    "m.number_id = l.number_id",
-    "m.state = s.state",
-    ...conditions,
-  ])
+  return idsOf(list, lanes, ["m.number_id = l.number_id", "m.state = s.state", ...conditions])
 }
 
 /** How many of the newest messages are looked through before one scan is made for each number. */
