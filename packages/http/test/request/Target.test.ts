@@ -26,6 +26,8 @@ describe("a query string", () => {
   for (const [query, entries] of [
     ["", []],
     ["&&", []],
+    ["&&a&&&b=+&&", [["a", ""], ["b", " "]]], // prettier-ignore
+    ["\ufeff+a=++é+%2B+%E2%82%AC", [["\ufeff a", "  é + €"]]],
     ["a=1&b=2", [["a", "1"], ["b", "2"]]], // prettier-ignore
     ["a=1&a=2", [["a", "1"], ["a", "2"]]], // prettier-ignore
     ["a", [["a", ""]]],
