@@ -115,6 +115,13 @@ const cases: ReadonlyArray<Case> = [
   body("33 levels", nested(33), "invalid_json"),
   body("32 levels", nested(32), "validation_failed"),
   body("a hundred thousand levels", nested(100_000), "invalid_json"),
+  body("10,000 values", `[${"0,".repeat(9_999)}0]`, "validation_failed"),
+  {
+    what: "10,000 values and something behind them",
+    call: { headers: [jsonType], body: `[${"0,".repeat(10_000)}?` },
+    status: 413,
+    code: "request_too_large",
+  },
   body("a list", "[]", "validation_failed"),
   body("null", "null", "validation_failed"),
   body("a string", '"{}"', "validation_failed"),

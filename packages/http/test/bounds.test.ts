@@ -1,6 +1,6 @@
 /**
  * Every operation, asked with far more than an answer may repeat (sharedResources: formEntries,
- * refusalErrors, refusalBytes). The operations are those of the served document, so that a new one is
+ * jsonValues, refusalErrors, refusalBytes). The operations are those of the served document, so that a new one is
  * held to the same.
  */
 import { assert, layer } from "@effect/vitest"
@@ -30,33 +30,45 @@ const fieldsOf = (document: DocumentObject, { operation }: Placed) => {
   return isJson(properties) ? Object.keys(properties) : []
 }
 
-/** JSON of about that size, as `part` repeated between its brackets. */
-const filled = (size: number, part: (at: number) => string, open = "[", close = "]"): string => {
-  const parts: Array<string> = []
-  for (let length = 0, at = 0; length < size - 64; at++) {
-    const next = part(at)
-    parts.push(next)
-    length += next.length + 1
-  }
-  return `${open}${parts.join(",")}${close}`
+/** How much room a field has. */
+interface Room {
+  readonly size: number
+  /** Values of JSON. */
+  readonly count: number
 }
 
-const unknownFields = (size: number) => filled(size, (at) => `"u${at}":0`, "{", "}")
+const repeated = (count: number, part: (at: number) => string, open = "[", close = "]"): string =>
+  `${open}${Array.from({ length: count }, (_, at) => part(at)).join(",")}${close}`
+
+const unknownFields = ({ size, count }: Room) => {
+  const length = Math.max(Math.floor(size / count) - 5, 1)
+  return repeated(count, (at) => `"${`u${at}`.padEnd(length, "x")}":0`, "{", "}")
+}
 
 /** What every field of a body is given at once, by how much room it has. */
-const values: Readonly<Record<string, (size: number) => string>> = {
-  "lists of bad members": (size) => filled(size, () => "0"),
-  "lists of objects": (size) => filled(size, () => "{}"),
-  "lists of as many objects as may be": (size) =>
-    `[${Array.from({ length: 900 }, () => unknownFields(size / 900)).join(",")}]`,
+const values: Readonly<Record<string, (room: Room) => string>> = {
+  "lists of bad members": ({ count }) => repeated(count, () => "0"),
+  "lists of objects": ({ count }) => repeated(count, () => "{}"),
+  "lists of as many objects as may be": ({ size, count }) => {
+    const objects = Math.min(900, Math.floor(count / 2))
+    const room = { size: size / objects, count: Math.floor(count / objects) - 1 }
+    return repeated(objects, () => unknownFields(room))
+  },
   "objects of unknown fields": unknownFields,
-  "long text": (size) => `"${"\\u0001".repeat(size / 6 - 1)}"`,
-  "text with commas": (size) => `"${"1,".repeat(size / 2 - 4)}"`,
+  "long text": ({ size }) => `"${"\\u0001".repeat(size / 6 - 1)}"`,
+  "text with commas": ({ size }) => `"${"1,".repeat(size / 2 - 4)}"`,
 }
 
-const withValues = (fields: ReadonlyArray<string>, value: (size: number) => string, first = "") => {
-  const size = Math.floor((bodyBytes - 4096) / Math.max(fields.length, 1)) - 32
-  const members = fields.map((field) => `${JSON.stringify(field)}:${value(size)}`)
+/** All but what the fields themselves take. */
+const all: Room = { size: bodyBytes - 4096, count: sharedResources.jsonValues.whole - 100 }
+
+const withValues = (fields: ReadonlyArray<string>, value: (room: Room) => string, first = "") => {
+  const holders = Math.max(fields.length, 1)
+  const room = {
+    size: Math.floor(all.size / holders) - 32,
+    count: Math.floor(all.count / holders),
+  }
+  const members = fields.map((field) => `${JSON.stringify(field)}:${value(room)}`)
   return `{${[...(first === "" ? [] : [first]), ...members].join(",")}}`
 }
 
@@ -70,7 +82,7 @@ const bodies: Readonly<Record<string, (fields: ReadonlyArray<string>, first: str
   "one long name": (_, first) =>
     `{${first === "" ? "" : `${first},`}"${"\\u0001".repeat(bodyBytes / 8)}":0}`,
   "names that it does not know": (_, first) =>
-    `{${first === "" ? "" : `${first},`}${unknownFields(bodyBytes - 4096).slice(1)}`,
+    `{${first === "" ? "" : `${first},`}${unknownFields(all).slice(1)}`,
 }
 
 const withinBounds = (answer: Answer, what: string) => {
@@ -133,12 +145,47 @@ layer(layerService())("every operation", (it) => {
             ),
           })
           withinBounds(answer, `${placed.method} ${placed.path}`)
+          // It was read, so that it is the operation that answers.
+          assert.notStrictEqual(answer.status, 413, `${placed.method} ${placed.path}`)
           asked++
         }
         assert.isAbove(asked, 25)
       }),
     )
   }
+
+  it.effect("refuses a body of more than 10,000 values, and reads nothing behind them", () =>
+    Effect.gen(function* () {
+      const { web } = yield* Doors
+      const most = sharedResources.jsonValues.whole
+      let asked = 0
+      for (const placed of operationsOf(yield* served)) {
+        if (fieldsOf(yield* served, placed) === undefined) continue
+        const by = yield* caller(placed)
+        const answer = yield* web.call({
+          method: placed.method,
+          path: pathOf(placed, by),
+          token: by.token,
+          headers: [jsonType],
+          body: `{"a":[${"{},".repeat(most - 1)}?`,
+        })
+        const what = `${placed.method} ${placed.path}: ${answer.text.slice(0, 200)}`
+        assert.strictEqual(answer.status, 413, what)
+        if (placed.path.startsWith("/api/v1"))
+          assert.include(answer.text, "Request too large", what)
+        else {
+          const { code, message } = errorOf(answer)
+          assert.deepStrictEqual(
+            [code, message],
+            ["request_too_large", `The body holds more than ${most} values.`],
+            what,
+          )
+        }
+        asked++
+      }
+      assert.isAbove(asked, 25)
+    }),
+  )
 
   it.effect("answers a full query and full headers within bounds", () =>
     Effect.gen(function* () {

@@ -154,7 +154,10 @@ describe("bytes", () => {
         [0xf4, 0x90, 0x80, 0x80], // above U+10FFFF
       ]
       for (const bytes of broken) {
-        assert.deepStrictEqual(inQuotes(...bytes), Result.fail({ reason: "the body is not UTF-8" }))
+        assert.deepStrictEqual(
+          inQuotes(...bytes),
+          Result.fail({ code: "invalid_json", reason: "the body is not UTF-8" }),
+        )
         assert.deepStrictEqual(inQuotes(0xc3, 0xa9), Result.succeed("é"))
       }
     }),
@@ -245,22 +248,6 @@ describe("what other readers let pass", () => {
       assert.deepStrictEqual(Object.keys(object), ["__proto__", "constructor", "toString"])
       assert.isUndefined(({} as { admin?: boolean }).admin)
       assert.isFalse("admin" in object)
-    }),
-  )
-})
-
-describe("costs", () => {
-  // Each of these takes minutes with one step that is quadratic; the test's own time limit is the measure.
-  it.effect("no body of 1 MiB is slow to read", () =>
-    Effect.sync(() => {
-      const size = 1 << 20
-      assert.strictEqual((value(`"${"\\n".repeat(size / 2)}"`) as string).length, size / 2)
-      assert.strictEqual((value(`"${"\\ud83d\\ude00".repeat(size / 12)}"`) as string).length % 2, 0)
-      assert.strictEqual(value("1".repeat(size)), Number.POSITIVE_INFINITY)
-      assert.isDefined(problem(`[${"1,".repeat(size / 2)}`))
-      assert.isDefined(problem(" ".repeat(size)))
-      const keys = Array.from({ length: 100_000 }, (_, index) => `"${index}":1`)
-      assert.strictEqual(Object.keys(value(`{${keys.join()}}`) as object).length, 100_000)
     }),
   )
 })

@@ -44,7 +44,7 @@ const readFailure = ({ reason }: HttpServerError): Refusal =>
 
 /**
  * The parsed body. Fails with `unsupported_content_type`, `request_too_large` (by the declared
- * length before anything is read, and by the bytes that really come), `invalid_json`.
+ * length before anything is read, by the bytes that really come, and by its values), `invalid_json`.
  */
 export const readJson = (request: HttpServerRequest): Effect.Effect<JsonValue, Refusal> => {
   const { headers } = request
@@ -109,6 +109,11 @@ const readBytes = (request: HttpServerRequest): Effect.Effect<Uint8Array, Refusa
       )
 
 const parse = (bytes: Uint8Array): Result.Result<JsonValue, Refusal> =>
-  Result.mapError(parseStrictJson(bytes), ({ reason }) =>
-    refuse("invalid_json", { message: `The body is not valid JSON: ${reason}.` }),
+  Result.mapError(parseStrictJson(bytes), ({ code, reason }) =>
+    refuse(code, {
+      message:
+        code === "invalid_json"
+          ? `The body is not valid JSON: ${reason}.`
+          : `The body holds ${reason}.`,
+    }),
   )

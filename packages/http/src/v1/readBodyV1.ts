@@ -94,9 +94,8 @@ const formOfBytes = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> =>
 
 const jsonOfBytes = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> => {
   const parsed = parseStrictJson(bytes)
-  return Result.isSuccess(parsed) && isObject(parsed.success)
-    ? Result.succeed(ofJson(parsed.success))
-    : Result.fail(invalid)
+  if (Result.isFailure(parsed)) return Result.fail(refuse(parsed.failure.code))
+  return isObject(parsed.success) ? Result.succeed(ofJson(parsed.success)) : Result.fail(invalid)
 }
 
 const opensObject = 0x7b

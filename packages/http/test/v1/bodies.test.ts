@@ -74,10 +74,12 @@ const unreadable: ReadonlyArray<readonly [what: string, call: Partial<Call>]> = 
 
 const mebibyte = 1_048_576
 
-/** More than 1 MiB of fields. */
+/** More than 1 MiB of fields, or too many of them. */
 const tooLarge: ReadonlyArray<readonly [what: string, call: Partial<Call>]> = [
   ["JSON", { headers: [json], body: " ".repeat(mebibyte + 1) }],
   ["JSON without a length", { headers: [json], body: " ".repeat(mebibyte + 1), chunked: true }],
+  ["the values of JSON", { headers: [json], body: `{"a":[${"0,".repeat(10_000)}?` }],
+  ["the values of JSON without a content type", { body: `{"a":[${"{},".repeat(10_000)}{}]}` }],
   ["a form", { headers: [urlencoded], body: "a".repeat(mebibyte + 1) }],
   [
     "a form without a length",
@@ -233,10 +235,10 @@ layer(layerService())("a body of version 1", (it) => {
     }),
   )
 
-  it.effect("in JSON with sixty thousand unknown fields is read like any other", () =>
+  it.effect("in JSON with nine thousand unknown fields is read like any other", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
-      const many = Array.from({ length: 60_000 }, (_, at) => [`f${at}`, 1] as const)
+      const many = Array.from({ length: 9_000 }, (_, at) => [`f${at}`, 1] as const)
       const answer = yield* call("me/", { json: { ...Object.fromEntries(many), ...credentials } })
       assert.strictEqual(answer.status, 200, answer.text)
     }),
