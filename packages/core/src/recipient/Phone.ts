@@ -15,27 +15,29 @@ export type Phone = string & Brand.Brand<"Phone">
  * `invalid_phone`. No country code is ever guessed: a leading 0 is none.
  */
 export const parsePhone = (text: string): Phone | undefined => {
-  const compact = text.replaceAll(/[ -]/g, "")
+  // First the spelling, so that of a long text no more than 17 runs are taken out.
+  if (!spelling.test(text)) return undefined
+  const compact = text.replaceAll(/[ -]+/g, "")
   return isPhone(compact) ? compact : undefined
 }
+
+const spelling = /^[ -]*\+[ -]*[1-9](?:[ -]*[0-9]){6,14}[ -]*$/
 
 /** What the document says of a phone in a request. */
 export const phoneDescribed: Described = {
   description: "E.164 with a leading +; spaces and dashes are taken out.",
-  pattern: "^[ \\-]*\\+[ \\-]*[1-9]([ \\-]*[0-9]){6,14}[ \\-]*$",
+  pattern: spelling.source,
   examples: ["+15550001234"],
 }
 
 /** The digits alone, country code included: the form that numbers show in `phone`. */
 export const phoneDigits = (phone: Phone): string => phone.slice(1)
 
-const shape = /^\+[1-9][0-9]{6,14}$/
-
+/** Of a text that is spelled like a phone. */
 const isPhone = (text: string): text is Phone =>
-  shape.test(text) &&
-  (callingCodes.has(text.slice(1, 2)) ||
-    callingCodes.has(text.slice(1, 3)) ||
-    callingCodes.has(text.slice(1, 4)))
+  callingCodes.has(text.slice(1, 2)) ||
+  callingCodes.has(text.slice(1, 3)) ||
+  callingCodes.has(text.slice(1, 4))
 
 // Codes of no country (satellite, freephone, …) stand in a table that the metadata's own type leaves out.
 const nonGeographic: unknown = "nonGeographic" in metadata ? metadata.nonGeographic : undefined

@@ -61,6 +61,16 @@ describe("a phone", () => {
     }),
   )
 
+  it.effect("may have any number of spaces and dashes between its digits", () =>
+    Effect.sync(() => {
+      const many = " -".repeat(500_000)
+      assert.strictEqual(parsePhone(`${many}+${many}15005550006${many}`), "+15005550006")
+      assert.strictEqual(parsePhone(`+1500${many}555${many}0006`), "+15005550006")
+      assert.isUndefined(parsePhone(`+15005550006${many}x`))
+      assert.isUndefined(parsePhone(many))
+    }),
+  )
+
   it.effect("begins with an assigned country calling code", () =>
     Effect.sync(() => {
       for (const code of unassigned) {

@@ -73,9 +73,14 @@ export const string = (description: string, { required }: About = {}): FieldV1<s
   read: (body, name) => textOf(body.one(name)),
 })
 
-/** The members of a text with commas between them. */
+/** The members of a text with commas between them; empty ones without spaces are passed over. */
 function* commaSeparated(text: string): Generator<string> {
-  for (let at = 0; at <= text.length;) {
+  for (let at = 0; at < text.length;) {
+    const first = text[at]
+    if (first === "," || first === " ") {
+      at++
+      continue
+    }
     const comma = text.indexOf(",", at)
     const end = comma === -1 ? text.length : comma
     yield text.slice(at, end).trim()

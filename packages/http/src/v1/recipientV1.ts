@@ -34,28 +34,27 @@ export const phonesFields = {
   }),
 }
 
-const compact = (text: string): string => text.replaceAll(/[ -]/g, "")
+const compact = (text: string): string => text.replaceAll(/[ -]+/g, "")
+
+/** The digits of a country code, read once for all phones that share it: it may be long. */
+const prefixOf = (code: string | null): string => compact(code ?? "").replace(/^\+/, "")
 
 /** `+` and digits; a phone with its own `+` has its country code already. */
-const international = (phone: string, code: string | null): string => {
+const international = (phone: string, prefix: string): string => {
   const digits = compact(phone)
   if (digits.startsWith("+")) return digits
-  const prefix = compact(code ?? "").replace(/^\+/, "")
   return prefix === "" ? `+${digits}` : `+${prefix}${digits.replace(/^0+/, "")}`
 }
 
-/** A phone or a username. Fails with `invalid_phone`. */
-export const personOf = (
-  given: string,
-  code: string | null,
-): Result.Result<RecipientV1, FailureV1> => {
+/** A phone, whose country code may be apart from it, or a username. Fails with `invalid_phone`. */
+export const personOf = (given: string, prefix = ""): Result.Result<RecipientV1, FailureV1> => {
   const text = given.trim()
   if (text.startsWith("@")) {
     return parseUsername(text) === undefined
       ? Result.fail(failV1("invalid_phone"))
       : Result.succeed({ username: text })
   }
-  const phone = parsePhone(international(text, code))
+  const phone = parsePhone(international(text, prefix))
   return phone === undefined ? Result.fail(failV1("invalid_phone")) : Result.succeed({ phone })
 }
 
@@ -74,7 +73,7 @@ export const recipientOf = (
 ): Result.Result<RecipientV1, FailureV1> => {
   const { country_code, group_name, phone } = fields
   if (phone !== null && group_name !== null) return Result.fail(failV1("two_recipients"))
-  if (phone !== null) return personOf(phone, country_code)
+  if (phone !== null) return personOf(phone, prefixOf(country_code))
   return group_name === null ? Result.fail(failV1("no_recipient")) : groupOf(fields)
 }
 
@@ -85,9 +84,10 @@ export const recipientsOf = ({
 }: ReadFieldsV1<typeof phonesFields>): Result.Result<ReadonlyArray<RecipientV1>, FailureV1> => {
   if (phones.length === 0) return Result.fail(failV1("no_phones"))
   if (phones.length > maximumRecipients) return Result.fail(failV1("too_many_phones"))
+  const prefix = prefixOf(country_code)
   const recipients: Array<RecipientV1> = []
   for (const phone of phones) {
-    const recipient = personOf(phone ?? "", country_code)
+    const recipient = personOf(phone ?? "", prefix)
     if (Result.isFailure(recipient)) return Result.fail(recipient.failure)
     recipients.push(recipient.success)
   }

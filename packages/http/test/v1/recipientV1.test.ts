@@ -1,0 +1,51 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { readFields } from "../../src/v1/FieldsV1.ts"
+import { phonesFields, recipientsOf } from "../../src/v1/recipientV1.ts"
+import { vi } from "vitest"
+
+const fieldsOf = (body: Readonly<Record<string, string>>) =>
+  readFields(phonesFields, {
+    has: (name) => Object.hasOwn(body, name),
+    one: (name) => body[name] ?? null,
+    all: (name) => (body[name] === undefined ? [] : [body[name]]),
+  })
+
+const long = 100_000
+
+/** How often a replacement goes through a long text meanwhile. */
+const longReplacements = (run: () => void): number => {
+  const spy = vi.spyOn(String.prototype, "replaceAll")
+  try {
+    run()
+    return spy.mock.contexts.filter((text) => String(text).length >= long).length
+  } finally {
+    spy.mockRestore()
+  }
+}
+
+describe("the phones of one request", () => {
+  it.effect("share a country code that is read once, however long it is written", () =>
+    Effect.sync(() => {
+      const phones = Array.from({ length: 1000 }, (_, at) => `0555 ${1_000_000 + at}`)
+      const fields = fieldsOf({ country_code: `+1${"-".repeat(long)}`, phones: phones.join() })
+      let recipients: ReturnType<typeof recipientsOf> = Result.succeed([])
+      const replacements = longReplacements(() => {
+        recipients = recipientsOf(fields)
+      })
+      assert.strictEqual(replacements, 1)
+      assert.deepStrictEqual(
+        recipients,
+        Result.succeed(phones.map((_, at) => ({ phone: `+1555${1_000_000 + at}` }))),
+      )
+    }),
+  )
+
+  it.effect("have empty places between them, which are passed over", () =>
+    Effect.sync(() => {
+      const commas = " ,".repeat(long)
+      const { phones } = fieldsOf({ phones: `${commas}1 2,\t,\u00a0, 3 ${commas},4 ${commas}` })
+      assert.deepStrictEqual(phones, ["1 2", "3", "4"])
+    }),
+  )
+})
