@@ -44,7 +44,7 @@ import { CallbackMaker } from "./worker/CallbackMaker.ts"
 import { Deliverer } from "./worker/Deliverer.ts"
 import { Dispatcher } from "./worker/Dispatcher.ts"
 import { Expirer } from "./worker/Expirer.ts"
-import { Housekeeper } from "./worker/Housekeeper.ts"
+import { Housekeeper, Housekeeping } from "./worker/Housekeeper.ts"
 import { Linker } from "./worker/Linker.ts"
 import { NumberChecker } from "./worker/NumberChecker.ts"
 import { ReminderRunner } from "./worker/ReminderRunner.ts"
@@ -65,6 +65,7 @@ export const layerServices = Layer.mergeAll(
   Webhooks.layer,
   WebhookOperations.layer,
   layerDeliveryNews,
+  Housekeeping.layer,
   CallbackSecrets.layer,
   MediaDirectory.layer,
   Attachments.layer,

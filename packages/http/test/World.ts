@@ -102,6 +102,13 @@ export interface PageBody<A> {
   readonly next_cursor: string | null
 }
 
+/** Moves a clock that can be moved. */
+export const advance = (seconds: number) =>
+  Effect.map(
+    operate({ method: "POST", path: "/admin/v1/simulator/clock/advance", json: { seconds } }),
+    (answer) => bodyOf(answer, 200),
+  )
+
 /** Waits until nothing is due and nothing in flight. */
 export const settle = Effect.map(
   operate({ method: "POST", path: "/admin/v1/simulator/settle" }),

@@ -5,6 +5,7 @@ import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus, kindsOfWork, sharedWork } from "../queue/WorkStatus.ts"
 import { sleep } from "../time/RealTime.ts"
 import { deliveryLeaseMillis } from "../worker/CallLoop.ts"
+import { Housekeeping } from "../worker/Housekeeper.ts"
 import { ParkedSends } from "./ParkedSends.ts"
 
 /** How often to look again, in real time. */
@@ -38,6 +39,7 @@ export class Idle extends Context.Service<
       const status = yield* WorkStatus
       const wakeUp = yield* WakeUp
       const parked = yield* ParkedSends
+      const housekeeping = yield* Housekeeping
 
       const look = Effect.gen(function* () {
         const load = yield* status.workload(yield* Clock.currentTimeMillis, sharedWork)
@@ -88,8 +90,8 @@ export class Idle extends Context.Service<
             yield* FiberHandle.run(patience, Effect.andThen(sleep(patienceMillis), outOfPatience))
           }
           const allWait = !patient || inHands.every(({ numberId }) => waiting.has(numberId))
-          // Time stands still until a call has ended.
-          if (!isDue && allWait && !isCalling) return nextDue
+          // Time stands still until a call or a round of housekeeping has ended.
+          if (!isDue && allWait && !isCalling && !housekeeping.isUnderWay) return nextDue
           if (isDue) yield* wakeAll
         }
       }).pipe(Effect.scoped)

@@ -1,6 +1,6 @@
 /**
  * Housekeeping: finishes removals that a killed process left half done, and drops what no longer
- * matters. Runs seldom, in real time, and harms nothing when several workers do it.
+ * matters. Runs seldom, and harms nothing when several workers do it.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Outbox } from "../event/Outbox.ts"
@@ -17,11 +17,23 @@ import { runLoop } from "./Loop.ts"
 /** Between two rounds, in real time. */
 const restMillis = 600_000
 
+/** The most between two rounds in service time, which the emulator's controls can move on. */
+const serviceRestMillis = 3_600_000
+
+const rest = Effect.raceFirst(sleep(restMillis), Effect.sleep(serviceRestMillis))
+
 /** How long events, and the log of their deliveries, can be looked at and delivered again. */
 const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
 
 /** How long the log of a reminder's runs can be looked at, and a deleted reminder is remembered. */
 const runsKeptMillis = 30 * 24 * 60 * 60 * 1000
+
+/** Whether this process tidies at the moment: what moves service time on waits for the round's end. */
+export class Housekeeping extends Context.Service<Housekeeping, { isUnderWay: boolean }>()(
+  "core/Housekeeping",
+) {
+  static readonly layer = Layer.sync(Housekeeping, () => ({ isUnderWay: false }))
+}
 
 export class Housekeeper extends Context.Service<
   Housekeeper,
@@ -38,7 +50,12 @@ export class Housekeeper extends Context.Service<
       const webhooks = yield* WebhookStore
       const outbox = yield* Outbox
       const reminders = yield* ReminderStore
+      const housekeeping = yield* Housekeeping
       const context = yield* Effect.context<WakeUp | WorkStatus>()
+      const is = (underWay: boolean) =>
+        Effect.sync(() => {
+          housekeeping.isUnderWay = underWay
+        })
       const tidy = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         yield* idempotency.forgetVoid(now)
@@ -49,13 +66,19 @@ export class Housekeeper extends Context.Service<
       }).pipe(
         // Whatever it is, it must not end the loops that run beside this one.
         Effect.catchCause((cause) => Effect.logWarning("housekeeping is tried again", cause)),
+        (round) =>
+          Effect.acquireUseRelease(
+            is(true),
+            () => round,
+            () => is(false),
+          ),
       )
       const loop = runLoop({
         work: "stranded",
         runOnce: Effect.map(stranded.cancelSome, (cancelled) => cancelled > 0),
       }).pipe(Effect.provideContext(context))
       // The first round at once: the process before this one may have been killed.
-      const tidying = Effect.forever(Effect.andThen(tidy, sleep(restMillis)))
+      const tidying = Effect.forever(Effect.andThen(tidy, rest))
       return Housekeeper.of({ run: Effect.raceFirst(loop, tidying) })
     }),
   )

@@ -7,6 +7,7 @@ import { WakeUp } from "../../src/queue/WakeUp.ts"
 import { WorkStatus } from "../../src/queue/WorkStatus.ts"
 import { Idle } from "../../src/simulation/Idle.ts"
 import { ParkedSends } from "../../src/simulation/ParkedSends.ts"
+import { Housekeeping } from "../../src/worker/Housekeeper.ts"
 
 const nextDue = 1_000_000
 
@@ -29,7 +30,7 @@ const anIdle = (attemptNow: () => string | null) =>
           ),
       }),
     ),
-    Layer.provide(WakeUp.layerLocal),
+    Layer.provide(Layer.merge(WakeUp.layerLocal, Housekeeping.layer)),
     Layer.provide(Layer.succeed(ParkedSends, { parked: Effect.succeed(new Set<NumberId>()) })),
   )
 
@@ -73,7 +74,7 @@ it.effect("what was put back while the store was being asked is not overlooked",
           }),
       }),
     ),
-    Layer.provide(WakeUp.layerLocal),
+    Layer.provide(Layer.merge(WakeUp.layerLocal, Housekeeping.layer)),
     Layer.provide(Layer.succeed(ParkedSends, { parked: Effect.succeed(new Set<NumberId>()) })),
   )
   return Effect.gen(function* () {

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/node"
 import { Clock, Effect } from "effect"
-import { bodyOf, operate, settle } from "../World.ts"
+import { advance, bodyOf, operate, settle } from "../World.ts"
 import type { Made } from "../World.ts"
 import { layerWithWayOut } from "../webhooks/Asking.ts"
 import { aReceiver, expectedSignature, withStatus } from "../webhooks/Receiver.ts"
@@ -14,12 +14,6 @@ const minute = 60
 const bodies = ({ deliveries }: Receiver) => deliveries.map(({ raw }) => raw.toString("utf8"))
 
 const pathOf = ({ id }: Made) => `/admin/v1/workspaces/${id}/callback-secret`
-
-const advance = (seconds: number) =>
-  Effect.map(
-    operate({ method: "POST", path: "/admin/v1/simulator/clock/advance", json: { seconds } }),
-    (answer) => bodyOf(answer, 200),
-  )
 
 interface SecretBody {
   readonly secret: string
