@@ -1,11 +1,13 @@
 /** What is particular about the embedded database: its files, and its one session. */
 import { assert, it } from "@effect/vitest"
 import { StoreUnavailable, WorkspaceStore } from "@messaging-service/core"
+import { messages } from "@electric-sql/pglite"
 import { aWorkspace } from "@messaging-service/testkit"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { queryObjects } from "node:v8"
 import { Database } from "../src/database/Database.ts"
 import { layerPglite } from "../src/index.ts"
 import { lockDirectory } from "../src/pglite/directoryLock.ts"
@@ -60,6 +62,17 @@ it.live("a directory is locked while its user runs, and free once that is gone",
     yield* lock
     yield* leave(process.pid)
     yield* lock
+  }),
+)
+
+it.live("nothing is kept of what statements have answered", () =>
+  Effect.gen(function* () {
+    const database = Context.get(yield* Layer.build(layerPgliteDatabase({})), Database)
+    for (let time = 0; time < 20; time++) {
+      yield* database.query("rows", "select generate_series(1, 1000)")
+    }
+    const kept = queryObjects(messages.DataRowMessage, { format: "count" })
+    assert.isBelow(kept, 1000)
   }),
 )
 

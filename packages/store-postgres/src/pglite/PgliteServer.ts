@@ -64,10 +64,15 @@ export class PgliteServer {
 
   async #turn(connection: PgliteStream): Promise<void> {
     try {
-      const answer = await this.#database.runExclusive(() =>
-        this.#database.execProtocolRaw(connection.takeTurn()),
+      const answer: Array<Buffer> = []
+      // Not execProtocolRaw: that parses each answer too, and keeps what it has parsed for ever.
+      await this.#database.runExclusive(() =>
+        this.#database.execProtocolRawStream(connection.takeTurn(), {
+          // The bytes are PGlite's own memory, which it writes over.
+          onRawData: (bytes) => void answer.push(Buffer.from(bytes)),
+        }),
       )
-      if (!connection.destroyed) connection.push(answer)
+      if (!connection.destroyed) connection.push(Buffer.concat(answer))
     } catch (cause) {
       connection.destroy(cause instanceof Error ? cause : new Error(String(cause)))
     }
