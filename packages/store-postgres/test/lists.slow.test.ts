@@ -170,9 +170,11 @@ const none = "+15550000099" as Phone
 const full = limit + 1
 const byWorkspace = ["messages_by_workspace"]
 const byPhone = ["messages_by_phone", "messages_pkey"]
-const byNumber = ["messages_by_number_and_state", "messages_pkey"]
-/** The newest messages first, then each number's. */
 const byState = ["messages_by_number_and_state", "messages_by_workspace", "messages_pkey"]
+/** With those that wait. */
+const waiting = [...byState, "messages_waiting"]
+const byNumber = ["messages_by_number_and_state", "messages_pkey"]
+const byNumberWaiting = [...byNumber, "messages_waiting"]
 const small = { workspaceId: 2 as WorkspaceId } as const
 const limited = { restriction: [rare, idle] } as const
 const middle = start + (million / 2) * second
@@ -235,8 +237,8 @@ const cases: ReadonlyArray<Case> = [
     indexes: byState,
     shown: full,
   },
-  { name: "a quiet number", filter: { from: idle }, indexes: byNumber, shown: 0 },
-  { name: "a limited key", scope: limited, indexes: byNumber, shown: full },
+  { name: "a quiet number", filter: { from: idle }, indexes: byNumberWaiting, shown: 0 },
+  { name: "a limited key", scope: limited, indexes: byNumberWaiting, shown: full },
   {
     name: "a state of none from one number",
     filter: { statuses: ["read"], from: busy },
@@ -256,25 +258,25 @@ const cases: ReadonlyArray<Case> = [
     indexes: byNumber,
     shown: 0,
   },
-  { name: "queued", filter: { statuses: ["queued"] }, indexes: byState, shown: full },
-  { name: "scheduled", filter: { statuses: ["scheduled"] }, indexes: byState, shown: 0 },
+  { name: "queued", filter: { statuses: ["queued"] }, indexes: waiting, shown: full },
+  { name: "scheduled", filter: { statuses: ["scheduled"] }, indexes: waiting, shown: 0 },
   {
     name: "queued or failed",
     filter: { statuses: ["queued", "failed"] },
-    indexes: byState,
+    indexes: waiting,
     shown: full,
   },
   {
     name: "queued from one number",
     filter: { statuses: ["queued"], from: busy },
-    indexes: byNumber,
+    indexes: byNumberWaiting,
     shown: full,
   },
   {
     name: "queued for a limited key",
     scope: limited,
     filter: { statuses: ["queued"] },
-    indexes: byNumber,
+    indexes: byNumberWaiting,
     shown: 0,
   },
 ]

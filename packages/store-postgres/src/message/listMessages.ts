@@ -83,25 +83,29 @@ export const compose = (
     return { statement: ofWorkspace(list), parameters }
   }
   const waiting = waitingCondition(statuses, bind, now)
-  const states = [
-    ...storedStates(statuses ?? messageStatuses),
-    ...(waiting === null ? [] : ["waiting"]),
-  ]
-  const inStates: List = {
-    ...list,
-    conditions: [
-      ...conditions,
-      ...(waiting === null || waiting === always ? [] : [`(m.state <> 'waiting' or ${waiting})`]),
-    ],
+  const stored = storedStates(statuses ?? messageStatuses)
+  const wanted: Wanted = {
+    ended: bind(texts(stored)),
+    all: bind(texts(waiting === null ? stored : [...stored, "waiting"])),
+    waiting,
   }
-  const boundStates = bind(texts(states))
   const statement =
     phone !== null
-      ? ofPhone(inStates, bind(text(phone)), boundStates)
+      ? ofPhone(list, bind(text(phone)), wanted)
       : list.numbers === null
-        ? ofWorkspaceStates(inStates, boundStates)
-        : merged(ofNumbersAndStates(inStates, boundStates))
+        ? ofWorkspaceStates(list, wanted)
+        : merged(ofNumbers(list, wanted))
   return { statement, parameters }
+}
+
+/** The stored states that are asked for. */
+interface Wanted {
+  /** The placeholder of those of messages that do not wait. */
+  readonly ended: string
+  /** That of all of them. */
+  readonly all: string
+  /** Which of the messages that wait are meant; null for none. */
+  readonly waiting: string | null
 }
 
 /** What every form of the list is made from. */
@@ -110,7 +114,7 @@ interface List {
   readonly workspace: string
   /** That of the numbers' ids; null for those of the whole workspace. */
   readonly numbers: string | null
-  /** Mode, page and time, and which of those that wait: all but time is in every index. */
+  /** Mode, page and time. */
   readonly conditions: ReadonlyArray<string>
   readonly limit: number
 }
@@ -126,14 +130,19 @@ order by m.id desc
 limit ${limit}`
 
 /** The ids of one scan for each row of `source`, merged: no more of each than the page shows. */
-const idsOf = ({ limit }: List, source: string, conditions: ReadonlyArray<string>): string => `
+const idsOf = (
+  { limit }: List,
+  source: string,
+  conditions: ReadonlyArray<string>,
+  order = "m.id",
+): string => `
   select m.id
   from ${source}
   cross join lateral (
     select m.id
     from messages m
     where ${every(conditions)}
-    order by m.id desc
+    order by ${order} desc
     limit ${limit}
   ) m
   order by m.id desc
@@ -147,21 +156,46 @@ from (${ids}
 join messages m on m.id = page.id
 order by m.id desc`
 
-/**
- * One scan for each state of each number: to filter the workspace's messages by number would read
- * through everybody else's to find those of a quiet one. That the numbers are the workspace's is asked
- * of their lanes, so that no other index of the messages offers itself. Indexes lanes_by_workspace and
- * messages_by_number_and_state.
- */
-const ofNumbersAndStates = (list: List, states: string): string => {
-  const { conditions, numbers, workspace } = list
-  const lanes = `(
+/** That numbers are the workspace's is asked of their lanes. Index lanes_by_workspace. */
+const lanesOf = ({ numbers, workspace }: List): string => `(
     select l.number_id
     from lanes l
     where l.workspace_id = ${workspace}${numbers === null ? "" : `\n      and l.number_id = any (${numbers})`}
-  ) l
-  cross join unnest(${states}) s (state)`
-  return idsOf(list, lanes, ["m.number_id = l.number_id", "m.state = s.state", ...conditions])
+  ) l`
+
+/**
+ * One scan for each state of each number: to filter the workspace's messages by number would read
+ * through those of all others to find the few of a quiet one. Messages that wait are in an index of
+ * their own, in the order in which they fall due, so that all of a number's are read: another one in
+ * the order of their ids would cost every acceptance. Indexes messages_by_number_and_state and
+ * messages_waiting.
+ */
+const ofNumbers = (list: List, { ended, waiting }: Wanted): string => {
+  const lanes = lanesOf(list)
+  const ofLane = "m.number_id = l.number_id"
+  const ids = idsOf(list, `${lanes}\n  cross join unnest(${ended}) s (state)`, [
+    ofLane,
+    "m.state = s.state",
+    "m.state <> 'waiting'",
+    ...list.conditions,
+  ])
+  if (waiting === null) return ids
+  const waitingIds = idsOf(
+    list,
+    lanes,
+    [ofLane, "m.state = 'waiting'", waiting, ...list.conditions],
+    // Of no index: one in the order of the ids holds every message.
+    "(m.id + 0)",
+  )
+  return `
+  select either.id
+  from (
+    (${ids})
+    union all
+    (${waitingIds})
+  ) either
+  order by either.id desc
+  limit ${list.limit}`
 }
 
 /** How many of the newest messages are looked through before one scan is made for each number. */
@@ -172,20 +206,20 @@ const nearby = 1000
  * that are common, and then it is done; those of a rare state are looked up number by number. An index
  * of a workspace's states would spare the second look, and cost every change of a message's state.
  */
-const ofWorkspaceStates = (list: List, states: string): string => {
+const ofWorkspaceStates = (list: List, wanted: Wanted): string => {
   const { conditions, limit, workspace } = list
   return `
 with near as materialized (
-  select newest.id
+  select m.id
   from (
-    select m.id, m.state
+    select m.id, m.state, m.send_at
     from messages m
     where ${every([`m.workspace_id = ${workspace}`, ...conditions])}
     order by m.id desc
     limit ${nearby}
-  ) newest
-  where newest.state = any (${states})
-  order by newest.id desc
+  ) m
+  where ${every([`m.state = any (${wanted.all})`, ...onlyThese(wanted.waiting)])}
+  order by m.id desc
   limit ${limit}
 )
 ${merged(`
@@ -194,21 +228,26 @@ ${merged(`
   where (select count(*) from near) = ${limit}
   union all
   select far.id
-  from (${ofNumbersAndStates(list, states)}
+  from (${ofNumbers(list, wanted)}
   ) far
   where (select count(*) from near) < ${limit}`)}`
 }
+
+/** Of the messages that wait only those that are meant. */
+const onlyThese = (waiting: string | null): ReadonlyArray<string> =>
+  waiting === null || waiting === always ? [] : [`(m.state <> 'waiting' or ${waiting})`]
 
 /**
  * One scan for each state of what went to that phone. Index messages_by_phone. Of some numbers' lists
  * it reads what the others sent to the same phone too.
  */
-const ofPhone = (list: List, phone: string, states: string): string =>
+const ofPhone = (list: List, phone: string, { all, waiting }: Wanted): string =>
   merged(
-    idsOf(list, `unnest(${states}) s (state)`, [
+    idsOf(list, `unnest(${all}) s (state)`, [
       `m.workspace_id = ${list.workspace}`,
       `m.to_phone = ${phone}`,
       "m.state = s.state",
+      ...onlyThese(waiting),
       ...(list.numbers === null ? [] : [`m.number_id = any (${list.numbers})`]),
       ...list.conditions,
     ]),

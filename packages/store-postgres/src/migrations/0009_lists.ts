@@ -1,7 +1,7 @@
 /**
- * Indexes for the lists with filters. Each index is written at acceptance and again with every change
- * of a message's state, so that there is one more than before and no other: `listMessages` says how the
- * lists make do with them. Servers of the version before go on finding a number's messages, only more
+ * Indexes for the lists with filters. Each index is written with every change of a message's state, and
+ * most at acceptance too: that writes as many as before, because what waits is not in the one that takes
+ * the place of messages_by_number. `listMessages` says how the lists make do with them. Servers of the version before go on finding a number's messages, only more
  * slowly.
  */
 import type { Migration } from "./migrate.ts"
@@ -24,7 +24,8 @@ alter table messages
 create index messages_by_phone on messages (workspace_id, mode, to_phone, state, id desc)
   where to_phone is not null;
 -- and those of some numbers, or of some states,
-create index messages_by_number_and_state on messages (number_id, mode, state, id desc);
+create index messages_by_number_and_state on messages (number_id, mode, state, id desc)
+  where state <> 'waiting';
 -- in place of
 drop index messages_by_number;
 -- Serves lists over the numbers of a workspace, removed ones included.
