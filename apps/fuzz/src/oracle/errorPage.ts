@@ -3,7 +3,7 @@ import { isJson } from "../document/Document.ts"
 import type { Shot } from "../request/Shot.ts"
 import { headerOf } from "../wire/AnswerReader.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
-import type { Route } from "./judge.ts"
+import type { Route } from "./Route.ts"
 
 /** Whether the request asks for the page: a numeric group name, or a `msg_type` that is not whole. */
 export const mayBeErrorPage = (shot: Shot, { operation }: Route, answer: WireAnswer): boolean => {

@@ -5,7 +5,7 @@ import { headerOf } from "../wire/AnswerReader.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
-import type { Route } from "./judge.ts"
+import type { Route } from "./Route.ts"
 
 /** An answer to a refused request is no longer than this. */
 const maximumBytes = 64 * 1024

@@ -6,7 +6,7 @@ import { headerOf } from "../wire/AnswerReader.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
-import type { Route } from "./judge.ts"
+import type { Route } from "./Route.ts"
 
 const requestId = /^req_[A-Za-z0-9]{24}$/
 const wholeNumber = /^\d+$/

@@ -3,8 +3,8 @@
  * out from the document alone, so that a route which the service takes for another one shows.
  */
 import type { Checker } from "../document/checker.ts"
-import { isJson, surfaceOf } from "../document/Document.ts"
-import type { Operation, Response, ServiceDocument, Surface } from "../document/Document.ts"
+import { isJson } from "../document/Document.ts"
+import type { Response, ServiceDocument } from "../document/Document.ts"
 import type { Shot } from "../request/Shot.ts"
 import { headerOf } from "../wire/AnswerReader.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
@@ -14,29 +14,11 @@ import { judgeError } from "./errors.ts"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
 import { judgeHeaders, judgeRates, rateNames } from "./headers.ts"
+import { routeOf } from "./Route.ts"
+import type { Route } from "./Route.ts"
 
 export interface Judge {
   (shot: Shot, outcome: Outcome): ReadonlyArray<Finding>
-}
-
-/** Where a request leads by the document. */
-export interface Route {
-  readonly surface: Surface
-  /** Undefined: there is none at that address for that method. */
-  readonly operation: Operation | undefined
-  readonly isKnownPath: boolean
-  readonly methods: ReadonlyArray<string>
-}
-
-export const routeOf = (document: ServiceDocument, { method, target }: Shot): Route => {
-  const [path = ""] = target.split("?", 1)
-  const methods = document.at(path)
-  return {
-    surface: surfaceOf(path),
-    operation: methods?.get(method === "HEAD" ? "GET" : method),
-    isKnownPath: methods !== undefined,
-    methods: [...(methods?.keys() ?? [])],
-  }
 }
 
 /** Both wait for the work of all cells, whose phones may hang. */

@@ -4,8 +4,9 @@
  */
 import { Result, Schema } from "effect"
 import { IdJson, TimeJson } from "../answer/Json.ts"
+import type { Code } from "../error/Catalogue.ts"
 import { refuse } from "../error/Refusal.ts"
-import type { NumberId, ReminderId, WorkspaceId } from "../id/Ids.ts"
+import type { MessageId, NumberId, ReminderId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import { MediaReferenceJson } from "../media/Media.ts"
 import type { MediaReference } from "../media/Media.ts"
@@ -13,7 +14,6 @@ import type { RequestedRecipient } from "../recipient/Recipient.ts"
 import { described } from "../request/Described.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { parseCron } from "./Cron.ts"
-import type { LoggedRun } from "./ReminderRun.ts"
 import { nextRunAfter } from "./Schedule.ts"
 import type { ReminderSchedule } from "./Schedule.ts"
 import { formatInZone, parseTimeZone } from "./TimeZone.ts"
@@ -51,7 +51,14 @@ export interface Reminder extends ReminderContent {
   readonly lastRun: LastRun | null
 }
 
-export type LastRun = Pick<LoggedRun, "dueAt" | "outcome" | "messageId" | "code">
+export interface LastRun {
+  readonly dueAt: number
+  readonly outcome: "accepted" | "refused" | "missed"
+  /** Of the message that was accepted, else null. */
+  readonly messageId: MessageId | null
+  /** Why it was refused, else null. */
+  readonly code: Code | null
+}
 
 /**
  * The schedule of a stored reminder; undefined when this process cannot read it, since its time zones

@@ -6,13 +6,13 @@ import { Schema } from "effect"
 import { IdJson, TimeJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Code } from "../error/Catalogue.ts"
-import type { MessageId, ReminderId } from "../id/Ids.ts"
+import type { ReminderId } from "../id/Ids.ts"
 import type { SendRequest } from "../message/SendRequest.ts"
 import { described } from "../request/Described.ts"
 import { formatInstant } from "../time/Instant.ts"
 import type { Plan, Workspace } from "../workspace/Workspace.ts"
 import { RunOutcomeJson, scheduleOf } from "./Reminder.ts"
-import type { Reminder, ReminderContent } from "./Reminder.ts"
+import type { LastRun, Reminder, ReminderContent } from "./Reminder.ts"
 import { latestRunIn, nextRunAfter } from "./Schedule.ts"
 
 /** How long ago a missed run may have been due to be made up; an hour in milliseconds. */
@@ -21,7 +21,7 @@ export const madeUpMillis = 60 * 60 * 1000
 /** A run to be committed, with the reminder's advance. */
 export interface ReminderRun {
   readonly id: ReminderId
-  /** Of the reminder that was decided on: when it is another by now, somebody else was first. */
+  /** Of the reminder that was decided on. If the stored one has changed, another worker was first. */
   readonly revision: number
   /** The due time that the run is made for, or that is passed over. */
   readonly dueAt: number
@@ -37,15 +37,9 @@ export type RunOutcome =
   | { readonly outcome: "missed"; readonly code: null }
 
 /** A line of the reminder's log. */
-export interface LoggedRun {
+export interface LoggedRun extends LastRun {
   readonly id: number
-  readonly dueAt: number
   readonly ranAt: number
-  readonly outcome: "accepted" | RunOutcome["outcome"]
-  /** Of the message that was accepted, else null. */
-  readonly messageId: MessageId | null
-  /** Why it was refused, else null. */
-  readonly code: Code | null
 }
 
 /** Whether to send at a due time, and which run the reminder advances by. */

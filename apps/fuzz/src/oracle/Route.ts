@@ -1,0 +1,23 @@
+/** Where a request leads by the document alone. */
+import { surfaceOf } from "../document/Document.ts"
+import type { Operation, ServiceDocument, Surface } from "../document/Document.ts"
+import type { Shot } from "../request/Shot.ts"
+
+export interface Route {
+  readonly surface: Surface
+  /** Undefined: there is none at that address for that method. */
+  readonly operation: Operation | undefined
+  readonly isKnownPath: boolean
+  readonly methods: ReadonlyArray<string>
+}
+
+export const routeOf = (document: ServiceDocument, { method, target }: Shot): Route => {
+  const [path = ""] = target.split("?", 1)
+  const methods = document.at(path)
+  return {
+    surface: surfaceOf(path),
+    operation: methods?.get(method === "HEAD" ? "GET" : method),
+    isKnownPath: methods !== undefined,
+    methods: [...(methods?.keys() ?? [])],
+  }
+}
