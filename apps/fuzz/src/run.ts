@@ -21,7 +21,7 @@ import { bytesOf } from "./request/Shot.ts"
 import type { Shot } from "./request/Shot.ts"
 import { makeConnection } from "./wire/Connection.ts"
 import type { Connection, Outcome } from "./wire/Connection.ts"
-import { makeCell } from "./world/makeCell.ts"
+import { endCell, makeCell } from "./world/makeCell.ts"
 import type { Cell, CellOptions } from "./world/makeCell.ts"
 
 /** Requests of a cell: few enough that its keys stay below their limit for a minute. */
@@ -161,6 +161,7 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
     report.census[counted === null ? "left" : "taken"]++
     const ofCell = note(indexes.at(-1) ?? 0, true, `cell ${number}`)
     for (const { detail, kind } of counted ?? []) ofCell(kind, detail)
+    await endCell(connection, cell)
   } catch (cause) {
     note(indexes.at(-1) ?? 0, true, `cell ${number}`)("cell: a plain request failed", String(cause))
   } finally {

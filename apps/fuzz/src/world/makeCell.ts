@@ -252,6 +252,18 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
   }
 }
 
+/** Deletes the cell's workspaces, so that a long run does not pile up their work. */
+export const endCell = async (connection: Connection, { world }: Cell): Promise<void> => {
+  const { host, ids, operatorToken, victim } = world
+  const deleted = (id: number) => {
+    const path = `/admin/v1/workspaces/${id}`
+    return call(connection, host, { method: "DELETE", path, token: operatorToken })
+  }
+  for (const id of ids.workspace) await deleted(id)
+  // Requests may have deleted these already.
+  for (const id of victim.workspace) await deleted(id).catch(() => undefined)
+}
+
 /** Takes from the plan, once all is there. */
 const limit = async (plan: CellOptions["plan"], change: (body: Json) => Promise<Json>) => {
   if (plan === "none") await change({ plan: null })
