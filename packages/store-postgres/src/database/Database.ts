@@ -5,8 +5,7 @@
  *
  * Time-outs run on real time, whatever clock governs the service: they are about the network.
  */
-import { StoreUnavailable } from "@messaging-service/core"
-import { listPlaces } from "./listPlaces.ts"
+import { StoreUnavailable, makePlaces, sharedResources } from "@messaging-service/core"
 import { PgPool } from "@effect/sql-pg"
 import type { PgConnection } from "@effect/sql-pg"
 import { Clock, Context, Data, Effect, Exit, Layer, Schedule } from "effect"
@@ -143,6 +142,10 @@ const make = (
     listMillis: options.listMillis ?? defaultListMillis,
   })
 
+/** Connections of a pool that may read lists: of a small one a third, but always one. */
+const listsOf = (maxConnections: number): number =>
+  Math.max(1, Math.min(sharedResources.lists.whole, Math.floor(maxConnections / 3)))
+
 /** A pool over any way to connect; PGlite has one of its own. */
 export const fromConnections = Effect.fnUntraced(function* (
   connection: PgConnection.Config,
@@ -154,7 +157,10 @@ export const fromConnections = Effect.fnUntraced(function* (
   },
 ) {
   const { acquireMillis, listMillis, maxConnections, statementMillis } = limits
-  const inListPlace = listPlaces(maxConnections)
+  const listPlaces = makePlaces<string | number>({
+    ...sharedResources.lists,
+    whole: listsOf(maxConnections),
+  })
   const pool = yield* inRealTime(PgPool.make({ ...connection, maxConnections })).pipe(
     Effect.mapError((cause) => new StoreUnavailable({ operation: "connect", cause })),
   )
@@ -213,7 +219,7 @@ export const fromConnections = Effect.fnUntraced(function* (
       failing(
         operation,
         listMillis,
-      )(inListPlace(holder)(rowsOf<Row>(text, parameters))).pipe(
+      )(Effect.scoped(Effect.andThen(listPlaces.take(holder), rowsOf<Row>(text, parameters)))).pipe(
         Effect.mapError((error) =>
           isOvertime(error.cause)
             ? new StoreUnavailable({ ...error, retryAfter: listRetryAfter })
