@@ -1,6 +1,7 @@
 /** `LinkingStore` in memory. The few numbers that are being connected are looked through each time. */
 import type {
   BrokenLinkingGuard,
+  Crowded,
   IdempotencyClaim,
   LinkingAttempt,
   LinkingId,
@@ -10,6 +11,7 @@ import type {
   SendingNumber,
   WorkspaceId,
 } from "@messaging-service/core"
+import { isCrowded } from "@messaging-service/core"
 import { Effect } from "effect"
 import { report } from "./Callback.ts"
 import { finishClaim, isHeld } from "./idempotency.ts"
@@ -88,19 +90,16 @@ export const workspaceOfAttempt = (
 ): WorkspaceId | undefined => laneOf(world, attempt.numberId)?.number.workspaceId
 
 /** When there is something to do about an attempt; with its crowded workspace it waits for its end. */
-const dueAt = (world: World, crowded: ReadonlyArray<WorkspaceId>, row: LinkingRow): number => {
+const dueAt = (world: World, crowded: Crowded, row: LinkingRow): number => {
   const { attempt, leaseUntil } = row
   const { endsAt, linksAt, requestedAt } = attempt
   if (attempt.mode === "test") return Math.min(endsAt, linksAt ?? endsAt)
   if (leaseUntil !== null) return Math.min(endsAt, leaseUntil)
   const workspaceId = workspaceOfAttempt(world, row)
-  return workspaceId !== undefined && crowded.includes(workspaceId) ? endsAt : requestedAt
+  return workspaceId !== undefined && isCrowded(crowded, workspaceId) ? endsAt : requestedAt
 }
 
-export const nextLinkingDue = (
-  world: World,
-  crowded: ReadonlyArray<WorkspaceId>,
-): number | null => {
+export const nextLinkingDue = (world: World, crowded: Crowded): number | null => {
   const moments = Array.from(world.linkings.values(), (row) => dueAt(world, crowded, row))
   return moments.length === 0 ? null : Math.min(...moments)
 }

@@ -1,7 +1,8 @@
 /** `WorkStatus` in memory: the heads of the collections that the loops work off. */
-import { crowdedOf, heldBy, kindsOfWork } from "@messaging-service/core"
+import { crowdedOf, heldBy, isCrowded, kindsOfWork } from "@messaging-service/core"
 import type {
   AttemptInHands,
+  Crowded,
   SharedWork,
   Work,
   WorkspaceId,
@@ -13,12 +14,10 @@ import { nextLinkingDue, workspaceOfAttempt } from "./linkingStore.ts"
 import { claimableAt } from "./numberCheckStore.ts"
 import type { World } from "./World.ts"
 
-type Crowded = ReadonlyArray<WorkspaceId>
-
 const nextDue: Readonly<Record<Work, (world: World, crowded: Crowded) => number | null>> = {
   lanes: (world, crowded) => {
     for (const { at, lane } of world.agenda) {
-      if (lane.inFlight !== null || !crowded.includes(lane.number.workspaceId)) return at
+      if (lane.inFlight !== null || !isCrowded(crowded, lane.number.workspaceId)) return at
     }
     return null
   },
@@ -31,38 +30,32 @@ const nextDue: Readonly<Record<Work, (world: World, crowded: Crowded) => number 
   callbacks: nextCallbackDue,
   number_checks: (world, crowded) => {
     const moments = [...world.openChecks]
-      .filter((row) => row.leaseUntil !== null || !crowded.includes(row.check.workspaceId))
+      .filter((row) => row.leaseUntil !== null || !isCrowded(crowded, row.check.workspaceId))
       .flatMap((row) => claimableAt(row) ?? [])
     return moments.length === 0 ? null : Math.min(...moments)
   },
   linking: nextLinkingDue,
 }
 
-/** The workspaces that hold so many leases. */
-const crowded: Readonly<
-  Record<SharedWork, (world: World, perWorkspace: number, now: number) => Crowded>
+/** The workspaces of the leases that are held, one for each lease. */
+const holders: Readonly<
+  Record<SharedWork, (world: World, now: number) => ReadonlyArray<WorkspaceId>>
 > = {
-  lanes: (world, perWorkspace, now) => {
-    const held = Array.from(world.inFlight, (id) => world.lanes.get(id)).flatMap((lane) =>
+  lanes: (world, now) =>
+    Array.from(world.inFlight, (id) => world.lanes.get(id)).flatMap((lane) =>
       (lane?.inFlight?.leaseUntil ?? now) > now ? (lane?.number.workspaceId ?? []) : [],
-    )
-    return crowdedOf({ perWorkspace, held: heldBy(held) })
-  },
-  number_checks: (world, perWorkspace, now) => {
-    const held = Array.from(world.openChecks).flatMap(({ check, leaseUntil }) =>
+    ),
+  number_checks: (world, now) =>
+    Array.from(world.openChecks).flatMap(({ check, leaseUntil }) =>
       (leaseUntil ?? now) > now ? check.workspaceId : [],
-    )
-    return crowdedOf({ perWorkspace, held: heldBy(held) })
-  },
-  linking: (world, perWorkspace, now) => {
-    const held = [...world.linkings.values()].flatMap((row) =>
+    ),
+  linking: (world, now) =>
+    [...world.linkings.values()].flatMap((row) =>
       (row.leaseUntil ?? now) > now ? (workspaceOfAttempt(world, row) ?? []) : [],
-    )
-    return crowdedOf({ perWorkspace, held: heldBy(held) })
-  },
+    ),
 }
 
-const isShared = (work: Work): work is SharedWork => work in crowded
+const isShared = (work: Work): work is SharedWork => work in holders
 
 /** The messages and checks under a lease, in the order of their names. */
 const inHands = (world: World, now: number): ReadonlyArray<AttemptInHands> => {
@@ -98,14 +91,16 @@ const deliveringUntil = (world: World): number | null =>
 
 export const workStatus = (world: World): typeof WorkStatus.Service => ({
   nextDue: (work, passedOver = []) => Effect.sync(() => nextDue[work](world, passedOver)),
-  workload: (now, shares) =>
+  workload: (now, places) =>
     Effect.sync(() => ({
       nextDue: extreme(
         Math.min,
         kindsOfWork.map((work) =>
           nextDue[work](
             world,
-            shares !== undefined && isShared(work) ? crowded[work](world, shares[work], now) : [],
+            places !== undefined && isShared(work)
+              ? crowdedOf(heldBy(holders[work](world, now)), places[work])
+              : [],
           ),
         ),
       ),

@@ -18,6 +18,24 @@ export const heldBy = (workspaces: Iterable<WorkspaceId>): ReadonlyMap<Workspace
   return held
 }
 
-/** The workspaces of which no more may be taken. */
-export const crowdedOf = ({ held, perWorkspace }: Shares): ReadonlyArray<WorkspaceId> =>
-  [...held].flatMap(([workspaceId, count]) => (count >= perWorkspace ? workspaceId : []))
+/** How many places there are in all, and how many of them one workspace may have. */
+export interface Capacity {
+  readonly whole: number
+  readonly share: { readonly most: number }
+}
+
+/** The workspaces of which no more may be taken: all of them once no place is left. */
+export type Crowded = ReadonlyArray<WorkspaceId> | "all"
+
+export const crowdedOf = (
+  held: ReadonlyMap<WorkspaceId, number>,
+  { share, whole }: Capacity,
+): Crowded => {
+  let sum = 0
+  for (const count of held.values()) sum += count
+  if (sum >= whole) return "all"
+  return [...held].flatMap(([workspaceId, count]) => (count >= share.most ? workspaceId : []))
+}
+
+export const isCrowded = (crowded: Crowded, workspaceId: WorkspaceId): boolean =>
+  crowded === "all" || crowded.includes(workspaceId)

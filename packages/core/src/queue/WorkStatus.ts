@@ -2,7 +2,8 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { NumberId, WorkspaceId } from "../id/Ids.ts"
+import type { NumberId } from "../id/Ids.ts"
+import type { Crowded, Capacity } from "../limit/Held.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 
 /** The worker's loops; each looks for its own kind of work. */
@@ -20,11 +21,11 @@ export const kindsOfWork = [
 
 export type Work = (typeof kindsOfWork)[number]
 
-/** Kinds of which a worker holds no more than a share for each workspace, with what they share. */
+/** Kinds of which a worker holds only so many at once, and of one workspace no more than a share. */
 export const sharedWork = {
-  lanes: sharedResources.lanes.share.most,
-  number_checks: sharedResources.numberChecks.share.most,
-  linking: sharedResources.linkAttempts.share.most,
+  lanes: sharedResources.lanes,
+  number_checks: sharedResources.numberChecks,
+  linking: sharedResources.linkAttempts,
 } as const
 
 export type SharedWork = keyof typeof sharedWork
@@ -74,17 +75,15 @@ export class WorkStatus extends Context.Service<
      * holds since they were asked for unless their workspace is `crowded`, test ones with the moment
      * at which they link themselves.
      */
-    nextDue(
-      work: Work,
-      crowded?: ReadonlyArray<WorkspaceId>,
-    ): Effect.Effect<number | null, StoreUnavailable>
+    nextDue(work: Work, crowded?: Crowded): Effect.Effect<number | null, StoreUnavailable>
     /**
      * What of the whole store's work is due or in flight at `now`; all of it seen at one moment.
-     * What waits until its workspace has less than its share (all workers together) is not due.
+     * What waits for a place (all workers together), or until its workspace has less than its
+     * share, is not due.
      */
     workload(
       now: number,
-      shares?: Readonly<Record<SharedWork, number>>,
+      places?: Readonly<Record<SharedWork, Capacity>>,
     ): Effect.Effect<Workload, StoreUnavailable>
   }
 >()("core/WorkStatus") {}

@@ -177,7 +177,7 @@ export class Dispatcher extends Context.Service<
           return yield* runLoop({
             work: "lanes",
             runOnce: claimMore,
-            crowded: () => crowdedOf({ perWorkspace: share.most, held: heldOf() }),
+            crowded: () => crowdedOf(heldOf(), sharedResources.lanes),
           })
         }),
       ).pipe(Effect.provideContext(context))

@@ -226,7 +226,7 @@ export class Linker extends Context.Service<
           return yield* runLoop({
             work: "linking",
             runOnce: round,
-            crowded: () => crowdedOf({ perWorkspace: share.most, held: heldOf() }),
+            crowded: () => crowdedOf(heldOf(), sharedResources.linkAttempts),
           })
         }),
       ).pipe(Effect.provideContext(context))

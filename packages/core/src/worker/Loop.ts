@@ -4,8 +4,8 @@
  * with growing pauses; a loop never ends by itself.
  */
 import { Cause, Clock, Effect } from "effect"
-import type { WorkspaceId } from "../id/Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Crowded } from "../limit/Held.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import type { Sleeper } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
@@ -24,7 +24,7 @@ interface LoopOptions<E, R> {
   /** One round; returns whether it found work, so that another round follows at once. */
   readonly runOnce: Effect.Effect<boolean, E, R>
   /** The workspaces of which the loop holds as much as it may: only its own settling frees places. */
-  readonly crowded?: () => ReadonlyArray<WorkspaceId>
+  readonly crowded?: () => Crowded
 }
 
 /** Sleeps until there may be work; an idle poll only asks when the next is due. */

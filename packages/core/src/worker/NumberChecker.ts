@@ -199,7 +199,7 @@ export class NumberChecker extends Context.Service<
           return yield* runLoop({
             work: "number_checks",
             runOnce: claimMore,
-            crowded: () => crowdedOf({ perWorkspace: share.most, held: heldOf() }),
+            crowded: () => crowdedOf(heldOf(), sharedResources.numberChecks),
           })
         }),
       ).pipe(Effect.provideContext(context))

@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerTransport } from "@messaging-service/transport-simulated"
-import { Effect, Layer, Stream } from "effect"
+import { Clock, Effect, Layer, Stream } from "effect"
 import {
   Connections,
   Messages,
@@ -13,8 +13,10 @@ import {
   PhoneDirectory,
   Webhooks,
   Worker,
+  WorkStatus,
   callsPerEndpoint,
   sharedResources,
+  sharedWork,
 } from "../../src/index.ts"
 import type {
   CallbackUrl,
@@ -22,6 +24,7 @@ import type {
   PhonesOutcome,
   PostAnswer,
   SendOutcome,
+  StoreUnavailable,
 } from "../../src/index.ts"
 import { ok, receiving } from "./Receiving.ts"
 import { aNumber, aPhone, aStage, inAWorld, send, stopWorker, transportOf } from "./World.ts"
@@ -42,7 +45,7 @@ const hanging = <A>(answer: A) => {
 /** More turns than it takes until the next piece of work has begun. */
 const calmTurns = 2000
 
-/** Returns once no more begins. What waits for a place is due all the time, so nothing else tells. */
+/** Returns once no more begins. Calls that wait for a place are due all the time, so nothing else tells. */
 const calm = (seen: { readonly begun: number }) =>
   Effect.gen(function* () {
     let known = -1
@@ -51,6 +54,13 @@ const calm = (seen: { readonly begun: number }) =>
       yield* Effect.yieldNow
     }
   })
+
+/** What waits for a place is not due: moving time on would wait for it otherwise. */
+const nothingIsDue = Effect.gen(function* () {
+  const now = yield* Clock.currentTimeMillis
+  const { nextDue } = yield* WorkStatus.use((status) => status.workload(now, sharedWork))
+  assert.isAbove(nextDue ?? Infinity, now)
+})
 
 type Stage = Effect.Success<ReturnType<typeof aStage>>
 
@@ -63,6 +73,7 @@ const fillsTheWhole = <E>(
   { endOne, seen }: Pick<ReturnType<typeof hanging>, "endOne" | "seen">,
   ask: Asking<E>,
   parts: WorldParts,
+  whenFull: Effect.Effect<void, StoreUnavailable, World> = Effect.void,
 ) =>
   inAWorld(
     Effect.gen(function* () {
@@ -74,6 +85,7 @@ const fillsTheWhole = <E>(
       yield* Effect.acquireRelease(Effect.forkDetach(worker.run), stopWorker)
       yield* calm(seen)
       assert.strictEqual(seen.begun, whole)
+      yield* whenFull
       yield* endOne
       yield* calm(seen)
       assert.strictEqual(seen.begun, whole + 1)
@@ -100,6 +112,7 @@ describe("the workspaces together", () => {
           Effect.flatMap(aNumber(workspace), (number) => send(key, { from: number })),
         ),
       { transport },
+      nothingIsDue,
     )
   })
 
@@ -114,6 +127,7 @@ describe("the workspaces together", () => {
           NumberChecks.use((checks) => checks.create(key, { phones: [aPhone()] }, null)),
         ),
       { transport: Layer.merge(layerTransport, directory) },
+      nothingIsDue,
     )
   })
 
@@ -126,6 +140,7 @@ describe("the workspaces together", () => {
       ({ key }, count) =>
         times(count, () => Connections.use((connections) => connections.connect(key, {}, null))),
       { linking },
+      nothingIsDue,
     )
   })
 

@@ -1,10 +1,10 @@
 /** The lanes, and what is left to do. */
 import { LaneQueue, WorkStatus, kindsOfWork } from "@messaging-service/core"
-import type { NumberId, SharedWork, Work, Workload } from "@messaging-service/core"
+import type { NumberId, Capacity, SharedWork, Work, Workload } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { CallbackNews } from "../callback/CallbackNews.ts"
 import { Database } from "../database/Database.ts"
-import { bigints, instant, integer } from "../database/parameters.ts"
+import { bigintsOrNull, instant, integer } from "../database/parameters.ts"
 import { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { canBeAsked } from "../numberCheck/claimChecks.ts"
 import { claim } from "./claimLanes.ts"
@@ -25,8 +25,8 @@ export const layerLanes = Layer.effect(
 )
 
 /**
- * The earliest moment of each kind of work: one look into the index that serves its sweep. The two
- * parameters are lists of workspaces to pass over.
+ * The earliest moment of each kind of work: one look into the index that serves its sweep. `crowded`
+ * holds lists of workspaces to pass over; the list null passes over all, for nothing differs from it.
  */
 const nextDueBeside = (
   crowded: Readonly<Record<SharedWork, string>>,
@@ -145,38 +145,50 @@ order by c.next_due
 limit 1`,
 })
 
-/** No workspace holds so many. */
-const endless = 2_147_483_647
+/** So many places are never taken. */
+const endless: Capacity = { whole: 2_147_483_647, share: { most: 2_147_483_647 } }
+
+/** In the order of the statement's parameters. */
+const kindsOfPlaces = ["lanes", "number_checks", "linking"] as const
 
 const given = { lanes: "$1", number_checks: "$1", linking: "$1" }
 
 const nextDue = nextDueBeside(given)
 
-/** The workspaces that hold so many leases. */
+/**
+ * The workspaces that hold so many of the leases; null, which is all, where no place is left. The cast
+ * makes one list of it, where `all` would take a mere subquery for rows of lists.
+ */
+const crowdedAmong = (holders: string, most: string, whole: string): string => `((
+    select case
+      when coalesce(sum(held.leases), 0) < ${whole}
+        then coalesce(array_agg(held.workspace_id) filter (where held.leases >= ${most}), '{}')
+    end
+    from (
+      select holder.workspace_id, count(*) as leases
+      from (${holders}) holder
+      group by holder.workspace_id
+    ) held
+  )::bigint[])`
+
 const counted = nextDueBeside({
-  lanes: `array(
-    select held.workspace_id
-    from lanes held
-    where held.lease_until > $1
-    group by held.workspace_id
-    having count(*) >= $2
-  )`,
-  number_checks: `array(
-    select held.workspace_id
-    from number_checks held
-    where held.next_due is not null
-      and held.lease_until > $1
-    group by held.workspace_id
-    having count(*) >= $3
-  )`,
-  linking: `array(
-    select n.workspace_id
-    from linking_attempts held
-    join numbers n on n.id = held.number_id
-    where held.lease_until > $1
-    group by n.workspace_id
-    having count(*) >= $4
-  )`,
+  lanes: crowdedAmong("select l.workspace_id from lanes l where l.lease_until > $1", "$2", "$3"),
+  // Index number_checks_due.
+  number_checks: crowdedAmong(
+    "select c.workspace_id from number_checks c where c.next_due is not null and c.lease_until > $1",
+    "$4",
+    "$5",
+  ),
+  linking: crowdedAmong(
+    `
+        select n.workspace_id
+        from linking_attempts a
+        join numbers n on n.id = a.number_id
+        where a.lease_until > $1
+      `,
+    "$6",
+    "$7",
+  ),
 })
 
 /**
@@ -245,17 +257,18 @@ export const layerWorkStatus = Layer.effect(
           database.query<{ readonly due: Date }>(
             `nextDue.${work}`,
             nextDue[work],
-            work in given ? [bigints(crowded)] : [],
+            work in given ? [bigintsOrNull(crowded === "all" ? null : crowded)] : [],
           ),
           ([row]) => (row === undefined ? null : row.due.getTime()),
         ),
-      workload: (now, shares) =>
+      workload: (now, places) =>
         Effect.map(
           database.query<WorkloadRow>("workload", workload, [
             instant(now),
-            integer(shares?.lanes ?? endless),
-            integer(shares?.number_checks ?? endless),
-            integer(shares?.linking ?? endless),
+            ...kindsOfPlaces.flatMap((kind) => {
+              const { share, whole } = places?.[kind] ?? endless
+              return [integer(share.most), integer(whole)]
+            }),
           ]),
           ([row]) => toWorkload(row),
         ),

@@ -8,6 +8,7 @@ import type {
   Message,
   MessageScope,
   Mode,
+  Capacity,
   QuotaFacts,
   QuotaLimit,
   SendingNumber,
@@ -85,6 +86,10 @@ export const lookUp = (message: Message) =>
     MessageStore.use((store) => store.get(scopeOf(message.workspaceId, message.mode), message.id)),
     (found): FoundMessage => present(found),
   )
+
+/** More places of each kind than any test takes. */
+const manyPlaces: Capacity = { whole: 1000, share: { most: 1000 } }
+export const plenty = { lanes: manyPlaces, number_checks: manyPlaces, linking: manyPlaces }
 
 /** What transports have in their hands at `now` of that number: messages, and chunks of its checks. */
 export const attemptsInHands = (number: SendingNumber, now: number) =>

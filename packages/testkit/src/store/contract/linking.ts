@@ -10,6 +10,7 @@ import {
   nothingShown,
 } from "@messaging-service/core"
 import type {
+  Crowded,
   IdempotencyClaim,
   LinkingAttempt,
   LinkingId,
@@ -20,6 +21,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
+import { plenty } from "../Reading.ts"
 import { claimOne, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -110,7 +112,7 @@ const claimAll = (
   )
 
 /** The next due moment if it lies in the fifty days after the era. */
-const nextDue = (era: number, crowded: ReadonlyArray<WorkspaceId> = []) =>
+const nextDue = (era: number, crowded: Crowded = []) =>
   Effect.map(
     WorkStatus.use((status) => status.nextDue("linking", crowded)),
     (due) => (due !== null && due < era + 50 * 24 * 60 * minute ? due : null),
@@ -379,17 +381,19 @@ export const linking: Topic = (it) => {
       // While its workspace is crowded an attempt waits for its end.
       assert.strictEqual(yield* nextDue(era), third.attempt.requestedAt)
       assert.strictEqual(yield* nextDue(era, [greedy.id]), first.attempt.endsAt)
-      const workload = (share: number) =>
+      assert.strictEqual(yield* nextDue(era, "all"), first.attempt.endsAt)
+      const workload = (most: number, whole = 1000) =>
         Effect.map(
           WorkStatus.use((status) =>
-            status.workload(now, { lanes: 1000, number_checks: 1000, linking: share }),
+            status.workload(now, { ...plenty, linking: { whole, share: { most } } }),
           ),
           ({ nextDue: due }) => due,
         )
       // Other tests' work may be due before; this is not what makes the difference then.
-      const [room, none] = [yield* workload(3), yield* workload(2)]
+      const room = yield* workload(3)
       assert.isTrue(room !== null && room <= third.attempt.requestedAt)
-      assert.isTrue(none !== third.attempt.requestedAt)
+      assert.isTrue((yield* workload(2)) !== third.attempt.requestedAt)
+      assert.isTrue((yield* workload(3, 2)) !== third.attempt.requestedAt)
       yield* giveUp(first.attempt.id)
       assert.deepStrictEqual(yield* claimed(2), expected(third))
       yield* Effect.forEach([second, third, fourth, one], ({ attempt }) => giveUp(attempt.id))

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { claimDue } from "../Delivering.ts"
 import { at, present } from "../Expect.ts"
 import { atOnce } from "../Races.ts"
-import { attemptsInHands } from "../Reading.ts"
+import { attemptsInHands, plenty } from "../Reading.ts"
 import {
   again,
   cancelled,
@@ -67,31 +67,33 @@ export const workStatus: Topic = (it) => {
     }),
   )
 
-  it.effect(
-    "of a workspace of which the loop may hold no more, only the ends of leases count",
-    () =>
-      Effect.gen(function* () {
-        const era = anEra()
-        const { number, workspace } = yield* aStage({ createdAt: era })
-        const other = yield* aNumber(workspace.id, { createdAt: era })
-        yield* noneStranded
-        yield* claimDue({ now: era })
-        yield* aMessage(number, { now: era })
-        yield* aMessage(other, { now: era })
-        yield* claimOne(number, { now: era, leaseUntil: era + minute })
-        const due = WorkStatus.use((status) => status.nextDue("lanes", [workspace.id]))
+  it.effect("of what the loop may hold no more of, only the ends of leases count", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      const other = yield* aNumber(workspace.id, { createdAt: era })
+      yield* noneStranded
+      yield* claimDue({ now: era })
+      yield* aMessage(number, { now: era })
+      yield* aMessage(other, { now: era })
+      yield* claimOne(number, { now: era, leaseUntil: era + minute })
+      for (const crowded of [[workspace.id], "all"] as const) {
+        const due = WorkStatus.use((status) => status.nextDue("lanes", crowded))
         assert.strictEqual(yield* due, era + minute)
-        const soonest = (lanes: number) =>
-          Effect.map(
-            WorkStatus.use((status) =>
-              status.workload(era, { lanes, number_checks: 1000, linking: 1000 }),
-            ),
-            (load) => load.nextDue,
-          )
-        assert.deepStrictEqual([yield* soonest(1), yield* soonest(2)], [era + minute, era])
-        assert.strictEqual(yield* nextDue("lanes", era), era)
-        yield* sendNext(other, era)
-      }),
+      }
+      const soonest = (most: number, whole: number) =>
+        Effect.map(
+          WorkStatus.use((status) =>
+            status.workload(era, { ...plenty, lanes: { whole, share: { most } } }),
+          ),
+          (load) => load.nextDue,
+        )
+      assert.strictEqual(yield* soonest(2, 1000), era)
+      assert.strictEqual(yield* soonest(1, 1000), era + minute)
+      assert.strictEqual(yield* soonest(2, 1), era + minute)
+      assert.strictEqual(yield* nextDue("lanes", era), era)
+      yield* sendNext(other, era)
+    }),
   )
 
   it.effect("a claimed lane is due when its lease runs out, a settled one with what is left", () =>
