@@ -43,8 +43,7 @@ const checkDeliveries = (ledger: Ledger, receiver: Receiver) =>
         m.error_code,
         o.event_id
       from messages m
-      join outbox o on o.message_id = m.id
-        and o.type <> 'message.accepted'`
+      join outbox o on o.message_id = m.id`
 
     const callsOf = new Map<string, Array<Call>>()
     for (const call of receiver.calls) {

@@ -18,7 +18,6 @@ import { isSeenBy, messagesRemaining } from "@messaging-service/core"
 import { claim, finishClaim, isHeld } from "./idempotency.ts"
 import { enqueue, tell } from "./Lane.ts"
 import { keptFile } from "./mediaStore.ts"
-import { announce } from "./outbox.ts"
 import { countAndRemember, hasRoom, quotaFacts } from "./quota.ts"
 import { contactOf, laneIn } from "./World.ts"
 import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
@@ -126,7 +125,7 @@ export const accept = (world: World, acceptance: Acceptance): AcceptanceOutcome 
 
   const tookAllowance = takeAllowance(lane.workspace, acceptance.allowance)
   const ids: Array<MessageId> = []
-  for (const { eventId, ...message } of acceptance.messages) {
+  for (const message of acceptance.messages) {
     const row = world.messages.insert((id): MessageRow => ({
       message: { ...message, id, state: "waiting", sentAt: null, error: null },
       lane,
@@ -137,15 +136,6 @@ export const accept = (world: World, acceptance: Acceptance): AcceptanceOutcome 
     ids.push(id)
     enter(world, row)
     enqueue(world, row)
-    announce(world, {
-      eventId,
-      type: "message.accepted",
-      workspaceId: message.workspaceId,
-      mode: message.mode,
-      messageId: id,
-      createdAt: acceptance.now,
-      body: null,
-    })
   }
   if (acceptance.idempotency !== null) finishClaim(world, acceptance.idempotency, ids)
   return { _tag: "Accepted", ids }

@@ -1,14 +1,20 @@
 /** The outbox, read while others write: no event is ever passed over. */
 import { assert, layer } from "@effect/vitest"
 import { Outbox } from "@messaging-service/core"
-import { EmbeddedPostgres, accepted, aStage } from "@messaging-service/testkit"
+import { EmbeddedPostgres, accepted, aStage, sending } from "@messaging-service/testkit"
 import { Context, Deferred, Effect, Fiber } from "effect"
 import { aDatabase, aDoor, aProcess } from "./databases.ts"
 
 const write = `
-insert into outbox (workspace_id, message_id, created_at, event_id, type, mode)
-values (1, 1, '2026-03-02T12:00:00Z', $1, 'message.accepted', 'live')
+insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
+values (1, 1, '2026-03-02T12:00:00Z', $1, 'message.sent', 'live', '{}')
 returning id`
+
+/** As servers of an earlier version wrote for each message that they accepted. */
+const writeAccepted = `
+insert into outbox (workspace_id, message_id, created_at, event_id, type, mode)
+select 1, 1, '2026-03-02T12:00:00Z', 'accepted', 'message.accepted', 'live'
+from generate_series(1, $1)`
 
 /**
  * Behind the events that are there already, two transactions: the one that takes the earlier
@@ -83,6 +89,17 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       }),
     )
 
+    it.effect("passes over acceptances, which servers of an earlier version announced", () =>
+      Effect.gen(function* () {
+        const { door, finish, read } = yield* scene()
+        yield* finish(true)
+        yield* door.query("accepted", writeAccepted, [250])
+        yield* door.query("quick", write, ["behind"])
+        assert.deepStrictEqual(yield* read(0), ["slow", "quick"])
+        assert.deepStrictEqual(yield* read(2), ["behind"])
+      }),
+    )
+
     it.effect("a reader that follows many writers gets every event once, in order", () =>
       Effect.gen(function* () {
         const database = yield* aDatabase
@@ -103,7 +120,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const follower = yield* Effect.forkChild(follow)
         yield* Effect.forEach(
           Array.from({ length: 200 }, (_, index) => index),
-          (index) => Effect.provide(accepted(index % 2 === 0 ? number : second.number), stores),
+          (index) =>
+            accepted(index % 2 === 0 ? number : second.number).pipe(
+              Effect.flatMap((messages) =>
+                sending.end(...messages.map((each) => sending.cancelled(each))),
+              ),
+              Effect.provide(stores),
+            ),
           { concurrency: 20 },
         )
         writing = false

@@ -9,9 +9,6 @@ import { messageJson } from "../message/messageJson.ts"
 import type { Message, MessageEventType } from "../message/Message.ts"
 import { formatInstant } from "../time/Instant.ts"
 
-/** `message.accepted` stays inside the service; the others go to webhook endpoints. */
-export type OutboxEventType = "message.accepted" | MessageEventType
-
 export interface MessageEvent {
   readonly id: EventId
   readonly type: MessageEventType

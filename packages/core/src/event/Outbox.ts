@@ -4,19 +4,19 @@ import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { EventId, MessageId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
-import type { OutboxEventType } from "./MessageEvent.ts"
+import type { MessageEventType } from "../message/Message.ts"
 
 export interface OutboxEvent {
   /** Position in the outbox, growing. */
   readonly id: number
   readonly eventId: EventId
-  readonly type: OutboxEventType
+  readonly type: MessageEventType
   readonly workspaceId: WorkspaceId
   readonly mode: Mode
   readonly messageId: MessageId
   readonly createdAt: number
-  /** Null for `message.accepted`, which is not delivered. */
-  readonly body: string | null
+  /** The envelope's bytes as every attempt sends them (contract: Events). */
+  readonly body: string
 }
 
 export class Outbox extends Context.Service<

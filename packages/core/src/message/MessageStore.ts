@@ -9,7 +9,6 @@ import type { Contact } from "../contact/Contact.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type {
   ContactId,
-  EventId,
   MediaId,
   MessageId,
   NumberId,
@@ -68,10 +67,7 @@ export interface AcceptanceFacts {
 }
 
 /** A message as acceptance decides it; the store gives it its id. */
-export type NewMessage = Omit<Message, "id" | "state" | "sentAt" | "error"> & {
-  /** Of its `message.accepted`. */
-  readonly eventId: EventId
-}
+export type NewMessage = Omit<Message, "id" | "state" | "sentAt" | "error">
 
 export interface Acceptance {
   readonly now: number
@@ -131,8 +127,7 @@ export class MessageStore extends Context.Service<
     /** One round trip: claims the `Idempotency-Key` when there is one and reads all facts. */
     loadAcceptance(query: AcceptanceQuery): Effect.Effect<AcceptanceFacts, StoreUnavailable>
     /**
-     * Writes the whole acceptance or nothing: messages, their `message.accepted` in the outbox,
-     * allowance, quota, the finished idempotency record. Guards, in this order: the claim is still
+     * Writes the whole acceptance or nothing: messages, allowance, quota, the finished idempotency record. Guards, in this order: the claim is still
      * held (`idempotency`), the number is not removed nor its workspace deleted (`number`), the
      * allowance is left (`allowance`), the quota has room (`quota`, exactly as `Quota.ts` says).
      */

@@ -101,7 +101,7 @@ export class Messages extends Context.Service<
       const parserUnder = ({ attachment }: SendTerms) =>
         attachment === null ? plainParser : attachedParser
 
-      const keep = keepRefused(acceptor, store, link)
+      const keep = keepRefused(acceptor, store, ids, link)
 
       /** Claims, loads, decides and commits until the commit holds. */
       const accept = (

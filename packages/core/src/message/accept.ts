@@ -8,7 +8,7 @@ import type { Contact } from "../contact/Contact.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { Ids } from "../id/Ids.ts"
-import { eventId, transportId } from "../id/Ids.ts"
+import { transportId } from "../id/Ids.ts"
 import { mayUse } from "../key/ApiKey.ts"
 import type { ApiKey } from "../key/ApiKey.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
@@ -257,7 +257,6 @@ const toAcceptance = (
       dueAt: planned.plannedAt,
       transportId: transportId(ids),
       callbackUrl: request.callbackUrl,
-      eventId: eventId(ids),
     })),
   }
 }

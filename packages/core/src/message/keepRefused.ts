@@ -6,6 +6,8 @@ import { Effect } from "effect"
 import { detailed } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { eventId } from "../id/Ids.ts"
+import type { Ids } from "../id/Ids.ts"
 import type { MediaLink } from "../media/MediaLinks.ts"
 import type { Acceptor } from "./Acceptor.ts"
 import type { Sender } from "./accept.ts"
@@ -27,7 +29,12 @@ export const leavesMessage = (refusal: Refusal, request: SendRequest, terms: Sen
  * to be loaded again.
  */
 export const keepRefused =
-  (acceptor: typeof Acceptor.Service, store: typeof MessageStore.Service, link: MediaLink) =>
+  (
+    acceptor: typeof Acceptor.Service,
+    store: typeof MessageStore.Service,
+    ids: typeof Ids.Service,
+    link: MediaLink,
+  ) =>
   (
     refusal: Refusal,
     sender: Sender,
@@ -44,11 +51,11 @@ export const keepRefused =
       )
       const [only] = messages
       if (only === undefined) return refusal
-      const { eventId, ...message } = only
+      const event = eventId(ids)
       const stored = yield* store.insertRefused({
         workspaceId,
         numberId,
-        ended: (id) => refusedMessage({ ...message, id }, dailyLimitReached, eventId, now, link),
+        ended: (id) => refusedMessage({ ...only, id }, dailyLimitReached, event, now, link),
       })
       return stored === null ? null : detailed(refusal, { message_id: stored.message.id })
     })

@@ -326,13 +326,24 @@ export const copies = (number: NumberId | null = null) =>
 export const arrived = (number: NumberId | null = null) =>
   Effect.map(copies(number), (all) => all.map(({ messageId }) => messageId))
 
-/** What the outbox tells of a message, in order; what only the service hears of left out. */
+/** What the outbox tells of a message, in order. */
 export const events = (message: Pick<MessageJson, "id">) =>
   Effect.map(allEvents, (all) =>
-    all.flatMap(({ messageId, type }) =>
-      messageId === message.id && type !== "message.accepted" ? [type] : [],
-    ),
+    all.flatMap(({ messageId, type }) => (messageId === message.id ? [type] : [])),
   )
+
+/** All messages of a workspace, in the order of their ids. */
+export const messagesOf = (workspaceId: WorkspaceId) =>
+  Effect.gen(function* () {
+    const store = yield* MessageStore
+    const now = yield* Clock.currentTimeMillis
+    const filter = { statuses: null, from: null, phone: null, since: null, until: null }
+    const page = { before: null, limit: Number.MAX_SAFE_INTEGER }
+    const lists = yield* Effect.forEach(["live", "test"] as const, (mode) =>
+      store.list({ workspaceId, mode, restriction: null }, filter, page, now),
+    )
+    return lists.flatMap(({ items }) => items).toSorted((a, b) => a.id - b.id)
+  })
 
 /** Everything in the outbox, in order. */
 export const allEvents = Effect.gen(function* () {

@@ -5,7 +5,7 @@ import {
   aContact,
   ahead,
   aKey,
-  allEvents,
+  messagesOf,
   answer,
   arrived,
   aStage,
@@ -96,17 +96,14 @@ describe("Idempotency-Key", () => {
   it.effect("the same key with another request is idempotency_key_reused", () =>
     inAWorld(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key, workspace } = yield* aStage()
         yield* answer(key, {}, "key", "one")
         const refused = yield* refusal(answer(key, { text: "Other" }, "key", "two"))
         assert.deepStrictEqual([refused.code, refused.status], ["idempotency_key_reused", 422])
         // Also when that request would be refused for what it asks.
         const late = answer(key, { send_at: "2001-01-01T00:00:00Z" }, "key", "two")
         assert.strictEqual(yield* code(late), "idempotency_key_reused")
-        assert.lengthOf(
-          (yield* allEvents).filter(({ type }) => type === "message.accepted"),
-          1,
-        )
+        assert.lengthOf(yield* messagesOf(workspace), 1)
       }),
     ),
   )

@@ -47,7 +47,7 @@ describe("test mode", () => {
         assert.deepStrictEqual(yield* events(message), ["message.sent"])
         assert.deepStrictEqual(
           (yield* allEvents).map(({ mode }) => mode),
-          ["test", "test"],
+          ["test"],
         )
         assert.strictEqual(yield* remaining(workspace), 5)
       }),

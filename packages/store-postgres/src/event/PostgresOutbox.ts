@@ -9,10 +9,10 @@
 import { Outbox } from "@messaging-service/core"
 import type {
   EventId,
+  MessageEventType,
   MessageId,
   Mode,
   OutboxEvent,
-  OutboxEventType,
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
@@ -27,6 +27,7 @@ interface OutboxRow {
   readonly event_id: string
   readonly type: string
   readonly mode: string
+  /** Null of a `message.accepted`, which servers of an earlier version wrote. */
   readonly body: string | null
 }
 
@@ -88,13 +89,14 @@ export const layerOutbox = Layer.effect(
     /** The events up to the first gap that may still be filled. */
     const settled = (
       after: number,
-      events: ReadonlyArray<OutboxEvent>,
+      events: ReadonlyArray<OutboxRow>,
       over: bigint,
       next: bigint,
-    ): ReadonlyArray<OutboxEvent> => {
+    ): ReadonlyArray<OutboxRow> => {
       let before = after
       for (const [index, event] of events.entries()) {
-        if (event.id !== before + 1) {
+        const id = Number(event.id)
+        if (id !== before + 1) {
           const first = gaps.get(before) ?? next
           if (over < first) {
             gaps.set(before, first)
@@ -104,20 +106,33 @@ export const layerOutbox = Layer.effect(
           }
         }
         gaps.delete(before)
-        before = event.id
+        before = id
       }
       return events
     }
 
-    return Outbox.of({
-      read: Effect.fnUntraced(function* (after, limit) {
+    const read = Effect.fnUntraced(function* (after: number, limit: number) {
+      let position = after
+      for (;;) {
         const [taken] = yield* database.query<SnapshotRow>("outbox.snapshot", snapshot)
-        const rows = yield* database.query<OutboxRow>("outbox.read", readOutbox, [
-          bigint(after),
-          integer(limit),
-        ])
-        return settled(after, rows.map(toEvent), BigInt(taken?.over ?? 0), BigInt(taken?.next ?? 0))
-      }),
+        const rows = settled(
+          position,
+          yield* database.query<OutboxRow>("outbox.read", readOutbox, [
+            bigint(position),
+            integer(limit),
+          ]),
+          BigInt(taken?.over ?? 0),
+          BigInt(taken?.next ?? 0),
+        )
+        const events = rows.flatMap(toEvent)
+        const last = rows.at(-1)
+        if (events.length > 0 || last === undefined) return events
+        position = Number(last.id)
+      }
+    })
+
+    return Outbox.of({
+      read,
       forget: (before) =>
         database
           .query("outbox.forget", forgetEvents, [instant(before), integer(batch)])
@@ -126,13 +141,16 @@ export const layerOutbox = Layer.effect(
   }),
 )
 
-const toEvent = (row: OutboxRow): OutboxEvent => ({
-  id: Number(row.id),
-  eventId: row.event_id as EventId,
-  type: row.type as OutboxEventType,
-  workspaceId: Number(row.workspace_id) as WorkspaceId,
-  mode: row.mode as Mode,
-  messageId: Number(row.message_id) as MessageId,
-  createdAt: row.created_at.getTime(),
-  body: row.body,
-})
+const toEvent = (row: OutboxRow): OutboxEvent | [] =>
+  row.body === null
+    ? []
+    : {
+        id: Number(row.id),
+        eventId: row.event_id as EventId,
+        type: row.type as MessageEventType,
+        workspaceId: Number(row.workspace_id) as WorkspaceId,
+        mode: row.mode as Mode,
+        messageId: Number(row.message_id) as MessageId,
+        createdAt: row.created_at.getTime(),
+        body: row.body,
+      }

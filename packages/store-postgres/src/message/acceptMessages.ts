@@ -53,7 +53,6 @@ const declarations = `p_now timestamptz[],
     m_media_type text[],
     m_media_file_name text[],
     m_transport_id text[],
-    m_event_id text[],
     m_attachment_id bigint[],
     m_callback_url text[]`
 
@@ -257,11 +256,6 @@ export const acceptMessages = sqlFunction(
           m_media_type[1], m_media_file_name[1], m_transport_id[1], m_attachment_id[1],
           m_callback_url[1]
         );
-        insert into outbox (workspace_id, message_id, created_at, event_id, type, mode)
-        values (
-          p_workspace[1], v_ids[1], p_now[1], m_event_id[1], 'message.accepted',
-          case when p_live[1] then 'live' else 'test' end
-        );
       else
         v_ids := array(
           select nextval('messages_id_seq')
@@ -288,12 +282,6 @@ export const acceptMessages = sqlFunction(
           platform, from_phone, to_kind, to_phone, to_name, text, media_url, media_type,
           media_file_name, transport_id, attachment_id, callback_url
         )
-        where v_guards[m.acceptance] is null;
-        insert into outbox (workspace_id, message_id, created_at, event_id, type, mode)
-        select
-          p_workspace[m.acceptance], m.id, p_now[m.acceptance], m.event_id, 'message.accepted',
-          case when p_live[m.acceptance] then 'live' else 'test' end
-        from unnest(v_ids, m_acceptance, m_event_id) m (id, acceptance, event_id)
         where v_guards[m.acceptance] is null;
       end if;
     end if;
@@ -404,7 +392,6 @@ export const acceptParameters = (all: ReadonlyArray<Acceptance>): ReadonlyArray<
     texts(sparse(messages.map((message) => message.media?.type ?? null))),
     texts(sparse(messages.map((message) => message.media?.fileName ?? null))),
     texts(messages.map((message) => message.transportId)),
-    texts(messages.map((message) => message.eventId)),
     bigints(sparse(messages.map((message) => message.media?.attachmentId ?? null))),
     texts(sparse(messages.map((message) => message.callbackUrl))),
   ]

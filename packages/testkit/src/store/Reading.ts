@@ -80,6 +80,20 @@ export const scopeOf = (workspaceId: WorkspaceId, mode: Mode = "live"): MessageS
   restriction: null,
 })
 
+/** Every message of a workspace, as a page of its list newest first. */
+export const messagesOf = (workspaceId: WorkspaceId, mode: Mode = "live", now = noon) =>
+  Effect.map(
+    MessageStore.use((store) =>
+      store.list(
+        scopeOf(workspaceId, mode),
+        { statuses: null, from: null, phone: null, since: null, until: null },
+        { before: null, limit: 100 },
+        now,
+      ),
+    ),
+    ({ items }) => items,
+  )
+
 /** A message as the store has it now. */
 export const lookUp = (message: Message) =>
   Effect.map(

@@ -225,7 +225,6 @@ export const aNewMessage = (
   dueAt: noon,
   transportId: aTransportId(),
   callbackUrl: null,
-  eventId: anEventId(),
   ...given,
 })
 
@@ -278,10 +277,13 @@ export const anAcceptance = (
 }
 
 /** A new message as it stands once the store has given it its id. */
-export const waiting = (message: NewMessage, id: MessageId): Message => {
-  const { eventId: _, ...rest } = message
-  return { ...rest, id, state: "waiting", sentAt: null, error: null }
-}
+export const waiting = (message: NewMessage, id: MessageId): Message => ({
+  ...message,
+  id,
+  state: "waiting",
+  sentAt: null,
+  error: null,
+})
 
 export const accept = (acceptance: Acceptance) =>
   MessageStore.use((store) => store.accept(acceptance))

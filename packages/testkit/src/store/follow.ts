@@ -1,6 +1,6 @@
 /** Reading the outbox of a store that other tests write to as well. */
 import { Outbox } from "@messaging-service/core"
-import type { OutboxEvent, OutboxEventType, WorkspaceId } from "@messaging-service/core"
+import type { MessageEventType, OutboxEvent, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 
 const pageSize = 1000
@@ -38,4 +38,4 @@ export const followOutbox = Effect.gen(function* () {
 
 /** What happened to which message, in order. */
 export const story = (events: ReadonlyArray<OutboxEvent>) =>
-  events.map((event): readonly [number, OutboxEventType] => [event.messageId, event.type])
+  events.map((event): readonly [number, MessageEventType] => [event.messageId, event.type])

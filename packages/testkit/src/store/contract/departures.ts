@@ -87,7 +87,6 @@ export const departures: Topic = (it) => {
       const outcome = endedAs(repeat, { trigger: "cancel" }, noon + minute)
       assert.deepStrictEqual(yield* settle([outcome], noon + minute), [message.id])
       assert.deepStrictEqual(story(yield* follow(workspace.id)), [
-        [message.id, "message.accepted"],
         [message.id, "message.cancelled"],
       ])
       assert.deepStrictEqual(yield* claim([number], { now: noon + hour }), [])

@@ -8,8 +8,7 @@ import {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
-import { followOutbox } from "../follow.ts"
-import { brokenBy, claimKey, facts } from "../Reading.ts"
+import { brokenBy, claimKey, facts, messagesOf } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import {
   aClaim,
@@ -204,7 +203,6 @@ export const idempotency: Topic = (it) => {
   it.effect("nothing is accepted without the claim: never made, released, or finished", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
-      const follow = yield* followOutbox
       const { workspace, number, key } = yield* aStageWithKey
       const claim = aClaim(key.id)
       const acceptance = anAcceptance(number, { idempotency: claim })
@@ -212,12 +210,12 @@ export const idempotency: Topic = (it) => {
       yield* claimKey(workspace.id, claim)
       yield* store.releaseClaim(claim)
       assert.strictEqual(yield* brokenBy(acceptance), "idempotency")
-      assert.deepStrictEqual(yield* follow(workspace.id), [])
+      assert.deepStrictEqual(yield* messagesOf(workspace.id), [])
       yield* claimKey(workspace.id, claim)
       assert.isNull(yield* brokenBy(acceptance))
       const twice = anAcceptance(number, { idempotency: claim })
       assert.strictEqual(yield* brokenBy(twice), "idempotency")
-      assert.lengthOf(yield* follow(workspace.id), 1)
+      assert.lengthOf(yield* messagesOf(workspace.id), 1)
     }),
   )
 
@@ -225,7 +223,6 @@ export const idempotency: Topic = (it) => {
     "a claim whose process died is free after 30 s, and its late acceptance is refused",
     () =>
       Effect.gen(function* () {
-        const follow = yield* followOutbox
         const { workspace, number, key } = yield* aStageWithKey
         const dead = aClaim(key.id)
         const retry = { ...dead, token: "retry" }
@@ -238,10 +235,7 @@ export const idempotency: Topic = (it) => {
         assert.strictEqual(yield* brokenBy(late), "idempotency")
         const [made] = yield* accepted(number, { now: free, idempotency: retry })
         assert.strictEqual(yield* brokenBy(late), "idempotency")
-        assert.deepStrictEqual(
-          (yield* follow(workspace.id)).map((event) => event.messageId),
-          [present(made).id],
-        )
+        assert.deepStrictEqual(ids(yield* messagesOf(workspace.id)), [present(made).id])
       }),
   )
 }

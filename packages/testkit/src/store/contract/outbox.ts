@@ -6,32 +6,32 @@ import { at, ids, present } from "../Expect.ts"
 import { followOutbox, readOutbox } from "../follow.ts"
 import { cancelled, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accept, accepted, anAcceptance, aStage, hour, noon, oneSecond } from "../World.ts"
+import { accepted, aStage, hour, noon, oneSecond } from "../World.ts"
 
 export const outbox: Topic = (it) => {
-  it.effect("each accepted message is announced, without a body", () =>
+  it.effect("each end of a message is announced, an acceptance is not", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox
       const { workspace, number } = yield* aStage()
-      const live = anAcceptance(number, { count: 2, now: noon + 7, sendAt: noon + hour })
-      const test = anAcceptance(number, { mode: "test", now: noon + 8 })
-      const made: Array<number> = []
-      for (const acceptance of [live, test]) {
-        const outcome = yield* accept(acceptance)
-        if (outcome._tag === "Accepted") made.push(...outcome.ids)
-      }
+      const messages = [
+        ...(yield* accepted(number, { count: 2, now: noon + 7, sendAt: noon + hour })),
+        ...(yield* accepted(number, { mode: "test", now: noon + 8 })),
+      ]
+      assert.deepStrictEqual(yield* follow(workspace.id), [])
+      const changes = messages.map((message) => cancelled(message, noon + oneSecond))
+      yield* end(...changes)
       const events = yield* follow(workspace.id)
       assert.deepStrictEqual(
         events,
-        [...live.messages, ...test.messages].map((message, index) => ({
+        changes.map(({ event }, index) => ({
           id: at(events, index).id,
-          eventId: message.eventId,
-          type: "message.accepted" as const,
+          eventId: event.id,
+          type: event.type,
           workspaceId: workspace.id,
-          mode: message.mode,
-          messageId: at(made, index) as (typeof events)[number]["messageId"],
-          createdAt: message.createdAt,
-          body: null,
+          mode: event.mode,
+          messageId: event.messageId,
+          createdAt: event.createdAt,
+          body: event.body,
         })),
       )
     }),
@@ -42,7 +42,7 @@ export const outbox: Topic = (it) => {
       const store = yield* Outbox
       const follow = yield* followOutbox
       const { workspace, number } = yield* aStage()
-      const messages = yield* accepted(number, { count: 5 })
+      const messages = yield* accepted(number, { count: 10 })
       yield* end(...messages.map((message) => cancelled(message, noon + oneSecond)))
       const events = yield* follow(workspace.id)
       assert.lengthOf(events, 10)
@@ -52,7 +52,7 @@ export const outbox: Topic = (it) => {
       )
       assert.strictEqual(new Set(ids(events)).size, 10)
       assert.deepStrictEqual(
-        events.slice(0, 5).map((event) => event.messageId),
+        events.map((event) => event.messageId).toSorted((a, b) => a - b),
         ids(messages),
       )
       const third = at(events, 2)
@@ -70,7 +70,7 @@ export const outbox: Topic = (it) => {
       const change = cancelled(present(message))
       const body = `  ${change.event.body}\n`
       yield* end({ ...change, event: { ...change.event, body } })
-      assert.strictEqual(at(yield* follow(workspace.id), 1).body, body)
+      assert.strictEqual(at(yield* follow(workspace.id), 0).body, body)
     }),
   )
 
@@ -84,7 +84,9 @@ export const outbox: Topic = (it) => {
         stages,
         ({ number }) =>
           Effect.forEach(Array.from({ length: 15 }), (_, index) =>
-            accepted(number, { count: 1 + (index % 4) }),
+            Effect.tap(accepted(number, { count: 1 + (index % 4) }), (messages) =>
+              end(...messages.map((message) => cancelled(message))),
+            ),
           ),
         { concurrency: "unbounded" },
       ).pipe(

@@ -13,9 +13,8 @@ import {
 import type { Acceptance, AcceptanceOutcome, IdempotencyClaim } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { at, ids, present } from "../Expect.ts"
-import { followOutbox } from "../follow.ts"
 import { atOnce } from "../Races.ts"
-import { brokenBy, claimKey, exactQuotaOf, remaining } from "../Reading.ts"
+import { brokenBy, claimKey, exactQuotaOf, messagesOf, remaining } from "../Reading.ts"
 import { cancelled, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -209,7 +208,6 @@ export const acceptanceRaces: Topic = (it, { parallel }) => {
 
   it.effect.each(rounds)("of repeats of a request at once one is accepted (round %i)", () =>
     Effect.gen(function* () {
-      const follow = yield* followOutbox
       const { workspace, number } = yield* aStage({ plan: aPlan(10) })
       const { key } = yield* aKey(workspace.id)
       const claim = aClaim(key.id)
@@ -225,7 +223,7 @@ export const acceptanceRaces: Topic = (it, { parallel }) => {
       for (const outcome of outcomes) {
         assert.include(["Accepted", "InProgress", "Finished"], outcome)
       }
-      const made = (yield* follow(workspace.id)).map((event) => event.messageId)
+      const made = ids(yield* messagesOf(workspace.id)).toReversed()
       assert.lengthOf(made, 2)
       assert.strictEqual(yield* remaining(workspace), 8)
       assert.deepStrictEqual(yield* claimKey(workspace.id, { ...claim, token: "later" }), {
@@ -258,7 +256,6 @@ export const acceptanceRaces: Topic = (it, { parallel }) => {
 
   it.effect.each(rounds)("a late acceptance and a retry are one acceptance (round %i)", () =>
     Effect.gen(function* () {
-      const follow = yield* followOutbox
       const { workspace, number } = yield* aStage()
       const { key } = yield* aKey(workspace.id)
       const late = aClaim(key.id)
@@ -276,7 +273,7 @@ export const acceptanceRaces: Topic = (it, { parallel }) => {
       assert.isAtMost(outcomes.filter((outcome) => outcome === "Accepted").length, 1)
       const again = yield* attempt(make, now)({ ...late, token: "again" })
       assert.isTrue(again === "Accepted" || again === "Finished")
-      assert.lengthOf(yield* follow(workspace.id), 1)
+      assert.lengthOf(yield* messagesOf(workspace.id, "live", now), 1)
     }),
   )
 

@@ -86,7 +86,7 @@ export const workerRaces: Topic = (it, { parallel }) => {
         )
         assert.isTrue(isDone(), "some message never ended")
         assertLanes(attempts, { ordered: true })
-        const ends = (yield* follow(workspace.id)).filter((e) => e.type !== "message.accepted")
+        const ends = yield* follow(workspace.id)
         assert.deepStrictEqual(
           ends.map((event) => event.messageId).toSorted((a, b) => a - b),
           ids(messages).toSorted((a, b) => a - b),

@@ -28,6 +28,7 @@ import {
   aNewMessage,
   anAcceptance,
   anEra,
+  anEventId,
   aPlan,
   aStage,
   accepted,
@@ -43,13 +44,13 @@ const aLink: MediaLink = (id) => `https://example.com/media/${id}`
 
 /** Stores a refused message of that number; null when the number is gone. */
 const refuse = (number: SendingNumber, given: Partial<NewMessage> = {}, now = noon) => {
-  const { eventId, ...message } = aNewMessage(number, { createdAt: now, dueAt: now, ...given })
+  const message = aNewMessage(number, { createdAt: now, dueAt: now, ...given })
   return MessageStore.use((store) =>
     store.insertRefused({
       workspaceId: number.workspaceId,
       numberId: number.id,
       ended: (id): MessageChange =>
-        refusedMessage({ ...message, id }, dailyLimit, eventId, now, aLink),
+        refusedMessage({ ...message, id }, dailyLimit, anEventId(), now, aLink),
     }),
   )
 }

@@ -30,7 +30,7 @@ export const ticks: Topic = (it) => {
       assert.deepStrictEqual(yield* read(message), { ...left, state: "read" })
       assert.deepStrictEqual(yield* delivered(message), { ...left, state: "read" })
       assert.deepStrictEqual((yield* lookUp(message)).message, { ...left, state: "read" })
-      assert.lengthOf(yield* follow(workspace.id), 3)
+      assert.lengthOf(yield* follow(workspace.id), 1)
     }),
   )
 
