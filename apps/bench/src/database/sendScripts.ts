@@ -18,7 +18,6 @@ const text = "Hello from the benchmark"
 const phone = "+15551234567"
 
 const transportId = "lpad(:drawn::text, 20, '0')"
-const eventId = "'evt_' || lpad(:drawn::text, 24, '0')"
 const idempotencyKey = "'key ' || :drawn::text"
 const token = "lpad(:drawn::text, 32, '0')"
 const fingerprint = "0".repeat(64)
@@ -102,7 +101,6 @@ const accept = (claimed: boolean) =>
     "array[null]::text[]",
     "array[null]::text[]",
     `array[${transportId}]`,
-    `array[${eventId}]`,
     "array[null]::bigint[]",
     "array[null]::text[]",
   ])

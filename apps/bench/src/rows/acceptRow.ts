@@ -50,7 +50,7 @@ export const acceptRow: Row = {
       ],
       notes: [
         "bare INSERT: one row into messages, with all its indexes, and nothing else",
-        "accept statement: lane, allowance of a limited plan, quota, message and its event",
+        "accept statement: lane, allowance of a limited plan, quota and message",
       ],
     }
   }),
