@@ -37,21 +37,41 @@ const workspaceImports = {
  * read and compose (configuration, store, clock) needs a room of its own; no other package sees it.
  */
 const packagesThatChoose = {
-  runtime: ["store-memory", "store-postgres", "transport-simulated", "node"],
+  runtime: ["store-memory", "store-postgres", "emulator", "node"],
+  // The contract of stores holds what they keep for simulated phones too.
+  testkit: ["emulator"],
 }
+
+/**
+ * Packages with an entry of their own for the emulator, `src/emulator`: nothing else of their source
+ * imports the emulator or that folder, so that a service without simulated phones loads neither.
+ */
+const packagesWithAnEmulatorEntry = ["store-memory", "store-postgres", "http"]
+const emulatorEntry = "src/emulator"
 
 /** Tests that need the whole service under them, and so choose adapters as an app does. */
 const testsThatChoose = {
-  core: ["store-memory", "transport-simulated"],
-  http: ["store-memory", "store-postgres", "transport-simulated", "node", "verify-webhook"],
+  core: ["store-memory", "emulator"],
+  http: ["store-memory", "store-postgres", "emulator", "node", "verify-webhook"],
 }
 
 /** Where a file lives: `packages/http/src/…` is area `packages`, name `http`, room `src`. */
 const placeOf = (file) => {
   const [area, name, room] = relative(root, file).split(sep)
   if (area !== "packages" && area !== "apps") return undefined
-  return { area, name, room: room === "src" ? "src" : "test", path: `${area}/${name}` }
+  const path = `${area}/${name}`
+  const within = relative(resolve(root, path), file).split(sep).join("/")
+  return {
+    area,
+    name,
+    room: room === "src" ? "src" : "test",
+    path,
+    isEmulatorEntry: isInEmulatorEntry(name, within),
+  }
 }
+
+const isInEmulatorEntry = (name, within) =>
+  packagesWithAnEmulatorEntry.includes(name) && within.startsWith(`${emulatorEntry}/`)
 
 const matches = (patterns, specifier) =>
   patterns.some((pattern) =>
@@ -60,8 +80,12 @@ const matches = (patterns, specifier) =>
 
 const relativeComplaint = (place, file, specifier) => {
   const target = relative(resolve(root, place.path), resolve(dirname(file), specifier))
-  return target === ".." || target.startsWith(`..${sep}`)
-    ? `"${specifier}" reaches out of ${place.path}: import another package by its name.`
+  if (target === ".." || target.startsWith(`..${sep}`)) {
+    return `"${specifier}" reaches out of ${place.path}: import another package by its name.`
+  }
+  const entered = isInEmulatorEntry(place.name, target.split(sep).join("/"))
+  return entered && place.room === "src" && !place.isEmulatorEntry
+    ? `"${specifier}" would load the emulator with ${place.path}: only tests and ${emulatorEntry} itself import it.`
     : undefined
 }
 
@@ -76,6 +100,7 @@ const workspaceComplaint = (place, specifier) => {
   const chosen = [
     ...(packagesThatChoose[place.name] ?? []),
     ...(place.room === "test" ? (testsThatChoose[place.name] ?? []) : []),
+    ...(place.isEmulatorEntry ? ["emulator"] : []),
   ]
   const allowed = [...workspaceImports[place.room], ...chosen]
   return allowed.includes(imported)

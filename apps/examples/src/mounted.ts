@@ -25,7 +25,7 @@ export const openService = (
   const addresses = new WeakMap<Request, string>()
   const web = toWebHandler(Service, {
     operatorToken: Redacted.make(operatorToken),
-    emulator: false,
+    emulator: null,
     publicUrl: "http://localhost",
     trustProxy: false,
     // A web-standard request does not know where it came from: Node's socket does.

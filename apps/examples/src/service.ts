@@ -1,8 +1,8 @@
 /** The whole service in one process, in memory, as the examples embed it. */
 import * as Core from "@messaging-service/core"
+import * as Simulated from "@messaging-service/emulator"
 import { layerCryptoIds, layerQrCodeImages } from "@messaging-service/node"
-import * as StoreMemory from "@messaging-service/store-memory"
-import * as Simulated from "@messaging-service/transport-simulated"
+import * as StoreMemory from "@messaging-service/store-memory/emulator"
 import { Effect, Layer } from "effect"
 
 /** What the core stands on. With PostgreSQL the store, `WakeUp` and the key would be others. */

@@ -4,6 +4,7 @@
  */
 import { Worker } from "@messaging-service/core"
 import { HttpOptions, httpApp, monitoringApp } from "@messaging-service/http"
+import { emulatorControls } from "@messaging-service/http/emulator"
 import {
   announce,
   isTerminal,
@@ -68,7 +69,7 @@ const serve = Effect.fnUntraced(function* (settings: ServerSettings, listeners: 
   const options = {
     operatorToken: admin === null ? token : null,
     metrics: metrics === null,
-    emulator: true,
+    emulator: emulatorControls,
     publicUrl: service.publicUrl ?? open.url,
     trustProxy,
   }

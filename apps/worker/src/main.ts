@@ -44,7 +44,7 @@ const work = Effect.fnUntraced(function* (
   }
   const app = yield* Effect.provideService(monitoringApp, HttpOptions, {
     operatorToken: null,
-    emulator: false,
+    emulator: null,
     publicUrl: service.publicUrl ?? addressOf(service.host, service.port),
     trustProxy: false,
   })

@@ -31,9 +31,6 @@ import { Reminders } from "./reminder/Reminders.ts"
 import { Cursors } from "./request/Cursor.ts"
 import { Idempotent } from "./request/Idempotent.ts"
 import { Secrets } from "./secret/Secrets.ts"
-import { Emulator } from "./simulation/Emulator.ts"
-import { Idle } from "./simulation/Idle.ts"
-import { TimeTravel } from "./simulation/TimeTravel.ts"
 import { layerDeliveryNews } from "./webhook/DeliveryNews.ts"
 import { SigningSecrets } from "./webhook/SigningSecrets.ts"
 import { WebhookCall } from "./webhook/WebhookCall.ts"
@@ -112,12 +109,6 @@ export const layerWorker = Worker.layer.pipe(
   ),
   Layer.provide(Layer.mergeAll(Attempt.layer, WebhookCall.layer, CallbackCall.layer)),
   Layer.provide(Layer.merge(OutgoingMediaSource.layer, MediaSweep.layer)),
-)
-
-/** The emulator controls, over the services and simulated phones. */
-export const layerEmulator = Emulator.layer.pipe(
-  Layer.provide(TimeTravel.layer),
-  Layer.provideMerge(Idle.layer),
 )
 
 /** The whole service in one process: the services, and the worker's loops running. */

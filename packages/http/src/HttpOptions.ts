@@ -1,6 +1,7 @@
 /** What whoever serves the HTTP interface decides about it (operator API: configuration). */
 import { Context, Effect } from "effect"
 import type { Redacted } from "effect"
+import type { EmulatorControls } from "./operator/OperatorRoute.ts"
 
 export interface HttpSettings {
   /** The bearer token of the operator API; null for no operator API at all. */
@@ -9,8 +10,11 @@ export interface HttpSettings {
   readonly customers?: boolean
   /** False: `/metrics` is served elsewhere, or nowhere. True when left out. */
   readonly metrics?: boolean
-  /** Whether the emulator controls exist. They need core's `Emulator` among the services. */
-  readonly emulator: boolean
+  /**
+   * Null for no emulator controls; else `emulatorControls` of `@messaging-service/http/emulator`,
+   * which need the `Emulator` of `@messaging-service/emulator` among the services.
+   */
+  readonly emulator: EmulatorControls | null
   /**
    * The origin that links begin with, without a slash at its end; an effect when it is known only
    * once a port is bound.

@@ -34,7 +34,7 @@ import { httpApp } from "./HttpApp.ts"
 import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import type { HttpSettings } from "./HttpOptions.ts"
 
-/** What the interface needs of the core and its ports; with an emulator also core's `Emulator`. */
+/** What the interface needs of the core and its ports; with an emulator also its `Emulator`. */
 export type HttpServices =
   | Admission
   | Attachments

@@ -17,17 +17,17 @@ import {
   PublicUrl,
   WakeUp,
   Worker,
-  layerEmulator,
   layerServices,
   SecretsKey,
   layerWorker,
 } from "@messaging-service/core"
 import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
-import { layer as layerMemory } from "@messaging-service/store-memory"
-import { layerPglite } from "@messaging-service/store-postgres"
-import { layer as layerTransport } from "@messaging-service/transport-simulated"
+import { layer as layerMemory } from "@messaging-service/store-memory/emulator"
+import { layerPglite } from "@messaging-service/store-postgres/emulator"
+import { layer as layerTransport, layerEmulator } from "@messaging-service/emulator"
 import { Layer, Redacted } from "effect"
 import { createServer } from "node:http"
+import { emulatorControls } from "../src/emulator/index.ts"
 import { HttpOptions, layerHttp } from "../src/index.ts"
 import type { HttpSettings } from "../src/index.ts"
 import { layerDisk } from "./Disk.ts"
@@ -42,7 +42,7 @@ export const publicUrl = "https://messages.test"
 
 export const defaultSettings: HttpSettings = {
   operatorToken: Redacted.make(operatorToken),
-  emulator: true,
+  emulator: emulatorControls,
   publicUrl,
   trustProxy: false,
   clientAddress: () => "192.0.2.1",

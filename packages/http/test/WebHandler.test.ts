@@ -10,7 +10,7 @@ const embedded: Layer.Layer<HttpServices> = layerServices.pipe(
   Layer.orDie,
 )
 
-const settings = { ...defaultSettings, emulator: false }
+const settings = { ...defaultSettings, emulator: null }
 
 describe("the web-standard handler", () => {
   it.effect("serves the whole interface to whoever mounts it", () =>
@@ -77,7 +77,7 @@ describe("the web-standard handler", () => {
 
   it.effect("an emulator that is asked for must be there", () =>
     Effect.promise(async () => {
-      const { dispose, handler } = toWebHandler(embedded, { ...settings, emulator: true })
+      const { dispose, handler } = toWebHandler(embedded, defaultSettings)
       const outcome = await handler(new Request("http://x/")).then(
         () => "answered",
         (error: unknown) => String(error),

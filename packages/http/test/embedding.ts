@@ -1,8 +1,8 @@
 import * as Core from "@messaging-service/core"
+import * as Simulated from "@messaging-service/emulator"
 import { toWebHandler } from "@messaging-service/http"
 import { layerCryptoIds, layerQrCodeImages } from "@messaging-service/node"
-import * as StoreMemory from "@messaging-service/store-memory"
-import * as Simulated from "@messaging-service/transport-simulated"
+import * as StoreMemory from "@messaging-service/store-memory/emulator"
 import { Layer, Redacted } from "effect"
 
 const ports = Layer.mergeAll(
@@ -21,7 +21,7 @@ const ports = Layer.mergeAll(
 /** `handler` takes a `Request` and promises its `Response`; `dispose` ends the service. */
 export const { handler, dispose } = toWebHandler(Core.layer.pipe(Layer.provideMerge(ports)), {
   operatorToken: Redacted.make("an operator's secret"),
-  emulator: false,
+  emulator: null,
   publicUrl: "https://messages.example.com",
   trustProxy: false,
 })

@@ -89,7 +89,7 @@ const aService = () => {
     Layer.provideMerge(Layer.succeed(RealTime, { sleep: () => Effect.never })),
     Layer.orDie,
   )
-  const { dispose, handler } = toWebHandler(services, { ...defaultSettings, emulator: false })
+  const { dispose, handler } = toWebHandler(services, { ...defaultSettings, emulator: null })
   const left = new AbortController()
   /** A request that nothing holds any more is forgotten, with whatever it waits for. */
   const clients: Array<Request> = []

@@ -26,7 +26,7 @@ describe("where it is not wanted", () => {
     )
   })
 
-  layer(layerService({ settings: { emulator: false } }))("without the emulator", (it) => {
+  layer(layerService({ settings: { emulator: null } }))("without the emulator", (it) => {
     it.effect("there are no emulator controls with live transports", () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors

@@ -4,6 +4,7 @@
  */
 import { WakeUp } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
+import type { SimulatedPhones } from "@messaging-service/emulator"
 import type { MemoryStore } from "@messaging-service/store-memory"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
@@ -11,21 +12,23 @@ import type { CannotStart } from "./CannotStart.ts"
 import { closeDataDirectory, holdAlone } from "./DataDirectory.ts"
 import type { ServiceSettings, StoreChoice } from "./ServiceSettings.ts"
 
-/** Every storage port, and how the worker's loops are woken where that store is used. */
-export type Storage = MemoryStore | WakeUp
+/** Every storage port, what simulated phones keep, and how the worker's loops are woken where that store is used. */
+export type Storage = MemoryStore | SimulatedPhones | WakeUp
 
 /** A module that is part of the installation. */
 const loading = <Module>(load: () => Promise<Module>) => Effect.promise(load)
 
 const memory = Effect.map(
-  loading(() => import("@messaging-service/store-memory")),
+  loading(() => import("@messaging-service/store-memory/emulator")),
   ({ layer }) => Layer.merge(layer, WakeUp.layerLocal),
 )
 
 const embedded = (directory: string) =>
   Effect.gen(function* () {
     yield* holdAlone(directory)
-    const { layerPglite } = yield* loading(() => import("@messaging-service/store-postgres"))
+    const { layerPglite } = yield* loading(
+      () => import("@messaging-service/store-postgres/emulator"),
+    )
     // It gives the files of a new database modes of its own, whatever the umask.
     const database = Layer.tap(layerPglite({ dataDir: join(directory, "db") }), () =>
       closeDataDirectory(directory),
@@ -35,7 +38,7 @@ const embedded = (directory: string) =>
 
 const postgres = ({ url }: Extract<StoreChoice, { readonly kind: "postgres" }>) =>
   Effect.map(
-    loading(() => import("@messaging-service/store-postgres")),
+    loading(() => import("@messaging-service/store-postgres/emulator")),
     ({ layer, layerWakeUp }) => Layer.merge(layer({ url }), layerWakeUp({ url })),
   )
 

@@ -9,7 +9,6 @@ import {
   OutboundRule,
   PublicUrl,
   SecretsKey,
-  layerEmulator,
   layerServices,
   layerWorker,
   newSecretsKey,
@@ -22,10 +21,13 @@ import {
   layerEgress,
   layerNativeHmac,
   layerQrCodeImages,
-  layerStoredClock,
   realTimeLayer,
 } from "@messaging-service/node"
-import { layer as layerSimulatedPhones } from "@messaging-service/transport-simulated"
+import {
+  layer as layerSimulatedPhones,
+  layerEmulator,
+  layerStoredClock,
+} from "@messaging-service/emulator"
 import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
 import { CannotStart, briefly } from "./CannotStart.ts"

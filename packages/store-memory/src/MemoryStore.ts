@@ -22,7 +22,6 @@ import {
   ReminderStore,
   ServiceFigures,
   ServiceSecrets,
-  SimulatedPhones,
   WebhookStore,
   WorkspaceStore,
   WorkStatus,
@@ -44,7 +43,6 @@ import { outbox } from "./outbox.ts"
 import { reminderStore } from "./reminderStore.ts"
 import { serviceFigures } from "./serviceFigures.ts"
 import { clockStore, serviceSecrets } from "./serviceStores.ts"
-import { simulatedPhones } from "./simulatedPhones.ts"
 import { webhookStore } from "./webhookStore.ts"
 import { makeWorld } from "./World.ts"
 import type { World } from "./World.ts"
@@ -67,7 +65,6 @@ export type MemoryStore =
   | ServiceFigures
   | ServiceSecrets
   | ClockStore
-  | SimulatedPhones
   | IdempotencyStore
   | WebhookStore
   | DeliveryQueue
@@ -81,10 +78,9 @@ const callbackPorts = (world: World) =>
     Context.add(CallbackSalts, callbackSalts(world)),
   )
 
-/** An empty store, a new one each time that the layer is built. */
-export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
-  const world = makeWorld()
-  return Context.make(WorkspaceStore, workspaceStore(world)).pipe(
+/** Every port over that world. */
+export const memoryStore = (world: World): Context.Context<MemoryStore> =>
+  Context.make(WorkspaceStore, workspaceStore(world)).pipe(
     Context.add(KeyStore, keyStore(world)),
     Context.add(NumberStore, numberStore(world)),
     Context.add(LinkingStore, linkingStore(world)),
@@ -98,7 +94,6 @@ export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
     Context.add(ServiceFigures, serviceFigures(world)),
     Context.add(ServiceSecrets, serviceSecrets(world)),
     Context.add(ClockStore, clockStore(world)),
-    Context.add(SimulatedPhones, simulatedPhones(world)),
     Context.add(IdempotencyStore, idempotencyStore(world)),
     Context.add(WebhookStore, webhookStore(world)),
     Context.add(DeliveryQueue, deliveryQueue(world)),
@@ -106,4 +101,6 @@ export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => {
     Context.add(OffsetListStore, offsetListStore(world)),
     Context.merge(callbackPorts(world)),
   )
-})
+
+/** An empty store, a new one each time that the layer is built. */
+export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => memoryStore(makeWorld()))

@@ -5,7 +5,6 @@
 import type {
   Admits,
   ApiKey,
-  Behaviour,
   Contact,
   ContactId,
   KeyId,
@@ -27,7 +26,6 @@ import type {
   ReminderId,
   RequestWindow,
   SendingNumber,
-  SentCopy,
   TransportId,
   WebhookId,
   Workspace,
@@ -228,11 +226,6 @@ export interface World {
   readonly deliveriesQueued: Latch.Latch
   readonly secrets: Map<string, string>
   clockOffset: number
-  readonly behaviours: Map<NumberId, Behaviour>
-  registeredPhones: ReadonlyArray<Phone> | null
-  readonly copies: Array<SentCopy>
-  readonly copiesByNumber: Map<NumberId, Array<SentCopy>>
-  readonly received: Set<string>
 }
 
 /** The message as it is read: while it waits it shows its number's phone of the moment. */
@@ -296,11 +289,6 @@ export const makeWorld = (): World => ({
   deliveriesQueued: Latch.makeUnsafe(false),
   secrets: new Map(),
   clockOffset: 0,
-  behaviours: new Map(),
-  registeredPhones: null,
-  copies: [],
-  copiesByNumber: new Map(),
-  received: new Set(),
 })
 
 /** The workspace, unless it is unknown or deleted. */

@@ -1,10 +1,9 @@
 /** The storage ports of the messaging service on PostgreSQL, and on embedded PGlite. */
-import { Layer } from "effect"
 import { Database } from "./database/Database.ts"
 import type { DatabaseOptions } from "./database/Database.ts"
 import { layerPgliteDatabase } from "./pglite/layerPgliteDatabase.ts"
 import type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
-import { layerStores } from "./stores.ts"
+import { layerStores, storesOn } from "./stores.ts"
 
 export type { ConnectionOptions, DatabaseOptions } from "./database/Database.ts"
 export { planning } from "./database/Database.ts"
@@ -15,20 +14,14 @@ export type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
 export { layerWakeUp } from "./queue/PostgresWakeUp.ts"
 
 /**
- * A program shares layers by identity: the stores' own would be those of the first database that it
- * opens. These are made anew, and shared as what they are: the stores on this database.
- */
-const storesOn = <E>(database: Layer.Layer<Database, E>) =>
-  Layer.fresh(Layer.provide(layerStores, database)).pipe(Layer.provide(Layer.empty))
-
-/**
  * All storage ports on a PostgreSQL that other processes may share. Brings its tables up to date
  * first. Fails with `StoreUnavailable` when the database does not answer.
  */
-export const layer = (options: DatabaseOptions) => storesOn(Database.layer(options))
+export const layer = (options: DatabaseOptions) => storesOn(layerStores, Database.layer(options))
 
 /**
  * The same on an embedded PostgreSQL inside this process, which no other process may use meanwhile.
  * The local wake-up of the core is enough for it.
  */
-export const layerPglite = (options: PgliteOptions = {}) => storesOn(layerPgliteDatabase(options))
+export const layerPglite = (options: PgliteOptions = {}) =>
+  storesOn(layerStores, layerPgliteDatabase(options))

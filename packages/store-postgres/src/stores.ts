@@ -3,6 +3,7 @@ import { Layer } from "effect"
 import { CallbackNews } from "./callback/CallbackNews.ts"
 import { layerCallbacks } from "./callback/PostgresCallbacks.ts"
 import { layerContacts } from "./contact/PostgresContacts.ts"
+import type { Database } from "./database/Database.ts"
 import { layerOutbox } from "./event/PostgresOutbox.ts"
 import { layerKeys } from "./key/PostgresKeys.ts"
 import { layerLinking } from "./linking/PostgresLinking.ts"
@@ -19,7 +20,6 @@ import { layerLanes, layerWorkStatus } from "./queue/PostgresLanes.ts"
 import { layerReminders } from "./reminder/PostgresReminders.ts"
 import { layerIdempotency } from "./request/PostgresIdempotency.ts"
 import { layerSecrets } from "./request/PostgresSecrets.ts"
-import { layerSimulatedPhones } from "./simulation/PostgresSimulatedPhones.ts"
 import { layerClock } from "./time/PostgresClock.ts"
 import { DeliveryNews } from "./webhook/DeliveryNews.ts"
 import { layerWebhooks } from "./webhook/PostgresWebhooks.ts"
@@ -46,9 +46,17 @@ export const layerStores = Layer.mergeAll(
   layerSecrets,
   layerIdempotency,
   layerClock,
-  layerSimulatedPhones,
 ).pipe(
   Layer.provide(Layer.merge(DeliveryNews.layer, CallbackNews.layer)),
   // Not one port is there before the tables are.
   Layer.provide(Layer.effectDiscard(migrate(migrations, functions))),
 )
+
+/**
+ * A program shares layers by identity: the stores' own would be those of the first database that it
+ * opens. These are made anew, and shared as what they are: the stores on this database.
+ */
+export const storesOn = <Stores, E, F>(
+  stores: Layer.Layer<Stores, E, Database>,
+  database: Layer.Layer<Database, F>,
+) => Layer.fresh(Layer.provide(stores, database)).pipe(Layer.provide(Layer.empty))

@@ -14,6 +14,8 @@ export const optionsOf = ({ database, path, username }: TestDatabase): DatabaseO
   username,
 })
 
+export type Stores = Layer.Success<ReturnType<typeof layer>>
+
 /** The stores of one process on that database, for as long as the scope is open. */
 export const aProcess = (database: TestDatabase, options: Partial<DatabaseOptions> = {}) =>
   Layer.build(layer({ ...optionsOf(database), ...options }))

@@ -1,6 +1,6 @@
 /** The store contract on the oldest PostgreSQL that is supported; the newest one has its own file. */
 import { assert, it } from "@effect/vitest"
-import { layer as layerPostgres } from "@messaging-service/store-postgres"
+import { layer as layerPostgres } from "@messaging-service/store-postgres/emulator"
 import { EmbeddedPostgres, hasBinaries, storeContract } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { createRequire } from "node:module"

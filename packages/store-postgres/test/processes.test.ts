@@ -26,14 +26,14 @@ import {
 } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Context } from "effect"
-import type { AllStores } from "@messaging-service/testkit"
 import { aDatabase, aProcess } from "./databases.ts"
+import type { Stores } from "./databases.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
 
 const range = (length: number) => Array.from({ length }, (_, index) => index)
 
-type Process = Context.Context<AllStores>
+type Process = Context.Context<Stores>
 
 const processes = (count: number) =>
   Effect.flatMap(aDatabase, (database) =>
@@ -43,7 +43,7 @@ const processes = (count: number) =>
 /** Runs the calls at once, each in the next process. */
 const spread = <A, E>(
   among: ReadonlyArray<Process>,
-  calls: ReadonlyArray<Effect.Effect<A, E, AllStores>>,
+  calls: ReadonlyArray<Effect.Effect<A, E, Stores>>,
 ) =>
   Effect.forEach(
     calls,

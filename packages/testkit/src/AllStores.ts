@@ -1,4 +1,4 @@
-/** Every storage port of the core: what a store's layer gives, and what its contract suite needs. */
+/** Every storage port of the core: with those of the emulator: what its contract suite needs. */
 import type {
   CallbackQueue,
   CallbackSalts,
@@ -18,11 +18,11 @@ import type {
   ReminderStore,
   ServiceFigures,
   ServiceSecrets,
-  SimulatedPhones,
   WebhookStore,
   WorkspaceStore,
   WorkStatus,
 } from "@messaging-service/core"
+import type { SimulatedPhones } from "@messaging-service/emulator"
 
 export type AllStores =
   | WorkspaceStore

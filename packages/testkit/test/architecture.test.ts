@@ -85,6 +85,24 @@ const breaches: ReadonlyArray<Breach> = [
     source: `export { it } from "@messaging-service/${adapter === "node" ? "http" : "node"}"`,
     rule: imports,
   })),
+  ...["core", "store-memory", "store-postgres", "http", "node"].map((name) => ({
+    does: `${name} importing the emulator`,
+    room: `packages/${name}/src`,
+    source: `export { it } from "@messaging-service/emulator"`,
+    rule: imports,
+  })),
+  {
+    does: "a store's own source importing what it keeps for the emulator",
+    room: "packages/store-memory/src",
+    source: `export { it } from "./emulator/index.ts"`,
+    rule: imports,
+  },
+  {
+    does: "the emulator importing a store",
+    room: "packages/emulator/src",
+    source: `export { it } from "@messaging-service/store-memory"`,
+    rule: imports,
+  },
   {
     does: "an adapter's test importing another adapter",
     room: "packages/store-postgres/test",
@@ -250,6 +268,11 @@ const permitted: ReadonlyArray<Sample> = [
     room: "packages/node/src",
     source: `export { it } from "@messaging-service/core"\nexport { that } from "node:fs"`,
   },
+  ...["store-memory", "store-postgres", "http"].map((name) => ({
+    does: `${name}'s entry for the emulator importing the emulator and the rest of the package`,
+    room: `packages/${name}/src/emulator`,
+    source: `export { it } from "@messaging-service/emulator"\nexport { that } from "../index.ts"`,
+  })),
   {
     does: "an adapter's test importing the contract suites",
     room: "packages/store-memory/test",
@@ -258,7 +281,7 @@ const permitted: ReadonlyArray<Sample> = [
   {
     does: "the HTTP tests choosing the adapters under the whole service",
     room: "packages/http/test",
-    source: `export { it } from "@messaging-service/store-memory"\nexport { that } from "@messaging-service/transport-simulated"`,
+    source: `export { it } from "@messaging-service/store-memory"\nexport { that } from "@messaging-service/emulator"`,
   },
   {
     does: "an app choosing its adapters",

@@ -13,7 +13,7 @@ export const servedStore = layerPostgres({
 
 export const servedSettings: HttpSettings = {
   operatorToken: null,
-  emulator: false,
+  emulator: null,
   publicUrl: "http://127.0.0.1",
   trustProxy: false,
 }

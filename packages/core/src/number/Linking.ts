@@ -5,7 +5,7 @@
  */
 import { Schema } from "effect"
 import { TimeJson } from "../answer/Json.ts"
-import type { LinkingId, NumberId } from "../id/Ids.ts"
+import type { Ids, LinkingId, NumberId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import { described } from "../request/Described.ts"
 import { formatInstant } from "../time/Instant.ts"
@@ -17,6 +17,13 @@ export const linkingMillis = 10 * 60 * 1000
 
 /** When a test number links itself (decisions: test mode). */
 export const testLinkingMillis = 5000
+
+/**
+ * A phone for a number behind which there is none, such as a test number: digits with country code,
+ * in a range that is kept free for fiction.
+ */
+export const madeUpPhone = (ids: typeof Ids.Service): string =>
+  `1555${String(Number.parseInt(ids.hex(8), 16) % 10_000_000).padStart(7, "0")}`
 
 /** How long a pairing code can be typed (contract: Limits). */
 export const pairingCodeMillis = 3 * 60 * 1000

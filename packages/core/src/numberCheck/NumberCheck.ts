@@ -23,6 +23,9 @@ export const checkResultStatuses = ["pending", "registered", "not_registered", "
 /** `failed`: it could not be found out. */
 export type CheckResultStatus = (typeof checkResultStatuses)[number]
 
+/** Which phones exist for test keys: all but those that end in `0000` (decisions: test mode). */
+export const isRegisteredInTestMode = (phone: Phone): boolean => !phone.endsWith("0000")
+
 export interface NumberCheck {
   readonly id: NumberCheckId
   readonly workspaceId: WorkspaceId

@@ -9,12 +9,11 @@ import { crowdedOf, heldBy } from "../limit/Held.ts"
 import type { Shares } from "../limit/Held.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { Numbers } from "../number/Numbers.ts"
-import { NumberCheckStore } from "../numberCheck/NumberCheck.ts"
+import { NumberCheckStore, isRegisteredInTestMode } from "../numberCheck/NumberCheck.ts"
 import type { CheckSettlement, ClaimedCheck } from "../numberCheck/NumberCheck.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import type { Phone } from "../recipient/Phone.ts"
-import { isRegistered } from "../simulation/registeredPhones.ts"
 import { sleep } from "../time/RealTime.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { PhoneDirectory } from "../transport/Transport.ts"
@@ -212,5 +211,5 @@ export class NumberChecker extends Context.Service<
 /** What a test key is told, whoever is registered in a simulated world (decisions: test mode). */
 const byTheRule = (phones: ReadonlyArray<Phone>): Look => ({
   _tag: "Checked",
-  registered: new Set(phones.filter((phone) => isRegistered(null, phone))),
+  registered: new Set(phones.filter(isRegisteredInTestMode)),
 })

@@ -1,6 +1,5 @@
 /** The memory store with something around every operation: to count what is asked of it, or to fail. */
-import { layer as layerStore } from "@messaging-service/store-memory"
-import type { MemoryStore } from "@messaging-service/store-memory"
+import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../../src/index.ts"
 
@@ -10,14 +9,14 @@ export type Around = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
 ) => Effect.Effect<A, E | StoreUnavailable, R>
 
-export const storeWithin = (around: Around): Layer.Layer<MemoryStore> =>
+export const storeWithin = (around: Around): typeof layerStore =>
   Layer.effectContext(
     Effect.map(Layer.build(layerStore), (context) => {
       const ports = [...context.mapUnsafe].map(([name, port]): [string, unknown] => [
         name,
-        watched(name.replace(/^core\//, ""), port as object, around),
+        watched(name.replace(/^(core|emulator)\//, ""), port as object, around),
       ])
-      return Context.makeUnsafe<MemoryStore>(new Map(ports))
+      return Context.makeUnsafe<Layer.Success<typeof layerStore>>(new Map(ports))
     }),
   )
 

@@ -4,8 +4,16 @@
  * else has a default.
  */
 import { assert } from "@effect/vitest"
-import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory"
-import { layerLinking, layerTransport } from "@messaging-service/transport-simulated"
+import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory/emulator"
+import {
+  layerLinking,
+  layerTransport,
+  Emulator,
+  ParkedSends,
+  SimulatedPhones,
+  layerEmulator,
+} from "@messaging-service/emulator"
+import type { SentCopy } from "@messaging-service/emulator"
 import { Clock, Context, Effect, Fiber, Layer, Random } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -13,7 +21,6 @@ import {
   Admission,
   Contacts,
   Egress,
-  Emulator,
   Ids,
   Keys,
   Messages,
@@ -21,9 +28,7 @@ import {
   NumberOwnership,
   Numbers,
   Outbox,
-  ParkedSends,
   PhoneDirectory,
-  SimulatedPhones,
   TelegramTransport,
   WakeUp,
   WhatsAppTransport,
@@ -31,7 +36,6 @@ import {
   Worker,
   Workspaces,
   sharedWork,
-  layerEmulator,
   layerServices,
   SecretsKey,
   layerWorker,
@@ -45,7 +49,6 @@ import type {
   NumberLinking,
   NumberStore,
   Refusal,
-  SentCopy,
   StoreUnavailable,
   Transport,
   WorkspaceId,

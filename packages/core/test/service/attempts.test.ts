@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Emulator } from "@messaging-service/emulator"
 import { Clock, Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { Emulator, LaneQueue, Numbers, dailyQuota } from "../../src/index.ts"
+import { LaneQueue, Numbers, dailyQuota } from "../../src/index.ts"
 import type { OutgoingMessage, SendOutcome, Transport } from "../../src/index.ts"
 import {
   aContact,

@@ -1,12 +1,12 @@
 /** Version 1 callbacks on the test clock: what a receiver gets, when, and signed with which secret. */
 import { assert, describe, it } from "@effect/vitest"
+import { Emulator } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import {
   CallbackSecrets,
   Connections,
   Egress,
   EgressError,
-  Emulator,
   Messages,
   Workspaces,
   sharedResources,

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Emulator } from "@messaging-service/emulator"
 import { Clock, Effect, Layer, Queue, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import {
   Connections,
-  Emulator,
   LinkingStore,
   NumberLinking,
   Numbers,

@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { layer as layerTransport } from "@messaging-service/transport-simulated"
+import { layer as layerTransport, Emulator } from "@messaging-service/emulator"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import {
-  Emulator,
   NumberCheckStore,
   NumberChecker,
   NumberChecks,

@@ -4,6 +4,7 @@
  * afterwards: what the service promises about every message is checked for each of them.
  */
 import { assert, describe, it } from "@effect/vitest"
+import type { SentCopy } from "@messaging-service/emulator"
 import { Clock, Effect, Fiber, Random } from "effect"
 import { TestClock } from "effect/testing"
 import {
@@ -14,7 +15,7 @@ import {
   countExactly,
   dailyQuota,
 } from "../../src/index.ts"
-import type { Caller, Message, MessageId, NumberId, SentCopy } from "../../src/index.ts"
+import type { Caller, Message, MessageId, NumberId } from "../../src/index.ts"
 import {
   aKey,
   allEvents,

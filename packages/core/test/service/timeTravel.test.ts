@@ -1,15 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Emulator, MovableClock } from "@messaging-service/emulator"
 import { Clock, Duration, Effect } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import {
-  dailyQuota,
-  Emulator,
-  LaneQueue,
-  Messages,
-  MovableClock,
-  RealTime,
-} from "../../src/index.ts"
+import { dailyQuota, LaneQueue, Messages, RealTime } from "../../src/index.ts"
 import type { CallbackUrl } from "../../src/index.ts"
 import { receiving } from "./Receiving.ts"
 import {

@@ -3,7 +3,7 @@
  * webhookCalls, callbackCalls) while each fills its share: above the whole, the next one waits for a place.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { layer as layerTransport } from "@messaging-service/transport-simulated"
+import { layer as layerTransport } from "@messaging-service/emulator"
 import { Clock, Effect, Layer, Stream } from "effect"
 import {
   Connections,

@@ -1,12 +1,9 @@
-/** The operator API and the emulator controls in the document. */
-import { Emulator } from "@messaging-service/core"
-import { Effect, Option } from "effect"
-import { emulatorRoutes } from "../operator/emulatorRoutes.ts"
-import type { OperatorRoute } from "../operator/OperatorRoute.ts"
+/** The operator API in the document, with the emulator controls where they are served. */
+import { Effect } from "effect"
+import type { EmulatorControls, OperatorRoute } from "../operator/OperatorRoute.ts"
 import { operatorRoutes } from "../operator/operatorRoutes.ts"
 import { describe } from "./Description.ts"
 import type { Description } from "./Description.ts"
-import { emulatorDescriptions } from "./describeEmulator.ts"
 import { operatorDescriptions } from "./describeOperator.ts"
 import { refusals } from "./errors.ts"
 import type { Refused } from "./errors.ts"
@@ -63,31 +60,14 @@ const tags = [
   { name: "Reminder runs", description: "What became of the runs of reminders." },
 ]
 
-const emulatorTag = {
-  name: "Emulator",
-  description:
-    "The other side of the simulated wire, and the clock; only with `TRANSPORT=simulated`.",
-}
+const described = Effect.map(operatorRoutes, (routes) => describe(routes, operatorDescriptions))
 
-const described = Effect.map(operatorRoutes, (routes) =>
-  describe(routes, operatorDescriptions).map(({ route, description }) =>
-    operation(route, description),
-  ),
-)
-
-const describedEmulator = Effect.map(Effect.serviceOption(Emulator), (emulator) =>
-  Option.isNone(emulator)
-    ? []
-    : describe(emulatorRoutes(emulator.value), emulatorDescriptions).map(({ route, description }) =>
-        operation(route, description),
-      ),
-)
-
-/** Over the core's services; `emulator`: whether its controls are served. */
-export const documentOperator = Effect.fnUntraced(function* (emulator: boolean) {
+/** Over the core's services; `controls`: those of the emulator, if they are served. */
+export const documentOperator = Effect.fnUntraced(function* (controls: EmulatorControls | null) {
+  const emulator = controls === null ? null : yield* controls
   const surface: DescribedSurface = {
     name: "Operator API",
-    tags: emulator ? [...tags, emulatorTag] : tags,
+    tags: emulator === null ? tags : [...tags, emulator.tag],
     security: {
       operatorToken: {
         type: "http",
@@ -95,7 +75,9 @@ export const documentOperator = Effect.fnUntraced(function* (emulator: boolean) 
         description: "The service's `OPERATOR_TOKEN`.",
       },
     },
-    operations: [...(yield* described), ...(emulator ? yield* describedEmulator : [])],
+    operations: [...(yield* described), ...(emulator?.operations ?? [])].map(
+      ({ route, description }) => operation(route, description),
+    ),
   }
   return surface
 })

@@ -1,6 +1,8 @@
 /** What the operator's tables say about an operation, and what its handler is given. */
 import type { QueryEntries, Refusal, Role, StoreUnavailable } from "@messaging-service/core"
 import type { Effect } from "effect"
+import type { Description } from "../openapi/Description.ts"
+import type { Tag } from "../openapi/Operation.ts"
 import type { Route } from "../route/RouteTable.ts"
 
 export interface OperatorRoute extends Route {
@@ -22,3 +24,15 @@ export interface OperatorInput {
   /** Undefined unless the operation takes JSON. */
   readonly body: unknown
 }
+
+/** Operations beside the operator's own that have a tag of theirs in the document. */
+interface OperatorSection {
+  readonly tag: Tag
+  readonly operations: ReadonlyArray<{
+    readonly route: OperatorRoute
+    readonly description: Description
+  }>
+}
+
+/** Made from the services that the interface stands on, once each time that they are built. */
+export type EmulatorControls = Effect.Effect<OperatorSection>

@@ -1,7 +1,7 @@
 /** The operator API: the way that every request under `/admin/v1` takes. */
-import { Admission, Emulator, parseId, refuse, refuseQuery, roles } from "@messaging-service/core"
+import { Admission, parseId, refuse, refuseQuery, roles } from "@messaging-service/core"
 import type { Refusal, Role } from "@messaging-service/core"
-import { Effect, Option, Redacted, Result } from "effect"
+import { Effect, Redacted, Result } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { Surface } from "../answer/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
@@ -11,7 +11,6 @@ import { readJson, readOptionalJson } from "../request/JsonBody.ts"
 import { parseQuery } from "../request/Target.ts"
 import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
-import { emulatorRoutes } from "./emulatorRoutes.ts"
 import type { OperatorRoute } from "./OperatorRoute.ts"
 import { operatorRoutes } from "./operatorRoutes.ts"
 
@@ -42,24 +41,15 @@ const readBody = (request: HttpServerRequest, takes: OperatorRoute["takes"]) => 
   }
 }
 
-/** Looked up only where it is wanted: a service with live transports has none. */
-const emulatorTable = Effect.gen(function* () {
-  const emulator = yield* Effect.serviceOption(Emulator)
-  return Option.isSome(emulator)
-    ? emulatorRoutes(emulator.value)
-    : yield* Effect.die(
-        new Error("HttpOptions.emulator needs the core's Emulator among the services"),
-      )
-})
-
 /** The operator API behind that token, over the core's services. */
 export const operatorSurface = Effect.fnUntraced(function* (token: Redacted.Redacted) {
   const options = yield* HttpOptions
+  const emulator = options.emulator === null ? [] : (yield* options.emulator).operations
   const admission = yield* Admission
   const addressOf = clientAddressReader(options)
   const match = routeMatcher<OperatorRoute>([
     ...(yield* operatorRoutes),
-    ...(options.emulator ? yield* emulatorTable : []),
+    ...emulator.map(({ route }) => route),
   ])
 
   const surface: Surface = Effect.fnUntraced(function* (exchange) {

@@ -1,6 +1,6 @@
 /** Real answers of the running service, each held against the document that it gives out of itself. */
 import { assert, describe, layer } from "@effect/vitest"
-import { layerStoredClock } from "@messaging-service/node"
+import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
 import type { Call } from "../Doors.ts"

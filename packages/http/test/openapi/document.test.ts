@@ -312,7 +312,7 @@ describe("the OpenAPI document", () => {
   const pathsUnder = (document: DocumentObject, prefix: string) =>
     Object.keys(document.paths).filter((path) => path.startsWith(prefix))
 
-  layer(layerService({ settings: { emulator: false } }))("without the emulator", (it) => {
+  layer(layerService({ settings: { emulator: null } }))("without the emulator", (it) => {
     it.effect("has the emulator controls only when they are served", () =>
       Effect.gen(function* () {
         const document = yield* served

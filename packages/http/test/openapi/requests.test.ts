@@ -1,7 +1,6 @@
 /** What the document says of requests, held against the parsers: what they take it must allow. */
 import { assert, layer } from "@effect/vitest"
 import {
-  AdvanceBody,
   BatchBody,
   ConnectBody,
   ContactBody,
@@ -15,6 +14,7 @@ import {
   parseInstant,
   parsePhone,
 } from "@messaging-service/core"
+import { AdvanceBody } from "@messaging-service/emulator"
 import { Effect, Result, Schema } from "effect"
 import { layerService } from "../Service.ts"
 import { checker, operationsOf, served } from "./Document.ts"

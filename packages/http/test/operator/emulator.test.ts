@@ -1,5 +1,5 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { layerStoredClock } from "@messaging-service/node"
+import { layerStoredClock } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
 import { Doors, errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"

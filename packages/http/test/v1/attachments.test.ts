@@ -4,7 +4,7 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { AttachmentBytes, Egress, EgressError } from "@messaging-service/core"
-import { layerStoredClock } from "@messaging-service/node"
+import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect, Layer, Stream } from "effect"
 import { Disk } from "../Disk.ts"
 import { layerService } from "../Service.ts"

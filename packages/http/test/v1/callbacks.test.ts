@@ -1,6 +1,6 @@
 /** Callbacks of version 1 messages on their way to real receivers: what arrives, when, and how it is signed. */
 import { assert, layer } from "@effect/vitest"
-import { layerStoredClock } from "@messaging-service/node"
+import { layerStoredClock } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
 import { advance, bodyOf, operate, settle } from "../World.ts"
 import type { Made } from "../World.ts"

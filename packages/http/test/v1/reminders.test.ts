@@ -1,6 +1,6 @@
 /** Reminders of version 1: the same as version 2's, made, listed and cancelled in other words. */
 import { assert, describe, layer } from "@effect/vitest"
-import { layerStoredClock } from "@messaging-service/node"
+import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
 import { layerService } from "../Service.ts"

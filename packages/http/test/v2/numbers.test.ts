@@ -1,5 +1,5 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { layerStoredClock } from "@messaging-service/node"
+import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"

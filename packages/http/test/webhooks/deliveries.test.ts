@@ -1,6 +1,6 @@
 /** Events on their way to real receivers, on the test clock: what arrives, when, and what is written down. */
 import { assert, layer } from "@effect/vitest"
-import { layerStoredClock } from "@messaging-service/node"
+import { layerStoredClock } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
 import { errorOf } from "../Doors.ts"
 import {

@@ -1,7 +1,8 @@
 /** `SimulatedPhones`: the far side of the simulated wire. */
 import { assert } from "@effect/vitest"
-import { defaultBehaviour, SimulatedPhones } from "@messaging-service/core"
-import type { Behaviour, NumberId, SentCopy } from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
+import { defaultBehaviour, SimulatedPhones } from "@messaging-service/emulator"
+import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import { ids, only } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"

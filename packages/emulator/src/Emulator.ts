@@ -2,35 +2,49 @@
  * The emulator controls (operator API): the other side of the simulated wire, and the adjustable
  * clock, for any test in any language.
  */
+import {
+  Cursors,
+  IdJson,
+  Ids,
+  LinkingStore,
+  LinkProgress,
+  MediaLinks,
+  MessageStore,
+  Numbers,
+  NumberStore,
+  Ticks,
+  TimeJson,
+  described,
+  formatInstant,
+  inputDecoder,
+  limitOf,
+  madeUpPhone,
+  messageJson,
+  numberJson,
+  pageFields,
+  parsePhone,
+  parsed,
+  phoneDescribed,
+  phoneDigits,
+  queryDecoder,
+  queryId,
+  refuse,
+  textBetween,
+} from "@messaging-service/core"
+import type {
+  JsonPage,
+  LinkingAttempt,
+  MessageId,
+  MessageJson,
+  NumberId,
+  NumberJson,
+  QueryEntries,
+  Refusal,
+  SendingNumber,
+  StoreUnavailable,
+} from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { IdJson, TimeJson } from "../answer/Json.ts"
-import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { Ids } from "../id/Ids.ts"
-import type { MessageId, NumberId } from "../id/Ids.ts"
-import { MediaLinks } from "../media/MediaLinks.ts"
-import { messageJson } from "../message/messageJson.ts"
-import type { MessageJson } from "../message/messageJson.ts"
-import { MessageStore } from "../message/MessageStore.ts"
-import { Ticks } from "../message/Ticks.ts"
-import { numberJson } from "../number/Linking.ts"
-import type { LinkingAttempt, NumberJson } from "../number/Linking.ts"
-import { LinkingStore } from "../number/LinkingStore.ts"
-import { LinkProgress } from "../number/LinkProgress.ts"
-import { Numbers } from "../number/Numbers.ts"
-import { NumberStore } from "../number/NumberStore.ts"
-import type { SendingNumber } from "../number/SendingNumber.ts"
-import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
-import { Cursors } from "../request/Cursor.ts"
-import { described } from "../request/Described.ts"
-import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
-import type { JsonPage } from "../request/Page.ts"
-import { limitOf, pageFields, queryDecoder, queryId } from "../request/PageInput.ts"
-import type { QueryEntries } from "../request/PageInput.ts"
-import { formatInstant } from "../time/Instant.ts"
 import { Idle } from "./Idle.ts"
-import { madeUpPhone } from "./madeUpPhone.ts"
 import { SimulatedPhones, defaultBehaviour } from "./SimulatedPhones.ts"
 import type { Behaviour, SentCopy } from "./SimulatedPhones.ts"
 import { TimeTravel } from "./TimeTravel.ts"
@@ -200,7 +214,7 @@ export class Emulator extends Context.Service<
     /** POST /settle: returns once nothing is due and nothing is in flight. */
     readonly settle: Effect.Effect<Record<string, never>, Failure>
   }
->()("core/Emulator") {
+>()("emulator/Emulator") {
   static readonly layer = Layer.effect(
     Emulator,
     Effect.gen(function* () {

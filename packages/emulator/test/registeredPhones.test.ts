@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { parsePhone } from "../../src/recipient/Phone.ts"
-import { isRegistered } from "../../src/simulation/registeredPhones.ts"
+import { parsePhone } from "@messaging-service/core"
+import { isRegistered } from "../src/index.ts"
 
 const phone = (text: string) => parsePhone(text)!
 

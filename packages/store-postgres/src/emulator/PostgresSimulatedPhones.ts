@@ -1,14 +1,8 @@
 /** The other side of the simulated wire. */
-import { SimulatedPhones, pageOf } from "@messaging-service/core"
-import type {
-  Behaviour,
-  MessageId,
-  NumberId,
-  Phone,
-  SentCopy,
-  SentMedia,
-  TransportId,
-} from "@messaging-service/core"
+import { pageOf } from "@messaging-service/core"
+import type { MessageId, NumberId, Phone, TransportId } from "@messaging-service/core"
+import { SimulatedPhones } from "@messaging-service/emulator"
+import type { Behaviour, SentCopy, SentMedia } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import {

@@ -1,9 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { RealTime } from "@messaging-service/core"
-import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
+import { Clock, Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { AdjustableClock, makeAdjustableClock } from "../src/AdjustableClock.ts"
-import { realTimeLayer, systemClock } from "../src/SystemTime.ts"
 
 const hour = 3_600_000
 
@@ -121,17 +119,5 @@ describe("AdjustableClock", () => {
       yield* handle.setOffset(2 * hour + 60_000)
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "None")
     }).pipe(underAdjustableClock),
-  )
-})
-
-describe("realTimeLayer", () => {
-  it.effect("real time goes on where neither the service's clock nor the test's moves", () =>
-    Effect.gen(function* () {
-      const before = systemClock.monotonicTimeNanosUnsafe()
-      const realTime = yield* RealTime
-      yield* realTime.sleep("2 millis")
-      assert.isTrue(systemClock.monotonicTimeNanosUnsafe() - before > 0n)
-      assert.strictEqual(yield* Clock.currentTimeMillis, 2 * hour)
-    }).pipe(Effect.provide(Layer.merge(AdjustableClock.layer(2 * hour), realTimeLayer))),
   )
 })

@@ -1,12 +1,16 @@
 /** Waiting until the service is idle (operator API: `settle`, `clock/advance`). */
+import {
+  Housekeeping,
+  WakeUp,
+  WorkStatus,
+  deliveryLeaseMillis,
+  kindsOfWork,
+  sharedWork,
+  sleepInRealTime as sleep,
+} from "@messaging-service/core"
+import type { StoreUnavailable } from "@messaging-service/core"
 import { Clock, Context, Effect, FiberHandle, Layer } from "effect"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
-import { WorkStatus, kindsOfWork, sharedWork } from "../queue/WorkStatus.ts"
-import { sleep } from "../time/RealTime.ts"
-import { deliveryLeaseMillis } from "../worker/CallLoop.ts"
-import { Housekeeping } from "../worker/Housekeeper.ts"
-import { ParkedSends } from "./ParkedSends.ts"
+import { ParkedSends } from "./Parking.ts"
 
 /** How often to look again, in real time. */
 const pollMillis = 5
@@ -32,7 +36,7 @@ export class Idle extends Context.Service<
      */
     readonly stalled: Effect.Effect<number | null, StoreUnavailable>
   }
->()("core/Idle") {
+>()("emulator/Idle") {
   static readonly layer = Layer.effect(
     Idle,
     Effect.gen(function* () {

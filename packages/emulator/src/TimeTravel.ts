@@ -2,10 +2,9 @@
  * Moving the service's time on from due moment to due moment, working off at each what fell due
  * (operator API: clock/advance).
  */
+import { refuse } from "@messaging-service/core"
+import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer } from "effect"
-import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Idle } from "./Idle.ts"
 
 /** The clock's handle, when it can be moved. */
@@ -17,7 +16,7 @@ export interface MovableClock {
 }
 
 /** Null when the clock is the system's. */
-export const MovableClock = Context.Reference<MovableClock | null>("core/MovableClock", {
+export const MovableClock = Context.Reference<MovableClock | null>("emulator/MovableClock", {
   defaultValue: () => null,
 })
 
@@ -27,7 +26,7 @@ export class TimeTravel extends Context.Service<
     /** Fails with `clock_not_adjustable`. */
     advance(millis: number): Effect.Effect<void, Refusal | StoreUnavailable>
   }
->()("core/TimeTravel") {
+>()("emulator/TimeTravel") {
   static readonly layer = Layer.effect(
     TimeTravel,
     Effect.gen(function* () {

@@ -2,26 +2,18 @@
  * The far side and the number store in memory, as small as the transport needs them, for one test
  * layer each.
  */
-import {
-  NumberStore,
-  ParkedSends,
-  SimulatedPhones,
-  StoreUnavailable,
-  defaultBehaviour,
-  parsePhone,
-} from "@messaging-service/core"
-import type {
-  Behaviour,
-  NumberId,
-  NumberStatus,
-  Phone,
-  SentCopy,
-  WorkspaceId,
-} from "@messaging-service/core"
+import { NumberStore, StoreUnavailable, parsePhone } from "@messaging-service/core"
+import type { NumberId, NumberStatus, Phone, WorkspaceId } from "@messaging-service/core"
 import { FarSide } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
-import { layerTransport as transportLayer } from "../src/index.ts"
+import type { Behaviour, SentCopy } from "../src/index.ts"
+import {
+  layerTransport as transportLayer,
+  ParkedSends,
+  SimulatedPhones,
+  defaultBehaviour,
+} from "../src/index.ts"
 
 export const phone = (text: string): Phone => {
   const parsed = parsePhone(text)

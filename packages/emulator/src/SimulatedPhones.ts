@@ -3,12 +3,18 @@
  * exist, and what left. It lives in the store beside everything else, so that it outlives a killed
  * process and is one world for all workers (operator API: emulator controls).
  */
+import { isRegisteredInTestMode } from "@messaging-service/core"
+import type {
+  MessageId,
+  NumberId,
+  PageOf,
+  PageQuery,
+  Phone,
+  StoreUnavailable,
+  TransportId,
+} from "@messaging-service/core"
 import { Context } from "effect"
 import type { Effect } from "effect"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { MessageId, NumberId, TransportId } from "../id/Ids.ts"
-import type { Phone } from "../recipient/Phone.ts"
-import type { PageOf, PageQuery } from "../request/Page.ts"
 
 export interface Behaviour {
   readonly send: "succeed" | "fail" | "hang" | "drop"
@@ -70,4 +76,11 @@ export class SimulatedPhones extends Context.Service<
       page: PageQuery,
     ): Effect.Effect<PageOf<SentCopy>, StoreUnavailable>
   }
->()("core/SimulatedPhones") {}
+>()("emulator/SimulatedPhones") {}
+
+/**
+ * Whether the phone is registered, for sending and for number checks alike: one of those that were
+ * set, or, by the rule (`null`), one that exists for test keys too.
+ */
+export const isRegistered = (set: ReadonlyArray<Phone> | null, phone: Phone): boolean =>
+  set === null ? isRegisteredInTestMode(phone) : set.includes(phone)

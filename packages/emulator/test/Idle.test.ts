@@ -1,13 +1,10 @@
 /** When time may move on although another process has something in its hands. */
 import { assert, it } from "@effect/vitest"
+import { Housekeeping, WakeUp, WorkStatus } from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import type { NumberId } from "../../src/id/Ids.ts"
-import { WakeUp } from "../../src/queue/WakeUp.ts"
-import { WorkStatus } from "../../src/queue/WorkStatus.ts"
-import { Idle } from "../../src/simulation/Idle.ts"
-import { ParkedSends } from "../../src/simulation/ParkedSends.ts"
-import { Housekeeping } from "../../src/worker/Housekeeper.ts"
+import { Idle, ParkedSends } from "../src/index.ts"
 
 const nextDue = 1_000_000
 

@@ -1,10 +1,10 @@
 /** The emulator controls (operator API: `/admin/v1/simulator`). */
-import type { Emulator } from "@messaging-service/core"
-import type { OperatorRoute } from "./OperatorRoute.ts"
+import type { Emulator } from "@messaging-service/emulator"
+import type { OperatorRoute } from "../operator/OperatorRoute.ts"
 
 const simulatorPath = "/admin/v1/simulator"
 
-/** The table, over the core's emulator. */
+/** The table, over the emulator. */
 export const emulatorRoutes = (emulator: typeof Emulator.Service) =>
   [
     {

@@ -1,14 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
   MediaFilesError,
-  ParkedSends,
   PhoneDirectory,
   TelegramTransport,
   WhatsAppTransport,
-  defaultBehaviour,
 } from "@messaging-service/core"
 import type {
-  Behaviour,
   MessageErrorCode,
   NumberId,
   OutgoingMedia,
@@ -19,7 +16,8 @@ import type {
 } from "@messaging-service/core"
 import { Clock, Effect, Fiber, Ref, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { defaultErrorMessage } from "../src/index.ts"
+import { defaultErrorMessage, ParkedSends, defaultBehaviour } from "../src/index.ts"
+import type { Behaviour } from "../src/index.ts"
 import { World, phone, simulatedWorld } from "./SimulatedWorld.ts"
 
 const number = 7 as NumberId

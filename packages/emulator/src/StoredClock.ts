@@ -2,11 +2,12 @@
  * The adjustable clock as a whole service shares it: its offset is kept in the store, so that it
  * outlives a restart and every process lives at the same time (operator API: `CLOCK=adjustable`).
  */
-import { ClockStore, MovableClock, RealTime } from "@messaging-service/core"
+import { ClockStore, RealTime } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Duration } from "effect"
 import { AdjustableClock, makeAdjustableClock } from "./AdjustableClock.ts"
+import { MovableClock } from "./TimeTravel.ts"
 
 /**
  * Puts a clock with the stored offset in place of the present one, and makes it movable. `poll`: how

@@ -21,7 +21,7 @@ export class AdjustableClock extends Context.Service<
     /** The moment of the earliest sleeper, in epoch milliseconds; null when nobody sleeps. */
     readonly nextWake: Effect.Effect<number | null>
   }
->()("node/AdjustableClock") {
+>()("emulator/AdjustableClock") {
   /**
    * Provides the handle and puts its clock in place of the present one, which counts as system time
    * from then on. `offset` is the one to start with, in milliseconds.

@@ -1,25 +1,23 @@
 /** The emulator controls in words (operator API: `/admin/v1/simulator`). */
+import { MessageJson, NumberJson, pageJson } from "@messaging-service/core"
 import {
   AdvanceBody,
   BehaviourBody,
   BehaviourJson,
   ClockJson,
-  MessageJson,
-  NumberJson,
   RegisteredBody,
   RegisteredJson,
   ScanBody,
   SentJson,
   SentQuery,
   TickBody,
-  pageJson,
-} from "@messaging-service/core"
+} from "@messaging-service/emulator"
 import { Schema } from "effect"
-import type { emulatorRoutes } from "../operator/emulatorRoutes.ts"
-import type { Descriptions } from "./Description.ts"
-import { examples, pageOf } from "./examples.ts"
-import type { Refused } from "./errors.ts"
-import { jsonContent } from "./Operation.ts"
+import type { emulatorRoutes } from "./emulatorRoutes.ts"
+import type { Descriptions } from "../openapi/Description.ts"
+import { examples, pageOf } from "../openapi/examples.ts"
+import type { Refused } from "../openapi/errors.ts"
+import { jsonContent } from "../openapi/Operation.ts"
 
 const missingNumber: Refused = { code: "number_not_found", inPath: true }
 

@@ -13,16 +13,11 @@
  */
 import {
   NumberStore,
-  ParkedSends,
   PhoneDirectory,
-  SimulatedPhones,
   TelegramTransport,
   WhatsAppTransport,
-  defaultBehaviour,
-  isRegistered,
 } from "@messaging-service/core"
 import type {
-  Behaviour,
   MessageErrorCode,
   NumberId,
   OutgoingMedia,
@@ -30,13 +25,14 @@ import type {
   Phone,
   PhonesOutcome,
   SendOutcome,
-  SentMedia,
   StoreUnavailable,
   Target,
   Transport,
 } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Stream } from "effect"
-import { makeParking } from "./Parking.ts"
+import { ParkedSends, makeParking } from "./Parking.ts"
+import { SimulatedPhones, defaultBehaviour, isRegistered } from "./SimulatedPhones.ts"
+import type { Behaviour, SentMedia } from "./SimulatedPhones.ts"
 
 /** The reason of a phone that fails without having been given one. */
 export const defaultErrorMessage = "The phone could not send the message."

@@ -1,6 +1,23 @@
-/** Waiting on the service's clock, in a way that can be seen from outside (`ParkedSends`). */
-import type { NumberId, ParkedSends } from "@messaging-service/core"
-import { Clock, Effect } from "effect"
+/**
+ * Waiting on the service's clock, in a way that can be seen from outside. Behind an adjustable clock
+ * a latency or a phone that never answers ends only when time is moved on; whoever moves it must know
+ * that waiting longer in front of such an attempt would be in vain (operator API: `clock/advance`,
+ * `settle`).
+ */
+import type { NumberId } from "@messaging-service/core"
+import { Clock, Context, Effect } from "effect"
+
+/** Which attempts wait for time alone. */
+export class ParkedSends extends Context.Service<
+  ParkedSends,
+  {
+    /**
+     * The numbers of this process whose attempt does nothing until service time reaches a moment
+     * that still lies ahead, or never goes on by itself.
+     */
+    readonly parked: Effect.Effect<ReadonlySet<NumberId>>
+  }
+>()("emulator/ParkedSends") {}
 
 export interface Parking {
   /** Lets the number's attempt wait; `Infinity` for ever. */

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ClockStore, MovableClock } from "@messaging-service/core"
+import { ClockStore } from "@messaging-service/core"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { MovableClock } from "../src/index.ts"
 import { layerStoredClock } from "../src/StoredClock.ts"
 
 /** A store whose offset other processes can raise too. */

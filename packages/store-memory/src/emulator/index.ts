@@ -1,0 +1,74 @@
+/** The store in memory with simulated phones beside it, for `@messaging-service/emulator`. */
+import type { NumberId, Phone } from "@messaging-service/core"
+import { SimulatedPhones } from "@messaging-service/emulator"
+import type { Behaviour, SentCopy } from "@messaging-service/emulator"
+import { Context, Effect, Layer } from "effect"
+import { memoryStore } from "../MemoryStore.ts"
+import type { MemoryStore } from "../MemoryStore.ts"
+import { newestFirst } from "../Table.ts"
+import { makeWorld } from "../World.ts"
+import type { World } from "../World.ts"
+
+export { layerMediaFiles } from "../MemoryMediaFiles.ts"
+export type { MemoryStore } from "../MemoryStore.ts"
+
+/** The far side, which names messages as the store beside it does. */
+const simulatedPhones = (world: World): typeof SimulatedPhones.Service => {
+  const behaviours = new Map<NumberId, Behaviour>()
+  const copies: Array<SentCopy> = []
+  const copiesByNumber = new Map<NumberId, Array<SentCopy>>()
+  const received = new Set<string>()
+  let registeredPhones: ReadonlyArray<Phone> | null = null
+
+  return {
+    behaviour: (numberId) => Effect.sync(() => behaviours.get(numberId) ?? null),
+
+    setBehaviour: (numberId, behaviour) =>
+      Effect.sync(() => {
+        behaviours.set(numberId, behaviour)
+      }),
+
+    registered: Effect.sync(() => registeredPhones),
+
+    setRegistered: (phones) =>
+      Effect.sync(() => {
+        registeredPhones = phones
+      }),
+
+    receive: (copy, then) =>
+      Effect.sync(() => {
+        // A repeat reached the phone too, which from then on behaves as it was told.
+        if (then !== null) behaviours.set(copy.numberId, then)
+        const identity = `${copy.numberId} ${copy.transportId}`
+        if (received.has(identity)) return false
+        received.add(identity)
+        const message = world.messagesByTransportId.get(copy.transportId)?.message
+        const shown: SentCopy = {
+          ...copy,
+          id: copies.length + 1,
+          messageId: message?.id ?? null,
+        }
+        copies.push(shown)
+        const ofNumber = copiesByNumber.get(copy.numberId) ?? []
+        ofNumber.push(shown)
+        copiesByNumber.set(copy.numberId, ofNumber)
+        return true
+      }),
+
+    sent: (numberId, page) =>
+      Effect.sync(() => {
+        return newestFirst(
+          (numberId === null ? copies : copiesByNumber.get(numberId)) ?? [],
+          page,
+          (copy) => copy.id,
+          (copy) => copy,
+        )
+      }),
+  }
+}
+
+/** An empty store, and phones that have sent nothing; new ones each time that the layer is built. */
+export const layer: Layer.Layer<MemoryStore | SimulatedPhones> = Layer.syncContext(() => {
+  const world = makeWorld()
+  return Context.add(memoryStore(world), SimulatedPhones, simulatedPhones(world))
+})

@@ -1,3 +1,0 @@
-export { layer } from "./layer.ts"
-export { layerLinking } from "./SimulatedLinking.ts"
-export { defaultErrorMessage, layerTransport } from "./SimulatedTransport.ts"
