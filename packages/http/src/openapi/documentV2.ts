@@ -1,15 +1,11 @@
-/** Version 2 in the document: its table of routes, its descriptions, and what all of it shares. */
+/** Version 2 in the document: its table of routes, and what all of it shares. */
 import { Effect } from "effect"
 import { routesV2 } from "../v2/routesV2.ts"
 import type { RouteV2 } from "../v2/RouteV2.ts"
-import { describe } from "./Description.ts"
-import type { Description } from "./Description.ts"
-import { descriptionsV2 } from "./describeV2.ts"
-import { refusals } from "./errors.ts"
 import type { Refused } from "./errors.ts"
-import { clientRequestId, commonHeaders, idempotencyKey, rateHeaders, replayed } from "./headers.ts"
+import { idempotencyKey, rateHeaders, replayed } from "./headers.ts"
 import type { DescribedSurface, Operation } from "./Operation.ts"
-import { refusedReading } from "./reading.ts"
+import { routeOperation } from "./routeOperation.ts"
 
 /** Key, workspace and rate limit. */
 const refusedAdmission: ReadonlyArray<Refused> = [
@@ -33,54 +29,36 @@ const refusedIdempotency: ReadonlyArray<Refused> = [
   "idempotency_in_progress",
 ]
 
-const refusedBy = (
-  route: RouteV2,
-  { query, refused = [] }: Description,
-): ReadonlyArray<Refused> => [
-  ...refusedAdmission,
-  ...(route.scope === null ? [] : (["missing_scope"] as const)),
-  ...(route.unlimitedOnly === true ? (["number_not_allowed"] as const) : []),
-  ...(route.idempotent ? refusedIdempotency : []),
-  ...refusedReading(route.takes, query),
-  ...refused,
-]
-
-const about = (route: RouteV2, description: Description): string =>
+const about = ({ about: text = "", scope, unlimitedOnly }: RouteV2): string =>
   [
-    description.about ?? "",
-    route.scope === null ? "Needs no scope." : `Needs the scope \`${route.scope}\`.`,
-    ...(route.unlimitedOnly === true
-      ? ["A key limited to some numbers is refused with `number_not_allowed`."]
-      : []),
+    text,
+    scope === null ? "Needs no scope." : `Needs the scope \`${scope}\`.`,
+    unlimitedOnly === true
+      ? "A key limited to some numbers is refused with `number_not_allowed`."
+      : "",
   ]
-    .filter((text) => text !== "")
+    .filter((each) => each !== "")
     .join("\n\n")
 
 /** Who was not admitted is not counted. */
 const ratesShown = (status: number) => (status === 401 ? [] : rateHeaders)
 
-const operation = (route: RouteV2, description: Description): Operation => ({
-  method: route.method,
-  path: route.path,
-  id: description.id,
-  tag: description.tag,
-  summary: description.summary,
-  about: about(route, description),
-  security: ["apiKey"],
-  parameters: {},
-  query: description.query ?? null,
-  headers: [...(route.idempotent ? [idempotencyKey] : []), clientRequestId],
-  body: description.body === undefined ? null : { required: true, content: description.body },
-  answers: [
+const operation = (route: RouteV2): Operation =>
+  routeOperation(
+    { ...route, about: about(route) },
     {
-      status: route.status,
-      description: description.success,
-      headers: [...commonHeaders, ...rateHeaders, ...(route.idempotent ? [replayed] : [])],
-      content: description.answer,
+      security: "apiKey",
+      headers: route.idempotent === true ? [idempotencyKey] : [],
+      refused: [
+        ...refusedAdmission,
+        ...(route.scope === null ? [] : (["missing_scope"] as const)),
+        ...(route.unlimitedOnly === true ? (["number_not_allowed"] as const) : []),
+        ...(route.idempotent === true ? refusedIdempotency : []),
+      ],
+      answerHeaders: [...rateHeaders, ...(route.idempotent === true ? [replayed] : [])],
+      refusalHeaders: ratesShown,
     },
-    ...refusals(refusedBy(route, description), ratesShown),
-  ],
-})
+  )
 
 const tags = [
   { name: "Account", description: "The key itself." },
@@ -104,7 +82,5 @@ export const documentV2 = Effect.map(routesV2, (routes): DescribedSurface => ({
         "A version 2 key: `svc_live_` or `svc_test_` and 38 letters and digits. A test key validates everything and sends nothing.",
     },
   },
-  operations: describe(routes, descriptionsV2).map(({ route, description }) =>
-    operation(route, description),
-  ),
+  operations: routes.map(operation),
 }))

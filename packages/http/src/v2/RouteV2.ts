@@ -1,61 +1,44 @@
-/** What the table of version 2 says about an operation, and what its handler is given. */
+/** An entry of version 2's table, and what its handler is given. */
 import type {
   Caller,
   IdempotencyKey,
-  QueryEntries,
   Refusal,
+  Repeatable,
   Scope,
   StoreUnavailable,
-  Upload,
 } from "@messaging-service/core"
-import type { Effect } from "effect"
-import type { Route } from "../route/RouteTable.ts"
+import type { Effect, Schema } from "effect"
+import type { Entry, Input } from "../route/Entry.ts"
 
-interface OperationV2 extends Route {
-  /** The scope that a key needs; null when any key will do. */
-  readonly scope: Scope | null
-  /** Whether keys that are limited to some numbers are refused. */
-  readonly unlimitedOnly?: true
-  /** Whether it honours `Idempotency-Key`; other operations ignore the header. */
-  readonly idempotent: boolean
-  /** Of success. */
-  readonly status: number
-}
-
-/** `takes`: what is read of the request besides its path. */
-export type RouteV2 =
-  | (OperationV2 & {
-      readonly takes: "nothing" | "query" | "json"
-      readonly handler: HandlerV2<InputV2>
-    })
-  | (OperationV2 & {
-      readonly takes: "file"
-      readonly handler: HandlerV2<InputV2 & WithUpload>
-    })
-
-export type HandlerV2<Input> = (
-  input: Input,
-) => Effect.Effect<OutcomeV2, Refusal | StoreUnavailable>
-
-export interface InputV2 {
+interface InputV2<Path extends string, Request> extends Input<Path, Request> {
   readonly caller: Caller
-  /** The id in the path under that name; undefined for what is no id. */
-  readonly id: <Id extends number>(name: string) => Id | undefined
-  /** Empty unless the operation takes a query. */
-  readonly query: QueryEntries
-  /** Undefined unless the operation takes JSON. */
-  readonly body: unknown
   /** Null unless the operation is idempotent and the header was sent. */
   readonly idempotency: IdempotencyKey | null
 }
 
-export interface WithUpload {
-  /** It goes with the request, unless it is kept. */
-  readonly upload: Upload
+interface OperationV2<
+  Path extends string,
+  Request,
+  Answer extends Schema.Top,
+  Outcome,
+> extends Entry<Path, Request, Answer> {
+  /** The scope that a key needs; null when any key will do. */
+  readonly scope: Scope | null
+  /** Whether keys that are limited to some numbers are refused. */
+  readonly unlimitedOnly?: true
+  handler(input: InputV2<Path, Request>): Effect.Effect<Outcome, Refusal | StoreUnavailable>
 }
 
-export interface OutcomeV2 {
-  readonly body: unknown
-  /** The answer repeats that of the first request with the same `Idempotency-Key`. */
-  readonly replayed?: boolean
-}
+/** `idempotent`: honours `Idempotency-Key`; other operations ignore the header. */
+export type RouteV2<
+  Path extends string = string,
+  Request = unknown,
+  Answer extends Schema.Top = Schema.Top,
+> =
+  | (OperationV2<Path, Request, Answer, Answer["Type"]> & { readonly idempotent?: never })
+  | (OperationV2<Path, Request, Answer, Repeatable<Answer["Type"]>> & { readonly idempotent: true })
+
+/** Binds the handler to the path, to what it takes and to what it answers. */
+export const routeV2 = <const Path extends string, Answer extends Schema.Top, Request = undefined>(
+  route: RouteV2<Path, Request, Answer>,
+): RouteV2 => route

@@ -9,7 +9,6 @@ import {
   parseIdempotencyKey,
   ratePolicy,
   rateRefusal,
-  refuseQuery,
   requireScope,
   requireUnlimited,
 } from "@messaging-service/core"
@@ -19,11 +18,11 @@ import type { Exchange, Surface } from "../answer/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf, headerValues } from "../request/HeaderValues.ts"
-import { parseQuery } from "../request/Target.ts"
+import { readRequest } from "../request/readRequest.ts"
+import { readUpload } from "../request/UploadedFile.ts"
 import { takeWorkspaceShare } from "../request/workspaceShare.ts"
 import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
-import { readBody } from "./readBody.ts"
 import type { RouteV2 } from "./RouteV2.ts"
 import { routesV2 } from "./routesV2.ts"
 
@@ -82,30 +81,34 @@ export const surfaceV2 = Effect.fnUntraced(function* (places: RefusingPlaces<Wor
     if (tooLimited !== undefined) return yield* tooLimited
 
     // Idempotency-Key
-    const idempotencyKey = route.idempotent
-      ? yield* Effect.fromResult(parseIdempotencyKey(headerValues(request, "idempotency-key")))
-      : null
+    const idempotencyKey =
+      route.idempotent === true
+        ? yield* Effect.fromResult(parseIdempotencyKey(headerValues(request, "idempotency-key")))
+        : null
 
-    // Content type, size, JSON or the form with a file
-    const { fingerprinted, handle } = yield* readBody(route, request, files, media.fullDisk(caller))
-    const query = yield* Effect.fromResult(parseQuery(exchange.query))
-    if (route.takes !== "query") yield* Effect.fromResult(refuseQuery(query))
+    // Content type, size, JSON or the form with a file; query; fields
+    const read = yield* readRequest(route.request, exchange, () =>
+      readUpload(request, files, media.fullDisk(caller)),
+    )
 
-    // Fields, idempotency, and whatever depends on the clock or on stored state
-    const outcome = yield* handle({
+    // Idempotency, and whatever depends on the clock or on stored state
+    const input = {
       caller,
-      id: (name) => parseId(parameter(name)),
-      query,
+      id: <Id extends number>(name: string) => parseId<Id>(parameter(name)),
+      request: read.request,
       idempotency:
         idempotencyKey === null
           ? null
           : {
               key: idempotencyKey,
-              fingerprint: fingerprint(route.method, path, canonicalJson(fingerprinted)),
+              fingerprint: fingerprint(route.method, path, canonicalJson(read.fingerprinted)),
             },
-    })
-    if (outcome.replayed === true) exchange.headers["idempotent-replayed"] = "true"
-    return { status: route.status, body: outcome.body }
+    }
+    const { status = 200 } = route
+    if (route.idempotent !== true) return { status, body: yield* route.handler(input) }
+    const { answer, replayed } = yield* route.handler(input)
+    if (replayed) exchange.headers["idempotent-replayed"] = "true"
+    return { status, body: answer }
   }, Effect.scoped)
   return surface
 })

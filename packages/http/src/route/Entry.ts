@@ -1,0 +1,87 @@
+/**
+ * One entry of a table of routes: all that there is to say of an operation, said once. The router
+ * finds it by its method and path, the pipeline reads what it takes, its handler is bound to its
+ * schemas by the types, and the OpenAPI document is made from the same entry.
+ */
+import type { JsonValue, QueryEntries, Refusal, Upload } from "@messaging-service/core"
+import { Result } from "effect"
+import type { Schema } from "effect"
+import type { Refused } from "../openapi/errors.ts"
+import type { Method, Route } from "./RouteTable.ts"
+
+/** What an operation takes besides its path, and how its handler's `request` is made of that. */
+export type Takes<A> =
+  | {
+      readonly takes: "query"
+      /** The parameters: the fields of a struct. */
+      readonly schema: Schema.Top
+      readonly parse: (given: QueryEntries) => Result.Result<A, Refusal>
+    }
+  | {
+      /** `optional_json` that was left out is `{}`. */
+      readonly takes: "json" | "optional_json"
+      readonly schema: Schema.Top
+      readonly example: unknown
+      readonly parse: (given: JsonValue) => Result.Result<A, Refusal>
+    }
+  | {
+      readonly takes: "file"
+      readonly parse: (given: Upload) => Result.Result<A, Refusal>
+    }
+
+/** The parser of what a service of the core parses itself. */
+export const asGiven = <A>(given: A): Result.Result<A, never> => Result.succeed(given)
+
+export const query = <A>(
+  schema: Schema.Top,
+  parse: (given: QueryEntries) => Result.Result<A, Refusal>,
+): Takes<A> => ({ takes: "query", schema, parse })
+
+export const json = <A>(
+  schema: Schema.Top,
+  example: unknown,
+  parse: (given: JsonValue) => Result.Result<A, Refusal>,
+): Takes<A> => ({ takes: "json", schema, example, parse })
+
+/** It goes with the request, unless it is kept. */
+export const file: Takes<Upload> = { takes: "file", parse: asGiven }
+
+export interface Entry<
+  Path extends string = string,
+  Request = unknown,
+  Answer extends Schema.Top = Schema.Top,
+> extends Route {
+  readonly method: Method
+  readonly path: Path
+  /** Unique in the whole document. */
+  readonly id: string
+  /** The heading that the document shows it under. */
+  readonly tag: string
+  /** A few words, such as "Send a message". */
+  readonly summary: string
+  readonly about?: string
+  /** Nothing but its path when left out. */
+  readonly request?: Takes<Request>
+  /** Of success; 200 when left out. */
+  readonly status?: 201 | 202
+  /** What success means. */
+  readonly success: string
+  /** The body of success. */
+  readonly answer: Answer
+  readonly example: unknown
+  /** Beside what every operation of its table can refuse. */
+  readonly refused?: ReadonlyArray<Refused>
+}
+
+/** The names in braces of a path. */
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : never
+
+/** What a handler is given of its request. */
+export interface Input<Path extends string, Request> {
+  /** The id in the path under that name; undefined for what is no id. */
+  readonly id: <Id extends number>(name: NamesIn<Path>) => Id | undefined
+  /** Undefined when the operation takes nothing. */
+  readonly request: Request
+}
