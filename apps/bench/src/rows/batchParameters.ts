@@ -10,9 +10,9 @@ const array = (values: ReadonlyArray<string | number | boolean | null>): string 
 
 let drawn = 0
 
-/** Ids that were never given out before, in the size that the service draws them. */
-const fresh = (size: number, count: number): ReadonlyArray<string> =>
-  Array.from({ length: count }, () => String(++drawn).padStart(size, "0"))
+/** Transport ids that were never given out before, in the size that the service draws them. */
+const freshIds = (count: number): ReadonlyArray<string> =>
+  Array.from({ length: count }, () => String(++drawn).padStart(20, "0"))
 
 export const batchParameters = (
   workspace: number,
@@ -46,8 +46,7 @@ export const batchParameters = (
       [same(1), same(now), same(now), same(null), same(null), same(null), same(null)],
       [same("whatsapp"), same("15550000001"), same("phone"), array(phones), same(null)],
       [same("Hello"), same(null), same(null), same(null)],
-      [array(fresh(20, count)), array(fresh(24, count).map((id) => `evt_${id}`))],
-      [same(null), same(null)],
+      [array(freshIds(count)), same(null), same(null)],
     ].flat(),
   }
 }
