@@ -1,5 +1,13 @@
 /** What happens to a lane and to the messages that wait in it, whichever port asks for it. */
-import type { MessageChange, NumberId, SendingNumber } from "@messaging-service/core"
+import type { LaneChange, MessageChange, NumberId, SendingNumber } from "@messaging-service/core"
+import {
+  countsInQuota,
+  hasExpired,
+  isClaimable,
+  isInHands,
+  mayHaveLeft,
+  nextDueAfter,
+} from "@messaging-service/core"
 import { call } from "./Callback.ts"
 import { fanOut } from "./Endpoint.ts"
 import { announce } from "./outbox.ts"
@@ -22,7 +30,7 @@ export const openLane = (
     waiting: new Sorted(byDue),
     waitingTest: new Set(),
     nextDue: null,
-    restsUntil: Number.NEGATIVE_INFINITY,
+    restsUntil: null,
     agendaAt: null,
     counting: new Sorted(byDue),
     fullUntil: null,
@@ -30,25 +38,31 @@ export const openLane = (
     sentTimes: [],
   }))
 
-/**
- * When somebody could next claim from the lane. What is in flight is claimed again when its lease
- * runs out; of a removed number nothing is but what may have left, of one that is not connected
- * nothing at all.
- */
-const claimableAt = (lane: Lane): number | null => {
-  const connected = lane.number.status === "connected"
-  if (lane.inFlight !== null) return connected || lane.removed ? lane.inFlight.leaseUntil : null
-  if (lane.removed) return mayHaveLeft(lane.waiting.first) ? lane.nextDue : null
-  return connected ? lane.nextDue : null
+/** The lane as the core's rules see it. */
+export const standing = ({ number, removed }: Lane) => ({
+  connected: number.status === "connected" && !removed,
+  removed,
+})
+
+/** When the first message that waits in the lane and has not expired falls due. */
+export const firstDueAt = ({ waiting }: Lane, now: number): number | null => {
+  for (const { message } of waiting) if (!hasExpired(message, now)) return message.dueAt
+  return null
 }
 
-/** An attempt was interrupted: only another one, or giving up, settles the message. */
-export const mayHaveLeft = (row: MessageRow | undefined): boolean =>
-  row !== undefined && row.message.state === "waiting" && row.interruptions > 0
+/** Notes what happened to the lane. */
+export const turn = (world: World, lane: Lane, change: LaneChange): void => {
+  const { inFlight, nextDue, removed, restsUntil } = lane
+  lane.nextDue = nextDueAfter(
+    { nextDue, leaseUntil: inFlight?.leaseUntil ?? null, restsUntil, removed },
+    change,
+  )
+  reschedule(world, lane)
+}
 
-/** Puts the lane into its place in the agenda; to be called after every change of it. */
+/** Puts the lane into its place in the agenda; to be called when its number connects or drops out. */
 export const reschedule = (world: World, lane: Lane): void => {
-  const at = claimableAt(lane)
+  const at = isClaimable(standing(lane)) ? lane.nextDue : null
   if (at === lane.agendaAt) return
   if (lane.agendaAt !== null) world.agenda.delete({ at: lane.agendaAt, lane })
   if (at !== null) world.agenda.add({ at, lane })
@@ -62,10 +76,8 @@ export const enqueue = (world: World, row: MessageRow): void => {
     lane.waitingTest.add(row)
   } else {
     lane.waiting.add(row)
-    lane.counting.add(row)
-    const due = Math.max(message.dueAt, lane.restsUntil)
-    lane.nextDue = lane.nextDue === null ? due : Math.min(lane.nextDue, due)
-    reschedule(world, lane)
+    if (countsInQuota(message, false)) lane.counting.add(row)
+    turn(world, lane, { _tag: "Accepted", dueAt: message.dueAt })
   }
   offer(world, row)
 }
@@ -91,24 +103,32 @@ export const take = (world: World, row: MessageRow, leaseUntil: number): void =>
   lane.lease++
   lane.inFlight = { row, leaseUntil }
   world.inFlight.add(lane.number.id)
-  reschedule(world, lane)
+  turn(world, lane, { _tag: "HandedOut", leaseUntil })
 }
 
-/** The message in flight is settled, and the lane goes to the back of the line. */
-export const release = (world: World, lane: Lane, now: number, notBefore: number | null): void => {
+/** The message in flight is settled: it ended, or waits again. */
+export const release = (
+  world: World,
+  lane: Lane,
+  now: number,
+  again: { readonly notBefore: number | null } | null,
+): void => {
   const row = lane.inFlight?.row
   lane.inFlight = null
   world.inFlight.delete(lane.number.id)
-  if (notBefore !== null) lane.restsUntil = notBefore
-  const head = lane.waiting.first
-  lane.nextDue = head === undefined ? null : Math.max(head.message.dueAt, now, lane.restsUntil)
-  reschedule(world, lane)
+  lane.restsUntil = again?.notBefore ?? null
+  turn(world, lane, {
+    _tag: "Settled",
+    now,
+    again: again && row !== undefined ? { ...again, mayHaveLeft: mayHaveLeft(row) } : null,
+    firstDueAt: firstDueAt(lane, now),
+  })
   if (row?.message.state === "waiting" && !mayHaveLeft(row)) offer(world, row)
 }
 
-/** In the hands of a transport, or taken out of them without knowing whether it left. */
+/** Of a message that waits. */
 export const isInFlight = (row: MessageRow): boolean =>
-  row.lane.inFlight?.row === row || mayHaveLeft(row)
+  isInHands({ leased: row.lane.inFlight?.row === row, interruptions: row.interruptions })
 
 /** Writes down what others are to hear of a message's end. */
 export const tell = (
@@ -151,17 +171,16 @@ export const finish = (world: World, row: MessageRow, change: MessageChange): vo
       sentAt,
     )
   }
+  if (!countsInQuota(row.message, false)) {
+    lane.counting.delete(row)
+    lane.fullUntil = null
+  }
   if (change.givesBack) giveBack(row)
-  const head = lane.waiting.first
-  if (head === undefined) lane.nextDue = null
-  else if (lane.nextDue !== null) lane.nextDue = Math.max(lane.nextDue, head.message.dueAt)
-  reschedule(world, lane)
+  turn(world, lane, { _tag: "Ended", firstDueAt: firstDueAt(lane, change.event.createdAt) })
 }
 
-/** The quota gets the message back, and the plan, if the message took from it and it counts. */
+/** The plan gets the message back, if the message took from it and it counts. */
 const giveBack = (row: MessageRow): void => {
-  row.lane.counting.delete(row)
-  row.lane.fullUntil = null
   const owner = row.lane.workspace
   const plan = owner.workspace.plan
   if (!row.tookAllowance || plan === null || plan.messagesRemaining === null) return
@@ -172,10 +191,15 @@ const giveBack = (row: MessageRow): void => {
 }
 
 /** Removes the number: what waits and is not in flight is stranded, nobody links it any more. */
-export const closeLane = (world: World, lane: Lane): void => {
+export const closeLane = (world: World, lane: Lane, now: number): void => {
   lane.removed = true
   world.linkings.delete(lane.number.id)
-  reschedule(world, lane)
+  const head = lane.waiting.first
+  turn(world, lane, {
+    _tag: "Removed",
+    now,
+    mayHaveLeft: head !== undefined && mayHaveLeft(head),
+  })
   for (const row of [...lane.waiting, ...lane.waitingTest]) {
     withdraw(world, row)
     if (!isInFlight(row)) offer(world, row)

@@ -120,10 +120,10 @@ export interface Lane {
   /** Live messages, what is in flight included, in the order in which they leave. */
   readonly waiting: Sorted<MessageRow>
   readonly waitingTest: Set<MessageRow>
-  /** When the head falls due or the lane had its turn, whichever is later; null: nothing to send. */
+  /** As the core's `nextDueAfter` tells; null: nothing to send. */
   nextDue: number | null
-  /** The lane is not claimed before, whatever falls due. */
-  restsUntil: number
+  /** The lane is not claimed before, whatever falls due; null: it does not rest. */
+  restsUntil: number | null
   /** Where it stands in the agenda; null when nobody could claim it. */
   agendaAt: number | null
   /** Live messages that are not cancelled or expired, by planned time. */

@@ -6,7 +6,7 @@ import type {
   KeyStore,
   RequestCount,
 } from "@messaging-service/core"
-import { countRequest, dayMillis, minuteMillis } from "@messaging-service/core"
+import { countRequest, dayMillis, keyRefusal, minuteMillis } from "@messaging-service/core"
 import { Effect } from "effect"
 import { stop } from "./Endpoint.ts"
 import type { KeyRow, WorkspaceRow, World } from "./World.ts"
@@ -16,8 +16,7 @@ const hashKey = (version: number, hash: string) => `${version} ${hash}`
 /** Counts the request in both windows and notes its time and address, if it is to be counted. */
 const count = (row: KeyRow, owner: WorkspaceRow, query: AdmitQuery): RequestCount | null => {
   const { key } = row
-  if (!owner.admits.v2 || key.revokedAt !== null) return null
-  if (key.expiresAt !== null && key.expiresAt <= query.now) return null
+  if (!owner.admits.v2 || keyRefusal(key, query.now) !== undefined) return null
   row.minute = countRequest(row.minute, query.minuteStart, minuteMillis)
   row.day = countRequest(row.day, query.dayStart, dayMillis)
   row.key = { ...key, lastUsedAt: query.now, lastUsedIp: query.clientAddress }
@@ -26,7 +25,7 @@ const count = (row: KeyRow, owner: WorkspaceRow, query: AdmitQuery): RequestCoun
 
 /** As `count`, in the minute that the workspace's keys share. */
 const countV1 = (row: KeyRow, owner: WorkspaceRow, query: AdmitV1Query): number | null => {
-  if (!owner.admits.v1 || row.key.revokedAt !== null) return null
+  if (!owner.admits.v1 || keyRefusal(row.key, query.now) !== undefined) return null
   if (query.workspaceId !== null && query.workspaceId !== owner.workspace.id) return null
   owner.minuteV1 = countRequest(owner.minuteV1, query.minuteStart, minuteMillis)
   row.key = { ...row.key, lastUsedAt: query.now, lastUsedIp: query.clientAddress }

@@ -5,40 +5,29 @@ import type {
   LaneQueue,
   MessageId,
   NumberId,
-  QuotaLimit,
   Settlement,
 } from "@messaging-service/core"
+import { cappedUntil, mayBeHandedOut } from "@messaging-service/core"
 import { Effect } from "effect"
-import { finish, mayHaveLeft, release, reschedule, take } from "./Lane.ts"
-import { turningPoint } from "./Sorted.ts"
+import { finish, firstDueAt, release, take, turn } from "./Lane.ts"
 import { messageOf } from "./World.ts"
 import type { Lane, MessageRow, World } from "./World.ts"
 
 /** What a lane has to give: a message, or nothing until a later moment. */
 type Offer =
   | { readonly row: MessageRow }
-  | { readonly row: null; readonly nextDue: number | null; readonly restsUntil?: number }
-
-/** When the number may send again, if it has reached its cap. */
-const cappedUntil = (lane: Lane, now: number, cap: QuotaLimit): number | null => {
-  const { sentTimes } = lane
-  const gone = turningPoint(sentTimes, (time) => time <= now - cap.windowMillis)
-  const sent = turningPoint(sentTimes, (time) => time <= now) - gone
-  const oldest = sentTimes[gone]
-  return sent < cap.messages || oldest === undefined ? null : oldest + cap.windowMillis
-}
+  | { readonly row: null; readonly restsUntil: number | null }
 
 /** What the lane, whose turn it is, gives; changes nothing. */
 const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
   if (lane.inFlight !== null) return { row: lane.inFlight.row }
   for (const row of lane.waiting) {
-    const { dueAt, expiresAt } = row.message
-    if (dueAt > query.now) return { row: null, nextDue: dueAt }
-    if (expiresAt !== null && expiresAt <= query.now && !mayHaveLeft(row)) continue
-    const restsUntil = cappedUntil(lane, query.now, query.sendCap)
-    return restsUntil === null ? { row } : { row: null, nextDue: restsUntil, restsUntil }
+    if (row.message.dueAt > query.now) break
+    if (!mayBeHandedOut(row.message, row, query.now)) continue
+    const restsUntil = cappedUntil(lane.sentTimes, query.now, query.sendCap)
+    return restsUntil === null ? { row } : { row: null, restsUntil }
   }
-  return { row: null, nextDue: null }
+  return { row: null, restsUntil: null }
 }
 
 const claimLanes = (world: World, query: ClaimQuery): ReadonlyArray<ClaimedMessage> => {
@@ -62,9 +51,9 @@ const claimLanes = (world: World, query: ClaimQuery): ReadonlyArray<ClaimedMessa
   const claimed: Array<ClaimedMessage> = []
   for (const [lane, offer] of offers) {
     if (offer.row === null) {
-      lane.nextDue = offer.nextDue
-      lane.restsUntil = offer.restsUntil ?? lane.restsUntil
-      reschedule(world, lane)
+      const { restsUntil } = offer
+      lane.restsUntil = restsUntil ?? lane.restsUntil
+      turn(world, lane, { _tag: "PassedOver", restsUntil, firstDueAt: firstDueAt(lane, query.now) })
       continue
     }
     const { row } = offer
@@ -103,7 +92,7 @@ const settleOne = (world: World, settlement: Settlement, now: number): MessageId
   }
   if (settlement.messageId !== id) return undefined
   if (settlement.interrupted) row.interruptions++
-  release(world, lane, now, settlement.notBefore)
+  release(world, lane, now, settlement)
   return id
 }
 
@@ -117,7 +106,7 @@ export const laneQueue = (world: World): typeof LaneQueue.Service => ({
         const lane = heldLane(world, numberId, lease)
         if (lane === undefined || lane.inFlight === null) continue
         lane.inFlight = { row: lane.inFlight.row, leaseUntil }
-        reschedule(world, lane)
+        turn(world, lane, { _tag: "HandedOut", leaseUntil })
         renewed.add(numberId)
       }
       return renewed

@@ -1,5 +1,5 @@
 /** `MessageStore` in memory. */
-import { statusAt } from "@messaging-service/core"
+import { hasExpired, statusAt } from "@messaging-service/core"
 import type {
   Message,
   MessageFilter,
@@ -56,7 +56,10 @@ export const messageStore = (world: World): typeof MessageStore.Service => ({
     Effect.sync(() => {
       const row = world.messages.get(id)
       if (row === undefined || !isSeen(scope, row.message)) return null
-      return { message: messageOf(row), inFlight: isInFlight(row) }
+      return {
+        message: messageOf(row),
+        inFlight: row.message.state === "waiting" && isInFlight(row),
+      }
     }),
 
   byIds: (ids) =>
@@ -92,16 +95,14 @@ export const messageStore = (world: World): typeof MessageStore.Service => ({
 
   expired: (now, limit) =>
     Effect.sync(() =>
-      firstOf(world.expiring, limit, (message) =>
-        message.expiresAt !== null && message.expiresAt <= now ? "take" : "stop",
-      ),
+      firstOf(world.expiring, limit, (message) => (hasExpired(message, now) ? "take" : "stop")),
     ),
 
   dueTest: (now, limit) =>
     Effect.sync(() =>
       firstOf(world.dueTest, limit, (message) => {
         if (message.dueAt > now) return "stop"
-        return message.expiresAt !== null && message.expiresAt <= now ? "skip" : "take"
+        return hasExpired(message, now) ? "skip" : "take"
       }),
     ),
 

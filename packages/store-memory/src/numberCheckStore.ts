@@ -7,8 +7,10 @@ import type {
   NumberCheckStore,
   Phone,
 } from "@messaging-service/core"
+import { canBeAsked, isAskedBy } from "@messaging-service/core"
 import { Effect } from "effect"
 import { finishClaim, isHeld } from "./idempotency.ts"
+import { standing } from "./Lane.ts"
 import { newestFirst } from "./Table.ts"
 import { laneIn } from "./World.ts"
 import type { CheckRow, World } from "./World.ts"
@@ -21,8 +23,7 @@ const isSeen = ({ mode, restriction, workspaceId }: NumberCheckScope, { check }:
 /** When the check can be claimed: at the end of its lease, or when it is due; null for never. */
 export const claimableAt = (row: CheckRow): number | null => {
   const { check, lane } = row
-  const waits = check.mode === "live" && !lane.removed && lane.number.status !== "connected"
-  return waits ? null : (row.leaseUntil ?? row.nextDue)
+  return canBeAsked(check, standing(lane)) ? (row.leaseUntil ?? row.nextDue) : null
 }
 
 const nextPhones = (row: CheckRow, chunk: number): ReadonlyArray<Phone> => {
@@ -36,11 +37,6 @@ const nextPhones = (row: CheckRow, chunk: number): ReadonlyArray<Phone> => {
 
 const claim = (world: World, query: CheckClaimQuery): ReadonlyArray<ClaimedCheck> => {
   const { chunk, leaseUntil, limit, now } = query
-  const isOwned = ({ check, lane }: CheckRow) =>
-    query.owned === "all" ||
-    check.mode === "test" ||
-    lane.removed ||
-    query.owned.includes(check.numberId)
   const taken = new Map(query.held)
   const fits = ({ row: { check } }: { readonly row: CheckRow }) => {
     const ofWorkspace = (taken.get(check.workspaceId) ?? 0) + 1
@@ -48,7 +44,7 @@ const claim = (world: World, query: CheckClaimQuery): ReadonlyArray<ClaimedCheck
     return ofWorkspace <= query.perWorkspace
   }
   return [...world.openChecks]
-    .filter(isOwned)
+    .filter(({ check, lane }) => isAskedBy(check, lane, query.owned))
     .flatMap((row) => {
       const at = claimableAt(row)
       return at !== null && at <= now ? { at, row } : []

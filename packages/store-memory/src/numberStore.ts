@@ -50,11 +50,11 @@ export const numberStore = (world: World): typeof NumberStore.Service => ({
       return lane.number
     }),
 
-  remove: (workspaceId: WorkspaceId, id: NumberId) =>
+  remove: (workspaceId: WorkspaceId, id: NumberId, now: number) =>
     Effect.sync(() => {
       const lane = laneIn(world, workspaceId, id)
       if (lane === undefined) return false
-      closeLane(world, lane)
+      closeLane(world, lane, now)
       return true
     }),
 })

@@ -1,6 +1,7 @@
 /** `ServiceFigures` in memory: one walk over the lanes and one over the endpoints. */
 import type { Figures, NumberCount, ServiceFigures } from "@messaging-service/core"
 import { Effect } from "effect"
+import { firstDueAt } from "./Lane.ts"
 import type { Lane, World } from "./World.ts"
 
 const countWaiting = (world: World, now: number, countAtMost: number) => {
@@ -16,14 +17,8 @@ const countWaiting = (world: World, now: number, countAtMost: number) => {
   return { queued, scheduled }
 }
 
-/** When the lane's first message falls due that has not expired. */
-const firstDue = ({ removed, waiting }: Lane, now: number): number | null => {
-  if (removed) return null
-  for (const { message } of waiting) {
-    if (message.expiresAt === null || message.expiresAt > now) return message.dueAt
-  }
-  return null
-}
+const firstDue = (lane: Lane, now: number): number | null =>
+  lane.removed ? null : firstDueAt(lane, now)
 
 const earliest = (moments: ReadonlyArray<number | null>): number | null =>
   moments.reduce((first, at) => (first === null || (at !== null && at < first) ? at : first), null)

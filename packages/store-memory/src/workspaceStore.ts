@@ -58,7 +58,7 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
       if (row === undefined) return false
       row.workspace = { ...row.workspace, deletedAt: now }
       row.admits = { v1: false, v2: false }
-      for (const lane of row.lanes) if (!lane.removed) closeLane(world, lane)
+      for (const lane of row.lanes) if (!lane.removed) closeLane(world, lane, now)
       for (const endpoint of row.endpoints) removeEndpoint(world, endpoint)
       dropCallbacks(world, id)
       return true

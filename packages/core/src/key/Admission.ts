@@ -11,6 +11,7 @@ import { dayStart, minuteStart, rateRefusalV1, rateState } from "../request/Rate
 import type { RateState } from "../request/RateWindow.ts"
 import { refusalV1, refusalV2, workspaceOfClient } from "../workspace/Workspace.ts"
 import type { Workspace } from "../workspace/Workspace.ts"
+import { keyRefusal } from "./ApiKey.ts"
 import type { ApiKey, Scope } from "./ApiKey.ts"
 import { KeyStore } from "./KeyStore.ts"
 import { hashSecret, isKeyV1, isKeyV2, sameSecret } from "./secret.ts"
@@ -124,9 +125,7 @@ export class Admission extends Context.Service<
 
       /** The refusal of an issued key, if any. */
       const refusalOf = ({ key, workspace }: Caller, now: number): Refusal | undefined => {
-        if (key.revokedAt !== null) return refuse("api_key_revoked")
-        if (key.expiresAt !== null && key.expiresAt <= now) return refuse("api_key_expired")
-        const code = refusalV2(workspace)
+        const code = keyRefusal(key, now) ?? refusalV2(workspace)
         return code === undefined ? undefined : refuse(code)
       }
 
@@ -168,7 +167,7 @@ export class Admission extends Context.Service<
           const admitted = yield* known(hash, now, store.admitV1(query))
           if (admitted === null) return yield* wrong("v1", clientAddress, invalid)
           const { count, key, workspace } = admitted
-          if (key.revokedAt !== null || (named !== null && named !== workspace.id)) {
+          if (keyRefusal(key, now) !== undefined || (named !== null && named !== workspace.id)) {
             return yield* invalid
           }
           const code = refusalV1(workspace)

@@ -36,6 +36,15 @@ export interface ApiKey {
 /** Non-revoked keys of one version that a workspace may hold; expired ones count. */
 export const keyLimit = 10
 
+/** Why a key can no longer be used, if so: deleted ones are told before expired ones. */
+export const keyRefusal = (
+  { expiresAt, revokedAt }: Pick<ApiKey, "expiresAt" | "revokedAt">,
+  now: number,
+): "api_key_revoked" | "api_key_expired" | undefined => {
+  if (revokedAt !== null) return "api_key_revoked"
+  return expiresAt !== null && expiresAt <= now ? "api_key_expired" : undefined
+}
+
 /** Whether the key may use the number. */
 export const mayUse = (key: Pick<ApiKey, "numberIds">, number: NumberId): boolean =>
   key.numberIds === null || key.numberIds.includes(number)

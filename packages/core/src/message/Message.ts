@@ -132,6 +132,18 @@ export const transitions: Readonly<
 export const transition = (state: MessageState, trigger: Trigger): Transition | undefined =>
   transitions[state][trigger]
 
+/**
+ * The states that give back what a message took (decisions: Messages). It then no longer counts in
+ * its number's quota.
+ */
+export const statesGivenBack: ReadonlyArray<MessageState> = Object.values(transitions)
+  .flatMap((moves) => Object.values(moves))
+  .flatMap(({ givesBack, to }) => (givesBack ? to : []))
+
+/** Whether the moment after which the message is no longer sent is reached. */
+export const hasExpired = ({ expiresAt }: Pick<Message, "expiresAt">, now: number): boolean =>
+  expiresAt !== null && expiresAt <= now
+
 /** The status a client reads at `now`: a scheduled message becomes `queued` when due. */
 export const statusAt = (
   message: Pick<Message, "state" | "sendAt">,

@@ -10,6 +10,8 @@
  * counted. Otherwise the store counts the windows exactly, and remembers until when the number is
  * full.
  */
+import { statesGivenBack } from "./Message.ts"
+import type { Message } from "./Message.ts"
 
 export interface QuotaLimit {
   readonly messages: number
@@ -18,6 +20,12 @@ export interface QuotaLimit {
 
 /** The contract's fair use: 1,000 messages per number in 24 hours. */
 export const dailyQuota: QuotaLimit = { messages: 1000, windowMillis: 24 * 60 * 60 * 1000 }
+
+/** Whether a message counts: live ones do, unless they were refused or have given back what they took. */
+export const countsInQuota = (
+  message: Pick<Message, "mode" | "state">,
+  refused: boolean,
+): boolean => message.mode === "live" && !refused && !statesGivenBack.includes(message.state)
 
 /** What an acceptance plans to put into a number's window. */
 export interface PlannedQuota {

@@ -28,6 +28,10 @@ export interface SendingNumber {
   readonly createdAt: number
 }
 
-/** Whether keys of that mode see the number: both worlds share what is live (decisions: test mode). */
+/** The modes of the numbers that keys of a mode see: both share what is live (decisions: test mode). */
+export const modesSeenBy = (mode: Mode): ReadonlyArray<Mode> =>
+  mode === "test" ? ["live", "test"] : ["live"]
+
+/** Whether keys of that mode see the number. */
 export const isSeenBy = (mode: Mode, number: Pick<SendingNumber, "mode">): boolean =>
-  number.mode === "live" || mode === "test"
+  modesSeenBy(mode).includes(number.mode)

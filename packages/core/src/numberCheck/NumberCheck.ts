@@ -8,6 +8,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberCheckId, NumberId, WorkspaceId } from "../id/Ids.ts"
 import type { Shares } from "../limit/Held.ts"
 import type { Mode, Restriction } from "../key/ApiKey.ts"
+import { isClaimable } from "../queue/Lane.ts"
 import type { Owned } from "../queue/LaneQueue.ts"
 import type { Phone } from "../recipient/Phone.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
@@ -43,6 +44,22 @@ export interface NumberCheck {
   readonly createdAt: number
   readonly completedAt: number | null
 }
+
+/**
+ * Whether a check can be taken up: a live one waits while its number is not connected; once the number
+ * is removed it is ended.
+ */
+export const canBeAsked = (
+  { mode }: Pick<NumberCheck, "mode">,
+  lane: Parameters<typeof isClaimable>[0],
+): boolean => mode === "test" || isClaimable(lane)
+
+/** Whether a worker may take it up: any may that needs no connection for it. */
+export const isAskedBy = (
+  { mode, numberId }: Pick<NumberCheck, "mode" | "numberId">,
+  { removed }: { readonly removed: boolean },
+  owned: Owned,
+): boolean => mode === "test" || removed || owned === "all" || owned.includes(numberId)
 
 export interface NumberCheckResult {
   readonly id: number

@@ -10,6 +10,7 @@ import { MediaLinks } from "../media/MediaLinks.ts"
 import { OutgoingMediaSource } from "../media/OutgoingMediaSource.ts"
 import { endMessage } from "../message/MessageChange.ts"
 import type { Ending } from "../message/MessageChange.ts"
+import { hasExpired } from "../message/Message.ts"
 import type { Message, MessageError } from "../message/Message.ts"
 import { Numbers } from "../number/Numbers.ts"
 import type { ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
@@ -80,7 +81,7 @@ export const judge = (
   const earlierMayHaveLeft = claimed.interruptions > 0
   const again = (notBefore: number | null, interrupted: boolean) =>
     // It may have left before it expired, so that expired would not be the truth.
-    (interrupted || earlierMayHaveLeft) && isOver(claimed.message, now)
+    (interrupted || earlierMayHaveLeft) && hasExpired(claimed.message, now)
       ? failed(unknownOutcome)
       : ({ _tag: "Again", notBefore, interrupted } as const)
   switch (outcome._tag) {
@@ -104,9 +105,6 @@ export const judge = (
   }
 }
 
-const isOver = ({ expiresAt }: Pick<Message, "expiresAt">, now: number): boolean =>
-  expiresAt !== null && expiresAt <= now
-
 /** Why a claimed message must not be handed to a transport any more, if so. Pure. */
 export const lastCheck = (
   claimed: ClaimedMessage,
@@ -114,7 +112,7 @@ export const lastCheck = (
   now: number,
 ): Ending | undefined => {
   const { message, interruptions, removed } = claimed
-  const over = isOver(message, now)
+  const over = hasExpired(message, now)
   if (interruptions === 0) {
     if (removed) return { trigger: "cancel" }
     return over ? { trigger: "expire" } : undefined
@@ -196,7 +194,7 @@ export class Attempt extends Context.Service<
             const outgoing = yield* sources.open(claimed.message, media)
             // Fetching took time: what expired meanwhile is not handed over.
             const now = yield* Clock.currentTimeMillis
-            return isOver(claimed.message, now)
+            return hasExpired(claimed.message, now)
               ? made({ _tag: "TooLate" }, outgoing.type)
               : made(yield* handOver(claimed, outgoing), outgoing.type)
           }),

@@ -12,7 +12,7 @@ import { sqlFunction } from "../database/SqlFunction.ts"
 import { workspaceColumns, workspaceResult } from "../workspace/workspaceRow.ts"
 import { workspaceOf } from "./admittedRow.ts"
 import type { WorkspaceOfRow } from "./admittedRow.ts"
-import { keyColumns, keyResult, toKey } from "./keyRow.ts"
+import { isUsable, keyColumns, keyResult, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
 import { countRequests } from "./requestWindow.ts"
 
@@ -50,8 +50,7 @@ export const admitRequests = sqlFunction(
       select (found.key).id, p_minute_start, p_count, p_day_start, p_count, p_now, p_address
       from found
       where (found.workspace).admits
-        and (found.key).revoked_at is null
-        and ((found.key).expires_at is null or (found.key).expires_at > p_now)
+        and ${isUsable("(found.key)", "p_now")}
       on conflict (key_id) do update
       set ${countRequests("minute")},
         ${countRequests("day")},

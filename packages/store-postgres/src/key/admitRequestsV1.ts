@@ -13,7 +13,7 @@ import { bigints, instant, instants, texts } from "../database/parameters.ts"
 import { workspaceColumns } from "../workspace/workspaceRow.ts"
 import { workspaceOf } from "./admittedRow.ts"
 import type { WorkspaceOfRow } from "./admittedRow.ts"
-import { keyColumns, toKey } from "./keyRow.ts"
+import { isUsable, keyColumns, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
 import { countRequests } from "./requestWindow.ts"
 
@@ -27,7 +27,7 @@ with asked as (
 found as materialized (
   select asked.place, asked.now, asked.address, k as key, w as workspace,
     w.admits_v1
-      and k.revoked_at is null
+      and ${isUsable("k", "asked.now")}
       and coalesce(asked.workspace_id = w.id, true) as counts
   from asked
   join api_keys k on k.hash = asked.hash and k.version = 1

@@ -40,6 +40,10 @@ export const keyColumns = (key: string, windows: string): string =>
     `${windows}.last_used_ip`,
   ].join(", ")
 
+/** Whether the core's `keyRefusal` has nothing against the key. */
+export const isUsable = (key: string, now: string): string =>
+  `(${key}.revoked_at is null and (${key}.expires_at is null or ${key}.expires_at > ${now}))`
+
 /** The same as the result of a function. */
 export const keyResult: string = [
   ...Object.entries(columns).map(([name, type]) => `${name} ${type}`),

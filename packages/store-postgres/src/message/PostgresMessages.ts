@@ -17,7 +17,7 @@ import {
 } from "../database/parameters.ts"
 import { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { accept } from "./acceptMessages.ts"
-import { inHands } from "../queue/inHands.ts"
+import { hasExpired, inHands, notExpired } from "../queue/lane.ts"
 import { releaseClaim } from "../request/releaseClaim.ts"
 import { end } from "./endMessages.ts"
 import { insertRefused } from "./insertRefused.ts"
@@ -46,7 +46,7 @@ const expiredMessages = `
 select ${messageColumns("m")}
 from messages m
 where m.state = 'waiting'
-  and m.expires_at <= $1
+  and ${hasExpired("m", "$1")}
   and not exists (
     select
     from lanes l
@@ -63,7 +63,7 @@ from messages m
 where m.state = 'waiting'
   and m.mode = 'test'
   and m.due_at <= $1
-  and (m.expires_at is null or m.expires_at > $1)
+  and ${notExpired("m", "$1")}
   and not exists (
     select
     from lanes l

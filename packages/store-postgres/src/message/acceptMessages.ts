@@ -19,6 +19,7 @@ import type { DatabaseService } from "../database/Database.ts"
 import { bigints, booleans, instants, integers, sparse, texts } from "../database/parameters.ts"
 import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import { recipientColumns } from "./messageRow.ts"
+import { nextDueAfter } from "../queue/lane.ts"
 import { countPlanned, quotaFullUntil } from "./quota.ts"
 
 const declarations = `p_now timestamptz[],
@@ -216,10 +217,7 @@ export const acceptMessages = sqlFunction(
         v_pending_at := v_pending_at || p_due_at[i];
         v_pending_count := v_pending_count || p_count[i];
         v_lane.quota_bound := v_bound;
-        -- While a message is in flight the lane is due at the end of its lease.
-        if v_lane.lease_until is null then
-          v_lane.next_due := greatest(least(v_lane.next_due, p_due_at[i]), v_lane.hold_until);
-        end if;
+        v_lane.next_due := ${nextDueAfter.accepted("v_lane", "p_due_at[i]")};
         v_lane_changed := true;
       end if;
     end loop;

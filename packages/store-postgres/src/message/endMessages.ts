@@ -11,8 +11,7 @@ import { callbackArguments, callbackArrays, writeCallbacks } from "../callback/w
 import type { DatabaseService } from "../database/Database.ts"
 import { bigints, booleans, instant, instants, sparse, texts } from "../database/parameters.ts"
 import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
-import { firstWaiting } from "../queue/firstWaiting.ts"
-import { inHands } from "../queue/inHands.ts"
+import { firstWaiting, inHands, nextDueAfter } from "../queue/lane.ts"
 import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { fanOut } from "../webhook/fanOut.ts"
 import { giveBackAllowance } from "./givesBack.ts"
@@ -106,8 +105,7 @@ export const endMessages = sqlFunction(
       return;
     end if;
 
-    -- A later statement: it sees the messages as they are now. The next due moment can only move
-    -- away, and that of a lane in flight is the end of its lease.
+    -- A later statement: it sees the messages as they are now.
     update lanes l
     set head_id = case when l.head_id = any (v_ended) then null else l.head_id end,
       interruptions = case when l.head_id = any (v_ended) then 0 else l.interruptions end,
@@ -115,14 +113,7 @@ export const endMessages = sqlFunction(
         when l.number_id = any (v_with_room) then null
         else l.quota_full_until
       end,
-      next_due = case
-        when l.lease_until is not null or l.removed_at is not null then l.next_due
-        else (
-          select greatest(first.due_at, l.next_due)
-          from (values (${firstWaiting("due_at", "l", { now: "p_now" })})) first (due_at)
-          where first.due_at is not null
-        )
-      end,
+      next_due = ${nextDueAfter.ended("l", firstWaiting("due_at", "l", { now: "p_now" }))},
       stranded = l.removed_at is not null and exists (
         select
         from messages m

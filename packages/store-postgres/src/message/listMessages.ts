@@ -259,6 +259,11 @@ const storedStates = (statuses: ReadonlyArray<MessageStatus>): ReadonlyArray<str
 
 const always = "true"
 
+/** Which of the two statuses the core's `statusAt` tells of a message that waits. */
+export const isQueued = (message: string, now: string): string =>
+  `(${message}.send_at is null or ${message}.send_at <= ${now})`
+export const isScheduled = (message: string, now: string): string => `${message}.send_at > ${now}`
+
 /** Which of the messages that wait are meant, told apart by the time; null for none. */
 const waitingCondition = (
   statuses: ReadonlyArray<MessageStatus> | null,
@@ -268,6 +273,6 @@ const waitingCondition = (
   const queued = statuses === null || statuses.includes("queued")
   const scheduled = statuses === null || statuses.includes("scheduled")
   if (queued && scheduled) return always
-  if (queued) return `(m.send_at is null or m.send_at <= ${bind(instant(now))})`
-  return scheduled ? `m.send_at > ${bind(instant(now))}` : null
+  if (queued) return isQueued("m", bind(instant(now)))
+  return scheduled ? isScheduled("m", bind(instant(now))) : null
 }

@@ -5,7 +5,7 @@
  * one gave its claim up in the same commit, so that a claim that was won while a record exists is
  * given back. A claim that is refused leaves the other facts unread.
  */
-import { answerKeptMillis, claimKeptMillis } from "@messaging-service/core"
+import { answerKeptMillis, claimKeptMillis, modesSeenBy } from "@messaging-service/core"
 import type {
   AcceptanceFacts,
   AcceptanceQuery,
@@ -103,9 +103,8 @@ const loadAcceptance = sqlFunction(
   as $function$
   declare
     v_workspace constant bigint := p_query ->> 'workspaceId';
-    -- A test number is seen by test keys only.
-    v_seen constant text[] :=
-      case p_query ->> 'mode' when 'test' then '{live,test}' else '{live}' end;
+    -- The modes of the numbers that the key sees.
+    v_seen constant text[] := array(select jsonb_array_elements_text(p_query -> 'seen'));
     v_from constant bigint := p_query ->> 'from';
     v_phones constant jsonb := p_query -> 'phones';
     v_contacts constant jsonb := p_query -> 'contactIds';
@@ -363,6 +362,7 @@ const iso = (millis: number): string => new Date(millis).toISOString()
 const toJson = (query: AcceptanceQuery | undefined) =>
   query && {
     ...query,
+    seen: modesSeenBy(query.mode),
     now: iso(query.now),
     exactQuota: query.exactQuota && {
       ...query.exactQuota,

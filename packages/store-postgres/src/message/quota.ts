@@ -2,11 +2,12 @@
  * The core's `Quota.ts` in SQL: the same counts, from the index `messages_planned`. The contract suite
  * holds both to each other with random facts. Who decides by them holds the lane's lock.
  */
-import { sqlFunction } from "../database/SqlFunction.ts"
+import { statesGivenBack } from "@messaging-service/core"
+import { literals, sqlFunction } from "../database/SqlFunction.ts"
 
-/** What counts: live messages that are not cancelled or expired, and were not refused. */
-const counting = (alias: string) =>
-  `${alias}.mode = 'live' and ${alias}.state not in ('cancelled', 'expired') and not ${alias}.refused`
+/** The core's `countsInQuota`. */
+export const counting = (alias: string) =>
+  `${alias}.mode = 'live' and ${alias}.state not in (${literals(statesGivenBack)}) and not ${alias}.refused`
 
 /**
  * `planned`: what the fullest of the windows holds that a message planned for p_at falls into, with

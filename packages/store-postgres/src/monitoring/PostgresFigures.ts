@@ -7,7 +7,7 @@ import type { Figures, NumberStatus, Platform } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { instant, integer } from "../database/parameters.ts"
-import { firstWaiting } from "../queue/firstWaiting.ts"
+import { firstWaiting, isClaimable } from "../queue/lane.ts"
 
 /** One row for each kind of number, or one without any. $1: now; $2: what is counted at most. */
 const statement = `
@@ -67,7 +67,7 @@ select
     select l.next_due
     from lanes l
     where l.next_due is not null
-      and (l.connected or l.removed_at is not null)
+      and ${isClaimable("l")}
     order by l.next_due
     limit 1
   ) as lane_due,

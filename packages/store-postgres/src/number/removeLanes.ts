@@ -7,7 +7,7 @@
  * Locks: the lanes by id; only a later statement looks for what waits in them.
  */
 import { sqlFunction } from "../database/SqlFunction.ts"
-import { inHands } from "../queue/inHands.ts"
+import { inHands, nextDueAfter } from "../queue/lane.ts"
 
 export const removeLanes = sqlFunction(
   "remove_lanes",
@@ -25,11 +25,7 @@ export const removeLanes = sqlFunction(
     update lanes l
     set connected = false,
       removed_at = coalesce(l.removed_at, p_now),
-      next_due = case
-        when l.lease_until is not null then l.lease_until
-        when l.head_id is not null and l.interruptions > 0
-        then greatest(p_now, l.hold_until)
-      end,
+      next_due = ${nextDueAfter.removed("l", "p_now")},
       stranded = exists (
         select
         from messages m

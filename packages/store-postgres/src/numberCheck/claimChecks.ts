@@ -19,10 +19,19 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigints, bigintsOrNull, instant, integer, integers } from "../database/parameters.ts"
 import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
+import { isClaimable } from "../queue/lane.ts"
 
-/** Whether somebody could take up the check of that alias now, by the lane of its number. */
+/** The core's `canBeAsked`, by the lane of the check's number. */
 export const canBeAsked = (check: string, lane: string): string =>
-  `(${check}.mode = 'test' or ${lane}.connected or ${lane}.removed_at is not null)`
+  `(${check}.mode = 'test' or ${isClaimable(lane)})`
+
+/** The core's `isAskedBy`; `owned` is null for all numbers. */
+export const isAskedBy = (check: string, lane: string, owned: string): string => `(
+  ${check}.mode = 'test'
+  or ${lane}.removed_at is not null
+  or ${owned} is null
+  or ${check}.number_id = any (${owned})
+)`
 
 export const claimChecks = sqlFunction(
   "claim_number_checks",
@@ -53,12 +62,7 @@ export const claimChecks = sqlFunction(
         join lanes l on l.number_id = c.number_id
         where c.next_due <= p_now
           and ${canBeAsked("c", "l")}
-          and (
-            c.mode = 'test'
-            or l.removed_at is not null
-            or p_owned is null
-            or c.number_id = any (p_owned)
-          )
+          and ${isAskedBy("c", "l", "p_owned")}
       ) due
       where due.fits
       order by due.next_due, due.id

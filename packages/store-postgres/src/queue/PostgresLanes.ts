@@ -8,7 +8,7 @@ import { bigintsOrNull, instant, integer } from "../database/parameters.ts"
 import { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { canBeAsked } from "../numberCheck/claimChecks.ts"
 import { claim } from "./claimLanes.ts"
-import { inHands } from "./inHands.ts"
+import { inHands, isClaimable } from "./lane.ts"
 import { renew } from "./renewLeases.ts"
 import { settle } from "./settleAttempts.ts"
 
@@ -36,7 +36,7 @@ const nextDueBeside = (
 select l.next_due as due
 from lanes l
 where l.next_due is not null
-  and (l.connected or l.removed_at is not null)
+  and ${isClaimable("l")}
   and (l.lease_until is not null or l.workspace_id <> all (${crowded.lanes}))
 order by l.next_due
 limit 1`,

@@ -26,7 +26,14 @@ import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import { messageColumns, messageResult, toMessage } from "../message/messageRow.ts"
 import type { MessageRow } from "../message/messageRow.ts"
 import { toNumber } from "../number/numberRow.ts"
-import { firstWaiting } from "./firstWaiting.ts"
+import {
+  cappedUntil,
+  firstWaiting,
+  isClaimable,
+  mayBeHandedOut,
+  nextDueAfter,
+  sentInWindow,
+} from "./lane.ts"
 
 /**
  * What becomes of each locked lane, in the order of the cases: an unsettled message whose lease ran
@@ -75,7 +82,7 @@ export const claimLanes = sqlFunction(
         select l.number_id
         from lanes l
         where l.next_due <= p_now
-          and (l.connected or l.removed_at is not null)
+          and ${isClaimable("l")}
           and (p_owned is null or l.number_id = any (p_owned))
           and l.workspace_id <> all (v_crowded)
           and l.number_id <> all (v_lanes)
@@ -111,16 +118,9 @@ export const claimLanes = sqlFunction(
     with lane as materialized (
       select l.*, sent.count as sent_count, sent.oldest as oldest_sent
       from lanes l
-      cross join lateral (
-        -- Index messages_sent.
-        select count(*)::integer as count, min(m.sent_at) as oldest
-        from messages m
-        where l.lease_until is null
+      cross join lateral (${sentInWindow("l", "p_now", "v_window")}
+          and l.lease_until is null
           and l.sent_bound >= p_cap
-          and m.number_id = l.number_id
-          and m.mode = 'live'
-          and m.sent_at > p_now - v_window
-          and m.sent_at <= p_now
       ) sent
       where l.number_id = any (v_lanes)
     ),
@@ -136,12 +136,7 @@ export const claimLanes = sqlFunction(
               from messages m
               where m.id = lane.head_id
                 and m.state = 'waiting'
-                -- What may have left is handed out even though it has expired.
-                and (
-                  lane.interruptions > 0
-                  or m.expires_at is null
-                  or m.expires_at > p_now
-                )
+                and ${mayBeHandedOut("m", "lane", "p_now")}
             ),
             ${firstWaiting("id", "lane", { now: "p_now", dueBy: "p_now" })}
           )
@@ -156,8 +151,8 @@ export const claimLanes = sqlFunction(
       from candidate c
       cross join lateral (
         select case
-          when not c.interrupted and c.head_id is not null and c.sent_count >= p_cap
-          then c.oldest_sent + v_window
+          when not c.interrupted and c.head_id is not null
+          then ${cappedUntil("c.sent_count", "c.oldest_sent", "p_cap", "v_window")}
         end as until
       ) rest
     ),
@@ -173,11 +168,12 @@ export const claimLanes = sqlFunction(
         lease_until = case when picked.head_id is null then null else p_lease_until end,
         sent_bound = case when picked.counted then picked.sent_count else l.sent_bound end,
         hold_until = coalesce(picked.until, l.hold_until),
-        next_due = case
-          when picked.head_id is not null then p_lease_until
-          when picked.until is not null then picked.until
-          else ${firstWaiting("due_at", "l", { now: "p_now" })}
-        end
+        next_due = ${nextDueAfter.claimed({
+          handsOut: "picked.head_id is not null",
+          leaseUntil: "p_lease_until",
+          restsUntil: "picked.until",
+          firstDueAt: firstWaiting("due_at", "l", { now: "p_now" }),
+        })}
       from picked
       where l.number_id = picked.number_id
       returning

@@ -24,7 +24,7 @@ import { giveBackAllowance } from "../message/givesBack.ts"
 import { endPhone } from "../message/messageRow.ts"
 import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { fanOut } from "../webhook/fanOut.ts"
-import { firstWaiting } from "./firstWaiting.ts"
+import { firstWaiting, nextDueAfter } from "./lane.ts"
 
 /**
  * Every array holds one element for each settlement, or none where all are null; returns the settled
@@ -137,17 +137,13 @@ export const settleAttempts = sqlFunction(
       hold_until = s.not_before,
       sent_bound = l.sent_bound + case when s.state = 'sent' then 1 else 0 end,
       quota_full_until = case when s.gives_back then null else l.quota_full_until end,
-      next_due = case
-        -- What may have left a removed number is handed out once more.
-        when l.removed_at is not null and not (s.again and l.interruptions + s.interrupted > 0)
-        then null
-        when s.again then greatest(p_now, s.not_before)
-        -- To the back of the line: whoever waits since before now comes first.
-        else nullif(
-          greatest(coalesce(${firstWaiting("due_at", "l", { now: "p_now" })}, 'infinity'), p_now),
-          'infinity'
-        )
-      end,
+      next_due = ${nextDueAfter.settled("l", {
+        now: "p_now",
+        again: "s.again",
+        notBefore: "s.not_before",
+        mayHaveLeft: "l.interruptions + s.interrupted > 0",
+        firstDueAt: firstWaiting("due_at", "l", { now: "p_now" }),
+      })},
       stranded = l.removed_at is not null and exists (
         select
         from messages m

@@ -1,0 +1,108 @@
+/**
+ * The core's `Lane.ts` and what it says of expiry, as conditions in SQL. The words of each are the
+ * aliases of tables and the placeholder of the present moment.
+ */
+export const notExpired = (message: string, now: string): string =>
+  `(${message}.expires_at is null or ${message}.expires_at > ${now})`
+
+/** In the words of the index `messages_expiring`. */
+export const hasExpired = (message: string, now: string): string =>
+  `${message}.expires_at <= ${now}`
+
+export const inHands = (message: string, lane: string): string => `coalesce(
+  ${lane}.head_id = ${message}.id
+    and (${lane}.lease_until is not null or ${lane}.interruptions > 0),
+  false
+)`
+
+/** Of the head of that lane, once its lease is over. */
+export const mayBeHandedOut = (head: string, lane: string, now: string): string =>
+  `(${lane}.interruptions > 0 or ${notExpired(head, now)})`
+
+/** Index `lanes_due` holds these lanes alone. */
+export const isClaimable = (lane: string): string =>
+  `(${lane}.connected or ${lane}.removed_at is not null)`
+
+/**
+ * The first message that waits in a lane and has not expired, as a scalar subquery. Serves whoever
+ * holds the lane's lock; index `messages_waiting`.
+ */
+export const firstWaiting = (
+  column: "id" | "due_at",
+  lane: string,
+  { dueBy, now }: { readonly now: string; readonly dueBy?: string },
+): string => `(
+  select first.${column}
+  from messages first
+  where first.number_id = ${lane}.number_id
+    and first.mode = 'live'
+    and first.state = 'waiting'
+    and ${notExpired("first", now)}
+    ${dueBy === undefined ? "" : `and first.due_at <= ${dueBy}`}
+  order by first.due_at, first.id
+  limit 1
+)`
+
+/** How many messages the lane has sent in the window that ends now, and when the first. */
+export const sentInWindow = (lane: string, now: string, window: string): string => `
+        -- Index messages_sent.
+        select count(*)::integer as count, min(m.sent_at) as oldest
+        from messages m
+        where m.number_id = ${lane}.number_id
+          and m.mode = 'live'
+          and m.sent_at > ${now} - ${window}
+          and m.sent_at <= ${now}`
+
+/** The core's `cappedUntil`, by count and oldest of `sentInWindow`. */
+export const cappedUntil = (count: string, oldest: string, cap: string, window: string): string =>
+  `case when ${count} >= ${cap} then ${oldest} + ${window} end`
+
+/** The core's `nextDueAfter`, for each change. */
+export const nextDueAfter = {
+  accepted: (lane: string, dueAt: string): string => `case
+            when ${lane}.lease_until is null
+            then greatest(least(${lane}.next_due, ${dueAt}), ${lane}.hold_until)
+            else ${lane}.next_due
+          end`,
+  claimed: (change: {
+    readonly handsOut: string
+    readonly leaseUntil: string
+    readonly restsUntil: string
+    readonly firstDueAt: string
+  }): string => `case
+          when ${change.handsOut} then ${change.leaseUntil}
+          else coalesce(${change.restsUntil}, ${change.firstDueAt})
+        end`,
+  ended: (lane: string, firstDueAt: string): string => `case
+        when ${lane}.lease_until is not null or ${lane}.removed_at is not null
+        then ${lane}.next_due
+        else (
+          select greatest(first.due_at, ${lane}.next_due)
+          from (values (${firstDueAt})) first (due_at)
+          where first.due_at is not null
+        )
+      end`,
+  settled: (
+    lane: string,
+    change: {
+      readonly now: string
+      readonly again: string
+      readonly notBefore: string
+      readonly mayHaveLeft: string
+      readonly firstDueAt: string
+    },
+  ): string => `case
+        when ${lane}.removed_at is not null and not (${change.again} and ${change.mayHaveLeft})
+        then null
+        when ${change.again} then greatest(${change.now}, ${change.notBefore})
+        else nullif(
+          greatest(coalesce(${change.firstDueAt}, 'infinity'), ${change.now}),
+          'infinity'
+        )
+      end`,
+  removed: (lane: string, now: string): string => `case
+        when ${lane}.lease_until is not null then ${lane}.lease_until
+        when ${lane}.head_id is not null and ${lane}.interruptions > 0
+        then greatest(${now}, ${lane}.hold_until)
+      end`,
+}

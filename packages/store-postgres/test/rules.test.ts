@@ -1,0 +1,20 @@
+/**
+ * What SQL repeats of the core's rules, compared with them. Each test is named in docs/rules.md, and a
+ * rule that SQL states without such a test is a defect.
+ */
+import { layer } from "@effect/vitest"
+import { EmbeddedPostgres } from "@messaging-service/testkit"
+import { Layer } from "effect"
+import { layerDatabase } from "./rules/compare.ts"
+import { keyRules } from "./rules/keys.ts"
+import { laneRules } from "./rules/lanes.ts"
+import { messageRules } from "./rules/messages.ts"
+
+layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.layer())), {
+  excludeTestServices: true,
+  timeout: "60 seconds",
+})("rules in core and in SQL", (it) => {
+  messageRules(it)
+  keyRules(it)
+  laneRules(it)
+})

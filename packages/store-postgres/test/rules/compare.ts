@@ -1,0 +1,97 @@
+/**
+ * Rules that core and SQL both state, compared: facts are drawn at random, from a seed, all of them
+ * are asked of SQL in one statement, and each answer must be the core's. docs/rules.md lists the rules.
+ */
+import { assert } from "@effect/vitest"
+import { noon } from "@messaging-service/testkit"
+import { Context, Effect, Layer, Random } from "effect"
+import { Database } from "../../src/database/Database.ts"
+import { jsonb } from "../../src/database/parameters.ts"
+import { functions, migrations } from "../../src/migrations/index.ts"
+import { migrate } from "../../src/migrations/migrate.ts"
+import { aDatabase, optionsOf } from "../databases.ts"
+
+/** A row of a table: what is not named is null. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** One drawn case: rows by the aliases that SQL knows them by, and what the core says of them. */
+export interface Drawn {
+  readonly facts: Readonly<Record<string, Row | ReadonlyArray<Row>>>
+  readonly core: unknown
+}
+
+export interface Comparison {
+  /** Whose rows the facts are, by alias: of a table, or of columns as `(now timestamptz)`. */
+  readonly rows: Readonly<Record<string, string>>
+  /** Tables that hold the rows of the case alone, whatever the database holds. */
+  readonly tables?: ReadonlyArray<string>
+  /** The answer, as JSON has it; times as `moment` tells them. */
+  readonly sql: string
+  readonly draw: Effect.Effect<Drawn>
+  readonly cases?: number
+}
+
+/** A database of its own with all tables and functions. */
+export const layerDatabase = Layer.effectContext(
+  Effect.gen(function* () {
+    const database = yield* aDatabase
+    const context = yield* Layer.build(Database.layer(optionsOf(database)))
+    yield* Effect.provideContext(migrate(migrations, functions), context)
+    return context as Context.Context<Database>
+  }),
+)
+
+const relation = (alias: string, type: string): string =>
+  type.startsWith("(")
+    ? `cross join lateral jsonb_to_record(f.fact -> '${alias}') ${alias} ${type}`
+    : `cross join lateral jsonb_populate_record(null::${type}, f.fact -> '${alias}') ${alias}`
+
+const statement = ({ rows, sql, tables = [] }: Comparison): string => {
+  const own = tables.map(
+    (table) =>
+      `${table} as (select r.* from jsonb_populate_recordset(null::${table}, f.fact -> '${table}') r)`,
+  )
+  return `
+select to_jsonb((${own.length === 0 ? "" : `with ${own.join(", ")} `}select ${sql})) as answer
+from jsonb_array_elements($1::jsonb) with ordinality f (fact, place)
+${Object.entries(rows)
+  .map(([alias, type]) => relation(alias, type))
+  .join("\n")}
+order by f.place`
+}
+
+export const compare = (seed: string, comparison: Comparison) =>
+  Effect.gen(function* () {
+    const { cases = 2000, draw } = comparison
+    const database = yield* Database
+    const drawn = yield* Effect.replicateEffect(draw, cases)
+    const asked = yield* database.query<{ readonly answer: unknown }>(seed, statement(comparison), [
+      jsonb(drawn.map(({ facts }) => facts)),
+    ])
+    assert.strictEqual(asked.length, cases)
+    for (const [place, { core, facts }] of drawn.entries()) {
+      assert.deepStrictEqual(asked[place]?.answer, core, JSON.stringify(facts))
+    }
+    const answers = new Set(drawn.map(({ core }) => JSON.stringify(core)))
+    assert.isAtLeast(answers.size, 2, "the drawn facts never change the answer")
+  }).pipe(Random.withSeed(seed))
+
+/** A time as JSON has it among the facts. */
+export const iso = (millis: number | null): string | null =>
+  millis === null ? null : new Date(millis).toISOString()
+
+/** The SQL of a time as a JSON number. */
+export const moment = (time: string): string => `(extract(epoch from ${time}) * 1000)::bigint`
+
+const below = (bound: number) => Random.nextIntBetween(0, bound, { halfOpen: true })
+
+/** Draws, each an effect. Times are few, so that they are often equal. */
+export const draw = {
+  below,
+  from: <A>(values: ReadonlyArray<A>) =>
+    Effect.map(below(values.length), (index) => values[index] as A),
+  flag: Effect.map(below(2), (bit) => bit === 1),
+  time: Effect.map(below(8), (millis) => noon + millis),
+  maybe: <A>(one: Effect.Effect<A>) =>
+    Effect.flatMap(below(3), (bit) => (bit === 0 ? Effect.succeed(null) : one)),
+}

@@ -1,0 +1,266 @@
+/** The rules of lanes, and of the number checks that lanes hold up. */
+import type { Vitest } from "@effect/vitest"
+import {
+  canBeAsked,
+  cappedUntil,
+  hasExpired,
+  isAskedBy,
+  isClaimable,
+  isInHands,
+  mayBeHandedOut,
+  mayHaveLeft,
+  modesSeenBy,
+  nextDueAfter,
+} from "@messaging-service/core"
+import type { LaneChange, LaneDue, NumberId } from "@messaging-service/core"
+import { noon } from "@messaging-service/testkit"
+import { Effect } from "effect"
+import type { Database } from "../../src/database/Database.ts"
+import {
+  canBeAsked as canBeAskedSql,
+  isAskedBy as isAskedBySql,
+} from "../../src/numberCheck/claimChecks.ts"
+import * as sql from "../../src/queue/lane.ts"
+import { compare, draw, iso, moment } from "./compare.ts"
+
+/** What of a lane tells who may claim it, drawn. */
+const aStanding = Effect.gen(function* () {
+  const removed = yield* draw.flag
+  const connected = !removed && (yield* draw.flag)
+  return { connected, removed, row: { connected, removed_at: iso(removed ? noon : null) } }
+})
+
+const aNumberId = Effect.map(draw.below(4), (id) => (id + 1) as NumberId)
+
+export const laneRules = (it: Vitest.MethodsNonLive<Database>) => {
+  it.effect("whether a message is in the hands of a transport", () =>
+    compare("hands", {
+      rows: { m: "messages", l: "lanes" },
+      sql: sql.inHands("m", "l"),
+      draw: Effect.gen(function* () {
+        const id = yield* draw.below(2)
+        const headId = yield* draw.maybe(draw.below(2))
+        const leaseUntil = yield* draw.maybe(draw.time)
+        const interruptions = yield* draw.below(3)
+        const isHead = id === headId
+        return {
+          facts: {
+            m: { id },
+            l: { head_id: headId, lease_until: iso(leaseUntil), interruptions },
+          },
+          core: isInHands({
+            leased: isHead && leaseUntil !== null,
+            interruptions: isHead ? interruptions : 0,
+          }),
+        }
+      }),
+    }),
+  )
+
+  it.effect("whether a message may be handed out although it expires", () =>
+    compare("departures", {
+      rows: { m: "messages", l: "lanes", q: "(now timestamptz)" },
+      sql: sql.mayBeHandedOut("m", "l", "q.now"),
+      draw: Effect.gen(function* () {
+        const expiresAt = yield* draw.maybe(draw.time)
+        const interruptions = yield* draw.below(3)
+        const now = yield* draw.time
+        return {
+          facts: {
+            m: { expires_at: iso(expiresAt) },
+            l: { interruptions },
+            q: { now: iso(now) },
+          },
+          core: mayBeHandedOut({ expiresAt }, { interruptions }, now),
+        }
+      }),
+    }),
+  )
+
+  it.effect("whether a lane can be claimed", () =>
+    compare("claimable", {
+      rows: { l: "lanes" },
+      sql: sql.isClaimable("l"),
+      draw: Effect.map(aStanding, ({ row, ...standing }) => ({
+        facts: { l: row },
+        core: isClaimable(standing),
+      })),
+    }),
+  )
+
+  it.effect("whether a number check can be taken up, and by whom", () =>
+    compare("checks", {
+      rows: { c: "number_checks", l: "lanes", q: "(owned bigint[])" },
+      sql: `array[${canBeAskedSql("c", "l")}, ${isAskedBySql("c", "l", "q.owned")}]`,
+      draw: Effect.gen(function* () {
+        const { row, ...standing } = yield* aStanding
+        const mode = yield* draw.from(modesSeenBy("test"))
+        const numberId = yield* aNumberId
+        const owned = yield* draw.maybe(Effect.replicateEffect(aNumberId, yield* draw.below(3)))
+        return {
+          facts: { c: { mode, number_id: numberId }, l: row, q: { owned } },
+          core: [
+            canBeAsked({ mode }, standing),
+            isAskedBy({ mode, numberId }, standing, owned ?? "all"),
+          ],
+        }
+      }),
+    }),
+  )
+
+  it.effect("until when a lane that has sent its fill rests", () =>
+    compare("send cap", {
+      rows: { l: "lanes", q: "(now timestamptz, cap integer, width interval)" },
+      tables: ["messages"],
+      sql: `(
+        select ${moment(sql.cappedUntil("sent.count", "sent.oldest", "q.cap", "q.width"))}
+        from (${sql.sentInWindow("l", "q.now", "q.width")}) sent
+      )`,
+      draw: Effect.gen(function* () {
+        const sent = yield* Effect.replicateEffect(draw.time, yield* draw.below(8))
+        const [now, cap, width] = [
+          yield* draw.time,
+          1 + (yield* draw.below(4)),
+          1 + (yield* draw.below(6)),
+        ]
+        return {
+          facts: {
+            l: { number_id: 1 },
+            q: { now: iso(now), cap, width: `${width} milliseconds` },
+            messages: sent.map((time) => ({ number_id: 1, mode: "live", sent_at: iso(time) })),
+          },
+          core: cappedUntil(
+            sent.toSorted((a, b) => a - b),
+            now,
+            { messages: cap, windowMillis: width },
+          ),
+        }
+      }),
+    }),
+  )
+
+  it.effect("which message is the first that waits in a lane", () =>
+    compare("first", {
+      rows: { l: "lanes", q: "(now timestamptz)" },
+      tables: ["messages"],
+      sql: moment(sql.firstWaiting("due_at", "l", { now: "q.now" })),
+      draw: Effect.gen(function* () {
+        const now = yield* draw.time
+        const messages = yield* Effect.replicateEffect(
+          Effect.gen(function* () {
+            return {
+              state: yield* draw.from(["waiting", "waiting", "sent"] as const),
+              dueAt: yield* draw.time,
+              expiresAt: yield* draw.maybe(draw.time),
+            }
+          }),
+          yield* draw.below(6),
+        )
+        const waiting = messages
+          .filter((one) => one.state === "waiting" && !hasExpired(one, now))
+          .map(({ dueAt }) => dueAt)
+        return {
+          facts: {
+            l: { number_id: 1 },
+            q: { now: iso(now) },
+            messages: messages.map(({ dueAt, expiresAt, state }, id) => ({
+              id,
+              number_id: 1,
+              mode: "live",
+              state,
+              due_at: iso(dueAt),
+              expires_at: iso(expiresAt),
+            })),
+          },
+          core: waiting.length === 0 ? null : Math.min(...waiting),
+        }
+      }),
+    }),
+  )
+
+  it.effect("when a lane is next due after a change", () =>
+    compare("next due", {
+      rows: {
+        l: "lanes",
+        q: `(
+          change text, at timestamptz, other timestamptz, first timestamptz, again boolean,
+          interrupted integer
+        )`,
+      },
+      sql: moment(`case q.change
+        when 'Accepted' then ${sql.nextDueAfter.accepted("l", "q.at")}
+        when 'HandedOut' then ${claimed("true")}
+        when 'PassedOver' then ${claimed("false")}
+        when 'Ended' then ${sql.nextDueAfter.ended("l", "q.first")}
+        when 'Settled' then ${sql.nextDueAfter.settled("l", {
+          now: "q.at",
+          again: "q.again",
+          notBefore: "q.other",
+          mayHaveLeft: "l.interruptions + q.interrupted > 0",
+          firstDueAt: "q.first",
+        })}
+        when 'Removed' then ${sql.nextDueAfter.removed("l", "q.at")}
+      end`),
+      cases: 6000,
+      draw: aChange,
+    }),
+  )
+}
+
+const claimed = (handsOut: string): string =>
+  sql.nextDueAfter.claimed({
+    handsOut,
+    leaseUntil: "q.at",
+    restsUntil: "q.other",
+    firstDueAt: "q.first",
+  })
+
+/** A lane and something that happens to it. */
+const aChange = Effect.gen(function* () {
+  const removed = yield* draw.flag
+  const lane: LaneDue = {
+    nextDue: yield* draw.maybe(draw.time),
+    leaseUntil: yield* draw.maybe(draw.time),
+    restsUntil: yield* draw.maybe(draw.time),
+    removed,
+  }
+  const [at, other] = [yield* draw.time, yield* draw.maybe(draw.time)]
+  const firstDueAt = yield* draw.maybe(draw.time)
+  const headId = yield* draw.maybe(Effect.succeed(1))
+  // A head alone has attempts.
+  const before = headId === null ? 0 : yield* draw.below(2)
+  const [again, interrupted] = [yield* draw.flag, yield* draw.below(2)]
+  const settled = {
+    notBefore: other,
+    mayHaveLeft: mayHaveLeft({ interruptions: before + interrupted }),
+  }
+  const change = yield* draw.from<LaneChange>([
+    { _tag: "Accepted", dueAt: at },
+    { _tag: "HandedOut", leaseUntil: at },
+    { _tag: "PassedOver", restsUntil: other, firstDueAt },
+    { _tag: "Ended", firstDueAt },
+    { _tag: "Settled", now: at, again: again ? settled : null, firstDueAt },
+    { _tag: "Removed", now: at, mayHaveLeft: mayHaveLeft({ interruptions: before }) },
+  ])
+  return {
+    facts: {
+      l: {
+        next_due: iso(lane.nextDue),
+        lease_until: iso(lane.leaseUntil),
+        hold_until: iso(lane.restsUntil),
+        removed_at: iso(removed ? noon : null),
+        head_id: headId,
+        interruptions: before,
+      },
+      q: {
+        change: change._tag,
+        at: iso(at),
+        other: iso(other),
+        first: iso(firstDueAt),
+        again,
+        interrupted,
+      },
+    },
+    core: nextDueAfter(lane, change),
+  }
+})
