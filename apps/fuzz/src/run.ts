@@ -113,7 +113,10 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
   const { judge, options, report, target, watcher } = run
   const { host, operatorToken, receiver } = target
   const [name = "", port = ""] = host.split(":")
-  const connection = makeConnection({ host: name, port: Number(port), from: addressOfCell(number) })
+  const address = { host: name, port: Number(port) }
+  const connection = makeConnection({ ...address, from: addressOfCell(number) })
+  // A cell that sent wrong tokens is refused with the right one too; its end comes from elsewhere.
+  const elsewhere = makeConnection({ ...address, from: undefined })
   const made = nothingMade()
   const note =
     (index: number, isCell: boolean, about: string) => (kind: string, detail: string) => {
@@ -161,11 +164,12 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
     report.census[counted === null ? "left" : "taken"]++
     const ofCell = note(indexes.at(-1) ?? 0, true, `cell ${number}`)
     for (const { detail, kind } of counted ?? []) ofCell(kind, detail)
-    await endCell(connection, cell)
+    await endCell(elsewhere, cell)
   } catch (cause) {
     note(indexes.at(-1) ?? 0, true, `cell ${number}`)("cell: a plain request failed", String(cause))
   } finally {
     connection.close()
+    elsewhere.close()
   }
   await watcher.cellDone(made.files)
 }
