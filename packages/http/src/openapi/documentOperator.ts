@@ -1,15 +1,12 @@
 /** The operator API in the document, with the emulator controls where they are served. */
 import { Effect } from "effect"
-import type { EmulatorControls, OperatorRoute } from "../operator/OperatorRoute.ts"
+import type { EmulatorControls } from "../operator/OperatorRoute.ts"
 import { operatorRoutes } from "../operator/operatorRoutes.ts"
-import { describe } from "./Description.ts"
-import type { Description } from "./Description.ts"
-import { operatorDescriptions } from "./describeOperator.ts"
-import { refusals } from "./errors.ts"
 import type { Refused } from "./errors.ts"
-import { actingRole, clientRequestId, commonHeaders } from "./headers.ts"
-import type { DescribedSurface, Operation } from "./Operation.ts"
-import { refusedReading } from "./reading.ts"
+import { actingRole } from "./headers.ts"
+import type { DescribedSurface } from "./Operation.ts"
+import { routeOperation } from "./routeOperation.ts"
+import type { Common } from "./routeOperation.ts"
 
 /** Token and `Acting-Role`. */
 const refusedAdmission: ReadonlyArray<Refused> = [
@@ -21,35 +18,11 @@ const refusedAdmission: ReadonlyArray<Refused> = [
   "service_unavailable",
 ]
 
-const operation = (route: OperatorRoute, description: Description): Operation => ({
-  method: route.method,
-  path: route.path,
-  id: description.id,
-  tag: description.tag,
-  summary: description.summary,
-  about: description.about ?? "",
-  security: ["operatorToken"],
-  parameters: {},
-  query: description.query ?? null,
-  headers: [actingRole, clientRequestId],
-  body:
-    description.body === undefined
-      ? null
-      : { required: route.takes === "json", content: description.body },
-  answers: [
-    {
-      status: route.status,
-      description: description.success,
-      headers: commonHeaders,
-      content: description.answer,
-    },
-    ...refusals([
-      ...refusedAdmission,
-      ...refusedReading(route.takes, description.query),
-      ...(description.refused ?? []),
-    ]),
-  ],
-})
+const common: Common = {
+  security: "operatorToken",
+  headers: [actingRole],
+  refused: refusedAdmission,
+}
 
 const tags = [
   { name: "Workspaces", description: "What owns keys, numbers, contacts and messages." },
@@ -60,14 +33,17 @@ const tags = [
   { name: "Reminder runs", description: "What became of the runs of reminders." },
 ]
 
-const described = Effect.map(operatorRoutes, (routes) => describe(routes, operatorDescriptions))
+const emulatorTag = {
+  name: "Emulator",
+  description:
+    "The other side of the simulated wire, and the clock; only with `TRANSPORT=simulated`.",
+}
 
-/** Over the core's services; `controls`: those of the emulator, if they are served. */
-export const documentOperator = Effect.fnUntraced(function* (controls: EmulatorControls | null) {
-  const emulator = controls === null ? null : yield* controls
+/** Over the core's services; `emulator`: its controls, if they are served. */
+export const documentOperator = Effect.fnUntraced(function* (emulator: EmulatorControls | null) {
   const surface: DescribedSurface = {
     name: "Operator API",
-    tags: emulator === null ? tags : [...tags, emulator.tag],
+    tags: emulator === null ? tags : [...tags, emulatorTag],
     security: {
       operatorToken: {
         type: "http",
@@ -75,9 +51,7 @@ export const documentOperator = Effect.fnUntraced(function* (controls: EmulatorC
         description: "The service's `OPERATOR_TOKEN`.",
       },
     },
-    operations: [...(yield* described), ...(emulator?.operations ?? [])].map(
-      ({ route, description }) => operation(route, description),
-    ),
+    operations: (yield* operatorRoutes(emulator)).map((route) => routeOperation(route, common)),
   }
   return surface
 })

@@ -1,38 +1,34 @@
-/** What the operator's tables say about an operation, and what its handler is given. */
-import type { QueryEntries, Refusal, Role, StoreUnavailable } from "@messaging-service/core"
-import type { Effect } from "effect"
-import type { Description } from "../openapi/Description.ts"
-import type { Tag } from "../openapi/Operation.ts"
-import type { Route } from "../route/RouteTable.ts"
+/** An entry of the operator's tables, and what its handler is given. */
+import type { Refusal, Role, StoreUnavailable } from "@messaging-service/core"
+import type { Effect, Schema } from "effect"
+import type { Entry, Input } from "../route/Entry.ts"
 
-export interface OperatorRoute extends Route {
-  /** What is read of the request besides its path; JSON that may be left out is then `{}`. */
-  readonly takes: "nothing" | "query" | "json" | "optional_json"
-  /** Of success. */
-  readonly status: number
-  /** Succeeds with the answer's body. */
-  readonly handler: (input: OperatorInput) => Effect.Effect<unknown, Refusal | StoreUnavailable>
-}
-
-export interface OperatorInput {
+interface OperatorInput<Path extends string, Request> extends Input<Path, Request> {
   /** The role that the operator acts in. */
   readonly role: Role
-  /** The id in the path under that name; undefined for what is no id. */
-  readonly id: <Id extends number>(name: string) => Id | undefined
-  /** Empty unless the operation takes a query. */
-  readonly query: QueryEntries
-  /** Undefined unless the operation takes JSON. */
-  readonly body: unknown
 }
 
-/** Operations beside the operator's own that have a tag of theirs in the document. */
-interface OperatorSection {
-  readonly tag: Tag
-  readonly operations: ReadonlyArray<{
-    readonly route: OperatorRoute
-    readonly description: Description
-  }>
+export interface OperatorRoute<
+  Path extends string = string,
+  Request = unknown,
+  Answer extends Schema.Top = Schema.Top,
+> extends Entry<Path, Request, Answer> {
+  handler(
+    input: OperatorInput<Path, Request>,
+  ): Effect.Effect<Answer["Type"], Refusal | StoreUnavailable>
 }
+
+/** Binds the handler to the path, to what it takes and to what it answers. */
+export const operatorRoute = <
+  const Path extends string,
+  Answer extends Schema.Top,
+  Request = undefined,
+>(
+  route: OperatorRoute<Path, Request, Answer>,
+): OperatorRoute => route
 
 /** Made from the services that the interface stands on, once each time that they are built. */
-export type EmulatorControls = Effect.Effect<OperatorSection>
+export type EmulatorControls = Effect.Effect<ReadonlyArray<OperatorRoute>>
+
+export const workspacesPath = "/admin/v1/workspaces"
+export const workspacePath = `${workspacesPath}/{id}` as const

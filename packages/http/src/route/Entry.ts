@@ -43,6 +43,12 @@ export const json = <A>(
   parse: (given: JsonValue) => Result.Result<A, Refusal>,
 ): Takes<A> => ({ takes: "json", schema, example, parse })
 
+export const optionalJson = <A>(
+  schema: Schema.Top,
+  example: unknown,
+  parse: (given: JsonValue) => Result.Result<A, Refusal>,
+): Takes<A> => ({ takes: "optional_json", schema, example, parse })
+
 /** It goes with the request, unless it is kept. */
 export const file: Takes<Upload> = { takes: "file", parse: asGiven }
 

@@ -1,0 +1,163 @@
+/** What was sent to webhook endpoints and callbacks, and what reminders did (operator API). */
+import {
+  CallbackSecretJson,
+  CallbackSecrets,
+  DeliveryJson,
+  EndpointJson,
+  PageInput,
+  QueuedEvent,
+  RedeliverBody,
+  ReminderOperations,
+  RunJson,
+  WebhookOperations,
+  listJson,
+  pageJson,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { examples, listOf, pageOf } from "../openapi/examples.ts"
+import { asGiven, json, query } from "../route/Entry.ts"
+import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
+
+const tag = "Deliveries"
+
+const webhookPath = `${workspacePath}/webhooks/{webhook_id}` as const
+
+const delivery = {
+  id: 40,
+  event_id: "evt_0123456789abcdefghijABCD",
+  type: "message.sent",
+  attempt: 1,
+  attempted_at: "2030-01-31T07:00:03Z",
+  response_status: 200,
+  error: null,
+  duration_ms: 84,
+  next_attempt_at: null,
+}
+
+const callbackSecret = { secret: "0123456789abcdef".repeat(4) }
+
+const run = {
+  id: 31,
+  due_at: "2030-02-01T08:50:00Z",
+  ran_at: "2030-02-01T08:50:00Z",
+  outcome: "accepted",
+  message_id: 4712,
+  code: null,
+}
+
+export const deliveryRoutes = Effect.gen(function* () {
+  const webhooks = yield* WebhookOperations
+  const callbackSecrets = yield* CallbackSecrets
+  const reminders = yield* ReminderOperations
+
+  return [
+    operatorRoute({
+      method: "GET",
+      path: `${workspacePath}/webhooks`,
+      id: "listWorkspaceWebhooks",
+      tag,
+      summary: "List webhook endpoints",
+      about: "Of live and test keys, stopped ones included, oldest first.",
+      success: "The endpoints.",
+      answer: listJson(EndpointJson),
+      example: listOf(examples.webhook),
+      refused: ["workspace_not_found", "role_required"],
+      handler: ({ id, role }) => webhooks.list(role, id("id")),
+    }),
+    operatorRoute({
+      method: "GET",
+      path: `${webhookPath}/deliveries`,
+      id: "listDeliveries",
+      tag,
+      summary: "Read the delivery log",
+      about: "Every attempt, newest first.",
+      request: query(PageInput, asGiven),
+      success: "A page of attempts.",
+      answer: pageJson(DeliveryJson),
+      example: pageOf(delivery),
+      refused: ["workspace_not_found", "role_required", "webhook_not_found"],
+      handler: ({ id, request, role }) =>
+        webhooks.deliveries(role, id("id"), id("webhook_id"), request),
+    }),
+    operatorRoute({
+      method: "POST",
+      path: `${webhookPath}/resume`,
+      id: "resumeWebhook",
+      tag,
+      summary: "Resume a stopped endpoint",
+      success: "The endpoint, active again.",
+      answer: EndpointJson,
+      example: examples.webhook,
+      refused: [
+        "workspace_not_found",
+        "role_required",
+        "webhook_not_found",
+        "webhook_limit_reached",
+      ],
+      handler: ({ id, role }) => webhooks.resume(role, id("id"), id("webhook_id")),
+    }),
+    operatorRoute({
+      method: "POST",
+      path: `${webhookPath}/redeliver`,
+      id: "redeliverEvent",
+      tag,
+      summary: "Deliver an event again",
+      about: "A new schedule with attempt 1 and the same event id.",
+      request: json(RedeliverBody, { event_id: delivery.event_id }, asGiven),
+      status: 202,
+      success: "The event is on its way.",
+      answer: QueuedEvent,
+      example: { event_id: delivery.event_id, type: "message.sent", queued: true },
+      refused: [
+        "workspace_not_found",
+        "role_required",
+        "webhook_not_found",
+        "event_not_found",
+        "webhook_stopped",
+      ],
+      handler: ({ id, request, role }) =>
+        webhooks.redeliver(role, id("id"), id("webhook_id"), request),
+    }),
+    operatorRoute({
+      method: "GET",
+      path: `${workspacePath}/callback-secret`,
+      id: "getCallbackSecret",
+      tag,
+      summary: "Read the secret of version 1 callbacks",
+      about: "Every workspace has one from the start.",
+      success: "The secret.",
+      answer: CallbackSecretJson,
+      example: callbackSecret,
+      refused: ["workspace_not_found", "role_required"],
+      handler: ({ id, role }) => callbackSecrets.get(role, id("id")),
+    }),
+    operatorRoute({
+      method: "POST",
+      path: `${workspacePath}/callback-secret/rotate`,
+      id: "rotateCallbackSecret",
+      tag,
+      summary: "Change the secret of version 1 callbacks",
+      about: "The old secret stops working at once; attempts that are under way still end with it.",
+      success: "The new secret.",
+      answer: CallbackSecretJson,
+      example: callbackSecret,
+      refused: ["workspace_not_found", "role_required"],
+      handler: ({ id, role }) => callbackSecrets.rotate(role, id("id")),
+    }),
+    operatorRoute({
+      method: "GET",
+      path: `${workspacePath}/reminders/{reminder_id}/runs`,
+      id: "listReminderRuns",
+      tag: "Reminder runs",
+      summary: "Read a reminder's log",
+      about: "Every run, newest first: what it sent, or why it sent nothing.",
+      request: query(PageInput, asGiven),
+      success: "A page of runs.",
+      answer: pageJson(RunJson),
+      example: pageOf(run),
+      refused: ["workspace_not_found", "role_required", "reminder_not_found"],
+      handler: ({ id, request, role }) =>
+        reminders.runs(role, id("id"), id("reminder_id"), request),
+    }),
+  ]
+})
