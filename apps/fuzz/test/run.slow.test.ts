@@ -19,7 +19,7 @@ const fuzz = (...options: ReadonlyArray<string>) =>
   })
 
 describe("ten thousand requests", () => {
-  it.effect("find nothing that the document and the decisions do not allow", () =>
+  it.effect("find nothing that the document and the contract do not allow", () =>
     Effect.gen(function* () {
       const { code, text } = yield* fuzz("--seed", "1", "--requests", "10000")
       assert.strictEqual(code, 0, text)

@@ -1,5 +1,5 @@
 /**
- * The demonstration workspace of a first start (operator API: configuration): made through the same
+ * The demonstration workspace of a first start (contract: Configuration): made through the same
  * services as any other, and explained with lines that can be pasted into a shell.
  */
 import {

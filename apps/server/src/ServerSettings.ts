@@ -1,4 +1,4 @@
-/** What the server reads from the environment (operator API: configuration). */
+/** What the server reads from the environment (contract: Configuration). */
 import {
   CannotStart,
   isShared,

@@ -1,6 +1,6 @@
 /**
  * The operator's token when none is configured: generated on the first start and kept in the data
- * directory (operator API: `OPERATOR_TOKEN`).
+ * directory (`OPERATOR_TOKEN`; contract: Configuration).
  */
 import type { SecretKind } from "@messaging-service/runtime"
 

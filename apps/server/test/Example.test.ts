@@ -1,4 +1,4 @@
-/** The lines about the demonstration workspace (operator API: configuration). */
+/** The lines about the demonstration workspace (contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { Ids } from "@messaging-service/core"
 import { processes } from "@messaging-service/testkit"

@@ -1,4 +1,4 @@
-/** What the server reads from its environment (operator API: configuration). */
+/** What the server reads from its environment (contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { resolve } from "node:path"

@@ -1,4 +1,4 @@
-/** The clock of a server (operator API: `CLOCK`). */
+/** The clock of a server (`CLOCK`; contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { aServer } from "./aServer.ts"

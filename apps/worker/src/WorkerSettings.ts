@@ -1,4 +1,4 @@
-/** What the worker reads from the environment (operator API: configuration). */
+/** What the worker reads from the environment (contract: Configuration). */
 import {
   CannotStart,
   isShared,

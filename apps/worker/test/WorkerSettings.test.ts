@@ -1,4 +1,4 @@
-/** What the worker reads from its environment (operator API: configuration). */
+/** What the worker reads from its environment (contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readWorkerSettings } from "../src/WorkerSettings.ts"

@@ -1,6 +1,6 @@
 /**
  * Number checks under SIGKILL: workers die while they ask for hundreds of phones; in the end each
- * phone has one result, and that is true (decisions: Number checks).
+ * phone has one result, and that is true (contract: Number checks).
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"

@@ -1,7 +1,6 @@
 /**
- * Deliveries under SIGKILL (decisions: Webhooks, "at least once, from an outbox written in the
- * transaction that changes the message"): every message's event reaches its endpoint, says what
- * became of the message, and nothing else does.
+ * Deliveries under SIGKILL (contract: Events, Deliveries): every message's event reaches its
+ * endpoint, says what became of the message, and nothing else does.
  */
 import { assert } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"

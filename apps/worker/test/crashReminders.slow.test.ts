@@ -1,8 +1,4 @@
-/**
- * Reminders under SIGKILL (decisions: Reminders, "at most one for each due time, also with many
- * workers and after a crash"; "Runs missed while nothing was running: only the latest one within the
- * last hour is made up").
- */
+/** Reminders under SIGKILL (contract: Reminder runs). */
 import { assert } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { Effect } from "effect"

@@ -1,6 +1,6 @@
 /**
- * The controls that wait for the service to be idle (operator API: `settle`, `clock/advance`) on one
- * PostgreSQL, with the worker inside the server and with workers beside it.
+ * The controls that wait for the service to be idle (`settle`, `clock/advance`; contract: Emulator
+ * controls) on one PostgreSQL, with the worker inside the server and with workers beside it.
  */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"

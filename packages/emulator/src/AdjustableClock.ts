@@ -1,8 +1,8 @@
 /**
- * Service time that can be moved on: system time plus an offset (operator API: `CLOCK=adjustable`).
- * A sleep ends when service time reaches its moment, be it because system time passed or because the
- * offset was raised. Time-outs of network calls and all else that is bound to real seconds run on
- * `RealTime` instead.
+ * Service time that can be moved on: system time plus an offset (`CLOCK=adjustable`; contract:
+ * Configuration). A sleep ends when service time reaches its moment, be it because system time
+ * passed or because the offset was raised. Time-outs of network calls and all else that is bound to
+ * real seconds run on `RealTime` instead.
  */
 import { Clock, Context, Duration, Effect, Latch, Layer } from "effect"
 

@@ -1,6 +1,6 @@
 /**
- * The emulator controls (operator API): the other side of the simulated wire, and the adjustable
- * clock, for any test in any language.
+ * The emulator controls (contract: Emulator controls): the other side of the simulated wire, and
+ * the adjustable clock, for any test in any language.
  */
 import {
   Cursors,

@@ -1,4 +1,4 @@
-/** Waiting until the service is idle (operator API: `settle`, `clock/advance`). */
+/** Waiting until the service is idle (`settle`, `clock/advance`; contract: Emulator controls). */
 import {
   Housekeeping,
   WakeUp,

@@ -1,9 +1,9 @@
 /**
- * Simulated phones behind the WhatsApp and Telegram ports: every number of the service is a phone that
- * behaves as the emulator controls say, and what leaves it is kept where those controls can show it
- * (operator API: emulator controls). Both platforms behave alike. There is no connection that could be
- * lost with the process: phones, their behaviour and what they sent live in the store, and whether a
- * number is connected is its stored status.
+ * Simulated phones behind the WhatsApp and Telegram ports: every number of the service is a phone
+ * that behaves as the emulator controls say, and what leaves it is kept where those controls can
+ * show it (contract: Emulator controls). Both platforms behave alike. There is no connection that
+ * could be lost with the process: phones, their behaviour and what they sent live in the store, and
+ * whether a number is connected is its stored status.
  *
  * An attempt takes its behaviour at its beginning. Then, in this order: a phone that hangs never
  * answers; the latency passes; the number must still be connected and the recipient exist; a failing

@@ -1,6 +1,7 @@
 /**
  * The adjustable clock as a whole service shares it: its offset is kept in the store, so that it
- * outlives a restart and every process lives at the same time (operator API: `CLOCK=adjustable`).
+ * outlives a restart and every process lives at the same time (`CLOCK=adjustable`; contract:
+ * Configuration).
  */
 import { ClockStore, RealTime } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"

@@ -1,6 +1,6 @@
 /**
  * Moving the service's time on from due moment to due moment, working off at each what fell due
- * (operator API: clock/advance).
+ * (`clock/advance`; contract: Emulator controls).
  */
 import { refuse } from "@messaging-service/core"
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"

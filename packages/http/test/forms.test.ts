@@ -1,6 +1,6 @@
 /**
- * Multipart forms that no browser writes (decisions: Media, Version 1): whatever is wrong with one is
- * the caller's fault, is said in each version's own shape, and leaves no file.
+ * Multipart forms that no browser writes (contract: Media, Version 1: requests): whatever is wrong
+ * with one is the caller's fault, is said in each version's own shape, and leaves no file.
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"

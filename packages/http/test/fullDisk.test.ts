@@ -1,6 +1,6 @@
 /**
- * A disk that is nearly full (operator API: `DISK_RESERVE`): nothing is uploaded or fetched any more,
- * and everything else goes on.
+ * A disk that is nearly full (`DISK_RESERVE`; contract: Configuration): nothing is uploaded or
+ * fetched any more, and everything else goes on.
  */
 import { assert, layer } from "@effect/vitest"
 import { Egress, EgressError } from "@messaging-service/core"

@@ -1,6 +1,7 @@
 /**
- * Whether the disk takes more (operator API: `DISK_RESERVE`, `/health/ready`): media leave a reserve
- * of it to everything else, and below a small floor the service itself cannot go on.
+ * Whether the disk takes more (`DISK_RESERVE`, `/health/ready`; contract: Configuration): media
+ * leave a reserve of it to everything else, and below a small floor the service itself cannot go
+ * on.
  */
 import { MediaFilesError, sharedResources } from "@messaging-service/core"
 import { Effect } from "effect"

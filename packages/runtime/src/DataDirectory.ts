@@ -1,6 +1,6 @@
 /**
- * The directory that a process keeps its data in (operator API: `DATA_DIR`): the embedded database,
- * media files and the operator token.
+ * The directory that a process keeps its data in (`DATA_DIR`; contract: Configuration): the
+ * embedded database, media files and the operator token.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"

@@ -1,7 +1,7 @@
 /**
  * What a process says on standard output: log lines, and announcements, which are said whatever the
- * log level (operator API: `LOG_LEVEL`, `LOG_FORMAT`). For machines each is one JSON object on a
- * line of its own.
+ * log level (`LOG_LEVEL`, `LOG_FORMAT`; contract: Configuration). For machines each is one JSON
+ * object on a line of its own.
  */
 import { Cause, Clock, Console, Effect, Layer, Logger, References } from "effect"
 import type { LogLevel } from "effect"

@@ -1,5 +1,5 @@
 /**
- * What the server and the worker both read from the environment (operator API: configuration).
+ * What the server and the worker both read from the environment (contract: Configuration).
  * Variables of the HTTP interface alone are the server's.
  */
 import { sharedResources } from "@messaging-service/core"

@@ -1,6 +1,6 @@
 /**
  * Secrets that the service generates when none is configured, each in a file of the data directory
- * that the service's own user alone may read (operator API: configuration).
+ * that the service's own user alone may read (contract: Configuration).
  */
 import { Ids } from "@messaging-service/core"
 import { Effect, Redacted } from "effect"

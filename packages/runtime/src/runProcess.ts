@@ -1,7 +1,7 @@
 /**
- * Running an app's process from its start to its end (operator API: configuration). SIGTERM and
- * SIGINT interrupt the app, which finishes what is in flight; whatever then still hangs is left
- * behind in time. What goes wrong is said in one line on standard error.
+ * Running an app's process from its start to its end (contract: Configuration). SIGTERM and SIGINT
+ * interrupt the app, which finishes what is in flight; whatever then still hangs is left behind in
+ * time. What goes wrong is said in one line on standard error.
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import { Cause, Exit } from "effect"

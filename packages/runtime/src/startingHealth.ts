@@ -1,6 +1,6 @@
 /**
  * Health while the service is being built, which takes long when tables must be brought up to date:
- * the process runs, and is not ready (operator API: `/health`). Every other request waits.
+ * the process runs, and is not ready (contract: Open paths). Every other request waits.
  */
 import type { RequestListener } from "node:http"
 

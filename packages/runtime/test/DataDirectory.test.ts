@@ -1,4 +1,4 @@
-/** The data directory of a process (operator API: `DATA_DIR`). */
+/** The data directory of a process (`DATA_DIR`; contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"

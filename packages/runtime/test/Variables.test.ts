@@ -1,4 +1,4 @@
-/** Sizes as variables give them (operator API: configuration). */
+/** Sizes as variables give them (contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { serviceSettings, serviceVariables } from "../src/ServiceSettings.ts"

@@ -1,4 +1,4 @@
-/** Generated secrets in files of the data directory (operator API: configuration). */
+/** Generated secrets in files of the data directory (contract: Configuration). */
 import { assert, layer } from "@effect/vitest"
 import { Ids } from "@messaging-service/core"
 import { processes } from "@messaging-service/testkit"

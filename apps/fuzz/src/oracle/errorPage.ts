@@ -1,4 +1,7 @@
-/** The HTML page with status 500 that version 1's group send answers with (contract: send_msg/group). */
+/**
+ * The HTML page with status 500 that version 1's group send answers with (contract: Version 1:
+ * sends).
+ */
 import { isJson } from "../document/Document.ts"
 import type { Shot } from "../request/Shot.ts"
 import { headerOf } from "../wire/AnswerReader.ts"
@@ -12,7 +15,7 @@ export const mayBeErrorPage = (shot: Shot, { operation }: Route, answer: WireAns
   const text = (shot.body ?? Buffer.alloc(0)).toString()
   const value = jsonOf(text)
   if (!isJson(value)) return text.includes("msg_type")
-  // Numbers may come as strings of digits (decisions: Version 1), and in no other form.
+  // Numbers may come as strings of digits (contract: Version 1: requests), and in no other form.
   const type = value["msg_type"]
   const isWhole =
     type === undefined || Number.isInteger(type) || (typeof type === "string" && /^\d+$/.test(type))

@@ -1,5 +1,5 @@
 /**
- * Whether an answer is one that the document and the decisions allow. The request's route is worked
+ * Whether an answer is one that the document and the contract allow. The request's route is worked
  * out from the document alone, so that a route which the service takes for another one shows.
  */
 import type { Checker } from "../document/checker.ts"

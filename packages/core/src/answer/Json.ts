@@ -22,7 +22,7 @@ export type DeletedJson = typeof DeletedJson.Type
 export const listJson = <S extends Schema.Top>(item: S) =>
   Schema.Struct({ data: Schema.Array(item) })
 
-/** The page envelope (contract: Page envelope). */
+/** The page envelope (contract: Pages and cursors). */
 export const pageJson = <S extends Schema.Top>(item: S) =>
   Schema.Struct({
     data: Schema.Array(item),

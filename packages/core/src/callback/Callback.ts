@@ -1,7 +1,8 @@
 /**
  * A callback: the form-encoded call that reports the end of one message, or what becomes of the
- * connection of one number, to the address that was given with it (contract: Version 1 callbacks).
- * It is made in the commit that it reports, with its body frozen, so that every attempt says the same.
+ * connection of one number, to the address that was given with it (contract: Version 1: callbacks).
+ * It is made in the commit that it reports, with its body frozen, so that every attempt says the
+ * same.
  */
 import type { EventId, WorkspaceId } from "../id/Ids.ts"
 import type { Message, MessageError, MessageState } from "../message/Message.ts"
@@ -30,7 +31,7 @@ const statusNames: Readonly<Partial<Record<MessageState, string>>> = {
   expired: "EXPIRED",
 }
 
-/** The event of a connection, in the contract's words (decisions: Version 1). */
+/** The event of a connection, in the contract's words (contract: Version 1: callbacks). */
 export type ConnectionEvent = "qr-generated" | "connected" | "disconnected"
 
 const callback = (
@@ -50,8 +51,8 @@ const callback = (
 })
 
 /**
- * Why a message failed, in version 1's words; null when it did not. "`Group not found` appears only in
- * the message status or the webhook" (contract: send_msg/group).
+ * Why a message failed, in version 1's words; null when it did not. `Group not found` is said here
+ * alone: a send does not look for the group (contract: Version 1: sends).
  */
 export const failureText = (error: MessageError | null): string | null => {
   if (error === null) return null

@@ -1,4 +1,7 @@
-/** One attempt to make a callback: a signed call, and what its outcome means (decisions: Version 1). */
+/**
+ * One attempt to make a callback: a signed call, and what its outcome means (contract: Version 1:
+ * callbacks).
+ */
 import { Context, Effect, Layer } from "effect"
 import type { CallbackResult, ClaimedCallback } from "../queue/CallbackQueue.ts"
 import { countCallback } from "../monitoring/counters.ts"

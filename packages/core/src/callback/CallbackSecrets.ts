@@ -1,7 +1,7 @@
 /**
- * The secret that signs a workspace's callbacks, one for all of them, and its change by the operator
- * (operator API: callback-secret). Every workspace has one from its birth: until it is changed, it is
- * made from the workspace's id and the service's own key.
+ * The secret that signs a workspace's callbacks, one for all of them, and its change by the
+ * operator (contract: Callback secret). Every workspace has one from its birth: until it is
+ * changed, it is made from the workspace's id and the service's own key.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
@@ -15,7 +15,7 @@ import type { Role } from "../workspace/Role.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { CallbackSalts } from "./CallbackSalts.ts"
 
-/** What signs a workspace's callbacks (operator API). */
+/** What signs a workspace's callbacks (contract: Callback secret). */
 export const CallbackSecretJson = Schema.Struct({
   secret: described(Schema.String, "64 hexadecimal characters that sign version 1 callbacks."),
 }).annotate({ identifier: "CallbackSecret" })

@@ -1,6 +1,6 @@
 /**
- * Where callbacks may go (decisions: Version 1): to public addresses, as webhooks, but `http://` will
- * do. Asked when the address is given; the way out asks again at every attempt.
+ * Where callbacks may go (contract: Version 1: callbacks): to public addresses, as webhooks, but
+ * `http://` will do. Asked when the address is given; the way out asks again at every attempt.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import type { Brand } from "effect"

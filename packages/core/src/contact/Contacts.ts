@@ -1,4 +1,4 @@
-/** The saved contacts of a workspace (operator API). */
+/** The saved contacts of a workspace (contract: Contacts). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { TimeJson } from "../answer/Json.ts"
 import type { DeletedJson } from "../answer/Json.ts"

@@ -94,7 +94,9 @@ export class Egress extends Context.Service<
   })
 }
 
-/** What customers' addresses may be; wider with `ALLOW_PRIVATE_TARGETS` (operator API: configuration). */
+/**
+ * What customers' addresses may be; wider with `ALLOW_PRIVATE_TARGETS` (contract: Configuration).
+ */
 export interface OutboundRule {
   readonly allowPrivate: boolean
 }

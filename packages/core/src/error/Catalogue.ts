@@ -1,7 +1,7 @@
 /**
  * The error catalogue: every `code` that an answer can carry, with its HTTP status and the text a
- * developer reads (contract: Errors; decisions; operator API). The one place that knows them;
- * answers, events and the documentation are made from it.
+ * developer reads (contract: Error codes). The one place that knows them; answers, events and the
+ * documentation are made from it.
  */
 
 interface Entry {

@@ -87,8 +87,8 @@ export const problem = (code: Code, field: string | null, message?: string): Pro
 })
 
 /**
- * The first problem is the error, the rest go to `errors` (decisions: order of checks), as many as
- * may be told.
+ * The first problem is the error, the rest go to `errors` (contract: JSON and text), as many as may
+ * be told.
  */
 export const refuseAll = (first: Problem, rest: ReadonlyArray<Problem>): Refusal =>
   new Refusal({

@@ -1,7 +1,7 @@
 /**
  * Who is asking: from an `Authorization` header, or version 1's credentials, to the key and its
- * workspace, or the contract's refusal, in the order of `decisions.md`: key, workspace, rate limit.
- * One round trip.
+ * workspace, or a refusal, in the order key, workspace, rate limit (contract: Order of checks). One
+ * round trip.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
@@ -24,7 +24,7 @@ export interface Caller {
   readonly workspace: Workspace
 }
 
-/** What a version 1 request brings (contract: Authentication, version 1). */
+/** What a version 1 request brings (contract: Version 1: credentials). */
 export interface CredentialsV1 {
   /** Null where the operation asks for none. */
   readonly clientId: number | null
@@ -200,7 +200,7 @@ export const requireUnlimited = (caller: Caller): Refusal | undefined =>
         message: "A key that is limited to some numbers cannot use webhook endpoints.",
       })
 
-/** Refuses a caller whose key lacks the scope (contract: Authentication). */
+/** Refuses a caller whose key lacks the scope (contract: Scopes). */
 export const requireScope = (caller: Caller, scope: Scope): Refusal | undefined =>
   caller.key.scopes.includes(scope)
     ? undefined

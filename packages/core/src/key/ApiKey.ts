@@ -13,7 +13,7 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number]
 
-/** Test and live are two worlds of one workspace (decisions: test mode). */
+/** Test and live are two worlds of one workspace (contract: Test mode). */
 export type Mode = "live" | "test"
 
 export interface ApiKey {

@@ -1,4 +1,4 @@
-/** Making, listing and revoking API keys (operator API; contract: Authentication). */
+/** Making, listing and revoking API keys (contract: Keys). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { DeletedJson, IdJson, TimeJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
@@ -20,7 +20,7 @@ import { hashSecret, makeKeyV1, makeKeyV2 } from "./secret.ts"
 
 const day = 24 * 60 * 60 * 1000
 
-/** How long a key can last (decisions: a year is 365 days). */
+/** How long a key can last (contract: Keys). */
 const lifetimes = { "30d": 30 * day, "90d": 90 * day, "1y": 365 * day } as const
 
 /** Members of `scopes` and of `number_ids`, doubles included. */

@@ -1,6 +1,6 @@
 /**
- * The guard against wrong keys (contract: Limits; decisions: order of checks): how many wrong
- * credentials each address has sent in the clock minute, and which keys were found unknown just now.
+ * The guard against wrong keys (contract: Wrong keys): how many wrong credentials each address has
+ * sent in the clock minute, and which keys were found unknown just now.
  *
  * All of it is this process's own and in memory, so that refusing costs no statement: several servers
  * each allow an address its 30, and a restart begins anew. That is enough, since keys are too long to

@@ -1,4 +1,4 @@
-/** Where the service is reached from outside (operator API: `PUBLIC_URL`). */
+/** Where the service is reached from outside (`PUBLIC_URL`; contract: Configuration). */
 import { Context } from "effect"
 
 /**

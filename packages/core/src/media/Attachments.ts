@@ -1,8 +1,8 @@
 /**
- * Files that come with a send and belong to it alone (decisions: Version 1): uploaded with it, or
- * downloaded during the call. They are not in the media directory and take none of its storage. A
- * call that is refused or cut off leaves nothing of them behind: they go with its scope, unless a
- * message has them by then.
+ * Files that come with a send and belong to it alone (contract: Version 1: sends): uploaded with
+ * it, or downloaded during the call. They are not in the media directory and take none of its
+ * storage. A call that is refused or cut off leaves nothing of them behind: they go with its scope,
+ * unless a message has them by then.
  */
 import { Clock, Context, Effect, Exit, Layer } from "effect"
 import type { Scope } from "effect"
@@ -24,7 +24,7 @@ import { sharedResources } from "../limit/sharedResources.ts"
 import { newMediaFile } from "./newMediaFile.ts"
 import { removeBytes } from "./removeBytes.ts"
 
-/** Of a link that is downloaded during the call (decisions: Version 1). */
+/** Of a link that is downloaded during the call (contract: Version 1: sends). */
 const linkTerms: LinkTerms = {
   maximumBytes: 100 * 1024 * 1024,
   inWords: "100 MiB",
@@ -42,7 +42,10 @@ export interface Attachment {
   readonly size: number
 }
 
-/** Bytes that the attachments of one workspace may take together (operator API: `ATTACHMENT_BYTES`). */
+/**
+ * Bytes that the attachments of one workspace may take together (`ATTACHMENT_BYTES`; contract:
+ * Configuration).
+ */
 export const AttachmentBytes = Context.Reference<number>("core/AttachmentBytes", {
   defaultValue: () => sharedResources.attachmentBytes.share.most,
 })

@@ -20,7 +20,7 @@ import { MediaFiles, MediaFilesError } from "./MediaFiles.ts"
 import type { SpooledContent } from "./MediaFiles.ts"
 import { whyUnsendable } from "./mediaType.ts"
 
-/** All tries together, in real time (decisions: Media, Version 1). */
+/** All tries together, in real time (contract: Media links, Version 1: sends). */
 const timeoutMillis = 30_000
 
 const redirects = 3

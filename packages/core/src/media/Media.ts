@@ -16,7 +16,7 @@ export type MediaType = (typeof mediaTypes)[number]
 /** What a message carries; exactly one of `mediaId`, `attachmentId` and `url` is set. */
 export interface MediaReference {
   readonly mediaId: MediaId | null
-  /** A file that came with the send and belongs to it alone (decisions: Version 1). */
+  /** A file that came with the send and belongs to it alone (contract: Version 1: sends). */
   readonly attachmentId: MediaId | null
   readonly url: string | null
   /** Null when neither the request nor the link's ending tells: settled at send time. */

@@ -1,7 +1,7 @@
 /**
- * The media directory: files that customers upload once and send by their id (contract: POST
- * /media; decisions: Media). The plan's storage is shared by both worlds of a workspace, because the
- * bytes of test files take room like any others.
+ * The media directory: files that customers upload once and send by their id (contract: Media). The
+ * plan's storage is shared by both worlds of a workspace, because the bytes of test files take room
+ * like any others.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { TimeJson } from "../answer/Json.ts"
@@ -31,7 +31,7 @@ import type { MediaLink } from "./MediaLinks.ts"
 import { newMediaFile } from "./newMediaFile.ts"
 import { removeBytes } from "./removeBytes.ts"
 
-/** Bytes of an uploaded file (decisions: Media). */
+/** Bytes of an uploaded file (contract: Media). */
 export const maximumFileBytes = 64 * 1024 * 1024
 
 /** An uploaded file, read to its end. */
@@ -49,7 +49,7 @@ export interface OpenedFile {
   readonly content: StoredContent
 }
 
-/** A file of the media directory (decisions: Media). */
+/** A file of the media directory (contract: Media). */
 export const MediaFileJson = Schema.Struct({
   id: described(Schema.Int.pipe(Schema.brand("MediaId")), "The `media_id` of a message."),
   file_name: Schema.String,

@@ -1,7 +1,7 @@
 /**
  * Signed links to stored files: whoever has one can read the file for 26 hours, without a key
- * (decisions: Media). A link says by itself which file it means, under which name and until when;
- * nothing is kept for it.
+ * (contract: Stored files). A link says by itself which file it means, under which name and until
+ * when; nothing is kept for it.
  */
 import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"

@@ -15,9 +15,9 @@ import { linkKeptMillis } from "./MediaLinks.ts"
 const reservationMillis = 60 * 60 * 1000
 
 /**
- * An attachment is kept that long past the final state of its last message (decisions: Version 1),
- * so that the link in the event of that moment works for as long as it says. A call whose message is
- * not committed yet has that long too.
+ * An attachment is kept that long past the final state of its last message (contract: Version 1:
+ * sends), so that the link in the event of that moment works for as long as it says. A call whose
+ * message is not committed yet has that long too.
  */
 const attachmentMillis = linkKeptMillis
 

@@ -1,6 +1,6 @@
 /**
- * Media at the moment of sending: a stored file is opened, a link is fetched through the
- * guarded egress into a spooled file (decisions: Media). What cannot be had fails the message.
+ * Media at the moment of sending: a stored file is opened, a link is fetched through the guarded
+ * egress into a spooled file (contract: Media links). What cannot be had fails the message.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import type { Scope } from "effect"
@@ -16,7 +16,7 @@ import { MediaStore } from "./Media.ts"
 import type { MediaFile, MediaReference } from "./Media.ts"
 import { mediaTypeOf, whyUnsendable } from "./mediaType.ts"
 
-/** Of a link that is fetched when its message is sent (decisions: Media). */
+/** Of a link that is fetched when its message is sent (contract: Media links). */
 const linkTerms: LinkTerms = {
   maximumBytes: 100_000_000,
   inWords: "100 MB",

@@ -1,7 +1,7 @@
 /**
- * The name of a fetched file, when the send gives none: what the answer's `Content-Disposition` says,
- * else the end of the path that answered, else the end of the link's own (decisions: Media). Servers
- * write both in many ways, and none of them is trusted to be a name.
+ * The name of a fetched file, when the send gives none: what the answer's `Content-Disposition`
+ * says, else the end of the path that answered, else the end of the link's own (contract: Media
+ * links). Servers write both in many ways, and none of them is trusted to be a name.
  */
 import { Result } from "effect"
 import type { EgressAnswer } from "../egress/Egress.ts"

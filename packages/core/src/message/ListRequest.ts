@@ -1,4 +1,4 @@
-/** The query of GET /messages (contract; decisions: Messages). */
+/** The query of GET /messages (contract: Listing messages). */
 import { Result, Schema } from "effect"
 import type { Refusal } from "../error/Refusal.ts"
 import type { NumberId } from "../id/Ids.ts"

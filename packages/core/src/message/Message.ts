@@ -18,7 +18,7 @@ export type MessageState =
   | "cancelled"
   | "expired"
 
-/** What a client reads in `status` (contract: Message). */
+/** What a client reads in `status` (contract: Message status). */
 export const messageStatuses = [
   "queued",
   "scheduled",
@@ -40,7 +40,7 @@ export const messageErrorCodes = [
   "outcome_unknown",
 ] as const
 
-/** Why a message failed (decisions: `error` in a Message). */
+/** Why a message failed (contract: Messages). */
 export type MessageErrorCode = (typeof messageErrorCodes)[number]
 
 export interface MessageError {
@@ -77,7 +77,7 @@ export interface Message {
   readonly sentAt: number | null
   readonly error: MessageError | null
   readonly transportId: TransportId
-  /** Where its end is reported beside the webhook endpoints (contract: Version 1 callbacks). */
+  /** Where its end is reported beside the webhook endpoints (contract: Version 1: callbacks). */
   readonly callbackUrl: string | null
 }
 
@@ -107,10 +107,7 @@ export interface Transition {
 
 const silent = (to: MessageState): Transition => ({ to, event: null, givesBack: false })
 
-/**
- * Every allowed move (contract: Message status; ticks never go back and may skip a step). What is
- * not in the table does not happen.
- */
+/** Every allowed move (contract: Message status). What is not in the table does not happen. */
 export const transitions: Readonly<
   Record<MessageState, Readonly<Partial<Record<Trigger, Transition>>>>
 > = {
@@ -133,7 +130,7 @@ export const transition = (state: MessageState, trigger: Trigger): Transition | 
   transitions[state][trigger]
 
 /**
- * The states that give back what a message took (decisions: Messages). It then no longer counts in
+ * The states that give back what a message took (contract: Allowance, Quota). It then no longer counts in
  * its number's quota.
  */
 export const statesGivenBack: ReadonlyArray<MessageState> = Object.values(transitions)

@@ -36,7 +36,10 @@ import type { SendTerms } from "./SendTerms.ts"
 /** How often a commit is tried anew when others changed what it was decided on. */
 const attempts = 5
 
-/** How long a cancel waits for an attempt in flight to settle, in real time (decisions: Messages). */
+/**
+ * How long a cancel waits for an attempt in flight to settle, in real time (contract: Cancelling a
+ * message).
+ */
 const cancelPatienceMillis = 5000
 const cancelPollMillis = 25
 

@@ -1,9 +1,9 @@
 /**
- * The 24-hour quota of a number (decisions: Messages): no 24 hours hold more than 1,000 of the
- * number's messages that are not cancelled or expired, test messages aside, each counted at its
- * planned time. A new message at t falls into the windows (x - 24 h, x] with t ≤ x < t + 24 h, and
- * is accepted only if none of them overflows: what was planned is never pushed out by what is
- * accepted later.
+ * The 24-hour quota of a number (contract: Quota): no 24 hours hold more than 1,000 of the number's
+ * messages that are not cancelled or expired, test messages aside, each counted at its planned
+ * time. A new message at t falls into the windows (x - 24 h, x] with t ≤ x < t + 24 h, and is
+ * accepted only if none of them overflows: what was planned is never pushed out by what is accepted
+ * later.
  *
  * Exact and cheap: the lane keeps an upper bound of the messages planned after 24 hours ago,
  * whatever lies ahead included. As long as bound + new ≤ limit no window can overflow and nothing is

@@ -32,7 +32,7 @@ export interface SendRequest {
   readonly media: MediaReference | null
   readonly sendAt: Instant | null
   readonly expiresAt: Instant | null
-  /** Where the end of each message is reported (contract: Version 1 callbacks). */
+  /** Where the end of each message is reported (contract: Version 1: callbacks). */
   readonly callbackUrl: string | null
 }
 

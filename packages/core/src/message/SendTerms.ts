@@ -1,6 +1,6 @@
 /**
- * What a send may bring with it that a body of version 2 has no words for (decisions: Version 1). The
- * plain terms are version 2's own ways.
+ * What a send may bring with it that a body of version 2 has no words for (contract: Version 1:
+ * sends). The plain terms are version 2's own ways.
  */
 import type { CallbackUrl } from "../callback/CallbackUrls.ts"
 import type { Attachment } from "../media/Attachments.ts"
@@ -8,7 +8,7 @@ import type { SendRequest } from "./SendRequest.ts"
 
 export interface SendTerms {
   /**
-   * Where the end of each message is reported (contract: Version 1 callbacks). `CallbackUrls` says
+   * Where the end of each message is reported (contract: Version 1: callbacks). `CallbackUrls` says
    * which address may be.
    */
   readonly callbackUrl: CallbackUrl | null

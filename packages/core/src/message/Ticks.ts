@@ -1,6 +1,6 @@
 /**
  * Delivery and read ticks. They repeat, skip and come out of order: the state only ever moves
- * forward (decisions: sent → delivered → read never go back and may skip a step).
+ * forward (contract: Message status).
  */
 import { Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"

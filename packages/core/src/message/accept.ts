@@ -1,7 +1,7 @@
 /**
  * The decision to accept: from a request, the facts that were loaded for it, and now, to the
- * messages with what they take, or a refusal. Pure. The order of the checks is that of
- * `decisions.md`: times in the past, number, contact, media, allowance, daily quota.
+ * messages with what they take, or a refusal. Pure. Checked in this order: times in the past, number,
+ * contact, media, allowance, daily quota (contract: Order of checks).
  */
 import { Result } from "effect"
 import type { Contact } from "../contact/Contact.ts"
@@ -68,9 +68,9 @@ export const isTelegramOnly = (
 }
 
 /**
- * The number to send from (contract: POST /messages, `from`; decisions: `from` resolution). A
- * username needs a Telegram account and a group a WhatsApp number, so that a batch that mixes
- * usernames with others is Telegram's only where no WhatsApp number is connected.
+ * The number to send from (contract: The sending number). A username needs a Telegram account and a
+ * group a WhatsApp number, so that a batch that mixes usernames with others is Telegram's only
+ * where no WhatsApp number is connected.
  */
 export const resolveNumber = (
   request: SendRequest,
@@ -262,8 +262,8 @@ const toAcceptance = (
 }
 
 /**
- * Decides a send or a batch, all or nothing (contract: POST /messages, POST /messages/batch). Test
- * keys pass every check but take neither allowance nor quota (decisions: test mode).
+ * Decides a send or a batch, all or nothing (contract: Sending a message, Sending a batch). Test
+ * keys pass every check but take neither allowance nor quota (contract: Test mode).
  */
 export const decideAcceptance = (
   request: SendRequest,
@@ -280,7 +280,7 @@ export const decideAcceptance = (
 
 /**
  * What a request would have come to that was refused because its number has no room: of it the
- * failed message is made that is stored although it was refused (decisions: Version 1).
+ * failed message is made that is stored although it was refused (contract: Version 1: sends).
  */
 export const decideRefused = (
   request: SendRequest,

@@ -1,6 +1,7 @@
 /**
  * Storing a message although it was refused: a single one that its number had no room for becomes a
- * failed message, of which its event and its callback tell (decisions: Version 1). It takes nothing.
+ * failed message, of which its event and its callback tell (contract: Version 1: sends). It takes
+ * nothing.
  */
 import { Effect } from "effect"
 import { detailed } from "../error/Refusal.ts"

@@ -1,4 +1,4 @@
-/** A Message as version 2 and its events show it (contract: Message). */
+/** A Message as version 2 and its events show it (contract: Messages). */
 import { Schema } from "effect"
 import { TimeJson } from "../answer/Json.ts"
 import { MediaReferenceJson } from "../media/Media.ts"

@@ -1,4 +1,7 @@
-/** The numbers of a workspace as its keys see and connect them (contract: GET and POST /numbers). */
+/**
+ * The numbers of a workspace as its keys see and connect them (contract: Numbers, Connecting a
+ * number).
+ */
 import { Clock, Context, Effect, Layer } from "effect"
 import { CallbackUrls } from "../callback/CallbackUrls.ts"
 import { refuse } from "../error/Refusal.ts"
@@ -35,7 +38,7 @@ type Failure = Refusal | StoreUnavailable
 
 /** What may come with a request to connect that a body of version 2 has no words for. */
 export interface ConnectTerms {
-  /** Where the attempt and a later log-out are reported (contract: Version 1 callbacks). */
+  /** Where the attempt and a later log-out are reported (contract: Version 1: callbacks). */
   readonly callbackUrl: string | null
 }
 

@@ -15,7 +15,7 @@ import type { LoginMethod, SendingNumber } from "./SendingNumber.ts"
 /** How long an attempt lasts; then the number is disconnected again (contract: Limits). */
 export const linkingMillis = 10 * 60 * 1000
 
-/** When a test number links itself (decisions: test mode). */
+/** When a test number links itself (contract: Test mode). */
 export const testLinkingMillis = 5000
 
 /**
@@ -67,7 +67,7 @@ export const nothingShown: LinkingView = { qrText: null, pairingCode: null, link
 /** Makes a link to the QR image of an attempt, a fresh one with each call. */
 export type QrLink = (attempt: LinkingAttempt, now: number) => string
 
-/** The Connect object (contract: Number). */
+/** The Connect object (contract: Numbers). */
 export const ConnectJson = Schema.Struct({
   qr_code_url: described(
     Schema.NullOr(Schema.String),
@@ -110,7 +110,7 @@ export const connectJson = (
   }
 }
 
-/** The Number object (contract: Number). */
+/** The Number object (contract: Numbers). */
 export const NumberJson = Schema.Struct({
   id: described(Schema.Int.pipe(Schema.brand("NumberId")), "The `from` of messages and reminders."),
   phone: described(

@@ -1,4 +1,4 @@
-/** The numbers of a workspace as the operator keeps them (operator API). */
+/** The numbers of a workspace as the operator keeps them (contract: Workspace numbers). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { DeletedJson } from "../answer/Json.ts"
 import { ConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"

@@ -1,8 +1,8 @@
 /**
  * Links to the QR image of a number that is being connected. A link works for ten minutes, without
  * a key, for as long as that attempt goes on, and always shows the newest code; every call makes
- * another one (decisions: Numbers). Nothing is kept for a link: it says by itself which attempt it
- * means and until when, and is signed.
+ * another one (contract: Number status). Nothing is kept for a link: it says by itself which
+ * attempt it means and until when, and is signed.
  */
 import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
@@ -19,7 +19,7 @@ import { Secrets } from "../secret/Secrets.ts"
 import type { QrLink } from "./Linking.ts"
 import { LinkingStore } from "./LinkingStore.ts"
 
-/** How long a link works (contract: Limits). */
+/** How long a link works (contract: Number status). */
 export const qrLinkMillis = 10 * 60 * 1000
 
 const suffix = ".png"

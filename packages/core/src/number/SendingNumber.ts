@@ -28,7 +28,9 @@ export interface SendingNumber {
   readonly createdAt: number
 }
 
-/** The modes of the numbers that keys of a mode see: both share what is live (decisions: test mode). */
+/**
+ * The modes of the numbers that keys of a mode see: both share what is live (contract: Test mode).
+ */
 export const modesSeenBy = (mode: Mode): ReadonlyArray<Mode> =>
   mode === "test" ? ["live", "test"] : ["live"]
 

@@ -1,4 +1,4 @@
-/** Whether a connection may be asked for (contract: POST /numbers). Pure. */
+/** Whether a connection may be asked for (contract: Connecting a number). Pure. */
 import { Result } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"

@@ -1,4 +1,4 @@
-/** The bodies and queries of number checks (decisions: Number checks). */
+/** The bodies and queries of number checks (contract: Number checks). */
 import { Result, Schema } from "effect"
 import type { Refusal } from "../error/Refusal.ts"
 import type { NumberId } from "../id/Ids.ts"

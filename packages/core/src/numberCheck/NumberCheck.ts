@@ -1,5 +1,5 @@
 /**
- * A number check: a list of phones, and which of them WhatsApp knows (decisions: Number checks). The
+ * A number check: a list of phones, and which of them WhatsApp knows (contract: Number checks). The
  * worker asks chunk by chunk, so that a long list is neither one call nor lost by a crash.
  */
 import { Context } from "effect"
@@ -24,7 +24,7 @@ export const checkResultStatuses = ["pending", "registered", "not_registered", "
 /** `failed`: it could not be found out. */
 export type CheckResultStatus = (typeof checkResultStatuses)[number]
 
-/** Which phones exist for test keys: all but those that end in `0000` (decisions: test mode). */
+/** Which phones exist for test keys: all but those that end in `0000` (contract: Test mode). */
 export const isRegisteredInTestMode = (phone: Phone): boolean => !phone.endsWith("0000")
 
 export interface NumberCheck {

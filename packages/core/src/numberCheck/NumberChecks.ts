@@ -1,4 +1,4 @@
-/** Number checks as callers make and read them (decisions: Number checks). */
+/** Number checks as callers make and read them (contract: Number checks). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { IdJson, TimeJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
@@ -27,7 +27,7 @@ import type { NumberCheck, NumberCheckResult, NumberCheckScope } from "./NumberC
 /** How often a commit is tried anew when the number was removed under it. */
 const attempts = 5
 
-/** A number check (decisions: Number checks). */
+/** A number check (contract: Number checks). */
 export const NumberCheckJson = Schema.Struct({
   id: Schema.Int.pipe(Schema.brand("NumberCheckId")),
   name: Schema.NullOr(Schema.String),

@@ -1,6 +1,7 @@
 /**
- * The number that a check asks from (decisions: Number checks). Pure. As in POST /messages without
- * `from` the only connected number is meant, but of WhatsApp alone: Telegram knows no such question.
+ * The number that a check asks from (contract: Number checks). Pure. As in POST /messages without
+ * `from` the only connected number is meant, but of WhatsApp alone: Telegram knows no such
+ * question.
  */
 import { Result } from "effect"
 import { refuse } from "../error/Refusal.ts"

@@ -1,5 +1,5 @@
 /**
- * The lists of version 1: by page or offset, with a total (decisions: Version 1). Each shows records
+ * The lists of version 1: by page or offset, with a total (contract: Version 1). Each shows records
  * as version 2 does, of the key's mode; the records are the same.
  */
 import { Clock, Context, Effect, Layer } from "effect"

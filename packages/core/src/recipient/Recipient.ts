@@ -46,7 +46,7 @@ export const targetOf = (recipient: Recipient): Target => {
   }
 }
 
-/** The recipient as an answer shows it (decisions: `to` in a Message). */
+/** The recipient as an answer shows it (contract: Recipients). */
 export const RecipientJson = Schema.Union([
   Schema.Struct({
     phone: Schema.String,

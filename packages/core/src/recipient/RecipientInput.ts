@@ -1,4 +1,4 @@
-/** `to` in a request: exactly one recipient key (contract: Recipient object). */
+/** `to` in a request: exactly one recipient key (contract: Recipients). */
 import { Schema } from "effect"
 import type { ContactId } from "../id/Ids.ts"
 import { described } from "../request/Described.ts"

@@ -1,6 +1,6 @@
 /**
  * A reminder: a message that is sent again and again, at the times of its pattern in its zone
- * (contract: Reminder; decisions: Reminders).
+ * (contract: Reminders).
  */
 import { Result, Schema } from "effect"
 import { IdJson, TimeJson } from "../answer/Json.ts"
@@ -19,7 +19,7 @@ import type { ReminderSchedule } from "./Schedule.ts"
 import { formatInZone, parseTimeZone } from "./TimeZone.ts"
 import type { TimeZone } from "./TimeZone.ts"
 
-/** Code points (contract: Limits). */
+/** Code points (contract: Reminders). */
 export const maximumReminderNameLength = 100
 
 /** What a request says of a reminder, and a change may change. */
@@ -105,7 +105,7 @@ const RequestedJson = Schema.Union([
   Schema.Struct({ username: Schema.String }),
 ]).annotate({ identifier: "ReminderRecipient" })
 
-/** The Reminder object (contract: Reminder). */
+/** The Reminder object (contract: Reminders). */
 export const ReminderJson = Schema.Struct({
   id: Schema.Int.pipe(Schema.brand("ReminderId")),
   name: Schema.String,

@@ -1,4 +1,4 @@
-/** What the operator sees of reminders: what became of their runs (decisions: Reminders). */
+/** What the operator sees of reminders: what became of their runs (contract: Reminder log). */
 import { Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"

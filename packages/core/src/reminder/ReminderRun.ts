@@ -1,6 +1,6 @@
 /**
  * One run of a reminder: which of the times that have come it is made for, and what became of it
- * (decisions: Reminders). Pure.
+ * (contract: Reminder runs). Pure.
  */
 import { Schema } from "effect"
 import { IdJson, TimeJson } from "../answer/Json.ts"

@@ -1,6 +1,6 @@
 /**
  * The reminders of a workspace, as the customer's keys make, read and change them (contract:
- * POST /reminders and what follows it). Their runs are the worker's (`ReminderRunner`).
+ * Reminders). Their runs are the worker's (`ReminderRunner`).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"

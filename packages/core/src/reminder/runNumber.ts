@@ -1,6 +1,6 @@
 /**
- * The number that a run without `from` is sent from (decisions: Reminders): of the connected ones of
- * the platform that the recipient needs, the one with most room in its 24 hours. Pure.
+ * The number that a run without `from` is sent from (contract: Reminder runs): of the connected
+ * ones of the platform that the recipient needs, the one with most room in its 24 hours. Pure.
  */
 import { isTelegramOnly } from "../message/accept.ts"
 import type { AcceptanceFacts, NumberFacts } from "../message/MessageStore.ts"

@@ -1,6 +1,6 @@
 /**
- * Cursors: opaque, signed, and bound to the list they were made for (contract: Pagination;
- * decisions: Cursors). Anything but the exact string given out is `invalid_cursor`.
+ * Cursors: opaque, signed, and bound to the list they were made for (contract: Pages and cursors).
+ * Anything but the exact string given out is `invalid_cursor`.
  */
 import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"

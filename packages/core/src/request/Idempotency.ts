@@ -1,7 +1,7 @@
 /**
- * Idempotent retries (contract: Idempotency rules). A key is claimed before the work, finished in
- * the commit of its effect, and released when the request is refused; what is kept is what the
- * answer can be built from again, not the answer.
+ * Idempotent retries (contract: Idempotency). A key is claimed before the work, finished in the
+ * commit of its effect, and released when the request is refused; what is kept is what the answer
+ * can be built from again, not the answer.
  */
 import { Result } from "effect"
 import { refuse } from "../error/Refusal.ts"

@@ -1,6 +1,6 @@
 /**
  * Idempotent operations that are not sends: claim, work, finish in the commit of the effect, answer
- * again from what was made (contract: Idempotency rules).
+ * again from what was made (contract: Idempotency).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Refusal } from "../error/Refusal.ts"

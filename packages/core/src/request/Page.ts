@@ -27,7 +27,7 @@ export const pageOf = <A extends { readonly id: number }>(
   return { items, next: items[items.length - 1]?.id ?? null }
 }
 
-/** The page envelope of an answer (contract: Page envelope). */
+/** The page envelope of an answer (contract: Pages and cursors). */
 export interface JsonPage<A> {
   readonly data: ReadonlyArray<A>
   readonly next_cursor: string | null

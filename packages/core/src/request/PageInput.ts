@@ -1,4 +1,4 @@
-/** `limit` and `cursor` of a paged list, and queries as records (contract: Pagination rules). */
+/** `limit` and `cursor` of a paged list, and queries as records (contract: Pages and cursors). */
 import { Result, Schema } from "effect"
 import { problem, problemsOf, refuseAll } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
@@ -53,7 +53,10 @@ export const pageFields = {
 
 export const limitOf = (query: { readonly limit?: number }): number => query.limit ?? defaultLimit
 
-/** A query as a record; a repeated parameter is `validation_failed` (decisions: Messages). */
+/**
+ * A query as a record; a repeated parameter is `validation_failed` (contract: Requests and
+ * answers).
+ */
 export const queryRecord = (
   entries: QueryEntries,
 ): Result.Result<Readonly<Record<string, string>>, Refusal> => {
@@ -77,7 +80,7 @@ const short = (name: string): string => {
   return points.length <= longestName ? name : `${points.slice(0, longestName).join("")}…`
 }
 
-/** "A problem with a query parameter names it in `field` and in the message." */
+/** A problem with a query parameter, named in `field` and in the message. */
 const named = (refusal: Refusal): Refusal => {
   const [first, ...rest] = problemsOf(refusal).map(({ code, field, message }) =>
     problem(code, field, field === null ? message : `${short(field)}: ${message}`),

@@ -1,7 +1,7 @@
 /**
- * The fixed windows in which requests are counted: of a version 2 key 60 in a clock minute and 10,000
- * in a UTC day, of a workspace's version 1 keys together 60 in a clock minute (contract: Limits;
- * decisions: order of checks, Version 1).
+ * The fixed windows in which requests are counted: of a version 2 key 60 in a clock minute and
+ * 10,000 in a UTC day, of a workspace's version 1 keys together 60 in a clock minute (contract:
+ * Rate limits, Version 1: requests).
  */
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
@@ -9,7 +9,7 @@ import type { RequestCount } from "../key/KeyStore.ts"
 
 export const requestsPerMinute = 60
 export const requestsPerDay = 10_000
-/** Version 1 requests of a workspace in a clock minute (decisions: Version 1). */
+/** Version 1 requests of a workspace in a clock minute (contract: Version 1: requests). */
 export const requestsPerMinuteV1 = 60
 /** Requests with a wrong key that one address may make in a clock minute. */
 export const wrongKeysPerMinute = 30

@@ -1,4 +1,4 @@
-/** The body of POST /webhooks (contract; decisions: Webhooks). */
+/** The body of POST /webhooks (contract: Webhook endpoints). */
 import { Result, Schema } from "effect"
 import type { OutboundRule } from "../egress/Egress.ts"
 import { parseOutboundUrl } from "../egress/PublicAddress.ts"

@@ -1,6 +1,6 @@
 /**
- * One signed call to a receiver of events, whatever kind they are of: webhook endpoints and version 1
- * callbacks are called alike (contract: Events; decisions: Webhooks, Version 1).
+ * One signed call to a receiver of events, whatever kind they are of: webhook endpoints and version
+ * 1 callbacks are called alike (contract: Signatures, Deliveries, Version 1: callbacks).
  */
 import { Effect, Result } from "effect"
 import type { Cause } from "effect"

@@ -12,7 +12,7 @@ import { remembered } from "../memory/Remembered.ts"
 import { Secrets } from "../secret/Secrets.ts"
 
 export interface SigningSecret {
-  /** 64 hexadecimal characters (contract: Limits). */
+  /** 64 hexadecimal characters (contract: Signatures). */
   readonly secret: string
   /** What is kept in its place. */
   readonly salt: string

@@ -1,6 +1,6 @@
 /**
  * One attempt to deliver an event to a webhook endpoint: a signed call, and what its outcome means
- * (contract: Events; decisions: Webhooks).
+ * (contract: Events, Deliveries).
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { OutboundRule } from "../egress/Egress.ts"

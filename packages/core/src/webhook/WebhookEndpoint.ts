@@ -1,6 +1,6 @@
 /**
  * A webhook endpoint: an address of the customer's that is told of events, and what became of the
- * attempts to tell it (contract: Webhook endpoint; decisions: Webhooks).
+ * attempts to tell it (contract: Webhook endpoints, Deliveries).
  */
 import { Schema } from "effect"
 import { IdJson, TimeJson } from "../answer/Json.ts"
@@ -10,7 +10,10 @@ import type { MessageEventType } from "../message/Message.ts"
 import { described } from "../request/Described.ts"
 import { formatInstant } from "../time/Instant.ts"
 
-/** Running endpoints that a workspace may hold, in both modes together (contract: Limits). */
+/**
+ * Running endpoints that a workspace may hold, in both modes together (contract: Webhook
+ * endpoints).
+ */
 export const endpointLimit = 5
 
 /** The events an endpoint can subscribe to, in the contract's order. */
@@ -38,7 +41,7 @@ const deliveryErrors = [
   "http_status",
 ] as const
 
-/** Why an attempt failed (decisions: `last_delivery`). */
+/** Why an attempt failed (contract: Webhook endpoints). */
 export type DeliveryError = (typeof deliveryErrors)[number]
 
 /** One attempt that was made, as the delivery log keeps it. */
@@ -103,7 +106,7 @@ const LastDeliveryJson = Schema.Struct({
   status: Schema.Literals(["delivered", "retrying", "failed"]),
 }).annotate({ identifier: "LastDelivery" })
 
-/** The Webhook endpoint object (contract: Webhook endpoint). */
+/** The Webhook endpoint object (contract: Webhook endpoints). */
 export const EndpointJson = Schema.Struct({
   id: Schema.Int.pipe(Schema.brand("WebhookId")),
   url: Schema.String,
@@ -129,7 +132,7 @@ export const EndpointWithSecret = Schema.Struct({
 
 export type EndpointWithSecret = typeof EndpointWithSecret.Type
 
-/** A line of the delivery log (operator API). */
+/** A line of the delivery log (contract: Webhook operations). */
 export const DeliveryJson = Schema.Struct({
   id: IdJson,
   ...attemptFields,
@@ -171,7 +174,7 @@ export const createdEndpointJson = (endpoint: WebhookEndpoint): EndpointJson =>
     lastAttempt: null,
   })
 
-/** One line of the delivery log (operator API). */
+/** One line of the delivery log (contract: Webhook operations). */
 export const deliveryJson = (attempt: DeliveryAttempt): DeliveryJson => ({
   id: attempt.id,
   event_id: attempt.eventId,

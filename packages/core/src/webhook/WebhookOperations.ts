@@ -1,4 +1,6 @@
-/** What the operator sees of webhook endpoints and can do about them (operator API). */
+/**
+ * What the operator sees of webhook endpoints and can do about them (contract: Webhook operations).
+ */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"

@@ -1,6 +1,6 @@
 /**
  * The webhook endpoints of a workspace, as the customer's keys make, read and test them (contract:
- * POST /webhooks and what follows it).
+ * Webhook endpoints).
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"

@@ -6,7 +6,7 @@ const hour = 60 * minute
 
 /**
  * The delays after each failed attempt to deliver to a webhook endpoint: nine attempts in 23 hours
- * (decisions: Webhooks).
+ * (contract: Deliveries).
  */
 export const retryDelaysMillis: ReadonlyArray<number> = [
   5 * second,

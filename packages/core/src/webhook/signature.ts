@@ -1,4 +1,4 @@
-/** How a delivery proves where it comes from (contract: Events, request headers). */
+/** How a delivery proves where it comes from (contract: Signatures). */
 import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"

@@ -18,7 +18,10 @@ import { targetOf } from "../recipient/Recipient.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { OutgoingMedia, SendOutcome } from "../transport/Transport.ts"
 
-/** A transport that does not answer for this long counts as interrupted (decisions: Messages). */
+/**
+ * A transport that does not answer for this long counts as interrupted (contract: How messages
+ * leave).
+ */
 export const attemptTimeoutMillis = 60_000
 
 /** Interrupted attempts that end in `outcome_unknown`. */

@@ -6,7 +6,7 @@ import { WebhookCall } from "../webhook/WebhookCall.ts"
 import { makeCallLoop } from "./CallLoop.ts"
 import type { CallLoop } from "./CallLoop.ts"
 
-/** Calls at once to one endpoint (decisions: Webhooks). */
+/** Calls at once to one endpoint (contract: Deliveries). */
 export const callsPerEndpoint = 5
 
 export class Deliverer extends Context.Service<Deliverer, CallLoop>()("core/Deliverer") {

@@ -1,7 +1,7 @@
 /**
- * The loop of number checks: claims checks chunk by chunk, asks WhatsApp, and records what it said. A
- * chunk is held by a lease; when the process dies it is asked for again, which harms nothing. Checks
- * of test keys reach no transport (decisions: test mode).
+ * The loop of number checks: claims checks chunk by chunk, asks WhatsApp, and records what it said.
+ * A chunk is held by a lease; when the process dies it is asked for again, which harms nothing.
+ * Checks of test keys reach no transport (contract: Test mode).
  */
 import { Clock, Context, Effect, FiberSet, Layer, Schedule } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -208,7 +208,7 @@ export class NumberChecker extends Context.Service<
   )
 }
 
-/** What a test key is told, whoever is registered in a simulated world (decisions: test mode). */
+/** What a test key is told, whoever is registered in a simulated world (contract: Test mode). */
 const byTheRule = (phones: ReadonlyArray<Phone>): Look => ({
   _tag: "Checked",
   registered: new Set(phones.filter(isRegisteredInTestMode)),

@@ -1,6 +1,6 @@
 /**
  * Test mode: messages of a test key reach no transport and become `sent` at once or when due, also
- * from a logged-out number, except to the two phones that always fail (decisions: test mode).
+ * from a logged-out number, except to the two phones that always fail (contract: Test mode).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"

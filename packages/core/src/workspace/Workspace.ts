@@ -15,7 +15,7 @@ export interface Plan {
   readonly mediaStorageBytes: number
 }
 
-/** What a workspace gets when its maker names no plan (operator API). */
+/** What a workspace gets when its maker names no plan (contract: Workspaces). */
 export const unlimitedPlan: Plan = {
   name: "Unlimited",
   messagesRemaining: null,
@@ -67,7 +67,7 @@ export const refusalV1 = (
   return undefined
 }
 
-/** The refusal of version 2 for this workspace, if any (decisions: order of checks). */
+/** The refusal of version 2 for this workspace, if any (contract: Order of checks). */
 export const refusalV2 = (workspace: Standing): WorkspaceRefusal | undefined =>
   refusalV1(workspace) ?? (workspace.apiV2Enabled ? undefined : "api_v2_not_enabled")
 

@@ -1,4 +1,4 @@
-/** Making, changing and deleting workspaces (operator API). */
+/** Making, changing and deleting workspaces (contract: Workspaces). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { TimeJson } from "../answer/Json.ts"
 import type { DeletedJson } from "../answer/Json.ts"

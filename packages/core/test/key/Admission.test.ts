@@ -286,7 +286,7 @@ describe("a version 1 request", () => {
       const { admitV1 } = yield* made.service
       const caller = { key: issued, workspace: aWorkspace() }
       assert.deepStrictEqual(yield* admitV1(given()), caller)
-      // "client_id stays required except on verification/": there the key alone says whose it is.
+      // Operations on verification/ send no client_id: the key alone says which workspace it is.
       assert.deepStrictEqual(yield* admitV1(given({ clientId: null })), caller)
       const query = {
         hash: hashSecret(version1),
@@ -347,8 +347,8 @@ describe("a version 1 request", () => {
       for (let request = 0; request < 30; request++) {
         assert.strictEqual((yield* refusalOf(admitV1, credentials)).code, code)
       }
-      // "a missing key, a deleted (revoked) key and a wrong client_id with an issued key" are no
-      // wrong keys.
+      // Wrong means never issued: a deleted key, or one with another workspace's client_id, is not
+      // counted (contract: Wrong keys).
       const next = yield* refusalOf(admitV1, { apiKey: "nonsense" })
       assert.strictEqual(next.code, isWrong ? "too_many_auth_failures" : "invalid_api_key")
     }),

@@ -1,6 +1,6 @@
 /**
- * The emulator controls over HTTP (operator API: `/admin/v1/simulator`), for
- * `@messaging-service/emulator`: what `HttpOptions.emulator` takes.
+ * The emulator controls over HTTP (contract: Emulator controls), for `@messaging-service/emulator`:
+ * what `HttpOptions.emulator` takes.
  */
 import { MessageJson, NumberJson, pageJson } from "@messaging-service/core"
 import {

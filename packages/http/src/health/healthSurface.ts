@@ -1,6 +1,6 @@
 /**
- * Whether the process runs, and whether its store answers and more can be written (operator API:
- * configuration).
+ * Whether the process runs, and whether its store answers and more can be written (contract: Open
+ * paths).
  */
 import { ClockStore, MediaFiles, filesUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"

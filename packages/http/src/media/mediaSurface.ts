@@ -1,6 +1,6 @@
 /**
- * Links to stored files (decisions: Media): open to everybody who has one, for as long as it says.
- * The bytes are streamed from where they are kept.
+ * Links to stored files (contract: Stored files): open to everybody who has one, for as long as it
+ * says. The bytes are streamed from where they are kept.
  */
 import { MediaDirectory } from "@messaging-service/core"
 import type { OpenedFile } from "@messaging-service/core"

@@ -1,7 +1,7 @@
 /**
- * How a stored file is shown to a browser, which must never run what a customer has uploaded: by its
- * own MIME type only when that is on a list, and as a picture in a page only when it is one
- * (decisions: Media).
+ * How a stored file is shown to a browser, which must never run what a customer has uploaded: by
+ * its own MIME type only when that is on a list, and as a picture in a page only when it is one
+ * (contract: Stored files).
  */
 
 /** What the sniffer calls pictures, sounds, films and PDF; no markup among them. */

@@ -1,6 +1,6 @@
 /**
- * `/metrics` in the text format of Prometheus (operator API: configuration), open to everybody: what
- * this process has counted, and how the whole service stands. It answers without the store too.
+ * `/metrics` in the text format of Prometheus (contract: Open paths), open to everybody: what this
+ * process has counted, and how the whole service stands. It answers without the store too.
  */
 import { startCounting } from "@messaging-service/core"
 import { Clock, Effect, Stream } from "effect"

@@ -1,4 +1,6 @@
-/** The calls that version 1 makes to addresses of single requests (contract: Version 1 callbacks). */
+/**
+ * The calls that version 1 makes to addresses of single requests (contract: Version 1: callbacks).
+ */
 import { callbackContentType } from "@messaging-service/core"
 import type { Call, JsonObject } from "./Operation.ts"
 import { callHeaders, receiverAnswers } from "./webhookCalls.ts"

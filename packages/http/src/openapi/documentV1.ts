@@ -1,6 +1,6 @@
 /**
  * Version 1 in the document, made from its table of routes alone, which says of each operation what
- * it takes and answers (contract: Version 1 objects; decisions: Version 1).
+ * it takes and answers (contract: Version 1).
  */
 import { Effect, Schema } from "effect"
 import type { FieldV1 } from "../v1/FieldsV1.ts"

@@ -1,4 +1,4 @@
-/** The operations of the operator API (operator API: `/admin/v1`). */
+/** The operations of the operator API (contract: Operator API). */
 import { Effect } from "effect"
 import { contactRoutes } from "./contacts.ts"
 import { deliveryRoutes } from "./deliveries.ts"

@@ -1,6 +1,7 @@
 /**
- * Links to the QR codes of numbers that are being connected (decisions: Numbers): open to everybody
- * who has one, and never kept by anybody on the way, because each look shows the newest code.
+ * Links to the QR codes of numbers that are being connected (contract: Number status): open to
+ * everybody who has one, and never kept by anybody on the way, because each look shows the newest
+ * code.
  */
 import { QrImages, QrLinks } from "@messaging-service/core"
 import { Effect, Stream } from "effect"

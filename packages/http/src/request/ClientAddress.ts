@@ -1,7 +1,7 @@
 /**
  * Where a request comes from: the socket's address, or the last `X-Forwarded-For` entry behind a
- * proxy that is trusted (operator API: `TRUST_PROXY`). Wrong keys are counted by it, and keys show
- * it as their last use.
+ * proxy that is trusted (`TRUST_PROXY`; contract: Configuration). Wrong keys are counted by it, and
+ * keys show it as their last use.
  */
 import { Option } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"

@@ -1,6 +1,6 @@
 /**
- * A JSON body: its content type, its size and its grammar, in that order (decisions: order of
- * checks; JSON and text). What the value may hold is for the core to say.
+ * A JSON body: its content type, its size and its grammar, in that order (contract: Order of
+ * checks, JSON and text). What the value may hold is for the core to say.
  */
 import { parseStrictJson, refuse } from "@messaging-service/core"
 import type { JsonValue, Refusal } from "@messaging-service/core"
@@ -10,7 +10,7 @@ import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { declaresMoreThan, isPlain } from "./HeaderValues.ts"
 
-/** 1 MiB (decisions: JSON and text). */
+/** 1 MiB (contract: JSON and text). */
 export const maximumBodyBytes = 1_048_576
 
 const limit = ByteSize.bytes(maximumBodyBytes)

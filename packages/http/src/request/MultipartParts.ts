@@ -1,7 +1,7 @@
 /**
- * The parts of a multipart form as they come, over Effect's parser of its bytes. Which part is a file
- * is decided here, by its name: where a file is expected, a part is one whatever its own content type
- * is (decisions: Media). A form that has a part without a name is malformed.
+ * The parts of a multipart form as they come, over Effect's parser of its bytes. Which part is a
+ * file is decided here, by its name: where a file is expected, a part is one whatever its own
+ * content type is (contract: Media). A form that has a part without a name is malformed.
  */
 import type { Refusal } from "@messaging-service/core"
 import { Cause, Data, Effect, Pull, Stream } from "effect"

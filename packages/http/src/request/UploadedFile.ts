@@ -1,6 +1,6 @@
 /**
- * A file in a multipart form (contract: POST /media): its content type, its size, and its one part,
- * in that order.
+ * A file in a multipart form (contract: Media): its content type, its size, and its one part, in
+ * that order.
  */
 import { maximumFileBytes, refuse, uploadedFileName } from "@messaging-service/core"
 import type { MediaFiles, Refusal, StoreUnavailable, Upload } from "@messaging-service/core"

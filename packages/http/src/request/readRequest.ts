@@ -8,7 +8,7 @@ import { readJson, readOptionalJson } from "./JsonBody.ts"
 import { parseQuery } from "./Target.ts"
 
 interface ReadBody {
-  /** What must be the same for a repeat, beside method and path (decisions: Idempotency). */
+  /** What must be the same for a repeat, beside method and path (contract: Idempotency). */
   readonly fingerprinted: JsonValue
   readonly parse: () => Result.Result<unknown, Refusal>
 }

@@ -1,4 +1,4 @@
-/** How a version 1 request fails, and the answers that say so (contract: Version 1 objects). */
+/** How a version 1 request fails, and the answers that say so (contract: Version 1: requests). */
 import type { Refusal } from "@messaging-service/core"
 import { Data, Stream } from "effect"
 import type { Exchange, Reply } from "../answer/Exchange.ts"
@@ -15,8 +15,8 @@ export class FailureV1 extends Data.TaggedError("FailureV1")<{ readonly name: Te
 export const failV1 = (name: TextName): FailureV1 => new FailureV1({ name })
 
 /**
- * What a group send answers to a JSON-number `group_name` or a `msg_type` that is no whole number:
- * "an HTML error page with HTTP 500".
+ * A group send answers a JSON-number `group_name`, or a `msg_type` that is not a whole number, with
+ * an HTML page and status 500 (contract: Version 1: sends).
  */
 export class ErrorPageV1 extends Data.TaggedError("ErrorPageV1")<Record<never, never>> {
   override get message() {
@@ -53,7 +53,9 @@ const reply = (
 export const failureReply = ({ name }: FailureV1, others: OtherTexts = {}): Reply =>
   reply(name, others, {})
 
-/** A single send that is stored although it is refused shows its id (decisions: Version 1). */
+/**
+ * A single send that is stored although it is refused shows its id (contract: Version 1: sends).
+ */
 const dailyLimitFields = ({ details }: Refusal): Readonly<Record<string, unknown>> => ({
   ...(details["message_id"] === undefined ? {} : { msg_id: details["message_id"] }),
   code: "daily_limit_reached",

@@ -1,7 +1,7 @@
 /**
  * Making a reminder: from version 1's fields to version 2's body and the same operation of the core
- * (contract: Mapping). A link is fetched at each run, as version 2's is; an uploaded file goes to the
- * media directory, where each run finds it.
+ * (contract: Version 1: reminders). A link is fetched at each run, as version 2's is; an uploaded
+ * file goes to the media directory, where each run finds it.
  */
 import {
   Connections,

@@ -1,8 +1,8 @@
 /**
  * Every send of version 1: from its fields to version 2's body and the terms that version 2 has no
- * words for, and to the same operation of the core (contract: Mapping). What costs nothing is checked
- * before a link is downloaded. The core checks what depends on stored state after it: a download is
- * one of the fields, and the number, the allowance and the quota come behind those.
+ * words for, and to the same operation of the core (contract: Version 1: sends). What costs nothing
+ * is checked before a link is downloaded. The core checks what depends on stored state after it: a
+ * download is one of the fields, and the number, the allowance and the quota come behind those.
  */
 import {
   Attachments,
@@ -73,7 +73,7 @@ export const sendV1 = Effect.gen(function* () {
     return Effect.fromResult(isList(to) ? parser.batch({ to, text }) : parser.single({ to, text }))
   }
 
-  /** "Image and file links are downloaded during the call." */
+  /** The content of the image or file, downloaded from its link or as it was uploaded. */
   const fetched = (caller: Caller, type: MediaType, source: SourceV1) =>
     source._tag === "Link"
       ? attachments.fromLink(caller, { url: source.url, type, fileName: source.fileName })

@@ -1,4 +1,7 @@
-/** Whether credentials work together, without sending or using up anything (contract: me). */
+/**
+ * Whether credentials work together, without sending or using up anything (contract: Version 1:
+ * account).
+ */
 import { Connections } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { Effect, Schema } from "effect"

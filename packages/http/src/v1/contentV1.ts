@@ -1,7 +1,4 @@
-/**
- * What version 1 sends: text, an image or a file, by `msg_type` (contract: Version 1 objects). "A text
- * send needs `msg`; an image send needs `img_url`; a file send needs `file_url` or an uploaded `file`."
- */
+/** What version 1 sends: text, an image or a file, by `msg_type` (contract: Version 1: sends). */
 import { uploadedFileName } from "@messaging-service/core"
 import type { MediaType } from "@messaging-service/core"
 import { Result } from "effect"

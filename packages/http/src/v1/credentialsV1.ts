@@ -1,6 +1,6 @@
 /**
- * Who a version 1 request says it is (contract: Authentication, version 1; decisions: Version 1): a
- * `client_id` with an `api_key`, which may come as a bearer token instead.
+ * Who a version 1 request says it is (contract: Version 1: credentials): a `client_id` with an
+ * `api_key`, which may come as a bearer token instead.
  */
 import { bearerToken } from "@messaging-service/core"
 import type { CredentialsV1 } from "@messaging-service/core"

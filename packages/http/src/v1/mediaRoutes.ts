@@ -1,4 +1,4 @@
-/** The operations of version 1 on the media directory (decisions: Version 1). */
+/** The operations of version 1 on the media directory (contract: Version 1: media). */
 import { MediaDirectory, OffsetLists, mediaTypes, offsetOfPage } from "@messaging-service/core"
 import type { MediaFileJson, MediaId, MediaType } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"

@@ -1,4 +1,4 @@
-/** The operations of version 1 on messages that were sent (decisions: Version 1). */
+/** The operations of version 1 on messages that were sent (contract: Version 1: messages). */
 import { Messages, OffsetLists, failureText, offsetOfPage, parseId } from "@messaging-service/core"
 import type { Caller, MessageId, MessageJson } from "@messaging-service/core"
 import { Effect, Schema } from "effect"

@@ -1,4 +1,4 @@
-/** A message as version 1 shows it (contract: Message status (v1); decisions: Version 1). */
+/** A message as version 1 shows it (contract: Version 1: messages). */
 import type { MessageJson, MessageStatus } from "@messaging-service/core"
 import { Schema } from "effect"
 

@@ -1,4 +1,4 @@
-/** Numbers as version 1 connects and shows them (decisions: Version 1). */
+/** Numbers as version 1 connects and shows them (contract: Version 1: numbers). */
 import { Connections, numberStatuses, refuse } from "@messaging-service/core"
 import type { NumberId, NumberJson, Refusal } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
@@ -48,10 +48,10 @@ const shown = ({ id, label, phone, status }: NumberJson) => ({
   connection: status,
 })
 
-/** "WhatsApp numbers only": a Telegram account is a number too, but is not shown here, */
+/** Version 1 neither shows nor connects Telegram accounts, which are numbers too. */
 const isShown = ({ platform }: NumberJson): boolean => platform === "whatsapp"
 
-/** and not connected here. */
+/** A Telegram account is refused as a number that the workspace does not have. */
 const ofNumber = (refusal: Refusal): Refusal =>
   refusal.code === "validation_failed" && refusal.field === "number_id"
     ? refuse("number_not_found", { field: "number_id" })

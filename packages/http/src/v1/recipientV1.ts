@@ -1,6 +1,6 @@
 /**
- * Whom version 1 sends to, in version 2's words (contract: Mapping). Country code and phone come
- * apart and are joined; a phone that begins with `@` is a Telegram username.
+ * Whom version 1 sends to, in version 2's words (contract: Version 1: sends). Country code and
+ * phone come apart and are joined; a phone that begins with `@` is a Telegram username.
  */
 import { isGroupName, maximumRecipients, parsePhone, parseUsername } from "@messaging-service/core"
 import { Result } from "effect"
@@ -67,7 +67,7 @@ export const groupOf = ({
     : Result.fail(failV1("invalid_group"))
 }
 
-/** "Exactly one of `phone` and `group_name` is used." */
+/** The recipient of a single send. Fails unless exactly one of `phone` and `group_name` is given. */
 export const recipientOf = (
   fields: ReadFieldsV1<typeof phoneFields & typeof groupFields>,
 ): Result.Result<RecipientV1, FailureV1> => {

@@ -1,4 +1,4 @@
-/** The operations of version 1 on reminders (decisions: Version 1). */
+/** The operations of version 1 on reminders (contract: Version 1: reminders). */
 import { OffsetLists, Reminders, offsetOfPage } from "@messaging-service/core"
 import type { ReminderId, ReminderJson } from "@messaging-service/core"
 import { Effect, Schema } from "effect"

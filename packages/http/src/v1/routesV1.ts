@@ -1,4 +1,4 @@
-/** The operations of version 1 (contract: Version 1 endpoints; decisions: Version 1). */
+/** The operations of version 1 (contract: Version 1). */
 import { Effect } from "effect"
 import { accountRoutes } from "./accountRoutes.ts"
 import { mediaRoutes } from "./mediaRoutes.ts"

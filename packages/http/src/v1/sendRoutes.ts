@@ -1,4 +1,4 @@
-/** The operations of version 1 that send (contract: send_msg; decisions: Version 1). */
+/** The operations of version 1 that send (contract: Version 1: sends). */
 import { Effect, Result, Schema } from "effect"
 import { ErrorPageV1 } from "./FailureV1.ts"
 import { unreadable } from "./FieldsV1.ts"

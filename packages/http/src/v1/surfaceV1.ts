@@ -20,7 +20,7 @@ import { routesV1 } from "./routesV1.ts"
 import { makeUnknownCallers } from "./unknownCallers.ts"
 import type { UnknownCaller } from "./unknownCallers.ts"
 
-/** Version 1 over the core's services. The checks stand in the order of `decisions.md`. */
+/** Version 1 over the core's services, in its order of checks (contract: Version 1: requests). */
 export const surfaceV1 = Effect.fnUntraced(function* (places: RefusingPlaces<WorkspaceId>) {
   const admission = yield* Admission
   const addressOf = clientAddressReader(yield* HttpOptions)

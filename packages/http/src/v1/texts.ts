@@ -1,7 +1,7 @@
 /**
  * What version 1 says when it says no: every text with its status, what stands for which code of
- * version 2, and the operations that say it differently (contract: Version 1 failures and their
- * version 2 codes; decisions: Version 1). The one place that knows them.
+ * version 2, and the operations that say it differently (contract: Version 1). The one place that
+ * knows them.
  */
 import type { Code } from "@messaging-service/core"
 

@@ -1,6 +1,6 @@
 /**
  * Times of version 1: a date, a time and a zone apart, and seconds instead of an end (contract:
- * Mapping; decisions: Version 1). Days are written the British way.
+ * Version 1: sends). Days are written the British way.
  */
 import { formatInstant, momentInZone, parseInstant, parseTimeZone } from "@messaging-service/core"
 import { Result } from "effect"

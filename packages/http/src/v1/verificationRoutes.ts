@@ -1,4 +1,7 @@
-/** Number checks as version 1 knows them: verification campaigns (decisions: Version 1). */
+/**
+ * Number checks as version 1 knows them: verification campaigns (contract: Version 1:
+ * verification).
+ */
 import {
   NumberChecks,
   OffsetLists,

@@ -1,4 +1,4 @@
-/** The key itself (contract: GET /me). */
+/** The key itself (contract: Key info). */
 import { KeyInfo, keyInfo } from "@messaging-service/core"
 import { Effect } from "effect"
 import { examples } from "../openapi/examples.ts"

@@ -1,4 +1,4 @@
-/** The media directory of version 2 (contract: Endpoints). */
+/** The media directory of version 2 (contract: Media). */
 import {
   DeletedJson,
   MediaDirectory,

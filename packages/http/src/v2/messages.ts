@@ -1,4 +1,4 @@
-/** Messages of version 2 (contract: Endpoints). */
+/** Messages of version 2 (contract: Messages). */
 import {
   BatchBody,
   ListQuery,

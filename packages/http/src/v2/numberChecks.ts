@@ -1,4 +1,4 @@
-/** Number checks of version 2 (contract: Endpoints). */
+/** Number checks of version 2 (contract: Number checks). */
 import {
   CheckResultJson,
   NumberCheckBody,

@@ -1,4 +1,4 @@
-/** Reminders of version 2 (contract: Endpoints). */
+/** Reminders of version 2 (contract: Reminders). */
 import {
   DeletedJson,
   ReminderBody,

@@ -1,4 +1,4 @@
-/** The operations of version 2 (contract: Endpoints). */
+/** The operations of version 2 (contract: Operations of version 2). */
 import { Effect } from "effect"
 import { mediaRoutes } from "./media.ts"
 import { meRoute } from "./me.ts"

@@ -33,7 +33,7 @@ const showRate = ({ headers }: Exchange, rate: RateState): void => {
   headers["ratelimit-policy"] = ratePolicy
 }
 
-/** Version 2 over the core's services. The checks stand in the order of `decisions.md`. */
+/** Version 2 over the core's services, in its order of checks (contract: Order of checks). */
 export const surfaceV2 = Effect.fnUntraced(function* (places: RefusingPlaces<WorkspaceId>) {
   const admission = yield* Admission
   const addressOf = clientAddressReader(yield* HttpOptions)

@@ -1,4 +1,4 @@
-/** Webhook endpoints (contract: Webhooks). */
+/** Webhook endpoints (contract: Webhook endpoints). */
 import {
   DeletedJson,
   EndpointBody,

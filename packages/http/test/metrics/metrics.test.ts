@@ -1,4 +1,4 @@
-/** What `/metrics` shows, read as Prometheus would read it (operator API: configuration). */
+/** What `/metrics` shows, read as Prometheus would read it (contract: Open paths). */
 import { assert, describe, layer } from "@effect/vitest"
 import { ServiceFigures, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer } from "effect"

@@ -1,6 +1,6 @@
 /**
- * What the attachments of version 1 sends may take (operator API: `ATTACHMENT_BYTES`; decisions:
- * Version 1): above it a send answers as a full media storage does.
+ * What the attachments of version 1 sends may take (`ATTACHMENT_BYTES`; contract: Version 1:
+ * sends): above it a send answers as a full media storage does.
  */
 import { assert, layer } from "@effect/vitest"
 import { AttachmentBytes, Egress, EgressError } from "@messaging-service/core"

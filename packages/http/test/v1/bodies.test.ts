@@ -1,4 +1,4 @@
-/** How version 1 reads bodies, good ones and hostile ones (decisions: Version 1). */
+/** How version 1 reads bodies, good ones and hostile ones (contract: Version 1: requests). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Disk } from "../Disk.ts"

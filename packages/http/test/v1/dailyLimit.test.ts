@@ -1,4 +1,4 @@
-/** A number that has sent its 1,000 messages of a day (contract: Version 1 objects; decisions: Version 1). */
+/** A number that has sent its 1,000 messages of a day (contract: Version 1: sends). */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../Service.ts"

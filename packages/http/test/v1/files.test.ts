@@ -1,7 +1,7 @@
 /**
- * Images and files of version 1 (contract: send_msg; decisions: Version 1): what was uploaded with a
- * send, or downloaded during the call, is what is sent, and a call that comes to nothing leaves
- * nothing behind.
+ * Images and files of version 1 (contract: Version 1: sends): what was uploaded with a send, or
+ * downloaded during the call, is what is sent, and a call that comes to nothing leaves nothing
+ * behind.
  */
 import { assert, layer } from "@effect/vitest"
 import { Egress, EgressError } from "@messaging-service/core"

@@ -75,7 +75,7 @@ layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1
       saysNo(guarded, 429, "Too many requests")
       assert.strictEqual(guarded.headers["retry-after"], "60")
 
-      // "While it refuses, a valid key from the same address goes on working."
+      // While wrong keys of this address are refused, a valid key from it works.
       assert.strictEqual((yield* from("192.0.2.61", credentials)).status, 200)
       saysNo(yield* from("192.0.2.62", wrong), 400, "Auth Error: invalid api key")
       yield* TestClock.adjust("1 minute")

@@ -1,7 +1,6 @@
 /**
- * The mapping of version 1 to version 2, row by row (contract: Mapping from version 1 to version 2;
- * Message status (v1); Version 1 failures and their version 2 codes): what one version sends the
- * other reads, and what one refuses the other refuses in its own words.
+ * The mapping of version 1 to version 2, row by row (contract: Version 1): what one version sends
+ * the other reads, and what one refuses the other refuses in its own words.
  */
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect } from "effect"
@@ -86,7 +85,7 @@ layer(layerService())("what version 1 sends", (it) => {
         const client = yield* both()
         const id = yield* sends(client.credentials, given, operation)
         const message = yield* onV2(client, id)
-        // "`msg_id` in the answer is `id` of the returned Message."
+        // Both versions show the same id.
         assert.strictEqual(message.id, id)
         assert.deepStrictEqual(
           Object.fromEntries(Object.keys(shown).map((name) => [name, message[name]])),
@@ -349,7 +348,7 @@ interface Refused {
   readonly asV2?: Fields
 }
 
-/** "Version 1 failures and their version 2 codes", in the table's order. */
+/** Refusals of version 1 and the codes of version 2 for them (docs/migration.md). */
 const failures: ReadonlyArray<Refused> = [
   {
     v1: "Auth Error: invalid api key",

@@ -1,6 +1,6 @@
 /**
- * "Order: method, body, credentials, account, rate limit, fields, number, allowance, quota": each
- * request is also wrong in everything that comes later.
+ * The order of version 1's checks (contract: Version 1: requests): each request is also wrong in
+ * everything that comes later.
  */
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"

@@ -1,4 +1,4 @@
-/** What version 1 tells of messages on given days (decisions: Version 1). */
+/** What version 1 tells of messages on given days (contract: Version 1: messages). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,4 +1,4 @@
-/** Sends at a given time: date, time and zone apart (decisions: Version 1). */
+/** Sends at a given time: date, time and zone apart (contract: Version 1: sends). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -17,7 +17,7 @@ const times: ReadonlyArray<
   ["01/07/2031", "08:30", "america/new_york", "2031-07-01T12:30:00Z"],
   ["01/07/2031", "00:15", "Asia/Kathmandu", "2031-06-30T18:30:00Z"],
   ["29/02/2032", "23:59", "UTC", "2032-02-29T23:59:00Z"],
-  // "A time that a clock change skips means the first moment after it."
+  // A time that a clock change skips means the end of the gap (contract: Version 1: sends).
   ["30/03/2031", "02:30", "Europe/Berlin", "2031-03-30T01:00:00Z"],
   // One that occurs twice means the first.
   ["26/10/2031", "02:30", "Europe/Berlin", "2031-10-26T00:30:00Z"],

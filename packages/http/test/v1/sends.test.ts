@@ -1,4 +1,4 @@
-/** What version 1 sends, and what it answers (contract: send_msg, send_msg/group; decisions: Version 1). */
+/** What version 1 sends, and what it answers (contract: Version 1: sends). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"

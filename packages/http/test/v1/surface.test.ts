@@ -1,4 +1,4 @@
-/** What all of version 1 has in common: paths, methods, faults (decisions: Version 1). */
+/** What all of version 1 has in common: paths, methods, faults (contract: Version 1: requests). */
 import { assert, describe, layer } from "@effect/vitest"
 import { Admission, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer, Logger } from "effect"

@@ -128,7 +128,7 @@ export const phoneCases = (operation: string): ReadonlyArray<Case> => [
     fields: { ...aText, group_name: "Team" },
     says: "Please provide either phone OR group_name, not both",
   },
-  // "Without `country_code` the phone must carry it."
+  // Without `country_code` the phone has to carry its own.
   ...["0049301234567", "call me", "+", "12", `1${"5".repeat(15)}`, "@a", "@1abc"].map((phone) => ({
     operation,
     fields: { phone, msg: "Hi" },

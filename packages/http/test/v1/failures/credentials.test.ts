@@ -1,4 +1,7 @@
-/** What every operation says of credentials, and `me/` in its own words (contract: Authentication, version 1). */
+/**
+ * What every operation says of credentials, and `me/` in its own words (contract: Version 1:
+ * credentials).
+ */
 import { says } from "./Cases.ts"
 import type { Case } from "./Cases.ts"
 
@@ -40,8 +43,7 @@ says("version 1 says no to credentials", [
   ),
   ...["message/status/", "report/"].flatMap(credentialCases),
 
-  // "A missing `client_id` or `api_key` answers just `Auth Error`; a non-numeric `client_id` answers
-  // `Invalid Client Id`."
+  // `me/` has shorter texts of its own (contract: Version 1: credentials).
   ...credentialCases("me/").map((one) => ({
     ...one,
     says: one.says.startsWith("Auth Error -")

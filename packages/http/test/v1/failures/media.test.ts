@@ -1,4 +1,4 @@
-/** What the operations on the media directory say (decisions: Version 1). */
+/** What the operations on the media directory say (contract: Version 1: media). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../../Service.ts"

@@ -1,4 +1,4 @@
-/** What the operations on messages that were sent say (decisions: Version 1). */
+/** What the operations on messages that were sent say (contract: Version 1: messages). */
 import { says } from "./Cases.ts"
 import type { Case } from "./Cases.ts"
 

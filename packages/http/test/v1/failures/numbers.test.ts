@@ -1,4 +1,4 @@
-/** What the operations on numbers say (decisions: Version 1). */
+/** What the operations on numbers say (contract: Version 1: numbers). */
 import { says } from "./Cases.ts"
 import type { Case } from "./Cases.ts"
 

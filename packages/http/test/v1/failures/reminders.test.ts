@@ -1,4 +1,4 @@
-/** What the operations on reminders say (decisions: Version 1). */
+/** What the operations on reminders say (contract: Version 1: reminders). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../../Service.ts"

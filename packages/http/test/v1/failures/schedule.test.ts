@@ -1,4 +1,4 @@
-/** What `schedule_msg/` says (decisions: Version 1). */
+/** What `schedule_msg/` says (contract: Version 1: sends). */
 import { aText } from "../Asking.ts"
 import { says } from "./Cases.ts"
 import { contentCases, phoneCases } from "./SendCases.ts"

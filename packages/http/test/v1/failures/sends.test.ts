@@ -1,4 +1,4 @@
-/** What the operations that send at once say (contract: send_msg, send_msg/group; decisions: Version 1). */
+/** What the operations that send at once say (contract: Version 1: sends). */
 import { says } from "./Cases.ts"
 import { contentCases, phoneCases } from "./SendCases.ts"
 

@@ -1,0 +1,104 @@
+/**
+ * Comments that name a section of docs/contract.md or its chapters, as in `(contract: Quota)`, name one
+ * that is there, and so do the links between the pages of docs.
+ */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { glob, readFile } from "node:fs/promises"
+import { dirname, join, relative, resolve } from "node:path"
+
+const root = resolve(import.meta.dirname, "../../..")
+
+interface File {
+  /** From the root. */
+  readonly path: string
+  readonly text: string
+}
+
+/** Files of the repository by patterns from its root; none of other people's packages or of builds. */
+const filesOf = (...patterns: ReadonlyArray<string>) =>
+  Effect.promise(async () => {
+    const files: Array<File> = []
+    for await (const path of glob([...patterns], { cwd: root })) {
+      if (/(^|\/)(node_modules|dist)\//.test(path)) continue
+      files.push({ path, text: await readFile(join(root, path), "utf8") })
+    }
+    return files
+  })
+
+const headingsOf = ({ text }: File): ReadonlyArray<string> =>
+  [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading)
+
+const sources = filesOf("packages/*/{src,test,scripts}/**/*.ts", "apps/*/{src,test}/**/*.ts")
+const chapters = filesOf("docs/contract.md", "docs/contract/*.md")
+const pages = filesOf("*.md", "docs/**/*.md", "apps/*/*.md", "packages/*/*.md")
+
+/** A comment's text without the marks at the beginnings of its lines. */
+const unwrapped = (text: string): string => text.replaceAll(/\n\s*(?:\*(?!\/)|\/\/) ?/g, " ")
+
+const reference = /\bcontract: ([^()]+)\)|docs\/contract\.md, ([^()`.;:\n]+)/g
+
+/** The sections that a file names. */
+const namedIn = ({ text }: File): ReadonlyArray<string> =>
+  [...unwrapped(text).matchAll(reference)].flatMap(([, short, long]) =>
+    (short ?? long ?? "").split(",").map((name) => name.trim()),
+  )
+
+it.effect("every section of the contract that a comment names is there", () =>
+  Effect.gen(function* () {
+    const sections = new Set((yield* chapters).flatMap(headingsOf))
+    const named = (yield* sources).flatMap((file) =>
+      namedIn(file).map((section) => ({ path: file.path, section })),
+    )
+    assert.isAtLeast(named.length, 150)
+    assert.deepStrictEqual(
+      named.filter(({ section }) => !sections.has(section)),
+      [],
+    )
+  }),
+)
+
+it.effect("no comment names a document that is not in the repository", () =>
+  Effect.gen(function* () {
+    const named = (yield* sources).flatMap(({ path, text }) =>
+      [...unwrapped(text).matchAll(/\((?:decisions|operator API)[:.;] ?[^)]*/g)].map(
+        ([found]) => `${path} ${found}`,
+      ),
+    )
+    assert.deepStrictEqual(named, [])
+  }),
+)
+
+it.effect("no section of the contract shares its name with another", () =>
+  Effect.gen(function* () {
+    const names = (yield* chapters).flatMap(headingsOf)
+    assert.deepStrictEqual(names.toSorted(), [...new Set(names)].toSorted())
+  }),
+)
+
+/** The anchor of a heading, as GitHub makes it. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\- _]/gu, "")
+    .replaceAll(" ", "-")
+
+it.effect("every link between pages leads to a page and a heading that are there", () =>
+  Effect.gen(function* () {
+    const all = yield* pages
+    const anchors = new Map(
+      all.map((file) => [file.path, new Set(headingsOf(file).map(anchorOf))] as const),
+    )
+    const broken = all.flatMap(({ path, text }) =>
+      [...text.matchAll(/\]\(([^):#]*\.md)?(?:#([^)]+))?\)/g)]
+        .filter(([, page, anchor]) => {
+          const target =
+            page === undefined ? path : relative(root, resolve(root, dirname(path), page))
+          const known = anchors.get(target)
+          return known === undefined || (anchor !== undefined && !known.has(anchor))
+        })
+        .map(([link]) => `${path} ${link}`),
+    )
+    assert.deepStrictEqual(broken, [])
+  }),
+)
