@@ -3,13 +3,15 @@ import { Context, Effect, Layer } from "effect"
 import { CallbackCall } from "../callback/CallbackCall.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { CallbackQueue } from "../queue/CallbackQueue.ts"
-import { makeCallLoop } from "./CallLoop.ts"
-import type { CallLoop } from "./CallLoop.ts"
+import type { CallbackResult, ClaimedCallback } from "../queue/CallbackQueue.ts"
+import { calls } from "./Deliverer.ts"
+import { makeLeasedLoop } from "./LeasedWork.ts"
+import type { LeasedLoop } from "./LeasedWork.ts"
 
-/** Calls at once to one target, as to one webhook endpoint, and of one workspace. */
-const atOnce = { perTarget: 5, perWorkspace: sharedResources.callbackCalls.share.most }
+/** Calls at once to one target, as to one webhook endpoint. */
+const perTarget = 5
 
-export class CallbackMaker extends Context.Service<CallbackMaker, CallLoop>()(
+export class CallbackMaker extends Context.Service<CallbackMaker, LeasedLoop>()(
   "core/CallbackMaker",
 ) {
   static readonly layer = Layer.effect(
@@ -17,14 +19,20 @@ export class CallbackMaker extends Context.Service<CallbackMaker, CallLoop>()(
     Effect.gen(function* () {
       const queue = yield* CallbackQueue
       const { make } = yield* CallbackCall
-      return yield* makeCallLoop({
+      return yield* makeLeasedLoop<ClaimedCallback, CallbackResult>({
         work: "callbacks",
-        resource: sharedResources.callbackCalls,
-        claim: (query) => queue.claim({ ...query, ...atOnce }),
-        make,
+        capacity: sharedResources.callbackCalls,
+        batch: calls.batch,
+        leaseMillis: calls.leaseMillis,
+        workspaceOf: calls.workspaceOf,
+        claim: (query) => queue.claim({ ...query, perTarget }),
+        perform: make,
         settle: queue.settle,
-        settleAndClaim: (results, query) =>
-          Effect.andThen(queue.settle(results), queue.claim({ ...query, ...atOnce })),
+        refill: {
+          settleAndClaim: (results, query) =>
+            Effect.andThen(queue.settle(results), queue.claim({ ...query, perTarget })),
+          isPutOff: calls.isPutOff,
+        },
       })
     }),
   )

@@ -3,28 +3,20 @@
  * A chunk is held by a lease; when the process dies it is asked for again, which harms nothing.
  * Checks of test keys reach no transport (contract: Test mode).
  */
-import { Clock, Context, Effect, FiberSet, Layer, Schedule } from "effect"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { crowdedOf, heldBy } from "../limit/Held.ts"
-import type { Shares } from "../limit/Held.ts"
+import { Clock, Context, Effect, Layer } from "effect"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { NumberCheckStore, isRegisteredInTestMode } from "../numberCheck/NumberCheck.ts"
 import type { CheckSettlement, ClaimedCheck } from "../numberCheck/NumberCheck.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
-import { WorkStatus } from "../queue/WorkStatus.ts"
 import type { Phone } from "../recipient/Phone.ts"
-import { sleep } from "../time/RealTime.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { PhoneDirectory } from "../transport/Transport.ts"
 import type { PhonesOutcome } from "../transport/Transport.ts"
-import { runLoop } from "./Loop.ts"
+import { makeLeasedLoop } from "./LeasedWork.ts"
+import type { LeasedLoop } from "./LeasedWork.ts"
 
 /** Phones that one call asks for. */
 export const checkChunk = 50
-
-/** Checks that one worker holds at once. */
-const { share, whole: maximumChecks } = sharedResources.numberChecks
 
 /** A transport that does not answer for this long has found nothing out, in service time. */
 export const checkTimeoutMillis = 60_000
@@ -34,12 +26,6 @@ export const checkLeaseMillis = 90_000
 
 /** The pauses after tries that found nothing out; after one more try the chunk is `failed`. */
 export const checkRetryMillis: ReadonlyArray<number> = [5000, 30_000]
-
-/** Settling is tried again until the store answers; the lease decides whether it still counts. */
-const retrySettling = Schedule.spaced("250 millis")
-
-/** How long a stopping worker takes to give its chunks back, in real time. */
-const giveBackMillis = 1000
 
 /** What a look at a claimed check comes to. */
 type Look = PhonesOutcome | { readonly _tag: "Removed" }
@@ -84,18 +70,9 @@ export const judgeCheck = (
   }
 }
 
-export class NumberChecker extends Context.Service<
-  NumberChecker,
-  {
-    /**
-     * Claims what is due, asks, and records the answers; returns how many chunks. For embedders that
-     * drive the service themselves, and for tests.
-     */
-    readonly runOnce: Effect.Effect<number, StoreUnavailable>
-    /** The loop. When interrupted it gives the chunks under way back. */
-    readonly run: Effect.Effect<never>
-  }
->()("core/NumberChecker") {
+export class NumberChecker extends Context.Service<NumberChecker, LeasedLoop>()(
+  "core/NumberChecker",
+) {
   static readonly layer = Layer.effect(
     NumberChecker,
     Effect.gen(function* () {
@@ -103,22 +80,6 @@ export class NumberChecker extends Context.Service<
       const directory = yield* PhoneDirectory
       const numbers = yield* Numbers
       const ownership = yield* NumberOwnership
-      const wakeUp = yield* WakeUp
-      const context = yield* Effect.context<WakeUp | WorkStatus>()
-
-      const claim = (limit: number, held: Shares["held"]) =>
-        Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          return yield* store.claim({
-            now,
-            leaseUntil: now + checkLeaseMillis,
-            limit,
-            chunk: checkChunk,
-            perWorkspace: share.most,
-            held,
-            owned: yield* ownership.owned,
-          })
-        })
 
       const ask = ({ mode, numberId, phones, removed }: ClaimedCheck): Effect.Effect<Look> => {
         if (mode === "test") return Effect.succeed(byTheRule(phones))
@@ -144,66 +105,37 @@ export class NumberChecker extends Context.Service<
         return judgeCheck(claimed, found, yield* Clock.currentTimeMillis)
       })
 
-      const settle = (settlement: CheckSettlement) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => store.settle(settlement, now))
+      const settle = (settlements: ReadonlyArray<CheckSettlement>) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          Effect.forEach(settlements, (settlement) => store.settle(settlement, now), {
+            concurrency: "unbounded",
+            discard: true,
+          }),
+        )
 
-      const runOnce = Effect.gen(function* () {
-        const claimed = yield* claim(maximumChecks, new Map())
-        yield* Effect.forEach(claimed, (each) => Effect.flatMap(look(each), settle), {
-          concurrency: "unbounded",
-          discard: true,
-        })
-        return claimed.length
+      return yield* makeLeasedLoop({
+        work: "number_checks",
+        capacity: sharedResources.numberChecks,
+        batch: sharedResources.numberChecks.whole,
+        leaseMillis: checkLeaseMillis,
+        workspaceOf: ({ workspaceId }) => workspaceId,
+        claim: (query) =>
+          Effect.flatMap(ownership.owned, (owned) =>
+            store.claim({ ...query, chunk: checkChunk, owned }),
+          ),
+        perform: look,
+        settle,
+        giveBack: (held) =>
+          settle(
+            held.map(({ id, lease }) => ({
+              _tag: "Again",
+              id,
+              lease,
+              notBefore: null,
+              tried: false,
+            })),
+          ),
       })
-
-      /** From now on the chunk is anybody's. */
-      const giveBack = ({ id, lease }: ClaimedCheck) =>
-        Effect.raceFirst(
-          Effect.ignore(settle({ _tag: "Again", id, lease, notBefore: null, tried: false })),
-          sleep(giveBackMillis),
-        )
-
-      const work = (claimed: ClaimedCheck, end: Effect.Effect<unknown>) =>
-        Effect.gen(function* () {
-          const settlement = yield* look(claimed)
-          yield* settle(settlement).pipe(
-            Effect.tapError((error) => Effect.logWarning("settling is tried again", error)),
-            Effect.retry(retrySettling),
-          )
-        }).pipe(
-          Effect.onInterrupt(() => giveBack(claimed)),
-          Effect.ensuring(Effect.andThen(end, wakeUp.wake("number_checks"))),
-        )
-
-      const run = Effect.scoped(
-        Effect.gen(function* () {
-          const fibers = yield* FiberSet.make<void, StoreUnavailable>()
-          const working = new Set<ClaimedCheck>()
-          const heldOf = () => heldBy(Array.from(working, (each) => each.workspaceId))
-          const begin = (claimed: ClaimedCheck) => {
-            working.add(claimed)
-            const end = Effect.sync(() => working.delete(claimed))
-            return FiberSet.run(fibers, work(claimed, end))
-          }
-          const claimMore = Effect.gen(function* () {
-            const room = maximumChecks - working.size
-            if (room <= 0) return false
-            const claimed = yield* claim(room, heldOf())
-            yield* Effect.forEach(claimed, begin, { discard: true })
-            return claimed.length > 0
-          }).pipe(
-            // A claim that is cut off after the store made it would leave chunks with nobody.
-            Effect.uninterruptible,
-          )
-          return yield* runLoop({
-            work: "number_checks",
-            runOnce: claimMore,
-            crowded: () => crowdedOf(heldOf(), sharedResources.numberChecks),
-          })
-        }),
-      ).pipe(Effect.provideContext(context))
-
-      return NumberChecker.of({ runOnce, run })
     }),
   )
 }

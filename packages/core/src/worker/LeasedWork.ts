@@ -1,0 +1,305 @@
+/**
+ * The form of every loop whose work takes time: it claims what is due, performs it side by side and
+ * settles what ended meanwhile in batches. What is claimed is held under a lease, which is renewed
+ * where the work may outlast it; when the process dies, or cannot record what it did, the lease runs
+ * out and the work is handed out again.
+ */
+import { Clock, Effect, Exit, Fiber, Latch, Schedule } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { WorkspaceId } from "../id/Ids.ts"
+import { crowdedOf } from "../limit/Held.ts"
+import type { Capacity, Shares } from "../limit/Held.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
+import { WorkStatus } from "../queue/WorkStatus.ts"
+import type { Work } from "../queue/WorkStatus.ts"
+import { sleep } from "../time/RealTime.ts"
+import { runLoop } from "./Loop.ts"
+
+/** How long a stopping worker waits for what is under way, in real time. */
+const drainMillis = 8000
+
+/** How long a stopping worker takes to give back what it holds, in real time. */
+const giveBackMillis = 1000
+
+/** Settling is tried again until the store answers; the lease decides whether it still counts. */
+const retrySettling = Schedule.spaced("250 millis")
+
+/** What each claim asks for. */
+export interface LeaseQuery extends Shares {
+  readonly now: number
+  /** When the leases run out, unless they are settled before. */
+  readonly leaseUntil: number
+  /** How much to claim at most. */
+  readonly limit: number
+}
+
+/** What is particular about a kind of work. */
+export interface LeasedWork<Claimed, Result> {
+  readonly work: Work
+  /** How much a worker holds at once: in all, and of one workspace. */
+  readonly capacity: Capacity
+  /** How much one claim takes at most. */
+  readonly batch: number
+  /** How long a claim lasts after its worker died, in service time. */
+  readonly leaseMillis: number
+  workspaceOf(claimed: Claimed): WorkspaceId
+  /** `held`: what the worker holds already. */
+  claim(
+    query: LeaseQuery,
+    held: Iterable<Claimed>,
+  ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
+  perform(claimed: Claimed): Effect.Effect<Result>
+  settle(results: ReadonlyArray<Result>): Effect.Effect<void, StoreUnavailable>
+  /** For claims that take the places which a settlement frees, in the same round trip. */
+  readonly refill?: {
+    settleAndClaim(
+      results: ReadonlyArray<Result>,
+      query: LeaseQuery,
+    ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
+    /** Whether that work is due again later. */
+    isPutOff(result: Result): boolean
+  }
+  /** Prolongs leases, for work that may outlast one; returns what to give up, since it is lost. */
+  renew?(
+    held: ReadonlyArray<Claimed>,
+    leaseUntil: number,
+  ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
+  /** What else there is to do in each round; tells whether there was anything. */
+  readonly alsoEachRound?: Effect.Effect<boolean, StoreUnavailable>
+  /** For work that a stopping worker breaks off: from then on others may take it. */
+  giveBack?(held: ReadonlyArray<Claimed>): Effect.Effect<void, StoreUnavailable>
+}
+
+export interface LeasedLoop {
+  /**
+   * Claims what is due, performs it and settles it; returns how much it was. For embedders that
+   * drive the service themselves, and for tests.
+   */
+  readonly runOnce: Effect.Effect<number, StoreUnavailable>
+  /**
+   * The loop. When interrupted it claims nothing more; what is under way is given back, or may end
+   * within 8 s and is settled.
+   */
+  readonly run: Effect.Effect<never>
+}
+
+export const makeLeasedLoop = <Claimed, Result>(
+  leased: LeasedWork<Claimed, Result>,
+): Effect.Effect<LeasedLoop, never, WakeUp | WorkStatus> =>
+  Effect.gen(function* () {
+    const { batch, capacity, leaseMillis, refill, work } = leased
+    const { share, whole } = capacity
+    const services = yield* Effect.context<WakeUp | WorkStatus>()
+    const wake = (yield* WakeUp).wake(work)
+
+    const queryFor = (limit: number, held: Shares["held"]): Effect.Effect<LeaseQuery> =>
+      Effect.map(Clock.currentTimeMillis, (now) => ({
+        now,
+        leaseUntil: now + leaseMillis,
+        limit,
+        perWorkspace: share.most,
+        held,
+      }))
+
+    const runOnce = Effect.gen(function* () {
+      const claimed = yield* leased.claim(yield* queryFor(batch, new Map()), [])
+      if (claimed.length === 0) return 0
+      yield* leased.settle(
+        yield* Effect.forEach(claimed, leased.perform, { concurrency: "unbounded" }),
+      )
+      return claimed.length
+    })
+
+    const run = Effect.scoped(
+      Effect.gen(function* () {
+        /** What this worker holds, and the fiber that performs it; null before it has begun. */
+        const held = new Map<Claimed, Fiber.Fiber<Result> | null>()
+        const holding = Latch.makeUnsafe(false)
+        const idle = Latch.makeUnsafe(true)
+        const counts = new Map<WorkspaceId, number>()
+        /** What has ended and waits to be settled: side by side, since there are thousands a second. */
+        let ended: Array<Claimed> = []
+        let results: Array<Result> = []
+        const hasEnded = Latch.makeUnsafe(false)
+        let stopping = false
+        const fork = Effect.runForkWith(yield* Effect.context<never>())
+
+        const uncount = (claimed: Claimed) => {
+          const workspaceId = leased.workspaceOf(claimed)
+          const left = (counts.get(workspaceId) ?? 0) - 1
+          if (left > 0) counts.set(workspaceId, left)
+          else counts.delete(workspaceId)
+        }
+
+        /**
+         * Counts what was claimed, and returns what may begin. Claims keep to the share themselves.
+         * What one that goes with a settlement cannot count are calls of endpoints that were removed
+         * meanwhile, which still hang: with those beside it a call above the share is not made, and
+         * handed out again when its lease runs out.
+         */
+        const hold = (claimed: ReadonlyArray<Claimed>): ReadonlyArray<Claimed> => {
+          const mayBegin = claimed.filter((each) => {
+            const workspaceId = leased.workspaceOf(each)
+            const count = counts.get(workspaceId) ?? 0
+            if (count >= share.most) return false
+            counts.set(workspaceId, count + 1)
+            held.set(each, null)
+            return true
+          })
+          if (held.size > 0) {
+            idle.closeUnsafe()
+            holding.openUnsafe()
+          }
+          return mayBegin
+        }
+
+        /**
+         * A place is free once its work is settled. Where a settlement also claims, the store counts
+         * what is not settled, and the worker only what it performs.
+         */
+        const release = (claimed: Claimed) => {
+          if (!held.delete(claimed)) return
+          if (refill === undefined) uncount(claimed)
+          if (held.size === 0) idle.openUnsafe()
+        }
+
+        const end = (claimed: Claimed, exit: Exit.Exit<Result>) => {
+          if (refill !== undefined) uncount(claimed)
+          if (!held.has(claimed)) return
+          if (Exit.isSuccess(exit)) {
+            ended.push(claimed)
+            results.push(exit.value)
+            hasEnded.openUnsafe()
+          } else {
+            // A bug: as if the worker had died under it, its lease runs out.
+            release(claimed)
+            fork(Effect.andThen(Effect.logError("work broke off", exit.cause), wake))
+          }
+        }
+
+        const begin = (claimed: Claimed) => {
+          if (!held.has(claimed)) return
+          const fiber = fork(leased.perform(claimed))
+          held.set(claimed, fiber)
+          fiber.addObserver((exit) => end(claimed, exit))
+        }
+
+        const claimMore = Effect.gen(function* () {
+          const room = Math.min(batch, whole - held.size)
+          if (room <= 0) return false
+          const claimed = yield* leased.claim(yield* queryFor(room, counts), held.keys())
+          hold(claimed).forEach(begin)
+          // Fewer than asked for: nothing else is both due and free.
+          return claimed.length === room
+        }).pipe(
+          // A claim that is cut off after the store made it would leave work with no worker.
+          Effect.uninterruptible,
+        )
+
+        // Whatever ended meanwhile is settled together.
+        const settleLoop = Effect.gen(function* () {
+          yield* hasEnded.await
+          hasEnded.closeUnsafe()
+          const settled = ended
+          const settling = results
+          ended = []
+          results = []
+          const room = Math.min(batch, whole - held.size + settled.length)
+          const claimed = yield* Effect.suspend(() =>
+            refill === undefined || stopping
+              ? Effect.as(leased.settle(settling), [])
+              : Effect.flatMap(queryFor(room, counts), (query) =>
+                  refill.settleAndClaim(settling, query),
+                ),
+          ).pipe(
+            Effect.tapError((error) =>
+              // Perhaps only the answer was lost, and there is more to claim.
+              Effect.andThen(Effect.logWarning("settling is tried again", error), wake),
+            ),
+            Effect.retry(retrySettling),
+            // A bug: what ended is not settled, and its leases run out.
+            Effect.catchDefect((defect) =>
+              Effect.as(Effect.logError("settling broke off", defect), []),
+            ),
+          )
+          settled.forEach(release)
+          const starting = hold(claimed)
+          const beginAll = Effect.sync(() => starting.forEach(begin))
+          // Many calls take long to begin: what ended meanwhile is on its way to the store before them.
+          if (results.length > 0) fork(Effect.andThen(Effect.yieldNow, beginAll))
+          else yield* beginAll
+          // While each claim brings something and nothing is put off, the loop has nothing to learn.
+          const isSteady =
+            refill !== undefined &&
+            claimed.length > 0 &&
+            claimed.length < room &&
+            !settling.some(refill.isPutOff)
+          if (!isSteady) yield* wake
+        }).pipe(
+          // It waits for results each time.
+          Effect.forever({ disableYield: true }),
+        )
+
+        const letGo = (claimed: Claimed) => {
+          const fiber = held.get(claimed)
+          release(claimed)
+          fiber?.interruptUnsafe()
+        }
+
+        const notRenewed = (reason: unknown) =>
+          Effect.logWarning("leases could not be renewed", reason)
+
+        // Sleeps only while work is held, so that an idle worker has no business with the clock.
+        const renewLoop = (renew: NonNullable<typeof leased.renew>) =>
+          Effect.gen(function* () {
+            yield* holding.await
+            // A third of the lease, so that one renewal may fail.
+            yield* Effect.sleep(leaseMillis / 3)
+            if (held.size === 0) {
+              holding.closeUnsafe()
+              return
+            }
+            const now = yield* Clock.currentTimeMillis
+            const lost = yield* renew([...held.keys()], now + leaseMillis)
+            if (lost.length === 0) return
+            lost.forEach(letGo)
+            yield* wake
+          }).pipe(Effect.catch(notRenewed), Effect.catchDefect(notRenewed), Effect.forever)
+
+        const giveUp = Effect.gen(function* () {
+          const left = [...held.keys()]
+          const fibers = [...held.values()].filter((fiber) => fiber !== null)
+          held.clear()
+          yield* Fiber.interruptAll(fibers)
+          if (leased.giveBack === undefined || left.length === 0) return
+          yield* Effect.raceFirst(Effect.ignore(leased.giveBack(left)), sleep(giveBackMillis))
+          yield* wake
+        })
+
+        const drain = Effect.suspend(() => {
+          stopping = true
+          return leased.giveBack === undefined
+            ? Effect.raceFirst(idle.await, sleep(drainMillis))
+            : Effect.void
+        })
+
+        // Released in reverse order: renewing ends, work ends, settling ends, the rest is given up.
+        yield* Effect.addFinalizer(() => giveUp)
+        const annotated = Effect.annotateLogs({ loop: work })
+        yield* Effect.forkScoped(annotated(settleLoop))
+        yield* Effect.addFinalizer(() => drain)
+        if (leased.renew !== undefined) yield* Effect.forkScoped(annotated(renewLoop(leased.renew)))
+        const { alsoEachRound } = leased
+        return yield* runLoop({
+          work,
+          runOnce:
+            alsoEachRound === undefined
+              ? claimMore
+              : Effect.zipWith(alsoEachRound, claimMore, (also, more) => also || more),
+          crowded: () => crowdedOf(counts, capacity),
+        })
+      }),
+    ).pipe(Effect.provideContext(services))
+
+    return { runOnce, run }
+  })
