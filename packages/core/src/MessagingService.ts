@@ -25,12 +25,12 @@ import { LinkProgress } from "./number/LinkProgress.ts"
 import { Numbers } from "./number/Numbers.ts"
 import { QrLinks } from "./number/QrLinks.ts"
 import { NumberChecks } from "./numberCheck/NumberChecks.ts"
-import { OffsetLists } from "./offsetList/OffsetLists.ts"
 import { ReminderOperations } from "./reminder/ReminderOperations.ts"
 import { Reminders } from "./reminder/Reminders.ts"
 import { Cursors } from "./request/Cursor.ts"
 import { Idempotent } from "./request/Idempotent.ts"
 import { Secrets } from "./secret/Secrets.ts"
+import { Version1Lists } from "./version1List/Version1Lists.ts"
 import { layerDeliveryNews } from "./webhook/DeliveryNews.ts"
 import { SigningSecrets } from "./webhook/SigningSecrets.ts"
 import { WebhookCall } from "./webhook/WebhookCall.ts"
@@ -69,7 +69,7 @@ export const layerServices = Layer.mergeAll(
   NumberChecks.layer,
   Reminders.layer,
   ReminderOperations.layer,
-  OffsetLists.layer,
+  Version1Lists.layer,
 ).pipe(
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(Stranded.layer),

@@ -17,13 +17,13 @@ import type {
   MediaFiles,
   Messages,
   NumberChecks,
-  OffsetLists,
-  ReminderOperations,
-  Reminders,
   Numbers,
   QrImages,
   QrLinks,
+  ReminderOperations,
+  Reminders,
   ServiceFigures,
+  Version1Lists,
   WebhookOperations,
   Webhooks,
   Workspaces,
@@ -49,13 +49,13 @@ export type HttpServices =
   | MediaFiles
   | Messages
   | NumberChecks
-  | OffsetLists
   | ReminderOperations
   | Reminders
   | Numbers
   | QrImages
   | QrLinks
   | ServiceFigures
+  | Version1Lists
   | WebhookOperations
   | Webhooks
   | Workspaces

@@ -17,14 +17,14 @@ import {
   MessageStore,
   NumberCheckStore,
   NumberStore,
-  OffsetListStore,
   Outbox,
   ReminderStore,
   ServiceFigures,
   ServiceSecrets,
+  Version1ListStore,
   WebhookStore,
-  WorkspaceStore,
   WorkStatus,
+  WorkspaceStore,
 } from "@messaging-service/core"
 import { Context, Layer } from "effect"
 import { callbackQueue, callbackSalts } from "./callbackQueue.ts"
@@ -38,7 +38,7 @@ import { mediaStore } from "./mediaStore.ts"
 import { messageStore } from "./messageStore.ts"
 import { numberCheckStore } from "./numberCheckStore.ts"
 import { numberStore } from "./numberStore.ts"
-import { offsetListStore } from "./offsetListStore.ts"
+import { version1ListStore } from "./version1ListStore.ts"
 import { outbox } from "./outbox.ts"
 import { reminderStore } from "./reminderStore.ts"
 import { serviceFigures } from "./serviceFigures.ts"
@@ -71,7 +71,7 @@ export type MemoryStore =
   | CallbackQueue
   | CallbackSalts
   | ReminderStore
-  | OffsetListStore
+  | Version1ListStore
 
 const callbackPorts = (world: World) =>
   Context.make(CallbackQueue, callbackQueue(world)).pipe(
@@ -98,7 +98,7 @@ export const memoryStore = (world: World): Context.Context<MemoryStore> =>
     Context.add(WebhookStore, webhookStore(world)),
     Context.add(DeliveryQueue, deliveryQueue(world)),
     Context.add(ReminderStore, reminderStore(world)),
-    Context.add(OffsetListStore, offsetListStore(world)),
+    Context.add(Version1ListStore, version1ListStore(world)),
     Context.merge(callbackPorts(world)),
   )
 

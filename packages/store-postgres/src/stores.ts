@@ -14,13 +14,13 @@ import { migrate } from "./migrations/migrate.ts"
 import { layerServiceFigures } from "./monitoring/PostgresFigures.ts"
 import { layerNumberChecks } from "./numberCheck/PostgresNumberChecks.ts"
 import { layerNumbers } from "./number/PostgresNumbers.ts"
-import { layerOffsetLists } from "./offsetList/PostgresOffsetLists.ts"
 import { layerDeliveries } from "./queue/PostgresDeliveries.ts"
 import { layerLanes, layerWorkStatus } from "./queue/PostgresLanes.ts"
 import { layerReminders } from "./reminder/PostgresReminders.ts"
 import { layerIdempotency } from "./request/PostgresIdempotency.ts"
 import { layerSecrets } from "./request/PostgresSecrets.ts"
 import { layerClock } from "./time/PostgresClock.ts"
+import { layerVersion1Lists } from "./version1List/PostgresVersion1Lists.ts"
 import { DeliveryNews } from "./webhook/DeliveryNews.ts"
 import { layerWebhooks } from "./webhook/PostgresWebhooks.ts"
 import { layerWorkspaces } from "./workspace/PostgresWorkspaces.ts"
@@ -42,7 +42,7 @@ export const layerStores = Layer.mergeAll(
   layerDeliveries,
   layerCallbacks,
   layerReminders,
-  layerOffsetLists,
+  layerVersion1Lists,
   layerSecrets,
   layerIdempotency,
   layerClock,

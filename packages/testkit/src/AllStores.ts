@@ -13,14 +13,14 @@ import type {
   MessageStore,
   NumberCheckStore,
   NumberStore,
-  OffsetListStore,
   Outbox,
   ReminderStore,
   ServiceFigures,
   ServiceSecrets,
+  Version1ListStore,
   WebhookStore,
-  WorkspaceStore,
   WorkStatus,
+  WorkspaceStore,
 } from "@messaging-service/core"
 import type { SimulatedPhones } from "@messaging-service/emulator"
 
@@ -46,4 +46,4 @@ export type AllStores =
   | CallbackQueue
   | CallbackSalts
   | ReminderStore
-  | OffsetListStore
+  | Version1ListStore

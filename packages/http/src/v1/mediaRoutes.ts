@@ -1,5 +1,5 @@
 /** The operations of version 1 on the media directory (contract: Version 1: media). */
-import { MediaDirectory, OffsetLists, mediaTypes, offsetOfPage } from "@messaging-service/core"
+import { MediaDirectory, Version1Lists, mediaTypes, offsetOfPage } from "@messaging-service/core"
 import type { MediaFileJson, MediaId, MediaType } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
 import { DoneAnswer, done } from "./DoneV1.ts"
@@ -60,7 +60,7 @@ const typeOf = (given: string | null): Result.Result<MediaType | null, FailureV1
 
 export const mediaRoutes = Effect.gen(function* () {
   const directory = yield* MediaDirectory
-  const lists = yield* OffsetLists
+  const lists = yield* Version1Lists
 
   return [
     operationV1({

@@ -1,5 +1,11 @@
 /** The operations of version 1 on messages that were sent (contract: Version 1: messages). */
-import { Messages, OffsetLists, failureText, offsetOfPage, parseId } from "@messaging-service/core"
+import {
+  Messages,
+  Version1Lists,
+  failureText,
+  offsetOfPage,
+  parseId,
+} from "@messaging-service/core"
 import type { Caller, MessageId, MessageJson } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { msgTypeOf } from "./contentV1.ts"
@@ -65,7 +71,7 @@ const historyItem = (message: MessageJson): typeof HistoryItem.Type => ({
 
 export const messageRoutes = Effect.gen(function* () {
   const messages = yield* Messages
-  const lists = yield* OffsetLists
+  const lists = yield* Version1Lists
 
   const status = (caller: Caller, id: MessageId | undefined) =>
     Effect.map(messages.get(caller, id), statusOf)

@@ -1,5 +1,5 @@
 /** The operations of version 1 on reminders (contract: Version 1: reminders). */
-import { OffsetLists, Reminders, offsetOfPage } from "@messaging-service/core"
+import { Reminders, Version1Lists, offsetOfPage } from "@messaging-service/core"
 import type { ReminderId, ReminderJson } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { DoneAnswer, done } from "./DoneV1.ts"
@@ -60,7 +60,7 @@ const shown = (reminder: ReminderJson): typeof ReminderV1.Type => ({
 
 export const reminderRoutes = Effect.gen(function* () {
   const reminders = yield* Reminders
-  const lists = yield* OffsetLists
+  const lists = yield* Version1Lists
   const remind = yield* remindV1
 
   return [

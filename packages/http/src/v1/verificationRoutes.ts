@@ -4,7 +4,7 @@
  */
 import {
   NumberChecks,
-  OffsetLists,
+  Version1Lists,
   checkResultStatuses,
   maximumPhones,
   numberCheckStatuses,
@@ -73,7 +73,7 @@ const ofName = (refusal: Refusal): Refusal | FailureV1 =>
 
 export const verificationRoutes = Effect.gen(function* () {
   const checks = yield* NumberChecks
-  const lists = yield* OffsetLists
+  const lists = yield* Version1Lists
 
   return [
     operationV1({

@@ -28,7 +28,7 @@ import { media, mediaRaces } from "./contract/media.ts"
 import { messagePhones } from "./contract/messagePhones.ts"
 import { numberCheckRaces, numberChecks } from "./contract/numberChecks.ts"
 import { numbers } from "./contract/numbers.ts"
-import { offsetLists } from "./contract/offsetLists.ts"
+import { version1Lists } from "./contract/version1Lists.ts"
 import { outbox } from "./contract/outbox.ts"
 import { quota } from "./contract/quota.ts"
 import { reminderRaces, reminders } from "./contract/reminders.ts"
@@ -83,7 +83,7 @@ const topics: Readonly<Record<string, Topic>> = {
   callbacks,
   "callbacks of connections": connectionCallbacks,
   reminders,
-  "lists by offset": offsetLists,
+  "lists by offset": version1Lists,
   "what is due": workStatus,
   figures,
   "simulated phones": simulatedPhones,

@@ -1,6 +1,6 @@
 /** The phone that a message shows: its number's while it waits, then the one that it left from. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, OffsetListStore } from "@messaging-service/core"
+import { MessageStore, NumberStore, Version1ListStore } from "@messaging-service/core"
 import type { Message, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only, present } from "../Expect.ts"
@@ -96,7 +96,7 @@ export const messagePhones: Topic = (it) => {
       const ofNumber = { ...scope, restriction: [number.id] }
       const narrow = yield* store.list(ofNumber, filter, page, era)
       assert.deepStrictEqual(phones(narrow.items), ["15550000001"])
-      const offsets = yield* OffsetListStore.use((lists) =>
+      const offsets = yield* Version1ListStore.use((lists) =>
         lists.messages(scope, { since: era, until: era + 1 }, { limit: 10, offset: 0 }),
       )
       assert.deepStrictEqual(phones(offsets.items), ["15550000001"])

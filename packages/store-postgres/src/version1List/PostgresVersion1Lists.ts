@@ -2,7 +2,7 @@
  * Lists by offset, newest first, each with its total from the same statement. The total costs what
  * there is to count, and a page what lies before it: both are read from an index.
  */
-import { OffsetListStore } from "@messaging-service/core"
+import { Version1ListStore } from "@messaging-service/core"
 import type { OffsetPage, OffsetQuery } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
@@ -114,8 +114,8 @@ const listResults = listOf(
 
 type Totalled<Row> = Row & { readonly id: bigint | null; readonly total: bigint }
 
-export const layerOffsetLists = Layer.effect(
-  OffsetListStore,
+export const layerVersion1Lists = Layer.effect(
+  Version1ListStore,
   Effect.gen(function* () {
     const database = yield* Database
     const list = <Row extends object, A>(
@@ -138,11 +138,11 @@ export const layerOffsetLists = Layer.effect(
         }),
       )
 
-    return OffsetListStore.of({
+    return Version1ListStore.of({
       messages: ({ mode, workspaceId }, { since, until }, query) =>
         list<MessageRow, ReturnType<typeof toMessage>>(
           workspaceId,
-          "offsetList.messages",
+          "version1Lists.messages",
           listMessages,
           [bigint(workspaceId), text(mode), instant(since), instant(until)],
           query,
@@ -151,7 +151,7 @@ export const layerOffsetLists = Layer.effect(
       media: ({ mode, workspaceId }, type, query) =>
         list<MediaRow, ReturnType<typeof toFile>>(
           workspaceId,
-          "offsetList.media",
+          "version1Lists.media",
           listMedia(type !== null),
           [bigint(workspaceId), text(mode), ...(type === null ? [] : [text(type)])],
           query,
@@ -160,7 +160,7 @@ export const layerOffsetLists = Layer.effect(
       reminders: ({ mode, workspaceId }, query) =>
         list<ReminderRow, ReturnType<typeof toReminder>>(
           workspaceId,
-          "offsetList.reminders",
+          "version1Lists.reminders",
           listReminders,
           [bigint(workspaceId), text(mode)],
           query,
@@ -169,7 +169,7 @@ export const layerOffsetLists = Layer.effect(
       checkResults: (id, status, query) =>
         list<ResultRow, ReturnType<typeof toResult>>(
           `check ${id}`,
-          "offsetList.checkResults",
+          "version1Lists.checkResults",
           listResults,
           [bigint(id), text(status)],
           query,

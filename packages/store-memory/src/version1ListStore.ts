@@ -1,5 +1,5 @@
-/** `OffsetListStore` in memory. */
-import type { OffsetListStore, OffsetPage, OffsetQuery } from "@messaging-service/core"
+/** `Version1ListStore` in memory. */
+import type { OffsetPage, OffsetQuery, Version1ListStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { messageOf } from "./World.ts"
 import type { World } from "./World.ts"
@@ -10,7 +10,7 @@ const page = <A>(oldestFirst: ReadonlyArray<A>, { limit, offset }: OffsetQuery):
   items: oldestFirst.toReversed().slice(offset, offset + limit),
 })
 
-export const offsetListStore = (world: World): typeof OffsetListStore.Service => ({
+export const version1ListStore = (world: World): typeof Version1ListStore.Service => ({
   messages: ({ mode, workspaceId }, { since, until }, query) =>
     Effect.sync(() => {
       const rows = world.workspaces.get(workspaceId)?.messages[mode] ?? []

@@ -11,7 +11,7 @@ import type { Reminder } from "../reminder/Reminder.ts"
 import type { OffsetPage, OffsetQuery } from "../request/OffsetPage.ts"
 
 /** Whose records. */
-export interface OffsetListScope {
+export interface Version1ListScope {
   readonly workspaceId: WorkspaceId
   readonly mode: Mode
 }
@@ -23,23 +23,23 @@ export interface Period {
   readonly until: number
 }
 
-export class OffsetListStore extends Context.Service<
-  OffsetListStore,
+export class Version1ListStore extends Context.Service<
+  Version1ListStore,
   {
     messages(
-      scope: OffsetListScope,
+      scope: Version1ListScope,
       period: Period,
       query: OffsetQuery,
     ): Effect.Effect<OffsetPage<Message>, StoreUnavailable>
     /** What is in the directory; `type` null for both. */
     media(
-      scope: OffsetListScope,
+      scope: Version1ListScope,
       type: MediaType | null,
       query: OffsetQuery,
     ): Effect.Effect<OffsetPage<MediaFile>, StoreUnavailable>
     /** Paused ones included. */
     reminders(
-      scope: OffsetListScope,
+      scope: Version1ListScope,
       query: OffsetQuery,
     ): Effect.Effect<OffsetPage<Reminder>, StoreUnavailable>
     /** Of a check, whosever it is; `status` null for all. */
@@ -49,4 +49,4 @@ export class OffsetListStore extends Context.Service<
       query: OffsetQuery,
     ): Effect.Effect<OffsetPage<NumberCheckResult>, StoreUnavailable>
   }
->()("core/OffsetListStore") {}
+>()("core/Version1ListStore") {}

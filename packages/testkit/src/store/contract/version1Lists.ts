@@ -1,10 +1,10 @@
-/** `OffsetListStore`: pages by offset with a total, of what the other ports have written. */
+/** `Version1ListStore`: pages by offset with a total, of what the other ports have written. */
 import { assert } from "@effect/vitest"
 import {
   MediaStore,
   NumberCheckStore,
-  OffsetListStore,
   ReminderStore,
+  Version1ListStore,
   WorkspaceStore,
 } from "@messaging-service/core"
 import type {
@@ -48,7 +48,7 @@ const messages = (
   query = everything,
   mode: Mode = "live",
 ) =>
-  OffsetListStore.use((store) =>
+  Version1ListStore.use((store) =>
     store.messages({ workspaceId, mode }, { ...always, ...period }, query),
   )
 
@@ -80,7 +80,7 @@ const aReminder = (workspaceId: WorkspaceId, given: Partial<NewReminder> = {}) =
     (inserted) => present(inserted._tag === "Inserted" ? inserted.reminder : null),
   )
 
-export const offsetLists: Topic = (it) => {
+export const version1Lists: Topic = (it) => {
   it.effect("messages come newest first, page by page, each with the total of all", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
@@ -170,7 +170,7 @@ export const offsetLists: Topic = (it) => {
 
   it.effect("files of the directory, of one type or both", () =>
     Effect.gen(function* () {
-      const store = yield* OffsetListStore
+      const store = yield* Version1ListStore
       const directory = yield* MediaStore
       const workspace = yield* aWorkspace()
       const image = yield* aMediaFile(workspace.id)
@@ -198,7 +198,7 @@ export const offsetLists: Topic = (it) => {
 
   it.effect("reminders, paused ones included and deleted ones left out", () =>
     Effect.gen(function* () {
-      const store = yield* OffsetListStore
+      const store = yield* Version1ListStore
       const { number, workspace } = yield* aStage()
       const bound = yield* aReminder(workspace.id, { from: number.id })
       const paused = yield* aReminder(workspace.id, { active: false })
@@ -222,7 +222,7 @@ export const offsetLists: Topic = (it) => {
 
   it.effect("results of a number check, by status or all", () =>
     Effect.gen(function* () {
-      const store = yield* OffsetListStore
+      const store = yield* Version1ListStore
       const checks = yield* NumberCheckStore
       const workspace = yield* aWorkspace()
       const number = yield* aNumber(workspace.id)

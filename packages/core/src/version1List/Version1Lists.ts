@@ -23,8 +23,8 @@ import type { ReminderJson } from "../reminder/Reminder.ts"
 import { mapOffsetPage } from "../request/OffsetPage.ts"
 import type { OffsetPage, OffsetQuery } from "../request/OffsetPage.ts"
 import { dayMillis } from "../request/RateWindow.ts"
-import { OffsetListStore } from "./OffsetListStore.ts"
-import type { OffsetListScope } from "./OffsetListStore.ts"
+import { Version1ListStore } from "./Version1ListStore.ts"
+import type { Version1ListScope } from "./Version1ListStore.ts"
 
 /** UTC days, by the moments (epoch milliseconds) at which they begin; both are included. */
 export interface Days {
@@ -32,8 +32,8 @@ export interface Days {
   readonly last: number
 }
 
-export class OffsetLists extends Context.Service<
-  OffsetLists,
+export class Version1Lists extends Context.Service<
+  Version1Lists,
   {
     /** Messages created on these days, as they stand now; newest first. */
     messages(
@@ -63,41 +63,43 @@ export class OffsetLists extends Context.Service<
       query: OffsetQuery,
     ): Effect.Effect<OffsetPage<CheckResultJson>, Refusal | StoreUnavailable>
   }
->()("core/OffsetLists") {
+>()("core/Version1Lists") {
   static readonly layer = Layer.effect(
-    OffsetLists,
+    Version1Lists,
     Effect.gen(function* () {
-      const store = yield* OffsetListStore
+      const store = yield* Version1ListStore
       const checks = yield* NumberCheckStore
       const { link } = yield* MediaLinks
-      return OffsetLists.of({
-        messages: Effect.fn("OffsetLists.messages")(function* (caller, { first, last }, query) {
+      return Version1Lists.of({
+        messages: Effect.fn("Version1Lists.messages")(function* (caller, { first, last }, query) {
           const period = { since: first, until: last + dayMillis }
           const page = yield* store.messages(scopeOf(caller), period, query)
           const now = yield* Clock.currentTimeMillis
           return mapOffsetPage(page, (message) => messageJson(message, now, link))
         }),
-        media: Effect.fn("OffsetLists.media")(function* (caller, type, query) {
+        media: Effect.fn("Version1Lists.media")(function* (caller, type, query) {
           const page = yield* store.media(scopeOf(caller), type, query)
           const now = yield* Clock.currentTimeMillis
           return mapOffsetPage(page, (file) => mediaFileJson(file, now, link))
         }),
-        reminders: Effect.fn("OffsetLists.reminders")(function* (caller, query) {
+        reminders: Effect.fn("Version1Lists.reminders")(function* (caller, query) {
           return mapOffsetPage(yield* store.reminders(scopeOf(caller), query), reminderJson)
         }),
-        checkResults: Effect.fn("OffsetLists.checkResults")(function* (caller, id, status, query) {
-          const scope = { ...scopeOf(caller), restriction: caller.key.numberIds }
-          const check = id === undefined ? null : yield* checks.get(scope, id)
-          if (check === null) return yield* refuse("number_check_not_found")
-          const page = yield* store.checkResults(check.id, status, query)
-          return mapOffsetPage(page, checkResultJson)
-        }),
+        checkResults: Effect.fn("Version1Lists.checkResults")(
+          function* (caller, id, status, query) {
+            const scope = { ...scopeOf(caller), restriction: caller.key.numberIds }
+            const check = id === undefined ? null : yield* checks.get(scope, id)
+            if (check === null) return yield* refuse("number_check_not_found")
+            const page = yield* store.checkResults(check.id, status, query)
+            return mapOffsetPage(page, checkResultJson)
+          },
+        ),
       })
     }),
   )
 }
 
-const scopeOf = ({ key }: Caller): OffsetListScope => ({
+const scopeOf = ({ key }: Caller): Version1ListScope => ({
   workspaceId: key.workspaceId,
   mode: key.mode,
 })

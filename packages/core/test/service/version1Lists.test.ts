@@ -6,8 +6,8 @@ import {
   Admission,
   Keys,
   NumberChecks,
-  OffsetLists,
   Reminders,
+  Version1Lists,
   offsetOfPage,
 } from "../../src/index.ts"
 import type { NumberCheckId, ReminderId, WorkspaceId } from "../../src/index.ts"
@@ -45,7 +45,7 @@ describe("messages of some days", () => {
       Effect.gen(function* () {
         const { key, workspace } = yield* aStage()
         const caller = yield* aKeyV1(workspace)
-        const lists = yield* OffsetLists
+        const lists = yield* Version1Lists
         yield* send(key, { text: "today" })
         yield* at(midnight + day - 1)
         const lastToday = yield* send(key, { text: "the last of today" })
@@ -89,7 +89,7 @@ describe("messages of some days", () => {
         yield* settled
         const now = yield* Clock.currentTimeMillis
         const today = now - (now % day)
-        const { items, total } = yield* OffsetLists.use((lists) =>
+        const { items, total } = yield* Version1Lists.use((lists) =>
           lists.messages(caller, { first: today, last: today }, all),
         )
         assert.deepStrictEqual(
@@ -116,7 +116,7 @@ describe("reminders and results of number checks", () => {
         const { answer: first } = yield* make("first")
         const { answer: second } = yield* make("second")
         const caller = yield* aKeyV1(workspace)
-        const lists = yield* OffsetLists
+        const lists = yield* Version1Lists
         assert.deepStrictEqual(yield* lists.reminders(caller, all), {
           total: 2,
           items: [second, first],
@@ -131,7 +131,7 @@ describe("reminders and results of number checks", () => {
     inAWorld(
       Effect.gen(function* () {
         const { key, workspace } = yield* aStage()
-        const lists = yield* OffsetLists
+        const lists = yield* Version1Lists
         const { answer } = yield* NumberChecks.use((checks) =>
           checks.create(key, { phones: ["+15550000001", "+15550000000"] }, null),
         )
