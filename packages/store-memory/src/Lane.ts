@@ -7,6 +7,7 @@ import {
   isInHands,
   mayHaveLeft,
   nextDueAfter,
+  withMessages,
 } from "@messaging-service/core"
 import { call } from "./Callback.ts"
 import { fanOut } from "./Endpoint.ts"
@@ -180,14 +181,9 @@ export const finish = (world: World, row: MessageRow, change: MessageChange): vo
 }
 
 /** The plan gets the message back, if the message took from it and it counts. */
-const giveBack = (row: MessageRow): void => {
-  const owner = row.lane.workspace
-  const plan = owner.workspace.plan
-  if (!row.tookAllowance || plan === null || plan.messagesRemaining === null) return
-  owner.workspace = {
-    ...owner.workspace,
-    plan: { ...plan, messagesRemaining: plan.messagesRemaining + 1 },
-  }
+const giveBack = ({ lane: { workspace: owner }, tookAllowance }: MessageRow): void => {
+  if (!tookAllowance) return
+  owner.workspace = { ...owner.workspace, plan: withMessages(owner.workspace.plan, 1) }
 }
 
 /** Removes the number: what waits and is not in flight is stranded, nobody links it any more. */

@@ -14,7 +14,7 @@ import type {
   Platform,
   RefusedMessage,
 } from "@messaging-service/core"
-import { isSeenBy, messagesRemaining } from "@messaging-service/core"
+import { coversMessages, isLimited, isSeenBy, withMessages } from "@messaging-service/core"
 import { claim, finishClaim, isHeld } from "./idempotency.ts"
 import { enqueue, tell } from "./Lane.ts"
 import { keptFile } from "./mediaStore.ts"
@@ -88,21 +88,16 @@ const brokenGuard = (world: World, acceptance: Acceptance): BrokenGuard | null =
   if (idempotency !== null && !isHeld(world, idempotency)) return "idempotency"
   const lane = laneIn(world, workspaceId, numberId)
   if (lane === undefined) return "number"
-  const remaining = messagesRemaining(lane.workspace.workspace.plan)
-  if (remaining !== null && remaining < allowance) return "allowance"
+  if (!coversMessages(lane.workspace.workspace.plan, allowance)) return "allowance"
   if (quota !== null && !hasRoom(lane, quota, now)) return "quota"
   return null
 }
 
 /** Takes from the allowance; false when the plan is unlimited and nothing was to take. */
 const takeAllowance = (owner: WorkspaceRow, allowance: number): boolean => {
-  const plan = owner.workspace.plan
-  if (allowance === 0 || plan === null || plan.messagesRemaining === null) return false
-  owner.workspace = {
-    ...owner.workspace,
-    plan: { ...plan, messagesRemaining: plan.messagesRemaining - allowance },
-  }
-  return true
+  const { plan } = owner.workspace
+  owner.workspace = { ...owner.workspace, plan: withMessages(plan, -allowance) }
+  return allowance > 0 && isLimited(plan)
 }
 
 /** Makes a new message known to those who look for it. */

@@ -1,27 +1,34 @@
 /** Claims on `Idempotency-Key`s: who holds a key, and what its first request made. */
-import { answerKeptMillis, claimKeptMillis } from "@messaging-service/core"
-import type { ClaimOutcome, IdempotencyClaim, IdempotencyStore } from "@messaging-service/core"
+import { claimOutcome, isClaimVoid, isRecordVoid } from "@messaging-service/core"
+import type {
+  ClaimOutcome,
+  IdempotencyClaim,
+  IdempotencyStore,
+  KeyStanding,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { IdempotencyRow, World } from "./World.ts"
 
 const identity = (claim: IdempotencyClaim) => `${claim.keyId} ${claim.key}`
 
-/** When the key is free again, if nothing else happens to it. */
-const freeAt = (row: IdempotencyRow): number =>
-  row.claimedAt + (row.madeIds === null ? claimKeptMillis : answerKeptMillis)
+/** What the row is, unless there is none: a claim until its request has finished, then its record. */
+const standingOf = (row: IdempotencyRow | undefined): KeyStanding => {
+  if (row === undefined) return { claim: null, record: null }
+  const { claimedAt, fingerprint, madeIds } = row
+  return madeIds === null
+    ? { claim: row, record: null }
+    : { claim: null, record: { fingerprint, madeIds, createdAt: claimedAt } }
+}
+
+const isVoid = ({ claimedAt, madeIds }: IdempotencyRow, now: number): boolean =>
+  madeIds === null ? isClaimVoid(claimedAt, now) : isRecordVoid(claimedAt, now)
 
 /** Claims the key, unless another request holds it or has finished. */
 export const claim = (world: World, request: IdempotencyClaim, now: number): ClaimOutcome => {
   forgetVoid(world, now)
   const key = identity(request)
-  const row = world.idempotency.get(key)
-  if (row !== undefined && now < freeAt(row)) {
-    if (row.madeIds !== null) {
-      const { fingerprint, madeIds, claimedAt } = row
-      return { _tag: "Finished", record: { fingerprint, madeIds, createdAt: claimedAt } }
-    }
-    return row.token === request.token ? { _tag: "Claimed" } : { _tag: "InProgress" }
-  }
+  const outcome = claimOutcome(standingOf(world.idempotency.get(key)), request.token, now)
+  if (outcome._tag !== "Claimed") return outcome
   // Behind all others, because the collection is kept in the order of claims.
   world.idempotency.delete(key)
   world.idempotency.set(key, {
@@ -30,7 +37,7 @@ export const claim = (world: World, request: IdempotencyClaim, now: number): Cla
     claimedAt: now,
     madeIds: null,
   })
-  return { _tag: "Claimed" }
+  return outcome
 }
 
 /** The unfinished claim, if nobody took it over meanwhile. */
@@ -58,7 +65,7 @@ export const releaseClaim = (world: World, request: IdempotencyClaim): void => {
 /** Drops what is void from the front, so that a long run does not keep every key it ever saw. */
 const forgetVoid = (world: World, now: number): void => {
   for (const [key, row] of world.idempotency) {
-    if (row.claimedAt + answerKeptMillis > now) return
+    if (!isRecordVoid(row.claimedAt, now)) return
     world.idempotency.delete(key)
   }
 }
@@ -70,7 +77,7 @@ export const idempotencyStore = (world: World): typeof IdempotencyStore.Service 
   forgetVoid: (now) =>
     Effect.sync(() => {
       for (const [key, row] of world.idempotency) {
-        if (freeAt(row) <= now) world.idempotency.delete(key)
+        if (isVoid(row, now)) world.idempotency.delete(key)
       }
     }),
 })

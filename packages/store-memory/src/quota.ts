@@ -1,5 +1,11 @@
 /** A number's quota, decided by the core from the planned times that this store has sorted. */
-import { countExactly } from "@messaging-service/core"
+import {
+  countExactly,
+  fitsByBound,
+  fullUntil,
+  isInBound,
+  quotaVerdict,
+} from "@messaging-service/core"
 import type { ExactQuota, PlannedQuota, QuotaFacts } from "@messaging-service/core"
 import type { Lane } from "./World.ts"
 
@@ -16,29 +22,26 @@ const count = (lane: Lane, planned: PlannedQuota): ExactQuota =>
 /** Counts, and remembers until when the number is full if the new messages find no room. */
 export const countAndRemember = (lane: Lane, planned: PlannedQuota, now: number): ExactQuota => {
   const exact = count(lane, planned)
-  const { messages } = planned.limit
+  const { messages, windowMillis } = planned.limit
   if (exact.planned + planned.count > messages) {
-    // A full day that lies ahead says nothing about the time until then.
-    const one = count(lane, { ...planned, plannedAt: now, count: 1 })
-    lane.fullUntil = one.planned < messages ? null : one.roomAt
+    lane.fullUntil = fullUntil(plannedAfter(lane, now - windowMillis), now, planned.limit)
   }
   return exact
 }
 
 /** Whether the new messages find room; counts only where the bound does not tell. */
 export const hasRoom = (lane: Lane, planned: PlannedQuota, now: number): boolean => {
-  const { messages, windowMillis } = planned.limit
-  lane.quotaWindowMillis = Math.max(lane.quotaWindowMillis, windowMillis)
-  return (
-    boundAt(lane, now) + planned.count <= messages ||
-    countAndRemember(lane, planned, now).planned + planned.count <= messages
-  )
+  lane.quotaWindowMillis = Math.max(lane.quotaWindowMillis, planned.limit.windowMillis)
+  const facts = quotaFacts(lane, now, null)
+  if (fitsByBound(facts, planned)) return true
+  const exact = countAndRemember(lane, planned, now)
+  return quotaVerdict({ ...facts, exact }, planned)._tag === "Fits"
 }
 
 /** All that is planned within a window before `now` or later. */
 const boundAt = (lane: Lane, now: number): number =>
   lane.counting.size -
-  lane.counting.count((row) => row.message.dueAt <= now - lane.quotaWindowMillis)
+  lane.counting.count(({ message }) => !isInBound(message.dueAt, now, lane.quotaWindowMillis))
 
 /** What is known of a number's quota without counting against a limit. */
 export const quotaFacts = (lane: Lane, now: number, exact: ExactQuota | null): QuotaFacts => ({

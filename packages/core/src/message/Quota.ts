@@ -79,12 +79,22 @@ export const quotaVerdict = (facts: QuotaFacts, planned: PlannedQuota): QuotaVer
   return { _tag: "Fits" }
 }
 
+/** Whether the bound alone tells that there is room, so that nothing need be counted. */
+export const fitsByBound = (
+  { bound }: Pick<QuotaFacts, "bound">,
+  { count, limit }: PlannedQuota,
+): boolean => bound + count <= limit.messages
+
+/** Whether a message that counts is among those of `bound`. */
+export const isInBound = (plannedAt: number, now: number, windowMillis: number): boolean =>
+  plannedAt > now - windowMillis
+
 /** Whether only an exact count tells if the new messages fit, or when they will. */
 export const needsCount = (facts: QuotaFacts, planned: PlannedQuota): boolean => {
   if (facts.exact !== null || planned.count > planned.limit.messages) return false
   return quotaVerdict(facts, planned)._tag === "Full"
     ? planned.count > 1
-    : facts.bound + planned.count > planned.limit.messages
+    : !fitsByBound(facts, planned)
 }
 
 /**
@@ -121,4 +131,17 @@ export const countExactly = (
     }
   }
   return { planned, roomAt: inRow > 0 ? roomAt : null }
+}
+
+/**
+ * Until when a number that is full now stays full: no planned time before that has room for even one
+ * message. Null when it has room now; a full day that lies ahead says nothing about the time until then.
+ */
+export const fullUntil = (
+  plannedTimes: Iterable<number>,
+  now: number,
+  limit: QuotaLimit,
+): number | null => {
+  const { planned, roomAt } = countExactly(plannedTimes, { plannedAt: now, count: 1, limit })
+  return planned < limit.messages ? null : roomAt
 }

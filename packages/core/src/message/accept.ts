@@ -17,7 +17,7 @@ import { recipientKey } from "../recipient/RecipientInput.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import { compareInstants } from "../time/Instant.ts"
 import type { Instant } from "../time/Instant.ts"
-import { messagesRemaining } from "../workspace/Workspace.ts"
+import { coversMessages } from "../workspace/Workspace.ts"
 import type { Acceptance, AcceptanceFacts, NumberFacts } from "./MessageStore.ts"
 import { dailyQuota, quotaVerdict } from "./Quota.ts"
 import type { PlannedQuota } from "./Quota.ts"
@@ -167,10 +167,8 @@ const resolveRecipients = (
   return Result.succeed(resolved)
 }
 
-const overAllowance = (facts: AcceptanceFacts, count: number): Refusal | undefined => {
-  const remaining = messagesRemaining(facts.plan)
-  return remaining !== null && remaining < count ? refuse("no_credits") : undefined
-}
+const overAllowance = ({ plan }: AcceptanceFacts, count: number): Refusal | undefined =>
+  coversMessages(plan, count) ? undefined : refuse("no_credits")
 
 const overQuota = (found: NumberFacts, planned: PlannedQuota): Refusal | undefined => {
   const verdict = quotaVerdict(found.quota, planned)

@@ -41,6 +41,37 @@ export type ClaimOutcome =
   | { readonly _tag: "InProgress" }
   | { readonly _tag: "Finished"; readonly record: IdempotencyRecord }
 
+/** What stands under an idempotency key: an unfinished claim, a finished request, or nothing. */
+export interface KeyStanding {
+  readonly claim: { readonly token: string; readonly claimedAt: number } | null
+  readonly record: IdempotencyRecord | null
+}
+
+/** Whether a claim that nobody finished is free again. */
+export const isClaimVoid = (claimedAt: number, now: number): boolean =>
+  claimedAt + claimKeptMillis <= now
+
+/** Whether a finished request is forgotten. */
+export const isRecordVoid = (createdAt: number, now: number): boolean =>
+  createdAt + answerKeptMillis <= now
+
+/**
+ * What a request finds that claims the key at `now`. A request that holds the claim already, and loads
+ * again, holds it anew.
+ */
+export const claimOutcome = (
+  { claim, record }: KeyStanding,
+  token: string,
+  now: number,
+): ClaimOutcome => {
+  if (claim !== null && claim.token !== token && !isClaimVoid(claim.claimedAt, now)) {
+    return { _tag: "InProgress" }
+  }
+  return record === null || isRecordVoid(record.createdAt, now)
+    ? { _tag: "Claimed" }
+    : { _tag: "Finished", record }
+}
+
 const printable = /^[\x20-\x7E]{1,255}$/
 
 /**

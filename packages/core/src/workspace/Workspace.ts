@@ -48,6 +48,20 @@ export const workspaceOfClient = (given: number): WorkspaceId =>
 export const messagesRemaining = (plan: Plan | null): number | null =>
   plan === null ? 0 : plan.messagesRemaining
 
+/** Whether acceptance takes messages from the plan, and their end gives them back. */
+export const isLimited = (
+  plan: Plan | null,
+): plan is Plan & { readonly messagesRemaining: number } =>
+  plan !== null && plan.messagesRemaining !== null
+
+/** Whether so many messages may still be accepted. */
+export const coversMessages = (plan: Plan | null, count: number): boolean =>
+  (messagesRemaining(plan) ?? count) >= count
+
+/** The plan with so many more messages, or fewer; one that is not limited stays as it is. */
+export const withMessages = (plan: Plan | null, more: number): Plan | null =>
+  isLimited(plan) ? { ...plan, messagesRemaining: plan.messagesRemaining + more } : plan
+
 /** Why a workspace cannot use an API at all, in the order in which it is checked. */
 export type WorkspaceRefusal =
   | "api_key_revoked"

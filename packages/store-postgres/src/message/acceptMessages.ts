@@ -18,9 +18,10 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigints, booleans, instants, integers, sparse, texts } from "../database/parameters.ts"
 import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
+import { messagesRemaining } from "../workspace/workspaceRow.ts"
 import { recipientColumns } from "./messageRow.ts"
 import { nextDueAfter } from "../queue/lane.ts"
-import { countPlanned, quotaFullUntil } from "./quota.ts"
+import { countPlanned, fitsByBound, isKnownFull, quotaFullUntil } from "./quota.ts"
 
 const declarations = `p_now timestamptz[],
     p_workspace bigint[],
@@ -123,7 +124,7 @@ export const acceptMessages = sqlFunction(
       from workspaces w
       where w.id = any (p_workspace)
         and 0 < any (p_allowance)
-        and (w.plan_name is null or w.plan_messages_remaining is not null)
+        and (${messagesRemaining("w")}) is not null
       order by w.id
       for no key update
     );
@@ -167,7 +168,7 @@ export const acceptMessages = sqlFunction(
           end if;
         end loop;
         if v_at is not null
-          and coalesce(v_limited[v_at].plan_messages_remaining, 0) < p_allowance[i]
+          and (${messagesRemaining("v_limited[v_at]")}) < p_allowance[i]
         then
           v_guards[i] := 'allowance';
           continue;
@@ -176,10 +177,10 @@ export const acceptMessages = sqlFunction(
 
       if p_quota_at[i] is null then
         v_bound := v_lane.quota_bound + case when p_live[i] then p_count[i] else 0 end;
-      elsif p_quota_at[i] < v_lane.quota_full_until then
+      elsif ${isKnownFull("v_lane", "p_quota_at[i]")} then
         v_guards[i] := 'quota';
         continue;
-      elsif v_lane.quota_bound + p_quota_count[i] <= p_quota_limit[i] then
+      elsif ${fitsByBound("v_lane", "p_quota_count[i]", "p_quota_limit[i]")} then
         v_bound := v_lane.quota_bound + p_quota_count[i];
       else
         v_window := p_quota_window_millis[i] * interval '1 millisecond';

@@ -2,6 +2,8 @@
  * Giving allowance back: what cancelled and expired messages took from a limited plan. By then the
  * lanes are locked; the workspaces follow, by id. A plan that is unlimited by now gets nothing.
  */
+import { isLimited } from "../workspace/workspaceRow.ts"
+
 export const giveBackAllowance = (workspaces: string): string => `
   perform
   from workspaces w
@@ -16,5 +18,4 @@ export const giveBackAllowance = (workspaces: string): string => `
     group by given.workspace_id
   ) back
   where w.id = back.workspace_id
-    and w.plan_name is not null
-    and w.plan_messages_remaining is not null;`
+    and ${isLimited("w")};`

@@ -9,6 +9,13 @@ import { literals, sqlFunction } from "../database/SqlFunction.ts"
 export const counting = (alias: string) =>
   `${alias}.mode = 'live' and ${alias}.state not in (${literals(statesGivenBack)}) and not ${alias}.refused`
 
+/** Whether the lane is known to be full at that time, and whether its bound tells that there is room. */
+export const isKnownFull = (lane: string, plannedAt: string): string =>
+  `${plannedAt} < ${lane}.quota_full_until`
+
+export const fitsByBound = (lane: string, count: string, limit: string): string =>
+  `${lane}.quota_bound + ${count} <= ${limit}`
+
 /**
  * `planned`: what the fullest of the windows holds that a message planned for p_at falls into, with
  * what this call has accepted and not yet inserted. `bound`: all that is inserted and planned after

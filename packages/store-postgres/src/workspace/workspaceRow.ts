@@ -82,6 +82,13 @@ export const toWorkspace = (row: WorkspaceRow): Workspace => ({
   deletedAt: row.deleted_at === null ? null : row.deleted_at.getTime(),
 })
 
+/** The core's `messagesRemaining` and `isLimited`, of the row of a workspace. */
+export const messagesRemaining = (workspace: string): string =>
+  `case when ${workspace}.plan_name is null then 0 else ${workspace}.plan_messages_remaining end`
+
+export const isLimited = (workspace: string): string =>
+  `(${workspace}.plan_name is not null and ${workspace}.plan_messages_remaining is not null)`
+
 /** The names of a plan's columns, in the order of `planParameters`. */
 export const planColumns = [
   "plan_name",

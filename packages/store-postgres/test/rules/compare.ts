@@ -25,6 +25,8 @@ export interface Comparison {
   readonly rows: Readonly<Record<string, string>>
   /** Tables that hold the rows of the case alone, whatever the database holds. */
   readonly tables?: ReadonlyArray<string>
+  /** Tables into which the rows of all cases go first, for what a function of the database reads. */
+  readonly inserted?: ReadonlyArray<string>
   /** The answer, as JSON has it; times as `moment` tells them. */
   readonly sql: string
   readonly draw: Effect.Effect<Drawn>
@@ -60,14 +62,29 @@ ${Object.entries(rows)
 order by f.place`
 }
 
+const insertInto = (table: string): string => `
+insert into ${table} overriding system value
+select r.*
+from jsonb_array_elements($1::jsonb) f (fact)
+cross join lateral jsonb_populate_recordset(null::${table}, f.fact -> '${table}') r`
+
 export const compare = (seed: string, comparison: Comparison) =>
   Effect.gen(function* () {
-    const { cases = 2000, draw } = comparison
+    const { cases = 1500, draw, inserted = [] } = comparison
     const database = yield* Database
     const drawn = yield* Effect.replicateEffect(draw, cases)
-    const asked = yield* database.query<{ readonly answer: unknown }>(seed, statement(comparison), [
-      jsonb(drawn.map(({ facts }) => facts)),
-    ])
+    const parameters = [jsonb(drawn.map(({ facts }) => facts))]
+    const asked = yield* database.transaction(
+      seed,
+      Effect.fnUntraced(function* (run) {
+        // No row needs those that it refers to.
+        yield* run("set local session_replication_role = replica")
+        for (const table of inserted) yield* run(insertInto(table), parameters)
+        const rows = yield* run<{ readonly answer: unknown }>(statement(comparison), parameters)
+        for (const table of inserted) yield* run(`delete from ${table}`)
+        return rows
+      }),
+    )
     assert.strictEqual(asked.length, cases)
     for (const [place, { core, facts }] of drawn.entries()) {
       assert.deepStrictEqual(asked[place]?.answer, core, JSON.stringify(facts))
@@ -83,10 +100,14 @@ export const iso = (millis: number | null): string | null =>
 /** The SQL of a time as a JSON number. */
 export const moment = (time: string): string => `(extract(epoch from ${time}) * 1000)::bigint`
 
+let drawnIds = 0
+
 const below = (bound: number) => Random.nextIntBetween(0, bound, { halfOpen: true })
 
 /** Draws, each an effect. Times are few, so that they are often equal. */
 export const draw = {
+  /** A number that no other case draws. */
+  id: Effect.sync(() => ++drawnIds),
   below,
   from: <A>(values: ReadonlyArray<A>) =>
     Effect.map(below(values.length), (index) => values[index] as A),

@@ -1,12 +1,29 @@
 /** The rules of keys and of what is asked with them. */
 import type { Vitest } from "@effect/vitest"
-import { countRequest, dayMillis, keyRefusal, minuteMillis } from "@messaging-service/core"
-import type { RequestWindow } from "@messaging-service/core"
+import {
+  answerKeptMillis,
+  claimKeptMillis,
+  claimOutcome,
+  countRequest,
+  coversMessages,
+  dayMillis,
+  isLimited,
+  keyRefusal,
+  messagesRemaining,
+  minuteMillis,
+  unlimitedPlan,
+} from "@messaging-service/core"
+import type { IdempotencyRecord, Plan, RequestWindow } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"
 import { isUsable } from "../../src/key/keyRow.ts"
 import { countedWindow } from "../../src/key/requestWindow.ts"
+import { claimKey } from "../../src/message/loadAcceptance.ts"
+import {
+  isLimited as isLimitedSql,
+  messagesRemaining as remainingSql,
+} from "../../src/workspace/workspaceRow.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
 
 export const keyRules = (it: Vitest.MethodsNonLive<Database>) => {
@@ -24,6 +41,82 @@ export const keyRules = (it: Vitest.MethodsNonLive<Database>) => {
             q: { now: iso(now) },
           },
           core: keyRefusal({ expiresAt, revokedAt }, now) === undefined,
+        }
+      }),
+    }),
+  )
+
+  it.effect("what a request finds that claims an idempotency key", () =>
+    compare("claims", {
+      rows: { q: "(key_id bigint, token text, now timestamptz)" },
+      inserted: ["idempotency_claims", "idempotency_records"],
+      sql: `${claimKey.name}(
+        q.key_id, 'key', 'fingerprint', q.token, q.now,
+        interval '${claimKeptMillis} milliseconds', interval '${answerKeptMillis} milliseconds'
+      )`,
+      draw: Effect.gen(function* () {
+        const keyId = yield* draw.id
+        const now = yield* draw.time
+        const token = yield* draw.from(["this", "that"])
+        const held = yield* draw.maybe(draw.from(["this", "that"]))
+        const claimedAt = (yield* draw.time) - (yield* draw.from([0, claimKeptMillis]))
+        const made = yield* draw.maybe(
+          Effect.map(draw.time, (time): IdempotencyRecord => ({
+            fingerprint: "first",
+            madeIds: [keyId],
+            createdAt: time - answerKeptMillis,
+          })),
+        )
+        const outcome = claimOutcome(
+          { claim: held === null ? null : { token: held, claimedAt }, record: made },
+          token,
+          now,
+        )
+        const row = { key_id: keyId, key: "key" }
+        const claims = { ...row, fingerprint: "first", token: held, claimed_at: iso(claimedAt) }
+        const records = {
+          ...row,
+          fingerprint: "first",
+          made_ids: made?.madeIds,
+          created_at: iso(made?.createdAt ?? null),
+        }
+        return {
+          facts: {
+            q: { key_id: keyId, token, now: iso(now) },
+            idempotency_claims: held === null ? [] : [claims],
+            idempotency_records: made === null ? [] : [records],
+          },
+          core: outcome._tag === "Claimed" ? null : outcome,
+        }
+      }),
+    }),
+  )
+
+  it.effect("how many messages a plan has left", () =>
+    compare("plans", {
+      rows: { w: "workspaces", q: "(count bigint)" },
+      sql: `json_build_array(
+        ${remainingSql("w")},
+        coalesce((${remainingSql("w")}) >= q.count, true),
+        ${isLimitedSql("w")}
+      )`,
+      draw: Effect.gen(function* () {
+        const plan = yield* draw.maybe(
+          Effect.map(draw.maybe(draw.below(4)), (messagesRemaining): Plan => ({
+            ...unlimitedPlan,
+            messagesRemaining,
+          })),
+        )
+        const count = yield* draw.below(4)
+        return {
+          facts: {
+            w: {
+              plan_name: plan?.name ?? null,
+              plan_messages_remaining: plan?.messagesRemaining ?? null,
+            },
+            q: { count },
+          },
+          core: [messagesRemaining(plan), coversMessages(plan, count), isLimited(plan)],
         }
       }),
     }),

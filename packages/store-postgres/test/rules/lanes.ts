@@ -201,7 +201,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<Database>) => {
         })}
         when 'Removed' then ${sql.nextDueAfter.removed("l", "q.at")}
       end`),
-      cases: 6000,
+      cases: 3000,
       draw: aChange,
     }),
   )

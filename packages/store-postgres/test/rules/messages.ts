@@ -1,19 +1,32 @@
 /** The rules of messages. */
 import type { Vitest } from "@effect/vitest"
 import {
+  countExactly,
   countsInQuota,
+  fitsByBound,
+  fullUntil,
   hasExpired,
+  isInBound,
   modesSeenBy,
+  quotaVerdict,
   statusAt,
   transitions,
 } from "@messaging-service/core"
 import type { MessageState } from "@messaging-service/core"
+import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"
 import { isQueued, isScheduled } from "../../src/message/listMessages.ts"
-import { counting } from "../../src/message/quota.ts"
+import {
+  counting,
+  countPlanned,
+  fitsByBound as fitsByBoundSql,
+  isKnownFull,
+  quotaFullUntil,
+  quotaRoomAt,
+} from "../../src/message/quota.ts"
 import { hasExpired as expiredSql, notExpired } from "../../src/queue/lane.ts"
-import { compare, draw, iso } from "./compare.ts"
+import { compare, draw, iso, moment } from "./compare.ts"
 
 const states = Object.keys(transitions) as ReadonlyArray<MessageState>
 
@@ -64,4 +77,122 @@ export const messageRules = (it: Vitest.MethodsNonLive<Database>) => {
       }),
     }),
   )
+
+  it.effect("what is known of a quota without a count", () =>
+    compare("known quota", {
+      rows: { l: "lanes", q: "(at timestamptz, count integer, most integer)" },
+      sql: `json_build_array(
+        coalesce(${isKnownFull("l", "q.at")}, false),
+        ${fitsByBoundSql("l", "q.count", "q.most")}
+      )`,
+      draw: Effect.gen(function* () {
+        const [plannedAt, fullUntil] = [yield* draw.time, yield* draw.maybe(draw.time)]
+        const [bound, count] = [yield* draw.below(9), 1 + (yield* draw.below(3))]
+        const facts = { bound, fullUntil, exact: null }
+        const planned = { plannedAt, count, limit: { messages: 5, windowMillis: 5 } }
+        return {
+          facts: {
+            l: { quota_full_until: iso(fullUntil), quota_bound: bound },
+            q: { at: iso(plannedAt), count, most: 5 },
+          },
+          core: [quotaVerdict(facts, planned)._tag === "Full", fitsByBound(facts, planned)],
+        }
+      }),
+    }),
+  )
+
+  it.effect("what an exact count of a quota finds", () =>
+    compare("counted quota", {
+      cases: 1000,
+      rows: {
+        q: `(
+          number_id bigint, at timestamptz, now timestamptz, count integer, most integer,
+          width interval, pending_at timestamptz[], pending_count integer[]
+        )`,
+      },
+      inserted: ["messages"],
+      sql: `(
+        select json_build_array(
+          with_pending.planned, with_pending.bound, stored.planned,
+          ${moment(`${quotaRoomAt.name}(q.number_id, q.at, q.count, q.most, q.width)`)},
+          ${moment(`${quotaFullUntil.name}(q.number_id, q.now, q.most, q.width)`)}
+        )
+        from ${countPlanned.name}(
+          q.number_id, q.at, q.now, q.width, q.pending_at, q.pending_count
+        ) with_pending
+        cross join ${countPlanned.name}(q.number_id, q.at, q.now, q.width, '{}', '{}') stored
+      )`,
+      draw: aCount,
+    }),
+  )
 }
+
+const aMessage = {
+  workspace_id: 1,
+  created_at: iso(noon),
+  allowance_taken: false,
+  refused: false,
+  mode: "live",
+  platform: "whatsapp",
+  to_kind: "phone",
+  text: "",
+  transport_id: "",
+}
+
+const ascending = (times: ReadonlyArray<number>) => times.toSorted((a, b) => a - b)
+
+/** A number with its messages, and what is to be planned. */
+const aCount = Effect.gen(function* () {
+  const numberId = yield* draw.id
+  const time = Effect.map(draw.below(20), (millis) => noon + millis)
+  const states = yield* Effect.replicateEffect(
+    draw.from(["waiting", "sent", "failed", "cancelled", "expired"] as const),
+    yield* draw.below(14),
+  )
+  const messages = yield* Effect.forEach(states, (state) =>
+    Effect.map(time, (dueAt) => ({ state, dueAt })),
+  )
+  const pending = yield* Effect.replicateEffect(time, yield* draw.below(3))
+  const counts = yield* Effect.forEach(pending, () => Effect.map(draw.below(3), (more) => more + 1))
+  const [plannedAt, now] = [yield* time, yield* time]
+  const limit = { messages: 1 + (yield* draw.below(5)), windowMillis: 1 + (yield* draw.below(12)) }
+  const planned = { plannedAt, count: 1 + (yield* draw.below(6)), limit }
+  const stored = messages
+    .filter(({ state }) => countsInQuota({ mode: "live", state }, false))
+    .map(({ dueAt }) => dueAt)
+  const all = [
+    ...stored,
+    ...pending.flatMap((at, place) => Array.from({ length: counts[place] ?? 0 }, () => at)),
+  ]
+  const { planned: found, roomAt } = countExactly(ascending(stored), planned)
+  return {
+    facts: {
+      q: {
+        number_id: numberId,
+        at: iso(plannedAt),
+        now: iso(now),
+        count: planned.count,
+        most: limit.messages,
+        width: `${limit.windowMillis} milliseconds`,
+        pending_at: pending.map(iso),
+        pending_count: counts,
+      },
+      messages: yield* Effect.forEach(messages, ({ dueAt, state }) =>
+        Effect.map(draw.id, (id) => ({
+          ...aMessage,
+          id,
+          number_id: numberId,
+          state,
+          due_at: iso(dueAt),
+        })),
+      ),
+    },
+    core: [
+      countExactly(ascending(all), planned).planned,
+      stored.filter((at) => isInBound(at, now, limit.windowMillis)).length,
+      found,
+      roomAt,
+      fullUntil(ascending(stored), now, limit),
+    ],
+  }
+})

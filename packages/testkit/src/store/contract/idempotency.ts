@@ -85,6 +85,20 @@ export const idempotency: Topic = (it) => {
     }),
   )
 
+  it.effect("a request that loads again holds its claim anew", () =>
+    Effect.gen(function* () {
+      const { workspace, key } = yield* aStageWithKey
+      const claim = aClaim(key.id)
+      const rival = { ...claim, token: "rival" }
+      yield* claimKey(workspace.id, claim)
+      const later = noon + claimKeptMillis / 2
+      assert.deepStrictEqual(yield* claimKey(workspace.id, claim, later), claimed)
+      const rivals = (now: number) => claimKey(workspace.id, rival, now)
+      assert.deepStrictEqual(yield* rivals(noon + claimKeptMillis), inProgress)
+      assert.deepStrictEqual(yield* rivals(later + claimKeptMillis), claimed)
+    }),
+  )
+
   it.effect("keys are apart by API key and by value, to the letter", () =>
     Effect.gen(function* () {
       const { workspace, key } = yield* aStageWithKey
