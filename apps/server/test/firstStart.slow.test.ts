@@ -1,4 +1,4 @@
-/** The first start of a server, as somebody who tries it out sees it (contract: Configuration). */
+/** The first start of a server, as a new user sees it (contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"

@@ -13,7 +13,7 @@ import { crashTest, storm } from "./crash/Storm.ts"
 /** Phones of one check: many calls of the transport. */
 const total = 600
 
-/** Not the rule by which phones exist when nobody says otherwise. */
+/** Another rule than the emulator's default. */
 const isRegistered = (n: number) => n % 3 === 0 || n % 10 === 7
 
 const phone = (n: number) => `+4479460${String(n).padStart(5, "0")}`

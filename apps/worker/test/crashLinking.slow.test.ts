@@ -1,7 +1,7 @@
 /**
  * Linking a number through separate processes that die in the middle of it (contract: Number
- * status): another worker goes on with fresh codes, and what nobody takes is disconnected after ten
- * minutes, free for a new attempt.
+ * status): another worker goes on with fresh codes, and what no phone takes is disconnected after
+ * ten minutes, free for a new attempt.
  */
 import { assert } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -88,7 +88,7 @@ const requestFor = (method: Method, phone: string) =>
   method === "qr" ? { login_method: method } : { login_method: method, phone }
 
 clusterTest(
-  "another worker goes on where one died; what nobody takes ends, and can begin anew",
+  "another worker goes on where one died; what no phone takes ends, and can begin anew",
   (cluster) =>
     Effect.gen(function* () {
       const sender = yield* aSender(cluster)

@@ -149,7 +149,7 @@ crashTest("a reminder makes one message for each due time", 12, (cluster, kills)
   }),
 )
 
-clusterTest("of what nobody ran for hours the latest of the last hour is made up", (cluster) =>
+clusterTest("of runs missed for hours the latest of the last hour is made up", (cluster) =>
   Effect.gen(function* () {
     const sender = yield* aSender(cluster)
     const start = yield* cluster.now

@@ -17,7 +17,7 @@ const names = readFileSync(source, "utf8")
   .flatMap(
     ([kind, first, second]) => (kind === "Z" ? first : kind === "L" ? second : undefined) ?? [],
   )
-  // What a machine shows until somebody sets its zone.
+  // What a machine shows until its zone is set.
   .filter((name) => name !== "Factory")
   .toSorted()
 

@@ -18,7 +18,7 @@ export class AdjustableClock extends Context.Service<
      * Returns the offset then in force.
      */
     setOffset(millis: number): Effect.Effect<number>
-    /** The moment of the earliest sleeper, in epoch milliseconds; null when nobody sleeps. */
+    /** The moment of the earliest sleeper, in epoch milliseconds; null when no fiber sleeps. */
     readonly nextWake: Effect.Effect<number | null>
   }
 >()("emulator/AdjustableClock") {

@@ -240,7 +240,10 @@ export class Emulator extends Context.Service<
         })
       const clock = Effect.map(Clock.currentTimeMillis, (now) => ({ now: formatInstant(now) }))
 
-      /** The phone that scans when none is given: the known one, else one that nobody has. */
+      /**
+       * The phone that scans when none is given: the known one, else one that no number of the
+       * workspace has.
+       */
       const scanningPhone = (number: SendingNumber, attempt: LinkingAttempt) =>
         Effect.gen(function* () {
           const known = attempt.phone ?? number.phone

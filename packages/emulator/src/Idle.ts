@@ -81,7 +81,7 @@ export class Idle extends Context.Service<
           patient = false
         })
         for (;;) {
-          // Whoever was woken by time moving on gets its turn before it is judged to be waiting.
+          // A fiber that was woken by time moving on runs before it is judged to be waiting.
           yield* sleep(pollMillis)
           // Before the look: what waits for the clock then still does when the store is asked.
           const waiting = yield* parked.parked

@@ -41,7 +41,7 @@ describe("AdjustableClock", () => {
   )
 
   it.effect(
-    "a raised offset wakes who is due, in the order of their moments, and nobody else",
+    "a raised offset wakes who is due, in the order of their moments, and no other fiber",
     () =>
       Effect.gen(function* () {
         const handle = yield* AdjustableClock
@@ -93,7 +93,7 @@ describe("AdjustableClock", () => {
     }),
   )
 
-  it.effect("nextWake is the earliest sleeper's moment, and null when nobody sleeps", () =>
+  it.effect("nextWake is the earliest sleeper's moment, and null when no fiber sleeps", () =>
     Effect.gen(function* () {
       const handle = yield* AdjustableClock
       assert.isNull(yield* handle.nextWake)

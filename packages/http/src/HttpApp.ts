@@ -67,7 +67,7 @@ const response = ({ headers }: Exchange, reply: Reply): HttpServerResponse => {
   return stream(bytes, { status, headers, contentType, contentLength: length })
 }
 
-/** Whoever knows the rest of such a path may read what it leads to. */
+/** The rest of such a path is a key to what it leads to, and so is not logged. */
 const secretPath = /^\/(media|qr)\/.*/
 
 /** For the log: never a query, a header, a body or a link, which hold keys, phones and texts. */
@@ -79,7 +79,7 @@ const annotations = (exchange: Exchange, status: number, millis: number) => ({
   duration_ms: Math.round(millis),
 })
 
-/** A client that hung up is no fault, and there is nobody left to answer. */
+/** A client that hung up is no fault, and gets no answer. */
 const interruptsOf = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
   Cause.fromReasons(cause.reasons.filter(Cause.isInterruptReason))
 
@@ -91,7 +91,7 @@ const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
     : refuse("service_unavailable", { retryAfter: busy })
 }
 
-/** What anybody may see of the process and of the service. */
+/** Health and metrics, which need no key. */
 const watchedSurfaces = Effect.gen(function* () {
   const { metrics = true } = yield* HttpOptions
   const places = makeRefusingPlaces(sharedResources.watchingRequests)

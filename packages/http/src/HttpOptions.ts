@@ -1,4 +1,4 @@
-/** What whoever serves the HTTP interface decides about it (contract: Configuration). */
+/** What the app that serves the HTTP interface decides about it (contract: Configuration). */
 import { Context, Effect } from "effect"
 import type { Redacted } from "effect"
 import type { EmulatorControls } from "./operator/OperatorRoute.ts"

@@ -13,7 +13,7 @@ const embedded: Layer.Layer<HttpServices> = layerServices.pipe(
 const settings = { ...defaultSettings, emulator: null }
 
 describe("the web-standard handler", () => {
-  it.effect("serves the whole interface to whoever mounts it", () =>
+  it.effect("serves the whole interface in any server that mounts it", () =>
     Effect.promise(async () => {
       const { dispose, handler } = toWebHandler(embedded, settings)
       const operator = { authorization: `Bearer ${operatorToken}` }

@@ -163,7 +163,7 @@ describe("the requests under way", () => {
       assert.strictEqual((await get("/docs/errors", "")).status, 503)
       assert.strictEqual(asked.admissions, requests.whole)
 
-      // The operator and whoever watches have places of their own.
+      // The operator API, and health and metrics, have places of their own.
       assert.strictEqual((await get("/admin/v1/workspaces", operatorToken)).status, 200)
       for (const path of ["/health/live", "/health/ready", "/metrics"]) {
         assert.strictEqual((await get(path, "")).status, 200, path)

@@ -33,7 +33,7 @@ export const uniformIndexes = (fill: (pool: Uint8Array) => void): ((bound: numbe
   }
 }
 
-/** Ids that nobody can guess. */
+/** Ids that cannot be guessed. */
 export const layerCryptoIds: Layer.Layer<Ids> = Layer.sync(Ids, () =>
   Ids.of(fromIndexes(uniformIndexes(randomFillSync))),
 )

@@ -135,7 +135,7 @@ const rememberedFor = <A, E>(seconds: number, ask: Effect.Effect<A, E>): Effect.
     const asked = Deferred.makeUnsafe<A, E>()
     answer = asked
     goodUntil = now + seconds * 1000
-    // Whoever asked may leave before a slow disk answers; the others still wait for it.
+    // A caller may give up before a slow disk answers; the other callers still wait for it.
     return Effect.andThen(Effect.forkDetach(Deferred.into(ask, asked)), Deferred.await(asked))
   })
 }

@@ -58,7 +58,7 @@ const scopedSocket = <A extends Socket>(
       const socket = make()
       const becomesReady = new Promise<void>((resolve, reject) => {
         socket.once(ready, resolve)
-        // Stays for the socket's whole life: an error that nobody listens to would end the process.
+        // Stays for the socket's whole life: an error without a listener would end the process.
         socket.on("error", reject)
         socket.once("close", () => reject(new Error("closed before it was ready")))
       })
@@ -104,7 +104,10 @@ const openTcp = (
     }),
   )
 
-/** Answers Node's question for a name with the addresses that were checked, and asks nobody. */
+/**
+ * Answers Node's question for a name with the addresses that were checked, without asking a
+ * resolver.
+ */
 const pinned =
   (addresses: ReadonlyArray<string>): LookupFunction =>
   (_hostname, options, answer) => {

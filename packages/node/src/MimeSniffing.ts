@@ -1,4 +1,7 @@
-/** The MIME type of a content, found from its first bytes and never from what somebody calls it. */
+/**
+ * The MIME type of a content, found from its first bytes and never from its name or from what the
+ * client says.
+ */
 import { unknownMimeType } from "@messaging-service/core"
 import { Effect } from "effect"
 import { fileTypeFromBuffer } from "file-type"

@@ -152,7 +152,7 @@ describe("store", () => {
     ),
   )
 
-  it.effect("files are readable for nobody but the service's own user", () =>
+  it.effect("only the service's own user can read the files", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
         yield* files.store(Stream.make(png), 1000)

@@ -140,7 +140,7 @@ describe("fetch", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("a redirect's address may hold letters that nobody escaped", () =>
+  it.effect("a redirect's address may hold letters that were not escaped", () =>
     Effect.gen(function* () {
       const server = yield* aServer((request, response) => {
         if (request.url === "/") {
@@ -216,7 +216,7 @@ describe("fetch", () => {
     }).pipe(guarded({ resolve: () => Effect.never, connectTimeoutMillis: 30 })),
   )
 
-  it.effect("a port where nobody listens is a failed connection", () =>
+  it.effect("a port without a listener is a failed connection", () =>
     Effect.gen(function* () {
       const { origin } = yield* Effect.scoped(aTcpServer(() => undefined))
       assert.strictEqual(yield* reason(get(origin)), "connection")
@@ -310,7 +310,7 @@ describe("TLS", () => {
     }).pipe(unguarded(trusting)),
   )
 
-  it.effect("a certificate that nobody trusted signed is tls", () =>
+  it.effect("a certificate without a trusted issuer is tls", () =>
     Effect.gen(function* () {
       const server = yield* aTlsServer((_, response) => response.end("secret"))
       const url = `https://media.example:${server.port}/`
@@ -497,7 +497,7 @@ describe("allows", () => {
     }).pipe(guarded({ resolve: () => Effect.fail(new EgressError({ reason: "dns" })) })),
   )
 
-  it.effect("a resolver that hangs holds nobody up for long", () =>
+  it.effect("a resolver that hangs delays no call for long", () =>
     Effect.gen(function* () {
       assert.isTrue(yield* allows("https://media.example/"))
     }).pipe(guarded({ resolve: () => Effect.never, connectTimeoutMillis: 30 })),

@@ -1,6 +1,6 @@
 /**
- * Why a process did not start, or could not go on: one line for whoever started it. It names the
- * variable to look at, and never holds a secret.
+ * Why a process did not start, or could not go on: one line for the operator. It names the variable
+ * to look at, and never holds a secret.
  */
 import { Data } from "effect"
 

@@ -211,7 +211,7 @@ const openConnections = (behindProxy: boolean) => {
   }
 }
 
-/** The answers under way, and the requests that wait until somebody answers. */
+/** The answers under way, and the requests that wait until the service is built. */
 const openAnswers = () => {
   const underWay = new Set<ServerResponse>()
   const allGiven = Latch.makeUnsafe(true)

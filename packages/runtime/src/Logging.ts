@@ -67,7 +67,7 @@ export const logged = <A, E, R>(settings: LogSettings, app: Effect.Effect<A, E, 
 /** Whether a person reads standard output as it comes; else secrets do not belong there. */
 export const isTerminal = (): boolean => process.stdout.isTTY === true
 
-/** Says something that whoever started the process must see, such as that it is ready. */
+/** Says something that must be seen at every log level, such as that the process is ready. */
 export const announce = (
   { format }: Pick<LogSettings, "format">,
   text: string,

@@ -1,6 +1,7 @@
 /**
  * The whole service as both apps run it: the core over the adapters that the configuration chooses.
- * The worker's loops are there, but not running: whoever runs them decides how they are stopped.
+ * The worker's loops are there, but not running: the app that runs them decides how they are
+ * stopped.
  */
 import {
   AttachmentBytes,

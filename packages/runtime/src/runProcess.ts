@@ -16,7 +16,7 @@ export const runProcess = (app: Effect.Effect<never, CannotStart>): void => {
   // Whatever file the process makes is for its own user alone.
   process.umask(0o077)
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, leaveInTime)
-  // Whoever reads the log may go away; the service does not go with them.
+  // The reader of a pipe may go away; the service does not stop for it.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined)
   runMain(app, {
     disableErrorReporting: true,

@@ -28,7 +28,7 @@ export interface CallbackTarget {
   /** Everything that is to be made. */
   readonly rows: Set<CallbackRow>
   readonly inFlight: Set<CallbackRow>
-  /** Due, but there is no room: whoever makes room takes it out again. */
+  /** Due, but there is no room: when a call ends, the next one is taken out of here. */
   readonly parked: Sorted<CallbackRow>
 }
 

@@ -83,14 +83,14 @@ export const enqueue = (world: World, row: MessageRow): void => {
   offer(world, row)
 }
 
-/** The message waits and is in nobody's hands: sweeps may find it. */
+/** The message waits and is not being sent: sweeps may find it. */
 const offer = (world: World, row: MessageRow): void => {
   if (row.message.expiresAt !== null) world.expiring.add(row)
   if (row.lane.removed) world.stranded.add(row)
   else if (row.message.mode === "test") world.dueTest.add(row)
 }
 
-/** The message no longer waits, or is in somebody's hands. */
+/** The message no longer waits, or is being sent. */
 const withdraw = (world: World, row: MessageRow): void => {
   if (row.message.expiresAt !== null) world.expiring.delete(row)
   world.stranded.delete(row)
@@ -186,7 +186,9 @@ const giveBack = ({ lane: { workspace: owner }, tookAllowance }: MessageRow): vo
   owner.workspace = { ...owner.workspace, plan: withMessages(owner.workspace.plan, 1) }
 }
 
-/** Removes the number: what waits and is not in flight is stranded, nobody links it any more. */
+/**
+ * Removes the number: what waits and is not in flight is stranded, and attempts at linking it end.
+ */
 export const closeLane = (world: World, lane: Lane, now: number): void => {
   lane.removed = true
   world.linkings.delete(lane.number.id)

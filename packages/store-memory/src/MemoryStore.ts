@@ -1,7 +1,7 @@
 /**
  * Every storage port in memory, over one world that lives as long as the layer: for tests,
- * simulations, and whoever embeds the service without a database. Nothing survives the process, and
- * no other process sees it.
+ * simulations, and embedders without a database. Nothing survives the process, and no other process
+ * sees it.
  */
 import {
   CallbackQueue,

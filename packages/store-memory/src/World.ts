@@ -124,7 +124,7 @@ export interface Lane {
   nextDue: number | null
   /** The lane is not claimed before, whatever falls due; null: it does not rest. */
   restsUntil: number | null
-  /** Where it stands in the agenda; null when nobody could claim it. */
+  /** Where it stands in the agenda; null when no worker could claim it. */
   agendaAt: number | null
   /** Live messages that are not cancelled or expired, by planned time. */
   readonly counting: Sorted<MessageRow>
@@ -149,7 +149,7 @@ export interface CheckRow {
   nextDue: number
   /** Of the latest claim; grows with each. */
   lease: number
-  /** Null while nobody holds it. */
+  /** Null while no worker holds it. */
   leaseUntil: number | null
   tries: number
 }
@@ -159,7 +159,7 @@ export interface LinkingRow {
   attempt: LinkingAttempt
   /** Of the latest claim; grows with each. */
   lease: number
-  /** Null until somebody claims it. */
+  /** Null until a worker claims it. */
   leaseUntil: number | null
 }
 
@@ -216,13 +216,13 @@ export interface World {
   readonly callbackTargets: Map<string, CallbackTarget>
   readonly callbackCrowds: Map<WorkspaceId, CallbackCrowd>
   lastCallbackId: number
-  /** Open when callbacks were queued that nobody was told of. */
+  /** Open when callbacks were queued and the callback loop is still to be woken for them. */
   readonly callbacksQueued: Latch.Latch
   readonly reminders: Table<ReminderId, ReminderRow>
   /** Those that have a next run, by its due time. */
   readonly dueReminders: Sorted<ReminderRow>
   lastRunId: number
-  /** Open when deliveries were queued that nobody was told of. */
+  /** Open when deliveries were queued and the delivery loop is still to be woken for them. */
   readonly deliveriesQueued: Latch.Latch
   readonly secrets: Map<string, string>
   clockOffset: number

@@ -13,7 +13,7 @@ import type { CallbackRow, CallbackTarget } from "./CallbackRow.ts"
 import { workspaceOf } from "./World.ts"
 import type { World } from "./World.ts"
 
-/** Whether so many are in flight. Leases that ran out are no longer anybody's. */
+/** Whether so many are in flight. Leases that ran out do not count. */
 const isFull = (inFlight: ReadonlySet<CallbackRow>, most: number, now: number): boolean => {
   let live = 0
   for (const { leaseUntil } of inFlight) if (leaseUntil !== null && leaseUntil > now) live++

@@ -17,7 +17,7 @@ interface Candidate {
   readonly place: number
 }
 
-/** Leases that ran out are nobody's any more. */
+/** Drops leases that ran out: they hold no place any more. */
 const forgetLapsed = ({ inFlight }: EndpointRow, now: number): void => {
   for (const [id, { leaseUntil }] of inFlight) if (leaseUntil <= now) inFlight.delete(id)
 }

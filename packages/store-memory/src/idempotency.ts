@@ -40,7 +40,7 @@ export const claim = (world: World, request: IdempotencyClaim, now: number): Cla
   return outcome
 }
 
-/** The unfinished claim, if nobody took it over meanwhile. */
+/** The unfinished claim, if no other request took it over meanwhile. */
 const held = (world: World, request: IdempotencyClaim): IdempotencyRow | undefined => {
   const row = world.idempotency.get(identity(request))
   return row?.token === request.token && row.madeIds === null ? row : undefined

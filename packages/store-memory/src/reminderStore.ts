@@ -28,7 +28,7 @@ const rowIn = (world: World, scope: ReminderScope, id: ReminderId): ReminderRow 
   return row !== undefined && isSeen(scope, row) ? row : undefined
 }
 
-/** The reminder, if it is there and nobody changed it since. */
+/** The reminder, if it is there and has not been changed since that revision. */
 const rowAt = (world: World, id: ReminderId, revision: number): ReminderRow | undefined => {
   const row = world.reminders.get(id)
   return row?.removedAt === null && row.reminder.revision === revision ? row : undefined

@@ -23,7 +23,7 @@ const nextDue: Readonly<Record<Work, (world: World, crowded: Crowded) => number 
   },
   expiry: (world) => world.expiring.first?.message.expiresAt ?? null,
   test_messages: (world) => world.dueTest.first?.message.dueAt ?? null,
-  // Due since ever.
+  // Due before any time that a clock shows, so they are always due.
   stranded: (world) => (world.stranded.size > 0 ? 0 : null),
   reminders: (world) => world.dueReminders.first?.reminder.nextRunAt ?? null,
   deliveries: (world) => world.endpointTurns.first?.at ?? null,

@@ -79,7 +79,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       }),
     )
 
-    it.effect("passes at once over positions that were lost while nobody wrote", () =>
+    it.effect("passes at once over positions that were lost while no transaction wrote", () =>
       Effect.gen(function* () {
         const { door, finish, read } = yield* scene()
         yield* finish(true)

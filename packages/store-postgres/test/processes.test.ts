@@ -88,7 +88,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         )
         const taken = outcomes.flatMap((each) => (each._tag === "Accepted" ? each.ids : []))
         assert.isAtMost(taken.length, 50)
-        // Whoever needed no more than what was left got it.
+        // A batch that needed no more than what was left got it.
         assert.isAtLeast(taken.length, 49)
         assert.strictEqual(new Set(taken).size, taken.length)
       }),

@@ -41,8 +41,8 @@ const layerNoTransport = (seen: (message: OutgoingMessage) => void) => {
 }
 
 /**
- * Everything but the store and how loops are woken: both come from whoever builds it. `egress`: the
- * way out to customers' addresses.
+ * Everything but the store and how loops are woken: both come from the caller. `egress`: the way
+ * out to customers' addresses.
  */
 export const layerService = (
   seen: (message: OutgoingMessage) => void = () => undefined,

@@ -1,5 +1,5 @@
 /**
- * One long-lived bash, as somebody who follows a tutorial has it: what a command sets, the next one
+ * One long-lived bash, as a reader who follows a tutorial has it: what a command sets, the next one
  * finds. It and whatever it started end with the scope.
  */
 import { Clock, Data, Deferred, Effect } from "effect"

@@ -1,4 +1,4 @@
-/** Whoever follows a tutorial for us notices every line that is wrong, and says which. */
+/** The runner of tutorials notices every line that is wrong, and says which. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { tmpdir } from "node:os"

@@ -1,7 +1,8 @@
 /**
- * Where the service may be sent to by a customer: webhook endpoints, callbacks and media links lead to public addresses
- * only, so that nobody reaches the operator's own network through it. The same rule is asked three times: of the URL when
- * it is given, of every address that its host resolves to, and of the address that a connection really has.
+ * Where the service may be sent to by a customer: webhook endpoints, callbacks and media links lead
+ * to public addresses only, so that customers cannot reach the operator's own network through it.
+ * The same rule is asked three times: of the URL when it is given, of every address that its host
+ * resolves to, and of the address that a connection really has.
  */
 import { Result } from "effect"
 import ipaddr from "ipaddr.js"

@@ -3,7 +3,7 @@ import { Context } from "effect"
 
 /**
  * The origin that links begin with, without a slash at its end. Answers and events carry links, so
- * whoever serves requests provides it, and whoever runs the worker provides the same.
+ * the server and the worker are given the same.
  */
 export const PublicUrl = Context.Reference<string>("core/PublicUrl", {
   defaultValue: () => "http://127.0.0.1:8080",

@@ -146,7 +146,7 @@ const field = "media.url"
 
 /**
  * Whether it is known what became of the send. Where the store did not answer, a message may be
- * written yet that nobody sees now, and the file is left to the sweep.
+ * written yet that cannot be seen now, and the file is left to the sweep.
  */
 const isKnown = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isSuccess(exit) ||

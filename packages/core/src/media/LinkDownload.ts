@@ -136,7 +136,7 @@ const download = (
     }),
     Effect.retry({ times: tries - 1, while: (error) => error === "again" }),
     Effect.mapError((error) => (error === "again" ? noAnswer : error)),
-    // All tries together: whoever waits for this file waits no longer.
+    // All tries together: after this time the message or the call goes on without the file.
     (fetched) =>
       Effect.raceFirst(fetched, Effect.andThen(sleep(timeoutMillis), Effect.fail(noAnswer))),
     Effect.tap(({ content: { size }, mimeType }) => {

@@ -41,7 +41,7 @@ export interface Upload {
   readonly content: SpooledContent
 }
 
-/** A file that somebody has a link to. */
+/** The file that a link leads to. */
 export interface OpenedFile {
   /** The name in the link. */
   readonly fileName: string

@@ -13,7 +13,7 @@ export class MediaFilesError extends Data.TaggedError("MediaFilesError")<{
   }
 }
 
-/** The disk is a store too: what it fails with is nobody's mistake. */
+/** The disk is a store too: its failures are faults of the service, not of the request. */
 export const filesUnavailable =
   (operation: string) =>
   (cause: MediaFilesError): StoreUnavailable =>

@@ -1,5 +1,5 @@
 /**
- * Signed links to stored files: whoever has one can read the file for 26 hours, without a key
+ * Signed links to stored files: every holder of one can read the file for 26 hours, without a key
  * (contract: Stored files). A link says by itself which file it means, under which name and until
  * when; nothing is kept for it.
  */

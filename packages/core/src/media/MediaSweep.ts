@@ -1,7 +1,7 @@
 /**
  * The sweep of media files: finishes what uploads and deletions that were cut off have left half
- * done, and removes the files of deleted workspaces and attachments that nobody needs any more. Harms
- * nothing when several workers do it.
+ * done, and removes the files of deleted workspaces and attachments that are no longer needed.
+ * Harms nothing when several workers do it.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"

@@ -148,7 +148,7 @@ export class Messages extends Context.Service<
             const acceptance = decided.success
             const outcome = yield* store
               .accept(acceptance)
-              // Written or not: the loops look, since nobody else will tell them.
+              // The commit may have succeeded although its answer was lost, so wake the loops.
               .pipe(Effect.tapError(() => acceptor.wake(acceptance)))
             if (outcome._tag === "Accepted") {
               yield* acceptor.wake(acceptance)

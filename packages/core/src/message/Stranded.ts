@@ -21,7 +21,7 @@ export class Stranded extends Context.Service<
     readonly cancelSome: Effect.Effect<number, StoreUnavailable>
     /**
      * Removes a number or a workspace, and cancels what that left stranded until none is left. What
-     * is cut off half way (the store, or whoever asked, went away) the worker finishes.
+     * is cut off half way (the store or the client went away) the worker finishes.
      */
     removing<A>(removal: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A, StoreUnavailable>
   }

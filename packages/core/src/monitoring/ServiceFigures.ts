@@ -1,6 +1,6 @@
 /**
- * The port that tells how the whole service stands, for whoever watches it: what waits and for how
- * long, what is in flight, which numbers are connected. Every process reads the same figures.
+ * The port that tells how the whole service stands, for its metrics: what waits and for how long,
+ * what is in flight, which numbers are connected. Every process reads the same figures.
  */
 import { Context } from "effect"
 import type { Effect } from "effect"

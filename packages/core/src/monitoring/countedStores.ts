@@ -1,7 +1,7 @@
 /**
- * The ports through which messages and deliveries change, with a count after each commit: whoever
- * makes the change, now or later, it is counted here and nowhere else. What a store did not write is
- * not counted.
+ * The ports through which messages and deliveries change, with a count after each commit: each
+ * change is counted here and nowhere else, whichever service makes it. What a store did not write
+ * is not counted.
  */
 import { Effect, Layer } from "effect"
 import { MessageStore } from "../message/MessageStore.ts"

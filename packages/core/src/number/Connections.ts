@@ -85,7 +85,7 @@ export class Connections extends Context.Service<
 
       const notFound = refuse("number_not_found", { inPath: true })
 
-      /** What a test number shows; nobody else would show it anything. */
+      /** What a test number shows: it has no connection that would bring a code. */
       const testView = ({ method }: ConnectRequest, now: number): LinkingView =>
         method === "qr"
           ? { ...nothingShown, qrText: `test:${ids.alphanumeric(40)}` }

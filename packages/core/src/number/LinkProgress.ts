@@ -1,7 +1,7 @@
 /**
- * What becomes of an attempt at linking, whoever reports it: the transport through the worker, the
- * emulator's scan, or a test number by itself. A number that reports its connection somewhere does so
- * in the same commit.
+ * What becomes of an attempt at linking, as it is reported by the transport through the worker, the
+ * emulator's scan, or a test number by itself. A number that reports its connection somewhere does
+ * so in the same commit.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { ConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"

@@ -4,7 +4,7 @@
  *
  * A live attempt is held by the worker that runs its connection, under a lease: a number that grows
  * with every claim. Only the holder of the present lease may say what is shown; that the number was
- * linked may be said by whoever knows it.
+ * linked may be said without holding it, as by the emulator's scan.
  *
  * Callbacks are written in the commit of the change that they report, if it is made and if the number
  * is still one that reports there.
@@ -83,8 +83,8 @@ export class LinkingStore extends Context.Service<
     /** The number's attempt; null when it is not being connected. */
     get(numberId: NumberId): Effect.Effect<LinkingAttempt | null, StoreUnavailable>
     /**
-     * Claims live attempts that nobody holds and that have not ended at `now`, the oldest first, of
-     * each workspace its share of the worker at most.
+     * Claims live attempts that no worker holds and that have not ended at `now`, the oldest first,
+     * of each workspace its share of the worker at most.
      */
     claim(query: LinkingClaimQuery): Effect.Effect<ReadonlyArray<HeldAttempt>, StoreUnavailable>
     /** Prolongs leases; returns the attempts that are still held by them. */
@@ -99,7 +99,7 @@ export class LinkingStore extends Context.Service<
       view: LinkingView,
       callback?: Callback | null,
     ): Effect.Effect<boolean, StoreUnavailable>
-    /** The phone has taken the code, whoever holds the attempt; false when it is over at `now`. */
+    /** The phone has taken the code, which needs no lease; false when it is over at `now`. */
     taken(id: LinkingId, now: number): Effect.Effect<boolean, StoreUnavailable>
     /**
      * Ends the attempt by connecting its number with that phone. If another number of the workspace

@@ -107,7 +107,7 @@ export interface ClaimedCheck {
   readonly workspaceId: WorkspaceId
   readonly mode: Mode
   readonly numberId: NumberId
-  /** The number was removed, or its workspace deleted: nobody can ask any more. */
+  /** The number was removed, or its workspace deleted: it can no longer be asked from. */
   readonly removed: boolean
   readonly lease: number
   /** Tries of this chunk that found nothing out. */
@@ -167,9 +167,9 @@ export class NumberCheckStore extends Context.Service<
     ): Effect.Effect<PageOf<NumberCheckResult>, StoreUnavailable>
     /**
      * Claims checks that are due, the longest due first, of no workspace more than the worker may
-     * hold, each with a lease of its own that grows
-     * with every claim. Live checks wait while their number is not connected or not owned; once it
-     * is removed they are handed out to anybody. A check whose lease ran out is handed out again.
+     * hold, each with a lease of its own that grows with every claim. Live checks wait while their
+     * number is not connected or not owned; once it is removed they are handed out to any worker. A
+     * check whose lease ran out is handed out again.
      */
     claim(query: CheckClaimQuery): Effect.Effect<ReadonlyArray<ClaimedCheck>, StoreUnavailable>
     /**

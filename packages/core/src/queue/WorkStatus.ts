@@ -62,18 +62,17 @@ export class WorkStatus extends Context.Service<
   {
     /**
      * The earliest moment at which that kind has or will have something due that its loop could
-     * take; may lie in the past, null when nothing waits. For lanes: free claimable lanes count with
-     * their next due moment, claimed ones with the end of their lease, resting ones (send cap, flood
-     * wait) with the end of their rest, those of disconnected numbers not at all. What is in flight
-     * counts for no other kind, since its loop may not take it. Stranded messages are due since ever.
-     * For deliveries and callbacks: those in flight count with the end of their lease, those that may
-     * not be claimed before that not at all. For number checks: those
-     * that nobody could claim do not count, claimed ones with the end of their lease. Of lanes
-     * and checks of a `crowded` workspace, of which the loop may hold no more, only the ends of
-     * leases count. For linking:
-     * attempts with their end, held ones also with the end of their lease, live ones that nobody
-     * holds since they were asked for unless their workspace is `crowded`, test ones with the moment
-     * at which they link themselves.
+     * take; may lie in the past, null when nothing waits. For lanes: free claimable lanes count
+     * with their next due moment, claimed ones with the end of their lease, resting ones (send cap,
+     * flood wait) with the end of their rest, those of disconnected numbers not at all. What is in
+     * flight counts for no other kind, since its loop may not take it. Stranded messages are always
+     * due. For deliveries and callbacks: those in flight count with the end of their lease, those
+     * that may not be claimed before that not at all. For number checks: those that no worker could
+     * claim do not count, claimed ones with the end of their lease. Of lanes and checks of a
+     * `crowded` workspace, of which the loop may hold no more, only the ends of leases count. For
+     * linking: attempts with their end, held ones also with the end of their lease, live ones that
+     * no worker holds since they were asked for unless their workspace is `crowded`, test ones with
+     * the moment at which they link themselves.
      */
     nextDue(work: Work, crowded?: Crowded): Effect.Effect<number | null, StoreUnavailable>
     /**

@@ -165,7 +165,7 @@ type FirstDayFrom = (day: number) => number
 /** Answers for the day of month, month and day of week fields. */
 const matchingDays = (dayPattern: string): FirstDayFrom => {
   const expression = CronExpressionParser.parse(`0 0 ${dayPattern}`, { tz: "UTC" })
-  // Whoever asks goes on from the last answer, or asks again about the days that lead to it.
+  // A caller goes on from the last answer, or asks again about the days that lead to it.
   let asked = 0
   let answer = -1
   return (day) => {

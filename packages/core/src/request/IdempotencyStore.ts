@@ -17,7 +17,9 @@ export class IdempotencyStore extends Context.Service<
     claim(claim: IdempotencyClaim, now: number): Effect.Effect<ClaimOutcome, StoreUnavailable>
     /** Frees a claim of a refused request, if it is still this one's. */
     release(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
-    /** Drops finished records and claims that are void at `now`; they answer nobody any more. */
+    /**
+     * Drops finished records and claims that are void at `now`; they answer no request any more.
+     */
     forgetVoid(now: number): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/IdempotencyStore") {}

@@ -22,7 +22,10 @@ export type ListBounds = Readonly<Record<string, ListBound>>
 type Raw = Readonly<Record<string, unknown>>
 
 interface Bounded {
-  /** Without the lists that were too long, and without unknown fields that nobody would be told. */
+  /**
+   * Without the lists that were too long, and without unknown fields beyond those that `errors` can
+   * hold.
+   */
   readonly input: Raw
   /** One for each list that was too long, whose field it names. */
   readonly problems: ReadonlyArray<Problem & { readonly field: string }>

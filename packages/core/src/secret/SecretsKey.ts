@@ -1,7 +1,7 @@
 /**
- * The key that everything is derived from which must not be forged or read: 32 bytes that whoever
- * runs the service keeps outside the store (`SECRETS_KEY`; contract: Configuration). A copy of the
- * database alone is worth nothing without it.
+ * The key that everything is derived from which must not be forged or read: 32 bytes that the
+ * operator keeps outside the store (`SECRETS_KEY`; contract: Configuration). A copy of the database
+ * alone is worth nothing without it.
  */
 import { hexToBytes } from "@noble/hashes/utils.js"
 import { Context, Effect, Layer, Redacted } from "effect"

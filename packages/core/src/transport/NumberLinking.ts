@@ -1,7 +1,8 @@
 /**
  * The port through which numbers are linked to phones. Only WhatsApp numbers are connected here
- * (contract: Connecting a number). Whoever runs an attempt holds its connection for as long as the
- * stream is read; what the stream says is stored by the worker, so that every process can show it.
+ * (contract: Connecting a number). The worker that runs an attempt holds its connection for as long
+ * as the stream is read; what the stream says is stored by the worker, so that every process can
+ * show it.
  */
 import { Context } from "effect"
 import type { Stream } from "effect"

@@ -27,10 +27,10 @@ export const checkLeaseMillis = 90_000
 /** The pauses after tries that found nothing out; after one more try the chunk is `failed`. */
 export const checkRetryMillis: ReadonlyArray<number> = [5000, 30_000]
 
-/** What a look at a claimed check comes to. */
+/** The outcome of one claimed check. */
 type Look = PhonesOutcome | { readonly _tag: "Removed" }
 
-/** What a look means for the chunk. Pure. */
+/** What that outcome means for the chunk. Pure. */
 export const judgeCheck = (
   claimed: Pick<ClaimedCheck, "id" | "lease" | "phones" | "tries">,
   look: Look,
@@ -140,7 +140,7 @@ export class NumberChecker extends Context.Service<NumberChecker, LeasedLoop>()(
   )
 }
 
-/** What a test key is told, whoever is registered in a simulated world (contract: Test mode). */
+/** What a test key is told, whatever phones the emulator was told exist (contract: Test mode). */
 const byTheRule = (phones: ReadonlyArray<Phone>): Look => ({
   _tag: "Checked",
   registered: new Set(phones.filter(isRegisteredInTestMode)),

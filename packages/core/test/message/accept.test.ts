@@ -354,7 +354,7 @@ describe("from", () => {
   describe("with a key limited to some numbers", () => {
     const numbers = [aNumber(1), aNumber(2), aNumber(11, "telegram")]
 
-    it.effect("another number of the workspace is number_not_allowed, whoever is addressed", () =>
+    it.effect("another number of the workspace is number_not_allowed, to any recipient", () =>
       Effect.sync(() => {
         const caller = limitedTo(2)
         assert.strictEqual(

@@ -60,7 +60,7 @@ describe("the keys of purposes", () => {
 })
 
 describe("a sealed text", () => {
-  it.effect("opens where it belongs, for whoever has the key, and tells nothing", () =>
+  it.effect("opens where it belongs, with the key, and tells nothing without", () =>
     Effect.gen(function* () {
       const stored: Stored = new Map()
       const [one, other] = [yield* start(stored), yield* start(stored)]

@@ -85,7 +85,7 @@ export const contentOf = (id: number) =>
     return yield* Stream.mkString(Stream.decodeText(opened.value.content))
   })
 
-/** The files whose bytes nobody has removed yet. */
+/** The files whose bytes are still to be removed. */
 export const leftOver = MediaStore.use((store) =>
   store.leftovers({ reservedBefore: 0, limit: 100 }),
 )

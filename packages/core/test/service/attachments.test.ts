@@ -343,7 +343,7 @@ describe("a call that is cut off", () => {
     inAWorld(
       Effect.gen(function* () {
         const { key } = yield* aStage()
-        // Nobody closes this scope: the process is dead.
+        // This scope is never closed: the process is dead.
         const scope = yield* Scope.make()
         const { id } = yield* Scope.provide(uploaded(key, "a.pdf", "content"), scope)
         yield* pass(26 * hour - 1)
@@ -369,7 +369,7 @@ describe("a send that is refused", () => {
     ),
   )
 
-  it.effect("leaves nothing of its file, whoever turns the refusal into an answer", () =>
+  it.effect("leaves nothing of its file, wherever the refusal becomes an answer", () =>
     inAWorld(
       Effect.gen(function* () {
         const workspace = yield* aWorkspaceWith(0)

@@ -98,7 +98,7 @@ describe("a delivery", () => {
         yield* settled
         yield* Fiber.interrupt(worker)
         assert.lengthOf(calls, 1)
-        // Once more, and this time whoever claims it dies.
+        // Once more, and this time the worker that claims it dies.
         const eventId = calls[0]?.eventId ?? ""
         const operations = yield* WebhookOperations
         yield* operations.redeliver("owner", workspace, endpoint, { event_id: eventId })

@@ -345,7 +345,7 @@ describe("what a transport says while it links", () => {
     )
   })
 
-  it.effect("a connection is given up when the attempt is over, whoever ended it", () => {
+  it.effect("a connection is given up when the attempt is over, however it ended", () => {
     const open = new Set<number>()
     return inAWorld(
       Effect.gen(function* () {
@@ -399,7 +399,7 @@ describe("several workers", () => {
     )
   })
 
-  it.effect("a lease that nobody renews runs out, and the attempt is taken over", () => {
+  it.effect("a lease that is not renewed runs out, and the attempt is taken over", () => {
     let connections = 0
     return inAWorld(
       Effect.gen(function* () {

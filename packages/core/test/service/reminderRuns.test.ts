@@ -571,7 +571,7 @@ describe("exactly one message for each due time", () => {
     )
   })
 
-  it.effect("when a worker dies after the commit, before anybody heard of it", () => {
+  it.effect("when a worker dies after the commit, before its answer came", () => {
     let dying = true
     const reached = Deferred.makeUnsafe<void>()
     const store = storeWithin((operation, effect) =>

@@ -383,7 +383,7 @@ describe("a change", () => {
   )
 })
 
-describe("whoever may not see a reminder finds none", () => {
+describe("a key that may not see a reminder finds none", () => {
   it.effect("another workspace, the other mode, and a key limited to other numbers", () =>
     inAWorld(
       Effect.gen(function* () {

@@ -33,8 +33,8 @@ import {
 import type { World, WorldParts } from "./World.ts"
 
 /**
- * A world whose service time is moved by the emulator alone. Real seconds pass at once while somebody
- * waits for them, and hours do not pass at all.
+ * A world whose service time is moved by the emulator alone. Real seconds pass at once while a
+ * fiber waits for them, and hours do not pass at all.
  */
 const withMovableClock = <A, E>(
   test: Effect.Effect<A, E, World | Scope.Scope>,
@@ -197,7 +197,7 @@ describe("POST /settle", () => {
     ),
   )
 
-  it.effect("a message that a dead worker left on a logged-out number holds nobody up", () =>
+  it.effect("a message that a dead worker left on a logged-out number does not hold time up", () =>
     withMovableClock(
       Effect.gen(function* () {
         const { key, number } = yield* aStage()

@@ -153,7 +153,7 @@ describe("a removal that is cut off half way is finished by the worker", () => {
     removed("MessageStore.end", "workspace"),
   )
 
-  it.effect("also when whoever asked for it went away", () => {
+  it.effect("also when the client that asked for it went away", () => {
     let hangs = false
     const store = storeWithin((operation, effect) =>
       Effect.suspend(() => {

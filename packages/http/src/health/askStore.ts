@@ -1,4 +1,4 @@
-/** Asking the store on behalf of whoever watches the service, who will not wait for long. */
+/** Asking the store for health and metrics, whose callers do not wait for long. */
 import { sleepInRealTime } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"

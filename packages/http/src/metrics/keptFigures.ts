@@ -1,6 +1,6 @@
 /**
  * The figures of the whole service, read from the store at most once in some seconds however often
- * somebody asks.
+ * they are asked for.
  */
 import { ServiceFigures, mostCounted } from "@messaging-service/core"
 import type { Figures, StoreUnavailable } from "@messaging-service/core"

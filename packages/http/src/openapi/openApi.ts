@@ -169,7 +169,7 @@ const pathsJson = (shared: Shared, surfaces: ReadonlyArray<DescribedSurface>): J
   return paths
 }
 
-/** What a call is, whoever receives it. */
+/** What webhook and callback calls have in common. */
 const callJson = (shared: Shared, call: Call): JsonObject => ({
   post: {
     tags: [call.tag],

@@ -1,7 +1,6 @@
 /**
  * Links to the QR codes of numbers that are being connected (contract: Number status): open to
- * everybody who has one, and never kept by anybody on the way, because each look shows the newest
- * code.
+ * everybody who has one, and not to be cached, because each request shows the newest code.
  */
 import { QrImages, QrLinks } from "@messaging-service/core"
 import { Effect, Stream } from "effect"

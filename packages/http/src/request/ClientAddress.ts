@@ -7,7 +7,7 @@ import { Option } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpSettings } from "../HttpOptions.ts"
 
-/** Stands for an address that nobody told, such as that of a client behind a Unix socket. */
+/** Stands for an unknown address, such as that of a client behind a Unix socket. */
 const unknownAddress = "0.0.0.0"
 
 const octet = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"

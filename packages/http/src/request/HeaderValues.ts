@@ -1,7 +1,7 @@
 /**
  * Headers that decide something, read so that a second value is never overlooked. Node drops a
  * repeated `Authorization` and joins most other headers with a comma; its raw list still has them
- * all. Web-standard headers come joined, and nobody can take them apart again.
+ * all. Web-standard headers come joined, and cannot be taken apart again.
  */
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 

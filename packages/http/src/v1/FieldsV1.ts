@@ -6,7 +6,7 @@
  */
 import type { JsonValue } from "@messaging-service/core"
 
-/** The fields of a request before anybody knows what they should hold. */
+/** The fields of a request as they came, before they are read by an operation's table. */
 export interface BodyV1 {
   /** Whether it was given at all, if only as null or as nothing. */
   readonly has: (name: string) => boolean

@@ -48,7 +48,7 @@ export type SourceV1 =
   | { readonly _tag: "Link"; readonly url: string; readonly fileName: string | null }
   | { readonly _tag: "Upload"; readonly upload: UploadV1; readonly fileName: string }
 
-/** In place of a name that nobody gave. */
+/** The name of a file that came without one. */
 const unnamed = "file"
 
 /** An uploaded file wins over a link. */

@@ -1,4 +1,6 @@
-/** Phones that stand alone, where nobody but a phone will do: no username and no country code apart. */
+/**
+ * Fields that hold one phone with its country code: no username, and no `country_code` beside it.
+ */
 import { Result } from "effect"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"

@@ -7,7 +7,7 @@ import type { Lenient } from "./FieldsV1.ts"
 
 export const pageField = integer("1 when left out.")
 
-/** Nobody has as many records as come before it. */
+/** No workspace has so many records that it comes so far. */
 const lastPage = 1_000_000_000
 
 /** Fails with `invalid_page`. */

@@ -122,7 +122,7 @@ const problemOf = ({ reason }: FormProblem): Refusal => {
 
 const uploadOf = ({ file, moreFiles }: Form): Result.Result<UploadV1 | null, FailureV1> => {
   if (moreFiles > 0) return Result.fail(failV1("several_files"))
-  // What a browser sends for a file input in which nobody chose a file.
+  // What a browser sends for a file input in which no file was chosen.
   if (file === undefined || file.content.size === 0) return Result.succeed(null)
   return Result.succeed({ fileName: uploadedFileName(file.name) ?? null, content: file.content })
 }

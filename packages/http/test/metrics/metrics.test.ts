@@ -86,7 +86,7 @@ layer(layerMeasured())("messages and deliveries", (it) => {
     }),
   )
 
-  it.effect("that nobody can send grow old; a lane that nobody could claim is not behind", () =>
+  it.effect("that cannot be sent grow old; a lane that no worker could claim is not behind", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("10 minutes")
       yield* settle

@@ -466,7 +466,7 @@ describe("the document and the service", () => {
           const { reminder_id } = yield* make<{ readonly reminder_id: number }>("reminder/create", {
             json: reminder,
           })
-          /** In place of the sample ones, which are nobody's. */
+          /** In place of the sample ids, which do not exist. */
           const real = {
             ...credentials,
             whatsapp_client: number.id,

@@ -212,7 +212,7 @@ describe("the adjustable clock", () => {
         assert.isBelow(Date.parse(String(sent["sent_at"])), Date.parse(hence(3660)))
         assert.strictEqual((yield* read(token, later.id)).status, "scheduled")
         assert.strictEqual((yield* read(token, expiring.id)).status, "scheduled")
-        // The service lives in its own time, whoever asks; answers show whole seconds, and time goes on.
+        // Every request sees the service's own time, in whole seconds, and time goes on meanwhile.
         assert.isAbove(Date.parse(now), (yield* Clock.currentTimeMillis) - 60_000)
       }),
     )

@@ -62,7 +62,7 @@ describe("the client's address", () => {
     }),
   )
 
-  it.effect("ignores X-Forwarded-For of anybody who is not trusted", () =>
+  it.effect("ignores X-Forwarded-For unless a proxy is trusted", () =>
     Effect.sync(() => assert.strictEqual(direct(request("10.0.0.1", "1.2.3.4")), "10.0.0.1")),
   )
 
@@ -90,7 +90,7 @@ describe("the client's address", () => {
     }),
   )
 
-  it.effect("is all zeros where nobody knows it", () =>
+  it.effect("is all zeros where it is not known", () =>
     Effect.sync(() => {
       assert.strictEqual(direct(request(undefined)), "0.0.0.0")
       const untold = clientAddressReader({ trustProxy: false, clientAddress: () => "" })

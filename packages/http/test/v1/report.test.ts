@@ -60,7 +60,7 @@ layer(layerService())("the report of version 1", (it) => {
     }),
   )
 
-  it.effect("shows 200 a page, and nobody else's", () =>
+  it.effect("shows 200 a page, all of its own workspace", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.parse("2029-01-01T12:00:00Z"))
       const { credentials } = yield* aClient()

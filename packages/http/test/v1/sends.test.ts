@@ -118,7 +118,7 @@ layer(layerService())("a send of version 1", (it) => {
       }
       const whole = yield* ask("send_msg/group/", { ...fields, msg_type: 0.0 })
       assert.strictEqual(whole.status, 200)
-      // Whoever it is comes first.
+      // Credentials are checked first.
       saysNo(
         yield* ask("send_msg/group/", { ...fields, api_key: "x", group_name: 7 }),
         400,

@@ -177,7 +177,7 @@ layer(layerService())("the caller of a version 1 form", (it) => {
       assert.match(refused.headers["retry-after"] ?? "", /^\d+$/)
       assert.deepStrictEqual((yield* files).kept, kept)
 
-      // Whoever says first who calls is not concerned.
+      // A call whose credentials come before its file is not counted.
       const early = formOf(...fieldsOf(credentials), aPart({ bytes: Buffer.alloc(30 * mebibyte) }))
       answered(yield* call("media/upload/", early))
       answered(yield* call("send_msg/", { json: { ...credentials, ...aText } }))

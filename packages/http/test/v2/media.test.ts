@@ -678,7 +678,7 @@ layer(layerService())("a link to a stored file", (it) => {
     )
   }
 
-  it.effect("gives a part of the file to whoever asks for one", () =>
+  it.effect("gives a part of the file when one is asked for", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const bytes = Buffer.from("0123456789")

@@ -292,7 +292,7 @@ layer(layerService())("number checks", (it) => {
     }),
   )
 
-  it.effect("of a test key follows the simulated rule, whoever is registered", () =>
+  it.effect("of a test key follows the simulated rule, whatever phones were registered", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aSender()
       const test = (yield* aKey(workspace, { mode: "test" })).key

@@ -127,7 +127,7 @@ layer(layerService())("connecting by QR code", (it) => {
     }),
   )
 
-  it.effect("a fresh link per call; each is a PNG of the newest code, for anybody", () =>
+  it.effect("a fresh link per call; each is a PNG of the newest code, without a key", () =>
     Effect.gen(function* () {
       const { token } = yield* aToken()
       const { id } = yield* connect(token)

@@ -1,4 +1,4 @@
-/** Whether a commit of this process has queued callbacks that nobody was told of. */
+/** Whether a commit of this process has queued callbacks for which no loop was woken yet. */
 import type { Callback } from "@messaging-service/core"
 import { Context, Effect, Latch, Layer } from "effect"
 

@@ -3,7 +3,7 @@
  *
  * Positions come from a sequence: a transaction that took a smaller one may commit later, and a
  * reader that has gone past it would never see it. So a reader stops before a gap until it is known
- * that nobody will fill it. A transaction has an id of its own before it takes a position; once all
+ * that it will stay empty. A transaction has an id of its own before it takes a position; once all
  * that were under way when the gap was first seen are over, what is still missing was rolled back.
  */
 import { Outbox } from "@messaging-service/core"

@@ -83,7 +83,7 @@ type AdmittedRow = KeyRow &
     readonly day_count: number | null
   }
 
-/** The statement, for whoever measures it too: an array for each parameter of the function. */
+/** The statement, which the benchmark measures too: an array for each parameter of the function. */
 export const admitStatement = `
 select asked.place, admitted.*
 from unnest($1::text[], $2::integer[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[],

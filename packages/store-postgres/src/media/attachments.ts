@@ -1,6 +1,6 @@
 /**
  * The records of attachments: files in a state of their own, which neither the directory nor the
- * count of its room knows. Nobody but the sweep touches one that a message has.
+ * count of its room knows. Only the sweep touches one that a message has.
  */
 import type {
   AttachmentSweep,

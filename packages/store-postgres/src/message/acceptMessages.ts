@@ -5,7 +5,7 @@
  * Locks: the lanes first, by id, then the workspaces with a limited plan, by id; everything that
  * locks both keeps that order, so calls wait for one another but never in a circle. A workspace
  * with an unlimited plan is only read: its senders do not wait for one another. Claims are locked
- * before both; nobody who waits for a claim holds a lane.
+ * before both; a request that waits for a claim holds no lane.
  */
 import type {
   Acceptance,
@@ -317,7 +317,7 @@ export const acceptance = {
   names: declarations.split(",").map((declaration) => declaration.trim().split(" ")[0] ?? ""),
 }
 
-/** The statement, for whoever measures it: parameters in the order of the function's. */
+/** The statement, which the benchmark measures too: parameters in the order of the function's. */
 export const acceptStatement = `select a.guard, a.ids from ${acceptMessages.name}(${placeholders(acceptance.names.length)}) a`
 
 /** Writes acceptances in one round trip; one outcome for each, in their order. */

@@ -1,6 +1,6 @@
 /**
  * Writing a message that was refused, as it has ended. Its event names its id, so the id is drawn
- * first; one that is drawn for nothing leaves a gap that nobody misses.
+ * first; one that is drawn for nothing leaves a harmless gap.
  *
  * Locks: the lane, so that neither number nor workspace go meanwhile; the lane stays as it is.
  */

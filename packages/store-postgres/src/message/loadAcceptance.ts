@@ -1,9 +1,9 @@
 /**
  * The facts that acceptance decides on, in one round trip, with the claim of the `Idempotency-Key`.
  *
- * The claim comes first, and only a later statement looks for a finished request: whoever finished
- * one gave its claim up in the same commit, so that a claim that was won while a record exists is
- * given back. A claim that is refused leaves the other facts unread.
+ * The claim comes first, and only a later statement looks for a finished request: a finished one
+ * gave its claim up in the same commit, so that a claim that was won while a record exists is given
+ * back. A claim that is refused leaves the other facts unread.
  */
 import { answerKeptMillis, claimKeptMillis, modesSeenBy } from "@messaging-service/core"
 import type {
@@ -196,8 +196,8 @@ const loadAcceptance = sqlFunction(
       v_room_at := v_planned_at;
       if v_planned + v_count > v_limit then
         v_room_at := ${quotaRoomAt.name}(v_counted, v_planned_at, v_count, v_limit, v_window);
-        -- To be remembered where it spares the next sender a count; whoever holds the lane has
-        -- better things to do than to wait for it.
+        -- Remembered to spare the next sender a count, but not while the lane is locked: waiting
+        -- for the lock would cost more.
         perform
         from lanes l
         where l.number_id = v_counted

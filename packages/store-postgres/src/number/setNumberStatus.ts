@@ -1,7 +1,7 @@
 /**
- * A number connects, is being connected or drops out, its lane with it, and whoever is told of its
- * connection is told. The lane's next due moment is kept while it rests, so that connecting needs no
- * count.
+ * A number connects, is being connected or drops out, its lane with it, and the address that its
+ * connection is reported to is told. The lane's next due moment is kept while it rests, so that
+ * connecting needs no count.
  *
  * Locks: the lane first, like everybody who changes a status; only a later statement looks at the
  * number, so that no change is told twice.

@@ -1,7 +1,7 @@
 /**
  * Claiming checks that are due, the longest due first, of each workspace its share of the worker at
- * most, each with its next phones. Live ones wait
- * while their number is not connected; once it is removed anybody may take them, to end them.
+ * most, each with its next phones. Live ones wait while their number is not connected; once it is
+ * removed any worker may take them, to end them.
  *
  * Locks: the checks, passing over those that others hold, so that workers never wait for one another.
  */

@@ -1,7 +1,7 @@
 /**
  * Settling a claimed check, if its lease is still the check's: answers, or another try.
  *
- * Locks: the check, then its results; nobody else changes them without it.
+ * Locks: the check, then its results, which change only under the check's lock.
  */
 import type { CheckSettlement, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"

@@ -2,9 +2,9 @@
  * A PGlite made to look like a server: the PostgreSQL client speaks its own wire protocol to it,
  * over streams inside the process. So one SQL text and one client serve both databases.
  *
- * PGlite has a single backend session. Whoever opens a transaction owns it until the transaction is
- * over, while the others wait; and since the session is everybody's, clients must not name their
- * prepared statements, and settings made by one hold for all.
+ * PGlite has a single backend session. The client that opens a transaction owns it until the
+ * transaction is over, while the others wait; and since all clients share the session, they must
+ * not name their prepared statements, and settings made by one hold for all.
  */
 import type { PGlite } from "@electric-sql/pglite"
 import { Duplex } from "node:stream"
@@ -47,14 +47,17 @@ export class PgliteServer {
     void this.#turns()
   }
 
-  /** One turn after the other: of the owner, if there is one, else of whoever waits longest. */
+  /**
+   * One turn after the other: of the owner, if there is one, else of the client that has waited
+   * longest.
+   */
   async #turns(): Promise<void> {
     for (;;) {
       if (this.#abandoned) await this.#rollBack()
       const at = this.#owner === undefined ? 0 : this.#waiting.indexOf(this.#owner)
       const next = at < 0 ? undefined : this.#waiting.splice(at, 1)[0]
       if (next === undefined) {
-        // In the same breath as the look: whoever comes a moment later must find nobody at work.
+        // In the same turn as the look: a client that comes next must find that no turn is running.
         this.#working = false
         return
       }
@@ -80,7 +83,7 @@ export class PgliteServer {
     this.#abandoned = this.#owner?.destroyed ?? false
   }
 
-  /** What its owner left open; a session that cannot even do that serves nobody any more. */
+  /** What its owner left open; a session that cannot even do that is of no use any more. */
   async #rollBack(): Promise<void> {
     try {
       if (this.#database.isInTransaction()) await this.#database.exec("rollback")

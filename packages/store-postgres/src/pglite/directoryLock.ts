@@ -37,7 +37,7 @@ const take = async (file: string): Promise<void> => {
     const other = await readFile(file, "utf8").catch(() => "")
     if (isRunning(Number(other))) throw inUse(other)
     await rm(file, { force: true })
-    // Of two processes that start at once and both find nobody, one makes the file.
+    // Of two processes that start at once and both find no holder, one makes the file.
     await writeFile(file, String(process.pid), { flag: "wx" })
   } catch (cause) {
     held.delete(file)
@@ -56,7 +56,7 @@ const isRunning = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
   } catch (cause) {
-    // It is there, and somebody else's.
+    // The process is there, and belongs to another user.
     return cause instanceof Error && "code" in cause && cause.code === "EPERM"
   }
 }

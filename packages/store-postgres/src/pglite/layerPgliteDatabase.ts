@@ -13,7 +13,7 @@ export interface PgliteOptions {
 /** There is one backend: further connections only queue up for it. */
 const maxConnections = 4
 
-/** Whoever waits does so for the work of all before it. */
+/** A request waits for the work of all requests before it. */
 const acquireMillis = 30_000
 const statementMillis = 60_000
 

@@ -68,7 +68,7 @@ where m.state = 'waiting'
   )
 order by m.due_at
 limit 1`,
-  // Index lanes_stranded. Due since ever.
+  // Index lanes_stranded. Due before any time that a clock shows, so always due.
   stranded: `
 select timestamptz 'epoch' as due
 from lanes l
@@ -105,7 +105,7 @@ from reminders r
 where r.next_run_at is not null
 order by r.next_run_at
 limit 1`,
-  // Index webhook_lanes_due; lanes that have news are due since ever.
+  // Index webhook_lanes_due; lanes with deliveries not looked at yet are always due.
   deliveries: `
 select soonest.due
 from (

@@ -24,8 +24,8 @@ export const isClaimable = (lane: string): string =>
   `(${lane}.connected or ${lane}.removed_at is not null)`
 
 /**
- * The first message that waits in a lane and has not expired, as a scalar subquery. Serves whoever
- * holds the lane's lock; index `messages_waiting`.
+ * The first message that waits in a lane and has not expired, as a scalar subquery. For holders of
+ * the lane's lock; index `messages_waiting`.
  */
 export const firstWaiting = (
   column: "id" | "due_at",

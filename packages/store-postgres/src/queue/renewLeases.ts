@@ -1,7 +1,7 @@
 /**
  * Prolonging leases that are still the lane's, also ones that ran out and were not taken over.
  *
- * Locks: the lanes by id. A lane that somebody else has claimed meanwhile has another lease by the
+ * Locks: the lanes by id. A lane that another worker has claimed meanwhile has another lease by the
  * time its row is locked, and drops out.
  */
 import type { LaneQueue, NumberId } from "@messaging-service/core"

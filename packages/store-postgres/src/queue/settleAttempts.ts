@@ -3,7 +3,7 @@
  * back and the lane's next due moment, in one commit.
  *
  * Locks: the lanes by id, then the workspaces that get allowance back, by id. A lane whose lease is
- * another one by now has been handed to somebody else: that settlement is passed over.
+ * another one by now has been handed to another worker: that settlement is passed over.
  */
 import type { MessageId, Settlement, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"

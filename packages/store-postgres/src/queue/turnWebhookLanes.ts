@@ -66,7 +66,7 @@ export const turnWebhookLanes = sqlFunction(
   as $function$
   #variable_conflict use_column
   declare
-    -- Endpoints that have got deliveries since somebody last looked.
+    -- Endpoints that have got deliveries since the last claim looked.
     v_news bigint[];
     -- Those of the results first, in their order, so that a lane finds its results by its place.
     v_lanes bigint[];
@@ -214,7 +214,7 @@ export const turnWebhookLanes = sqlFunction(
     end if;
 
     if v_news is not null then
-      -- Written by somebody who did not see the endpoint end.
+      -- Written by a transaction that did not see the endpoint end.
       v_ended := array(
         select e.id
         from webhook_endpoints e

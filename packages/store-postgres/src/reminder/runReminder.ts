@@ -2,8 +2,7 @@
  * A reminder's run: the acceptance of its message and its advance to the next due time, in one
  * commit.
  *
- * Locks: the reminder, then those of an acceptance. Nobody who holds one of these asks for a
- * reminder.
+ * Locks: the reminder, then those of an acceptance. No holder of one of these asks for a reminder.
  */
 import type { Acceptance, ReminderRun, RunCommit, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"

@@ -1,4 +1,4 @@
-/** Whether a commit of this process has queued deliveries that nobody was told of. */
+/** Whether a commit of this process has queued deliveries for which no loop was woken yet. */
 import { Context, Effect, Latch, Layer } from "effect"
 
 export class DeliveryNews extends Context.Service<

@@ -59,7 +59,10 @@ const fastSettings: Readonly<Record<string, string>> = {
 export class EmbeddedPostgres extends Context.Service<
   EmbeddedPostgres,
   {
-    /** Makes a database: a copy of `template`, which nobody may be connected to, or an empty one. */
+    /**
+     * Makes a database: a copy of `template`, to which there must be no connection, or an empty
+     * one.
+     */
     createDatabase(template?: string): Effect.Effect<TestDatabase, EmbeddedPostgresError>
     /** Ends all connections and stops the server in good order; data stays. */
     readonly stop: Effect.Effect<void>

@@ -9,7 +9,7 @@ export interface Attempt {
   readonly claimed: ClaimedMessage
   readonly now: number
   readonly leaseUntil: number
-  /** What became of it; a lease that nobody settled, or that was settled too late, is `lost`. */
+  /** What became of it; a lease that was not settled, or too late, is `lost`. */
   settled: "lost" | "ended" | "postponed" | "interrupted"
 }
 

@@ -71,7 +71,7 @@ export const anEventId = (): EventId => `evt_${String(fresh()).padStart(24, "0")
 /** A SHA-256 in hexadecimal, as far as a store can tell. */
 export const aHash = (): string => fresh().toString(16).padStart(64, "0")
 
-/** A random integer from 0 up to, not including, `bound`; seeded by whoever runs it. */
+/** A random integer from 0 up to, not including, `bound`; from the seed that the test runs with. */
 export const below = (bound: number) => Random.nextIntBetween(0, bound, { halfOpen: true })
 
 export const aPlan = (messagesRemaining: number | null): Plan => ({

@@ -1,8 +1,9 @@
 /**
- * The contract that every transport is held to: it tells the truth about each attempt. Accepted means
- * that the far side said so; Refused that nothing was or will be shown, and why; Unknown that nobody
- * can know; NotConnected that nothing was sent. A transport's own tests call `transportContract` with
- * a layer of the transport and of its far side; every test takes a number of its own.
+ * The contract that every transport is held to: it tells the truth about each attempt. Accepted
+ * means that the far side said so; Refused that nothing was or will be shown, and why; Unknown that
+ * it cannot be known; NotConnected that nothing was sent. A transport's own tests call
+ * `transportContract` with a layer of the transport and of its far side; every test takes a number
+ * of its own.
  */
 import { assert, layer } from "@effect/vitest"
 import type {
@@ -77,7 +78,7 @@ export const transportContract = <I, E>(
       }),
     )
 
-    it.effect("a refusal is Refused with a reason, and nobody sees the message", () =>
+    it.effect("a refusal is Refused with a reason, and no recipient sees the message", () =>
       Effect.gen(function* () {
         const farSide = yield* FarSide
         const numberId = yield* farSide.aNumber

@@ -5,7 +5,7 @@
 import { says } from "./Cases.ts"
 import type { Case } from "./Cases.ts"
 
-const nobodysKey = "0123456789abcdef0123456789abcdef01234567"
+const unknownKey = "0123456789abcdef0123456789abcdef01234567"
 
 /** What all operations of version 1 say of credentials. */
 const credentialCases = (operation: string): ReadonlyArray<Case> => [
@@ -23,7 +23,7 @@ const credentialCases = (operation: string): ReadonlyArray<Case> => [
   { operation, fields: { client_id: "" }, says: "Invalid client id." },
   { operation, fields: { client_id: "seven" }, says: "Invalid client id." },
   { operation, fields: { client_id: "1.5" }, says: "Invalid client id." },
-  { operation, fields: { api_key: nobodysKey }, says: "Auth Error: invalid api key" },
+  { operation, fields: { api_key: unknownKey }, says: "Auth Error: invalid api key" },
   { operation, fields: { api_key: "mistyped" }, says: "Auth Error: invalid api key" },
   { operation, fields: {}, scene: "a deleted key", says: "Auth Error: invalid api key" },
   {

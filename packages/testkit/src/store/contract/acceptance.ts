@@ -35,7 +35,7 @@ import {
 } from "../World.ts"
 
 export const accepting: Topic = (it) => {
-  it.effect("messages wait as they were accepted, whoever they go to and whatever they carry", () =>
+  it.effect("messages wait as they were accepted, for all recipients and contents", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { workspace, number } = yield* aStage()

@@ -283,7 +283,7 @@ export const callbacks: Topic = (it) => {
       yield* settleCallbacks(tryAgain(first, noon))
       assert.deepStrictEqual(yield* claimCallbacks({ now: noon + minute }), [])
       yield* settleCallbacks(tryAgain(second, noon + hour))
-      // Settled once, whoever repeats it.
+      // Settled once, however often that is repeated.
       yield* settleCallbacks(over(second))
       assert.deepStrictEqual(yield* claimCallbacks({ now: noon + hour - 1 }), [])
       const third = yield* claimTheCallback({ now: noon + hour })

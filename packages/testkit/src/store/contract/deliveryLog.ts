@@ -192,7 +192,7 @@ export const deliveryLog: Topic = (it) => {
     }),
   )
 
-  it.effect("what was in flight when its endpoint ended is settled by nobody", () =>
+  it.effect("what was in flight when its endpoint ended can no longer be settled", () =>
     Effect.gen(function* () {
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)

@@ -149,7 +149,7 @@ export const leases: Topic = (it) => {
     }),
   )
 
-  it.effect("who holds a lease that ran out may settle until somebody else claims", () =>
+  it.effect("the holder of a lease that ran out may settle until another worker claims", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const message = yield* aMessage(number)
@@ -273,7 +273,7 @@ export const leases: Topic = (it) => {
       assert.isFalse((yield* lookUp(other)).inFlight)
       assert.lengthOf(yield* inHands(noon), 1)
       assert.deepStrictEqual(yield* end(cancelled(message, noon + hour)), [])
-      // Nobody holds it any more, though it may have left.
+      // No worker holds it any more, though it may have left.
       assert.isEmpty(yield* inHands(noon + minute))
       assert.deepStrictEqual(yield* lookUp(message), { message, inFlight: true })
       yield* settle([again(claimed)])

@@ -382,7 +382,7 @@ const worked = (it: StoreTester) => {
       }),
   )
 
-  it.effect("a claimed check is nobody else's until it is settled or its lease runs out", () =>
+  it.effect("a claimed check is not claimed again until it is settled or its lease runs out", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const check = yield* aCheck(number)
@@ -487,7 +487,7 @@ const worked = (it: StoreTester) => {
     }),
   )
 
-  it.effect("only the owner of the number asks from it; test checks anybody makes", () =>
+  it.effect("only the owner of the number asks from it; test checks run on any worker", () =>
     Effect.gen(function* () {
       const store = yield* NumberCheckStore
       const era = anEra()
@@ -532,7 +532,7 @@ const worked = (it: StoreTester) => {
     }),
   )
 
-  it.effect("checks are due when somebody could take them up, claimed ones with their lease", () =>
+  it.effect("checks are due when a worker could claim them, claimed ones with their lease", () =>
     Effect.gen(function* () {
       const status = yield* WorkStatus
       const era = anEra()

@@ -1,4 +1,4 @@
-/** Writers of events, delivery loops and whoever ends endpoints, side by side. */
+/** Writers of events, delivery loops, and calls that end endpoints, side by side. */
 import { assert } from "@effect/vitest"
 import { endpointLimit, KeyStore, WebhookStore } from "@messaging-service/core"
 import type { ClaimedDelivery, EventId, WebhookEndpoint } from "@messaging-service/core"

@@ -59,7 +59,7 @@ const refused = (number: SendingNumber, given: Partial<NewMessage> = {}, now = n
   Effect.map(refuse(number, given, now), present)
 
 export const refusedMessages: Topic = (it, { parallel }) => {
-  it.effect("it is stored as it failed, whoever it went to and whatever it carried", () =>
+  it.effect("it is stored as it failed, for all recipients and contents", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { number, workspace } = yield* aStage()

@@ -134,7 +134,7 @@ export const workStatus: Topic = (it) => {
     }),
   )
 
-  it.effect("a lane that nobody could claim is not due: its number is not connected", () =>
+  it.effect("a lane whose number is not connected cannot be claimed and is not due", () =>
     Effect.gen(function* () {
       const numbers = yield* NumberStore
       const era = anEra()
