@@ -26,7 +26,7 @@ import { refusalReplyV1 } from "./v1/FailureV1.ts"
 import { surfaceV1 } from "./v1/surfaceV1.ts"
 import { surfaceV2 } from "./v2/surfaceV2.ts"
 
-/** How a surface says no, to what it refuses and where it fails. */
+/** How a part of the interface words its refusals and faults. */
 type SayNo = (exchange: Exchange, refusal: Refusal, publicUrl: string) => Reply
 
 /** A part of the interface, and where requests to it find their places. */
@@ -40,7 +40,7 @@ interface Part {
 
 type Surfaces = ReadonlyArray<Part>
 
-/** It costs nothing to say that there is nothing. */
+/** Paths outside every part: 404, which takes no place. */
 const nowhere: Part = {
   prefix: none,
   surface: () => Effect.fail(refuse("not_found")),

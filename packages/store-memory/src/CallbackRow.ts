@@ -32,7 +32,7 @@ export interface CallbackTarget {
   readonly parked: Sorted<CallbackRow>
 }
 
-/** When something could be claimed again, as far as it is not parked. */
+/** When something that is not parked can next be claimed. */
 export const momentOf = ({ dueAt, leaseUntil }: CallbackRow): number => leaseUntil ?? dueAt
 
 export const byMoment = (a: CallbackRow, b: CallbackRow): number =>

@@ -30,7 +30,7 @@ const claim = (world: World, query: CallbackQuery): ReadonlyArray<ClaimedCallbac
     const { crowd, inFlight, parked } = row.target
     if (isFull(inFlight, perTarget, now)) {
       parked.add(row)
-      // It leaves its place to the next one of its workspace.
+      // Its place goes to the next one of its workspace.
       if (!isFull(crowd.inFlight, perWorkspace, now)) unpark(world, crowd)
       continue
     }

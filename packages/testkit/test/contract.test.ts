@@ -61,7 +61,7 @@ it.effect("every section of the contract that a comment names is there", () =>
 it.effect("no comment names a document that is not in the repository", () =>
   Effect.gen(function* () {
     const named = (yield* sources).flatMap(({ path, text }) =>
-      [...unwrapped(text).matchAll(/\((?:decisions|operator API)[:.;] ?[^)]*/g)].map(
+      [...unwrapped(text).matchAll(/\((?:decisions|operator API)(?:\)|[:.;] ?[^)]*)/g)].map(
         ([found]) => `${path} ${found}`,
       ),
     )

@@ -6,6 +6,6 @@ export interface Delivery {
   readonly name: string
   /** Delivers all events; ends when every call is answered and whatever is kept of it is written. */
   readonly deliverAll: Effect.Effect<void, CheckFailed>
-  /** Whether everything it had to do is done, by its own books. */
+  /** Whether everything it had to do is done, by its own records. */
   readonly checkDone: Effect.Effect<void, CheckFailed>
 }

@@ -8,6 +8,6 @@ export interface Queue {
   readonly fill: Effect.Effect<void, CheckFailed>
   /** Dispatches until nothing is left; returns how many messages were handed over. */
   dispatch(workers: number, count: number): Effect.Effect<number, CheckFailed>
-  /** Whether everything it had to do is done, by its own books. */
+  /** Whether everything it had to do is done, by its own records. */
   checkDone(count: number): Effect.Effect<void, CheckFailed>
 }

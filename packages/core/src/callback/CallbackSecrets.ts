@@ -1,6 +1,6 @@
 /**
  * The secret that signs a workspace's callbacks, one for all of them, and its change by the
- * operator (contract: Callback secret). Every workspace has one from its birth: until it is
+ * operator (contract: Callback secret). Every workspace has one from the start: until it is
  * changed, it is made from the workspace's id and the service's own key.
  */
 import { Context, Effect, Layer, Schema } from "effect"

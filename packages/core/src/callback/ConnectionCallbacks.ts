@@ -41,7 +41,7 @@ export class ConnectionCallbacks extends Context.Service<
           return url === null || number === null ? null : { number, url }
         })
 
-      /** The phone that the number has once nothing links it any more. */
+      /** The phone that the number keeps when its attempt at linking ends without a link. */
       const phoneWithoutLink = ({ id, phone }: SendingNumber) =>
         Effect.map(attempts.get(id), (attempt) => {
           const replaced = attempt?.replaced ?? null

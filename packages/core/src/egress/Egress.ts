@@ -76,8 +76,8 @@ export class Egress extends Context.Service<
       workspaceId: WorkspaceId,
     ): Effect.Effect<EgressAnswer, EgressError, Scope.Scope>
     /**
-     * A POST whose answer is known by its status: redirects are answers, and a content that is too
-     * long or does not come to its end takes nothing back. Connections are kept for later calls.
+     * A POST of whose answer only the status matters: a redirect is an answer too, and so is one
+     * whose content is too long or breaks off. Connections are kept for later calls.
      */
     post(
       url: string,

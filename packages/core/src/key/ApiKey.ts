@@ -36,7 +36,7 @@ export interface ApiKey {
 /** Non-revoked keys of one version that a workspace may hold; expired ones count. */
 export const keyLimit = 10
 
-/** Why a key can no longer be used, if so: deleted ones are told before expired ones. */
+/** Why a key can no longer be used, if so; one that is both is said to be revoked. */
 export const keyRefusal = (
   { expiresAt, revokedAt }: Pick<ApiKey, "expiresAt" | "revokedAt">,
   now: number,

@@ -152,7 +152,9 @@ export class Keys extends Context.Service<
       workspaceId: WorkspaceId | undefined,
       body: unknown,
     ): Effect.Effect<typeof NewKeyJson.Type, Failure>
-    /** GET /workspaces/{id}/keys: oldest first, revoked ones included; those the role may see. */
+    /**
+     * GET /workspaces/{id}/keys: oldest first, revoked ones included; those that the role may see.
+     */
     list(
       role: Role,
       workspaceId: WorkspaceId | undefined,

@@ -8,7 +8,7 @@ import type { WorkspaceId } from "../id/Ids.ts"
 export interface Shares {
   /** How many of one workspace this worker may hold at once. */
   readonly perWorkspace: number
-  /** How many it holds already; none of a workspace that is not named. */
+  /** How many it holds already of each workspace; one that is not in it holds none. */
   readonly held: ReadonlyMap<WorkspaceId, number>
 }
 

@@ -14,7 +14,7 @@ export interface Places<Holder> {
 
 interface Share {
   readonly places: Semaphore.Semaphore
-  /** Those that have a place of it or wait for one: without any the share is forgotten. */
+  /** How many have a place of the share or wait for one; at 0 the share is dropped. */
   users: number
 }
 

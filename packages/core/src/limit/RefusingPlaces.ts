@@ -1,6 +1,7 @@
 /**
  * Places of a shared resource in one process, for work that is refused where there is none, unlike
- * that of `Places`, which waits. Who takes a place gives it back, whatever becomes of the work.
+ * that of `Places`, which waits. The taker of a place gives it back, whether or not the work
+ * succeeds.
  */
 import type { BoundedResource } from "./sharedResources.ts"
 

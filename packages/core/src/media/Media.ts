@@ -65,7 +65,7 @@ export interface AttachmentSweep {
 export type Leftover = Pick<MediaFile, "id" | "storageKey">
 
 export interface LeftoverQuery {
-  /** Reservations made before were given up, or their process died. */
+  /** A reservation that was made before this was given up, or its process died. */
   readonly reservedBefore: number
   readonly limit: number
 }

@@ -35,7 +35,7 @@ export interface StoredContent {
   part(start: number, end: number): Stream.Stream<Uint8Array, MediaFilesError>
 }
 
-/** A content that goes with its scope, unless it is kept. */
+/** Content that is removed when its scope closes, unless it is kept. */
 export interface SpooledContent extends StoredContent {
   /** The key under which it can be kept. */
   readonly storageKey: string

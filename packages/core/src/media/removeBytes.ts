@@ -1,4 +1,7 @@
-/** Removing the bytes of a file whose time is over, as soon as it is. */
+/**
+ * Removes the bytes of a file at once when its record ends, so that they need not wait for the
+ * sweep.
+ */
 import { Effect } from "effect"
 import type { Leftover, MediaStore } from "./Media.ts"
 import type { MediaFiles } from "./MediaFiles.ts"

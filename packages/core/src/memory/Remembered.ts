@@ -1,6 +1,6 @@
-/** Answers that are kept, where the same few questions come thousands of times in a second. */
+/** A cache for pure functions that are asked the same few things thousands of times a second. */
 
-/** So many that those asked again and again stay, and so few that they do not matter. */
+/** Enough for what is asked again and again, and little memory. */
 const most = 1000
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Messages that wait for nothing: their number was removed or their workspace deleted. They are
- * cancelled, each with its event (contract: Message status). The removal does it before it answers;
- * the worker finishes what a killed process left.
+ * Messages that can no longer be sent: their number was removed or their workspace deleted. They
+ * are cancelled, each with its event (contract: Message status). The removal does it before it
+ * answers; the worker finishes what a killed process left.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"

@@ -139,7 +139,7 @@ const parseItem = (item: string, field: Field): Range | undefined => {
   const step = stepText === undefined ? 1 : Number(stepText)
   if (step === 0) return undefined
   if (fromText === undefined) return { from: field.first, to: field.last, step }
-  // `5/15` is read in two ways by the crons of this world: as 5 alone and as 5-59/15.
+  // `5/15` is read in two ways by other programs: as 5 alone and as 5-59/15.
   if (toText === undefined && stepText !== undefined) return undefined
   const from = parseValue(fromText, field)
   const to = toText === undefined ? from : parseValue(toText, field)

@@ -53,8 +53,8 @@ const numberRefusal = (
 ): Refusal | undefined => {
   const isNew = content.from !== null && content.from !== current?.from
   if (!isNew && given.to === undefined && content.from === current?.from) return undefined
-  // Any connected number will do, and which one is there is seen at each run; but what can be
-  // reached from no number that there is has no number to wait for.
+  // Each run chooses a connected number. But a recipient that only Telegram reaches needs a
+  // connected account now, since there is no number that its runs could wait for.
   if (content.from === null) {
     return isTelegramOnly(content.to, facts) &&
       !facts.connected.some(({ number }) => number.platform === "telegram")
@@ -62,7 +62,7 @@ const numberRefusal = (
       : undefined
   }
   if (facts.named === null) {
-    // Where it was removed since, the change is not about it.
+    // The present number was removed since, and the change names no other.
     return isNew ? refuse("number_not_connected", { field: "from" }) : undefined
   }
   const found = resolveNumber(runRequest(content), facts, sender)

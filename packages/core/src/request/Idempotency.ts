@@ -47,7 +47,7 @@ export interface KeyStanding {
   readonly record: IdempotencyRecord | null
 }
 
-/** Whether a claim that nobody finished is free again. */
+/** Whether an unfinished claim is free again. */
 export const isClaimVoid = (claimedAt: number, now: number): boolean =>
   claimedAt + claimKeptMillis <= now
 

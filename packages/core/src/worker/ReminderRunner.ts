@@ -65,7 +65,7 @@ export class ReminderRunner extends Context.Service<
               facts: { ...facts, named, connected: [] },
             }
           }
-          // The message waits for the number that the one before it was to leave from.
+          // None is connected: the message waits for the number of the run before.
           const previous = previousNumberId === null ? null : yield* loadFrom(previousNumberId)
           return previous === null || previous.facts.named === null ? { request, facts } : previous
         })
@@ -79,7 +79,7 @@ export class ReminderRunner extends Context.Service<
           const { dueAt, reminder, workspace } = due
           const now = yield* Clock.currentTimeMillis
           const { instead, run } = planRun(reminder, dueAt, now)
-          // Whether this worker or another was first is the same to the log.
+          // When another worker was first, its outcome is in the log and this one is dropped.
           const refused = (code: Code) =>
             Effect.as(store.pass(run, { outcome: "refused", code }), null)
           if (workspace.deletedAt !== null) {

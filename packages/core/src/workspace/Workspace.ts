@@ -40,7 +40,7 @@ export interface Workspace {
 /** The integer that version 1 clients send as `client_id`: the workspace's id. */
 export const clientId = (workspace: Workspace): number => workspace.id
 
-/** The workspace that a `client_id` stands for; 0, which none has, when it can stand for none. */
+/** The workspace id of a `client_id`; 0, an id that no workspace has, for what cannot be one. */
 export const workspaceOfClient = (given: number): WorkspaceId =>
   (Number.isSafeInteger(given) ? given : 0) as WorkspaceId
 

@@ -46,8 +46,8 @@ export interface Operation {
   readonly summary: string
   readonly about: string
   /**
-   * Names of the ways to show who asks, any of which does; null stands for none in the headers. Empty
-   * when everybody may ask.
+   * Names of the security schemes, any one of which is enough; null for credentials that are not in
+   * the headers. Empty when everybody may ask.
    */
   readonly security: ReadonlyArray<string | null>
   /** What the parameters in the path are; integers unless said otherwise. */

@@ -56,7 +56,7 @@ const withNullAsType = (schema: JsonObject): JsonObject => {
   }
 }
 
-/** What goes without saying: integers that JSON can hold exactly, and room for more fields. */
+/** Keywords that add nothing: integers that JSON can hold exactly, and room for more fields. */
 const withoutDefaults = (schema: JsonObject): JsonObject => {
   const { additionalProperties, maximum, minimum, ...rest } = schema
   return {

@@ -1,4 +1,7 @@
-/** What was sent to webhook endpoints and callbacks, and what reminders did (operator API). */
+/**
+ * What was sent to webhook endpoints and callbacks, and what reminders did (contract: Webhook
+ * operations, Callback secret, Reminder log).
+ */
 import {
   CallbackSecretJson,
   CallbackSecrets,

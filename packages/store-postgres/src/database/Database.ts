@@ -1,6 +1,6 @@
 /**
- * The one door to PostgreSQL: a pool of connections on which statements and transactions run, in
- * bounded time and with one kind of failure. A statement that fails because others were in its way
+ * The one way to PostgreSQL: a pool of connections on which statements and transactions run, in
+ * bounded time and with one kind of failure. A statement that fails because of a conflict
  * (deadlock, serialisation) is repeated; everything else is `StoreUnavailable`.
  *
  * Time-outs run on real time, whatever clock governs the service: they are about the network.
@@ -104,9 +104,10 @@ export const planning: Readonly<Record<string, string>> = {
   enable_seqscan: "off",
   enable_hashjoin: "off",
   enable_mergejoin: "off",
-  // Rows that come once are not worth remembering.
+  // Remembering inner rows pays only where the same keys repeat, and here they do not.
   enable_memoize: "off",
-  // Nor may it walk through neighbours to spare a few jumps.
+  // A dearer random page would make it read many index entries in a row instead of looking up a
+  // few.
   random_page_cost: "1",
 }
 
@@ -190,7 +191,7 @@ export const fromConnections = Effect.fnUntraced(function* (
           inRealTime,
         ),
         `postgres.${operation}`,
-        // The trace would name this place; taking it costs as much as the rest of the door.
+        // The stack would only name this line, and capturing it costs as much as all else here.
         { captureStackTrace: false },
       )
 
@@ -272,7 +273,7 @@ const within = <A, E, R>(
     orElse: () => Effect.fail(new TimedOut({ what })),
   })
 
-/** Others were in the way: the statement did nothing, and may well succeed now. */
+/** A conflict with other transactions: the statement did nothing, and may succeed when repeated. */
 const isConflict = (error: SqlError.SqlError | TimedOut): boolean =>
   error._tag === "SqlError" &&
   (error.reason._tag === "DeadlockError" || error.reason._tag === "SerializationError")

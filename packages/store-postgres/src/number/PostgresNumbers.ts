@@ -12,7 +12,7 @@ import { setNumberStatus } from "./setNumberStatus.ts"
 
 /**
  * Makes the number and its lane. The workspace's row is locked against deletion meanwhile; a number
- * made in a workspace that is deleted already is removed from its birth.
+ * made in a workspace that is deleted already counts as removed from the start.
  */
 const insertNumber = `
 with workspace as (

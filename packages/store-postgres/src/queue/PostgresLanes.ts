@@ -25,8 +25,8 @@ export const layerLanes = Layer.effect(
 )
 
 /**
- * The earliest moment of each kind of work: one look into the index that serves its sweep. `crowded`
- * holds lists of workspaces to pass over; the list null passes over all, for nothing differs from it.
+ * The earliest moment of each kind of work: one look into the index that serves its sweep.
+ * `crowded` holds lists of workspaces to pass over; a null list passes over all of them.
  */
 const nextDueBeside = (
   crowded: Readonly<Record<SharedWork, string>>,

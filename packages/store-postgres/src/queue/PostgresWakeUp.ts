@@ -25,7 +25,7 @@ const pauseMillis = 100
 /** Before it connects again. */
 const reconnectMillis = 500
 
-/** A word that takes longer is taken for a connection that died. */
+/** A notification that takes longer means that the connection died. */
 const patienceMillis = 5_000
 
 const notify = "select pg_notify($1, said.work) from unnest($2::text[]) said (work)"

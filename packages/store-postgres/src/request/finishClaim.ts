@@ -5,8 +5,8 @@
 import { sqlFunction } from "../database/SqlFunction.ts"
 
 /**
- * Locks a claim, as the first lock of a commit; false when it is no longer held by this token. No
- * key at all is as good as held.
+ * Locks a claim, as the first lock of a commit; false when it is no longer held by this token.
+ * Without a key there is nothing to lock, and it is true.
  */
 export const holdClaim = sqlFunction(
   "hold_idempotency_claim",
