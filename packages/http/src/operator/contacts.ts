@@ -1,4 +1,4 @@
-/** Contacts of a workspace (operator API). */
+/** Contacts of a workspace (contract: Contacts). */
 import {
   ContactBody,
   ContactJson,

@@ -1,4 +1,4 @@
-/** Keys of a workspace (operator API). */
+/** Keys of a workspace (contract: Keys). */
 import {
   KeyBody,
   KeyJson,

@@ -1,4 +1,4 @@
-/** Numbers of a workspace (operator API). */
+/** Numbers of a workspace (contract: Workspace numbers). */
 import {
   DeletedJson,
   NumberBody,

@@ -1,4 +1,4 @@
-/** Workspaces (operator API). */
+/** Workspaces (contract: Workspaces). */
 import {
   DeletedJson,
   PageInput,
