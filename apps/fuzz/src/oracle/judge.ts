@@ -99,14 +99,14 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
   const judgeService = (shot: Shot, answer: WireAnswer): ReadonlyArray<Finding> => {
     const code = codeOf(answer)
     const common = judgeHeaders(shot, answer, code)
+    const route = routeOf(document, shot)
+    const isPage = answer.status === 500 && mayBeErrorPage(shot, route, answer)
     // What stands in the bytes is not what the shot says any more.
     if (shot.raw !== undefined) {
-      return answer.status < 500 || answer.status === 503
+      return answer.status < 500 || answer.status === 503 || isPage
         ? common
         : [...common, finding(`raw: ${answer.status}`, answer.body.toString().slice(0, 200))]
     }
-    const route = routeOf(document, shot)
-    const isPage = answer.status === 500 && mayBeErrorPage(shot, route, answer)
     return [
       ...common,
       ...judgeStatus(shot, route, answer, isPage),
