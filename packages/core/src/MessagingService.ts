@@ -40,13 +40,11 @@ import { Attempt } from "./worker/Attempt.ts"
 import { CallbackMaker } from "./worker/CallbackMaker.ts"
 import { Deliverer } from "./worker/Deliverer.ts"
 import { Dispatcher } from "./worker/Dispatcher.ts"
-import { Expirer } from "./worker/Expirer.ts"
+import { Expirer, TestModeSender } from "./worker/DueMessages.ts"
 import { Housekeeper, Housekeeping } from "./worker/Housekeeper.ts"
 import { Linker } from "./worker/Linker.ts"
 import { NumberChecker } from "./worker/NumberChecker.ts"
 import { ReminderRunner } from "./worker/ReminderRunner.ts"
-import { TestModeSender } from "./worker/TestModeSender.ts"
-import { TransportEvents } from "./worker/TransportEvents.ts"
 import { Worker } from "./worker/Worker.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 
@@ -104,7 +102,6 @@ export const layerWorker = Worker.layer.pipe(
       ReminderRunner.layer,
       Housekeeper.layer,
       NumberChecker.layer,
-      TransportEvents.layer,
     ),
   ),
   Layer.provide(Layer.mergeAll(Attempt.layer, WebhookCall.layer, CallbackCall.layer)),

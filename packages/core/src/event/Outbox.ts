@@ -6,6 +6,9 @@ import type { EventId, MessageId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { MessageEventType } from "../message/Message.ts"
 
+/** How long events, and the log of their deliveries, can be looked at and delivered again. */
+export const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
+
 export interface OutboxEvent {
   /** Position in the outbox, growing. */
   readonly id: number

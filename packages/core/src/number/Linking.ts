@@ -15,6 +15,9 @@ import type { LoginMethod, SendingNumber } from "./SendingNumber.ts"
 /** How long an attempt lasts; then the number is disconnected again (contract: Limits). */
 export const linkingMillis = 10 * 60 * 1000
 
+/** How long an attempt stays held after its holder died, in service time. */
+export const linkingLeaseMillis = 30_000
+
 /** When a test number links itself (contract: Test mode). */
 export const testLinkingMillis = 5000
 

@@ -6,6 +6,9 @@ import { hasExpired } from "../message/Message.ts"
 import type { Message } from "../message/Message.ts"
 import type { QuotaLimit } from "../message/Quota.ts"
 
+/** How long a lane stays claimed after its holder died, in service time. */
+export const laneLeaseMillis = 30_000
+
 /** How the attempts at one message stand. */
 export interface Attempts {
   /** Whether a lease hands it out. */

@@ -22,6 +22,9 @@ import type { TimeZone } from "./TimeZone.ts"
 /** Code points (contract: Reminders). */
 export const maximumReminderNameLength = 100
 
+/** How long the log of a reminder's runs can be looked at, and a deleted reminder is remembered. */
+export const runsKeptMillis = 30 * 24 * 60 * 60 * 1000
+
 /** What a request says of a reminder, and a change may change. */
 export interface ReminderContent {
   readonly name: string

@@ -1,7 +1,6 @@
 /**
- * One attempt to send a claimed message: what is checked last, what the transport is asked, and what
- * its outcome means for the message. The promise lives here: never sent twice, never after it was
- * cancelled or expired, and always reported truthfully.
+ * One attempt to send a claimed message: it is checked a last time, its media are opened, the
+ * transport is asked, and what that means for the message (`message/attemptOutcome.ts`) is settled.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Ids, eventId } from "../id/Ids.ts"
@@ -10,22 +9,15 @@ import { MediaLinks } from "../media/MediaLinks.ts"
 import { OutgoingMediaSource } from "../media/OutgoingMediaSource.ts"
 import { endMessage } from "../message/MessageChange.ts"
 import type { Ending } from "../message/MessageChange.ts"
+import { attemptTimeoutMillis, judgeAttempt, lastCheck } from "../message/attemptOutcome.ts"
+import type { AttemptOutcome } from "../message/attemptOutcome.ts"
 import { hasExpired } from "../message/Message.ts"
-import type { Message, MessageError } from "../message/Message.ts"
+import type { Message } from "../message/Message.ts"
 import { Numbers } from "../number/Numbers.ts"
 import type { ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
 import { targetOf } from "../recipient/Recipient.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
-import type { OutgoingMedia, SendOutcome } from "../transport/Transport.ts"
-
-/**
- * A transport that does not answer for this long counts as interrupted (contract: How messages
- * leave).
- */
-export const attemptTimeoutMillis = 60_000
-
-/** Interrupted attempts that end in `outcome_unknown`. */
-export const maximumInterruptions = 3
+import type { OutgoingMedia } from "../transport/Transport.ts"
 
 /**
  * Nothing was handed over, because the store did not answer or too many links are being fetched: when
@@ -33,24 +25,13 @@ export const maximumInterruptions = 3
  */
 const pauseMillis = 1000
 
-const unknownOutcome: MessageError = {
-  code: "outcome_unknown",
-  message: "It cannot be known whether the message left; it is not sent again.",
-}
-
-/** What became of an attempt: the transport's word, or that the media could not be had. */
-type Outcome =
-  | SendOutcome
-  | { readonly _tag: "Unsendable"; readonly error: MessageError }
-  | { readonly _tag: "TooLate" }
-
 /** An attempt, with what its media turned out to be; null when there was none or it could not be had. */
 interface Made {
-  readonly outcome: Outcome
+  readonly outcome: AttemptOutcome
   readonly mediaType: MediaType | null
 }
 
-const made = (outcome: Outcome, mediaType: MediaType | null = null): Made => ({
+const made = (outcome: AttemptOutcome, mediaType: MediaType | null = null): Made => ({
   outcome,
   mediaType,
 })
@@ -62,69 +43,6 @@ const withMediaType = (message: Message, found: MediaType | null): Message =>
   found === null || message.media === null || message.media.type !== null
     ? message
     : { ...message, foundMediaType: found }
-
-/** What an outcome means: the end of the message, or another try. Pure. */
-export const judge = (
-  claimed: Pick<ClaimedMessage, "interruptions"> & {
-    readonly message: Pick<Message, "expiresAt">
-  },
-  outcome: Outcome,
-  dropsCopies: boolean,
-  now: number,
-):
-  | { readonly _tag: "End"; readonly ending: Ending }
-  | {
-      readonly _tag: "Again"
-      readonly notBefore: number | null
-      readonly interrupted: boolean
-    } => {
-  const failed = (error: MessageError) =>
-    ({ _tag: "End", ending: { trigger: "send_failed", error } }) as const
-  // A refusal of a repeat says nothing about the attempts before it, whose copy may have been shown.
-  const earlierMayHaveLeft = claimed.interruptions > 0
-  const again = (notBefore: number | null, interrupted: boolean) =>
-    // It may have left before it expired, so that expired would not be the truth.
-    (interrupted || earlierMayHaveLeft) && hasExpired(claimed.message, now)
-      ? failed(unknownOutcome)
-      : ({ _tag: "Again", notBefore, interrupted } as const)
-  switch (outcome._tag) {
-    case "Accepted":
-      return { _tag: "End", ending: { trigger: "send_succeeded" } }
-    case "Refused":
-    case "Unsendable":
-      return failed(earlierMayHaveLeft ? unknownOutcome : outcome.error)
-    case "TooLate":
-      return earlierMayHaveLeft
-        ? failed(unknownOutcome)
-        : { _tag: "End", ending: { trigger: "expire" } }
-    case "Postponed":
-      return again(now + outcome.afterMillis, false)
-    case "NotConnected":
-      return again(null, false)
-    case "Unknown":
-      return dropsCopies && claimed.interruptions + 1 < maximumInterruptions
-        ? again(null, true)
-        : failed(unknownOutcome)
-  }
-}
-
-/** Why a claimed message must not be handed to a transport any more, if so. Pure. */
-export const lastCheck = (
-  claimed: ClaimedMessage,
-  dropsCopies: boolean,
-  now: number,
-): Ending | undefined => {
-  const { message, interruptions, removed } = claimed
-  const over = hasExpired(message, now)
-  if (interruptions === 0) {
-    if (removed) return { trigger: "cancel" }
-    return over ? { trigger: "expire" } : undefined
-  }
-  // It may have left: neither cancelled nor expired would be the truth, and sending again would
-  // break the promise.
-  const givenUp = !dropsCopies || interruptions >= maximumInterruptions
-  return removed || over || givenUp ? { trigger: "send_failed", error: unknownOutcome } : undefined
-}
 
 export class Attempt extends Context.Service<
   Attempt,
@@ -175,7 +93,7 @@ export class Attempt extends Context.Service<
       const handOver = (
         { message, number }: ClaimedMessage,
         media: OutgoingMedia | null,
-      ): Effect.Effect<Outcome> =>
+      ): Effect.Effect<AttemptOutcome> =>
         Effect.suspend(() =>
           transports[number.platform].send({
             numberId: number.id,
@@ -187,7 +105,7 @@ export class Attempt extends Context.Service<
         ).pipe(
           Effect.timeoutOrElse({
             duration: attemptTimeoutMillis,
-            orElse: () => Effect.succeed<Outcome>({ _tag: "Unknown" }),
+            orElse: () => Effect.succeed<AttemptOutcome>({ _tag: "Unknown" }),
           }),
         )
 
@@ -237,7 +155,7 @@ export class Attempt extends Context.Service<
           if (outcome._tag === "NotConnected") {
             yield* Effect.ignore(numbers.connectionChanged(claimed.number.id, "disconnected", null))
           }
-          const verdict = judge(claimed, outcome, dropsCopies, now)
+          const verdict = judgeAttempt(claimed, outcome, dropsCopies, now)
           return verdict._tag === "End"
             ? settlement(claimed, verdict.ending, now, mediaType)
             : again(claimed, verdict.notBefore, verdict.interrupted)

@@ -6,6 +6,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { dailyQuota } from "../message/Quota.ts"
+import { laneLeaseMillis } from "../queue/Lane.ts"
 import { LaneQueue } from "../queue/LaneQueue.ts"
 import type { ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
@@ -13,9 +14,6 @@ import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { Attempt } from "./Attempt.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"
 import type { LeasedLoop } from "./LeasedWork.ts"
-
-/** How long a lane stays claimed after its holder died, in service time. */
-export const leaseMillis = 30_000
 
 /** Lanes that one claim takes. */
 const batch = 64
@@ -33,7 +31,7 @@ export class Dispatcher extends Context.Service<Dispatcher, LeasedLoop>()("core/
         work: "lanes",
         capacity: sharedResources.lanes,
         batch,
-        leaseMillis,
+        leaseMillis: laneLeaseMillis,
         workspaceOf: ({ message }) => message.workspaceId,
         claim: (query) =>
           Effect.flatMap(ownership.owned, (owned) =>

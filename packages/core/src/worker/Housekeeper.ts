@@ -3,11 +3,12 @@
  * matters. Runs seldom, and harms nothing when several workers do it.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { Outbox } from "../event/Outbox.ts"
+import { Outbox, eventsKeptMillis } from "../event/Outbox.ts"
 import { MediaSweep } from "../media/MediaSweep.ts"
 import { Stranded } from "../message/Stranded.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
+import { runsKeptMillis } from "../reminder/Reminder.ts"
 import { ReminderStore } from "../reminder/ReminderStore.ts"
 import { IdempotencyStore } from "../request/IdempotencyStore.ts"
 import { sleep } from "../time/RealTime.ts"
@@ -21,12 +22,6 @@ const restMillis = 600_000
 const serviceRestMillis = 3_600_000
 
 const rest = Effect.raceFirst(sleep(restMillis), Effect.sleep(serviceRestMillis))
-
-/** How long events, and the log of their deliveries, can be looked at and delivered again. */
-const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
-
-/** How long the log of a reminder's runs can be looked at, and a deleted reminder is remembered. */
-const runsKeptMillis = 30 * 24 * 60 * 60 * 1000
 
 /** Whether this process tidies at the moment: what moves service time on waits for the round's end. */
 export class Housekeeping extends Context.Service<Housekeeping, { isUnderWay: boolean }>()(

@@ -8,7 +8,7 @@ import { Clock, Context, Effect, Layer, Schedule, Stream } from "effect"
 import { Ids } from "../id/Ids.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { LinkProgress } from "../number/LinkProgress.ts"
-import { madeUpPhone, nothingShown } from "../number/Linking.ts"
+import { linkingLeaseMillis, madeUpPhone, nothingShown } from "../number/Linking.ts"
 import { LinkingStore } from "../number/LinkingStore.ts"
 import type { HeldAttempt } from "../number/LinkingStore.ts"
 import { sleep } from "../time/RealTime.ts"
@@ -16,9 +16,6 @@ import { NumberLinking } from "../transport/NumberLinking.ts"
 import type { LinkingEvent } from "../transport/NumberLinking.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"
 import type { LeasedLoop } from "./LeasedWork.ts"
-
-/** How long an attempt stays held after its holder died, in service time. */
-export const linkingLeaseMillis = 30_000
 
 /** Attempts that one round takes of each kind at most. */
 const batch = 100

@@ -6,69 +6,20 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { Numbers } from "../number/Numbers.ts"
-import { NumberCheckStore, isRegisteredInTestMode } from "../numberCheck/NumberCheck.ts"
+import { NumberCheckStore } from "../numberCheck/NumberCheck.ts"
 import type { CheckSettlement, ClaimedCheck } from "../numberCheck/NumberCheck.ts"
-import type { Phone } from "../recipient/Phone.ts"
+import {
+  checkChunk,
+  checkLeaseMillis,
+  checkTimeoutMillis,
+  judgeCheck,
+  testModeOutcome,
+} from "../numberCheck/checkOutcome.ts"
+import type { CheckOutcome } from "../numberCheck/checkOutcome.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { PhoneDirectory } from "../transport/Transport.ts"
-import type { PhonesOutcome } from "../transport/Transport.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"
 import type { LeasedLoop } from "./LeasedWork.ts"
-
-/** Phones that one call asks for. */
-export const checkChunk = 50
-
-/** A transport that does not answer for this long has found nothing out, in service time. */
-export const checkTimeoutMillis = 60_000
-
-/** Longer than a call may take, so that a lease never runs out under it. In service time. */
-export const checkLeaseMillis = 90_000
-
-/** The pauses after tries that found nothing out; after one more try the chunk is `failed`. */
-export const checkRetryMillis: ReadonlyArray<number> = [5000, 30_000]
-
-/** The outcome of one claimed check. */
-type Look = PhonesOutcome | { readonly _tag: "Removed" }
-
-/** What that outcome means for the chunk. Pure. */
-export const judgeCheck = (
-  claimed: Pick<ClaimedCheck, "id" | "lease" | "phones" | "tries">,
-  look: Look,
-  now: number,
-): CheckSettlement => {
-  const { id, lease, phones, tries } = claimed
-  const again = (notBefore: number | null, tried: boolean) =>
-    ({ _tag: "Again", id, lease, notBefore, tried }) as const
-  const failed = () =>
-    ({
-      _tag: "Answered",
-      id,
-      lease,
-      answers: phones.map((phone) => ({ phone, status: "failed" as const })),
-    }) as const
-  switch (look._tag) {
-    case "Checked":
-      return {
-        _tag: "Answered",
-        id,
-        lease,
-        answers: phones.map((phone) => ({
-          phone,
-          status: look.registered.has(phone) ? "registered" : "not_registered",
-        })),
-      }
-    case "Removed":
-      return failed()
-    case "NotConnected":
-      return again(null, false)
-    case "Postponed":
-      return again(now + look.afterMillis, false)
-    case "Unknown": {
-      const pause = checkRetryMillis[tries]
-      return pause === undefined ? failed() : again(now + pause, true)
-    }
-  }
-}
 
 export class NumberChecker extends Context.Service<NumberChecker, LeasedLoop>()(
   "core/NumberChecker",
@@ -81,13 +32,18 @@ export class NumberChecker extends Context.Service<NumberChecker, LeasedLoop>()(
       const numbers = yield* Numbers
       const ownership = yield* NumberOwnership
 
-      const ask = ({ mode, numberId, phones, removed }: ClaimedCheck): Effect.Effect<Look> => {
-        if (mode === "test") return Effect.succeed(byTheRule(phones))
+      const ask = ({
+        mode,
+        numberId,
+        phones,
+        removed,
+      }: ClaimedCheck): Effect.Effect<CheckOutcome> => {
+        if (mode === "test") return Effect.succeed(testModeOutcome(phones))
         if (removed) return Effect.succeed({ _tag: "Removed" })
         return directory.checkPhones(numberId, phones).pipe(
           Effect.timeoutOrElse({
             duration: checkTimeoutMillis,
-            orElse: () => Effect.succeed<Look>({ _tag: "Unknown" }),
+            orElse: () => Effect.succeed<CheckOutcome>({ _tag: "Unknown" }),
           }),
           Effect.catchDefect((defect) =>
             Effect.as(Effect.logError("a look-up of phones broke off", defect), {
@@ -139,9 +95,3 @@ export class NumberChecker extends Context.Service<NumberChecker, LeasedLoop>()(
     }),
   )
 }
-
-/** What a test key is told, whatever phones the emulator was told exist (contract: Test mode). */
-const byTheRule = (phones: ReadonlyArray<Phone>): Look => ({
-  _tag: "Checked",
-  registered: new Set(phones.filter(isRegisteredInTestMode)),
-})

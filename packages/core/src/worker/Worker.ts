@@ -1,15 +1,37 @@
-/** All loops of the worker, for the worker app, the server that runs it inline, and embedders. */
-import { Context, Effect, Layer } from "effect"
+/**
+ * All loops of the worker, for the worker app, the server that runs it inline, and embedders; and
+ * what the transports report by themselves, ticks and connection changes, taken into the store.
+ */
+import { Context, Effect, Layer, Stream } from "effect"
+import { Ticks } from "../message/Ticks.ts"
+import { Numbers } from "../number/Numbers.ts"
+import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
+import type { TransportEvent } from "../transport/Transport.ts"
 import { CallbackMaker } from "./CallbackMaker.ts"
 import { Deliverer } from "./Deliverer.ts"
 import { Dispatcher } from "./Dispatcher.ts"
-import { Expirer } from "./Expirer.ts"
+import { Expirer, TestModeSender } from "./DueMessages.ts"
 import { Housekeeper } from "./Housekeeper.ts"
 import { Linker } from "./Linker.ts"
 import { NumberChecker } from "./NumberChecker.ts"
 import { ReminderRunner } from "./ReminderRunner.ts"
-import { TestModeSender } from "./TestModeSender.ts"
-import { TransportEvents } from "./TransportEvents.ts"
+
+const takeTransportEvents = Effect.gen(function* () {
+  const ticks = yield* Ticks
+  const numbers = yield* Numbers
+  const whatsapp = yield* WhatsAppTransport
+  const telegram = yield* TelegramTransport
+
+  const take = (event: TransportEvent) =>
+    Effect.gen(function* () {
+      if (event._tag === "Tick") yield* ticks.arrived(event.transportId, event.status)
+      else yield* numbers.connectionChanged(event.numberId, event.status, event.phone)
+    }).pipe(
+      Effect.catchCause((cause) => Effect.logError("an event of a transport was lost", cause)),
+    )
+
+  return Stream.runForEach(Stream.merge(whatsapp.events, telegram.events), take)
+})
 
 export class Worker extends Context.Service<
   Worker,
@@ -31,7 +53,7 @@ export class Worker extends Context.Service<
         (yield* ReminderRunner).run,
         (yield* Housekeeper).run,
         (yield* NumberChecker).run,
-        (yield* TransportEvents).run,
+        yield* takeTransportEvents,
       ]
       return Worker.of({
         run: Effect.andThen(

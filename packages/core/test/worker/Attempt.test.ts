@@ -8,6 +8,12 @@ import type { MediaReference } from "../../src/media/Media.ts"
 import { MediaLinks } from "../../src/media/MediaLinks.ts"
 import { LinksBusy } from "../../src/media/LinkDownload.ts"
 import { MediaUnavailable, OutgoingMediaSource } from "../../src/media/OutgoingMediaSource.ts"
+import {
+  attemptTimeoutMillis,
+  judgeAttempt,
+  lastCheck,
+  maximumInterruptions,
+} from "../../src/message/attemptOutcome.ts"
 import type { Ending } from "../../src/message/MessageChange.ts"
 import type { Message } from "../../src/message/Message.ts"
 import { Numbers } from "../../src/number/Numbers.ts"
@@ -20,13 +26,7 @@ import type {
   SendOutcome,
   Transport,
 } from "../../src/transport/Transport.ts"
-import {
-  Attempt,
-  attemptTimeoutMillis,
-  judge,
-  lastCheck,
-  maximumInterruptions,
-} from "../../src/worker/Attempt.ts"
+import { Attempt } from "../../src/worker/Attempt.ts"
 
 const noon = Date.UTC(2026, 2, 2, 12)
 const second = 1000
@@ -86,12 +86,17 @@ const end = (ending: Ending) =>
 
 describe("what the outcome of an attempt means", () => {
   const judged = (
-    outcome: Parameters<typeof judge>[1],
+    outcome: Parameters<typeof judgeAttempt>[1],
     interruptions: number,
     dropsCopies = true,
     expiresAt: number | null = null,
   ) => {
-    const verdict = judge({ interruptions, message: { expiresAt } }, outcome, dropsCopies, noon)
+    const verdict = judgeAttempt(
+      { interruptions, message: { expiresAt } },
+      outcome,
+      dropsCopies,
+      noon,
+    )
     return verdict._tag === "End" ? end(verdict.ending) : verdict
   }
   const again = (interrupted: boolean, notBefore: number | null = null) =>
@@ -105,7 +110,7 @@ describe("what the outcome of an attempt means", () => {
   const table: ReadonlyArray<
     readonly [
       what: string,
-      outcome: Parameters<typeof judge>[1],
+      outcome: Parameters<typeof judgeAttempt>[1],
       byInterruptions: readonly [none: unknown, one: unknown, two: unknown],
     ]
   > = [
@@ -164,7 +169,7 @@ describe("what the outcome of an attempt means", () => {
 
   it.effect("what may have left and expired meanwhile is not sent again: outcome_unknown", () =>
     Effect.sync(() => {
-      const over = (outcome: Parameters<typeof judge>[1], interruptions: number) =>
+      const over = (outcome: Parameters<typeof judgeAttempt>[1], interruptions: number) =>
         judged(outcome, interruptions, true, noon)
       assert.strictEqual(over(unknown, 0), "outcome_unknown")
       assert.strictEqual(over(postponed, 1), "outcome_unknown")

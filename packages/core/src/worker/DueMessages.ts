@@ -1,0 +1,66 @@
+/**
+ * Messages that end by time alone, in batches: those whose `expires_at` came before they were sent,
+ * and those of test keys, which reach no transport (contract: Test mode).
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Ids, eventId } from "../id/Ids.ts"
+import { MediaLinks } from "../media/MediaLinks.ts"
+import type { Message } from "../message/Message.ts"
+import { endMessage } from "../message/MessageChange.ts"
+import type { Ending } from "../message/MessageChange.ts"
+import { MessageStore } from "../message/MessageStore.ts"
+import { testEnding } from "../message/testMode.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
+import { WorkStatus } from "../queue/WorkStatus.ts"
+import type { Work } from "../queue/WorkStatus.ts"
+import { runLoop } from "./Loop.ts"
+
+/** Messages that one commit ends at most. */
+const batch = 500
+
+interface EndingLoop {
+  /** Ends one batch; returns how many. */
+  readonly runOnce: Effect.Effect<number, StoreUnavailable>
+  readonly run: Effect.Effect<never>
+}
+
+const makeEndingLoop = (
+  work: Work,
+  due: "expired" | "dueTest",
+  endingOf: (message: Message) => Ending,
+) =>
+  Effect.gen(function* () {
+    const store = yield* MessageStore
+    const ids = yield* Ids
+    const { link } = yield* MediaLinks
+    const context = yield* Effect.context<WakeUp | WorkStatus>()
+    const runOnce = Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const messages = yield* store[due](now, batch)
+      const changes = messages.flatMap(
+        (message) => endMessage(message, endingOf(message), eventId(ids), now, link) ?? [],
+      )
+      return changes.length === 0 ? 0 : (yield* store.end(changes)).size
+    })
+    const run = runLoop({ work, runOnce: Effect.map(runOnce, (ended) => ended > 0) })
+    return { runOnce, run: Effect.provideContext(run, context) }
+  })
+
+/** The expiry sweep. */
+export class Expirer extends Context.Service<Expirer, EndingLoop>()("core/Expirer") {
+  static readonly layer = Layer.effect(
+    Expirer,
+    makeEndingLoop("expiry", "expired", () => ({ trigger: "expire" })),
+  )
+}
+
+/** Test messages become `sent` at once or when due, but for the phones that always fail. */
+export class TestModeSender extends Context.Service<TestModeSender, EndingLoop>()(
+  "core/TestModeSender",
+) {
+  static readonly layer = Layer.effect(
+    TestModeSender,
+    makeEndingLoop("test_messages", "dueTest", testEnding),
+  )
+}
