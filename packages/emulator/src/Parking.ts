@@ -1,8 +1,8 @@
 /**
  * Waiting on the service's clock, in a way that can be seen from outside. Behind an adjustable
  * clock a latency or a phone that never answers ends only when time is moved on; the emulator has
- * to know that waiting longer in front of such an attempt would be in vain (`clock/advance`,
- * `settle`; contract: Emulator controls).
+ * to know that such an attempt does not end while it waits for it (`clock/advance`, `settle`;
+ * contract: Emulator controls).
  */
 import type { NumberId } from "@messaging-service/core"
 import { Clock, Context, Effect } from "effect"

@@ -36,7 +36,7 @@ export const defaultBehaviour: Behaviour = {
 export interface SentCopy {
   readonly id: number
   readonly transportId: TransportId
-  /** Null for a transport id that is no message's. */
+  /** Null for a transport id that belongs to no message. */
   readonly messageId: MessageId | null
   readonly numberId: NumberId
   /** The phone with `+`, the group's name, or the username. */

@@ -172,7 +172,8 @@ const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
     }
 
     const answered = ({ status }: HttpServerResponse) =>
-      // A refusal for want of room is no fault, and a line for each would only add to the load.
+      // A refusal because there is no room is not a fault, and a log line for each would add to the
+      // load.
       (status < 500 || (status === 503 && exchange.headers["retry-after"] !== undefined)
         ? Effect.logDebug("request answered")
         : Effect.logError("request answered with a fault")

@@ -110,7 +110,7 @@ const bind = (server: Server, host: string, port: number, portVariable: string) 
     server.once("error", refused)
     server.listen({ host, port }, () => {
       server.off("error", refused)
-      // A connection that could not be accepted, for want of file descriptors, is the client's loss.
+      // An accept that fails, as when file descriptors run out, must not end the process.
       server.on("error", () => undefined)
       const address = server.address()
       resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))

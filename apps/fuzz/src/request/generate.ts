@@ -123,7 +123,7 @@ export const generate = ({ document, index, mood, seed, world }: Generating): Sh
   const chosen = Array.from({ length: count }, () => chance.weighted(changes))
   const bodyChanges = chosen.filter((each) => each === "body").length
   let shot = makeShot({ chance, document, world, operation, credentials }, bodyChanges)
-  // What is no HTTP any more is not changed further.
+  // A request that is not HTTP any more is not changed further.
   for (const change of [...chosen].toSorted((a, b) => Number(a === "raw") - Number(b === "raw"))) {
     if (shot.raw === undefined) shot = applyChange(shot, change, chance, world.host)
   }

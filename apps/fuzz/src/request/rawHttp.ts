@@ -1,4 +1,6 @@
-/** What is no HTTP, or hardly: request lines, header lines, lengths and chunks that lie. */
+/**
+ * Requests that are broken HTTP, or none: request lines, header lines, lengths and chunks that lie.
+ */
 import type { Chance } from "../Chance.ts"
 import { bytesOf } from "./Shot.ts"
 import type { Shot } from "./Shot.ts"

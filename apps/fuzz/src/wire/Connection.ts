@@ -1,6 +1,6 @@
 /**
- * One client's connection: bytes out, answers in. It is kept between requests as long as the service
- * allows, and made anew after anything that is no plain request with its answer.
+ * One client's connection: bytes out, answers in. It is kept between requests as long as the
+ * service allows, and made anew after anything but a plain request with its answer.
  */
 import { connect } from "node:net"
 import type { Socket } from "node:net"

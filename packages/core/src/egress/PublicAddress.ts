@@ -9,9 +9,10 @@ import ipaddr from "ipaddr.js"
 import { badPorts } from "./badPorts.ts"
 
 /**
- * Whether an address (dotted decimal or IPv6 text, as sockets and resolvers report it) is global unicast: outside
- * every special-purpose range, forms that wrap an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) included, and
- * outside what clouds keep for themselves. What is no address, or carries a zone, is not public.
+ * Whether an address (dotted decimal or IPv6 text, as sockets and resolvers report it) is global
+ * unicast: outside every special-purpose range, forms that wrap an IPv4 address (mapped,
+ * compatible, NAT64, 6to4, Teredo) included, and outside what clouds keep for themselves. Any other
+ * text, or an address with a zone, is not public.
  */
 export const isPublicAddress = (ip: string): boolean => {
   if (ip.includes("%")) return false

@@ -1,6 +1,6 @@
 /**
- * A refusal: the contract's error as a value. Every rule that says no says it with one of these;
- * adapters turn it into their form of answer.
+ * A refusal: the contract's error as a value. Every rule refuses with one of these; adapters turn
+ * it into their form of answer.
  */
 import { Data } from "effect"
 import { sharedResources } from "../limit/sharedResources.ts"

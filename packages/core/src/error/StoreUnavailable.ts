@@ -1,7 +1,7 @@
 /**
  * The one way in which a storage port fails: the store did not answer, or answered with something
- * that is no decision (connection refused, pool exhausted, statement timed out). Refusals of rules
- * are values, never this.
+ * other than a decision (connection refused, pool exhausted, statement timed out). Refusals of
+ * rules are values, never this.
  */
 import { Data } from "effect"
 

@@ -7,7 +7,7 @@ import ipaddr from "ipaddr.js"
 /** Of the eight parts of an IPv6 address those that make the /64. */
 const networkParts = 4
 
-/** The same text for all addresses of one holder; what is no address stands for itself. */
+/** The same text for all addresses of one holder; any other text stands for itself. */
 export const addressGroup = (address: string): string => {
   if (!address.includes(":")) return address
   const [plain = ""] = address.split("%", 1)

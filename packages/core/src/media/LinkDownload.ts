@@ -82,7 +82,7 @@ export class LinkDownloads extends Context.Service<
      * Downloads what a link leads to; it goes with the scope, and so does its place. Fails with
      * `LinksBusy` when there was no place for it in time, and with `MediaFilesError` only when the
      * file could not be kept, which is not the link's fault. An empty file cannot be sent, nor one
-     * that is no image where one is asked for.
+     * that is not an image where one is asked for.
      */
     fetch(
       workspaceId: WorkspaceId,

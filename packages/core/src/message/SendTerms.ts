@@ -1,5 +1,5 @@
 /**
- * What a send may bring with it that a body of version 2 has no words for (contract: Version 1:
+ * What a send may bring with it for which a body of version 2 has no field (contract: Version 1:
  * sends). The plain terms are version 2's own ways.
  */
 import type { CallbackUrl } from "../callback/CallbackUrls.ts"

@@ -36,7 +36,7 @@ import type { SendingNumber } from "./SendingNumber.ts"
 
 type Failure = Refusal | StoreUnavailable
 
-/** What may come with a request to connect that a body of version 2 has no words for. */
+/** What may come with a request to connect and has no field in a body of version 2. */
 export interface ConnectTerms {
   /** Where the attempt and a later log-out are reported (contract: Version 1: callbacks). */
   readonly callbackUrl: string | null

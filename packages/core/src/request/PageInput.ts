@@ -34,7 +34,7 @@ export const LimitInput = decoded(LimitText, (text: string) => {
   return limit >= 1 && limit <= maximumLimit ? limit : refusedAs("validation_failed")
 })
 
-/** An id given in a query; what is no positive integer is refused. */
+/** An id given in a query; anything but a positive integer is refused. */
 export const queryId = (description: string) =>
   decoded(textFor(description, { type: "integer", minimum: 1 }), (text: string) =>
     /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))

@@ -86,7 +86,7 @@ type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infe
 
 /** What a handler is given of its request. */
 export interface Input<Path extends string, Request> {
-  /** The id in the path under that name; undefined for what is no id. */
+  /** The id in the path under that name; undefined when it is not a positive integer. */
   readonly id: <Id extends number>(name: NamesIn<Path>) => Id | undefined
   /** Undefined when the operation takes nothing. */
   readonly request: Request

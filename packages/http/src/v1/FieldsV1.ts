@@ -96,8 +96,8 @@ function* membersOf(values: ReadonlyArray<JsonValue>): Generator<string | null> 
 }
 
 /**
- * A list, or texts with commas between them. Empty places are passed over; a member that is no text
- * is null. Of a list that is longer than `most` one member more is read, and none beyond.
+ * A list, or texts with commas between them. Empty places are passed over; a member that is not a
+ * text is null. Of a list that is longer than `most` one member more is read, and none beyond.
  */
 export const strings = (
   description: string,
@@ -117,7 +117,7 @@ export const strings = (
   },
 })
 
-/** A file, which is no field of the body: for the reader alone. */
+/** A file, which is not read as a field: it is in the table for the document alone. */
 export const file = (description: string): FieldV1<null> => ({
   type: "file",
   required: false,

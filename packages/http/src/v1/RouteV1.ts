@@ -16,7 +16,7 @@ interface AboutV1<Fields extends FieldsV1> extends Route {
   readonly credentials: "client" | "bearer"
   /** Beside the credentials. */
   readonly fields: Fields
-  /** Where it says no in other words. */
+  /** Where it refuses with other texts than the rest. */
   readonly texts?: OtherTexts
   /** The body of success, which is always answered with 200. */
   readonly answer: Schema.Top

@@ -1,8 +1,9 @@
 /**
- * Every send of version 1: from its fields to version 2's body and the terms that version 2 has no
- * words for, and to the same operation of the core (contract: Version 1: sends). What costs nothing
- * is checked before a link is downloaded. The core checks what depends on stored state after it: a
- * download is one of the fields, and the number, the allowance and the quota come behind those.
+ * Every send of version 1: from its fields to version 2's body and the terms for which version 2
+ * has no field, and to the same operation of the core (contract: Version 1: sends). What costs
+ * nothing is checked before a link is downloaded. The core checks what depends on stored state
+ * after it: a download is one of the fields, and the number, the allowance and the quota come
+ * behind those.
  */
 import {
   Attachments,

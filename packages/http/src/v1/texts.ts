@@ -1,5 +1,5 @@
 /**
- * What version 1 says when it says no: every text with its status, what stands for which code of
+ * The texts with which version 1 refuses: every one with its status, what stands for which code of
  * version 2, and the operations that say it differently (contract: Version 1). The one place that
  * knows them.
  */
@@ -102,7 +102,7 @@ const entries = {
   already_connecting: { message: "Whatsapp client is already connecting" },
 } satisfies Record<string, Text>
 
-/** A way in which version 1 says no. */
+/** The name of a refusal of version 1. */
 export type TextName = keyof typeof entries
 
 export const texts: Readonly<Record<TextName, Text>> = entries

@@ -30,7 +30,7 @@ const dayOf = (form: RegExp, text: string): string | undefined => {
   return day === undefined ? undefined : `${year}-${month}-${day}`
 }
 
-/** The start of a `dd-mm-yyyy` in UTC, in epoch milliseconds; undefined for what is no day. */
+/** The start of a `dd-mm-yyyy` in UTC, in epoch milliseconds; undefined for any other text. */
 export const startOfDay = (text: string): number | undefined => {
   const day = dayOf(dashed, text)
   return day === undefined ? undefined : parseInstant(`${day}T00:00Z`)?.millis
