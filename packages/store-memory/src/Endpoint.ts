@@ -7,6 +7,7 @@ import type {
   WebhookId,
   WebhookScope,
 } from "@messaging-service/core"
+import { isToldOf } from "@messaging-service/core"
 import { byDueDelivery } from "./EndpointRow.ts"
 import type { DeliveryRow, EndpointRow, FrozenEvent } from "./EndpointRow.ts"
 import { Sorted } from "./Sorted.ts"
@@ -86,11 +87,9 @@ export const queue = (world: World, row: EndpointRow, event: FrozenEvent, dueAt:
 
 /** Queues a message's event for every endpoint that is to hear of it. */
 export const fanOut = (world: World, owner: WorkspaceRow, event: MessageEvent): void => {
-  const { id, type, body, mode, createdAt } = event
+  const { id, type, body, createdAt } = event
   for (const row of owner.endpoints) {
-    if (!isRunning(row) || row.endpoint.mode !== mode || !row.endpoint.events.includes(type)) {
-      continue
-    }
+    if (row.removed || !isToldOf(row.endpoint, event)) continue
     queue(world, row, { id, type, body }, createdAt)
     world.deliveriesQueued.openUnsafe()
   }

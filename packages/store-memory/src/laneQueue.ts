@@ -7,7 +7,7 @@ import type {
   NumberId,
   Settlement,
 } from "@messaging-service/core"
-import { cappedUntil, mayBeHandedOut } from "@messaging-service/core"
+import { cappedUntil, mayBeHandedOut, takeShares } from "@messaging-service/core"
 import { Effect } from "effect"
 import { finish, firstDueAt, release, take, turn } from "./Lane.ts"
 import { messageOf } from "./World.ts"
@@ -30,23 +30,23 @@ const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
   return { row: null, restsUntil: null }
 }
 
-const claimLanes = (world: World, query: ClaimQuery): ReadonlyArray<ClaimedMessage> => {
-  const owned = query.owned === "all" ? null : new Set(query.owned)
-  const offers: Array<readonly [Lane, Offer]> = []
-  const taken = new Map(query.held)
-  let given = 0
+/** The lanes that may be claimed, the longest due first. */
+function* dueLanes(world: World, { now, owned }: ClaimQuery): Generator<Lane> {
+  const mine = owned === "all" ? null : new Set(owned)
   for (const { at, lane } of world.agenda) {
-    if (at > query.now || given >= query.limit) break
-    if (owned !== null && !owned.has(lane.number.id)) continue
-    const { workspaceId } = lane.number
-    const ofWorkspace = taken.get(workspaceId) ?? 0
-    if (ofWorkspace >= query.perWorkspace) continue
-    const offer = offerOf(lane, query)
-    offers.push([lane, offer])
-    if (offer.row === null) continue
-    taken.set(workspaceId, ofWorkspace + 1)
-    given++
+    if (at > now) return
+    if (mine === null || mine.has(lane.number.id)) yield lane
   }
+}
+
+const claimLanes = (world: World, query: ClaimQuery): ReadonlyArray<ClaimedMessage> => {
+  const lanes = takeShares(
+    dueLanes(world, query),
+    (lane) => lane.number.workspaceId,
+    query,
+    query.limit,
+  )
+  const offers = lanes.map((lane) => [lane, offerOf(lane, query)] as const)
 
   const claimed: Array<ClaimedMessage> = []
   for (const [lane, offer] of offers) {

@@ -11,7 +11,7 @@ import type {
   SendingNumber,
   WorkspaceId,
 } from "@messaging-service/core"
-import { isCrowded } from "@messaging-service/core"
+import { isCrowded, isLeased, takeShares } from "@messaging-service/core"
 import { Effect } from "effect"
 import { report } from "./Callback.ts"
 import { finishClaim, isHeld } from "./idempotency.ts"
@@ -134,30 +134,24 @@ export const linkingStore = (world: World): typeof LinkingStore.Service => ({
 
   get: (numberId) => Effect.sync(() => world.linkings.get(numberId)?.attempt ?? null),
 
-  claim: ({ held, leaseUntil, limit, now, perWorkspace }) =>
+  claim: ({ leaseUntil, limit, now, ...shares }) =>
     Effect.sync(() => {
-      const taken = new Map(held)
-      return rowsWhere(
+      const free = rowsWhere(
         world,
         Infinity,
-        (row) =>
-          row.attempt.mode === "live" &&
-          row.attempt.endsAt > now &&
-          (row.leaseUntil === null || row.leaseUntil <= now),
-      )
-        .flatMap((row) => {
-          const workspaceId = workspaceOfAttempt(world, row)
-          if (workspaceId === undefined) return []
-          const ofWorkspace = (taken.get(workspaceId) ?? 0) + 1
-          taken.set(workspaceId, ofWorkspace)
-          return ofWorkspace <= perWorkspace ? { row, workspaceId } : []
-        })
-        .slice(0, limit)
-        .map(({ row, workspaceId }) => {
+        ({ attempt, leaseUntil: until }) =>
+          attempt.mode === "live" && attempt.endsAt > now && !isLeased(until, now),
+      ).flatMap((row) => {
+        const workspaceId = workspaceOfAttempt(world, row)
+        return workspaceId === undefined ? [] : { row, workspaceId }
+      })
+      return takeShares(free, (one) => one.workspaceId, shares, limit).map(
+        ({ row, workspaceId }) => {
           row.lease++
           row.leaseUntil = leaseUntil
           return { attempt: row.attempt, workspaceId, lease: row.lease }
-        })
+        },
+      )
     }),
 
   renew: (held, leaseUntil) =>

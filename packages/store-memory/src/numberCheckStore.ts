@@ -7,7 +7,7 @@ import type {
   NumberCheckStore,
   Phone,
 } from "@messaging-service/core"
-import { canBeAsked, isAskedBy } from "@messaging-service/core"
+import { canBeAsked, isAskedBy, takeShares } from "@messaging-service/core"
 import { Effect } from "effect"
 import { finishClaim, isHeld } from "./idempotency.ts"
 import { standing } from "./Lane.ts"
@@ -37,37 +37,29 @@ const nextPhones = (row: CheckRow, chunk: number): ReadonlyArray<Phone> => {
 
 const claim = (world: World, query: CheckClaimQuery): ReadonlyArray<ClaimedCheck> => {
   const { chunk, leaseUntil, limit, now } = query
-  const taken = new Map(query.held)
-  const fits = ({ row: { check } }: { readonly row: CheckRow }) => {
-    const ofWorkspace = (taken.get(check.workspaceId) ?? 0) + 1
-    taken.set(check.workspaceId, ofWorkspace)
-    return ofWorkspace <= query.perWorkspace
-  }
-  return [...world.openChecks]
-    .filter(({ check, lane }) => isAskedBy(check, lane, query.owned))
+  const due = [...world.openChecks]
+    .filter(({ check, lane }) => isAskedBy(check, standing(lane), query.owned))
     .flatMap((row) => {
       const at = claimableAt(row)
       return at !== null && at <= now ? { at, row } : []
     })
     .toSorted((a, b) => a.at - b.at || a.row.check.id - b.row.check.id)
-    .filter(fits)
-    .slice(0, limit)
-    .map(({ row }) => {
-      row.lease++
-      row.leaseUntil = leaseUntil
-      row.check = { ...row.check, status: "processing" }
-      const { id, mode, numberId, workspaceId } = row.check
-      return {
-        id,
-        workspaceId,
-        mode,
-        numberId,
-        removed: row.lane.removed,
-        lease: row.lease,
-        tries: row.tries,
-        phones: nextPhones(row, chunk),
-      }
-    })
+  return takeShares(due, ({ row }) => row.check.workspaceId, query, limit).map(({ row }) => {
+    row.lease++
+    row.leaseUntil = leaseUntil
+    row.check = { ...row.check, status: "processing" }
+    const { id, mode, numberId, workspaceId } = row.check
+    return {
+      id,
+      workspaceId,
+      mode,
+      numberId,
+      removed: row.lane.removed,
+      lease: row.lease,
+      tries: row.tries,
+      phones: nextPhones(row, chunk),
+    }
+  })
 }
 
 const answer = (

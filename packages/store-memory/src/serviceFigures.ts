@@ -1,4 +1,5 @@
 /** `ServiceFigures` in memory: one walk over the lanes and one over the endpoints. */
+import { isLeased } from "@messaging-service/core"
 import type { Figures, NumberCount, ServiceFigures } from "@messaging-service/core"
 import { Effect } from "effect"
 import { firstDueAt } from "./Lane.ts"
@@ -61,7 +62,7 @@ const figures = (world: World, now: number, countAtMost: number): Figures => {
     },
     laneDueAt: world.agenda.first?.at ?? null,
     lanesInFlight: leases.length,
-    leasesRunOut: leases.filter((until) => until <= now).length,
+    leasesRunOut: leases.filter((until) => !isLeased(until, now)).length,
     numbers: countNumbers(lanes),
     ...countDeliveries(world, countAtMost),
   }

@@ -1,5 +1,5 @@
 /** `WorkStatus` in memory: the heads of the collections that the loops work off. */
-import { crowdedOf, heldBy, isCrowded, kindsOfWork } from "@messaging-service/core"
+import { crowdedOf, heldBy, isCrowded, isLeased, kindsOfWork } from "@messaging-service/core"
 import type {
   AttemptInHands,
   Crowded,
@@ -43,15 +43,15 @@ const holders: Readonly<
 > = {
   lanes: (world, now) =>
     Array.from(world.inFlight, (id) => world.lanes.get(id)).flatMap((lane) =>
-      (lane?.inFlight?.leaseUntil ?? now) > now ? (lane?.number.workspaceId ?? []) : [],
+      isLeased(lane?.inFlight?.leaseUntil ?? null, now) ? (lane?.number.workspaceId ?? []) : [],
     ),
   number_checks: (world, now) =>
     Array.from(world.openChecks).flatMap(({ check, leaseUntil }) =>
-      (leaseUntil ?? now) > now ? check.workspaceId : [],
+      isLeased(leaseUntil, now) ? check.workspaceId : [],
     ),
   linking: (world, now) =>
     [...world.linkings.values()].flatMap((row) =>
-      (row.leaseUntil ?? now) > now ? (workspaceOfAttempt(world, row) ?? []) : [],
+      isLeased(row.leaseUntil, now) ? (workspaceOfAttempt(world, row) ?? []) : [],
     ),
 }
 
@@ -61,13 +61,13 @@ const isShared = (work: Work): work is SharedWork => work in holders
 const inHands = (world: World, now: number): ReadonlyArray<AttemptInHands> => {
   const messages = [...world.inFlight].flatMap((numberId) => {
     const lane = world.lanes.get(numberId)
-    if (lane === undefined || (lane.inFlight?.leaseUntil ?? now) <= now) return []
+    if (lane === undefined || !isLeased(lane.inFlight?.leaseUntil ?? null, now)) return []
     return { numberId, attempt: `message ${numberId} ${lane.lease}` }
   })
   const checks = [...world.openChecks].flatMap(({ check, lease, leaseUntil }) =>
-    (leaseUntil ?? now) <= now
-      ? []
-      : { numberId: check.numberId, attempt: `check ${check.id} ${lease}` },
+    isLeased(leaseUntil, now)
+      ? { numberId: check.numberId, attempt: `check ${check.id} ${lease}` }
+      : [],
   )
   return [...messages, ...checks].toSorted((a, b) => (a.attempt < b.attempt ? -1 : 1))
 }

@@ -9,6 +9,7 @@ import { layerDatabase } from "./rules/compare.ts"
 import { keyRules } from "./rules/keys.ts"
 import { laneRules } from "./rules/lanes.ts"
 import { messageRules } from "./rules/messages.ts"
+import { shareRules } from "./rules/shares.ts"
 
 layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.layer())), {
   excludeTestServices: true,
@@ -17,4 +18,5 @@ layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.layer())), {
   messageRules(it)
   keyRules(it)
   laneRules(it)
+  shareRules(it)
 })

@@ -12,6 +12,29 @@ export interface Shares {
   readonly held: ReadonlyMap<WorkspaceId, number>
 }
 
+/**
+ * What a claim takes of candidates that come the longest waiting first: of each workspace as many as
+ * it still may have, and no more than `limit` in all.
+ */
+export const takeShares = <A>(
+  candidates: Iterable<A>,
+  workspaceOf: (candidate: A) => WorkspaceId,
+  { held, perWorkspace }: Shares,
+  limit: number,
+): ReadonlyArray<A> => {
+  const taken: Array<A> = []
+  const counts = new Map(held)
+  for (const candidate of candidates) {
+    if (taken.length >= limit) break
+    const workspaceId = workspaceOf(candidate)
+    const count = counts.get(workspaceId) ?? 0
+    if (count >= perWorkspace) continue
+    counts.set(workspaceId, count + 1)
+    taken.push(candidate)
+  }
+  return taken
+}
+
 export const heldBy = (workspaces: Iterable<WorkspaceId>): ReadonlyMap<WorkspaceId, number> => {
   const held = new Map<WorkspaceId, number>()
   for (const workspaceId of workspaces) held.set(workspaceId, (held.get(workspaceId) ?? 0) + 1)

@@ -9,6 +9,10 @@ import type { QuotaLimit } from "../message/Quota.ts"
 /** How long a lane stays claimed after its holder died, in service time. */
 export const laneLeaseMillis = 30_000
 
+/** Whether a lease lasts; after it anybody may claim again what it was for. */
+export const isLeased = (leaseUntil: number | null, now: number): boolean =>
+  leaseUntil !== null && leaseUntil > now
+
 /** How the attempts at one message stand. */
 export interface Attempts {
   /** Whether a lease hands it out. */

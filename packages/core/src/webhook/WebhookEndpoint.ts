@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { IdJson, TimeJson } from "../answer/Json.ts"
+import type { MessageEvent } from "../event/MessageEvent.ts"
 import type { EventId, KeyId, WebhookId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { MessageEventType } from "../message/Message.ts"
@@ -60,6 +61,19 @@ export interface DeliveryAttempt {
   /** When the event is tried again; null when it is not. */
   readonly nextAttemptAt: number | null
 }
+
+/**
+ * Whether an event is delivered to an endpoint that is not removed: it runs in the event's workspace
+ * and mode and subscribed to the event's type (contract: Webhook endpoints).
+ */
+export const isToldOf = (
+  endpoint: Pick<WebhookEndpoint, "workspaceId" | "mode" | "events" | "disabledReason">,
+  event: Pick<MessageEvent, "workspaceId" | "mode" | "type">,
+): boolean =>
+  endpoint.disabledReason === null &&
+  endpoint.workspaceId === event.workspaceId &&
+  endpoint.mode === event.mode &&
+  endpoint.events.includes(event.type)
 
 export interface WebhookEndpoint {
   readonly id: WebhookId

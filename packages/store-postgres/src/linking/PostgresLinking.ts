@@ -27,6 +27,7 @@ import {
   texts,
 } from "../database/parameters.ts"
 import { placeholders } from "../database/SqlFunction.ts"
+import { fitsShare, isFree } from "../queue/lane.ts"
 import { numberColumns, toNumber } from "../number/numberRow.ts"
 import type { NumberRow } from "../number/numberRow.ts"
 import { addLinking, reconnectLinking } from "./beginLinking.ts"
@@ -82,15 +83,17 @@ const claimAttempts = `
 with due as (
   select
     a.number_id, a.due_at,
-    coalesce(($6::integer[])[array_position($5::bigint[], n.workspace_id)], 0)
-      + row_number() over (partition by n.workspace_id order by a.due_at, a.number_id)
-      <= $4::integer as fits
+    ${fitsShare("n.workspace_id", "a.due_at, a.number_id", {
+      workspaces: "$5::bigint[]",
+      held: "$6::integer[]",
+      perWorkspace: "$4::integer",
+    })} as fits
   from linking_attempts a
   join numbers n on n.id = a.number_id
   where a.due_at <= $1
     and a.mode = 'live'
     and a.ends_at > $1
-    and (a.lease_until is null or a.lease_until <= $1)
+    and ${isFree("a", "$1")}
 ),
 free as (
   select a.number_id
@@ -105,7 +108,7 @@ free as (
       )
     )
     and a.due_at <= $1
-    and (a.lease_until is null or a.lease_until <= $1)
+    and ${isFree("a", "$1")}
   order by a.due_at, a.number_id
   for update skip locked
 )

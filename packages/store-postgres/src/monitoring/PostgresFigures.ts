@@ -7,7 +7,7 @@ import type { Figures, NumberStatus, Platform } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { instant, integer } from "../database/parameters.ts"
-import { firstWaiting, isClaimable } from "../queue/lane.ts"
+import { firstWaiting, isClaimable, isLeased } from "../queue/lane.ts"
 
 /** One row for each kind of number, or one without any. $1: now; $2: what is counted at most. */
 const statement = `
@@ -30,7 +30,7 @@ lane as (
     min(first.due_at) filter (where first.connected) as connected_due,
     min(first.due_at) filter (where not first.connected) as not_connected_due,
     count(first.lease_until) as in_flight,
-    count(*) filter (where first.lease_until <= $1) as run_out
+    count(*) filter (where not ${isLeased("first", "$1")}) as run_out
   from (
     select
       l.connected,

@@ -19,7 +19,7 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigints, bigintsOrNull, instant, integer, integers } from "../database/parameters.ts"
 import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
-import { isClaimable } from "../queue/lane.ts"
+import { fitsShare, isClaimable, sharesParameters } from "../queue/lane.ts"
 
 /** The core's `canBeAsked`, by the lane of the check's number. */
 export const canBeAsked = (check: string, lane: string): string =>
@@ -55,9 +55,7 @@ export const claimChecks = sqlFunction(
       from (
         select
           c.id, c.next_due,
-          coalesce(p_held[array_position(p_workspaces, c.workspace_id)], 0)
-            + row_number() over (partition by c.workspace_id order by c.next_due, c.id)
-            <= p_per_workspace as fits
+          ${fitsShare("c.workspace_id", "c.next_due, c.id", sharesParameters)} as fits
         from number_checks c
         join lanes l on l.number_id = c.number_id
         where c.next_due <= p_now

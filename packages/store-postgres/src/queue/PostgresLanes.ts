@@ -8,7 +8,7 @@ import { bigintsOrNull, instant, integer } from "../database/parameters.ts"
 import { DeliveryNews } from "../webhook/DeliveryNews.ts"
 import { canBeAsked } from "../numberCheck/claimChecks.ts"
 import { claim } from "./claimLanes.ts"
-import { inHands, isClaimable } from "./lane.ts"
+import { inHands, isClaimable, isLeased } from "./lane.ts"
 import { renew } from "./renewLeases.ts"
 import { settle } from "./settleAttempts.ts"
 
@@ -172,10 +172,14 @@ const crowdedAmong = (holders: string, most: string, whole: string): string => `
   )::bigint[])`
 
 const counted = nextDueBeside({
-  lanes: crowdedAmong("select l.workspace_id from lanes l where l.lease_until > $1", "$2", "$3"),
+  lanes: crowdedAmong(
+    `select l.workspace_id from lanes l where ${isLeased("l", "$1")}`,
+    "$2",
+    "$3",
+  ),
   // Index number_checks_due.
   number_checks: crowdedAmong(
-    "select c.workspace_id from number_checks c where c.next_due is not null and c.lease_until > $1",
+    `select c.workspace_id from number_checks c where c.next_due is not null and ${isLeased("c", "$1")}`,
     "$4",
     "$5",
   ),
@@ -184,7 +188,7 @@ const counted = nextDueBeside({
         select n.workspace_id
         from linking_attempts a
         join numbers n on n.id = a.number_id
-        where a.lease_until > $1
+        where ${isLeased("a", "$1")}
       `,
     "$6",
     "$7",
@@ -221,13 +225,13 @@ from (
   from (
     select l.number_id, format('message %s %s', l.number_id, l.lease)
     from lanes l
-    where l.lease_until > $1
+    where ${isLeased("l", "$1")}
     union all
     -- Index number_checks_due.
     select c.number_id, format('check %s %s', c.id, c.lease)
     from number_checks c
     where c.next_due is not null
-      and c.lease_until > $1
+      and ${isLeased("c", "$1")}
   ) attempt (number_id, name)
 ) held`
 

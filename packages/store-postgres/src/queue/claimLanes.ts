@@ -29,10 +29,12 @@ import { toNumber } from "../number/numberRow.ts"
 import {
   cappedUntil,
   firstWaiting,
+  fitsShare,
   isClaimable,
   mayBeHandedOut,
   nextDueAfter,
   sentInWindow,
+  sharesParameters,
 } from "./lane.ts"
 
 /**
@@ -101,9 +103,7 @@ export const claimLanes = sqlFunction(
       from (
         select
           found.number_id, found.place, l.workspace_id,
-          coalesce(p_held[array_position(p_workspaces, l.workspace_id)], 0)
-            + row_number() over (partition by l.workspace_id order by found.place)
-            <= p_per_workspace as fits
+          ${fitsShare("l.workspace_id", "found.place", sharesParameters)} as fits
         from unnest(v_found) with ordinality found (number_id, place)
         join lanes l on l.number_id = found.number_id
       ) judged;

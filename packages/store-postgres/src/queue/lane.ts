@@ -9,6 +9,12 @@ export const notExpired = (message: string, now: string): string =>
 export const hasExpired = (message: string, now: string): string =>
   `${message}.expires_at <= ${now}`
 
+/** Whether a row's lease lasts; after it, or without one, the row is free. */
+export const isLeased = (row: string, now: string): string => `${row}.lease_until > ${now}`
+
+export const isFree = (row: string, now: string): string =>
+  `(${row}.lease_until is null or ${row}.lease_until <= ${now})`
+
 export const inHands = (message: string, lane: string): string => `coalesce(
   ${lane}.head_id = ${message}.id
     and (${lane}.lease_until is not null or ${lane}.interruptions > 0),
@@ -106,3 +112,28 @@ export const nextDueAfter = {
         then greatest(${now}, ${lane}.hold_until)
       end`,
 }
+
+/** How many of each workspace are held and may be, as `takeShares` is told. */
+export interface SqlShares {
+  readonly workspaces: string
+  readonly held: string
+  readonly perWorkspace: string
+}
+
+export const sharesParameters: SqlShares = {
+  workspaces: "p_workspaces",
+  held: "p_held",
+  perWorkspace: "p_per_workspace",
+}
+
+/**
+ * The core's `takeShares`, of all candidates in their order: whether one is among those that its
+ * workspace may still have.
+ */
+export const fitsShare = (
+  workspace: string,
+  order: string,
+  { held, perWorkspace, workspaces }: SqlShares,
+): string => `coalesce((${held})[array_position(${workspaces}, ${workspace})], 0)
+            + row_number() over (partition by ${workspace} order by ${order})
+            <= ${perWorkspace}`

@@ -4,6 +4,14 @@
  * `webhook_endpoints_running`; without such an endpoint that look is all it costs.
  */
 
+/** The core's `isToldOf`, of an endpoint that is not removed. */
+export const isToldOf = (endpoint: string, event: string): string =>
+  `${endpoint}.workspace_id = ${event}.workspace_id
+        and ${endpoint}.mode = ${event}.mode
+        and ${endpoint}.disabled_reason is null
+        and ${endpoint}.removed_at is null
+        and ${event}.type = any (${endpoint}.events)`
+
 /**
  * Two parts of a `with`, after the part `announced`, which returns the outbox rows that it wrote. The
  * first, `queued`, holds a row for each delivery.
@@ -12,11 +20,7 @@ export const fanOut = `queued as (
       insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type)
       select e.id, announced.id, announced.created_at, announced.event_id, announced.type
       from announced
-      join webhook_endpoints e on e.workspace_id = announced.workspace_id
-        and e.mode = announced.mode
-        and e.disabled_reason is null
-        and e.removed_at is null
-        and announced.type = any (e.events)
+      join webhook_endpoints e on ${isToldOf("e", "announced")}
       returning endpoint_id
     ),
     told as (

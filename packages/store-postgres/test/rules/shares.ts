@@ -1,0 +1,212 @@
+/** What a claim takes of each workspace, how long a lease lasts, and whom an event is delivered to. */
+import type { Vitest } from "@effect/vitest"
+import {
+  isLeased,
+  isToldOf,
+  modesSeenBy,
+  takeShares,
+  webhookEventTypes,
+} from "@messaging-service/core"
+import type { Shares, WorkspaceId } from "@messaging-service/core"
+import { noon } from "@messaging-service/testkit"
+import { Effect } from "effect"
+import type { Database } from "../../src/database/Database.ts"
+import { claimLanes } from "../../src/queue/claimLanes.ts"
+import * as sql from "../../src/queue/lane.ts"
+import { isToldOf as isToldOfSql } from "../../src/webhook/fanOut.ts"
+import { compare, draw, iso } from "./compare.ts"
+
+const aWorkspaceId = Effect.map(draw.below(3), (id) => (id + 1) as WorkspaceId)
+
+export const shareRules = (it: Vitest.MethodsNonLive<Database>) => {
+  it.effect("whether a lease lasts", () =>
+    compare("leases", {
+      rows: { l: "lanes", q: "(now timestamptz)" },
+      sql: `json_build_array(
+        coalesce(${sql.isLeased("l", "q.now")}, false), not ${sql.isFree("l", "q.now")}
+      )`,
+      draw: Effect.gen(function* () {
+        const leaseUntil = yield* draw.maybe(draw.time)
+        const now = yield* draw.time
+        const lasts = isLeased(leaseUntil, now)
+        return {
+          facts: { l: { lease_until: iso(leaseUntil) }, q: { now: iso(now) } },
+          core: [lasts, lasts],
+        }
+      }),
+    }),
+  )
+
+  it.effect("which of all candidates a claim takes", () =>
+    compare("shares", {
+      rows: { q: shareColumns },
+      tables: ["number_checks"],
+      sql: `(
+        select coalesce(json_agg(due.id order by due.id), '[]')
+        from (
+          select candidate.id
+          from (
+            select c.id, ${sql.fitsShare("c.workspace_id", "c.id", drawnShares)} as fits
+            from number_checks c
+          ) candidate
+          where candidate.fits
+          order by candidate.id
+          limit q.most
+        ) due
+      )`,
+      draw: Effect.gen(function* () {
+        const { core, workspaces, ...facts } = yield* aClaim
+        return {
+          facts: {
+            ...facts,
+            number_checks: workspaces.map(({ id, workspaceId }) => ({
+              id,
+              workspace_id: workspaceId,
+            })),
+          },
+          core,
+        }
+      }),
+    }),
+  )
+
+  it.effect("which lanes a claim takes", () =>
+    compare("lanes", {
+      cases: 400,
+      rows: { q: shareColumns },
+      inserted: ["numbers", "lanes", "messages"],
+      sql: `(
+        select coalesce(json_agg(claimed.number_id order by claimed.number_id), '[]')
+        from ${claimLanes.name}(
+          '${iso(noon + 1000)}', '${iso(noon + 2000)}', q.most, q.owned, 1000, 1000, q.share,
+          q.workspaces, q.held
+        ) claimed
+      )`,
+      draw: Effect.map(aClaim, ({ core, workspaces, ...facts }) => ({
+        facts: {
+          ...facts,
+          numbers: workspaces.map(({ id, workspaceId }) => ({
+            ...aNumber,
+            id,
+            workspace_id: workspaceId,
+          })),
+          lanes: workspaces.map(({ id, workspaceId }, place) => ({
+            ...aLane,
+            number_id: id,
+            workspace_id: workspaceId,
+            next_due: iso(noon + place),
+          })),
+          messages: workspaces.map(({ id, workspaceId }) => ({
+            ...aMessage,
+            id,
+            number_id: id,
+            workspace_id: workspaceId,
+          })),
+        },
+        core,
+      })),
+    }),
+  )
+
+  it.effect("to which endpoints an event is delivered", () =>
+    compare("endpoints", {
+      rows: { e: "webhook_endpoints", announced: "outbox" },
+      sql: isToldOfSql("e", "announced"),
+      draw: Effect.gen(function* () {
+        const removed = yield* draw.flag
+        const endpoint = {
+          workspaceId: yield* aWorkspaceId,
+          mode: yield* draw.from(modesSeenBy("test")),
+          events: webhookEventTypes.slice(yield* draw.below(4)),
+          disabledReason: yield* draw.maybe(draw.from(["key_revoked"] as const)),
+        }
+        const event = {
+          workspaceId: yield* aWorkspaceId,
+          mode: yield* draw.from(modesSeenBy("test")),
+          type: yield* draw.from(webhookEventTypes),
+        }
+        return {
+          facts: {
+            e: {
+              workspace_id: endpoint.workspaceId,
+              mode: endpoint.mode,
+              events: endpoint.events,
+              disabled_reason: endpoint.disabledReason,
+              removed_at: iso(removed ? noon : null),
+            },
+            announced: { workspace_id: event.workspaceId, mode: event.mode, type: event.type },
+          },
+          core: !removed && isToldOf(endpoint, event),
+        }
+      }),
+    }),
+  )
+}
+
+const shareColumns = `(
+  most integer, share integer, workspaces bigint[], held integer[], owned bigint[]
+)`
+
+const drawnShares: sql.SqlShares = {
+  workspaces: "q.workspaces",
+  held: "q.held",
+  perWorkspace: "q.share",
+}
+
+/** Candidates in their order, and what the core takes of them. */
+const aClaim = Effect.gen(function* () {
+  const workspaces = yield* Effect.replicateEffect(
+    Effect.all({ id: draw.id, workspaceId: aWorkspaceId }),
+    yield* draw.below(9),
+  )
+  const counts = yield* Effect.replicateEffect(
+    Effect.all([aWorkspaceId, draw.below(4)]),
+    yield* draw.below(3),
+  )
+  const shares: Shares = { perWorkspace: 1 + (yield* draw.below(3)), held: new Map(counts) }
+  const limit = yield* draw.below(7)
+  return {
+    q: {
+      most: limit,
+      share: shares.perWorkspace,
+      workspaces: [...shares.held.keys()],
+      held: [...shares.held.values()],
+      owned: workspaces.map(({ id }) => id),
+    },
+    workspaces,
+    core: takeShares(workspaces, ({ workspaceId }) => workspaceId, shares, limit).map(
+      ({ id }) => id,
+    ),
+  }
+})
+
+const aNumber = {
+  label: "",
+  platform: "whatsapp",
+  status: "connected",
+  login_method: "qr",
+  mode: "live",
+  created_at: iso(noon),
+}
+
+const aLane = {
+  connected: true,
+  stranded: false,
+  interruptions: 0,
+  lease: 0,
+  quota_bound: 0,
+  sent_bound: 0,
+}
+
+const aMessage = {
+  created_at: iso(noon),
+  due_at: iso(noon),
+  allowance_taken: false,
+  refused: false,
+  mode: "live",
+  state: "waiting",
+  platform: "whatsapp",
+  to_kind: "phone",
+  text: "",
+  transport_id: "",
+}
