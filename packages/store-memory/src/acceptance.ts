@@ -14,16 +14,19 @@ import type {
   Platform,
   RefusedMessage,
 } from "@messaging-service/core"
-import { coversMessages, isLimited, isSeenBy, withMessages } from "@messaging-service/core"
+import {
+  connectedShown,
+  coversMessages,
+  isLimited,
+  isSeenBy,
+  withMessages,
+} from "@messaging-service/core"
 import { claim, finishClaim, isHeld } from "./idempotency.ts"
 import { enqueue, tell } from "./Lane.ts"
 import { keptFile } from "./mediaStore.ts"
 import { countAndRemember, hasRoom, quotaFacts } from "./quota.ts"
 import { contactOf, laneIn } from "./World.ts"
 import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
-
-/** Connected numbers of each platform that the facts hold, unless all are asked for: two tell "several". */
-const connectedShown = 2
 
 const factsOf = (lane: Lane, query: AcceptanceQuery): NumberFacts => {
   const asked = query.exactQuota

@@ -107,6 +107,33 @@ it.effect.each(rules)("$rule: what SQL repeats is compared with core", ({ core, 
   }),
 )
 
+/** What SQL says of a rule, and the one file that says it. */
+const onceInSql: ReadonlyArray<readonly [what: string, words: RegExp, home: string]> = [
+  ["expiry of messages", /message\}?\.expires_at|m\.expires_at (<|>|is null)/, "queue/lane.ts"],
+  ["expiry of keys", /(k|key)\)?\}?\.expires_at (<|>|is null)/, "key/keyRow.ts"],
+  ["what may have left", /\.interruptions > 0/, "queue/lane.ts"],
+  ["which lanes can be claimed", /connected or /, "queue/lane.ts"],
+  ["messages of limited plans", /plan_messages_remaining is /, "workspace/workspaceRow.ts"],
+  ["shares of workspaces", /array_position\([^,]*workspaces/, "queue/lane.ts"],
+  ["subscriptions", /\.type = any/, "webhook/fanOut.ts"],
+]
+
+it.effect.each(onceInSql)("%s: one file of SQL says it", ([, words, home]) =>
+  Effect.sync(() => {
+    const folder = resolve(root, "packages/store-postgres/src")
+    const found = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
+      (file) =>
+        file.endsWith(".ts") &&
+        !file.startsWith("migrations") &&
+        // Templates, not comments.
+        words.test(
+          readFileSync(resolve(folder, file), "utf8").replaceAll(/^ *(\/\*|\*|\/\/|--).*$/gm, ""),
+        ),
+    )
+    assert.deepStrictEqual(found, [home])
+  }),
+)
+
 it.effect("every comparison is named in the table", () =>
   Effect.sync(() => {
     const listed = new Set(rules.flatMap(({ tests }) => tests))

@@ -52,13 +52,16 @@ export interface NumberFacts {
   readonly quota: QuotaFacts
 }
 
+/** Connected numbers of each platform that the facts hold, unless all are counted: two tell "several". */
+export const connectedShown = 2
+
 export interface AcceptanceFacts {
   /** Null without an `Idempotency-Key`. A claim that is refused leaves the other facts unread. */
   readonly claim: ClaimOutcome | null
   readonly plan: Plan | null
   /** The number of `from`; null when not asked for or no number of the workspace. */
   readonly named: NumberFacts | null
-  /** At most two of each platform unless all are counted, oldest first; empty with a `from`. */
+  /** At most `connectedShown` of each platform unless all are counted, oldest first; empty with a `from`. */
   readonly connected: ReadonlyArray<NumberFacts>
   /** The oldest contact with each phone. */
   readonly contactIdByPhone: ReadonlyMap<Phone, ContactId>

@@ -5,7 +5,13 @@
  * gave its claim up in the same commit, so that a claim that was won while a record exists is given
  * back. A claim that is refused leaves the other facts unread.
  */
-import { answerKeptMillis, claimKeptMillis, modesSeenBy } from "@messaging-service/core"
+import {
+  answerKeptMillis,
+  claimKeptMillis,
+  connectedShown,
+  modesSeenBy,
+  platforms,
+} from "@messaging-service/core"
 import type {
   AcceptanceFacts,
   AcceptanceQuery,
@@ -17,6 +23,7 @@ import type {
   NumberFacts,
   Phone,
   Plan,
+  Platform,
   SendingNumber,
   StoreUnavailable,
 } from "@messaging-service/core"
@@ -44,6 +51,19 @@ const numberFacts = (number: string, lane: string, exact = "null"): string => `j
   'fullUntil', ${epochMillis(`${lane}.quota_full_until`)},
   'exact', ${exact}
 )`
+
+/** The oldest connected numbers of a platform. Index numbers_by_workspace. */
+const connectedOf = (platform: Platform): string => `(
+          select n.*
+          from numbers n
+          where n.workspace_id = v_workspace
+            and n.removed_at is null
+            and n.mode = any (v_seen)
+            and n.status = 'connected'
+            and n.platform = '${platform}'
+          order by n.id
+          limit ${connectedShown}
+        )`
 
 /** Claims a key for a request; null when it is claimed, else what stands in the way. */
 export const claimKey = sqlFunction(
@@ -247,33 +267,10 @@ const loadAcceptance = sqlFunction(
         and n.mode = any (v_seen)
         and n.status = 'connected';
     else
-      -- Two of a platform are as good as many: index numbers_by_workspace.
       select json_agg(${numberFacts("n", "l")} order by n.id)
       into v_facts
       from (
-        (
-          select w.*
-          from numbers w
-          where w.workspace_id = v_workspace
-            and w.removed_at is null
-            and w.mode = any (v_seen)
-            and w.status = 'connected'
-            and w.platform = 'whatsapp'
-          order by w.id
-          limit 2
-        )
-        union all
-        (
-          select t.*
-          from numbers t
-          where t.workspace_id = v_workspace
-            and t.removed_at is null
-            and t.mode = any (v_seen)
-            and t.status = 'connected'
-            and t.platform = 'telegram'
-          order by t.id
-          limit 2
-        )
+        ${platforms.map(connectedOf).join("\n        union all\n        ")}
       ) n
       join lanes l on l.number_id = n.id;
     end if;
