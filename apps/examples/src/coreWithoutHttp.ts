@@ -1,14 +1,27 @@
 /** Calling the core directly: no HTTP, no server, the same rules. */
-import { Admission, Messages, parseId } from "@messaging-service/core"
+import { Admission, Caller, Messages, Workspaces, parseId } from "@messaging-service/core"
 import type { MessageId } from "@messaging-service/core"
 import { Effect } from "effect"
-import { aKey } from "./service.ts"
+import { aKey, aWorkspace } from "./service.ts"
+
+/** With a key, as a request would come. */
+export const byKey = Effect.gen(function* () {
+  const admission = yield* Admission
+  const { caller } = yield* admission.admitV2(`Bearer ${yield* aKey}`, "127.0.0.1")
+  return caller
+})
+
+/** Without one: this program vouches for whom it sends. */
+export const byWord = Effect.gen(function* () {
+  const workspaces = yield* Workspaces
+  return Caller.trusted(yield* workspaces.require(yield* aWorkspace), {
+    scopes: ["messages:send", "messages:read"],
+  })
+})
 
 /** Sends a message and reads it until it has left. */
-export const sendAndFollow = Effect.gen(function* () {
-  const admission = yield* Admission
+export const sendAndFollow = Effect.fnUntraced(function* (caller: Caller) {
   const messages = yield* Messages
-  const { caller } = yield* admission.admitV2(`Bearer ${yield* aKey}`, "127.0.0.1")
 
   const { messages: accepted } = yield* messages.send(
     caller,

@@ -23,13 +23,19 @@ const Ports = Layer.mergeAll(
 /** Every service, with the worker's loops running as long as the layer lives. */
 export const Service = Core.layer.pipe(Layer.provideMerge(Ports))
 
-/** A workspace with one connected number, and a key to it. */
-export const aKey = Effect.gen(function* () {
+/** A workspace with one connected number. */
+export const aWorkspace = Effect.gen(function* () {
   const { id } = yield* Core.Workspaces.use((all) => all.create("owner", { name: "Example" }))
   const workspace = Core.parseId<Core.WorkspaceId>(String(id))
   yield* Core.Numbers.use((all) =>
     all.create("owner", workspace, { platform: "whatsapp", phone: "+15550100001" }),
   )
+  return workspace
+})
+
+/** A key to such a workspace. */
+export const aKey = Effect.gen(function* () {
+  const workspace = yield* aWorkspace
   const { key } = yield* Core.Keys.use((all) =>
     all.create("owner", workspace, { version: 2, name: "Example" }),
   )

@@ -5,13 +5,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
   Admission,
+  Caller,
   ClockStore,
   RealTime,
   layerServices,
   sharedResources,
   unlimitedPlan,
 } from "@messaging-service/core"
-import type { Caller, KeyId, WorkspaceId } from "@messaging-service/core"
+import type { KeyId, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { toWebHandler } from "../src/index.ts"
 import type { HttpServices } from "../src/index.ts"
@@ -20,33 +21,34 @@ import { defaultSettings, layerPorts, operatorToken } from "./Service.ts"
 
 const { operatorRequests, requests, watchingRequests } = sharedResources
 
-const callerOf = (workspaceId: number): Caller => ({
-  key: {
-    id: workspaceId as KeyId,
-    workspaceId: workspaceId as WorkspaceId,
-    version: 2,
-    name: "Key",
-    mode: "live",
-    scopes: ["messages:send"],
-    numberIds: null,
-    expiresAt: null,
-    last4: "AAAA",
-    createdAt: 0,
-    lastUsedAt: null,
-    lastUsedIp: null,
-    revokedAt: null,
-  },
-  workspace: {
-    id: workspaceId as WorkspaceId,
-    name: "Workspace",
-    demo: false,
-    accountDisabled: false,
-    apiV2Enabled: true,
-    plan: unlimitedPlan,
-    createdAt: 0,
-    deletedAt: null,
-  },
-})
+const callerOf = (workspaceId: number) =>
+  Caller.ofKey(
+    {
+      id: workspaceId as KeyId,
+      workspaceId: workspaceId as WorkspaceId,
+      version: 2,
+      name: "Key",
+      mode: "live",
+      scopes: ["messages:send"],
+      numberIds: null,
+      expiresAt: null,
+      last4: "AAAA",
+      createdAt: 0,
+      lastUsedAt: null,
+      lastUsedIp: null,
+      revokedAt: null,
+    },
+    {
+      id: workspaceId as WorkspaceId,
+      name: "Workspace",
+      demo: false,
+      accountDisabled: false,
+      apiV2Enabled: true,
+      plan: unlimitedPlan,
+      createdAt: 0,
+      deletedAt: null,
+    },
+  )
 
 /** The interface with an admission that lets in every key, which is the id of its workspace. */
 const aService = () => {

@@ -46,7 +46,7 @@ export const webhookStore = (world: World): typeof WebhookStore.Service => ({
       if (idempotency !== null && !isHeld(world, idempotency)) {
         return { _tag: "Broken", guard: "idempotency" }
       }
-      if (world.keys.get(given.keyId)?.key.revokedAt !== null) {
+      if (given.keyId !== null && world.keys.get(given.keyId)?.key.revokedAt !== null) {
         return { _tag: "Broken", guard: "key" }
       }
       const owner = workspaceOf(world, given.workspaceId)

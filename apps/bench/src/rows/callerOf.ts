@@ -1,26 +1,11 @@
-/** A caller as admission would give it, for rows that begin behind admission. */
-import { scopes, unlimitedPlan } from "@messaging-service/core"
-import type { Caller, KeyId, WorkspaceId } from "@messaging-service/core"
+/** A caller without a key, for rows that begin behind admission. */
+import { Caller, unlimitedPlan } from "@messaging-service/core"
+import type { WorkspaceId } from "@messaging-service/core"
 
 const since = Date.UTC(2026, 0, 1)
 
-export const callerOf = (held: { readonly id: number; readonly firstKey: number }): Caller => ({
-  key: {
-    id: held.firstKey as KeyId,
-    workspaceId: held.id as WorkspaceId,
-    version: 2,
-    name: "Key",
-    mode: "live",
-    scopes,
-    numberIds: null,
-    expiresAt: null,
-    last4: "0000",
-    createdAt: since,
-    lastUsedAt: null,
-    lastUsedIp: null,
-    revokedAt: null,
-  },
-  workspace: {
+export const callerOf = (held: { readonly id: number }): Caller =>
+  Caller.trusted({
     id: held.id as WorkspaceId,
     name: "Workspace",
     demo: false,
@@ -29,5 +14,4 @@ export const callerOf = (held: { readonly id: number; readonly firstKey: number 
     plan: unlimitedPlan,
     createdAt: since,
     deletedAt: null,
-  },
-})
+  })

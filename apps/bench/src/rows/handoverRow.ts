@@ -51,7 +51,7 @@ export const handoverRow: Row = {
     ).pipe(Effect.orDie)
     yield* Effect.forkScoped(Context.get(service, Dispatcher).run)
     const messages = Context.get(service, Messages)
-    const caller = callerOf({ id: 1, firstKey: 1 })
+    const caller = callerOf({ id: 1 })
 
     const send = Effect.gen(function* () {
       yield* Effect.sleep(idleMillis)

@@ -7,22 +7,23 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { dayStart, minuteStart, rateRefusalV1, rateState } from "../request/RateWindow.ts"
+import {
+  dayStart,
+  minuteStart,
+  rateRefusal,
+  rateRefusalV1,
+  rateState,
+} from "../request/RateWindow.ts"
 import type { RateState } from "../request/RateWindow.ts"
 import { refusalV1, refusalV2, workspaceOfClient } from "../workspace/Workspace.ts"
-import type { Workspace } from "../workspace/Workspace.ts"
 import { keyRefusal } from "./ApiKey.ts"
-import type { ApiKey, Scope } from "./ApiKey.ts"
+import { Caller } from "./Caller.ts"
+import type { KeyCaller } from "./Caller.ts"
 import { KeyStore } from "./KeyStore.ts"
+import type { Admitted } from "./KeyStore.ts"
 import { hashSecret, isKeyV1, isKeyV2, sameSecret } from "./secret.ts"
 import { makeWrongKeys } from "./WrongKeys.ts"
 import type { Surface } from "./WrongKeys.ts"
-
-/** A request that got past key and workspace. */
-export interface Caller {
-  readonly key: ApiKey
-  readonly workspace: Workspace
-}
 
 /** What a version 1 request brings (contract: Version 1: credentials). */
 export interface CredentialsV1 {
@@ -30,12 +31,6 @@ export interface CredentialsV1 {
   readonly clientId: number | null
   readonly apiKey: string
   readonly clientAddress: string
-}
-
-export interface AdmittedCaller {
-  readonly caller: Caller
-  /** Over the limit when `rate.exceeded`; shown in the answer either way. */
-  readonly rate: RateState
 }
 
 /** The token of a bearer header; undefined when there is none, it is empty or of another scheme. */
@@ -46,20 +41,27 @@ export const bearerToken = (authorization: string | undefined): string | undefin
 
 const tooManyWrong = refuse("too_many_auth_failures", { retryAfter: 60 })
 
+/** A request that got past key, workspace and rate limit. */
+export interface AdmittedCaller {
+  readonly caller: KeyCaller
+  readonly rate: RateState
+}
+
 export class Admission extends Context.Service<
   Admission,
   {
     /**
-     * Admits a version 2 request. Fails with the refusals of keys and workspaces; the rate limit is
-     * reported, not refused, because an unknown path still answers 404 above it.
+     * Admits a version 2 request, for one operation. Fails with the refusals of keys and workspaces,
+     * and with `rate_limited`; of such a request too `counted` is told the rate.
      */
     admitV2(
       authorization: string | undefined,
       clientAddress: string,
+      counted?: (rate: RateState) => void,
     ): Effect.Effect<AdmittedCaller, Refusal | StoreUnavailable>
     /**
-     * As `admitV2` for a request that will be answered 404 or 405 whatever its key: counts it when
-     * the key is good, and counts no wrong key.
+     * For a version 2 request that will be answered 404 or 405 whatever its key, also above the limit:
+     * counts it when the key is good, and counts no wrong key.
      */
     noteV2(
       authorization: string | undefined,
@@ -70,7 +72,7 @@ export class Admission extends Context.Service<
      * deleted, or of another workspace than `clientId` names), `too_many_auth_failures`,
      * `account_disabled`, `demo_account`, `rate_limited`.
      */
-    admitV1(credentials: CredentialsV1): Effect.Effect<Caller, Refusal | StoreUnavailable>
+    admitV1(credentials: CredentialsV1): Effect.Effect<KeyCaller, Refusal | StoreUnavailable>
     /**
      * Checks the operator's token; wrong ones are counted by address. An address that sent too many
      * is refused before its token is compared, the right one too, until the minute is over: so it
@@ -124,13 +126,16 @@ export class Admission extends Context.Service<
         })
 
       /** The refusal of an issued key, if any. */
-      const refusalOf = ({ key, workspace }: Caller, now: number): Refusal | undefined => {
+      const refusalOf = (
+        { key, workspace }: Pick<Admitted, "key" | "workspace">,
+        now: number,
+      ): Refusal | undefined => {
         const code = keyRefusal(key, now) ?? refusalV2(workspace)
         return code === undefined ? undefined : refuse(code)
       }
 
       return Admission.of({
-        admitV2: Effect.fn("Admission.admitV2")(function* (authorization, clientAddress) {
+        admitV2: Effect.fn("Admission.admitV2")(function* (authorization, clientAddress, counted) {
           const token = bearerToken(authorization)
           if (token === undefined) return yield* refuse("missing_api_key")
           if (isKeyV1(token)) return yield* wrong("v2", clientAddress, refuse("v1_key_on_v2"))
@@ -139,10 +144,11 @@ export class Admission extends Context.Service<
           if (admitted === null) return yield* wrong("v2", clientAddress, refuse("invalid_api_key"))
           const refusal = refusalOf(admitted, now)
           if (refusal !== undefined) return yield* refusal
-          return {
-            caller: { key: admitted.key, workspace: admitted.workspace },
-            rate: rateState(admitted.count ?? { minute: 1, day: 1 }, now),
-          }
+          const rate = rateState(admitted.count ?? { minute: 1, day: 1 }, now)
+          counted?.(rate)
+          const over = rateRefusal(rate)
+          if (over !== undefined) return yield* over
+          return { caller: Caller.ofKey(admitted.key, admitted.workspace), rate }
         }),
         noteV2: Effect.fn("Admission.noteV2")(function* (authorization, clientAddress) {
           const token = bearerToken(authorization)
@@ -174,7 +180,7 @@ export class Admission extends Context.Service<
           if (code !== undefined) return yield* code === "api_key_revoked" ? invalid : refuse(code)
           const over = rateRefusalV1(count ?? 1, now)
           if (over !== undefined) return yield* over
-          return { key, workspace }
+          return Caller.ofKey(key, workspace)
         }),
         admitOperator: Effect.fn("Admission.admitOperator")(
           function* (authorization, operatorToken, clientAddress) {
@@ -191,20 +197,3 @@ export class Admission extends Context.Service<
     }),
   )
 }
-
-/** Refuses a key that is limited to some numbers, where only whole workspaces are dealt with. */
-export const requireUnlimited = (caller: Caller): Refusal | undefined =>
-  caller.key.numberIds === null
-    ? undefined
-    : refuse("number_not_allowed", {
-        message: "A key that is limited to some numbers cannot use webhook endpoints.",
-      })
-
-/** Refuses a caller whose key lacks the scope (contract: Scopes). */
-export const requireScope = (caller: Caller, scope: Scope): Refusal | undefined =>
-  caller.key.scopes.includes(scope)
-    ? undefined
-    : refuse("missing_scope", {
-        message: `The key lacks the scope ${scope}.`,
-        details: { required_scope: scope },
-      })

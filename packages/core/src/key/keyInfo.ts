@@ -6,7 +6,7 @@ import { described } from "../request/Described.ts"
 import { requestsPerDay, requestsPerMinute } from "../request/RateWindow.ts"
 import { formatInstant } from "../time/Instant.ts"
 import { messagesRemaining } from "../workspace/Workspace.ts"
-import type { Caller } from "./Admission.ts"
+import type { KeyCaller } from "./Caller.ts"
 import { scopes } from "./ApiKey.ts"
 
 /** The Key info object. */
@@ -38,7 +38,7 @@ export const KeyInfo = Schema.Struct({
 
 export type KeyInfo = typeof KeyInfo.Type
 
-export const keyInfo = ({ key, workspace }: Caller): KeyInfo => ({
+export const keyInfo = ({ key, workspace }: KeyCaller): KeyInfo => ({
   workspace: { id: workspace.id, name: workspace.name },
   key: {
     id: key.id,

@@ -11,7 +11,8 @@ import { refuse, refuseAll } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId } from "../id/Ids.ts"
-import type { Caller } from "../key/Admission.ts"
+import { permit } from "../key/Caller.ts"
+import type { Caller, Permitted } from "../key/Caller.ts"
 import { LinkDownloads } from "./LinkDownload.ts"
 import type { LinkTerms, MediaLinkRequest } from "./LinkDownload.ts"
 import { refuseFullDisk } from "./fullDisk.ts"
@@ -89,10 +90,10 @@ export class Attachments extends Context.Service<
           detached ? remove({ id, storageKey }) : Effect.void,
         ).pipe(Effect.catch((error) => Effect.logWarning("an attachment is removed later", error)))
 
-      const fromUpload = ({ key }: Caller, { content, fileName }: Upload) =>
+      const attach = (caller: Permitted, { content, fileName }: Upload) =>
         Effect.gen(function* () {
           const { storageKey } = content
-          const file = newMediaFile(key, content, fileName, yield* Clock.currentTimeMillis)
+          const file = newMediaFile(caller, content, fileName, yield* Clock.currentTimeMillis)
           const attached = yield* store.attach(file, limit)
           if (attached._tag === "Full") {
             return yield* refuse("storage_full", {
@@ -116,14 +117,17 @@ export class Attachments extends Context.Service<
         )
 
       return Attachments.of({
-        fromUpload: Effect.fn("Attachments.fromUpload")(fromUpload),
-        fromLink: Effect.fn("Attachments.fromLink")(function* (caller, link) {
+        fromUpload: Effect.fn("Attachments.fromUpload")(function* (given, upload) {
+          return yield* attach(yield* permit(given, "sendMessage"), upload)
+        }),
+        fromLink: Effect.fn("Attachments.fromLink")(function* (given, link) {
+          const caller = yield* permit(given, "sendMessage")
           const { url } = link
           const [unreadable] = mediaUrlProblems({ url }, rule)
           if (unreadable !== undefined) return yield* refuseAll(unreadable, [])
-          if (!(yield* egress.allows(url, caller.key.workspaceId)))
+          if (!(yield* egress.allows(url, caller.workspaceId)))
             return yield* refuse(code, { field })
-          const { workspaceId } = caller.key
+          const { workspaceId } = caller
           const { content, fileName } = yield* links.fetch(workspaceId, link, linkTerms).pipe(
             Effect.catchTags({
               LinksBusy: () => Effect.fail(refuse("service_unavailable", { retryAfter: 5 })),
@@ -134,7 +138,7 @@ export class Attachments extends Context.Service<
                   : Effect.fail(filesUnavailable("attachment.spool")(error)),
             }),
           )
-          return yield* fromUpload(caller, { content, fileName })
+          return yield* attach(caller, { content, fileName })
         }),
       })
     }),

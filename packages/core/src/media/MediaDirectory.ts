@@ -10,7 +10,8 @@ import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId } from "../id/Ids.ts"
-import type { Caller } from "../key/Admission.ts"
+import { permit } from "../key/Caller.ts"
+import type { Caller, Permitted } from "../key/Caller.ts"
 import { Cursors } from "../request/Cursor.ts"
 import { Idempotent } from "../request/Idempotent.ts"
 import type { Repeatable } from "../request/Idempotent.ts"
@@ -98,7 +99,7 @@ export class MediaDirectory extends Context.Service<
       idempotency: IdempotencyKey | null,
     ): Effect.Effect<Repeatable<MediaFileJson>, Failure>
     /** The refusal of an upload for which the disk has no room. */
-    fullDisk(caller: Caller): Effect.Effect<Refusal, StoreUnavailable>
+    fullDisk(caller: Permitted): Effect.Effect<Refusal, StoreUnavailable>
     /** GET /media: newest first. */
     list(caller: Caller, query: QueryEntries): Effect.Effect<JsonPage<MediaFileJson>, Failure>
     /** GET /media/{id}. Fails with `media_not_found`. */
@@ -136,13 +137,13 @@ export class MediaDirectory extends Context.Service<
           : new StoreUnavailable({ operation: "media.commit", cause: "the reservation lapsed" })
 
       const keepNew = Effect.fnUntraced(function* (
-        { key, workspace }: Caller,
+        caller: Permitted,
         { content, fileName }: Upload,
         claim: IdempotencyClaim | null,
       ) {
         const { storageKey } = content
-        const file = newMediaFile(key, content, fileName, yield* Clock.currentTimeMillis)
-        const limit = workspace.plan?.mediaStorageBytes ?? 0
+        const file = newMediaFile(caller, content, fileName, yield* Clock.currentTimeMillis)
+        const limit = caller.workspace.plan?.mediaStorageBytes ?? 0
         const reservation = yield* store.reserve(file, limit)
         if (reservation._tag === "Full") {
           return yield* refuse("storage_full", { details: { used: reservation.used, limit } })
@@ -171,24 +172,22 @@ export class MediaDirectory extends Context.Service<
       const notFound = refuse("media_not_found", { inPath: true })
 
       return MediaDirectory.of({
-        upload: Effect.fn("MediaDirectory.upload")((caller, upload, requested) =>
-          idempotent
-            .run<MediaFileJson, Failure>(caller, requested, {
-              work: (claim) => keepNew(caller, upload, claim),
-              again,
-            })
-            .pipe(
-              // All of it was read: a client that hangs up now leaves nothing half done.
-              Effect.uninterruptible,
-            ),
-        ),
+        upload: Effect.fn("MediaDirectory.upload")(function* (given, upload, requested) {
+          const caller = yield* permit(given, "uploadMedia")
+          return yield* idempotent.run<MediaFileJson, Failure>(caller, requested, {
+            work: (claim) => keepNew(caller, upload, claim),
+            again,
+          })
+          // All of it was read: a client that hangs up now leaves nothing half done.
+        }, Effect.uninterruptible),
         fullDisk: (caller) => refuseFullDisk(store, caller),
-        list: Effect.fn("MediaDirectory.list")(function* ({ key }, entries) {
+        list: Effect.fn("MediaDirectory.list")(function* (given, entries) {
+          const { mode, workspaceId } = yield* permit(given, "listMedia")
           const query = yield* Effect.fromResult(decodeList(entries))
           const type = query.type ?? null
-          const binding = ["media", key.workspaceId, key.mode, type]
+          const binding = ["media", workspaceId, mode, type]
           const before = yield* cursors.read(query.cursor ?? null, binding)
-          const page = yield* store.list(key.workspaceId, key.mode, type, {
+          const page = yield* store.list(workspaceId, mode, type, {
             before,
             limit: limitOf(query),
           })
@@ -198,13 +197,15 @@ export class MediaDirectory extends Context.Service<
             next_cursor: cursors.make(page.next, binding),
           }
         }),
-        get: Effect.fn("MediaDirectory.get")(function* ({ key }, id) {
-          const file = id === undefined ? null : yield* store.get(key.workspaceId, key.mode, id)
+        get: Effect.fn("MediaDirectory.get")(function* (given, id) {
+          const { mode, workspaceId } = yield* permit(given, "getMedia")
+          const file = id === undefined ? null : yield* store.get(workspaceId, mode, id)
           if (file === null) return yield* notFound
           return mediaFileJson(file, yield* Clock.currentTimeMillis, link)
         }),
-        delete: Effect.fn("MediaDirectory.delete")(function* ({ key }, id) {
-          const file = id === undefined ? null : yield* store.delete(key.workspaceId, key.mode, id)
+        delete: Effect.fn("MediaDirectory.delete")(function* (given, id) {
+          const { mode, workspaceId } = yield* permit(given, "deleteMedia")
+          const file = id === undefined ? null : yield* store.delete(workspaceId, mode, id)
           if (file === null) return yield* notFound
           yield* remove(file)
           return { id: file.id, deleted: true as const }

@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { Caller } from "../key/Admission.ts"
+import type { Permitted } from "../key/Caller.ts"
 import type { MediaStore } from "./Media.ts"
 import { newMediaFile } from "./newMediaFile.ts"
 
@@ -15,15 +15,15 @@ const nothing = { size: 0, mimeType: "", storageKey: "" }
 
 export const refuseFullDisk = (
   store: typeof MediaStore.Service,
-  { key, workspace }: Caller,
+  caller: Permitted,
 ): Effect.Effect<Refusal, StoreUnavailable> =>
   // No room at all is asked for, so nothing is reserved.
-  Effect.map(store.reserve(newMediaFile(key, nothing, "", 0), -1), (answer) =>
+  Effect.map(store.reserve(newMediaFile(caller, nothing, "", 0), -1), (answer) =>
     refuse("storage_full", {
       message: "The service has no room for files at present.",
       details: {
         used: answer._tag === "Full" ? answer.used : 0,
-        limit: workspace.plan?.mediaStorageBytes ?? 0,
+        limit: caller.workspace.plan?.mediaStorageBytes ?? 0,
       },
     }),
   )

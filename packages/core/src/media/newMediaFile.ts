@@ -1,12 +1,12 @@
 /** The record of a file that is about to be kept: whose it is, and what its content and name tell. */
-import type { ApiKey } from "../key/ApiKey.ts"
+import type { Sender } from "../key/Caller.ts"
 import { mimeTypeOf } from "./contentType.ts"
 import type { MediaFile } from "./Media.ts"
 import type { SpooledContent } from "./MediaFiles.ts"
 import { mediaTypeOf } from "./mediaType.ts"
 
 export const newMediaFile = (
-  { mode, workspaceId }: Pick<ApiKey, "workspaceId" | "mode">,
+  { mode, workspaceId }: Pick<Sender, "workspaceId" | "mode">,
   { mimeType: sniffed, size, storageKey }: Pick<SpooledContent, "mimeType" | "size" | "storageKey">,
   fileName: string,
   createdAt: number,

@@ -7,10 +7,11 @@ import { Egress } from "../egress/Egress.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids } from "../id/Ids.ts"
+import type { Sender } from "../key/Caller.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import { decideAcceptance, decideRefused, plannedQuota, resolveNumber } from "./accept.ts"
-import type { AcceptContext, Sender } from "./accept.ts"
+import type { AcceptContext } from "./accept.ts"
 import { MessageStore } from "./MessageStore.ts"
 import type { Acceptance, AcceptanceFacts, AcceptanceQuery } from "./MessageStore.ts"
 import { needsCount } from "./Quota.ts"
@@ -70,17 +71,17 @@ export class Acceptor extends Context.Service<
       const egress = yield* Egress
       const wakeUp = yield* WakeUp
 
-      const linkAllowed = ({ key }: Sender, { media }: SendRequest) =>
-        media?.url == null ? Effect.succeed(true) : egress.allows(media.url, key.workspaceId)
+      const linkAllowed = ({ workspaceId }: Sender, { media }: SendRequest) =>
+        media?.url == null ? Effect.succeed(true) : egress.allows(media.url, workspaceId)
 
       const contextOf = (
-        caller: Sender,
+        sender: Sender,
         request: SendRequest,
         now: number,
         idempotency: IdempotencyClaim | null,
       ) =>
-        Effect.map(linkAllowed(caller, request), (allowed): AcceptContext => ({
-          caller,
+        Effect.map(linkAllowed(sender, request), (allowed): AcceptContext => ({
+          sender,
           now,
           ids,
           idempotency,
@@ -123,7 +124,7 @@ export class Acceptor extends Context.Service<
 }
 
 const acceptanceQuery = (
-  { key }: Sender,
+  { mode, workspaceId }: Sender,
   request: SendRequest,
   now: number,
   idempotency: IdempotencyClaim | null,
@@ -137,8 +138,8 @@ const acceptanceQuery = (
     if (to.kind === "contact") contactIds.add(to.contactId)
   }
   return {
-    workspaceId: key.workspaceId,
-    mode: key.mode,
+    workspaceId,
+    mode,
     now,
     from: request.from,
     phones: [...phones],

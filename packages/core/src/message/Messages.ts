@@ -9,7 +9,8 @@ import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../id/Ids.ts"
 import type { MessageId } from "../id/Ids.ts"
-import type { Caller } from "../key/Admission.ts"
+import { claimantOf, permit, scopeOf } from "../key/Caller.ts"
+import type { Caller, Permitted } from "../key/Caller.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import type { MediaLink } from "../media/MediaLinks.ts"
 import { Cursors } from "../request/Cursor.ts"
@@ -24,7 +25,7 @@ import { statusAt } from "./Message.ts"
 import type { Message } from "./Message.ts"
 import { endMessage } from "./MessageChange.ts"
 import { MessageStore } from "./MessageStore.ts"
-import type { Acceptance, AcceptanceFacts, MessageScope } from "./MessageStore.ts"
+import type { Acceptance, AcceptanceFacts } from "./MessageStore.ts"
 import { keepRefused, leavesMessage } from "./keepRefused.ts"
 import { acceptedMessageJson, messageJson } from "./messageJson.ts"
 import type { MessageJson } from "./messageJson.ts"
@@ -108,7 +109,7 @@ export class Messages extends Context.Service<
 
       /** Claims, loads, decides and commits until the commit holds. */
       const accept = (
-        caller: Caller,
+        caller: Permitted,
         request: SendRequest,
         requested: IdempotencyKey | null,
         claim: IdempotencyClaim | null,
@@ -167,7 +168,7 @@ export class Messages extends Context.Service<
         })
 
       const send = (
-        caller: Caller,
+        caller: Permitted,
         parsedRequest: Result.Result<SendRequest, Refusal>,
         requested: IdempotencyKey | null,
         terms: SendTerms,
@@ -176,7 +177,7 @@ export class Messages extends Context.Service<
           const request = underTerms(yield* Effect.fromResult(parsedRequest), terms)
           if (requested === null) return yield* accept(caller, request, null, null, terms)
           const claim: IdempotencyClaim = {
-            keyId: caller.key.id,
+            keyId: claimantOf(caller),
             key: requested.key,
             fingerprint: requested.fingerprint,
             token: ids.hex(16),
@@ -190,7 +191,7 @@ export class Messages extends Context.Service<
           Effect.uninterruptible,
         )
 
-      const find = (caller: Caller, id: MessageId | undefined) =>
+      const find = (caller: Permitted, id: MessageId | undefined) =>
         Effect.gen(function* () {
           const found = id === undefined ? null : yield* store.get(scopeOf(caller), id)
           return found ?? (yield* refuse("message_not_found"))
@@ -207,18 +208,26 @@ export class Messages extends Context.Service<
         })
 
       return Messages.of({
-        send: Effect.fn("Messages.send")((caller, body, idempotency, terms = plainTerms) =>
-          send(caller, parserUnder(terms).single(body), idempotency, terms),
-        ),
-        sendBatch: Effect.fn("Messages.sendBatch")(
-          (caller, body, idempotency, terms = plainTerms) =>
-            send(caller, parserUnder(terms).batch(body), idempotency, terms),
-        ),
-        get: Effect.fn("Messages.get")(function* (caller, id) {
+        send: Effect.fn("Messages.send")(function* (given, body, idempotency, terms = plainTerms) {
+          const caller = yield* permit(given, "sendMessage")
+          return yield* send(caller, parserUnder(terms).single(body), idempotency, terms)
+        }),
+        sendBatch: Effect.fn("Messages.sendBatch")(function* (
+          given,
+          body,
+          idempotency,
+          terms = plainTerms,
+        ) {
+          const caller = yield* permit(given, "sendBatch")
+          return yield* send(caller, parserUnder(terms).batch(body), idempotency, terms)
+        }),
+        get: Effect.fn("Messages.get")(function* (given, id) {
+          const caller = yield* permit(given, "getMessage")
           const { message } = yield* find(caller, id)
           return messageJson(message, yield* Clock.currentTimeMillis, link)
         }),
-        list: Effect.fn("Messages.list")(function* (caller, query) {
+        list: Effect.fn("Messages.list")(function* (given, query) {
+          const caller = yield* permit(given, "listMessages")
           const request = yield* Effect.fromResult(parseListRequest(query))
           const scope = scopeOf(caller)
           const binding: CursorBinding = [
@@ -241,7 +250,8 @@ export class Messages extends Context.Service<
             next_cursor: cursors.make(page.next, binding),
           }
         }),
-        cancel: Effect.fn("Messages.cancel")(function* (caller, id) {
+        cancel: Effect.fn("Messages.cancel")(function* (given, id) {
+          const caller = yield* permit(given, "cancelMessage")
           const polls = cancelPatienceMillis / cancelPollMillis
           for (let poll = 0; poll <= polls; poll++) {
             const { message, inFlight } = yield* find(caller, id)
@@ -272,12 +282,6 @@ export class Messages extends Context.Service<
     }),
   )
 }
-
-const scopeOf = ({ key }: Caller): MessageScope => ({
-  workspaceId: key.workspaceId,
-  mode: key.mode,
-  restriction: key.numberIds,
-})
 
 const acceptedJson = (
   acceptance: Acceptance,

@@ -10,7 +10,7 @@ import type { Refusal } from "../error/Refusal.ts"
 import type { Ids } from "../id/Ids.ts"
 import { transportId } from "../id/Ids.ts"
 import { mayUse } from "../key/ApiKey.ts"
-import type { ApiKey } from "../key/ApiKey.ts"
+import type { Sender } from "../key/Caller.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 import type { Recipient, RequestedRecipient } from "../recipient/Recipient.ts"
 import { recipientKey } from "../recipient/RecipientInput.ts"
@@ -22,11 +22,6 @@ import type { Acceptance, AcceptanceFacts, NumberFacts } from "./MessageStore.ts
 import { dailyQuota, quotaVerdict } from "./Quota.ts"
 import type { PlannedQuota } from "./Quota.ts"
 import type { SendRequest } from "./SendRequest.ts"
-
-/** For whom a message is accepted: a caller, or a reminder that sends by itself. */
-export interface Sender {
-  readonly key: Pick<ApiKey, "workspaceId" | "mode" | "numberIds">
-}
 
 /** What an acceptance plans to put into a number's 24-hour window. */
 export const plannedQuota = (request: SendRequest, now: number): PlannedQuota => ({
@@ -75,9 +70,8 @@ export const isTelegramOnly = (
 export const resolveNumber = (
   request: SendRequest,
   facts: AcceptanceFacts,
-  caller: Sender,
+  sender: Sender,
 ): Result.Result<NumberFacts, Refusal> => {
-  const { key } = caller
   const telegramField = firstField(request, (to) => isTelegramOnly(to, facts))
   const groupField = firstField(request, (to) => to.kind === "group")
   const suits = (number: SendingNumber): Refusal | undefined => {
@@ -99,7 +93,7 @@ export const resolveNumber = (
 
   if (request.from !== null) {
     if (facts.named === null) return Result.fail(refuse("number_not_found", { field: "from" }))
-    if (!mayUse(key, facts.named.number.id)) {
+    if (!mayUse(sender, facts.named.number.id)) {
       return Result.fail(refuse("number_not_allowed", { field: "from" }))
     }
     return suited(facts.named)
@@ -126,7 +120,8 @@ export const resolveNumber = (
         : refuse("username_needs_telegram", { field: telegramField }),
     )
   }
-  if (!mayUse(key, only.number.id)) return Result.fail(refuse("from_required", { field: "from" }))
+  if (!mayUse(sender, only.number.id))
+    return Result.fail(refuse("from_required", { field: "from" }))
   return suited(only)
 }
 
@@ -178,7 +173,7 @@ const overQuota = (found: NumberFacts, planned: PlannedQuota): Refusal | undefin
 }
 
 export interface AcceptContext {
-  readonly caller: Sender
+  readonly sender: Sender
   readonly now: number
   readonly ids: typeof Ids.Service
   readonly idempotency: IdempotencyClaim | null
@@ -197,11 +192,11 @@ const findSound = (
   facts: AcceptanceFacts,
   context: AcceptContext,
 ): Result.Result<Sound, Refusal> => {
-  const { caller, now } = context
+  const { now, sender } = context
   const past = pastTime(request, now)
   if (past !== undefined) return Result.fail(past)
 
-  const number = resolveNumber(request, facts, caller)
+  const number = resolveNumber(request, facts, sender)
   if (Result.isFailure(number)) return Result.fail(number.failure)
   const recipients = resolveRecipients(request, facts)
   if (Result.isFailure(recipients)) return Result.fail(recipients.failure)
@@ -221,8 +216,8 @@ const toAcceptance = (
   context: AcceptContext,
   { number: { number: from }, recipients }: Sound,
 ): Acceptance => {
-  const { caller, ids, now } = context
-  const { mode, workspaceId } = caller.key
+  const { ids, now, sender } = context
+  const { mode, workspaceId } = sender
   const planned = plannedQuota(request, now)
   const media =
     request.media === null || facts.media === null

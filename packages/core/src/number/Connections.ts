@@ -9,7 +9,8 @@ import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, linkingId } from "../id/Ids.ts"
 import type { NumberId } from "../id/Ids.ts"
-import type { Caller } from "../key/Admission.ts"
+import { permit } from "../key/Caller.ts"
+import type { Caller, Permitted } from "../key/Caller.ts"
 import { mayUse } from "../key/ApiKey.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { Idempotent } from "../request/Idempotent.ts"
@@ -45,8 +46,8 @@ export interface ConnectTerms {
 /** Version 2's own ways. */
 const plainTerms: ConnectTerms = { callbackUrl: null }
 
-const isSeen = ({ key }: Caller, number: SendingNumber): boolean =>
-  isSeenBy(key.mode, number) && mayUse(key, number.id)
+const isSeen = (caller: Permitted, number: SendingNumber): boolean =>
+  isSeenBy(caller.mode, number) && mayUse(caller, number.id)
 
 export class Connections extends Context.Service<
   Connections,
@@ -98,15 +99,15 @@ export class Connections extends Context.Service<
             }
 
       const newAttempt = (
-        { key }: Caller,
+        { mode }: Permitted,
         request: ConnectRequest,
         { callbackUrl }: ConnectTerms,
         now: number,
       ): NewAttempt => {
-        const isTest = key.mode === "test"
+        const isTest = mode === "test"
         return {
           id: linkingId(ids),
-          mode: key.mode,
+          mode,
           method: request.method,
           phone: request.phone,
           requestedAt: now,
@@ -119,7 +120,7 @@ export class Connections extends Context.Service<
 
       /** Judges what the store holds now, and begins the attempt if nothing changed meanwhile. */
       const begin = Effect.fnUntraced(function* (
-        caller: Caller,
+        caller: Permitted,
         request: ConnectRequest,
         terms: ConnectTerms,
         claim: IdempotencyClaim | null,
@@ -131,7 +132,7 @@ export class Connections extends Context.Service<
           return yield* attempts.add(
             {
               workspaceId: workspace.id,
-              mode: caller.key.mode,
+              mode: caller.mode,
               phone: request.phone,
               label: "",
               platform: "whatsapp",
@@ -144,12 +145,12 @@ export class Connections extends Context.Service<
           )
         }
         const found = yield* numbers.get(workspace.id, request.numberId)
-        const number = yield* Effect.fromResult(judgeReconnect(caller.key, found))
+        const number = yield* Effect.fromResult(judgeReconnect(caller, found))
         return yield* attempts.reconnect(workspace.id, number.id, attempt, claim)
       })
 
       const start = Effect.fnUntraced(function* (
-        caller: Caller,
+        caller: Permitted,
         request: ConnectRequest,
         terms: ConnectTerms,
         claim: IdempotencyClaim | null,
@@ -182,7 +183,8 @@ export class Connections extends Context.Service<
       })
 
       return Connections.of({
-        list: Effect.fn("Connections.list")(function* (caller) {
+        list: Effect.fn("Connections.list")(function* (given) {
+          const caller = yield* permit(given, "listNumbers")
           const all = yield* numbers.list(caller.workspace.id)
           return {
             data: all
@@ -190,24 +192,26 @@ export class Connections extends Context.Service<
               .map((number) => numberJson(number)),
           }
         }),
-        get: Effect.fn("Connections.get")(function* (caller, id) {
+        get: Effect.fn("Connections.get")(function* (given, id) {
+          const caller = yield* permit(given, "getNumber")
           const number = id === undefined ? null : yield* numbers.get(caller.workspace.id, id)
           if (number === null || !isSeen(caller, number)) return yield* notFound
           // Behind a live number stands a real phone, which a test key must not be able to link.
-          const shows = number.status === "connecting" && number.mode === caller.key.mode
+          const shows = number.status === "connecting" && number.mode === caller.mode
           if (!shows) return numberJson(number)
           const attempt = yield* attempts.get(number.id)
           const now = yield* Clock.currentTimeMillis
           return numberJson(number, connectJson(attempt, now, link))
         }),
         connect: Effect.fn("Connections.connect")(function* (
-          caller,
+          given,
           body,
           requested,
           terms = plainTerms,
         ) {
-          const request = yield* Effect.fromResult(parseConnectRequest(body, caller.key))
-          yield* callbackUrls.check(terms.callbackUrl, caller.key.workspaceId)
+          const caller = yield* permit(given, "connectNumber")
+          const request = yield* Effect.fromResult(parseConnectRequest(body, caller))
+          yield* callbackUrls.check(terms.callbackUrl, caller.workspaceId)
           return yield* idempotent.run<NumberJson, Failure>(caller, requested, {
             work: (claim) => start(caller, request, terms, claim),
             again: (made) => again(request, made),

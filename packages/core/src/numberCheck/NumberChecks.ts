@@ -5,7 +5,8 @@ import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberCheckId } from "../id/Ids.ts"
-import type { Caller } from "../key/Admission.ts"
+import { permit, scopeOf } from "../key/Caller.ts"
+import type { Caller, Permitted } from "../key/Caller.ts"
 import { NumberStore } from "../number/NumberStore.ts"
 import { isSeenBy } from "../number/SendingNumber.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
@@ -22,7 +23,7 @@ import { askingNumber } from "./askingNumber.ts"
 import { parseCheckRequest, parseResultsRequest } from "./CheckRequest.ts"
 import type { CheckRequest } from "./CheckRequest.ts"
 import { NumberCheckStore, checkResultStatuses, numberCheckStatuses } from "./NumberCheck.ts"
-import type { NumberCheck, NumberCheckResult, NumberCheckScope } from "./NumberCheck.ts"
+import type { NumberCheck, NumberCheckResult } from "./NumberCheck.ts"
 
 /** How often a commit is tried anew when the number was removed under it. */
 const attempts = 5
@@ -118,25 +119,26 @@ export class NumberChecks extends Context.Service<
       const cursors = yield* Cursors
       const wakeUp = yield* WakeUp
 
-      const find = (caller: Caller, id: NumberCheckId | undefined) =>
+      const find = (caller: Permitted, id: NumberCheckId | undefined) =>
         Effect.gen(function* () {
           const found = id === undefined ? null : yield* store.get(scopeOf(caller), id)
           return found ?? (yield* refuse("number_check_not_found"))
         })
 
       const make = Effect.fnUntraced(function* (
-        { key }: Caller,
+        caller: Permitted,
         request: CheckRequest,
         claim: IdempotencyClaim | null,
       ) {
         const { name, phones } = request
+        const { mode, workspaceId } = caller
         for (let attempt = 0; attempt < attempts; attempt++) {
-          const all = yield* numbers.list(key.workspaceId)
-          const known = all.filter((number) => isSeenBy(key.mode, number))
-          const number = yield* Effect.fromResult(askingNumber(request.from, known, key))
+          const all = yield* numbers.list(workspaceId)
+          const known = all.filter((number) => isSeenBy(mode, number))
+          const number = yield* Effect.fromResult(askingNumber(request.from, known, caller))
           const check = {
-            workspaceId: key.workspaceId,
-            mode: key.mode,
+            workspaceId,
+            mode,
             numberId: number.id,
             name,
             createdAt: yield* Clock.currentTimeMillis,
@@ -163,7 +165,8 @@ export class NumberChecks extends Context.Service<
       })
 
       return NumberChecks.of({
-        create: Effect.fn("NumberChecks.create")(function* (caller, body, requested) {
+        create: Effect.fn("NumberChecks.create")(function* (given, body, requested) {
+          const caller = yield* permit(given, "createNumberCheck")
           const request = yield* Effect.fromResult(parseCheckRequest(body))
           return yield* idempotent.run<NumberCheckJson, Failure>(caller, requested, {
             work: (claim) => make(caller, request, claim),
@@ -171,7 +174,8 @@ export class NumberChecks extends Context.Service<
           })
           // A client that hangs up must not leave a claim behind or lose an answer half way.
         }, Effect.uninterruptible),
-        list: Effect.fn("NumberChecks.list")(function* (caller, entries) {
+        list: Effect.fn("NumberChecks.list")(function* (given, entries) {
+          const caller = yield* permit(given, "listNumberChecks")
           const request = yield* Effect.fromResult(parsePageRequest(entries))
           const scope = scopeOf(caller)
           const binding = ["number_checks", scope.workspaceId, scope.mode, scope.restriction]
@@ -182,10 +186,11 @@ export class NumberChecks extends Context.Service<
             next_cursor: cursors.make(page.next, binding),
           }
         }),
-        get: Effect.fn("NumberChecks.get")((caller, id) =>
-          Effect.map(find(caller, id), numberCheckJson),
-        ),
-        results: Effect.fn("NumberChecks.results")(function* (caller, id, entries) {
+        get: Effect.fn("NumberChecks.get")(function* (given, id) {
+          return numberCheckJson(yield* find(yield* permit(given, "getNumberCheck"), id))
+        }),
+        results: Effect.fn("NumberChecks.results")(function* (given, id, entries) {
+          const caller = yield* permit(given, "listNumberCheckResults")
           const request = yield* Effect.fromResult(parseResultsRequest(entries))
           const check = yield* find(caller, id)
           const { mode, restriction, workspaceId } = scopeOf(caller)
@@ -202,9 +207,3 @@ export class NumberChecks extends Context.Service<
     }),
   )
 }
-
-const scopeOf = ({ key }: Caller): NumberCheckScope => ({
-  workspaceId: key.workspaceId,
-  mode: key.mode,
-  restriction: key.numberIds,
-})

@@ -9,7 +9,8 @@ import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { ReminderId } from "../id/Ids.ts"
-import type { Caller } from "../key/Admission.ts"
+import { permit, scopeOf } from "../key/Caller.ts"
+import type { Caller, Permitted } from "../key/Caller.ts"
 import { MessageStore } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { Cursors } from "../request/Cursor.ts"
@@ -25,7 +26,6 @@ import { firstRun, reminderJson } from "./Reminder.ts"
 import type { ReminderContent, ReminderJson } from "./Reminder.ts"
 import { parseReminderList, reminderRequestParser } from "./ReminderRequest.ts"
 import { ReminderStore } from "./ReminderStore.ts"
-import type { ReminderScope } from "./ReminderStore.ts"
 
 /** How often a change is decided anew when others changed the reminder, or it ran, meanwhile. */
 const attempts = 10
@@ -73,24 +73,24 @@ export class Reminders extends Context.Service<
       const notFound = refuse("reminder_not_found")
 
       /** Loads what the decision needs, and fails with its refusal. */
-      const check = (caller: Caller, wanted: Wanted, now: number) =>
+      const check = (caller: Permitted, wanted: Wanted, now: number) =>
         Effect.gen(function* () {
           const facts = yield* messages.loadAcceptance(factsWanted(caller, wanted, now))
           const url = wanted.given.media?.url ?? null
-          const linkAllowed = url === null || (yield* egress.allows(url, caller.key.workspaceId))
+          const linkAllowed = url === null || (yield* egress.allows(url, caller.workspaceId))
           const refusal = reminderRefusal(wanted, facts, caller, linkAllowed)
           if (refusal !== undefined) return yield* refusal
         })
 
       const insert = (
-        caller: Caller,
+        caller: Permitted,
         content: ReminderContent,
         idempotency: IdempotencyClaim | null,
       ) =>
         Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
           yield* check(caller, { current: null, given: content, content }, now)
-          const { mode, workspaceId } = caller.key
+          const { mode, workspaceId } = caller
           const nextRunAt = firstRun(content, now)
           const inserted = yield* store.insert(
             { ...content, workspaceId, mode, nextRunAt, createdAt: now },
@@ -114,21 +114,23 @@ export class Reminders extends Context.Service<
           })
         })
 
-      const find = (caller: Caller, id: ReminderId | undefined) =>
+      const find = (caller: Permitted, id: ReminderId | undefined) =>
         Effect.gen(function* () {
           const found = id === undefined ? null : yield* store.get(scopeOf(caller), id)
           return found ?? (yield* notFound)
         })
 
       return Reminders.of({
-        create: Effect.fn("Reminders.create")(function* (caller, body, idempotency) {
+        create: Effect.fn("Reminders.create")(function* (given, body, idempotency) {
+          const caller = yield* permit(given, "createReminder")
           const content = yield* Effect.fromResult(parse.creation(body, isLimited(caller)))
           return yield* idempotent.run<ReminderJson, Failure>(caller, idempotency, {
             work: (claim) => insert(caller, content, claim),
             again,
           })
         }),
-        list: Effect.fn("Reminders.list")(function* (caller, query) {
+        list: Effect.fn("Reminders.list")(function* (given, query) {
+          const caller = yield* permit(given, "listReminders")
           const { active, cursor, limit } = yield* Effect.fromResult(parseReminderList(query))
           const scope = scopeOf(caller)
           const binding: CursorBinding = [
@@ -145,10 +147,11 @@ export class Reminders extends Context.Service<
             next_cursor: cursors.make(page.next, binding),
           }
         }),
-        get: Effect.fn("Reminders.get")(function* (caller, id) {
-          return reminderJson(yield* find(caller, id))
+        get: Effect.fn("Reminders.get")(function* (given, id) {
+          return reminderJson(yield* find(yield* permit(given, "getReminder"), id))
         }),
-        update: Effect.fn("Reminders.update")(function* (caller, id, body) {
+        update: Effect.fn("Reminders.update")(function* (whose, id, body) {
+          const caller = yield* permit(whose, "updateReminder")
           const given = yield* Effect.fromResult(parse.change(body, isLimited(caller)))
           for (let attempt = 0; attempt < attempts; attempt++) {
             const current = yield* find(caller, id)
@@ -163,7 +166,8 @@ export class Reminders extends Context.Service<
           }
           return yield* refuse("internal_error")
         }),
-        remove: Effect.fn("Reminders.remove")(function* (caller, id) {
+        remove: Effect.fn("Reminders.remove")(function* (given, id) {
+          const caller = yield* permit(given, "deleteReminder")
           const now = yield* Clock.currentTimeMillis
           const removed =
             id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
@@ -176,13 +180,7 @@ export class Reminders extends Context.Service<
   )
 }
 
-const isLimited = ({ key }: Caller): boolean => key.numberIds !== null
-
-const scopeOf = ({ key }: Caller): ReminderScope => ({
-  workspaceId: key.workspaceId,
-  mode: key.mode,
-  restriction: key.numberIds,
-})
+const isLimited = ({ numberIds }: Caller): boolean => numberIds !== null
 
 const contentOf = (content: ReminderContent): ReminderContent => ({
   name: content.name,

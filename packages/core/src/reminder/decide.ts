@@ -6,8 +6,8 @@
 import { Result } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
+import type { Sender } from "../key/Caller.ts"
 import { isTelegramOnly, resolveNumber } from "../message/accept.ts"
-import type { Sender } from "../message/accept.ts"
 import type { AcceptanceFacts, AcceptanceQuery } from "../message/MessageStore.ts"
 import { recipientKey } from "../recipient/RecipientInput.ts"
 import { firstRun } from "./Reminder.ts"
@@ -31,12 +31,12 @@ export const isPausing = (given: ReminderChange): boolean =>
 
 /** The facts that the decision needs. */
 export const factsWanted = (
-  { key }: Sender,
+  { mode, workspaceId }: Sender,
   { content, given }: Wanted,
   now: number,
 ): AcceptanceQuery => ({
-  workspaceId: key.workspaceId,
-  mode: key.mode,
+  workspaceId,
+  mode,
   now,
   from: content.from,
   phones: [],

@@ -6,7 +6,6 @@
 import { Result } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
-import type { KeyId } from "../id/Ids.ts"
 import { hashSecret } from "../key/secret.ts"
 
 /** From the first request; hours in milliseconds. */
@@ -17,7 +16,8 @@ export const claimKeptMillis = 30_000
 
 /** A request's claim on its `Idempotency-Key`. */
 export interface IdempotencyClaim {
-  readonly keyId: KeyId
+  /** The key that asks; below zero for a caller without one (`claimantOf`). */
+  readonly keyId: number
   /** The header's value. */
   readonly key: string
   /** SHA-256 over method, path and canonical body, hexadecimal. */

@@ -6,7 +6,8 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids } from "../id/Ids.ts"
-import type { Caller } from "../key/Admission.ts"
+import { claimantOf } from "../key/Caller.ts"
+import type { Permitted } from "../key/Caller.ts"
 import { judgeClaim } from "./Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "./Idempotency.ts"
 import { IdempotencyStore } from "./IdempotencyStore.ts"
@@ -26,7 +27,7 @@ export class Idempotent extends Context.Service<
      * `idempotency_in_progress`.
      */
     run<A, E>(
-      caller: Caller,
+      caller: Permitted,
       requested: IdempotencyKey | null,
       operation: {
         readonly work: (claim: IdempotencyClaim | null) => Effect.Effect<A, E>
@@ -46,7 +47,7 @@ export class Idempotent extends Context.Service<
           Effect.gen(function* () {
             if (requested === null) return { answer: yield* work(null), replayed: false }
             const claim: IdempotencyClaim = {
-              keyId: caller.key.id,
+              keyId: claimantOf(caller),
               key: requested.key,
               fingerprint: requested.fingerprint,
               token: ids.hex(16),

@@ -7,7 +7,8 @@ import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberCheckId } from "../id/Ids.ts"
-import type { Caller } from "../key/Admission.ts"
+import { permit, scopeOf } from "../key/Caller.ts"
+import type { Caller } from "../key/Caller.ts"
 import type { MediaType } from "../media/Media.ts"
 import { mediaFileJson } from "../media/MediaDirectory.ts"
 import type { MediaFileJson } from "../media/MediaDirectory.ts"
@@ -24,13 +25,14 @@ import { mapOffsetPage } from "../request/OffsetPage.ts"
 import type { OffsetPage, OffsetQuery } from "../request/OffsetPage.ts"
 import { dayMillis } from "../request/RateWindow.ts"
 import { Version1ListStore } from "./Version1ListStore.ts"
-import type { Version1ListScope } from "./Version1ListStore.ts"
 
 /** UTC days, by the moments (epoch milliseconds) at which they begin; both are included. */
 export interface Days {
   readonly first: number
   readonly last: number
 }
+
+type Failure = Refusal | StoreUnavailable
 
 export class Version1Lists extends Context.Service<
   Version1Lists,
@@ -40,18 +42,15 @@ export class Version1Lists extends Context.Service<
       caller: Caller,
       days: Days,
       query: OffsetQuery,
-    ): Effect.Effect<OffsetPage<MessageJson>, StoreUnavailable>
+    ): Effect.Effect<OffsetPage<MessageJson>, Failure>
     /** Files of the media directory, newest first; `type` null for all. */
     media(
       caller: Caller,
       type: MediaType | null,
       query: OffsetQuery,
-    ): Effect.Effect<OffsetPage<MediaFileJson>, StoreUnavailable>
+    ): Effect.Effect<OffsetPage<MediaFileJson>, Failure>
     /** Reminders, newest first, paused ones included. */
-    reminders(
-      caller: Caller,
-      query: OffsetQuery,
-    ): Effect.Effect<OffsetPage<ReminderJson>, StoreUnavailable>
+    reminders(caller: Caller, query: OffsetQuery): Effect.Effect<OffsetPage<ReminderJson>, Failure>
     /**
      * Results of a number check, newest first; `status` null for all. Fails with
      * `number_check_not_found`.
@@ -61,7 +60,7 @@ export class Version1Lists extends Context.Service<
       id: NumberCheckId | undefined,
       status: CheckResultStatus | null,
       query: OffsetQuery,
-    ): Effect.Effect<OffsetPage<CheckResultJson>, Refusal | StoreUnavailable>
+    ): Effect.Effect<OffsetPage<CheckResultJson>, Failure>
   }
 >()("core/Version1Lists") {
   static readonly layer = Layer.effect(
@@ -71,35 +70,31 @@ export class Version1Lists extends Context.Service<
       const checks = yield* NumberCheckStore
       const { link } = yield* MediaLinks
       return Version1Lists.of({
-        messages: Effect.fn("Version1Lists.messages")(function* (caller, { first, last }, query) {
+        messages: Effect.fn("Version1Lists.messages")(function* (given, { first, last }, query) {
+          const caller = yield* permit(given, "listMessages")
           const period = { since: first, until: last + dayMillis }
           const page = yield* store.messages(scopeOf(caller), period, query)
           const now = yield* Clock.currentTimeMillis
           return mapOffsetPage(page, (message) => messageJson(message, now, link))
         }),
-        media: Effect.fn("Version1Lists.media")(function* (caller, type, query) {
+        media: Effect.fn("Version1Lists.media")(function* (given, type, query) {
+          const caller = yield* permit(given, "listMedia")
           const page = yield* store.media(scopeOf(caller), type, query)
           const now = yield* Clock.currentTimeMillis
           return mapOffsetPage(page, (file) => mediaFileJson(file, now, link))
         }),
-        reminders: Effect.fn("Version1Lists.reminders")(function* (caller, query) {
+        reminders: Effect.fn("Version1Lists.reminders")(function* (given, query) {
+          const caller = yield* permit(given, "listReminders")
           return mapOffsetPage(yield* store.reminders(scopeOf(caller), query), reminderJson)
         }),
-        checkResults: Effect.fn("Version1Lists.checkResults")(
-          function* (caller, id, status, query) {
-            const scope = { ...scopeOf(caller), restriction: caller.key.numberIds }
-            const check = id === undefined ? null : yield* checks.get(scope, id)
-            if (check === null) return yield* refuse("number_check_not_found")
-            const page = yield* store.checkResults(check.id, status, query)
-            return mapOffsetPage(page, checkResultJson)
-          },
-        ),
+        checkResults: Effect.fn("Version1Lists.checkResults")(function* (given, id, status, query) {
+          const scope = scopeOf(yield* permit(given, "listNumberCheckResults"))
+          const check = id === undefined ? null : yield* checks.get(scope, id)
+          if (check === null) return yield* refuse("number_check_not_found")
+          const page = yield* store.checkResults(check.id, status, query)
+          return mapOffsetPage(page, checkResultJson)
+        }),
       })
     }),
   )
 }
-
-const scopeOf = ({ key }: Caller): Version1ListScope => ({
-  workspaceId: key.workspaceId,
-  mode: key.mode,
-})

@@ -80,8 +80,8 @@ export interface WebhookEndpoint {
   readonly workspaceId: WorkspaceId
   /** It hears of events of this mode alone, and only keys of this mode see it. */
   readonly mode: Mode
-  /** The key that made it, whose revocation stops it. */
-  readonly keyId: KeyId
+  /** The key that made it, whose revocation stops it; null when a caller without one did. */
+  readonly keyId: KeyId | null
   readonly url: string
   readonly description: string
   readonly events: ReadonlyArray<MessageEventType>

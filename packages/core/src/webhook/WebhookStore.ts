@@ -49,7 +49,7 @@ export class WebhookStore extends Context.Service<
   WebhookStore,
   {
     /**
-     * Guards, in this order: the claim is still held (`idempotency`); the key is not revoked, whose
+     * Guards, in this order: the claim is still held (`idempotency`); the key, if any, is not revoked, whose
      * endpoints would have stopped with it (`key`); fewer than `limit` running endpoints of the
      * workspace, both modes together (`limit`). Finishes the claim.
      */

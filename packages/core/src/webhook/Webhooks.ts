@@ -11,7 +11,8 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { pingEvent } from "../event/PingEvent.ts"
 import { Ids, eventId } from "../id/Ids.ts"
 import type { WebhookId } from "../id/Ids.ts"
-import type { Caller } from "../key/Admission.ts"
+import { permit, scopeOf } from "../key/Caller.ts"
+import type { Caller, Permitted } from "../key/Caller.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { described } from "../request/Described.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
@@ -54,9 +55,7 @@ export class Webhooks extends Context.Service<
       idempotency: IdempotencyKey | null,
     ): Effect.Effect<Repeatable<EndpointJson | EndpointWithSecret>, Failure>
     /** GET /webhooks: running ones, oldest first. */
-    list(
-      caller: Caller,
-    ): Effect.Effect<{ readonly data: ReadonlyArray<EndpointJson> }, StoreUnavailable>
+    list(caller: Caller): Effect.Effect<{ readonly data: ReadonlyArray<EndpointJson> }, Failure>
     /** GET /webhooks/{id}: a stopped one too. Fails with `webhook_not_found`. */
     get(caller: Caller, id: WebhookId | undefined): Effect.Effect<EndpointJson, Failure>
     /** DELETE /webhooks/{id}: nothing more is sent to it. Fails with `webhook_not_found`. */
@@ -89,21 +88,21 @@ export class Webhooks extends Context.Service<
       const notFound = refuse("webhook_not_found")
 
       const insert = (
-        { key }: Caller,
+        { key, mode, workspaceId }: Permitted,
         request: EndpointRequest,
         claim: IdempotencyClaim | null,
       ): Effect.Effect<EndpointWithSecret, Failure> =>
         Effect.gen(function* () {
-          if (!(yield* egress.allows(request.url, key.workspaceId))) {
+          if (!(yield* egress.allows(request.url, workspaceId))) {
             return yield* refuse("invalid_webhook_url", { field: "url" })
           }
           const { salt, secret } = yield* secrets.make
           const inserted = yield* store.insert(
             {
               ...request,
-              workspaceId: key.workspaceId,
-              mode: key.mode,
-              keyId: key.id,
+              workspaceId,
+              mode,
+              keyId: key?.id ?? null,
               secretSalt: salt,
               secretLast4: secret.slice(-4),
               createdAt: yield* Clock.currentTimeMillis,
@@ -130,7 +129,7 @@ export class Webhooks extends Context.Service<
 
       /** Something with an endpoint that the caller sees, or `webhook_not_found`. */
       const withEndpoint = <A>(
-        caller: Caller,
+        caller: Permitted,
         id: WebhookId | undefined,
         find: (scope: WebhookScope, id: WebhookId) => Effect.Effect<A | null, StoreUnavailable>,
       ) =>
@@ -140,7 +139,8 @@ export class Webhooks extends Context.Service<
         })
 
       return Webhooks.of({
-        create: Effect.fn("Webhooks.create")(function* (caller, body, idempotency) {
+        create: Effect.fn("Webhooks.create")(function* (given, body, idempotency) {
+          const caller = yield* permit(given, "createWebhook")
           const request = yield* Effect.fromResult(parse(body))
           return yield* idempotent.run<EndpointJson | EndpointWithSecret, Failure>(
             caller,
@@ -148,14 +148,17 @@ export class Webhooks extends Context.Service<
             { work: (claim) => insert(caller, request, claim), again },
           )
         }),
-        list: Effect.fn("Webhooks.list")(function* (caller) {
+        list: Effect.fn("Webhooks.list")(function* (given) {
+          const caller = yield* permit(given, "listWebhooks")
           const endpoints = yield* store.list(scopeOf(caller), false)
           return { data: endpoints.map(endpointJson) }
         }),
-        get: Effect.fn("Webhooks.get")(function* (caller, id) {
+        get: Effect.fn("Webhooks.get")(function* (given, id) {
+          const caller = yield* permit(given, "getWebhook")
           return endpointJson(yield* withEndpoint(caller, id, store.get))
         }),
-        remove: Effect.fn("Webhooks.remove")(function* (caller, id) {
+        remove: Effect.fn("Webhooks.remove")(function* (given, id) {
+          const caller = yield* permit(given, "deleteWebhook")
           const now = yield* Clock.currentTimeMillis
           const removed =
             id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
@@ -163,14 +166,16 @@ export class Webhooks extends Context.Service<
               : yield* notFound
           return { id: removed, deleted: true as const }
         }),
-        rotateSecret: Effect.fn("Webhooks.rotateSecret")(function* (caller, id) {
+        rotateSecret: Effect.fn("Webhooks.rotateSecret")(function* (given, id) {
+          const caller = yield* permit(given, "rotateWebhookSecret")
           const { salt, secret } = yield* secrets.make
           const rotated: WebhookEndpoint = yield* withEndpoint(caller, id, (scope, found) =>
             store.rotate(scope, found, { secretSalt: salt, secretLast4: secret.slice(-4) }),
           )
           return { ...endpointJson(rotated), secret }
         }),
-        test: Effect.fn("Webhooks.test")(function* (caller, id) {
+        test: Effect.fn("Webhooks.test")(function* (given, id) {
+          const caller = yield* permit(given, "testWebhook")
           const now = yield* Clock.currentTimeMillis
           const ping = eventId(ids)
           const queueing = yield* withEndpoint(caller, id, (scope, found) =>
@@ -185,8 +190,3 @@ export class Webhooks extends Context.Service<
     }),
   )
 }
-
-const scopeOf = ({ key }: Caller): WebhookScope => ({
-  workspaceId: key.workspaceId,
-  mode: key.mode,
-})

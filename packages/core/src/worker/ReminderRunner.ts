@@ -7,8 +7,8 @@ import { Clock, Context, Effect, Layer, Result } from "effect"
 import type { Code } from "../error/Catalogue.ts"
 import type { NumberId } from "../id/Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Sender } from "../key/Caller.ts"
 import { Acceptor } from "../message/Acceptor.ts"
-import type { Sender } from "../message/accept.ts"
 import type { BrokenGuard } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
@@ -90,7 +90,7 @@ export class ReminderRunner extends Context.Service<
           if (barred !== undefined) return yield* refused(barred)
 
           const { mode, workspaceId } = reminder
-          const sender: Sender = { key: { workspaceId, mode, numberIds: null } }
+          const sender: Sender = { workspaceId, mode, numberIds: null }
           const { facts, request } = yield* load(due, sender, now, recount)
           const notInPlan = withoutReminders(facts.plan)
           if (notInPlan !== undefined) return yield* refused(notInPlan.code)

@@ -2,14 +2,16 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
 import type { KeyId, NumberId, WorkspaceId } from "../../src/id/Ids.ts"
-import { Admission, bearerToken, requireScope } from "../../src/key/Admission.ts"
+import { Admission, bearerToken } from "../../src/key/Admission.ts"
 import type { CredentialsV1 } from "../../src/key/Admission.ts"
 import { mayUse, scopes } from "../../src/key/ApiKey.ts"
 import type { ApiKey, Scope } from "../../src/key/ApiKey.ts"
+import { Caller } from "../../src/key/Caller.ts"
 import { keyInfo } from "../../src/key/keyInfo.ts"
 import { KeyStore } from "../../src/key/KeyStore.ts"
 import type { AdmitQuery, AdmitV1Query } from "../../src/key/KeyStore.ts"
 import { hashSecret } from "../../src/key/secret.ts"
+import type { RateState } from "../../src/request/RateWindow.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
 import type { Workspace } from "../../src/workspace/Workspace.ts"
 
@@ -119,7 +121,7 @@ describe("a version 2 request", () => {
       const { service, store } = admission()
       const { admitV2 } = yield* service
       assert.deepStrictEqual(yield* admitV2(bearer(secret), address), {
-        caller: { key: aKey(), workspace: aWorkspace() },
+        caller: Caller.ofKey(aKey(), aWorkspace()),
         rate: { limit: 60, remaining: 59, reset: 4, exceeded: false },
       })
       assert.deepStrictEqual(store.asked, [
@@ -135,12 +137,15 @@ describe("a version 2 request", () => {
     }),
   )
 
-  it.effect("over the limit is admitted all the same, with word that it is exceeded", () =>
+  it.effect("over the limit is refused, and its rate is told all the same", () =>
     Effect.gen(function* () {
       const { admitV2 } = yield* admission().service
       for (let request = 0; request < 60; request++) yield* admitV2(bearer(secret), address)
-      const { rate } = yield* admitV2(bearer(secret), address)
-      assert.deepStrictEqual(rate, { limit: 60, remaining: 0, reset: 4, exceeded: true })
+      const rates: Array<RateState> = []
+      const over = admitV2(bearer(secret), address, (rate) => rates.push(rate))
+      const refusal = yield* Effect.flip(over)
+      assert.strictEqual(refusal._tag === "Refusal" ? refusal.code : "", "rate_limited")
+      assert.deepStrictEqual(rates, [{ limit: 60, remaining: 0, reset: 4, exceeded: true }])
     }),
   )
 
@@ -284,7 +289,7 @@ describe("a version 1 request", () => {
     Effect.gen(function* () {
       const made = service()
       const { admitV1 } = yield* made.service
-      const caller = { key: issued, workspace: aWorkspace() }
+      const caller = Caller.ofKey(issued, aWorkspace())
       assert.deepStrictEqual(yield* admitV1(given()), caller)
       // Operations on verification/ send no client_id: the key alone says which workspace it is.
       assert.deepStrictEqual(yield* admitV1(given({ clientId: null })), caller)
@@ -597,22 +602,6 @@ describe("the operator's token", () => {
 })
 
 describe("scopes and numbers of a key", () => {
-  const caller = (given: Partial<ApiKey>) => ({ key: aKey(given), workspace: aWorkspace() })
-
-  it.effect("a request outside the key's scopes is missing_scope, with required_scope", () =>
-    Effect.sync(() => {
-      for (const scope of scopes) {
-        const others = scopes.filter((each) => each !== scope)
-        assert.isUndefined(requireScope(caller({ scopes: [scope] }), scope))
-        const refusal = requireScope(caller({ scopes: others }), scope)
-        assert.deepStrictEqual(
-          [refusal?.code, refusal?.status, refusal?.details],
-          ["missing_scope", 403, { required_scope: scope }],
-        )
-      }
-    }),
-  )
-
   it.effect("scopes are those of the contract, in its order", () =>
     Effect.sync(() =>
       assert.deepStrictEqual<ReadonlyArray<Scope>>(scopes, [
@@ -649,7 +638,7 @@ describe("GET /me", () => {
       const workspace = aWorkspace({
         plan: { ...unlimitedPlan, name: "Starter", messagesRemaining: 12 },
       })
-      assert.deepStrictEqual<unknown>(keyInfo({ key, workspace }), {
+      assert.deepStrictEqual<unknown>(keyInfo(Caller.ofKey(key, workspace)), {
         workspace: { id: 1, name: "Workspace" },
         key: {
           id: 5,
@@ -673,7 +662,7 @@ describe("GET /me", () => {
 
   it.effect("number_ids of an unlimited key is []", () =>
     Effect.sync(() => {
-      const { key } = keyInfo({ key: aKey(), workspace: aWorkspace() })
+      const { key } = keyInfo(Caller.ofKey(aKey(), aWorkspace()))
       assert.deepStrictEqual(
         [key.limited_to_numbers, key.number_ids, key.expires_at],
         [false, [], null],
@@ -683,8 +672,7 @@ describe("GET /me", () => {
 
   it.effect("plan is null without an active one, and messages_remaining null when unlimited", () =>
     Effect.sync(() => {
-      const info = (plan: Workspace["plan"]) =>
-        keyInfo({ key: aKey(), workspace: aWorkspace({ plan }) })
+      const info = (plan: Workspace["plan"]) => keyInfo(Caller.ofKey(aKey(), aWorkspace({ plan })))
       assert.isNull(info(unlimitedPlan).limits.messages_remaining)
       assert.deepStrictEqual(info(unlimitedPlan).plan, { name: "Unlimited" })
       assert.isNull(info(null).plan)

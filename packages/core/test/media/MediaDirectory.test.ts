@@ -5,8 +5,8 @@ import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
 import { Ids } from "../../src/id/Ids.ts"
-import type { KeyId, MediaId } from "../../src/id/Ids.ts"
-import type { Caller } from "../../src/key/Admission.ts"
+import type { MediaId } from "../../src/id/Ids.ts"
+import { Caller } from "../../src/key/Caller.ts"
 import { MediaStore } from "../../src/media/Media.ts"
 import type { MediaFile } from "../../src/media/Media.ts"
 import { MediaDirectory } from "../../src/media/MediaDirectory.ts"
@@ -66,25 +66,7 @@ const aCaller = Effect.gen(function* () {
     },
     { v1: true, v2: true },
   )
-  const caller: Caller = {
-    workspace,
-    key: {
-      id: 1 as KeyId,
-      workspaceId: workspace.id,
-      version: 2,
-      name: "Key",
-      mode: "live",
-      scopes: ["media"],
-      numberIds: null,
-      expiresAt: null,
-      last4: "abcd",
-      createdAt: 0,
-      lastUsedAt: null,
-      lastUsedIp: null,
-      revokedAt: null,
-    },
-  }
-  return caller
+  return Caller.trusted(workspace, { scopes: ["media"] })
 })
 
 const spool = (size: number) =>
@@ -102,11 +84,11 @@ const upload = (caller: Caller, size: number, key: string | null = null) =>
   })
 
 /** What the store says is used. */
-const used = ({ key }: Caller) =>
+const used = ({ workspaceId }: Caller) =>
   Effect.gen(function* () {
     const store = yield* MediaStore
     const file: Omit<MediaFile, "id"> = {
-      workspaceId: key.workspaceId,
+      workspaceId,
       mode: "live",
       fileName: "",
       type: "file",

@@ -5,9 +5,7 @@ import type { Code } from "../../src/error/Catalogue.ts"
 import type { Refusal } from "../../src/error/Refusal.ts"
 import { fromIndexes } from "../../src/id/Ids.ts"
 import type { ContactId, KeyId, MediaId, NumberId, WorkspaceId } from "../../src/id/Ids.ts"
-import type { Caller } from "../../src/key/Admission.ts"
-import { scopes } from "../../src/key/ApiKey.ts"
-import type { ApiKey } from "../../src/key/ApiKey.ts"
+import type { Sender } from "../../src/key/Caller.ts"
 import type { MediaFile } from "../../src/media/Media.ts"
 import {
   decideAcceptance,
@@ -73,38 +71,14 @@ const anImage: MediaFile = {
   createdAt: now - day,
 }
 
-const aKey = (given: Partial<ApiKey> = {}): ApiKey => ({
-  id: 5 as KeyId,
+const aSender = (given: Partial<Sender> = {}): Sender => ({
   workspaceId,
-  version: 2,
-  name: "Key",
   mode: "live",
-  scopes,
   numberIds: null,
-  expiresAt: null,
-  last4: "wxyz",
-  createdAt: now - day,
-  lastUsedAt: null,
-  lastUsedIp: null,
-  revokedAt: null,
   ...given,
 })
 
-const aCaller = (given: Partial<ApiKey> = {}): Caller => ({
-  key: aKey(given),
-  workspace: {
-    id: workspaceId,
-    name: "Workspace",
-    demo: false,
-    accountDisabled: false,
-    apiV2Enabled: true,
-    plan: unlimitedPlan,
-    createdAt: now - day,
-    deletedAt: null,
-  },
-})
-
-const limitedTo = (...ids: ReadonlyArray<number>) => aCaller({ numberIds: ids as Array<NumberId> })
+const limitedTo = (...ids: ReadonlyArray<number>) => aSender({ numberIds: ids as Array<NumberId> })
 
 const emptyQuota: QuotaFacts = { bound: 0, fullUntil: null, exact: null }
 
@@ -158,7 +132,7 @@ const decide = (
   context: Partial<AcceptContext> = {},
 ): Result.Result<Acceptance, Refusal> =>
   decideAcceptance(request, factsFor(request, world), {
-    caller: aCaller(),
+    sender: aSender(),
     now,
     ids: countingIds(),
     idempotency: null,
@@ -200,14 +174,14 @@ describe("from", () => {
   const resolved = (
     recipients: unknown,
     numbers: ReadonlyArray<SendingNumber>,
-    options: { readonly from?: number; readonly caller?: Caller } = {},
+    options: { readonly from?: number; readonly sender?: Sender } = {},
   ) => {
     const request = aRequest({
       to: recipients,
       ...(options.from === undefined ? {} : { from: options.from }),
     })
     return Result.match(
-      resolveNumber(request, factsFor(request, { numbers }), options.caller ?? aCaller()),
+      resolveNumber(request, factsFor(request, { numbers }), options.sender ?? aSender()),
       {
         onFailure: ({ code, field }) => `${code} ${field}`,
         onSuccess: ({ number }) => number.id as number,
@@ -340,9 +314,9 @@ describe("from", () => {
     it.effect("a number that is not the workspace's is number_not_found", () =>
       Effect.sync(() => {
         for (const from of [99, 0, -1]) {
-          for (const caller of [aCaller(), limitedTo(1)]) {
+          for (const sender of [aSender(), limitedTo(1)]) {
             assert.strictEqual(
-              resolved(to.phone, numbers, { from, caller }),
+              resolved(to.phone, numbers, { from, sender }),
               "number_not_found from",
             )
           }
@@ -356,23 +330,23 @@ describe("from", () => {
 
     it.effect("another number of the workspace is number_not_allowed, to any recipient", () =>
       Effect.sync(() => {
-        const caller = limitedTo(2)
+        const sender = limitedTo(2)
         assert.strictEqual(
-          resolved(to.phone, numbers, { from: 1, caller }),
+          resolved(to.phone, numbers, { from: 1, sender }),
           "number_not_allowed from",
         )
         assert.strictEqual(
-          resolved(to.username, numbers, { from: 1, caller }),
+          resolved(to.username, numbers, { from: 1, sender }),
           "number_not_allowed from",
         )
-        assert.strictEqual(resolved(to.phone, numbers, { from: 2, caller }), 2)
+        assert.strictEqual(resolved(to.phone, numbers, { from: 2, sender }), 2)
       }),
     )
 
     it.effect("omitted, the only connected number must be one of its numbers", () =>
       Effect.sync(() => {
-        const use = (caller: Caller, recipients: unknown, ...connectedNow: Array<SendingNumber>) =>
-          resolved(recipients, connectedNow, { caller })
+        const use = (sender: Sender, recipients: unknown, ...connectedNow: Array<SendingNumber>) =>
+          resolved(recipients, connectedNow, { sender })
         assert.strictEqual(use(limitedTo(1, 2), to.phone, aNumber(1)), 1)
         assert.strictEqual(use(limitedTo(2), to.phone, aNumber(1)), none)
         assert.strictEqual(use(limitedTo(2), to.group, aNumber(1)), none)
@@ -398,7 +372,7 @@ describe("from", () => {
   it.effect("number_not_allowed is 403, the other refusals are 422 or 400", () =>
     Effect.sync(() => {
       const status = (from: number | null, recipients: unknown, numbers = [aNumber(1)]) =>
-        refusalOf(decide(aRequest({ to: recipients, from }), { numbers }, { caller: limitedTo(2) }))
+        refusalOf(decide(aRequest({ to: recipients, from }), { numbers }, { sender: limitedTo(2) }))
           .status
       assert.strictEqual(status(1, to.phone), 403)
       assert.strictEqual(status(9, to.phone), 422)
@@ -484,12 +458,12 @@ describe("references", () => {
 
 describe("plan allowance", () => {
   const plan = (messagesRemaining: number | null): Plan => ({ ...unlimitedPlan, messagesRemaining })
-  const send = (count: number, given: Plan | null, caller = aCaller()) =>
+  const send = (count: number, given: Plan | null, sender = aSender()) =>
     verdict(
       decide(
         aRequest({ to: Array.from({ length: count }, () => to.phone) }),
         { plan: given },
-        { caller },
+        { sender },
       ),
     )
 
@@ -508,7 +482,7 @@ describe("plan allowance", () => {
 
   it.effect("a test key is subject to it too", () =>
     Effect.sync(() => {
-      assert.deepStrictEqual(send(1, plan(0), aCaller({ mode: "test" })), ["no_credits", null])
+      assert.deepStrictEqual(send(1, plan(0), aSender({ mode: "test" })), ["no_credits", null])
     }),
   )
 
@@ -525,11 +499,11 @@ describe("the number's 24-hour quota", () => {
     fullUntil: null,
     exact: { planned, roomAt },
   })
-  const send = (count: number, quota: QuotaFacts, given: object = {}, caller = aCaller()) =>
+  const send = (count: number, quota: QuotaFacts, given: object = {}, sender = aSender()) =>
     decide(
       aRequest({ to: Array.from({ length: count }, () => to.phone), ...given }),
       { quota },
-      { caller },
+      { sender },
     )
 
   it.effect("a list that does not fit is refused as a whole", () =>
@@ -583,7 +557,7 @@ describe("the number's 24-hour quota", () => {
 
   it.effect("a test key is subject to it too", () =>
     Effect.sync(() =>
-      assert.deepStrictEqual(verdict(send(1, full(now + 1), {}, aCaller({ mode: "test" }))), [
+      assert.deepStrictEqual(verdict(send(1, full(now + 1), {}, aSender({ mode: "test" }))), [
         "number_daily_cap_reached",
         null,
       ]),
@@ -727,7 +701,7 @@ describe("an acceptance", () => {
 
   it.effect("a message of a test key takes neither allowance nor quota", () =>
     Effect.sync(() => {
-      const acceptance = accepted({ to: to.phone }, {}, { caller: aCaller({ mode: "test" }) })
+      const acceptance = accepted({ to: to.phone }, {}, { sender: aSender({ mode: "test" }) })
       assert.deepStrictEqual(
         [acceptance.mode, acceptance.allowance, acceptance.quota, acceptance.messages[0]?.mode],
         ["test", 0, null, "test"],
@@ -785,7 +759,7 @@ describe("an acceptance", () => {
 
 describe("a request that is refused for want of room", () => {
   const context = () => ({
-    caller: aCaller(),
+    sender: aSender(),
     now,
     ids: countingIds(),
     idempotency: null,

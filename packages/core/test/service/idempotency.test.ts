@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { MessageStore, claimKeptMillis } from "../../src/index.ts"
+import { MessageStore, claimKeptMillis, claimantOf } from "../../src/index.ts"
 import {
   aContact,
   ahead,
@@ -195,7 +195,7 @@ describe("Idempotency-Key", () => {
         const store = yield* MessageStore
         // What a request does first, and then its process dies.
         yield* store.loadAcceptance({
-          workspaceId: key.key.workspaceId,
+          workspaceId: key.workspaceId,
           mode: "live",
           now: yield* Clock.currentTimeMillis,
           from: null,
@@ -203,7 +203,7 @@ describe("Idempotency-Key", () => {
           contactIds: [],
           mediaId: null,
           exactQuota: null,
-          idempotency: { keyId: key.key.id, key: "key", fingerprint: "same", token: "dead" },
+          idempotency: { keyId: claimantOf(key), key: "key", fingerprint: "same", token: "dead" },
         })
         yield* pass(claimKeptMillis - 1)
         assert.strictEqual(yield* code(answer(key, {}, "key")), "idempotency_in_progress")

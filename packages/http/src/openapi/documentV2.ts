@@ -1,4 +1,6 @@
 /** Version 2 in the document: its table of routes, and what all of it shares. */
+import { operations } from "@messaging-service/core"
+import type { OperationRule } from "@messaging-service/core"
 import { Effect } from "effect"
 import { routesV2 } from "../v2/routesV2.ts"
 import type { RouteV2 } from "../v2/RouteV2.ts"
@@ -29,13 +31,11 @@ const refusedIdempotency: ReadonlyArray<Refused> = [
   "idempotency_in_progress",
 ]
 
-const about = ({ about: text = "", scope, unlimitedOnly }: RouteV2): string =>
+const about = (text: string, { scope, unlimitedOnly }: OperationRule): string =>
   [
     text,
     scope === null ? "Needs no scope." : `Needs the scope \`${scope}\`.`,
-    unlimitedOnly === true
-      ? "A key limited to some numbers is refused with `number_not_allowed`."
-      : "",
+    unlimitedOnly ? "A key limited to some numbers is refused with `number_not_allowed`." : "",
   ]
     .filter((each) => each !== "")
     .join("\n\n")
@@ -43,22 +43,24 @@ const about = ({ about: text = "", scope, unlimitedOnly }: RouteV2): string =>
 /** Who was not admitted is not counted. */
 const ratesShown = (status: number) => (status === 401 ? [] : rateHeaders)
 
-const operation = (route: RouteV2): Operation =>
-  routeOperation(
-    { ...route, about: about(route) },
+const operation = (route: RouteV2): Operation => {
+  const rule: OperationRule = operations[route.id]
+  return routeOperation(
+    { ...route, about: about(route.about ?? "", rule) },
     {
       security: "apiKey",
       headers: route.idempotent === true ? [idempotencyKey] : [],
       refused: [
         ...refusedAdmission,
-        ...(route.scope === null ? [] : (["missing_scope"] as const)),
-        ...(route.unlimitedOnly === true ? (["number_not_allowed"] as const) : []),
+        ...(rule.scope === null ? [] : (["missing_scope"] as const)),
+        ...(rule.unlimitedOnly ? (["number_not_allowed"] as const) : []),
         ...(route.idempotent === true ? refusedIdempotency : []),
       ],
       answerHeaders: [...rateHeaders, ...(route.idempotent === true ? [replayed] : [])],
       refusalHeaders: ratesShown,
     },
   )
+}
 
 const tags = [
   { name: "Account", description: "The key itself." },

@@ -95,7 +95,7 @@ export const sendV1 = Effect.gen(function* () {
     const expiry = yield* Effect.fromResult(expiryOf(fields))
     const from = fields.whatsapp_client
     if (from === unreadable) return yield* failV1("invalid_number")
-    const callbackUrl = yield* callbackUrls.check(fields.webhook, caller.key.workspaceId)
+    const callbackUrl = yield* callbackUrls.check(fields.webhook, caller.workspaceId)
     const found = source === null || kind === null ? null : yield* fetched(caller, kind, source)
     // `msg_type` says how it is sent, whatever it is.
     const attachment: Attachment | null =

@@ -1,17 +1,17 @@
 /** An entry of version 2's table, and what its handler is given. */
 import type {
-  Caller,
   IdempotencyKey,
+  KeyCaller,
+  OperationName,
   Refusal,
   Repeatable,
-  Scope,
   StoreUnavailable,
 } from "@messaging-service/core"
 import type { Effect, Schema } from "effect"
 import type { Entry, Input } from "../route/Entry.ts"
 
 interface InputV2<Path extends string, Request> extends Input<Path, Request> {
-  readonly caller: Caller
+  readonly caller: KeyCaller
   /** Null unless the operation is idempotent and the header was sent. */
   readonly idempotency: IdempotencyKey | null
 }
@@ -22,10 +22,8 @@ interface OperationV2<
   Answer extends Schema.Top,
   Outcome,
 > extends Entry<Path, Request, Answer> {
-  /** The scope that a key needs; null when any key will do. */
-  readonly scope: Scope | null
-  /** Whether keys that are limited to some numbers are refused. */
-  readonly unlimitedOnly?: true
+  /** The core's operation, whose gate says what a key needs. */
+  readonly id: OperationName
   handler(input: InputV2<Path, Request>): Effect.Effect<Outcome, Refusal | StoreUnavailable>
 }
 

@@ -7,7 +7,6 @@ import { routeV2 } from "./RouteV2.ts"
 export const meRoute = routeV2({
   method: "GET",
   path: "/api/v2/me",
-  scope: null,
   id: "getKeyInfo",
   tag: "Account",
   summary: "Check the key",

@@ -12,7 +12,7 @@ import type { Refused } from "../openapi/errors.ts"
 import { asGiven, file, query } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
-const common = { tag: "Media", scope: "media" } as const
+const common = { tag: "Media" } as const
 
 const missing: Refused = { code: "media_not_found", inPath: true }
 

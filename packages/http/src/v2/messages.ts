@@ -41,8 +41,7 @@ const refusedSend: ReadonlyArray<Refused> = [
 
 const aRecipient = { phone: "+15550001234" }
 
-const reading = { tag: "Messages", scope: "messages:read" } as const
-const sending = { tag: "Messages", scope: "messages:send" } as const
+const common = { tag: "Messages" } as const
 
 /** The one message of a single send. */
 const only = ({ messages: [answer], replayed }: Sent) =>
@@ -55,7 +54,7 @@ export const messageRoutes = Effect.gen(function* () {
 
   return [
     routeV2({
-      ...reading,
+      ...common,
       method: "GET",
       path: "/api/v2/messages",
       id: "listMessages",
@@ -69,7 +68,7 @@ export const messageRoutes = Effect.gen(function* () {
       handler: ({ caller, request }) => messages.list(caller, request),
     }),
     routeV2({
-      ...sending,
+      ...common,
       method: "POST",
       path: "/api/v2/messages",
       idempotent: true,
@@ -87,7 +86,7 @@ export const messageRoutes = Effect.gen(function* () {
         Effect.flatMap(messages.send(caller, request, idempotency), only),
     }),
     routeV2({
-      ...sending,
+      ...common,
       method: "POST",
       path: "/api/v2/messages/batch",
       idempotent: true,
@@ -112,7 +111,7 @@ export const messageRoutes = Effect.gen(function* () {
         })),
     }),
     routeV2({
-      ...reading,
+      ...common,
       method: "GET",
       path: "/api/v2/messages/{id}",
       id: "getMessage",
@@ -124,7 +123,7 @@ export const messageRoutes = Effect.gen(function* () {
       handler: ({ caller, id }) => messages.get(caller, id("id")),
     }),
     routeV2({
-      ...sending,
+      ...common,
       method: "DELETE",
       path: "/api/v2/messages/{id}",
       id: "cancelMessage",

@@ -13,7 +13,7 @@ import { examples, pageOf } from "../openapi/examples.ts"
 import { asGiven, json, query } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
-const common = { tag: "Number checks", scope: "contacts" } as const
+const common = { tag: "Number checks" } as const
 
 export const numberCheckRoutes = Effect.gen(function* () {
   const checks = yield* NumberChecks

@@ -5,7 +5,7 @@ import { examples, listOf } from "../openapi/examples.ts"
 import { asGiven, json } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
-const numbers = { tag: "Numbers", scope: "numbers" } as const
+const numbers = { tag: "Numbers" } as const
 
 export const numberRoutes = Effect.gen(function* () {
   const connections = yield* Connections

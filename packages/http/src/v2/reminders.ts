@@ -23,7 +23,7 @@ const refusedReminder: ReadonlyArray<Refused> = [
   "number_not_connected",
 ]
 
-const common = { tag: "Reminders", scope: "reminders" } as const
+const common = { tag: "Reminders" } as const
 
 export const reminderRoutes = Effect.gen(function* () {
   const reminders = yield* Reminders

@@ -7,10 +7,8 @@ import {
   fingerprint,
   parseId,
   parseIdempotencyKey,
+  permit,
   ratePolicy,
-  rateRefusal,
-  requireScope,
-  requireUnlimited,
 } from "@messaging-service/core"
 import type { RefusingPlaces, RateState, WorkspaceId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
@@ -61,24 +59,18 @@ export const surfaceV2 = Effect.fnUntraced(function* (places: RefusingPlaces<Wor
     }
     const { parameter, route } = found.success
 
-    // Key, workspace
-    const { caller, rate } = yield* admission.admitV2(authorizationOf(request), addressOf(request))
-
-    // Rate limit
-    showRate(exchange, rate)
-    const limited = rateRefusal(rate)
-    if (limited !== undefined) return yield* limited
+    // Key, workspace, rate limit
+    const { caller } = yield* admission.admitV2(
+      authorizationOf(request),
+      addressOf(request),
+      (rate) => showRate(exchange, rate),
+    )
 
     // Share of the requests under way
     yield* takeWorkspaceShare(places, caller.workspace.id)
 
-    // Scope
-    const outOfScope = route.scope === null ? undefined : requireScope(caller, route.scope)
-    if (outOfScope !== undefined) return yield* outOfScope
-
-    // Limited keys
-    const tooLimited = route.unlimitedOnly === true ? requireUnlimited(caller) : undefined
-    if (tooLimited !== undefined) return yield* tooLimited
+    // Scope, limited keys: the services ask the same gate, but only behind the body
+    const permitted = yield* permit(caller, route.id)
 
     // Idempotency-Key
     const idempotencyKey =
@@ -88,7 +80,7 @@ export const surfaceV2 = Effect.fnUntraced(function* (places: RefusingPlaces<Wor
 
     // Content type, size, JSON or the form with a file; query; fields
     const read = yield* readRequest(route.request, exchange, () =>
-      readUpload(request, files, media.fullDisk(caller)),
+      readUpload(request, files, media.fullDisk(permitted)),
     )
 
     // Idempotency, and whatever depends on the clock or on stored state

@@ -13,7 +13,7 @@ import { examples, listOf } from "../openapi/examples.ts"
 import { asGiven, json } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
-const common = { tag: "Webhooks", scope: "messages:read", unlimitedOnly: true } as const
+const common = { tag: "Webhooks" } as const
 
 export const webhookRoutes = Effect.gen(function* () {
   const webhooks = yield* Webhooks

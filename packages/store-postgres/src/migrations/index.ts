@@ -44,6 +44,7 @@ import { sealedSecrets } from "./0010_sealed_secrets.ts"
 import { departures } from "./0011_departures.ts"
 import { settledLater } from "./0012_settled_later.ts"
 import { attachmentBytes } from "./0013_attachment_bytes.ts"
+import { keylessEndpoints } from "./0014_keyless_endpoints.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -61,6 +62,7 @@ export const migrations: ReadonlyArray<Migration> = [
   departures,
   settledLater,
   attachmentBytes,
+  keylessEndpoints,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

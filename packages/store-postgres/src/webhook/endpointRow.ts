@@ -28,7 +28,7 @@ export interface AttemptRow {
 export interface EndpointRow {
   readonly id: bigint
   readonly workspace_id: bigint
-  readonly key_id: bigint
+  readonly key_id: bigint | null
   readonly mode: string
   readonly url: string
   readonly description: string
@@ -123,7 +123,7 @@ export const toEndpoint = (row: EndpointWithAttemptRow): WebhookEndpoint => ({
   id: Number(row.id) as WebhookId,
   workspaceId: Number(row.workspace_id) as WorkspaceId,
   mode: row.mode as Mode,
-  keyId: Number(row.key_id) as KeyId,
+  keyId: row.key_id === null ? null : (Number(row.key_id) as KeyId),
   url: row.url,
   description: row.description,
   events: row.events as ReadonlyArray<MessageEventType>,

@@ -39,14 +39,16 @@ export const insertEndpoint = sqlFunction(
       return;
     end if;
 
-    perform
-    from api_keys k
-    where k.id = p_key
-      and k.revoked_at is null
-    for share;
-    if not found then
-      guard := 'key';
-      return;
+    if p_key is not null then
+      perform
+      from api_keys k
+      where k.id = p_key
+        and k.revoked_at is null
+      for share;
+      if not found then
+        guard := 'key';
+        return;
+      end if;
     end if;
 
     perform

@@ -22,7 +22,6 @@ import type {
   Contact,
   EventId,
   IdempotencyClaim,
-  KeyId,
   MediaFile,
   MediaId,
   Message,
@@ -304,7 +303,7 @@ export const aMessage = (number: SendingNumber, options: Omit<AcceptanceOptions,
   Effect.map(accepted(number, options), only)
 
 export const aClaim = (
-  keyId: KeyId,
+  keyId: IdempotencyClaim["keyId"],
   given: Partial<Omit<IdempotencyClaim, "keyId">> = {},
 ): IdempotencyClaim => ({
   keyId,

@@ -107,6 +107,8 @@ export const idempotency: Topic = (it) => {
       assert.deepStrictEqual(yield* claimKey(workspace.id, claim), claimed)
       for (const apart of [
         { ...claim, keyId: other.id },
+        // A caller without a key.
+        { ...claim, keyId: -key.id },
         { ...claim, key: "key ~ 'one'" },
         { ...claim, key: "Key ~ 'one' " },
         { ...claim, key: `K${"y".repeat(254)}` },

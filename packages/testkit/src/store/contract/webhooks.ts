@@ -165,6 +165,18 @@ export const webhooks: Topic = (it) => {
     }),
   )
 
+  it.effect("one that was made without a key outlives every key", () =>
+    Effect.gen(function* () {
+      const { key } = yield* aStageWithKey()
+      const keyless = yield* anEndpoint(key, { keyId: null })
+      yield* anEndpoint(key)
+      yield* revoke(key)
+      assert.deepStrictEqual(yield* listed(key), [keyless])
+      assert.strictEqual(yield* brokenBy(aNewWebhook(key)), "key")
+      yield* anEndpoint(key, { keyId: null })
+    }),
+  )
+
   it.effect("a rotated secret is the one of every later claim; the first one's end is kept", () =>
     Effect.gen(function* () {
       const store = yield* WebhookStore

@@ -1,0 +1,231 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Scope as Lifetime } from "effect"
+import {
+  Attachments,
+  Caller,
+  Connections,
+  MediaDirectory,
+  Messages,
+  NumberChecks,
+  Version1Lists,
+  Reminders,
+  Webhooks,
+  Workspaces,
+  operations,
+  permit,
+  scopes,
+} from "../../src/index.ts"
+import type {
+  MediaId,
+  MessageId,
+  NumberCheckId,
+  NumberId,
+  OperationName,
+  OperationRule,
+  Refusal,
+  ReminderId,
+  StoreUnavailable,
+  Trust,
+  WebhookId,
+  WorkspaceId,
+} from "../../src/index.ts"
+import {
+  aKey,
+  aNumber,
+  aStage,
+  aWorkspace,
+  answer,
+  inAWorld,
+  refusal,
+  send,
+  status,
+  settled,
+} from "./World.ts"
+
+const trusted = (workspace: WorkspaceId, trust?: Trust) =>
+  Effect.map(
+    Workspaces.use((all) => all.require(workspace)),
+    (found) => Caller.trusted(found, trust),
+  )
+
+type Services =
+  | Attachments
+  | Connections
+  | MediaDirectory
+  | Messages
+  | NumberChecks
+  | Version1Lists
+  | Reminders
+  | Webhooks
+
+type Begun = (
+  caller: Caller,
+) => ReadonlyArray<Effect.Effect<unknown, Refusal | StoreUnavailable, Services | Lifetime.Scope>>
+
+const upload = { fileName: "a.txt", content: {} as never }
+const page = { offset: 0, limit: 1 }
+
+/** Every way into an operation, with what would be refused for other reasons behind the gate. */
+const ways: Readonly<Record<OperationName, Begun>> = {
+  getKeyInfo: (caller) => [permit(caller, "getKeyInfo")],
+  sendMessage: (caller) => [
+    Messages.use((all) => all.send(caller, {}, null)),
+    Attachments.use((all) => all.fromUpload(caller, upload)),
+    Attachments.use((all) => all.fromLink(caller, { url: "", type: "file", fileName: null })),
+  ],
+  sendBatch: (caller) => [Messages.use((all) => all.sendBatch(caller, {}, null))],
+  listMessages: (caller) => [
+    Messages.use((all) => all.list(caller, [["limit", "0"]])),
+    Version1Lists.use((all) => all.messages(caller, { first: 0, last: 0 }, page)),
+  ],
+  getMessage: (caller) => [Messages.use((all) => all.get(caller, 1 as MessageId))],
+  cancelMessage: (caller) => [Messages.use((all) => all.cancel(caller, 1 as MessageId))],
+  createReminder: (caller) => [Reminders.use((all) => all.create(caller, {}, null))],
+  listReminders: (caller) => [
+    Reminders.use((all) => all.list(caller, [["limit", "0"]])),
+    Version1Lists.use((all) => all.reminders(caller, page)),
+  ],
+  getReminder: (caller) => [Reminders.use((all) => all.get(caller, 1 as ReminderId))],
+  updateReminder: (caller) => [Reminders.use((all) => all.update(caller, 1 as ReminderId, {}))],
+  deleteReminder: (caller) => [Reminders.use((all) => all.remove(caller, 1 as ReminderId))],
+  listNumbers: (caller) => [Connections.use((all) => all.list(caller))],
+  getNumber: (caller) => [Connections.use((all) => all.get(caller, 1 as NumberId))],
+  connectNumber: (caller) => [Connections.use((all) => all.connect(caller, { x: 1 }, null))],
+  createWebhook: (caller) => [Webhooks.use((all) => all.create(caller, {}, null))],
+  listWebhooks: (caller) => [Webhooks.use((all) => all.list(caller))],
+  getWebhook: (caller) => [Webhooks.use((all) => all.get(caller, 1 as WebhookId))],
+  deleteWebhook: (caller) => [Webhooks.use((all) => all.remove(caller, 1 as WebhookId))],
+  rotateWebhookSecret: (caller) => [
+    Webhooks.use((all) => all.rotateSecret(caller, 1 as WebhookId)),
+  ],
+  testWebhook: (caller) => [Webhooks.use((all) => all.test(caller, 1 as WebhookId))],
+  uploadMedia: (caller) => [MediaDirectory.use((all) => all.upload(caller, upload, null))],
+  listMedia: (caller) => [
+    MediaDirectory.use((all) => all.list(caller, [["limit", "0"]])),
+    Version1Lists.use((all) => all.media(caller, null, page)),
+  ],
+  getMedia: (caller) => [MediaDirectory.use((all) => all.get(caller, 1 as MediaId))],
+  deleteMedia: (caller) => [MediaDirectory.use((all) => all.delete(caller, 1 as MediaId))],
+  createNumberCheck: (caller) => [NumberChecks.use((all) => all.create(caller, {}, null))],
+  listNumberChecks: (caller) => [NumberChecks.use((all) => all.list(caller, [["limit", "0"]]))],
+  getNumberCheck: (caller) => [NumberChecks.use((all) => all.get(caller, 1 as NumberCheckId))],
+  listNumberCheckResults: (caller) => [
+    NumberChecks.use((all) => all.results(caller, 1 as NumberCheckId, [])),
+    Version1Lists.use((all) => all.checkResults(caller, 1 as NumberCheckId, null, page)),
+  ],
+}
+
+describe("the gate", () => {
+  const rules = Object.entries(operations) as ReadonlyArray<[OperationName, OperationRule]>
+
+  it.effect.each(rules)("of %s asks for its scope, before anything else", ([name, { scope }]) =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { workspace } = yield* aStage()
+        if (scope === null) return
+        const others = scopes.filter((each) => each !== scope)
+        for (const way of ways[name](yield* trusted(workspace, { scopes: others }))) {
+          const { code, details, status: told } = yield* refusal(way)
+          assert.deepStrictEqual(
+            [code, told, details],
+            ["missing_scope", 403, { required_scope: scope }],
+          )
+        }
+        yield* permit(yield* trusted(workspace, { scopes: [scope] }), name)
+      }),
+      { worker: false },
+    ),
+  )
+
+  it.effect.each(rules)("of %s refuses limited callers where its entry says so", ([name, rule]) =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { number, workspace } = yield* aStage()
+        const limited = yield* trusted(workspace, { numberIds: [number] })
+        if (!rule.unlimitedOnly) return void (yield* permit(limited, name))
+        for (const way of ways[name](limited)) {
+          assert.strictEqual((yield* refusal(way)).code, "number_not_allowed")
+        }
+      }),
+      { worker: false },
+    ),
+  )
+})
+
+describe("a trusted caller", () => {
+  it.effect("sends without a key", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { workspace } = yield* aStage()
+        const caller = yield* trusted(workspace)
+        const message = yield* send(caller, { to: { phone: "+15550000001" }, text: "Hello" })
+        yield* settled
+        assert.strictEqual(yield* status(caller, message), "sent")
+      }),
+    ),
+  )
+
+  it.effect("has what its maker said: scopes, numbers and mode", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { number, workspace } = yield* aStage()
+        const other = yield* aNumber(workspace)
+        const reader = yield* trusted(workspace, { scopes: ["messages:read"] })
+        assert.strictEqual((yield* refusal(send(reader))).code, "missing_scope")
+        const limited = yield* trusted(workspace, { numberIds: [other] })
+        const elsewhere = send(limited, { from: number })
+        assert.strictEqual((yield* refusal(elsewhere)).code, "number_not_allowed")
+        const message = yield* send(yield* trusted(workspace, { mode: "test" }), { from: number })
+        assert.strictEqual(
+          (yield* refusal(status(yield* trusted(workspace), message))).code,
+          "message_not_found",
+        )
+      }),
+    ),
+  )
+
+  it.effect("is answered again by its idempotency key, apart from others' keys", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aStage()
+        const another = yield* aWorkspace()
+        yield* aNumber(another)
+        const caller = yield* trusted(workspace)
+        const given = { from: number }
+        const first = yield* answer(caller, given, "key")
+        assert.isFalse(first.replayed)
+        const again = yield* answer(yield* trusted(workspace), given, "key")
+        assert.deepStrictEqual(again, { ...first, replayed: true })
+        for (const apart of [
+          key,
+          yield* aKey(workspace),
+          yield* trusted(workspace, { mode: "test" }),
+        ]) {
+          assert.isFalse((yield* answer(apart, given, "key")).replayed)
+        }
+        assert.isFalse((yield* answer(yield* trusted(another), {}, "key")).replayed)
+        assert.isFalse(
+          (yield* answer(yield* trusted(another, { mode: "test" }), {}, "key")).replayed,
+        )
+      }),
+    ),
+  )
+
+  it.effect("makes webhook endpoints", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { workspace } = yield* aStage()
+        const caller = yield* trusted(workspace)
+        const webhooks = yield* Webhooks
+        yield* webhooks.create(caller, { url: "https://example.com/" }, null)
+        const { data } = yield* webhooks.list(caller)
+        assert.deepStrictEqual(
+          data.map(({ active }) => active),
+          [true],
+        )
+      }),
+      { worker: false },
+    ),
+  )
+})
