@@ -2,8 +2,7 @@
  * The core put together: every service over the ports. An embedder provides a store, a transport, a
  * way out, media files and ids, and has the whole service inside its own process.
  */
-import { Layer } from "effect"
-import { CallbackCall } from "./callback/CallbackCall.ts"
+import { Effect, Layer } from "effect"
 import { CallbackSecrets } from "./callback/CallbackSecrets.ts"
 import { CallbackUrls } from "./callback/CallbackUrls.ts"
 import { ConnectionCallbacks } from "./callback/ConnectionCallbacks.ts"
@@ -27,17 +26,17 @@ import { QrLinks } from "./number/QrLinks.ts"
 import { NumberChecks } from "./numberCheck/NumberChecks.ts"
 import { ReminderOperations } from "./reminder/ReminderOperations.ts"
 import { Reminders } from "./reminder/Reminders.ts"
+import { DeliveryQueue } from "./queue/DeliveryQueue.ts"
+import { WakeUp } from "./queue/WakeUp.ts"
 import { Cursors } from "./request/Cursor.ts"
 import { Idempotent } from "./request/Idempotent.ts"
 import { Secrets } from "./secret/Secrets.ts"
 import { Version1Lists } from "./version1List/Version1Lists.ts"
-import { layerDeliveryNews } from "./webhook/DeliveryNews.ts"
+import { DeliveryCall } from "./webhook/DeliveryCall.ts"
 import { SigningSecrets } from "./webhook/SigningSecrets.ts"
-import { WebhookCall } from "./webhook/WebhookCall.ts"
 import { WebhookOperations } from "./webhook/WebhookOperations.ts"
 import { Webhooks } from "./webhook/Webhooks.ts"
 import { Attempt } from "./worker/Attempt.ts"
-import { CallbackMaker } from "./worker/CallbackMaker.ts"
 import { Deliverer } from "./worker/Deliverer.ts"
 import { Dispatcher } from "./worker/Dispatcher.ts"
 import { Expirer, TestModeSender } from "./worker/DueMessages.ts"
@@ -47,6 +46,17 @@ import { NumberChecker } from "./worker/NumberChecker.ts"
 import { ReminderRunner } from "./worker/ReminderRunner.ts"
 import { Worker } from "./worker/Worker.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
+
+/**
+ * Wakes the delivery loop when a commit of this process has queued deliveries. It runs beside the
+ * services and not in the loop, because a process without a worker makes events too.
+ */
+const layerWaking = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { wake } = yield* WakeUp
+    yield* (yield* DeliveryQueue).whenQueued(wake("deliveries"))
+  }),
+)
 
 /** What callers use: admission, messages, and the operator's services. */
 export const layerServices = Layer.mergeAll(
@@ -59,7 +69,7 @@ export const layerServices = Layer.mergeAll(
   Ticks.layer,
   Webhooks.layer,
   WebhookOperations.layer,
-  layerDeliveryNews,
+  layerWaking,
   Housekeeping.layer,
   CallbackSecrets.layer,
   MediaDirectory.layer,
@@ -95,7 +105,6 @@ export const layerWorker = Worker.layer.pipe(
     Layer.mergeAll(
       Dispatcher.layer,
       Deliverer.layer,
-      CallbackMaker.layer,
       Expirer.layer,
       Linker.layer,
       TestModeSender.layer,
@@ -104,7 +113,7 @@ export const layerWorker = Worker.layer.pipe(
       NumberChecker.layer,
     ),
   ),
-  Layer.provide(Layer.mergeAll(Attempt.layer, WebhookCall.layer, CallbackCall.layer)),
+  Layer.provide(Layer.merge(Attempt.layer, DeliveryCall.layer)),
   Layer.provide(Layer.merge(OutgoingMediaSource.layer, MediaSweep.layer)),
 )
 

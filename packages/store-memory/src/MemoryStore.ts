@@ -4,7 +4,6 @@
  * sees it.
  */
 import {
-  CallbackQueue,
   CallbackSalts,
   ClockStore,
   ContactStore,
@@ -27,9 +26,8 @@ import {
   WorkspaceStore,
 } from "@messaging-service/core"
 import { Context, Layer } from "effect"
-import { callbackQueue, callbackSalts } from "./callbackQueue.ts"
 import { contactStore } from "./contactStore.ts"
-import { deliveryQueue } from "./deliveryQueue.ts"
+import { callbackSalts, deliveryQueue } from "./deliveryQueue.ts"
 import { idempotencyStore } from "./idempotency.ts"
 import { keyStore } from "./keyStore.ts"
 import { laneQueue } from "./laneQueue.ts"
@@ -68,15 +66,9 @@ export type MemoryStore =
   | IdempotencyStore
   | WebhookStore
   | DeliveryQueue
-  | CallbackQueue
   | CallbackSalts
   | ReminderStore
   | Version1ListStore
-
-const callbackPorts = (world: World) =>
-  Context.make(CallbackQueue, callbackQueue(world)).pipe(
-    Context.add(CallbackSalts, callbackSalts(world)),
-  )
 
 /** Every port over that world. */
 export const memoryStore = (world: World): Context.Context<MemoryStore> =>
@@ -97,9 +89,9 @@ export const memoryStore = (world: World): Context.Context<MemoryStore> =>
     Context.add(IdempotencyStore, idempotencyStore(world)),
     Context.add(WebhookStore, webhookStore(world)),
     Context.add(DeliveryQueue, deliveryQueue(world)),
+    Context.add(CallbackSalts, callbackSalts(world)),
     Context.add(ReminderStore, reminderStore(world)),
     Context.add(Version1ListStore, version1ListStore(world)),
-    Context.merge(callbackPorts(world)),
   )
 
 /** An empty store, a new one each time that the layer is built. */

@@ -31,11 +31,8 @@ import type {
   Workspace,
   WorkspaceId,
 } from "@messaging-service/core"
-import { Latch } from "effect"
-import { byMoment } from "./CallbackRow.ts"
-import type { CallbackCrowd, CallbackRow, CallbackTarget } from "./CallbackRow.ts"
-import { byEndpointTurn } from "./EndpointRow.ts"
-import type { EndpointRow, EndpointTurn } from "./EndpointRow.ts"
+import { byDeliveryTurn } from "./DeliveryLane.ts"
+import type { CallbackLane, DeliveryTurn, EndpointRow, LoggedAttempt } from "./DeliveryLane.ts"
 import { Sorted, turningPoint } from "./Sorted.ts"
 import { Table } from "./Table.ts"
 
@@ -43,6 +40,10 @@ export interface WorkspaceRow {
   workspace: Workspace
   /** What the secret of its callbacks is made from; null until it was changed. */
   callbackSalt: string | null
+  /** By the origin that is called. */
+  readonly callbackLanes: Map<string, CallbackLane>
+  /** Oldest first. */
+  callbackLog: Array<LoggedAttempt>
   admits: Admits
   /** Version 1 requests of all its keys. */
   minuteV1: RequestWindow
@@ -206,24 +207,19 @@ export interface World {
   /** Events that were dropped from the front of the outbox. */
   outboxDropped: number
   readonly endpoints: Table<WebhookId, EndpointRow>
-  readonly endpointTurns: Sorted<EndpointTurn>
+  /** By their ids, which lie below zero. */
+  readonly callbackLanes: Map<number, CallbackLane>
+  lastCallbackLaneId: number
+  readonly deliveryTurns: Sorted<DeliveryTurn>
   lastDeliveryId: number
   lastDeliveryLease: number
   lastAttemptId: number
-  readonly callbacks: Map<number, CallbackRow>
-  /** Those that are not parked, by the moment at which they can next be claimed. */
-  readonly callbacksDue: Sorted<CallbackRow>
-  readonly callbackTargets: Map<string, CallbackTarget>
-  readonly callbackCrowds: Map<WorkspaceId, CallbackCrowd>
-  lastCallbackId: number
-  /** Open when callbacks were queued and the callback loop is still to be woken for them. */
-  readonly callbacksQueued: Latch.Latch
   readonly reminders: Table<ReminderId, ReminderRow>
   /** Those that have a next run, by its due time. */
   readonly dueReminders: Sorted<ReminderRow>
   lastRunId: number
-  /** Open when deliveries were queued and the delivery loop is still to be woken for them. */
-  readonly deliveriesQueued: Latch.Latch
+  /** Are told when deliveries were queued. */
+  readonly queuedListeners: Set<() => void>
   readonly secrets: Map<string, string>
   clockOffset: number
 }
@@ -273,23 +269,24 @@ export const makeWorld = (): World => ({
   outbox: [],
   outboxDropped: 0,
   endpoints: new Table(),
-  endpointTurns: new Sorted(byEndpointTurn),
+  callbackLanes: new Map(),
+  lastCallbackLaneId: 0,
+  deliveryTurns: new Sorted(byDeliveryTurn),
   lastDeliveryId: 0,
   lastDeliveryLease: 0,
   lastAttemptId: 0,
-  callbacks: new Map(),
-  callbacksDue: new Sorted(byMoment),
-  callbackTargets: new Map(),
-  callbackCrowds: new Map(),
-  lastCallbackId: 0,
-  callbacksQueued: Latch.makeUnsafe(false),
   reminders: new Table(),
   dueReminders: new Sorted(byNextRun),
   lastRunId: 0,
-  deliveriesQueued: Latch.makeUnsafe(false),
+  queuedListeners: new Set(),
   secrets: new Map(),
   clockOffset: 0,
 })
+
+/** Deliveries were queued by a step that ends before any other begins. */
+export const tellQueued = ({ queuedListeners }: World): void => {
+  for (const tell of queuedListeners) tell()
+}
 
 /** The workspace, unless it is unknown or deleted. */
 export const workspaceOf = (world: World, id: WorkspaceId): WorkspaceRow | undefined => {

@@ -1,75 +1,121 @@
-/** `DeliveryQueue` in memory. */
+/** `DeliveryQueue` and `CallbackSalts` in memory. */
 import type {
+  CallbackSalts,
   ClaimedDelivery,
   DeliveryQuery,
   DeliveryQueue,
   DeliveryResult,
+  WebhookId,
+  WorkspaceId,
 } from "@messaging-service/core"
-import { Effect } from "effect"
-import { reschedule, stop, waiting } from "./Endpoint.ts"
-import { byDueDelivery } from "./EndpointRow.ts"
-import type { DeliveryRow, EndpointRow, LoggedAttempt } from "./EndpointRow.ts"
+import { Effect, FiberSet } from "effect"
+import { forgetEmpty } from "./Callback.ts"
+import { byDueDelivery, reschedule, waiting } from "./DeliveryLane.ts"
+import type { DeliveryLane, DeliveryRow, LoggedAttempt } from "./DeliveryLane.ts"
+import { stop } from "./Endpoint.ts"
+import { workspaceOf } from "./World.ts"
 import type { World } from "./World.ts"
 
 interface Candidate {
   readonly delivery: DeliveryRow
-  /** Its place among those of its endpoint. */
+  /** Its place among those of its lane. */
   readonly place: number
 }
 
 /** Drops leases that ran out: they hold no place any more. */
-const forgetLapsed = ({ inFlight }: EndpointRow, now: number): void => {
+const forgetLapsed = ({ inFlight }: DeliveryLane, now: number): void => {
   for (const [id, { leaseUntil }] of inFlight) if (leaseUntil <= now) inFlight.delete(id)
 }
 
-const candidates = (row: EndpointRow, { now, perEndpoint }: DeliveryQuery): Array<Candidate> => {
+const candidates = (
+  lane: DeliveryLane,
+  { now, perTarget }: DeliveryQuery,
+  most: number,
+): Array<Candidate> => {
   const found: Array<Candidate> = []
-  for (const delivery of waiting(row)) {
-    if (delivery.dueAt > now || row.inFlight.size + found.length >= perEndpoint) break
+  for (const delivery of waiting(lane)) {
+    if (delivery.dueAt > now || lane.inFlight.size + found.length >= perTarget) break
+    if (found.length >= most) break
     found.push({ delivery, place: found.length })
   }
   return found
 }
 
+/** How many callbacks a claim may still take, of each workspace. */
+const roomForCallbacks = ({ callbacks }: DeliveryQuery) => {
+  const { held, perWorkspace } = callbacks
+  const taken = new Map<WorkspaceId, number>()
+  let left = callbacks.limit
+  return {
+    of: ({ kind, workspaceId }: DeliveryLane): number => {
+      if (kind === "webhook") return Number.POSITIVE_INFINITY
+      const count = (held.get(workspaceId) ?? 0) + (taken.get(workspaceId) ?? 0)
+      return Math.max(0, Math.min(left, perWorkspace - count))
+    },
+    take: ({ kind, workspaceId }: DeliveryLane, count: number): void => {
+      if (kind === "webhook") return
+      left -= count
+      taken.set(workspaceId, (taken.get(workspaceId) ?? 0) + count)
+    },
+  }
+}
+
 const claim = (world: World, query: DeliveryQuery): ReadonlyArray<ClaimedDelivery> => {
-  const rows: Array<EndpointRow> = []
-  for (const { at, row } of world.endpointTurns) {
-    if (at > query.now || rows.length >= query.limit) break
-    rows.push(row)
-  }
+  const lanes: Array<DeliveryLane> = []
   const found: Array<Candidate> = []
-  for (const row of rows) {
-    forgetLapsed(row, query.now)
-    found.push(...candidates(row, query))
+  const room = roomForCallbacks(query)
+  for (const { at, lane } of world.deliveryTurns) {
+    if (at > query.now || lanes.length >= query.limit) break
+    const most = room.of(lane)
+    if (most === 0) continue
+    forgetLapsed(lane, query.now)
+    const ofLane = candidates(lane, query, most)
+    room.take(lane, ofLane.length)
+    found.push(...ofLane)
+    lanes.push(lane)
   }
-  // Every endpoint's first comes before any endpoint's second.
+  // Every lane's first comes before any lane's second.
   const claimed = found
     .toSorted((a, b) => a.place - b.place || byDueDelivery(a.delivery, b.delivery))
     .slice(0, query.limit)
-    .map(({ delivery }): ClaimedDelivery => {
-      const { endpoint, inFlight } = delivery.endpoint
-      const lease = ++world.lastDeliveryLease
-      inFlight.set(delivery.id, { delivery, lease, leaseUntil: query.leaseUntil })
-      return {
-        id: delivery.id,
-        endpointId: endpoint.id,
-        workspaceId: endpoint.workspaceId,
-        lease,
-        eventId: delivery.event.id,
-        body: delivery.event.body,
-        attempt: delivery.attempts + 1,
-        url: endpoint.url,
-        secretSalt: endpoint.secretSalt,
-      }
-    })
-  for (const row of rows) reschedule(world, row, row.inFlight.size >= query.perEndpoint)
+    .map(({ delivery }) => hold(world, delivery, query.leaseUntil))
+  for (const lane of lanes) reschedule(world, lane, lane.inFlight.size >= query.perTarget)
   return claimed
 }
 
+const hold = (world: World, delivery: DeliveryRow, leaseUntil: number): ClaimedDelivery => {
+  const { attempts, event, id, lane } = delivery
+  const lease = ++world.lastDeliveryLease
+  lane.inFlight.set(id, { delivery, lease, leaseUntil })
+  const isCallback = lane.kind === "callback"
+  return {
+    id,
+    kind: lane.kind,
+    targetId: lane.id,
+    workspaceId: lane.workspaceId,
+    lease,
+    eventId: event.id,
+    body: event.body,
+    attempt: attempts + 1,
+    url: isCallback ? (event.url ?? "") : lane.endpoint.url,
+    secretSalt: isCallback
+      ? (world.workspaces.get(lane.workspaceId)?.callbackSalt ?? null)
+      : lane.endpoint.secretSalt,
+  }
+}
+
+const laneOf = (world: World, { kind, targetId }: DeliveryResult): DeliveryLane | undefined =>
+  kind === "webhook"
+    ? world.endpoints.get(targetId as WebhookId)
+    : world.callbackLanes.get(targetId)
+
+const logOf = (world: World, lane: DeliveryLane): Array<LoggedAttempt> | undefined =>
+  lane.kind === "webhook" ? lane.log : world.workspaces.get(lane.workspaceId)?.callbackLog
+
 const settle = (world: World, result: DeliveryResult): void => {
-  const row = world.endpoints.get(result.endpointId)
-  const held = row?.inFlight.get(result.id)
-  if (row === undefined || held === undefined || held.lease !== result.lease) return
+  const lane = laneOf(world, result)
+  const held = lane?.inFlight.get(result.id)
+  if (lane === undefined || held === undefined || held.lease !== result.lease) return
   const { delivery } = held
   const logged: LoggedAttempt = {
     event: delivery.event,
@@ -85,27 +131,28 @@ const settle = (world: World, result: DeliveryResult): void => {
       nextAttemptAt: result.nextAttemptAt,
     },
   }
-  row.pending.delete(delivery)
-  row.inFlight.delete(delivery.id)
-  row.log.push(logged)
+  lane.pending.delete(delivery)
+  lane.inFlight.delete(delivery.id)
+  logOf(world, lane)?.push(logged)
   if (result.nextAttemptAt !== null) {
     delivery.dueAt = result.nextAttemptAt
     delivery.attempts++
     delivery.lastAttempt = logged
-    row.pending.add(delivery)
+    lane.pending.add(delivery)
   }
-  if (result.error === null) {
-    row.deliveredSince = Math.max(row.deliveredSince, result.attemptedAt)
+  if (lane.kind === "webhook" && result.error === null) {
+    lane.deliveredSince = Math.max(lane.deliveredSince, result.attemptedAt)
   }
-  reschedule(world, row)
+  reschedule(world, lane)
+  if (lane.kind === "callback") forgetEmpty(world, lane)
 }
 
 /** Judged when all results are recorded: what was delivered together with a failure counts. */
 const stopSilent = (world: World, result: DeliveryResult): void => {
-  const row = world.endpoints.get(result.endpointId)
+  const lane = laneOf(world, result)
   const since = result.stopUnlessDeliveredSince
-  if (row !== undefined && since !== null && row.deliveredSince <= since) {
-    stop(world, row, "delivery_failures")
+  if (lane?.kind === "webhook" && since !== null && lane.deliveredSince <= since) {
+    stop(world, lane, "delivery_failures")
   }
 }
 
@@ -125,8 +172,25 @@ export const deliveryQueue = (world: World): typeof DeliveryQueue.Service => ({
       return claim(world, query)
     }),
 
-  queued: Effect.andThen(
-    world.deliveriesQueued.await,
-    Effect.sync(() => world.deliveriesQueued.closeUnsafe()),
-  ),
+  whenQueued: (tell) =>
+    Effect.gen(function* () {
+      const run = yield* FiberSet.makeRuntime<never, void>()
+      const listener = () => void run(tell)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => world.queuedListeners.add(listener)),
+        () => Effect.sync(() => world.queuedListeners.delete(listener)),
+      )
+    }),
+})
+
+export const callbackSalts = (world: World): typeof CallbackSalts.Service => ({
+  get: (workspaceId) => Effect.sync(() => workspaceOf(world, workspaceId)?.callbackSalt ?? null),
+
+  put: (workspaceId, salt) =>
+    Effect.sync(() => {
+      const row = workspaceOf(world, workspaceId)
+      if (row === undefined) return false
+      row.callbackSalt = salt
+      return true
+    }),
 })

@@ -1,24 +1,20 @@
 /** `WebhookStore` in memory. */
 import type {
+  CallbackAttempt,
+  CallbackType,
+  DeliveryAttempt,
   EventId,
   Queueing,
   WebhookEndpoint,
+  WebhookEventType,
   WebhookInsertion,
   WebhookScope,
   WebhookStore,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import {
-  drop,
-  endpointIn,
-  isRunning,
-  openEndpoint,
-  queue,
-  removeEndpoint,
-  reschedule,
-  shown,
-} from "./Endpoint.ts"
-import type { EndpointRow, FrozenEvent } from "./EndpointRow.ts"
+import { drop, queue, reschedule } from "./DeliveryLane.ts"
+import type { EndpointRow, FrozenEvent, LoggedAttempt } from "./DeliveryLane.ts"
+import { endpointIn, isRunning, openEndpoint, removeEndpoint, shown } from "./Endpoint.ts"
 import { finishClaim, isHeld } from "./idempotency.ts"
 import { newestFirst } from "./Table.ts"
 import { workspaceOf } from "./World.ts"
@@ -111,7 +107,7 @@ export const webhookStore = (world: World): typeof WebhookStore.Service => ({
   ping: (scope, id, { id: eventId, body, createdAt }) =>
     Effect.sync(() =>
       queueing(world, scope, id, (row) => {
-        queue(world, row, { id: eventId, type: "ping", body }, createdAt)
+        queue(world, row, { id: eventId, type: "ping", body, url: null }, createdAt)
         return "ping"
       }),
     ),
@@ -136,15 +132,29 @@ export const webhookStore = (world: World): typeof WebhookStore.Service => ({
         world.endpoints.get(id)?.log ?? [],
         page,
         (logged) => logged.attempt.id,
-        (logged) => logged.attempt,
+        (logged) => logged.attempt as DeliveryAttempt,
+      ),
+    ),
+
+  callbackAttempts: (workspaceId, page) =>
+    Effect.sync(() =>
+      newestFirst(
+        workspaceOf(world, workspaceId)?.callbackLog ?? [],
+        page,
+        (logged) => logged.attempt.id,
+        ({ attempt, event }): CallbackAttempt => ({
+          ...attempt,
+          type: attempt.type as CallbackType,
+          url: event.url ?? "",
+        }),
       ),
     ),
 
   forgetAttempts: (before) =>
     Effect.sync(() => {
-      for (const row of world.endpoints.rows) {
-        row.log = row.log.filter((logged) => logged.attempt.attemptedAt >= before)
-      }
+      const isKept = ({ attempt }: LoggedAttempt) => attempt.attemptedAt >= before
+      for (const row of world.endpoints.rows) row.log = row.log.filter(isKept)
+      for (const row of world.workspaces.rows) row.callbackLog = row.callbackLog.filter(isKept)
     }),
 })
 
@@ -160,5 +170,5 @@ const queueing = (
   if (row === undefined || owner === undefined) return { _tag: "NoEndpoint" }
   if (!isRunning(row)) return { _tag: "Stopped" }
   const type = make(row, owner)
-  return type === null ? { _tag: "NoEvent" } : { _tag: "Queued", type }
+  return type === null ? { _tag: "NoEvent" } : { _tag: "Queued", type: type as WebhookEventType }
 }

@@ -9,7 +9,6 @@ import type {
   WorkStatus,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { callingUntil, nextCallbackDue } from "./Callback.ts"
 import { nextLinkingDue, workspaceOfAttempt } from "./linkingStore.ts"
 import { claimableAt } from "./numberCheckStore.ts"
 import type { World } from "./World.ts"
@@ -26,8 +25,12 @@ const nextDue: Readonly<Record<Work, (world: World, crowded: Crowded) => number 
   // Due before any time that a clock shows, so they are always due.
   stranded: (world) => (world.stranded.size > 0 ? 0 : null),
   reminders: (world) => world.dueReminders.first?.reminder.nextRunAt ?? null,
-  deliveries: (world) => world.endpointTurns.first?.at ?? null,
-  callbacks: nextCallbackDue,
+  deliveries: (world, crowded) => {
+    for (const { at, lane } of world.deliveryTurns) {
+      if (lane.kind === "webhook" || !isCrowded(crowded, lane.workspaceId)) return at
+    }
+    return null
+  },
   number_checks: (world, crowded) => {
     const moments = [...world.openChecks]
       .filter((row) => row.leaseUntil !== null || !isCrowded(crowded, row.check.workspaceId))
@@ -44,6 +47,10 @@ const holders: Readonly<
   lanes: (world, now) =>
     Array.from(world.inFlight, (id) => world.lanes.get(id)).flatMap((lane) =>
       isLeased(lane?.inFlight?.leaseUntil ?? null, now) ? (lane?.number.workspaceId ?? []) : [],
+    ),
+  deliveries: (world, now) =>
+    [...world.callbackLanes.values()].flatMap(({ inFlight, workspaceId }) =>
+      [...inFlight.values()].flatMap(({ leaseUntil }) => (leaseUntil > now ? workspaceId : [])),
     ),
   number_checks: (world, now) =>
     Array.from(world.openChecks).flatMap(({ check, leaseUntil }) =>
@@ -82,12 +89,12 @@ const extreme = (
 }
 
 const deliveringUntil = (world: World): number | null =>
-  extreme(Math.max, [
-    ...world.endpoints.rows.flatMap((row) =>
-      Array.from(row.inFlight.values(), ({ leaseUntil }) => leaseUntil),
+  extreme(
+    Math.max,
+    [...world.endpoints.rows, ...world.callbackLanes.values()].flatMap(({ inFlight }) =>
+      Array.from(inFlight.values(), ({ leaseUntil }) => leaseUntil),
     ),
-    callingUntil(world),
-  ])
+  )
 
 export const workStatus = (world: World): typeof WorkStatus.Service => ({
   nextDue: (work, passedOver = []) => Effect.sync(() => nextDue[work](world, passedOver)),

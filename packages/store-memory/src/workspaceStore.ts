@@ -22,6 +22,8 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
         contactsByPhone: new Map(),
         messages: { live: [], test: [] },
         endpoints: [],
+        callbackLanes: new Map(),
+        callbackLog: [],
         media: [],
         mediaBytes: 0,
         attachedBytes: 0,
@@ -60,7 +62,7 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
       row.admits = { v1: false, v2: false }
       for (const lane of row.lanes) if (!lane.removed) closeLane(world, lane, now)
       for (const endpoint of row.endpoints) removeEndpoint(world, endpoint)
-      dropCallbacks(world, id)
+      dropCallbacks(world, row)
       return true
     }),
 

@@ -1,6 +1,5 @@
 /** Every storage port of the core on one database, which is brought up to date first. */
 import { Layer } from "effect"
-import { CallbackNews } from "./callback/CallbackNews.ts"
 import { layerCallbacks } from "./callback/PostgresCallbacks.ts"
 import { layerContacts } from "./contact/PostgresContacts.ts"
 import type { Database } from "./database/Database.ts"
@@ -14,14 +13,14 @@ import { migrate } from "./migrations/migrate.ts"
 import { layerServiceFigures } from "./monitoring/PostgresFigures.ts"
 import { layerNumberChecks } from "./numberCheck/PostgresNumberChecks.ts"
 import { layerNumbers } from "./number/PostgresNumbers.ts"
-import { layerDeliveries } from "./queue/PostgresDeliveries.ts"
 import { layerLanes, layerWorkStatus } from "./queue/PostgresLanes.ts"
 import { layerReminders } from "./reminder/PostgresReminders.ts"
 import { layerIdempotency } from "./request/PostgresIdempotency.ts"
 import { layerSecrets } from "./request/PostgresSecrets.ts"
 import { layerClock } from "./time/PostgresClock.ts"
 import { layerVersion1Lists } from "./version1List/PostgresVersion1Lists.ts"
-import { DeliveryNews } from "./webhook/DeliveryNews.ts"
+import { DeliveriesQueued } from "./webhook/DeliveriesQueued.ts"
+import { layerDeliveries } from "./webhook/PostgresDeliveries.ts"
 import { layerWebhooks } from "./webhook/PostgresWebhooks.ts"
 import { layerWorkspaces } from "./workspace/PostgresWorkspaces.ts"
 
@@ -47,7 +46,7 @@ export const layerStores = Layer.mergeAll(
   layerIdempotency,
   layerClock,
 ).pipe(
-  Layer.provide(Layer.merge(DeliveryNews.layer, CallbackNews.layer)),
+  Layer.provide(DeliveriesQueued.layer),
   // Not one port is there before the tables are.
   Layer.provide(Layer.effectDiscard(migrate(migrations, functions))),
 )

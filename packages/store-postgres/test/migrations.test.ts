@@ -8,17 +8,20 @@ import {
   Secrets,
   SecretsKey,
   SigningSecrets,
+  WebhookStore,
+  WorkStatus,
   WorkspaceStore,
   plainSecretNames,
   secretOfSalt,
 } from "@messaging-service/core"
 import type { MessageId, NumberId, WorkspaceId } from "@messaging-service/core"
-import { EmbeddedPostgres, noon, scopeOf } from "@messaging-service/testkit"
+import { EmbeddedPostgres, delivering, noon, scopeOf } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { Database } from "../src/database/Database.ts"
 import type { DatabaseService } from "../src/database/Database.ts"
 import { sqlFunction } from "../src/database/SqlFunction.ts"
 import { initial } from "../src/migrations/0001_initial.ts"
+import { callbackLanes } from "../src/migrations/0015_callback_lanes.ts"
 import { functions, migrations } from "../src/migrations/index.ts"
 import { migrate } from "../src/migrations/migrate.ts"
 import type { Migration } from "../src/migrations/migrate.ts"
@@ -58,6 +61,10 @@ const firstData = [
     'whatsapp', '15550001', 'phone', '+15550002', 'Hello', 'ABCDEF0123'
   )`,
 ]
+
+/** So many seconds after noon, in SQL. */
+const at = (seconds: number): string =>
+  `timestamptz '${new Date(noon + seconds * 1000).toISOString()}'`
 
 const appliedIds = Effect.gen(function* () {
   const database = yield* Database
@@ -185,6 +192,87 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           )
           assert.deepStrictEqual(rows, [{ given: answer }])
         }
+      }),
+    )
+
+    it.effect("callbacks of the version before are made once, which may still be at work", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const door = yield* aDoor(database)
+        const inDatabase = Effect.provideService(Database, door)
+        yield* inDatabase(migrate([initial], []))
+        for (const statement of firstData) yield* door.query("first version", statement)
+        yield* inDatabase(
+          migrate(
+            migrations.filter(({ id }) => id < callbackLanes.id),
+            [],
+          ),
+        )
+        const write = (event: string, given: Readonly<Record<string, string>> = {}) => {
+          const columns = {
+            workspace_id: "1",
+            target: "'https://example.com'",
+            url: "'https://example.com/told'",
+            event_id: `'${event}'`,
+            body: "'msg_id=1&status=FAILED&error=No'",
+            due_at: at(0),
+            ...given,
+          }
+          const names = Object.keys(columns).join(", ")
+          const values = Object.values(columns).join(", ")
+          return door.query("write", `insert into callbacks (${names}) values (${values})`)
+        }
+        const held = { lease: "3", lease_until: at(20) }
+        yield* write("due")
+        yield* write("parked", { parked: "true" })
+        yield* write("retried", { attempts: "2", due_at: at(60) })
+        yield* write("held", held)
+        yield* write("abandoned", held)
+        yield* write("connected", { body: "'event=connected&whatsapp_client=1'", due_at: at(90) })
+
+        const stores = yield* aProcess(database)
+        yield* Effect.gen(function* () {
+          const claim = (seconds: number) => delivering.claimDue({ now: noon + seconds * 1000 })
+          const nextDue = WorkStatus.use((status) => status.nextDue("deliveries"))
+          const madeAt = (seconds: number) =>
+            Effect.gen(function* () {
+              const claimed = yield* claim(seconds)
+              yield* delivering.settleDeliveries(
+                ...claimed.map((each) => delivering.delivered(each)),
+              )
+              assert.deepStrictEqual(yield* claim(seconds), [])
+              return claimed.map(({ attempt, eventId }) => `${eventId} ${attempt}`).toSorted()
+            })
+
+          assert.deepStrictEqual(yield* madeAt(0), ["due 1", "parked 1"])
+          assert.strictEqual(yield* nextDue, noon + 20_000)
+          // A server of the version before settles what it holds, and one of its own writes more.
+          yield* door.query("settle", "delete from callbacks where event_id = 'held'")
+          yield* write("written", { due_at: at(1) })
+          assert.strictEqual(yield* nextDue, noon + 1000)
+          assert.deepStrictEqual(yield* madeAt(1), ["written 1"])
+          // What it claims is its own until the lease is over, or until it put it off.
+          yield* write("claimed", { ...held, due_at: at(2) })
+          assert.deepStrictEqual(yield* madeAt(2), [])
+          yield* door.query(
+            "put off",
+            `update callbacks set attempts = 1, due_at = ${at(10)}, lease_until = null
+             where event_id = 'claimed'`,
+          )
+          assert.deepStrictEqual(yield* madeAt(9), [])
+          assert.deepStrictEqual(yield* madeAt(10), ["claimed 2"])
+          assert.deepStrictEqual(yield* madeAt(20), ["abandoned 1"])
+          assert.deepStrictEqual(yield* madeAt(60), ["retried 3"])
+          assert.deepStrictEqual(yield* madeAt(90), ["connected 1"])
+          assert.isNull(yield* nextDue)
+          const log = yield* WebhookStore.use((store) =>
+            store.callbackAttempts(1 as WorkspaceId, { before: null, limit: 9 }),
+          )
+          assert.deepStrictEqual(
+            log.items.map(({ type }) => type),
+            ["connected", ...Array.from({ length: 6 }, () => "message.failed" as const)],
+          )
+        }).pipe(Effect.provide(stores))
       }),
     )
 

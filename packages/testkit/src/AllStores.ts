@@ -1,6 +1,5 @@
 /** Every storage port of the core: with those of the emulator: what its contract suite needs. */
 import type {
-  CallbackQueue,
   CallbackSalts,
   ClockStore,
   ContactStore,
@@ -43,7 +42,6 @@ export type AllStores =
   | IdempotencyStore
   | WebhookStore
   | DeliveryQueue
-  | CallbackQueue
   | CallbackSalts
   | ReminderStore
   | Version1ListStore

@@ -1,5 +1,6 @@
 export * from "./AllStores.ts"
 export { followOutbox, readOutbox, story } from "./store/follow.ts"
+export * as delivering from "./store/Delivering.ts"
 export * as sending from "./store/Sending.ts"
 export * from "./store/Reading.ts"
 export { storeContract } from "./store/storeContract.ts"

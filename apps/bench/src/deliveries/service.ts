@@ -1,11 +1,11 @@
 /** The service's delivery loop, with the way out that it really has. */
 import {
   Deliverer,
+  DeliveryCall,
   DeliveryQueue,
   OutboundRule,
   SigningSecrets,
   WakeUp,
-  WebhookCall,
 } from "@messaging-service/core"
 import { layerEgress } from "@messaging-service/node"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
@@ -51,7 +51,7 @@ export const openServiceDelivery = Effect.fnUntraced(function* (
   }).pipe(Layer.provideMerge(storeOn(database, pool)))
   const service = yield* Layer.build(
     Deliverer.layer.pipe(
-      Layer.provideMerge(WebhookCall.layer),
+      Layer.provideMerge(DeliveryCall.layer),
       Layer.provideMerge(layerService(() => undefined, layerEgress())),
       Layer.provideMerge(Layer.merge(layerStore, WakeUp.layerLocal)),
       Layer.provide(outboundRule),

@@ -2,7 +2,7 @@
  * Webhooks: the service's delivery loop, against undici alone that makes the same calls. The process
  * that receives them checks each one.
  */
-import { callsPerEndpoint } from "@messaging-service/core"
+import { callsPerTarget } from "@messaging-service/core"
 import { Effect } from "effect"
 import { loadWorkspaces } from "../database/fixture.ts"
 import { loadDeliveries, loadEndpoints, makeEvents } from "../database/webhookFixture.ts"
@@ -16,7 +16,7 @@ import { startReceiver } from "../serving/processes.ts"
 /** So many that the limit of calls at once to each does not govern the rate. */
 const endpointCount = 64
 
-const callsAtOnce = endpointCount * callsPerEndpoint
+const callsAtOnce = endpointCount * callsPerTarget
 
 export const deliveryRow: Row = {
   id: "delivery",
@@ -64,7 +64,7 @@ export const deliveryRow: Row = {
         },
       ],
       notes: [
-        `${sizes.delivered.toLocaleString("en")} events to ${endpointCount} endpoints of one process, at most ${callsPerEndpoint} calls at once to each`,
+        `${sizes.delivered.toLocaleString("en")} events to ${endpointCount} endpoints of one process, at most ${callsPerTarget} calls at once to each`,
         "service: the delivery loop claims from PostgreSQL, signs, calls through the guarded way out, and logs each attempt",
         `raw undici: a pool of as many kept connections (${callsAtOnce}) posts the same bodies, signed, with the same headers, and writes nothing down`,
       ],

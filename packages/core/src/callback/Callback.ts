@@ -4,9 +4,13 @@
  * It is made in the commit that it reports, with its body frozen, so that every attempt says the
  * same.
  */
+import { Schema } from "effect"
 import type { EventId, WorkspaceId } from "../id/Ids.ts"
 import type { Message, MessageError, MessageState } from "../message/Message.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
+import { described } from "../request/Described.ts"
+import { DeliveryJson, deliveryJson, webhookEventTypes } from "../webhook/WebhookEndpoint.ts"
+import type { DeliveryAttempt } from "../webhook/WebhookEndpoint.ts"
 
 export interface Callback {
   /** The same on every attempt; of a message's callback also that of the webhook event. */
@@ -14,6 +18,8 @@ export interface Callback {
   readonly workspaceId: WorkspaceId
   /** Whom it goes to: those of one target are few at once, so that none delays another's. */
   readonly target: string
+  /** What it reports, as the delivery log calls it. */
+  readonly type: CallbackType
   readonly url: string
   /** The form as every attempt sends it. */
   readonly body: string
@@ -24,19 +30,50 @@ export interface Callback {
 export const callbackContentType = "application/x-www-form-urlencoded"
 
 /** How the states in which waiting ends are called in `status`. */
-const statusNames: Readonly<Partial<Record<MessageState, string>>> = {
+const statusNames = {
   sent: "SENT",
   failed: "FAILED",
   cancelled: "CANCELLED",
   expired: "EXPIRED",
+} as const satisfies Readonly<Partial<Record<MessageState, string>>>
+
+/** The events of a connection, in the contract's words (contract: Version 1: callbacks). */
+const connectionEvents = ["qr-generated", "connected", "disconnected"] as const
+
+export type ConnectionEvent = (typeof connectionEvents)[number]
+
+/** What callbacks report: the end of a message, under the name of its event, or one of these. */
+export const callbackTypes = [...webhookEventTypes, ...connectionEvents] as const
+
+export type CallbackType = (typeof callbackTypes)[number]
+
+/** One attempt at a callback, as the delivery log keeps it. */
+export interface CallbackAttempt extends DeliveryAttempt<CallbackType> {
+  readonly url: string
 }
 
-/** The event of a connection, in the contract's words (contract: Version 1: callbacks). */
-export type ConnectionEvent = "qr-generated" | "connected" | "disconnected"
+/** A line of the delivery log of callbacks (contract: Webhook operations). */
+export const CallbackDeliveryJson = Schema.Struct({
+  ...DeliveryJson.fields,
+  type: Schema.Literals(callbackTypes),
+  attempt: described(Schema.Int, "From 1."),
+  url: described(Schema.String, "Where it was sent."),
+}).annotate({ identifier: "CallbackDelivery" })
+
+export type CallbackDeliveryJson = typeof CallbackDeliveryJson.Type
+
+export const callbackDeliveryJson = (attempt: CallbackAttempt): CallbackDeliveryJson => ({
+  ...deliveryJson(attempt),
+  url: attempt.url,
+})
+
+const isReported = (state: MessageState): state is keyof typeof statusNames =>
+  Object.hasOwn(statusNames, state)
 
 const callback = (
   eventId: EventId,
   workspaceId: WorkspaceId,
+  type: CallbackType,
   url: string,
   fields: Readonly<Record<string, string>>,
   createdAt: number,
@@ -45,6 +82,7 @@ const callback = (
   workspaceId,
   // Within a workspace, because two of them may share a receiver.
   target: URL.parse(url)?.origin ?? url,
+  type,
   url,
   body: new URLSearchParams(fields).toString(),
   createdAt,
@@ -65,14 +103,19 @@ export const messageCallback = (
   message: Message,
   now: number,
 ): Callback | null => {
-  const status = statusNames[message.state]
-  if (message.callbackUrl === null || status === undefined) return null
-  const error = message.state === "failed" ? failureText(message.error) : null
+  const { callbackUrl, state } = message
+  if (callbackUrl === null || !isReported(state)) return null
+  const error = state === "failed" ? failureText(message.error) : null
   return callback(
     eventId,
     message.workspaceId,
-    message.callbackUrl,
-    { msg_id: String(message.id), status, ...(error === null ? {} : { error }) },
+    `message.${state}`,
+    callbackUrl,
+    {
+      msg_id: String(message.id),
+      status: statusNames[state],
+      ...(error === null ? {} : { error }),
+    },
     now,
   )
 }
@@ -88,6 +131,7 @@ export const connectionCallback = (
   callback(
     eventId,
     number.workspaceId,
+    event,
     url,
     { event, whatsapp_client: String(number.id), whatsapp_number: number.phone ?? "" },
     now,

@@ -176,16 +176,19 @@ export const sharedResources = table({
     share: { of: "workspace", most: 16 },
     above: "the number is `connecting` and shows no code until there is room; its ten minutes run",
   },
-  /** Each endpoint has five at once, and a workspace five endpoints. */
-  webhookCalls: {
-    what: "calls of webhook endpoints under way",
-    whole: 1000,
-    share: { of: "workspace", most: 25 },
+  /**
+   * Of each target five at once, be it a webhook endpoint, of which a workspace has five, or an
+   * origin of callbacks: the share is that of both together.
+   */
+  receiverCalls: {
+    what: "calls of receivers under way: webhook endpoints and version 1 callbacks",
+    whole: 2000,
+    share: { of: "workspace", most: 125 },
     above: "the event waits for its turn",
   },
-  /** Of each target five at once. The share is that of all processes together. */
+  /** A workspace's callbacks may lead anywhere: they leave half of the calls to webhook endpoints. */
   callbackCalls: {
-    what: "version 1 callbacks under way",
+    what: "version 1 callbacks among them",
     whole: 1000,
     share: { of: "workspace", most: 100 },
     above: "the callback waits for its turn",

@@ -7,7 +7,7 @@ import type { Mode } from "../key/ApiKey.ts"
 import type { Acceptance } from "../message/MessageStore.ts"
 import type { Message } from "../message/Message.ts"
 import type { MessageChange } from "../message/MessageChange.ts"
-import type { DeliveryResult } from "../queue/DeliveryQueue.ts"
+import type { DeliveryResult, TargetKind } from "../queue/DeliveryQueue.ts"
 import type { DeliveryError } from "../webhook/WebhookEndpoint.ts"
 
 /** One counter for each combination of labels. */
@@ -65,15 +65,16 @@ const callsBy = (
   }
 }
 
-const attempts = callsBy(
-  "messaging_webhook_attempts_total",
-  "Attempts of this process to deliver an event to a webhook endpoint, by their outcome.",
-)
-
-const callbacks = callsBy(
-  "messaging_callback_attempts_total",
-  "Attempts of this process to make a callback of version 1, by their outcome.",
-)
+const attempts: Readonly<Record<TargetKind, ReturnType<typeof callsBy>>> = {
+  webhook: callsBy(
+    "messaging_webhook_attempts_total",
+    "Attempts of this process to deliver an event to a webhook endpoint, by their outcome.",
+  ),
+  callback: callsBy(
+    "messaging_callback_attempts_total",
+    "Attempts of this process to make a callback of version 1, by their outcome.",
+  ),
+}
 
 /** Shows every counter from the start: a rate needs a zero to begin with. */
 export const startCounting: Effect.Effect<void> = Effect.forEach(
@@ -81,8 +82,8 @@ export const startCounting: Effect.Effect<void> = Effect.forEach(
     ...Object.values(accepted),
     ...Object.values(ended.live),
     ...Object.values(ended.test),
-    ...Object.values(attempts),
-    ...Object.values(callbacks),
+    ...Object.values(attempts.webhook),
+    ...Object.values(attempts.callback),
   ],
   (each) => Metric.update(each, 0),
   { discard: true },
@@ -107,8 +108,4 @@ export const countEnded = (changes: ReadonlyArray<MessageChange>): Effect.Effect
 
 /** After these attempts were recorded. */
 export const countAttempts = (results: ReadonlyArray<DeliveryResult>): Effect.Effect<void> =>
-  countEach(results.map(({ error }) => attempts[error ?? "delivered"]))
-
-/** After a callback was tried; `error` is null when it was delivered. */
-export const countCallback = (error: DeliveryError | null): Effect.Effect<void> =>
-  Metric.update(callbacks[error ?? "delivered"], 1)
+  countEach(results.map(({ error, kind }) => attempts[kind][error ?? "delivered"]))

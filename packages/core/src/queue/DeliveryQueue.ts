@@ -1,16 +1,20 @@
 /**
- * The port that hands out what is to be delivered to webhook endpoints, a few at once for each, so
- * that none delays another: a claim takes the first of every endpoint, then the second of every one
- * that has more, and so on, the longest due first in each round, until the limit is reached or
- * nothing more may be taken. A claim comes with a lease; when it runs
- * out unsettled the same attempt is handed out again. What counts as delivered and when to try again
- * are rules of the core, not of its adapters.
+ * The port that hands out calls of receivers: deliveries to webhook endpoints, and version 1
+ * callbacks. What goes to one target goes through its lane, a few calls at once, so that no target
+ * delays another: a claim takes the first of every target, then the second of every one that has
+ * more, and so on, the longest due first in each round, until the limit is reached or nothing more
+ * may be taken. A claim comes with a lease; when it runs out unsettled the same attempt is handed out
+ * again. What counts as delivered and when to try again are rules of the core, not of its adapters.
  */
 import { Context } from "effect"
-import type { Effect } from "effect"
+import type { Effect, Scope } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { EventId, WebhookId, WorkspaceId } from "../id/Ids.ts"
+import type { EventId, WorkspaceId } from "../id/Ids.ts"
+import type { Shares } from "../limit/Held.ts"
 import type { DeliveryError } from "../webhook/WebhookEndpoint.ts"
+
+/** A webhook endpoint, or an origin that a workspace's version 1 callbacks go to. */
+export type TargetKind = "webhook" | "callback"
 
 export interface DeliveryQuery {
   readonly now: number
@@ -18,29 +22,40 @@ export interface DeliveryQuery {
   readonly leaseUntil: number
   /** Deliveries to claim at most. */
   readonly limit: number
-  /** How many of one endpoint may be in flight at once, those claimed before included. */
-  readonly perEndpoint: number
+  /** How many to one target may be in flight at once, those claimed before included. */
+  readonly perTarget: number
+  /**
+   * How many of the deliveries may be callbacks, in all and of each workspace: a workspace has few
+   * endpoints, but its callbacks may have any number of targets.
+   */
+  readonly callbacks: Shares & { readonly limit: number }
 }
 
 export interface ClaimedDelivery {
   readonly id: number
-  readonly endpointId: WebhookId
-  /** Whose endpoint it is. */
+  readonly kind: TargetKind
+  /** The endpoint's id; of a callback's target a number below zero. */
+  readonly targetId: number
+  /** Whose endpoint or callback it is. */
   readonly workspaceId: WorkspaceId
   readonly lease: number
   readonly eventId: EventId
-  /** The frozen event, as every attempt sends it. */
+  /** As every attempt sends it. */
   readonly body: string
   /** This attempt, from 1. */
   readonly attempt: number
   readonly url: string
-  /** Of the secret at the moment of the claim. */
-  readonly secretSalt: string
+  /**
+   * Of the secret at the moment of the claim: the endpoint's, or that of the workspace's callbacks,
+   * null until that was changed.
+   */
+  readonly secretSalt: string | null
 }
 
 export interface DeliveryResult {
   readonly id: number
-  readonly endpointId: WebhookId
+  readonly kind: TargetKind
+  readonly targetId: number
   readonly lease: number
   readonly attemptedAt: number
   readonly durationMillis: number
@@ -51,7 +66,7 @@ export interface DeliveryResult {
   readonly nextAttemptAt: number | null
   /**
    * The event has used up its attempts: the endpoint stops (`delivery_failures`) unless something
-   * was delivered, or it was made or resumed, after this moment. Else null.
+   * was delivered, or it was made or resumed, after this moment. Else null, as for every callback.
    */
   readonly stopUnlessDeliveredSince: number | null
 }
@@ -71,9 +86,9 @@ export class DeliveryQueue extends Context.Service<
       query: DeliveryQuery,
     ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
     /**
-     * Returns when a commit of this process has queued deliveries for an event; at once if that
-     * happened since it last returned. Other processes are heard of by polling.
+     * Runs `tell` after each commit of this process that queued deliveries, while the scope is open.
+     * Other processes are heard of by polling.
      */
-    readonly queued: Effect.Effect<void>
+    whenQueued(tell: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope>
   }
 >()("core/DeliveryQueue") {}

@@ -13,7 +13,6 @@ export const kindsOfWork = [
   "test_messages",
   "stranded",
   "deliveries",
-  "callbacks",
   "number_checks",
   "linking",
   "reminders",
@@ -21,9 +20,13 @@ export const kindsOfWork = [
 
 export type Work = (typeof kindsOfWork)[number]
 
-/** Kinds of which a worker holds only so many at once, and of one workspace no more than a share. */
+/**
+ * Kinds of which a worker holds only so many at once, and of one workspace no more than a share. Of
+ * deliveries that is said of callbacks; webhook endpoints are few.
+ */
 export const sharedWork = {
   lanes: sharedResources.lanes,
+  deliveries: sharedResources.callbackCalls,
   number_checks: sharedResources.numberChecks,
   linking: sharedResources.linkAttempts,
 } as const
@@ -51,8 +54,8 @@ export interface Workload {
    */
   readonly inHands: ReadonlyArray<AttemptInHands>
   /**
-   * The latest end of a lease of a webhook delivery or a callback; null when no receiver is being
-   * called, or was when a worker died.
+   * The latest end of a delivery's lease; null when no receiver is being called, or was when a
+   * worker died.
    */
   readonly deliveringUntil: number | null
 }
@@ -66,9 +69,9 @@ export class WorkStatus extends Context.Service<
      * with their next due moment, claimed ones with the end of their lease, resting ones (send cap,
      * flood wait) with the end of their rest, those of disconnected numbers not at all. What is in
      * flight counts for no other kind, since its loop may not take it. Stranded messages are always
-     * due. For deliveries and callbacks: those in flight count with the end of their lease, those
-     * that may not be claimed before that not at all. For number checks: those that no worker could
-     * claim do not count, claimed ones with the end of their lease. Of lanes and checks of a
+     * due. For deliveries: those in flight count with the end of their lease, those that may not be
+     * claimed before that not at all; callbacks of a `crowded` workspace do not count. For number
+     * checks: those that no worker could claim do not count, claimed ones with the end of their lease. Of lanes and checks of a
      * `crowded` workspace, of which the loop may hold no more, only the ends of leases count. For
      * linking: attempts with their end, held ones also with the end of their lease, live ones that
      * no worker holds since they were asked for unless their workspace is `crowded`, test ones with

@@ -46,10 +46,10 @@ const deliveryErrors = [
 export type DeliveryError = (typeof deliveryErrors)[number]
 
 /** One attempt that was made, as the delivery log keeps it. */
-export interface DeliveryAttempt {
+export interface DeliveryAttempt<Type extends string = WebhookEventType> {
   readonly id: number
   readonly eventId: EventId
-  readonly type: WebhookEventType
+  readonly type: Type
   /** From 1; anew for each redelivery. */
   readonly attempt: number
   readonly attemptedAt: number
@@ -188,8 +188,8 @@ export const createdEndpointJson = (endpoint: WebhookEndpoint): EndpointJson =>
     lastAttempt: null,
   })
 
-/** One line of the delivery log (contract: Webhook operations). */
-export const deliveryJson = (attempt: DeliveryAttempt): DeliveryJson => ({
+/** One line of the delivery log, of endpoints and of callbacks (contract: Webhook operations). */
+export const deliveryJson = <Type extends string>(attempt: DeliveryAttempt<Type>) => ({
   id: attempt.id,
   event_id: attempt.eventId,
   type: attempt.type,

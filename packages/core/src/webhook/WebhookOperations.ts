@@ -1,7 +1,10 @@
 /**
- * What the operator sees of webhook endpoints and can do about them (contract: Webhook operations).
+ * What the operator sees of webhook endpoints and callbacks, and can do about the former (contract:
+ * Webhook operations).
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { callbackDeliveryJson } from "../callback/Callback.ts"
+import type { CallbackDeliveryJson } from "../callback/Callback.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -45,6 +48,12 @@ export class WebhookOperations extends Context.Service<
       id: WebhookId | undefined,
       query: QueryEntries,
     ): Effect.Effect<JsonPage<DeliveryJson>, Failure>
+    /** GET /workspaces/{id}/callbacks/deliveries: the attempts, newest first. */
+    callbackDeliveries(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      query: QueryEntries,
+    ): Effect.Effect<JsonPage<CallbackDeliveryJson>, Failure>
     /**
      * POST …/webhooks/{webhook_id}/resume: a stopped endpoint runs again. Fails with
      * `webhook_limit_reached` when the workspace runs as many as it may without it.
@@ -103,6 +112,22 @@ export class WebhookOperations extends Context.Service<
             const page = yield* store.attempts(endpoint.id, { before, limit: request.limit })
             return {
               data: page.items.map(deliveryJson),
+              next_cursor: cursors.make(page.next, binding),
+            }
+          },
+        ),
+        callbackDeliveries: Effect.fn("WebhookOperations.callbackDeliveries")(
+          function* (role, workspaceId, query) {
+            const request = yield* Effect.fromResult(parsePageRequest(query))
+            const scope = yield* scopeIn(role, workspaceId)
+            const binding = ["callback deliveries", scope.workspaceId]
+            const before = yield* cursors.read(request.cursor, binding)
+            const page = yield* store.callbackAttempts(scope.workspaceId, {
+              before,
+              limit: request.limit,
+            })
+            return {
+              data: page.items.map(callbackDeliveryJson),
               next_cursor: cursors.make(page.next, binding),
             }
           },

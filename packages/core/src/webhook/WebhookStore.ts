@@ -1,11 +1,12 @@
 /**
- * The port that keeps webhook endpoints and their delivery log. Every event's deliveries are queued
+ * The port that keeps webhook endpoints and the delivery log. Every event's deliveries are queued
  * by the commit that writes the event: one for each endpoint of its workspace and mode that runs and
  * subscribed to its type, so that none is lost, none is doubled, and an endpoint made later gets
  * nothing. Ending an endpoint ends its pending deliveries in the same commit.
  */
 import { Context } from "effect"
 import type { Effect } from "effect"
+import type { CallbackAttempt } from "../callback/Callback.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { PingEvent } from "../event/PingEvent.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../id/Ids.ts"
@@ -111,7 +112,12 @@ export class WebhookStore extends Context.Service<
       id: WebhookId,
       page: PageQuery,
     ): Effect.Effect<PageOf<DeliveryAttempt>, StoreUnavailable>
-    /** Drops attempts made before `before`; the latest of them may be left for the next time. */
+    /** The delivery log of a workspace's callbacks, newest first. */
+    callbackAttempts(
+      workspaceId: WorkspaceId,
+      page: PageQuery,
+    ): Effect.Effect<PageOf<CallbackAttempt>, StoreUnavailable>
+    /** Drops attempts, of callbacks too, made before `before`; the latest of them may be left for the next time. */
     forgetAttempts(before: number): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/WebhookStore") {}

@@ -19,6 +19,9 @@ export const retryDelaysMillis: ReadonlyArray<number> = [
   10 * hour,
 ]
 
+/** The delays after each failed callback: four attempts in five minutes (contract: Version 1: callbacks). */
+export const callbackDelaysMillis: ReadonlyArray<number> = [10 * second, minute, 4 * minute]
+
 /** The share by which chance may lengthen a delay, so that failures of one moment spread. */
 const jitterShare = 0.05
 

@@ -8,7 +8,7 @@ import { Clock, Effect, Exit, Fiber, Latch, Schedule } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
 import { crowdedOf } from "../limit/Held.ts"
-import type { Capacity, Shares } from "../limit/Held.ts"
+import type { Capacity, Crowded, Shares } from "../limit/Held.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import type { Work } from "../queue/WorkStatus.ts"
@@ -43,6 +43,8 @@ export interface LeasedWork<Claimed, Result> {
   /** How long a claim lasts after its worker died, in service time. */
   readonly leaseMillis: number
   workspaceOf(claimed: Claimed): WorkspaceId
+  /** The workspaces of which no more is due for this worker; else those that have their share. */
+  crowded?(): Crowded
   /** `held`: what the worker holds already. */
   claim(
     query: LeaseQuery,
@@ -296,7 +298,7 @@ export const makeLeasedLoop = <Claimed, Result>(
             alsoEachRound === undefined
               ? claimMore
               : Effect.zipWith(alsoEachRound, claimMore, (also, more) => also || more),
-          crowded: () => crowdedOf(counts, capacity),
+          crowded: () => leased.crowded?.() ?? crowdedOf(counts, capacity),
         })
       }),
     ).pipe(Effect.provideContext(services))

@@ -7,7 +7,6 @@ import { Ticks } from "../message/Ticks.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { TransportEvent } from "../transport/Transport.ts"
-import { CallbackMaker } from "./CallbackMaker.ts"
 import { Deliverer } from "./Deliverer.ts"
 import { Dispatcher } from "./Dispatcher.ts"
 import { Expirer, TestModeSender } from "./DueMessages.ts"
@@ -46,7 +45,6 @@ export class Worker extends Context.Service<
       const loops = [
         (yield* Dispatcher).run,
         (yield* Deliverer).run,
-        (yield* CallbackMaker).run,
         (yield* Expirer).run,
         (yield* Linker).run,
         (yield* TestModeSender).run,

@@ -37,6 +37,7 @@ describe("the callback of a message", () => {
         eventId: event,
         workspaceId: 7 as WorkspaceId,
         target: "http://example.com:8080",
+        type: "message.sent",
         url: "http://example.com:8080/told?by=us",
         body: "msg_id=41&status=SENT",
         createdAt: noon,

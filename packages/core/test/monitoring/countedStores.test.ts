@@ -31,7 +31,8 @@ const ended = (id: number, state: MessageState): Settlement => ({
   change: aChange(id, state),
 })
 
-const aResult = (error: DeliveryResult["error"]) => ({ error }) as DeliveryResult
+const aResult = (error: DeliveryResult["error"], kind: DeliveryResult["kind"] = "webhook") =>
+  ({ error, kind }) as DeliveryResult
 
 const ids = (...all: ReadonlyArray<number>) => new Set(all as ReadonlyArray<MessageId>)
 
@@ -135,15 +136,18 @@ describe("counted stores", () => {
     }),
   )
 
-  it.effect("count attempts at webhooks by their outcome", () =>
+  it.effect("count attempts at webhooks, and those at callbacks, by their outcome", () =>
     Effect.gen(function* () {
-      const results = [aResult(null), aResult("timeout"), aResult("http_status"), aResult(null)]
+      const webhooks = [aResult(null), aResult("timeout"), aResult("http_status"), aResult(null)]
+      const results = [...webhooks, aResult(null, "callback"), aResult("dns", "callback")]
       const counted = yield* countedBy(
         {},
         DeliveryQueue.use((queue) => queue.settle(results)),
       )
       assert.deepStrictEqual(counted, [
         ["messaging_webhook_attempts_total", "delivered", 2],
+        ["messaging_callback_attempts_total", "delivered", 1],
+        ["messaging_callback_attempts_total", "dns", 1],
         ["messaging_webhook_attempts_total", "http_status", 1],
         ["messaging_webhook_attempts_total", "timeout", 1],
       ])

@@ -9,7 +9,7 @@ import {
   StoreUnavailable,
   WebhookOperations,
   Webhooks,
-  callsPerEndpoint,
+  callsPerTarget,
   deliveryLeaseMillis,
   endpointLimit,
   sharedResources,
@@ -108,7 +108,8 @@ describe("a delivery", () => {
           now,
           leaseUntil: now + deliveryLeaseMillis,
           limit: 1,
-          perEndpoint: 1,
+          perTarget: 1,
+          callbacks: { limit: 1, perWorkspace: 1, held: new Map() },
         })
         assert.lengthOf(claimed, 1)
         yield* startWorker
@@ -233,7 +234,7 @@ describe("endpoints", () => {
   it.effect(
     "those of one workspace are called no more than its share, removed ones included",
     () => {
-      const { most } = sharedResources.webhookCalls.share
+      const most = callsPerTarget * endpointLimit
       let open = 0
       let highest = 0
       const { calls, egress } = receiving(() =>
@@ -249,7 +250,7 @@ describe("endpoints", () => {
           const { key } = yield* aStage()
           const endpoints = Effect.forEach([1, 2, 3, 4, 5], () => anEndpoint(key))
           const first = yield* endpoints
-          for (let sent = 0; sent < callsPerEndpoint; sent++) yield* send(key)
+          for (let sent = 0; sent < callsPerTarget; sent++) yield* send(key)
           yield* settled
           assert.strictEqual(open, most)
           yield* Effect.forEach(first, (id) => Webhooks.use((webhooks) => webhooks.remove(key, id)))
@@ -260,7 +261,8 @@ describe("endpoints", () => {
           yield* pass(hour)
           // The five of the new endpoints had their turn.
           assert.deepStrictEqual([calls.length, highest], [most + 5, most])
-          assert.strictEqual(most, callsPerEndpoint * endpointLimit)
+          const { callbackCalls, receiverCalls } = sharedResources
+          assert.strictEqual(receiverCalls.share.most, most + callbackCalls.share.most)
         }),
         { egress },
       )

@@ -1,6 +1,6 @@
 /**
  * What all workspaces together hold of one worker (sharedResources: lanes, numberChecks, linkAttempts,
- * webhookCalls, callbackCalls) while each fills its share: above the whole, the next one waits for a place.
+ * receiverCalls, callbackCalls) while each fills its share: above the whole, the next one waits for a place.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerTransport } from "@messaging-service/emulator"
@@ -14,7 +14,8 @@ import {
   Webhooks,
   Worker,
   WorkStatus,
-  callsPerEndpoint,
+  callsPerTarget,
+  endpointLimit,
   sharedResources,
   sharedWork,
 } from "../../src/index.ts"
@@ -27,7 +28,17 @@ import type {
   StoreUnavailable,
 } from "../../src/index.ts"
 import { ok, receiving } from "./Receiving.ts"
-import { aNumber, aPhone, aStage, inAWorld, send, stopWorker, transportOf } from "./World.ts"
+import {
+  aNumber,
+  aPhone,
+  aStage,
+  cancel,
+  inAWorld,
+  send,
+  stopWorker,
+  the,
+  transportOf,
+} from "./World.ts"
 import type { World, WorldParts } from "./World.ts"
 
 /** Work that hangs until the test ends it with that answer. */
@@ -144,20 +155,40 @@ describe("the workspaces together", () => {
     )
   })
 
-  it.effect("have as many webhook endpoints called as a worker may", () => {
+  const sendOneReporting = (key: Stage["key"], at: number) =>
+    Messages.use((messages) =>
+      messages.send(key, { to: { phone: aPhone() }, text: "Hello" }, null, {
+        callbackUrl: `https://hangs${at}.example.com/` as CallbackUrl,
+        attachment: null,
+        keepRefused: false,
+      }),
+    )
+  const sendReporting = ({ key }: Stage, count: number) =>
+    times(count, (at) => sendOneReporting(key, at))
+  const cancelReporting = ({ key }: Stage, count: number) =>
+    times(count, (at) =>
+      Effect.flatMap(sendOneReporting(key, at), ({ messages }) => cancel(key, the(messages))),
+    )
+
+  it.effect("have as many receivers called as a worker may", () => {
     const calls = hanging<PostAnswer>(ok)
     const { egress } = receiving(() => calls.hang)
+    const webhooksOfOne = endpointLimit * callsPerTarget
+    // Of each workspace as many callbacks as webhooks: of those alone there may not be so many.
+    const share = { most: 2 * webhooksOfOne }
     return fillsTheWhole(
-      sharedResources.webhookCalls,
+      { ...sharedResources.receiverCalls, share },
       calls,
-      ({ key }, count) =>
+      (stage, count) =>
         Effect.gen(function* () {
-          const messages = Math.min(count, callsPerEndpoint)
-          const url = "https://example.com/"
-          yield* times(count / messages, () =>
-            Webhooks.use((webhooks) => webhooks.create(key, { url }, null)),
+          const endpoints = count < webhooksOfOne ? 1 : endpointLimit
+          // They hear nothing of messages that are cancelled.
+          const body = { url: "https://example.com/", events: ["message.sent"] }
+          yield* times(endpoints, () =>
+            Webhooks.use((webhooks) => webhooks.create(stage.key, body, null)),
           )
-          yield* times(messages, () => send(key))
+          yield* times(Math.min(count, callsPerTarget), () => send(stage.key))
+          if (count > webhooksOfOne) yield* cancelReporting(stage, count - webhooksOfOne)
         }),
       { egress },
     )
@@ -169,17 +200,9 @@ describe("the workspaces together", () => {
     return fillsTheWhole(
       sharedResources.callbackCalls,
       calls,
-      ({ key }, count) =>
-        times(count, (at) =>
-          Messages.use((messages) =>
-            messages.send(key, { to: { phone: aPhone() }, text: "Hello" }, null, {
-              callbackUrl: `https://hangs${at}.example.com/` as CallbackUrl,
-              attachment: null,
-              keepRefused: false,
-            }),
-          ),
-        ),
+      sendReporting,
       { egress },
+      nothingIsDue,
     )
   })
 })

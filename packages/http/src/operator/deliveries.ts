@@ -3,6 +3,7 @@
  * operations, Callback secret, Reminder log).
  */
 import {
+  CallbackDeliveryJson,
   CallbackSecretJson,
   CallbackSecrets,
   DeliveryJson,
@@ -120,6 +121,20 @@ export const deliveryRoutes = Effect.gen(function* () {
       ],
       handler: ({ id, request, role }) =>
         webhooks.redeliver(role, id("id"), id("webhook_id"), request),
+    }),
+    operatorRoute({
+      method: "GET",
+      path: `${workspacePath}/callbacks/deliveries`,
+      id: "listCallbackDeliveries",
+      tag,
+      summary: "Read the delivery log of version 1 callbacks",
+      about: "Every attempt, newest first.",
+      request: query(PageInput, asGiven),
+      success: "A page of attempts.",
+      answer: pageJson(CallbackDeliveryJson),
+      example: pageOf({ ...delivery, url: "https://example.com/callback" }),
+      refused: ["workspace_not_found", "role_required"],
+      handler: ({ id, request, role }) => webhooks.callbackDeliveries(role, id("id"), request),
     }),
     operatorRoute({
       method: "GET",

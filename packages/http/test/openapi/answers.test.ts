@@ -129,6 +129,7 @@ describe("the document and the service", () => {
             operator("POST", `${at}/keys`, { ...aKey, scopes: ["messages:read"] }),
             201,
           )
+          yield* ask(operator("GET", `${at}/callbacks/deliveries`), 200)
           yield* ask(operator("GET", `${at}/callback-secret`), 200)
           yield* ask(operator("POST", `${at}/callback-secret/rotate`), 200)
           yield* ask(operator("GET", `${at}/keys`), 200)

@@ -78,6 +78,11 @@ describe("roles", () => {
       allowed: administrators,
     },
     {
+      what: "read what became of callbacks",
+      call: (at) => ({ path: `${at}/callbacks/deliveries` }),
+      allowed: administrators,
+    },
+    {
       what: "remove a number",
       call: (at, made) => ({ method: "DELETE", path: `${at}/numbers/${made.number.id}` }),
       allowed: administrators,

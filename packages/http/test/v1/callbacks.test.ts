@@ -114,6 +114,56 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
     }),
   )
 
+  it.effect("can be followed by the operator, attempt by attempt and page by page", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      receiver.answer = withStatus(500)
+      const { credentials, workspace } = yield* aClient()
+      yield* sends(credentials, { webhook: receiver.url })
+      yield* settle
+      receiver.answer = withStatus(204)
+      yield* advance(11)
+      const path = `/admin/v1/workspaces/${workspace.id}/callbacks/deliveries`
+      const read = (query: string) =>
+        Effect.map(operate({ path: `${path}${query}` }), (answer) =>
+          bodyOf<{
+            readonly data: ReadonlyArray<Readonly<Record<string, unknown>>>
+            readonly next_cursor: string | null
+          }>(answer, 200),
+        )
+      const { data, next_cursor } = yield* read("")
+      assert.isNull(next_cursor)
+      const [second, first] = data
+      const eventId = receiver.deliveries[0]?.headers["service-event-id"]
+      const same = { event_id: eventId, type: "message.sent", url: receiver.url }
+      assert.deepStrictEqual(first, {
+        ...first,
+        ...same,
+        attempt: 1,
+        response_status: 500,
+        error: "http_status",
+        next_attempt_at: second?.["attempted_at"],
+      })
+      assert.deepStrictEqual(second, {
+        ...second,
+        ...same,
+        attempt: 2,
+        response_status: 204,
+        error: null,
+        next_attempt_at: null,
+      })
+      const page = yield* read("?limit=1")
+      assert.deepStrictEqual(page.data, [second!])
+      assert.deepStrictEqual((yield* read(`?cursor=${page.next_cursor}`)).data, [first!])
+      const { workspace: other } = yield* aClient()
+      const foreign = yield* operate({
+        path: `/admin/v1/workspaces/${other.id}/callbacks/deliveries?cursor=${page.next_cursor}`,
+      })
+      assert.strictEqual(foreign.status, 400)
+      assert.strictEqual((yield* operate({ path: `${path}x` })).status, 404)
+    }),
+  )
+
   it.effect("of each message of a batch comes on its own", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver

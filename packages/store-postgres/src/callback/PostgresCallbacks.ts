@@ -1,24 +1,8 @@
-/** Callbacks that are to be made, and what those of a workspace are signed with. */
-import { CallbackQueue, CallbackSalts } from "@messaging-service/core"
+/** What the callbacks of a workspace are signed with. */
+import { CallbackSalts } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { bigint, text } from "../database/parameters.ts"
-import { CallbackNews } from "./CallbackNews.ts"
-import { claimDue } from "./claimCallbacks.ts"
-import { settleResults } from "./settleCallbacks.ts"
-
-const layerQueue = Layer.effect(
-  CallbackQueue,
-  Effect.gen(function* () {
-    const database = yield* Database
-    const news = yield* CallbackNews
-    return CallbackQueue.of({
-      claim: claimDue(database),
-      settle: settleResults(database),
-      queued: news.next,
-    })
-  }),
-)
 
 const getSalt = `
 select w.callback_salt
@@ -33,7 +17,7 @@ where w.id = $1
   and w.deleted_at is null
 returning w.id`
 
-const layerSalts = Layer.effect(
+export const layerCallbacks = Layer.effect(
   CallbackSalts,
   Effect.map(Database, (database) =>
     CallbackSalts.of({
@@ -52,5 +36,3 @@ const layerSalts = Layer.effect(
     }),
   ),
 )
-
-export const layerCallbacks = Layer.merge(layerQueue, layerSalts)

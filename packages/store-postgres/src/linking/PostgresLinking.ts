@@ -1,6 +1,7 @@
 /** Attempts at linking numbers to phones. */
 import { LinkingStore } from "@messaging-service/core"
 import type {
+  Callback,
   BrokenLinkingGuard,
   IdempotencyClaim,
   LinkingAttempt,
@@ -13,8 +14,7 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
-import { CallbackNews } from "../callback/CallbackNews.ts"
-import { connectionArguments } from "../callback/writeCallbacks.ts"
+import { callConnection, callbackNews, connectionArguments } from "../callback/writeCallbacks.ts"
 import { Database } from "../database/Database.ts"
 import {
   bigint,
@@ -26,6 +26,7 @@ import {
   text,
   texts,
 } from "../database/parameters.ts"
+import { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
 import { placeholders } from "../database/SqlFunction.ts"
 import { fitsShare, isFree } from "../queue/lane.ts"
 import { numberColumns, toNumber } from "../number/numberRow.ts"
@@ -128,6 +129,17 @@ where a.id = held.id
   and a.lease = held.lease
 returning a.id`
 
+/** In the order of `connectionArguments`. */
+const shownCallback = {
+  workspace: "$7::bigint",
+  target: "$8::text",
+  url: "$9::text",
+  created_at: "$10::timestamptz",
+  event_id: "$11::text",
+  type: "$12::text",
+  body: "$13::text",
+}
+
 /** A QR code that is there already is not reported again: the answer of the store may get lost. */
 const showAttempt = `
 with before as (
@@ -147,15 +159,17 @@ shown as (
   where a.number_id = before.number_id
   returning a.id, a.number_id
 ),
-reported as (
-  insert into callbacks (workspace_id, target, url, event_id, body, due_at)
-  select $7::bigint, $8::text, $9::text, $10::text, $11::text, $12::timestamptz
-  from before
-  join numbers n on n.id = before.number_id
-  where before.qr_text is distinct from $3
-    and n.callback_url = $9
-    and n.removed_at is null
-    and $10::text is not null
+${callConnection(
+  (name) => shownCallback[name],
+  `from before
+      join numbers n on n.id = before.number_id
+      where before.qr_text is distinct from $3
+        and n.callback_url = $9
+        and n.removed_at is null
+        and $11::text is not null`,
+)},
+called_news as (
+  ${callbackNews}
 )
 select shown.id
 from shown`
@@ -167,9 +181,9 @@ where a.id = $1
   and a.ends_at > $2
 returning a.id`
 
-const finishStatement = `select ${finishLinking.name}(${placeholders(15)}) as number_id`
+const finishStatement = `select ${finishLinking.name}(${placeholders(17)}) as number_id`
 
-const giveUpStatement = `select ${giveUpLinking.name}(${placeholders(7)}) as ended`
+const giveUpStatement = `select ${giveUpLinking.name}(${placeholders(8)}) as ended`
 
 // Index linking_attempts_ending.
 const lapsedAttempts = `
@@ -214,7 +228,8 @@ export const layerLinking = Layer.effect(
   LinkingStore,
   Effect.gen(function* () {
     const database = yield* Database
-    const news = yield* CallbackNews
+    const { tell } = yield* DeliveriesQueued
+    const told = (callback: Callback | null) => (callback === null ? Effect.void : tell)
 
     const numberOf = (id: bigint) =>
       Effect.map(
@@ -305,7 +320,7 @@ export const layerLinking = Layer.effect(
             ...connectionArguments(callback),
           ])
           .pipe(
-            Effect.tap(news.written([callback])),
+            Effect.tap(told(callback)),
             Effect.map((rows) => rows.length > 0),
           ),
       taken: (id, now) =>
@@ -326,7 +341,7 @@ export const layerLinking = Layer.effect(
               ...connectionArguments(reports?.disconnected ?? null),
             ],
           )
-          yield* news.written([reports?.connected ?? null])
+          yield* told(reports?.connected ?? null)
           return row === undefined || row.number_id === null ? null : yield* numberOf(row.number_id)
         }),
       giveUp: (id, callback = null) =>
@@ -336,7 +351,7 @@ export const layerLinking = Layer.effect(
             ...connectionArguments(callback),
           ])
           .pipe(
-            Effect.tap(news.written([callback])),
+            Effect.tap(told(callback)),
             Effect.map(([row]) => row?.ended ?? false),
           ),
       lapsed: (now, limit) =>

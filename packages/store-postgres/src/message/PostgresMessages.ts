@@ -2,7 +2,6 @@
 import { MessageStore } from "@messaging-service/core"
 import type { Message } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
-import { CallbackNews } from "../callback/CallbackNews.ts"
 import { coalesced } from "../database/Coalesced.ts"
 import { coalescing } from "../database/coalescing.ts"
 import { Database } from "../database/Database.ts"
@@ -15,7 +14,7 @@ import {
   text,
   texts,
 } from "../database/parameters.ts"
-import { DeliveryNews } from "../webhook/DeliveryNews.ts"
+import { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
 import { accept } from "./acceptMessages.ts"
 import { hasExpired, inHands, notExpired } from "../queue/lane.ts"
 import { releaseClaim } from "../request/releaseClaim.ts"
@@ -116,8 +115,7 @@ export const layerMessages = Layer.effect(
   MessageStore,
   Effect.gen(function* () {
     const database = yield* Database
-    const news = yield* DeliveryNews
-    const callbackNews = yield* CallbackNews
+    const queued = yield* DeliveriesQueued
     const messages = (operation: string, statement: string, parameters: ReadonlyArray<unknown>) =>
       Effect.map(database.query<MessageRow>(operation, statement, parameters), (rows) =>
         rows.map(toMessage),
@@ -125,7 +123,7 @@ export const layerMessages = Layer.effect(
     return MessageStore.of({
       loadAcceptance: yield* coalesced(load(database), coalescing(database)),
       accept: yield* coalesced(accept(database), coalescing(database)),
-      insertRefused: insertRefused(database, news, callbackNews),
+      insertRefused: insertRefused(database, queued),
       releaseClaim: releaseClaim(database),
       get: (scope, id) =>
         Effect.map(
@@ -143,7 +141,7 @@ export const layerMessages = Layer.effect(
           ? Effect.succeed<ReadonlyArray<Message>>([])
           : messages("message.byIds", messagesByIds, [bigints(ids)]),
       list: listMessages(database),
-      end: end(database, news, callbackNews),
+      end: end(database, queued),
       expired: (now, limit) =>
         messages("message.expired", expiredMessages, [instant(now), integer(limit)]),
       dueTest: (now, limit) =>

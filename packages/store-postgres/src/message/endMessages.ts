@@ -6,14 +6,13 @@
  */
 import type { MessageChange, MessageId, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
-import type { CallbackNews } from "../callback/CallbackNews.ts"
 import { callbackArguments, callbackArrays, writeCallbacks } from "../callback/writeCallbacks.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigints, booleans, instant, instants, sparse, texts } from "../database/parameters.ts"
 import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import { firstWaiting, inHands, nextDueAfter } from "../queue/lane.ts"
-import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
-import { fanOut } from "../webhook/fanOut.ts"
+import type { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
+import { anyQueued, fanOut } from "../webhook/fanOut.ts"
 import { giveBackAllowance } from "./givesBack.ts"
 import { endPhone } from "./messageRow.ts"
 
@@ -41,7 +40,7 @@ export const endMessages = sqlFunction(
   as $function$
   #variable_conflict use_column
   declare
-    -- Whether webhook deliveries were queued.
+    -- Whether deliveries were queued.
     v_queued boolean;
     v_ended bigint[];
     v_given_back bigint[];
@@ -98,7 +97,7 @@ export const endMessages = sqlFunction(
       array_agg(ended.workspace_id) filter (where ended.allowance_back),
       array_agg(distinct ended.number_id),
       array_agg(distinct ended.number_id) filter (where ended.gives_back and ended.mode = 'live'),
-      exists (select from queued)
+      ${anyQueued}
     into v_ended, v_given_back, v_lanes, v_with_room, v_queued
     from ended;
     if v_ended is null then
@@ -137,11 +136,7 @@ export const endMessages = sqlFunction(
 const statement = `select ended.message_id, ended.queued from ${endMessages.name}(${placeholders(16)}) ended`
 
 export const end =
-  (
-    database: DatabaseService,
-    news: typeof DeliveryNews.Service,
-    callbackNews: typeof CallbackNews.Service,
-  ) =>
+  (database: DatabaseService, { tell }: Pick<typeof DeliveriesQueued.Service, "tell">) =>
   (
     changes: ReadonlyArray<MessageChange>,
   ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
@@ -166,8 +161,7 @@ export const end =
         ...callbackArguments(callbacks),
       ])
       .pipe(
-        Effect.tap(([row]) => (row?.queued === true ? news.queued : Effect.void)),
-        Effect.tap(callbackNews.written(callbacks)),
+        Effect.tap(([row]) => (row?.queued === true ? tell : Effect.void)),
         Effect.map((rows) => new Set(rows.map((row) => Number(row.message_id) as MessageId))),
       )
   }

@@ -11,16 +11,15 @@ import type {
   StoreUnavailable,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import type { CallbackNews } from "../callback/CallbackNews.ts"
 import { writeCallbacks } from "../callback/writeCallbacks.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, text } from "../database/parameters.ts"
 import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
-import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
-import { fanOut } from "../webhook/fanOut.ts"
+import type { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
+import { anyQueued, fanOut } from "../webhook/fanOut.ts"
 import { recipientColumns } from "./messageRow.ts"
 
-/** Whether webhook deliveries were queued; no row when the number is gone. */
+/** Whether deliveries were queued; no row when the number is gone. */
 export const insertRefusedMessage = sqlFunction(
   "insert_refused_message",
   `(
@@ -88,7 +87,7 @@ export const insertRefusedMessage = sqlFunction(
     with ended as (
       select
         p_workspace as workspace_id, p_event_id as event_id, p_event_at as event_at,
-        p_callback_target as callback_target, p_callback_body as callback_body,
+        p_event_type as event_type, p_callback_target as callback_target, p_callback_body as callback_body,
         case when p_callback_body is not null then p_callback_url end as callback_url, 1 as place
     ),
     announced as (
@@ -98,7 +97,7 @@ export const insertRefusedMessage = sqlFunction(
     ),
     ${fanOut},
     ${writeCallbacks}
-    select exists (select from queued);
+    select ${anyQueued};
   end
   $function$`,
 )
@@ -145,11 +144,7 @@ const parametersOf = ({ callback, event, message }: MessageChange): ReadonlyArra
 }
 
 export const insertRefused =
-  (
-    database: DatabaseService,
-    news: typeof DeliveryNews.Service,
-    callbackNews: typeof CallbackNews.Service,
-  ) =>
+  (database: DatabaseService, { tell }: Pick<typeof DeliveriesQueued.Service, "tell">) =>
   (refused: RefusedMessage): Effect.Effect<MessageChange | null, StoreUnavailable> =>
     Effect.gen(function* () {
       const [drawn] = yield* database.query<{ readonly id: bigint }>("message.nextId", nextId)
@@ -160,7 +155,6 @@ export const insertRefused =
         parametersOf(change),
       )
       if (row === undefined) return null
-      if (row.queued) yield* news.queued
-      yield* callbackNews.written([change.callback])
+      if (row.queued) yield* tell
       return change
     })

@@ -1,6 +1,5 @@
 /** Everything that a database of this version holds. */
-import { claimCallbacks } from "../callback/claimCallbacks.ts"
-import { settleCallbacks } from "../callback/settleCallbacks.ts"
+import { takeOverCallbacks } from "../callback/writeCallbacks.ts"
 import { setNumberStatus } from "../number/setNumberStatus.ts"
 import { admitRequests } from "../key/admitRequests.ts"
 import { acceptMessages } from "../message/acceptMessages.ts"
@@ -21,14 +20,15 @@ import { insertCheck } from "../numberCheck/insertCheck.ts"
 import { removeLanes, removeNumber } from "../number/removeLanes.ts"
 import { claimLanes } from "../queue/claimLanes.ts"
 import { settleAttempts } from "../queue/settleAttempts.ts"
-import { turnWebhookLanes } from "../queue/turnWebhookLanes.ts"
 import { finishClaim, holdClaim } from "../request/finishClaim.ts"
 import { insertReminder } from "../reminder/insertReminder.ts"
 import { runReminder } from "../reminder/runReminder.ts"
 import type { SqlFunction } from "../database/SqlFunction.ts"
+import { callbackPlaces, dueCallbackLanes } from "../webhook/callbackShare.ts"
 import { endEndpointFunctions } from "../webhook/endEndpoints.ts"
 import { insertEndpoint, resumeEndpoint } from "../webhook/openEndpoint.ts"
 import { queueDeliveryFunctions } from "../webhook/queueDelivery.ts"
+import { settleAndClaimDeliveries } from "../webhook/settleAndClaimDeliveries.ts"
 import { revokeKey } from "../key/revokeKey.ts"
 import { deleteWorkspace } from "../workspace/deleteWorkspace.ts"
 import { initial } from "./0001_initial.ts"
@@ -45,6 +45,7 @@ import { departures } from "./0011_departures.ts"
 import { settledLater } from "./0012_settled_later.ts"
 import { attachmentBytes } from "./0013_attachment_bytes.ts"
 import { keylessEndpoints } from "./0014_keyless_endpoints.ts"
+import { callbackLanes } from "./0015_callback_lanes.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -63,6 +64,7 @@ export const migrations: ReadonlyArray<Migration> = [
   settledLater,
   attachmentBytes,
   keylessEndpoints,
+  callbackLanes,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [
@@ -80,8 +82,6 @@ export const functions: ReadonlyArray<SqlFunction> = [
   removeLanes,
   removeNumber,
   setNumberStatus,
-  claimCallbacks,
-  settleCallbacks,
   addLinking,
   reconnectLinking,
   finishLinking,
@@ -94,7 +94,10 @@ export const functions: ReadonlyArray<SqlFunction> = [
   insertEndpoint,
   resumeEndpoint,
   ...queueDeliveryFunctions,
-  turnWebhookLanes,
+  takeOverCallbacks,
+  dueCallbackLanes,
+  callbackPlaces,
+  settleAndClaimDeliveries,
   reserveFile,
   attachFile,
   commitFile,

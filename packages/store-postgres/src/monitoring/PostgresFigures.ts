@@ -41,13 +41,14 @@ lane as (
   ) first
 ),
 delivery as (
-  -- Index webhook_deliveries_due, from its beginning: no more than $2 of its entries.
+  -- Index webhook_deliveries_due, from where endpoints begin: no more than $2 of its entries.
   select
     count(*) as pending,
     count(*) filter (where d.attempts > 0) as retries
   from (
     select d.attempts
     from webhook_deliveries d
+    where d.endpoint_id > 0
     limit $2
   ) d
 ),

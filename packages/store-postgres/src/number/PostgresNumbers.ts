@@ -1,7 +1,6 @@
 /** Numbers, each with its lane. */
 import { NumberStore } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
-import { CallbackNews } from "../callback/CallbackNews.ts"
 import { connectionArguments } from "../callback/writeCallbacks.ts"
 import { Database } from "../database/Database.ts"
 import { bigint, instant, text } from "../database/parameters.ts"
@@ -9,6 +8,8 @@ import { numberColumns, toNumber } from "./numberRow.ts"
 import type { NumberRow } from "./numberRow.ts"
 import { removeNumber } from "./removeLanes.ts"
 import { setNumberStatus } from "./setNumberStatus.ts"
+import { placeholders } from "../database/SqlFunction.ts"
+import { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
 
 /**
  * Makes the number and its lane. The workspace's row is locked against deletion meanwhile; a number
@@ -76,7 +77,7 @@ where n.id = $1
 
 const setStatusStatement = `
 select ${numberColumns("n")}
-from ${setNumberStatus.name}($1, $2, $3, $4, $5, $6, $7, $8, $9) n`
+from ${setNumberStatus.name}(${placeholders(10)}) n`
 
 const removeStatement = `select ${removeNumber.name}($1, $2, $3) as removed`
 
@@ -89,7 +90,7 @@ export const layerNumbers = Layer.effect(
   NumberStore,
   Effect.gen(function* () {
     const database = yield* Database
-    const news = yield* CallbackNews
+    const { tell } = yield* DeliveriesQueued
     return NumberStore.of({
       insert: (number) =>
         database
@@ -147,7 +148,10 @@ export const layerNumbers = Layer.effect(
             text(phone ?? null),
             ...connectionArguments(callback),
           ])
-          .pipe(Effect.tap(news.written([callback])), Effect.map(firstNumber)),
+          .pipe(
+            Effect.tap(() => (callback === null ? Effect.void : tell)),
+            Effect.map(firstNumber),
+          ),
       remove: (workspaceId, id, now) =>
         Effect.map(
           database.query<{ readonly removed: boolean }>("number.remove", removeStatement, [

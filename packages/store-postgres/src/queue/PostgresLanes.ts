@@ -2,10 +2,9 @@
 import { LaneQueue, WorkStatus, kindsOfWork } from "@messaging-service/core"
 import type { NumberId, Capacity, SharedWork, Work, Workload } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
-import { CallbackNews } from "../callback/CallbackNews.ts"
 import { Database } from "../database/Database.ts"
 import { bigintsOrNull, instant, integer } from "../database/parameters.ts"
-import { DeliveryNews } from "../webhook/DeliveryNews.ts"
+import { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
 import { canBeAsked } from "../numberCheck/claimChecks.ts"
 import { claim } from "./claimLanes.ts"
 import { inHands, isClaimable, isLeased } from "./lane.ts"
@@ -19,7 +18,7 @@ export const layerLanes = Layer.effect(
     return LaneQueue.of({
       claim: claim(database),
       renew: renew(database),
-      settle: settle(database, yield* DeliveryNews, yield* CallbackNews),
+      settle: settle(database, yield* DeliveriesQueued),
     })
   }),
 )
@@ -105,7 +104,8 @@ from reminders r
 where r.next_run_at is not null
 order by r.next_run_at
 limit 1`,
-  // Index webhook_lanes_due; lanes with deliveries not looked at yet are always due.
+  // Indexes webhook_lanes_due, webhook_lanes_callbacks_due and callbacks_by_moment; lanes that have
+  // news are always due.
   deliveries: `
 select soonest.due
 from (
@@ -117,22 +117,35 @@ from (
       limit 1
     ),
     (
+      select timestamptz 'epoch'
+      from callback_news n
+      order by n.id
+      limit 1
+    ),
+    (
       select l.next_due
       from webhook_lanes l
       where l.next_due is not null
       order by l.next_due
       limit 1
+    ),
+    (
+      select l.callback_due
+      from webhook_lanes l
+      where l.callback_due is not null
+        and l.workspace_id <> all (${crowded.deliveries})
+      order by l.callback_due
+      limit 1
+    ),
+    (
+      select coalesce(c.lease_until, c.due_at)
+      from callbacks c
+      order by coalesce(c.lease_until, c.due_at)
+      limit 1
     )
   )
 ) soonest (due)
 where soonest.due is not null`,
-  // Index callbacks_due.
-  callbacks: `
-select coalesce(c.lease_until, c.due_at) as due
-from callbacks c
-where not c.parked
-order by coalesce(c.lease_until, c.due_at)
-limit 1`,
   // Index number_checks_due.
   number_checks: `
 select c.next_due as due
@@ -149,9 +162,9 @@ limit 1`,
 const endless: Capacity = { whole: 2_147_483_647, share: { most: 2_147_483_647 } }
 
 /** In the order of the statement's parameters. */
-const kindsOfPlaces = ["lanes", "number_checks", "linking"] as const
+const kindsOfPlaces = ["lanes", "number_checks", "linking", "deliveries"] as const
 
-const given = { lanes: "$1", number_checks: "$1", linking: "$1" }
+const given = { lanes: "$1", number_checks: "$1", linking: "$1", deliveries: "$1" }
 
 const nextDue = nextDueBeside(given)
 
@@ -193,6 +206,17 @@ const counted = nextDueBeside({
     "$6",
     "$7",
   ),
+  deliveries: crowdedAmong(
+    `
+        select l.workspace_id
+        from webhook_lanes l
+        cross join lateral unnest(l.held_until) held (until)
+        where l.workspace_id is not null
+          and held.until > $1
+      `,
+    "$8",
+    "$9",
+  ),
 })
 
 /**
@@ -206,17 +230,10 @@ select
   ) as next_due,
   held.numbers,
   held.attempts,
-  greatest(
-    (
-      select max(held.until)
-      from webhook_lanes l
-      cross join lateral unnest(l.held_until) held (until)
-    ),
-    (
-      select max(c.lease_until)
-      from callbacks c
-      where c.lease_until is not null
-    )
+  (
+    select max(held.until)
+    from webhook_lanes l
+    cross join lateral unnest(l.held_until) held (until)
   ) as delivering_until
 from (
   select

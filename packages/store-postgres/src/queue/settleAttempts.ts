@@ -7,7 +7,6 @@
  */
 import type { MessageId, Settlement, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
-import type { CallbackNews } from "../callback/CallbackNews.ts"
 import { callbackArguments, callbackArrays, writeCallbacks } from "../callback/writeCallbacks.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import {
@@ -22,8 +21,8 @@ import {
 import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
 import { giveBackAllowance } from "../message/givesBack.ts"
 import { endPhone } from "../message/messageRow.ts"
-import type { DeliveryNews } from "../webhook/DeliveryNews.ts"
-import { fanOut } from "../webhook/fanOut.ts"
+import type { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
+import { anyQueued, fanOut } from "../webhook/fanOut.ts"
 import { firstWaiting, nextDueAfter } from "./lane.ts"
 
 /**
@@ -58,7 +57,7 @@ export const settleAttempts = sqlFunction(
   as $function$
   #variable_conflict use_column
   declare
-    -- Whether webhook deliveries were queued.
+    -- Whether deliveries were queued.
     v_queued boolean;
     -- The places of the settlements whose lease still holds.
     v_held integer[];
@@ -125,7 +124,7 @@ export const settleAttempts = sqlFunction(
     ${writeCallbacks}
     select
       array_agg(ended.workspace_id) filter (where ended.gives_back),
-      exists (select from queued)
+      ${anyQueued}
     into v_given_back, v_queued
     from ended;
 
@@ -170,11 +169,7 @@ export const settleAttempts = sqlFunction(
 const statement = `select settled.message_id, settled.queued from ${settleAttempts.name}(${placeholders(21)}) settled`
 
 export const settle =
-  (
-    database: DatabaseService,
-    news: typeof DeliveryNews.Service,
-    callbackNews: typeof CallbackNews.Service,
-  ) =>
+  (database: DatabaseService, { tell }: Pick<typeof DeliveriesQueued.Service, "tell">) =>
   (
     settlements: ReadonlyArray<Settlement>,
     now: number,
@@ -207,8 +202,7 @@ export const settle =
         ...callbackArguments(callbacks),
       ])
       .pipe(
-        Effect.tap(([row]) => (row?.queued === true ? news.queued : Effect.void)),
-        Effect.tap(callbackNews.written(callbacks)),
+        Effect.tap(([row]) => (row?.queued === true ? tell : Effect.void)),
         Effect.map((rows) => new Set(rows.map((row) => Number(row.message_id) as MessageId))),
       )
   }

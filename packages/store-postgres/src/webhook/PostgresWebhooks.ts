@@ -1,6 +1,7 @@
 /** Webhook endpoints and their delivery log. */
 import { WebhookStore, pageOf } from "@messaging-service/core"
 import type {
+  CallbackType,
   Queueing,
   StoreUnavailable,
   WebhookEndpoint,
@@ -85,6 +86,15 @@ const listAttempts = `
 select ${attemptColumns("a")}
 from webhook_attempts a
 where a.endpoint_id = $1
+  and a.id < $2
+order by a.id desc
+limit $3`
+
+// Index webhook_attempts_of_callbacks.
+const listCallbackAttempts = `
+select ${attemptColumns("a")}, a.url
+from webhook_attempts a
+where a.workspace_id = $1
   and a.id < $2
 order by a.id desc
 limit $3`
@@ -253,6 +263,20 @@ export const layerWebhooks = Layer.effect(
             integer(limit + 1),
           ]),
           (rows) => pageOf(rows.map(toAttempt), limit),
+        ),
+      callbackAttempts: (workspaceId, { before, limit }) =>
+        Effect.map(
+          database.list<AttemptRow & { readonly url: string }>(
+            `workspace ${workspaceId}`,
+            "webhook.callbackAttempts",
+            listCallbackAttempts,
+            [bigint(workspaceId), idBefore(before), integer(limit + 1)],
+          ),
+          (rows) =>
+            pageOf(
+              rows.map((row) => ({ ...toAttempt<CallbackType>(row), url: row.url })),
+              limit,
+            ),
         ),
       forgetAttempts: (before) =>
         database

@@ -92,10 +92,12 @@ export const latestAttempt = (alias: string): string => `left join lateral (
   limit 1
 ) latest on true`
 
-export const toAttempt = (row: AttemptRow): DeliveryAttempt => ({
+export const toAttempt = <Type extends string = WebhookEventType>(
+  row: AttemptRow,
+): DeliveryAttempt<Type> => ({
   id: Number(row.id),
   eventId: row.event_id as EventId,
-  type: row.type as WebhookEventType,
+  type: row.type as Type,
   attempt: row.attempt,
   attemptedAt: row.attempted_at.getTime(),
   responseStatus: row.response_status,

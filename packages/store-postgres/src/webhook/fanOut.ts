@@ -28,3 +28,6 @@ export const fanOut = `queued as (
       select distinct queued.endpoint_id
       from queued
     )`
+
+/** After that and `writeCallbacks`: whether there is something to deliver. */
+export const anyQueued = "exists (select from queued) or exists (select from called)"

@@ -1,12 +1,11 @@
 /**
  * Deleting a workspace: it is marked, its keys no longer admit, its webhook endpoints and its numbers
- * are gone and their lanes close.
+ * are gone and their lanes close, and what was to be called for it is dropped.
  *
  * Locks: its lanes first, by id, like everybody. The workspace's row is then locked against the
  * birth of further numbers, and lanes born in between are closed after all.
  */
 import { sqlFunction } from "../database/SqlFunction.ts"
-import { takeTurn } from "../callback/claimCallbacks.ts"
 import { removeLanes } from "../number/removeLanes.ts"
 import { removeEndpoints } from "../webhook/endEndpoints.ts"
 
@@ -38,6 +37,11 @@ export const deleteWorkspace = sqlFunction(
       admits_v1 = false
     where w.id = p_workspace;
 
+    perform
+    from webhook_lanes l
+    where l.workspace_id = p_workspace
+    order by l.endpoint_id
+    for no key update;
     perform ${removeEndpoints.name}(
       array(
         select e.id
@@ -57,7 +61,12 @@ export const deleteWorkspace = sqlFunction(
       and n.removed_at is null;
 
     -- No lane of the workspace is open any more, so that no further one comes after this.
-    ${takeTurn};
+    delete from webhook_deliveries d
+    where d.workspace_id = p_workspace;
+    delete from webhook_lanes l
+    where l.workspace_id = p_workspace;
+    -- What the version before wrote, whose claims and settlements take turns.
+    perform pg_advisory_xact_lock(5107734520671);
     delete from callbacks c
     where c.workspace_id = p_workspace;
     return true;

@@ -1,6 +1,6 @@
-/** What tests of webhooks need: endpoints, events for them, and the verbs of a delivery loop. */
+/** What tests of deliveries need: endpoints, events for them, and the verbs of a delivery loop. */
 import { assert } from "@effect/vitest"
-import { DeliveryQueue, WebhookStore, webhookEventTypes } from "@messaging-service/core"
+import { DeliveryQueue, WebhookStore, heldBy, webhookEventTypes } from "@messaging-service/core"
 import type {
   ApiKey,
   ClaimedDelivery,
@@ -90,16 +90,29 @@ export const anEvent = (
     return change.event
   })
 
+/** So many callbacks of each workspace, those held included. */
+export const sharing = (
+  perWorkspace: number,
+  held: ReadonlyArray<ClaimedDelivery> = [],
+): Pick<DeliveryQuery, "callbacks"> => ({
+  callbacks: {
+    limit: 1000,
+    perWorkspace,
+    held: heldBy(held.map(({ workspaceId }) => workspaceId)),
+  },
+})
+
 const deliveryQuery = (given: Partial<DeliveryQuery>): DeliveryQuery => {
   const now = given.now ?? noon + hour
-  return { now, leaseUntil: now + minute, limit: 1000, perEndpoint: 1000, ...given }
+  const most = { limit: 1000, perTarget: 1000, ...sharing(1000) }
+  return { now, leaseUntil: now + minute, ...most, ...given }
 }
 
 /** What was claimed for that endpoint. */
 export const eventsOf = (
   claimed: ReadonlyArray<ClaimedDelivery>,
   endpoint: { readonly id: number },
-) => claimed.filter(({ endpointId }) => endpointId === endpoint.id).map(({ eventId }) => eventId)
+) => claimed.filter(({ targetId }) => targetId === endpoint.id).map(({ eventId }) => eventId)
 
 /** Claims whatever is due. */
 export const claimDue = (given: Partial<DeliveryQuery> = {}) =>
@@ -113,7 +126,8 @@ export const delivered = (
   given: Partial<DeliveryResult> = {},
 ): DeliveryResult => ({
   id: claimed.id,
-  endpointId: claimed.endpointId,
+  kind: claimed.kind,
+  targetId: claimed.targetId,
   lease: claimed.lease,
   attemptedAt: noon,
   durationMillis: 7,

@@ -103,7 +103,12 @@ export const lookUp = (message: Message) =>
 
 /** More places of each kind than any test takes. */
 const manyPlaces: Capacity = { whole: 1000, share: { most: 1000 } }
-export const plenty = { lanes: manyPlaces, number_checks: manyPlaces, linking: manyPlaces }
+export const plenty = {
+  lanes: manyPlaces,
+  deliveries: manyPlaces,
+  number_checks: manyPlaces,
+  linking: manyPlaces,
+}
 
 /** What transports have in their hands at `now` of that number: messages, and chunks of its checks. */
 export const attemptsInHands = (number: SendingNumber, now: number) =>

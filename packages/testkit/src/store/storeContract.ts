@@ -11,6 +11,7 @@ import { allowance } from "./contract/allowance.ts"
 import { callbacks } from "./contract/callbacks.ts"
 import { connectionCallbacks } from "./contract/connectionCallbacks.ts"
 import { deliveries } from "./contract/deliveries.ts"
+import { deliveryLanes } from "./contract/deliveryLanes.ts"
 import { deliveryLog } from "./contract/deliveryLog.ts"
 import { departures } from "./contract/departures.ts"
 import { contacts } from "./contract/directory.ts"
@@ -79,6 +80,7 @@ const topics: Readonly<Record<string, Topic>> = {
   outbox,
   webhooks,
   deliveries,
+  "lanes of deliveries": deliveryLanes,
   "delivery log": deliveryLog,
   callbacks,
   "callbacks of connections": connectionCallbacks,

@@ -1,19 +1,22 @@
-/** Callbacks: what is written with a message's end, how many go out at once, and what a lease is worth. */
+/** Callbacks: what is written with a message's end, the share of a workspace, and their log. */
 import { assert } from "@effect/vitest"
-import { CallbackQueue, CallbackSalts, WorkspaceStore, WorkStatus } from "@messaging-service/core"
-import type { WorkspaceId } from "@messaging-service/core"
+import { CallbackSalts, WebhookStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import type { ClaimedDelivery, Crowded, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
+import { aCallback, aCallbackUrl, aCallingStage, callbacksOf } from "../Calling.ts"
 import {
-  aCallback,
-  aCallbackUrl,
-  aCallingStage,
-  claimCallbacks,
-  claimTheCallback,
+  anEndpoint,
+  anEvent,
+  aStageWithKey,
+  claimDue,
+  claimTheOne,
+  delivered,
   eventsOf,
-  over,
-  settleCallbacks,
-  tryAgain,
-} from "../Calling.ts"
+  refused,
+  settleAndClaimDue,
+  settleDeliveries,
+  sharing,
+} from "../Delivering.ts"
 import { at, present } from "../Expect.ts"
 import { range } from "../Races.ts"
 import {
@@ -42,13 +45,6 @@ import {
   noon,
 } from "../World.ts"
 
-/** When a callback loop must look again, if that is within 50 days of `era`. */
-const nextDue = (era: number) =>
-  Effect.map(
-    WorkStatus.use((status) => status.nextDue("callbacks")),
-    (due) => (due !== null && due < era + 50 * day ? due : null),
-  )
-
 export const callbacks: Topic = (it) => {
   it.effect("every end of a message that reports is written with it, the others' is not", () =>
     Effect.gen(function* () {
@@ -69,9 +65,7 @@ export const callbacks: Topic = (it) => {
       yield* aMessage(number)
       yield* settle([sent(yield* claimOne(number))])
 
-      const bodies = new Map(
-        (yield* claimCallbacks()).map((claimed) => [claimed.eventId, claimed.body]),
-      )
+      const bodies = new Map((yield* claimDue()).map((claimed) => [claimed.eventId, claimed.body]))
       const expected = [success, failure].map((settlement) =>
         settlement._tag === "Ended" ? settlement.change : assert.fail("it has not ended"),
       )
@@ -98,17 +92,20 @@ export const callbacks: Topic = (it) => {
       const callback = present(cancel.callback)
       const body = `${callback.body}&text=%20+"quoted"\n\\ – 🦉`
       yield* end({ ...cancel, callback: { ...callback, body } })
-      const claimed = yield* claimTheCallback()
+      const claimed = yield* claimTheOne()
       assert.deepStrictEqual(claimed, {
         id: claimed.id,
+        kind: "callback",
+        targetId: claimed.targetId,
         lease: claimed.lease,
         eventId: cancel.event.id,
         workspaceId: workspace.id,
         url: callbackUrl,
         body,
         attempt: 1,
-        storedSalt: null,
+        secretSalt: null,
       })
+      assert.isBelow(claimed.targetId, 0)
     }),
   )
 
@@ -121,103 +118,76 @@ export const callbacks: Topic = (it) => {
       yield* end(cancelled(message))
       yield* settle([again(claimed)])
       yield* settle([sent(claimed)])
-      assert.deepStrictEqual(yield* claimCallbacks(), [])
+      assert.deepStrictEqual(yield* claimDue(), [])
       const cancel = cancelled(message)
       yield* end(cancel, expired(message))
       yield* end(change(message, { trigger: "expire" }))
-      assert.strictEqual((yield* claimTheCallback()).eventId, cancel.event.id)
+      assert.strictEqual((yield* claimTheOne()).eventId, cancel.event.id)
     }),
   )
 
-  it.effect("nothing is due before its own time; the longest due comes first", () =>
-    Effect.gen(function* () {
-      const { number } = yield* aCallingStage()
-      const later = yield* aCallback(number, aCallbackUrl(), noon + minute)
-      const first = yield* aCallback(number)
-      const second = yield* aCallback(number)
-      assert.deepStrictEqual(yield* claimCallbacks({ now: noon - 1 }), [])
-      const claimed = yield* claimCallbacks({ now: noon, leaseUntil: noon + hour, limit: 1 })
-      assert.deepStrictEqual(eventsOf(claimed), eventsOf([first]))
-      assert.deepStrictEqual(
-        eventsOf(yield* claimCallbacks({ now: noon + minute })),
-        eventsOf([second, later]),
-      )
-    }),
-  )
-
-  it.effect("of one target a few are in flight at once, each settlement makes room for one", () =>
-    Effect.gen(function* () {
-      const { number } = yield* aCallingStage()
-      const url = aCallbackUrl()
-      // The path is not the target.
-      const made = yield* Effect.forEach(range(9), (index) => aCallback(number, `${url}/${index}`))
-      const limits = { perTarget: 3, leaseUntil: noon + day }
-      const two = yield* claimCallbacks({ ...limits, limit: 2 })
-      const held = [...two, ...(yield* claimCallbacks(limits))]
-      assert.deepStrictEqual(eventsOf(held), eventsOf(made.slice(0, 3)))
-      assert.deepStrictEqual(yield* claimCallbacks(limits), [])
-      yield* settleCallbacks(over(at(held, 0)), tryAgain(at(held, 2), noon + 2 * hour))
-      assert.deepStrictEqual(eventsOf(yield* claimCallbacks(limits)), eventsOf(made.slice(3, 5)))
-      assert.deepStrictEqual(yield* claimCallbacks(limits), [])
-      yield* settleCallbacks(over(at(held, 1)))
-      assert.deepStrictEqual(eventsOf(yield* claimCallbacks(limits)), eventsOf([at(made, 5)]))
-    }),
-  )
-
-  it.effect("a target that does not answer delays no other, nor another workspace's", () =>
+  it.effect("an origin is the target of one workspace's callbacks, whatever the path", () =>
     Effect.gen(function* () {
       const { number } = yield* aCallingStage()
       const { number: stranger } = yield* aCallingStage()
       const slow = aCallbackUrl()
-      for (let index = 0; index < 12; index++) yield* aCallback(number, slow)
+      const made = yield* Effect.forEach(range(9), (index) => aCallback(number, `${slow}/${index}`))
       const other = yield* aCallback(number, aCallbackUrl(), noon + minute)
       const same = yield* aCallback(stranger, slow, noon + 2 * minute)
-      const claimed = yield* claimCallbacks({ perTarget: 2, limit: 4 })
-      assert.deepStrictEqual(eventsOf(claimed).slice(2), eventsOf([other, same]))
+      const limits = { perTarget: 3, leaseUntil: noon + day }
+      const claimed = yield* claimDue(limits)
+      assert.deepStrictEqual(callbacksOf(claimed), callbacksOf([...made.slice(0, 3), other, same]))
+      assert.deepStrictEqual(yield* claimDue(limits), [])
+      const first = claimed.find(({ eventId }) => eventId === at(made, 0).eventId)
+      yield* settleDeliveries(delivered(present(first)))
+      assert.deepStrictEqual(callbacksOf(yield* claimDue(limits)), callbacksOf([at(made, 3)]))
     }),
   )
 
-  it.effect("everything that was put aside for want of room has its turn", () =>
-    Effect.gen(function* () {
-      const { number } = yield* aCallingStage()
-      const urls = [aCallbackUrl(), aCallbackUrl()]
-      const made = yield* Effect.forEach(range(20), (index) =>
-        aCallback(number, at(urls, index % 2)),
-      )
-      const seen: Array<string> = []
-      for (;;) {
-        const claimed = yield* claimCallbacks({ perTarget: 3, limit: 4 })
-        if (claimed.length === 0) break
-        seen.push(...eventsOf(claimed))
-        yield* settleCallbacks(...claimed.map(over))
-      }
-      assert.deepStrictEqual(seen.toSorted(), eventsOf(made).toSorted())
-    }),
-  )
-
-  it.effect("of one workspace no more than its share is in flight, over all its targets", () =>
+  it.effect("of one workspace no more than its share is claimed, over all its targets", () =>
     Effect.gen(function* () {
       const { number } = yield* aCallingStage()
       const { number: stranger } = yield* aCallingStage()
-      const made = yield* Effect.forEach(range(9), () => aCallback(number))
-      const later = yield* aCallback(stranger, aCallbackUrl(), noon + minute)
-      const limits = { perWorkspace: 4, leaseUntil: noon + day }
-      // What is put aside takes nothing of the limit.
-      const held = yield* claimCallbacks({ ...limits, limit: 5 })
-      assert.deepStrictEqual(eventsOf(held), eventsOf([...made.slice(0, 4), later]))
-      assert.deepStrictEqual(yield* claimCallbacks(limits), [])
-      yield* settleCallbacks(over(at(held, 0)), tryAgain(at(held, 2), noon + 2 * hour))
-      const next = yield* claimCallbacks(limits)
-      assert.deepStrictEqual(eventsOf(next), eventsOf(made.slice(4, 6)))
-      assert.deepStrictEqual(yield* claimCallbacks(limits), [])
-      yield* settleCallbacks(...[at(held, 1), at(held, 3), ...next].map(over))
-      // The one that failed is due again, after those that have waited longer.
-      assert.deepStrictEqual(
-        eventsOf(
-          yield* claimCallbacks({ ...limits, now: noon + 2 * hour, leaseUntil: noon + day }),
-        ),
-        eventsOf([...made.slice(6, 9), at(made, 2)]),
+      const made = yield* Effect.forEach(range(9), (place) =>
+        aCallback(number, aCallbackUrl(), noon + place),
       )
+      const later = yield* aCallback(stranger, aCallbackUrl(), noon + minute)
+      const ofWorkspace = (claimed: ReadonlyArray<ClaimedDelivery>) =>
+        claimed.filter(({ workspaceId }) => workspaceId === number.workspaceId)
+      const limits = { leaseUntil: noon + day }
+      // What is above the share takes nothing of the limit.
+      const claimed = yield* claimDue({ ...limits, ...sharing(4), limit: 5 })
+      assert.deepStrictEqual(callbacksOf(claimed), callbacksOf([...made.slice(0, 4), later]))
+      const held = ofWorkspace(claimed)
+      assert.deepStrictEqual(yield* claimDue({ ...limits, ...sharing(4, held) }), [])
+      const [lost, ended, ...rest] = held
+      const results = [delivered(present(ended)), refused(present(lost), noon + 2 * hour)]
+      const next = yield* settleAndClaimDue(results, { ...limits, ...sharing(4, rest) })
+      assert.deepStrictEqual(callbacksOf(next), callbacksOf(made.slice(4, 6)))
+      yield* settleDeliveries(...[...rest, ...next].map((each) => delivered(each)))
+      // The one that failed is due again, after those that have waited longer.
+      const last = yield* claimDue({ ...limits, ...sharing(3), now: noon + 2 * hour })
+      assert.deepStrictEqual(callbacksOf(last), callbacksOf(made.slice(6, 9)))
+      const fourth = yield* claimDue({ ...limits, ...sharing(4, last), now: noon + 2 * hour })
+      assert.deepStrictEqual(callbacksOf(fourth), [present(lost).eventId])
+    }),
+  )
+
+  it.effect("of all callbacks no more than asked for are claimed; webhooks are not held up", () =>
+    Effect.gen(function* () {
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      const { number: calling } = yield* aCallingStage()
+      const url = aCallbackUrl()
+      const made = yield* Effect.forEach(range(3), (place) => aCallback(calling, url, noon + place))
+      yield* aCallback(calling, aCallbackUrl(), noon + minute)
+      const event = yield* anEvent(number, { now: noon + minute })
+      const most = (limit: number) => ({ callbacks: { limit, perWorkspace: 9, held: new Map() } })
+      const none = yield* claimDue({ ...most(0), leaseUntil: noon + day })
+      assert.deepStrictEqual(eventsOf(none, endpoint), [event.id])
+      assert.lengthOf(none, 1)
+      const two = yield* claimDue(most(2))
+      assert.deepStrictEqual(callbacksOf(two), callbacksOf(made.slice(0, 2)))
     }),
   )
 
@@ -225,137 +195,142 @@ export const callbacks: Topic = (it) => {
     Effect.gen(function* () {
       const { number } = yield* aCallingStage()
       const slow = aCallbackUrl()
-      // Two fill their target, two of other targets the share; the others are put aside.
+      // Two fill their target, two of other targets the share.
       const hanging = yield* Effect.forEach(range(2), () => aCallback(number, slow))
       const others = yield* Effect.forEach(range(2), () => aCallback(number))
-      const limits = { perTarget: 2, perWorkspace: 4, leaseUntil: noon + day }
-      const held = yield* claimCallbacks(limits)
-      assert.deepStrictEqual(eventsOf(held), eventsOf([...hanging, ...others]))
+      const limits = { perTarget: 2, leaseUntil: noon + day }
+      const held = yield* claimDue({ ...limits, ...sharing(4) })
+      assert.deepStrictEqual(callbacksOf(held), callbacksOf([...hanging, ...others]))
       for (let more = 0; more < 5; more++) yield* aCallback(number, slow, noon + more)
-      const waiting = yield* Effect.forEach(range(3), () =>
-        aCallback(number, aCallbackUrl(), noon + minute),
+      const waiting = yield* Effect.forEach(range(3), (place) =>
+        aCallback(number, aCallbackUrl(), noon + minute + place),
       )
-      assert.deepStrictEqual(yield* claimCallbacks(limits), [])
-      yield* settleCallbacks(...held.slice(2).map(over))
-      const next = yield* claimCallbacks(limits)
-      assert.deepStrictEqual(eventsOf(next), eventsOf(waiting.slice(0, 2)))
-      yield* settleCallbacks(...next.map(over))
-      assert.deepStrictEqual(eventsOf(yield* claimCallbacks(limits)), eventsOf(waiting.slice(2)))
+      assert.deepStrictEqual(yield* claimDue({ ...limits, ...sharing(4, held) }), [])
+      const isHanging = ({ eventId }: ClaimedDelivery) =>
+        hanging.some((callback) => callback.eventId === eventId)
+      const hang = held.filter(isHanging)
+      const quick = held.filter((each) => !isHanging(each))
+      yield* settleDeliveries(...quick.map((each) => delivered(each)))
+      const next = yield* claimDue({ ...limits, ...sharing(4, hang) })
+      assert.deepStrictEqual(callbacksOf(next), callbacksOf(waiting.slice(0, 2)))
+      yield* settleDeliveries(...next.map((each) => delivered(each)))
+      const last = yield* claimDue({ ...limits, ...sharing(4, hang) })
+      assert.deepStrictEqual(callbacksOf(last), callbacksOf(waiting.slice(2)))
     }),
   )
 
-  it.effect("everything that was put aside for its workspace has its turn", () =>
+  it.effect(
+    "whatever waits for its workspace's share has its turn, and nothing of it is wasted",
+    () =>
+      Effect.gen(function* () {
+        const { number } = yield* aCallingStage()
+        const urls = range(5).map(() => aCallbackUrl())
+        const made = yield* Effect.forEach(range(40), (index) =>
+          aCallback(number, at(urls, (index * index) % 5)),
+        )
+        const seen: Array<string> = []
+        /** What could be claimed of what is left: two of each target, three in all. */
+        const claimable = () =>
+          urls.reduce((sum, target) => {
+            const left = made.filter(
+              ({ eventId, url }) => url === target && !seen.includes(eventId),
+            )
+            return Math.min(3, sum + Math.min(2, left.length))
+          }, 0)
+        for (;;) {
+          const claimed = yield* claimDue({ perTarget: 2, limit: 7, ...sharing(3) })
+          assert.lengthOf(claimed, claimable())
+          if (claimed.length === 0) break
+          seen.push(...callbacksOf(claimed))
+          yield* settleDeliveries(...claimed.map((each) => delivered(each)))
+        }
+        assert.deepStrictEqual(seen.toSorted(), callbacksOf(made))
+      }),
+  )
+
+  it.effect("a workspace with many targets delays no other one", () =>
     Effect.gen(function* () {
       const { number } = yield* aCallingStage()
-      const urls = range(5).map(() => aCallbackUrl())
-      const made = yield* Effect.forEach(range(40), (index) =>
-        aCallback(number, at(urls, (index * index) % 5)),
-      )
-      const seen: Array<string> = []
-      /** What could be claimed of what is left: two of each target, three in all. */
-      const claimable = () =>
-        urls.reduce((sum, target) => {
-          const left = made.filter(({ eventId, url }) => url === target && !seen.includes(eventId))
-          return Math.min(3, sum + Math.min(2, left.length))
-        }, 0)
-      for (;;) {
-        const claimed = yield* claimCallbacks({ perTarget: 2, perWorkspace: 3, limit: 7 })
-        if (claimed.length === 0) break
-        assert.lengthOf(claimed, claimable())
-        seen.push(...eventsOf(claimed))
-        yield* settleCallbacks(...claimed.map(over))
-      }
-      assert.deepStrictEqual(seen.toSorted(), eventsOf(made).toSorted())
+      const { number: stranger } = yield* aCallingStage()
+      yield* Effect.forEach(range(12), () => aCallback(number))
+      const later = yield* aCallback(stranger, aCallbackUrl(), noon + minute)
+      assert.deepStrictEqual(yield* claimDue({ now: noon + minute, ...sharing(0) }), [])
+      // Its lanes are more than a claim looks at.
+      const claimed = yield* claimDue({ limit: 3, ...sharing(2) })
+      assert.lengthOf(claimed, 3)
+      assert.include(callbacksOf(claimed), later.eventId)
     }),
   )
 
-  it.effect("when a lease runs out the same attempt is handed out again, under another lease", () =>
-    Effect.gen(function* () {
-      const { number } = yield* aCallingStage()
-      yield* aCallback(number)
-      const first = yield* claimTheCallback({ now: noon, leaseUntil: noon + minute })
-      assert.deepStrictEqual(yield* claimCallbacks({ now: noon + minute - 1 }), [])
-      const second = yield* claimTheCallback({ now: noon + minute })
-      assert.deepStrictEqual(second, { ...first, lease: second.lease })
-      assert.notStrictEqual(second.lease, first.lease)
-      // The first holder comes too late, whatever it says.
-      yield* settleCallbacks(over(first))
-      yield* settleCallbacks(tryAgain(first, noon))
-      assert.deepStrictEqual(yield* claimCallbacks({ now: noon + minute }), [])
-      yield* settleCallbacks(tryAgain(second, noon + hour))
-      // Settled once, however often that is repeated.
-      yield* settleCallbacks(over(second))
-      assert.deepStrictEqual(yield* claimCallbacks({ now: noon + hour - 1 }), [])
-      const third = yield* claimTheCallback({ now: noon + hour })
-      assert.deepStrictEqual(third, { ...first, lease: third.lease, attempt: 2 })
-      yield* settleCallbacks(over(third))
-      assert.deepStrictEqual(yield* claimCallbacks({ now: noon + day }), [])
-    }),
-  )
-
-  it.effect("the room that a dead worker held is free when its leases are over", () =>
-    Effect.gen(function* () {
-      const { number } = yield* aCallingStage()
-      const url = aCallbackUrl()
-      const made = yield* Effect.forEach(range(5), () => aCallback(number, url))
-      const dead = yield* claimCallbacks({ now: noon, leaseUntil: noon + minute, perTarget: 2 })
-      assert.lengthOf(dead, 2)
-      assert.deepStrictEqual(yield* claimCallbacks({ now: noon + 1, perTarget: 2 }), [])
-      const seen: Array<string> = []
-      for (;;) {
-        const claimed = yield* claimCallbacks({ now: noon + minute, perTarget: 2 })
-        if (claimed.length === 0) break
-        assert.isAtMost(claimed.length, 2)
-        seen.push(...eventsOf(claimed))
-        yield* settleCallbacks(...claimed.map(over))
-      }
-      assert.deepStrictEqual(seen.toSorted(), eventsOf(made).toSorted())
-    }),
-  )
-
-  it.effect("a loop must look when the next is due, or a lease ends; not for want of room", () =>
+  it.effect("what waits for its workspace's share is not due for its loop", () =>
     Effect.gen(function* () {
       const era = anEra()
-      const { number } = yield* aCallingStage(era)
-      const until = Effect.map(
-        WorkStatus.use((status) => status.workload(era)),
-        ({ deliveringUntil: latest }) =>
-          latest !== null && latest < era + 50 * day ? latest : null,
-      )
-      assert.isNull(yield* nextDue(era))
-      const url = aCallbackUrl()
-      for (let index = 0; index < 3; index++) yield* aCallback(number, url, era + minute)
-      assert.strictEqual(yield* nextDue(era), era + minute)
-      const limits = { now: era + minute, leaseUntil: era + hour, perTarget: 2 }
-      const held = yield* claimCallbacks(limits)
-      assert.lengthOf(held, 2)
-      assert.strictEqual(yield* nextDue(era), era + hour)
-      assert.strictEqual(yield* until, era + hour)
-      yield* settleCallbacks(tryAgain(at(held, 0), era + 2 * minute))
-      // Room for the third.
-      assert.strictEqual(yield* nextDue(era), era + minute)
-      const third = yield* claimTheCallback({ ...limits, leaseUntil: era + 2 * hour })
-      assert.strictEqual(yield* nextDue(era), era + 2 * minute)
-      yield* settleCallbacks(over(at(held, 1)), over(third))
-      assert.isNull(yield* until)
-      yield* settleCallbacks(over(yield* claimTheCallback({ now: era + 2 * minute })))
-      assert.isNull(yield* nextDue(era))
+      const { number, workspace } = yield* aCallingStage(era)
+      yield* aCallback(number, aCallbackUrl(), era)
+      // Read by a claim that may take none.
+      assert.deepStrictEqual(yield* claimDue({ now: era, ...sharing(0) }), [])
+      const due = (crowded: Crowded) =>
+        Effect.map(
+          WorkStatus.use((status) => status.nextDue("deliveries", crowded)),
+          (moment) => moment !== null && moment <= era,
+        )
+      assert.isTrue(yield* due([]))
+      assert.isFalse(yield* due([workspace.id]))
+      assert.isFalse(yield* due("all"))
     }),
   )
 
-  it.effect("commits of this process are heard of", () =>
+  it.effect("every attempt is written down in the log of its workspace, newest first", () =>
     Effect.gen(function* () {
-      const { queued } = yield* CallbackQueue
-      const { number } = yield* aCallingStage()
-      yield* aCallback(number)
-      yield* queued
-      const hearing = yield* Effect.forkChild(queued, { startImmediately: true })
-      yield* end(cancelled(yield* aMessage(number)))
-      assert.isUndefined(hearing.pollUnsafe())
-      yield* aMessage(number, { message: { callbackUrl: aCallbackUrl() } })
-      yield* settle([sent(yield* claimOne(number))])
-      yield* Effect.yieldNow
-      while (hearing.pollUnsafe() === undefined) yield* Effect.yieldNow
+      const store = yield* WebhookStore
+      const { number, workspace } = yield* aCallingStage()
+      const { number: stranger } = yield* aCallingStage()
+      const { eventId, url } = yield* aCallback(number)
+      yield* settleDeliveries(
+        refused(yield* claimTheOne(), noon + 2 * hour, {
+          attemptedAt: noon + 1,
+          durationMillis: 3,
+        }),
+      )
+      yield* settleDeliveries(
+        delivered(yield* claimTheOne({ now: noon + 2 * hour }), { attemptedAt: noon + 2 * hour }),
+      )
+      const others = yield* aCallback(stranger)
+      yield* settleDeliveries(refused(yield* claimTheOne(), null))
+      const logOf = (id: WorkspaceId, before: number | null = null, limit = 9) =>
+        store.callbackAttempts(id, { before, limit })
+      const { items } = yield* logOf(workspace.id)
+      const same = { eventId, type: "message.cancelled", url } as const
+      assert.deepStrictEqual(items, [
+        {
+          ...same,
+          id: present(items[0]).id,
+          attempt: 2,
+          attemptedAt: noon + 2 * hour,
+          responseStatus: 204,
+          error: null,
+          durationMillis: 7,
+          nextAttemptAt: null,
+        },
+        {
+          ...same,
+          id: present(items[1]).id,
+          attempt: 1,
+          attemptedAt: noon + 1,
+          responseStatus: 500,
+          error: "http_status",
+          durationMillis: 3,
+          nextAttemptAt: noon + 2 * hour,
+        },
+      ])
+      const first = yield* logOf(workspace.id, null, 1)
+      assert.deepStrictEqual(first.items, items.slice(0, 1))
+      assert.deepStrictEqual((yield* logOf(workspace.id, first.next)).items, items.slice(1))
+      const [foreign] = (yield* logOf(stranger.workspaceId)).items
+      assert.deepStrictEqual(
+        [present(foreign).eventId, present(foreign).nextAttemptAt],
+        [others.eventId, null],
+      )
     }),
   )
 
@@ -365,13 +340,13 @@ export const callbacks: Topic = (it) => {
       const { number, workspace } = yield* aCallingStage()
       assert.isNull(yield* salts.get(workspace.id))
       yield* aCallback(number)
-      const first = yield* claimTheCallback()
-      assert.isNull(first.storedSalt)
+      const first = yield* claimTheOne()
+      assert.isNull(first.secretSalt)
       const salt = `salt ${fresh()}`
       assert.isTrue(yield* salts.put(workspace.id, salt))
       assert.strictEqual(yield* salts.get(workspace.id), salt)
-      yield* settleCallbacks(tryAgain(first, noon))
-      assert.strictEqual((yield* claimTheCallback()).storedSalt, salt)
+      yield* settleDeliveries(refused(first, noon))
+      assert.strictEqual((yield* claimTheOne()).secretSalt, salt)
       const other = yield* aWorkspace()
       assert.isNull(yield* salts.get(other.id))
       yield* WorkspaceStore.use((store) => store.delete(other.id, noon))
@@ -391,7 +366,7 @@ export const callbacks: Topic = (it) => {
       const workspace = yield* aWorkspace()
       const number = yield* aNumber(workspace.id)
       for (let index = 0; index < 4; index++) yield* aCallback(number, url)
-      const held = yield* claimCallbacks({ perTarget: 2 })
+      const held = yield* claimDue({ perTarget: 2 })
       assert.lengthOf(held, 3)
       const given = { message: { callbackUrl: url } }
       yield* aMessage(number, given)
@@ -400,11 +375,11 @@ export const callbacks: Topic = (it) => {
       yield* store.delete(workspace.id, noon)
       yield* end(cancelled(waiting))
       yield* settle([sent(inHands)])
-      yield* settleCallbacks(...held.map((each) => tryAgain(each, noon)))
-      const left = yield* claimTheCallback()
+      yield* settleDeliveries(...held.map((each) => refused(each, noon)))
+      const left = yield* claimTheOne()
       assert.deepStrictEqual([left.eventId, left.attempt], [stays.eventId, 2])
-      yield* settleCallbacks(over(left))
-      assert.deepStrictEqual(yield* claimCallbacks({ now: noon + day }), [])
+      yield* settleDeliveries(delivered(left))
+      assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
     }),
   )
 }

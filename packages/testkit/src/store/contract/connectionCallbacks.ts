@@ -17,7 +17,8 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { aCallbackUrl, aCallingStage, claimCallbacks, eventsOf } from "../Calling.ts"
+import { aCallbackUrl, aCallingStage, callbacksOf } from "../Calling.ts"
+import { claimDue } from "../Delivering.ts"
 import { only, present } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"
 import { anEra, anEventId, aNumber, aPhone, aStage, fresh, minute } from "../World.ts"
@@ -74,7 +75,7 @@ const reportsOf = (number: SendingNumber, url: string, now: number): EndReports 
 
 /** The events of everything that was written by `now`. */
 const written = (now: number) =>
-  Effect.map(claimCallbacks({ now, leaseUntil: now + 1000 * linkingMillis }), eventsOf)
+  Effect.map(claimDue({ now, leaseUntil: now + 1000 * linkingMillis }), callbacksOf)
 
 const urlOf = (number: SendingNumber) => NumberStore.use((store) => store.callbackUrl(number.id))
 
@@ -133,8 +134,8 @@ export const connectionCallbacks: Topic = (it) => {
       assert.isTrue(yield* store.show(id, lease, nothingShown))
       yield* store.giveUp(id)
       assert.isFalse(yield* store.show(id, lease, first, shown()))
-      const claimed = yield* claimCallbacks({ now: era, leaseUntil: era + minute })
-      assert.deepStrictEqual(eventsOf(claimed), eventsOf([told, late]))
+      const claimed = yield* claimDue({ now: era, leaseUntil: era + minute })
+      assert.deepStrictEqual(callbacksOf(claimed), callbacksOf([told, late]))
       assert.strictEqual(
         present(claimed[0]).body,
         `event=qr-generated&whatsapp_client=${number.id}&whatsapp_number=`,
@@ -171,7 +172,7 @@ export const connectionCallbacks: Topic = (it) => {
 
       assert.deepStrictEqual(
         yield* written(era),
-        eventsOf([connects.connected, fails.disconnected, lapses]),
+        callbacksOf([connects.connected, fails.disconnected, lapses]),
       )
     }),
   )
@@ -194,7 +195,7 @@ export const connectionCallbacks: Topic = (it) => {
       assert.isFalse(yield* store.giveUp(id, callbackOf(number, "disconnected", url, era)))
       const drops = yield* to("disconnected")
       yield* to("disconnected")
-      assert.deepStrictEqual(yield* written(era), eventsOf([connects, drops]))
+      assert.deepStrictEqual(yield* written(era), callbacksOf([connects, drops]))
       yield* numbers.remove(workspace.id, number.id, era)
       yield* to("connected")
       assert.deepStrictEqual(yield* written(era), [])

@@ -158,12 +158,10 @@ export const deliveryLog: Topic = (it) => {
       const ran = yield* claimDue()
       const held = yield* claimDue({ now: noon + 2 * hour })
       const ofEndpoint = (claimed: ReadonlyArray<ClaimedDelivery>) =>
-        claimed.filter(({ endpointId }) => endpointId === endpoint.id)
+        claimed.filter(({ targetId }) => targetId === endpoint.id)
       yield* settleDeliveries(
         delivered(at(ofEndpoint(ran), 0), { attemptedAt: noon + hour }),
-        ...held
-          .filter(({ endpointId }) => endpointId === bystander.id)
-          .map((each) => delivered(each)),
+        ...held.filter(({ targetId }) => targetId === bystander.id).map((each) => delivered(each)),
         refused(at(ofEndpoint(held), 1), null, { stopUnlessDeliveredSince: noon + minute }),
       )
       assert.strictEqual((yield* lookUpEndpoint(endpoint)).disabledReason, "delivery_failures")

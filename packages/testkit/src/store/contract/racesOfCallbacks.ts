@@ -1,17 +1,10 @@
 /** Those who end messages, callback loops and the deletion of a workspace, side by side. */
 import { assert } from "@effect/vitest"
 import { WorkspaceStore } from "@messaging-service/core"
-import type { ClaimedCallback, EventId } from "@messaging-service/core"
+import type { ClaimedDelivery, EventId } from "@messaging-service/core"
 import { Effect, Random } from "effect"
-import {
-  aCallback,
-  aCallbackUrl,
-  aCallingStage,
-  claimCallbacks,
-  over,
-  settleCallbacks,
-  tryAgain,
-} from "../Calling.ts"
+import { aCallback, aCallbackUrl, aCallingStage } from "../Calling.ts"
+import { claimDue, delivered, refused, settleDeliveries, sharing } from "../Delivering.ts"
 import { at } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"
 import type { Topic } from "../Topic.ts"
@@ -26,13 +19,13 @@ interface Race {
   readonly perWorkspace: number
 }
 
-const targetOf = ({ url }: ClaimedCallback): string => new URL(url).origin
+const targetOf = ({ url }: ClaimedDelivery): string => new URL(url).origin
 
 /** A callback loop that now and then fails, and settles late. */
 const loop = (race: Race) =>
   Effect.gen(function* () {
-    const late: Array<ClaimedCallback> = []
-    const count = (claimed: ClaimedCallback, by: 1 | -1): number => {
+    const late: Array<ClaimedDelivery> = []
+    const count = (claimed: ClaimedDelivery, by: 1 | -1): number => {
       const inFlight = (race.inFlight.get(targetOf(claimed)) ?? 0) + by
       race.inFlight.set(targetOf(claimed), inFlight)
       return inFlight
@@ -41,25 +34,24 @@ const loop = (race: Race) =>
       const last = race.writing === 0
       // Nothing runs out while the count of what is in flight is held against the limit.
       const now = ++race.now
-      const claimed = yield* claimCallbacks({
+      const claimed = yield* claimDue({
         now,
         leaseUntil: noon + day,
         limit: 1 + (yield* below(12)),
         perTarget: race.perTarget,
-        perWorkspace: race.perWorkspace,
+        ...sharing(race.perWorkspace, late),
       })
       for (const each of claimed) assert.isAtMost(count(each, 1), race.perTarget)
-      const all = [...race.inFlight.values()].reduce((sum, each) => sum + each, 0)
-      assert.isAtMost(all, race.perWorkspace)
+      assert.isAtMost(late.length + claimed.length, race.perWorkspace)
       yield* Effect.yieldNow
       late.push(...claimed)
       const ready = late.splice(0, last ? late.length : yield* below(late.length + 1))
       const results = yield* Effect.forEach(ready, (each) =>
-        Effect.map(below(4), (dice) => (dice === 0 ? tryAgain(each, now) : over(each))),
+        Effect.map(below(4), (dice) => (dice === 0 ? refused(each, now) : delivered(each))),
       )
       // Counted free before the commit that frees it: another loop may claim as soon as it is over.
       for (const each of ready) count(each, -1)
-      yield* settleCallbacks(...results)
+      yield* settleDeliveries(...results)
       for (const [index, result] of results.entries()) {
         if (result.nextAttemptAt === null) race.made.push(at(ready, index).eventId)
       }
@@ -104,7 +96,7 @@ export const callbackRaces: Topic = (it, { parallel }) => {
         )
         assert.lengthOf(events, 48)
         assert.deepStrictEqual(race.made.toSorted(), events.toSorted())
-        assert.deepStrictEqual(yield* claimCallbacks({ now: noon + 2 * day }), [])
+        assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day }), [])
       }),
     60_000,
   )
@@ -127,9 +119,9 @@ export const callbackRaces: Topic = (it, { parallel }) => {
           )
         const work = Effect.forEach(range(8), (turn) =>
           Effect.gen(function* () {
-            const claimed = yield* claimCallbacks({ perTarget: 2, limit: 3 })
-            yield* settleCallbacks(
-              ...claimed.map((each) => (turn % 2 === 0 ? over(each) : tryAgain(each, noon))),
+            const claimed = yield* claimDue({ perTarget: 2, limit: 3 })
+            yield* settleDeliveries(
+              ...claimed.map((each) => (turn % 2 === 0 ? delivered(each) : refused(each, noon))),
             )
           }),
         )
@@ -145,7 +137,7 @@ export const callbackRaces: Topic = (it, { parallel }) => {
           ],
           atOnce,
         ).pipe(Random.withSeed(`deleted ${round}`))
-        assert.deepStrictEqual(yield* claimCallbacks({ now: noon + 2 * day }), [])
+        assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day }), [])
       }),
     60_000,
   )

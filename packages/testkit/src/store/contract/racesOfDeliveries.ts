@@ -26,7 +26,7 @@ interface Race {
   writing: number
   readonly inFlight: Map<number, number>
   readonly deliveredTo: Map<number, Array<EventId>>
-  readonly perEndpoint: number
+  readonly perTarget: number
 }
 
 /** A delivery loop that now and then fails, settles late, or forgets what it claimed. */
@@ -34,15 +34,15 @@ const loop = (race: Race) =>
   Effect.gen(function* () {
     const late: Array<ClaimedDelivery> = []
     const hold = (claimed: ReadonlyArray<ClaimedDelivery>) => {
-      for (const { endpointId } of claimed) {
-        const inFlight = (race.inFlight.get(endpointId) ?? 0) + 1
-        race.inFlight.set(endpointId, inFlight)
-        assert.isAtMost(inFlight, race.perEndpoint)
+      for (const { targetId } of claimed) {
+        const inFlight = (race.inFlight.get(targetId) ?? 0) + 1
+        race.inFlight.set(targetId, inFlight)
+        assert.isAtMost(inFlight, race.perTarget)
       }
       late.push(...claimed)
     }
     const release = (claimed: ClaimedDelivery) =>
-      race.inFlight.set(claimed.endpointId, (race.inFlight.get(claimed.endpointId) ?? 0) - 1)
+      race.inFlight.set(claimed.targetId, (race.inFlight.get(claimed.targetId) ?? 0) - 1)
     for (;;) {
       const last = race.writing === 0
       // Nothing runs out while the count of what is in flight is held against the limit.
@@ -51,7 +51,7 @@ const loop = (race: Race) =>
         now,
         leaseUntil: noon + day,
         limit: 1 + (yield* below(12)),
-        perEndpoint: race.perEndpoint,
+        perTarget: race.perTarget,
       }
       const claimed = yield* claimDue(query)
       hold(claimed)
@@ -67,8 +67,8 @@ const loop = (race: Race) =>
       else yield* settleDeliveries(...results)
       for (const [index, result] of results.entries()) {
         if (result.error !== null) continue
-        const { endpointId, eventId } = at(ready, index)
-        race.deliveredTo.set(endpointId, [...(race.deliveredTo.get(endpointId) ?? []), eventId])
+        const { targetId, eventId } = at(ready, index)
+        race.deliveredTo.set(targetId, [...(race.deliveredTo.get(targetId) ?? []), eventId])
       }
       if (last && claimed.length === 0 && late.length === 0 && ready.length === 0) return
       yield* Effect.yieldNow
@@ -92,7 +92,7 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
           writing: 8,
           inFlight: new Map(),
           deliveredTo: new Map(),
-          perEndpoint: 3,
+          perTarget: 3,
         }
         const events: Array<EventId> = []
         const write = (index: number) =>
@@ -155,7 +155,7 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
         // What was claimed before is lost with the endpoint; of the others nothing is left.
         yield* settleDeliveries(...claims.map((each) => delivered(each)))
         const rest = yield* claimDue({ now: noon + day })
-        assert.isTrue(rest.every(({ endpointId }) => endpointId === stays.id))
+        assert.isTrue(rest.every(({ targetId }) => targetId === stays.id))
         yield* settleDeliveries(...rest.map((each) => delivered(each)))
         assert.lengthOf(yield* logOf(stays), 36)
         // Nothing comes back with it.

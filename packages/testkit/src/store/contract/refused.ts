@@ -1,7 +1,6 @@
 /** `MessageStore.insertRefused`: a message that is stored although it was refused. */
 import { assert } from "@effect/vitest"
 import {
-  CallbackQueue,
   MessageStore,
   NumberStore,
   refusedMessage,
@@ -20,7 +19,13 @@ import { only, present } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
 import { atOnce } from "../Races.ts"
 import { brokenBy, exactQuotaOf, lookUp, quotaOf, remaining, scopeOf } from "../Reading.ts"
-import { anEndpoint, aStageWithKey, claimTheOne } from "../Delivering.ts"
+import {
+  anEndpoint,
+  aStageWithKey,
+  claimTheOne,
+  delivered,
+  settleDeliveries,
+} from "../Delivering.ts"
 import { cancelled, claim, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -110,27 +115,18 @@ export const refusedMessages: Topic = (it, { parallel }) => {
       )
       assert.include(event.body, `"id":${message.id}`)
       const delivery = yield* claimTheOne({ now: era })
-      assert.deepStrictEqual([delivery.endpointId, delivery.eventId], [endpoint.id, event.id])
+      assert.deepStrictEqual([delivery.targetId, delivery.eventId], [endpoint.id, event.id])
     }).pipe(Effect.scoped),
   )
 
   it.effect("its callback tells of the failure", () =>
     Effect.gen(function* () {
-      const queue = yield* CallbackQueue
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       const callbackUrl = "https://example.com/refused"
       const { callback, message } = yield* refused(number, { callbackUrl }, era)
-      const called = only(
-        yield* queue.claim({
-          now: era,
-          leaseUntil: era + minute,
-          limit: 10,
-          perTarget: 10,
-          perWorkspace: 10,
-        }),
-      )
-      yield* queue.settle([{ id: called.id, lease: called.lease, nextAttemptAt: null }])
+      const called = yield* claimTheOne({ now: era })
+      yield* settleDeliveries(delivered(called))
       assert.deepStrictEqual(
         [called.url, called.body, called.eventId, called.workspaceId],
         [callbackUrl, callback?.body, callback?.eventId, number.workspaceId],

@@ -224,7 +224,7 @@ export const webhooks: Topic = (it) => {
       yield* anEvent(number)
       const claimed = yield* claimDue()
       assert.lengthOf(claimed, 2)
-      assert.isTrue(claimed.every((delivery) => delivery.endpointId === running.id))
+      assert.isTrue(claimed.every((delivery) => delivery.targetId === running.id))
       // Revoking again changes nothing.
       yield* revoke(key)
       assert.deepStrictEqual(yield* lookUpEndpoint(endpoint), stopped)
@@ -273,7 +273,7 @@ export const webhooks: Topic = (it) => {
       assert.isNull(yield* store.get(scopeOf(key), endpoint.id))
       assert.deepStrictEqual(yield* claimDue(), [])
       yield* anEvent(another)
-      assert.strictEqual((yield* claimTheOne()).endpointId, kept.id)
+      assert.strictEqual((yield* claimTheOne()).targetId, kept.id)
     }),
   )
 
@@ -293,7 +293,8 @@ export const webhooks: Topic = (it) => {
       const claimed = yield* claimTheOne({ now: noon + oneSecond })
       assert.deepStrictEqual(claimed, {
         id: claimed.id,
-        endpointId: endpoint.id,
+        kind: "webhook",
+        targetId: endpoint.id,
         workspaceId: key.workspaceId,
         lease: claimed.lease,
         eventId: ping.id,

@@ -1,46 +1,41 @@
 /**
- * A turn of webhook lanes: attempts that ended are recorded, and free places are taken by what is
- * due, in one commit. Settling alone is a turn that takes nothing, claiming alone one that records
- * nothing; so what a lane holds and when it is next due is computed in one place, once.
+ * Attempts that ended are recorded, and free places are taken by what is due, in one commit. Settling
+ * alone takes nothing, claiming alone records nothing; so what a lane holds and when it is next due is
+ * computed in one place, once. A lane is that of a webhook endpoint, whose id it has, or that of a
+ * callback's target, with an id below zero: the one knows the address, the secret and when it stops,
+ * for the other each delivery brings its own address, and the claim keeps to the workspace's share.
  *
  * A recorded attempt goes to the log, and its delivery ends or gets its next turn; endpoints to which
  * nothing gets through stop. A result whose lease is not the delivery's any more is passed over. Then
- * the news is read, and the longest due of free lanes are taken, a few of each endpoint. What is in
- * flight stands in the lane, so that a claim changes no delivery.
+ * the news is read, and the longest due of free lanes are taken, a few of each. What is in flight
+ * stands in the lane, so that a claim changes no delivery.
  *
- * Locks: the lanes of the results and of the news by endpoint, at once; then the endpoints that stop;
- * then further lanes, without waiting for any.
+ * Locks: the lanes of callbacks that are new, by id; the lanes of the results and of the news by id,
+ * at once; then the endpoints that stop; then further lanes, without waiting for any.
  */
-import type {
-  ClaimedDelivery,
-  DeliveryQuery,
-  DeliveryResult,
-  EventId,
-  StoreUnavailable,
-  WebhookId,
-  WorkspaceId,
-} from "@messaging-service/core"
-import { Effect } from "effect"
-import type { DatabaseService } from "../database/Database.ts"
-import {
-  bigints,
-  instant,
-  instants,
-  integer,
-  integers,
-  sparse,
-  texts,
-} from "../database/parameters.ts"
-import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
-import { stopEndpoints } from "../webhook/endEndpoints.ts"
+import { callbackPlaces, dueCallbackLanes } from "./callbackShare.ts"
+import { stopEndpoints } from "./endEndpoints.ts"
+import { takeOverCallbacks } from "../callback/writeCallbacks.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+
+/** When a lane is next due, with `places` more in flight. */
+const nextDue = `least(
+          case when lane.places > 0 then p_lease_until end,
+          lane.first_until,
+          case
+            when cardinality(lane.ids) + lane.places < p_per_target
+            then lane.dues[lane.places + 1]
+          end
+        )`
 
 /**
  * Results come lane by lane: the first three arrays hold one element for each lane, how many results
  * are its, and when the latest of them was delivered; the others one for each result, or none where
- * all are null. At a `p_now` of `-infinity` no lease has run out and nothing is due.
+ * all are null. At a `p_now` of `-infinity` no lease has run out and nothing is due. Of callbacks at most
+ * `p_callbacks` are taken, and of each workspace what it has less than `p_per_workspace` of them.
  */
-export const turnWebhookLanes = sqlFunction(
-  "turn_webhook_lanes",
+export const settleAndClaimDeliveries = sqlFunction(
+  "settle_and_claim_deliveries",
   `(
     p_lane bigint[],
     p_results integer[],
@@ -56,10 +51,14 @@ export const turnWebhookLanes = sqlFunction(
     p_now timestamptz,
     p_lease_until timestamptz,
     p_limit integer,
-    p_per_endpoint integer
+    p_per_target integer,
+    p_callbacks integer,
+    p_per_workspace integer,
+    p_workspaces bigint[],
+    p_held integer[]
   )
   returns table (
-    id bigint, endpoint_id bigint, workspace_id bigint, lease bigint, event_id text, body text,
+    id bigint, lane_id bigint, workspace_id bigint, lease bigint, event_id text, body text,
     attempt integer, url text, secret_salt text
   )
   language plpgsql
@@ -68,6 +67,8 @@ export const turnWebhookLanes = sqlFunction(
   declare
     -- Endpoints that have got deliveries since the last claim looked.
     v_news bigint[];
+    -- Lanes of callbacks that have.
+    v_callback_news bigint[];
     -- Those of the results first, in their order, so that a lane finds its results by its place.
     v_lanes bigint[];
     -- Where the results of each lane end.
@@ -75,8 +76,38 @@ export const turnWebhookLanes = sqlFunction(
     -- The delivery of each result; 0 where its lease is the delivery's no more.
     v_settled bigint[] = '{}';
     v_ended bigint[];
+    -- How many callbacks may be taken from each lane; null: no lane is one of callbacks.
+    v_places integer[];
   begin
     if p_now > '-infinity' then
+      if exists (select from callbacks c where coalesce(c.lease_until, c.due_at) <= p_now) then
+        perform ${takeOverCallbacks.name}(p_now);
+      end if;
+      if exists (select from callback_news) then
+        with taken as (
+          delete from callback_news n
+          where n.id in (
+            select oldest.id
+            from callback_news oldest
+            order by oldest.id
+            limit 1000
+            for update skip locked
+          )
+          returning n.lane_id, n.workspace_id
+        ),
+        made as (
+          insert into webhook_lanes (endpoint_id, workspace_id, delivered_since)
+          select distinct on (taken.lane_id) taken.lane_id, taken.workspace_id, p_now
+          from taken
+          join workspaces w on w.id = taken.workspace_id
+            and w.deleted_at is null
+          order by taken.lane_id
+          on conflict (endpoint_id) do nothing
+        )
+        select array_agg(distinct taken.lane_id)
+        into v_callback_news
+        from taken;
+      end if;
       with taken as (
         delete from webhook_news n
         where n.id in (
@@ -93,10 +124,10 @@ export const turnWebhookLanes = sqlFunction(
       from taken;
     end if;
     v_lanes := p_lane;
-    if v_news is not null then
+    if v_news is not null or v_callback_news is not null then
       v_lanes := v_lanes || array(
         select news.id
-        from unnest(v_news) news (id)
+        from unnest(v_news || v_callback_news) news (id)
         where news.id <> all (p_lane)
       );
     end if;
@@ -143,11 +174,12 @@ export const turnWebhookLanes = sqlFunction(
           and r.next_attempt_at is null
         returning
           d.endpoint_id, d.outbox_id, r.attempted_at, r.duration_millis, d.attempts + 1 as attempt,
-          r.response_status, d.event_id, d.type, r.error, d.body
+          r.response_status, d.event_id, d.type, r.error,
+          case when d.workspace_id is null then d.body end, d.workspace_id, d.url
       )
       insert into webhook_attempts (
         endpoint_id, outbox_id, attempted_at, duration_millis, attempt, response_status, event_id,
-        type, error, body
+        type, error, body, workspace_id, url
       )
       select ended.*
       from ended;
@@ -168,11 +200,12 @@ export const turnWebhookLanes = sqlFunction(
             and r.next_attempt_at is not null
           returning
             d.last_attempt_id, d.endpoint_id, d.outbox_id, r.attempted_at, r.next_attempt_at,
-            r.duration_millis, d.attempts, r.response_status, d.event_id, d.type, r.error, d.body
+            r.duration_millis, d.attempts, r.response_status, d.event_id, d.type, r.error,
+            case when d.workspace_id is null then d.body end, d.workspace_id, d.url
         )
         insert into webhook_attempts (
           id, endpoint_id, outbox_id, attempted_at, next_attempt_at, duration_millis, attempt,
-          response_status, event_id, type, error, body
+          response_status, event_id, type, error, body, workspace_id, url
         )
         select put_off.*
         from put_off;
@@ -238,9 +271,17 @@ export const turnWebhookLanes = sqlFunction(
         limit p_limit
         for no key update skip locked
       );
+      v_lanes := v_lanes || ${dueCallbackLanes.name}(
+        p_now, least(p_limit, p_callbacks), v_lanes, p_per_workspace, p_workspaces, p_held
+      );
     end if;
     if cardinality(v_lanes) = 0 then
       return;
+    end if;
+    if p_limit > 0 and 0 > any (v_lanes) then
+      v_places := ${callbackPlaces.name}(
+        p_now, v_lanes, v_settled, p_per_target, p_callbacks, p_per_workspace, p_workspaces, p_held
+      );
     end if;
 
     -- A later statement than what changed deliveries: it sees them as they are now.
@@ -248,9 +289,9 @@ export const turnWebhookLanes = sqlFunction(
     with lane as materialized (
       select
         l.endpoint_id, turned.delivered_at, live.ids, live.leases, live.until, live.first_until,
-        ahead.ids as ahead, ahead.dues, least(ahead.due, free.places) as wanted
-      from unnest(v_lanes, p_results, v_ends, p_delivered_at)
-        turned (id, results, ends, delivered_at)
+        ahead.ids as ahead, ahead.dues, least(ahead.due, free.places, turned.places) as wanted
+      from unnest(v_lanes, p_results, v_ends, p_delivered_at, v_places)
+        turned (id, results, ends, delivered_at, places)
       join webhook_lanes l on l.endpoint_id = turned.id
       cross join lateral (
         select
@@ -266,7 +307,7 @@ export const turnWebhookLanes = sqlFunction(
           )
       ) live
       cross join lateral (
-        select greatest(0, p_per_endpoint - cardinality(live.ids)) as places
+        select greatest(0, p_per_target - cardinality(live.ids)) as places
       ) free
       -- What may be taken, and the one after it, which the lane is due for next.
       cross join lateral (
@@ -283,7 +324,7 @@ export const turnWebhookLanes = sqlFunction(
         ) next
       ) ahead
     ),
-    -- How many rounds of one for each endpoint fit into the limit, and what they leave of it.
+    -- How many rounds of one for each lane fit into the limit, and what they leave of it.
     share as materialized (
       select round.places, (p_limit - sum(least(wants.wanted, round.places) * wants.lanes)) as rest
       from (
@@ -292,7 +333,7 @@ export const turnWebhookLanes = sqlFunction(
         where lane.wanted > 0
         group by lane.wanted
       ) wants
-      cross join generate_series(0, least(p_per_endpoint, p_limit)) round (places)
+      cross join generate_series(0, least(p_per_target, p_limit)) round (places)
       group by round.places
       having sum(least(wants.wanted, round.places) * wants.lanes) <= p_limit
       order by round.places desc
@@ -313,14 +354,8 @@ export const turnWebhookLanes = sqlFunction(
         held_ids = lane.ids || lane.ahead[:lane.places],
         held_leases = lane.leases || array_fill(l.lease + 1, array[lane.places]),
         held_until = lane.until || array_fill(p_lease_until, array[lane.places]),
-        next_due = least(
-          case when lane.places > 0 then p_lease_until end,
-          lane.first_until,
-          case
-            when cardinality(lane.ids) + lane.places < p_per_endpoint
-            then lane.dues[lane.places + 1]
-          end
-        )
+        next_due = case when l.endpoint_id > 0 then ${nextDue} end,
+        callback_due = case when l.endpoint_id < 0 then ${nextDue} end
       from (
         select
           lane.*,
@@ -333,13 +368,21 @@ export const turnWebhookLanes = sqlFunction(
       where l.endpoint_id = lane.endpoint_id
       returning l.endpoint_id, l.lease, lane.ahead[:lane.places] as taken
     )
-    -- Those of an endpoint together: what starts together tends to end together, and then turns its
+    -- Those of a lane together: what starts together tends to end together, and then turns its
     -- lane once.
     select
-      d.id, d.endpoint_id, e.workspace_id, moved.lease, d.event_id, coalesce(d.body, o.body),
-      d.attempts + 1, e.url, e.secret_salt
+      d.id, d.endpoint_id, coalesce(e.workspace_id, d.workspace_id), moved.lease, d.event_id,
+      coalesce(d.body, o.body), d.attempts + 1, coalesce(e.url, d.url),
+      coalesce(
+        e.secret_salt,
+        (
+          select w.callback_salt
+          from workspaces w
+          where w.id = d.workspace_id
+        )
+      )
     from moved
-    join webhook_endpoints e on e.id = moved.endpoint_id
+    left join webhook_endpoints e on e.id = moved.endpoint_id
     cross join lateral unnest(moved.taken) with ordinality taken (id, place)
     join webhook_deliveries d on d.id = taken.id
     left join outbox o on o.id = d.outbox_id
@@ -348,84 +391,3 @@ export const turnWebhookLanes = sqlFunction(
   end
   $function$`,
 )
-
-interface ClaimedRow {
-  readonly id: bigint
-  readonly endpoint_id: bigint
-  readonly workspace_id: bigint
-  readonly lease: bigint
-  readonly event_id: string
-  readonly body: string
-  readonly attempt: number
-  readonly url: string
-  readonly secret_salt: string
-}
-
-const settleAndClaim = `select * from ${turnWebhookLanes.name}(${placeholders(15)})`
-
-/** No moment is named: no lease has run out, nothing is due, and any number may be in flight. */
-const settle = `select from ${turnWebhookLanes.name}(
-  ${placeholders(11)}, '-infinity', null, 0, 2147483647
-)`
-
-/** When the latest of them was delivered; null when none was. */
-const deliveredAt = (results: ReadonlyArray<DeliveryResult>): number | null =>
-  results.reduce<number | null>(
-    (latest, { attemptedAt, error }) =>
-      error === null && attemptedAt > (latest ?? -Infinity) ? attemptedAt : latest,
-    null,
-  )
-
-const resultParameters = (results: ReadonlyArray<DeliveryResult>): ReadonlyArray<unknown> => {
-  const lanes = [...Map.groupBy(results, (result) => result.endpointId)]
-  const inOrder = lanes.flatMap(([, ofLane]) => ofLane)
-  return [
-    bigints(lanes.map(([id]) => id)),
-    integers(lanes.map(([, ofLane]) => ofLane.length)),
-    instants(lanes.map(([, ofLane]) => deliveredAt(ofLane))),
-    bigints(inOrder.map((result) => result.id)),
-    bigints(inOrder.map((result) => result.lease)),
-    instants(inOrder.map((result) => result.attemptedAt)),
-    bigints(inOrder.map((result) => result.durationMillis)),
-    integers(sparse(inOrder.map((result) => result.responseStatus))),
-    texts(sparse(inOrder.map((result) => result.error))),
-    instants(sparse(inOrder.map((result) => result.nextAttemptAt))),
-    instants(sparse(inOrder.map((result) => result.stopUnlessDeliveredSince))),
-  ]
-}
-
-export const settleResults =
-  (database: DatabaseService) =>
-  (results: ReadonlyArray<DeliveryResult>): Effect.Effect<void, StoreUnavailable> =>
-    results.length === 0
-      ? Effect.void
-      : Effect.asVoid(database.query("delivery.settle", settle, resultParameters(results)))
-
-export const settleResultsAndClaim =
-  (database: DatabaseService) =>
-  (
-    results: ReadonlyArray<DeliveryResult>,
-    query: DeliveryQuery,
-  ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable> =>
-    Effect.map(
-      database.query<ClaimedRow>("delivery.turn", settleAndClaim, [
-        ...resultParameters(results),
-        instant(query.now),
-        instant(query.leaseUntil),
-        integer(query.limit),
-        integer(query.perEndpoint),
-      ]),
-      (rows) => rows.map(toClaimed),
-    )
-
-const toClaimed = (row: ClaimedRow): ClaimedDelivery => ({
-  id: Number(row.id),
-  endpointId: Number(row.endpoint_id) as WebhookId,
-  workspaceId: Number(row.workspace_id) as WorkspaceId,
-  lease: Number(row.lease),
-  eventId: row.event_id as EventId,
-  body: row.body,
-  attempt: row.attempt,
-  url: row.url,
-  secretSalt: row.secret_salt,
-})

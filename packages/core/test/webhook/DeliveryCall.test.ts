@@ -5,11 +5,11 @@ import { createHmac } from "node:crypto"
 import { Egress, EgressError, OutboundRule } from "../../src/egress/Egress.ts"
 import type { PostLimits, PostRequest } from "../../src/egress/Egress.ts"
 import { Ids } from "../../src/id/Ids.ts"
-import type { EventId, WebhookId, WorkspaceId } from "../../src/id/Ids.ts"
+import type { EventId, WorkspaceId } from "../../src/id/Ids.ts"
 import type { ClaimedDelivery } from "../../src/queue/DeliveryQueue.ts"
 import { layerSecrets } from "../secret/layerSecrets.ts"
 import { SigningSecrets } from "../../src/webhook/SigningSecrets.ts"
-import { WebhookCall, judgeCall } from "../../src/webhook/WebhookCall.ts"
+import { DeliveryCall, judgeCall } from "../../src/webhook/DeliveryCall.ts"
 import type { CallOutcome } from "../../src/webhook/SignedCall.ts"
 
 const hour = 3_600_000
@@ -18,7 +18,8 @@ const noon = Date.UTC(2026, 2, 2, 12, 0, 0, 250)
 
 const claimed = (given: Partial<ClaimedDelivery> = {}): ClaimedDelivery => ({
   id: 3,
-  endpointId: 7 as WebhookId,
+  kind: "webhook",
+  targetId: 7,
   workspaceId: 5 as WorkspaceId,
   lease: 11,
   eventId: "evt_000000000000000000000001" as EventId,
@@ -40,7 +41,8 @@ describe("the outcome of a call", () => {
     Effect.sync(() =>
       assert.deepStrictEqual(judged(answered(status)), {
         id: 3,
-        endpointId: 7 as WebhookId,
+        kind: "webhook",
+        targetId: 7,
         lease: 11,
         attemptedAt: noon,
         durationMillis: 40,
@@ -108,7 +110,7 @@ const call = (
   Effect.gen(function* () {
     const posted: Array<Posted> = []
     const unused = () => Effect.die("not asked for in these tests")
-    const layer = WebhookCall.layer.pipe(
+    const layer = DeliveryCall.layer.pipe(
       Layer.provideMerge(SigningSecrets.layer),
       Layer.provide([
         Ids.layerRandom,
@@ -127,12 +129,37 @@ const call = (
     )
     yield* TestClock.setTime(noon)
     return yield* Effect.gen(function* () {
-      const result = yield* (yield* WebhookCall).make(claimed())
+      const result = yield* (yield* DeliveryCall).make(claimed())
       return { result, posted: posted[0]!, secret: (yield* SigningSecrets).webhooks.of("salt") }
     }).pipe(Effect.provide(layer))
   })
 
 const ok = Effect.succeed({ status: 200, headers: {} })
+
+describe("the outcome of a callback", () => {
+  const callback = { kind: "callback", targetId: -7 } as const
+
+  it.effect.each([
+    [1, 10_000],
+    [2, 60_000],
+    [3, 240_000],
+  ] as const)("attempt %i is followed by another after %i ms", ([attempt, delay]) =>
+    Effect.sync(() => {
+      const result = judged(answered(500), { ...callback, attempt })
+      assert.deepStrictEqual(
+        [result.kind, result.targetId, result.error, result.nextAttemptAt],
+        ["callback", -7, "http_status", noon + 40 + delay],
+      )
+    }),
+  )
+
+  it.effect("the fourth failure is the last, and stops nothing", () =>
+    Effect.sync(() => {
+      const result = judged(answered(500), { ...callback, attempt: 4 })
+      assert.deepStrictEqual([result.nextAttemptAt, result.stopUnlessDeliveredSince], [null, null])
+    }),
+  )
+})
 
 describe("a call", () => {
   it.effect("carries the frozen body and the contract's headers, signed with the secret", () =>

@@ -1,0 +1,145 @@
+/**
+ * What a claim may take of callbacks, whose targets are without number: of each workspace no more than
+ * what it has less than its share, and of all workspaces together no more than asked for.
+ */
+import { sqlFunction } from "../database/SqlFunction.ts"
+
+/** What each workspace may still have. */
+const room = (workspace: string): string =>
+  `p_per_workspace - coalesce(p_held[array_position(p_workspaces, ${workspace})], 0)`
+
+/**
+ * Due lanes of callbacks beside `p_lanes`, locked, the longest due first. Each has a call for one place
+ * at least: when a workspace has more lanes than places, others may have theirs instead.
+ */
+export const dueCallbackLanes = sqlFunction(
+  "due_callback_lanes",
+  `(
+    p_now timestamptz,
+    p_limit integer,
+    p_lanes bigint[],
+    p_per_workspace integer,
+    p_workspaces bigint[],
+    p_held integer[]
+  )
+  returns bigint[]
+  language plpgsql
+  as $function$
+  declare
+    v_lanes bigint[] := '{}';
+    v_found bigint[];
+    -- Workspaces of which no more lanes may be taken, and those of them that were found to be.
+    v_crowded bigint[] := array(
+      select workspace.id
+      from unnest(p_workspaces, p_held) workspace (id, held)
+      where workspace.held >= p_per_workspace
+    );
+    v_refused bigint[];
+  begin
+    if p_limit <= 0 or p_per_workspace <= 0 then
+      return v_lanes;
+    end if;
+    loop
+      -- Index webhook_lanes_callbacks_due.
+      v_found := array(
+        select l.endpoint_id
+        from webhook_lanes l
+        where l.callback_due <= p_now
+          and l.workspace_id <> all (v_crowded)
+          and l.endpoint_id <> all (p_lanes)
+          and l.endpoint_id <> all (v_lanes)
+        order by l.callback_due
+        limit p_limit - cardinality(v_lanes)
+        for no key update skip locked
+      );
+      exit when v_found = '{}';
+      select
+        coalesce(array_agg(judged.id order by judged.place) filter (where judged.fits), '{}'),
+        array_agg(distinct judged.workspace_id) filter (where not judged.fits)
+      into v_lanes, v_refused
+      from (
+        select
+          found.id, found.place, l.workspace_id,
+          row_number() over (partition by l.workspace_id order by found.place)
+            <= ${room("l.workspace_id")} as fits
+        from unnest(v_lanes || v_found) with ordinality found (id, place)
+        join webhook_lanes l on l.endpoint_id = found.id
+      ) judged;
+      exit when v_refused is null;
+      v_crowded := v_crowded || v_refused;
+    end loop;
+    return v_lanes;
+  end
+  $function$`,
+)
+
+/**
+ * How many may be taken from each of these lanes, in their order; null for that of an endpoint. The
+ * lane whose first has waited longest has the first choice.
+ */
+export const callbackPlaces = sqlFunction(
+  "callback_places",
+  `(
+    p_now timestamptz,
+    p_lanes bigint[],
+    p_settled bigint[],
+    p_per_target integer,
+    p_callbacks integer,
+    p_per_workspace integer,
+    p_workspaces bigint[],
+    p_held integer[]
+  )
+  returns integer[]
+  language sql
+  as $function$
+    with wants as (
+      select
+        l.endpoint_id, l.workspace_id, ahead.wanted, ahead.first_due,
+        ${room("l.workspace_id")} as room
+      from webhook_lanes l
+      cross join lateral (
+        select coalesce(array_agg(held.id), '{}') as ids
+        from unnest(l.held_ids, l.held_until) held (id, until)
+        where held.until > p_now
+          and held.id <> all (p_settled)
+      ) live
+      cross join lateral (
+        select count(*) as wanted, min(next.due_at) as first_due
+        from (
+          -- Index webhook_deliveries_due.
+          select d.due_at
+          from webhook_deliveries d
+          where d.endpoint_id = l.endpoint_id
+            and d.id <> all (live.ids)
+            and d.due_at <= p_now
+          order by d.due_at, d.id
+          limit greatest(0, p_per_target - cardinality(live.ids))
+        ) next
+      ) ahead
+      where l.endpoint_id = any (p_lanes)
+        and l.endpoint_id < 0
+    ),
+    of_workspace as (
+      select
+        w.endpoint_id, w.first_due,
+        greatest(0, least(w.wanted, w.room - coalesce(sum(w.wanted) over (
+          partition by w.workspace_id
+          order by w.first_due, w.endpoint_id
+          rows between unbounded preceding and 1 preceding
+        ), 0))) as wanted
+      from wants w
+    ),
+    of_all as (
+      select
+        w.endpoint_id,
+        greatest(0, least(w.wanted, p_callbacks - coalesce(sum(w.wanted) over (
+          order by w.first_due, w.endpoint_id
+          rows between unbounded preceding and 1 preceding
+        ), 0)))::integer as places
+      from of_workspace w
+    )
+    select array_agg(of_all.places order by lane.place)
+    from unnest(p_lanes) with ordinality lane (id, place)
+    left join of_all on of_all.endpoint_id = lane.id
+  $function$`,
+)

@@ -1,0 +1,234 @@
+/** The lanes of targets, alike for both kinds: order, room, leases, and when something is due. */
+import { assert } from "@effect/vitest"
+import { DeliveryQueue, WebhookStore, WorkStatus } from "@messaging-service/core"
+import type { ClaimedDelivery, EventId } from "@messaging-service/core"
+import { Effect, Exit, Scope } from "effect"
+import { aCallback, aCallbackUrl, aCallingStage } from "../Calling.ts"
+import {
+  anEndpoint,
+  anEvent,
+  aStageWithKey,
+  claimDue,
+  claimTheOne,
+  delivered,
+  refused,
+  scopeOf,
+  settleDeliveries,
+} from "../Delivering.ts"
+import { at, present } from "../Expect.ts"
+import { cancelled, end } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import { aMessage, anEra, aStage, day, hour, minute, noon } from "../World.ts"
+
+/** When a delivery loop must look again, if that is within 50 days of `era`. */
+const nextDue = (era: number) =>
+  Effect.map(
+    WorkStatus.use((status) => status.nextDue("deliveries")),
+    (due) => (due !== null && due < era + 50 * day ? due : null),
+  )
+
+const kinds = ["an endpoint", "an origin of callbacks"] as const
+
+/** Of each kind one target, which goes with the test, and what delivers something more to it. */
+const aTarget = {
+  "an endpoint": (era: number) =>
+    Effect.gen(function* () {
+      const { key, number } = yield* aStageWithKey(era)
+      yield* anEndpoint(key, { createdAt: era })
+      return (now: number) => Effect.map(anEvent(number, { now }), ({ id }) => id)
+    }),
+  "an origin of callbacks": (era: number) =>
+    Effect.gen(function* () {
+      const { number } = yield* aCallingStage(era)
+      const url = aCallbackUrl()
+      return (now: number) => Effect.map(aCallback(number, url, now), ({ eventId }) => eventId)
+    }),
+}
+
+const idsOf = (claimed: ReadonlyArray<ClaimedDelivery>) => claimed.map(({ eventId }) => eventId)
+
+export const deliveryLanes: Topic = (it) => {
+  it.effect.each(kinds)(
+    "to %s nothing is due before its own time; the longest due comes first",
+    (kind) =>
+      Effect.gen(function* () {
+        const deliver = yield* aTarget[kind](noon)
+        const later = yield* deliver(noon + minute)
+        const first = yield* deliver(noon)
+        assert.deepStrictEqual(yield* claimDue({ now: noon - 1 }), [])
+        const claimed = yield* claimDue({ now: noon + minute })
+        assert.deepStrictEqual(idsOf(claimed), [first, later])
+      }),
+  )
+
+  it.effect.each(kinds)("to %s at most so many are in flight at once", (kind) =>
+    Effect.gen(function* () {
+      const deliver = yield* aTarget[kind](noon)
+      const events: Array<EventId> = []
+      for (let made = 0; made < 8; made++) events.push(yield* deliver(noon))
+      const two = yield* claimDue({ perTarget: 5, limit: 2 })
+      const claimed = [...two, ...(yield* claimDue({ perTarget: 5 }))]
+      assert.deepStrictEqual(idsOf(claimed), events.slice(0, 5))
+      assert.deepStrictEqual(yield* claimDue({ perTarget: 5 }), [])
+      yield* settleDeliveries(delivered(at(claimed, 1)), refused(at(claimed, 3), noon + day))
+      const more = yield* claimDue({ perTarget: 5 })
+      assert.deepStrictEqual(idsOf(more), events.slice(5, 7))
+      assert.deepStrictEqual(yield* claimDue({ perTarget: 5 }), [])
+    }),
+  )
+
+  it.effect.each(kinds)(
+    "to %s what a claim leaves is due at once, and claimed by the next",
+    (kind) =>
+      Effect.gen(function* () {
+        const deliver = yield* aTarget[kind](noon)
+        const events: Array<EventId> = []
+        for (let made = 0; made < 7; made++) events.push(yield* deliver(noon))
+        const claimed: Array<ClaimedDelivery> = []
+        for (let claim = 0; claim < 4; claim++) claimed.push(...(yield* claimDue({ limit: 2 })))
+        assert.deepStrictEqual(idsOf(claimed), events)
+      }),
+  )
+
+  it.effect.each(kinds)("to %s all that waits for room has its turn", (kind) =>
+    Effect.gen(function* () {
+      const targets = yield* Effect.all([aTarget[kind](noon), aTarget[kind](noon)])
+      const events: Array<EventId> = []
+      for (let made = 0; made < 20; made++) events.push(yield* at(targets, made % 2)(noon))
+      const seen: Array<EventId> = []
+      for (;;) {
+        const claimed = yield* claimDue({ perTarget: 3, limit: 4 })
+        if (claimed.length === 0) break
+        seen.push(...idsOf(claimed))
+        yield* settleDeliveries(...claimed.map((each) => delivered(each)))
+      }
+      assert.deepStrictEqual(seen.toSorted(), events.toSorted())
+    }),
+  )
+
+  it.effect.each(kinds)(
+    "to %s, when a lease runs out the same attempt is handed out again, under another lease",
+    (kind) =>
+      Effect.gen(function* () {
+        const deliver = yield* aTarget[kind](noon)
+        yield* deliver(noon)
+        const first = yield* claimTheOne({ now: noon, leaseUntil: noon + minute })
+        assert.deepStrictEqual(yield* claimDue({ now: noon + minute - 1 }), [])
+        const second = yield* claimTheOne({ now: noon + minute })
+        assert.deepStrictEqual(second, { ...first, lease: second.lease })
+        assert.notStrictEqual(second.lease, first.lease)
+        // The first holder comes too late, whatever it says.
+        yield* settleDeliveries(delivered(first))
+        yield* settleDeliveries(refused(first, noon))
+        assert.deepStrictEqual(yield* claimDue({ now: noon + minute }), [])
+        yield* settleDeliveries(refused(second, noon + hour))
+        // Settled once, however often that is repeated.
+        yield* settleDeliveries(delivered(second))
+        assert.deepStrictEqual(yield* claimDue({ now: noon + hour - 1 }), [])
+        const third = yield* claimTheOne({ now: noon + hour })
+        assert.deepStrictEqual(third, { ...first, lease: third.lease, attempt: 2 })
+        yield* settleDeliveries(delivered(third))
+        assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
+      }),
+  )
+
+  it.effect.each(kinds)(
+    "to %s the room that a dead worker held is free when its leases are over",
+    (kind) =>
+      Effect.gen(function* () {
+        const deliver = yield* aTarget[kind](noon)
+        const events: Array<EventId> = []
+        for (let made = 0; made < 5; made++) events.push(yield* deliver(noon))
+        const dead = yield* claimDue({ now: noon, leaseUntil: noon + minute, perTarget: 2 })
+        assert.lengthOf(dead, 2)
+        assert.deepStrictEqual(yield* claimDue({ now: noon + 1, perTarget: 2 }), [])
+        const seen: Array<EventId> = []
+        for (;;) {
+          const claimed = yield* claimDue({ now: noon + minute, perTarget: 2 })
+          if (claimed.length === 0) break
+          assert.isAtMost(claimed.length, 2)
+          seen.push(...idsOf(claimed))
+          yield* settleDeliveries(...claimed.map((each) => delivered(each)))
+        }
+        assert.deepStrictEqual(seen.toSorted(), events.toSorted())
+      }),
+  )
+
+  it.effect.each(kinds)(
+    "a commit that queues something to %s tells its process, others do not",
+    (kind) =>
+      Effect.gen(function* () {
+        const deliver = yield* aTarget[kind](noon)
+        const { number } = yield* aStage()
+        let told = 0
+        const listening = yield* Scope.make()
+        yield* DeliveryQueue.use((queue) =>
+          queue.whenQueued(Effect.sync(() => void told++)).pipe(Scope.provide(listening)),
+        )
+        yield* deliver(noon)
+        yield* Effect.yieldNow
+        assert.strictEqual(told, 1)
+        yield* end(cancelled(yield* aMessage(number)))
+        yield* Effect.yieldNow
+        assert.strictEqual(told, 1)
+        yield* Scope.close(listening, Exit.void)
+        yield* deliver(noon)
+        yield* Effect.yieldNow
+        assert.strictEqual(told, 1)
+      }),
+  )
+
+  it.effect.each(kinds)(
+    "what goes to %s is due with the first that waits, in flight with the end of its lease",
+    (kind) =>
+      Effect.gen(function* () {
+        const era = anEra()
+        const until = Effect.map(
+          WorkStatus.use((status) => status.workload(era)),
+          ({ deliveringUntil }) => deliveringUntil,
+        )
+        // What earlier tests left behind is looked at, and is nothing.
+        assert.deepStrictEqual(yield* claimDue({ now: era }), [])
+        assert.isNull(yield* nextDue(era))
+        const deliver = yield* aTarget[kind](era)
+        assert.isNull(yield* nextDue(era))
+        assert.isNull(yield* until)
+        yield* deliver(era)
+        assert.isAtMost(present(yield* nextDue(era)), era)
+        const claimed = yield* claimTheOne({ now: era, leaseUntil: era + minute })
+        assert.strictEqual(yield* nextDue(era), era + minute)
+        assert.strictEqual(yield* until, era + minute)
+        yield* settleDeliveries(refused(claimed, era + hour))
+        assert.strictEqual(yield* nextDue(era), era + hour)
+        assert.isNull(yield* until)
+        const second = yield* claimTheOne({ now: era + hour })
+        yield* settleDeliveries(delivered(second))
+        assert.isNull(yield* nextDue(era))
+      }),
+  )
+
+  it.effect.each(kinds)("what goes to %s that is full is due when a lease runs out", (kind) =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const deliver = yield* aTarget[kind](era)
+      for (let made = 0; made < 3; made++) yield* deliver(era)
+      const query = { now: era, leaseUntil: era + minute, perTarget: 2 }
+      const [first] = yield* claimDue(query)
+      assert.strictEqual(yield* nextDue(era), era + minute)
+      yield* settleDeliveries(delivered(present(first)))
+      assert.isAtMost(present(yield* nextDue(era)), era)
+    }),
+  )
+
+  it.effect("of a removed endpoint nothing is due", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { key, number } = yield* aStageWithKey(era)
+      const endpoint = yield* anEndpoint(key, { createdAt: era })
+      yield* anEvent(number, { now: era })
+      yield* WebhookStore.use((store) => store.remove(scopeOf(key), endpoint.id, era))
+      assert.deepStrictEqual(yield* claimDue({ now: era }), [])
+      assert.isNull(yield* nextDue(era))
+    }),
+  )
+}
