@@ -7,7 +7,7 @@ import { readFields } from "./FieldsV1.ts"
 import type { BodyV1, ExampleV1, FieldsV1, ReadFieldsV1 } from "./FieldsV1.ts"
 import type { OtherTexts } from "./texts.ts"
 
-interface AboutV1<Fields extends FieldsV1> extends Route {
+interface AboutV1<Fields extends FieldsV1, Answer extends Schema.Top> extends Route {
   readonly summary: string
   /**
    * `client`: `client_id` and `api_key` among the fields, the key also as a bearer token. `bearer`:
@@ -19,16 +19,22 @@ interface AboutV1<Fields extends FieldsV1> extends Route {
   /** Where it refuses with other texts than the rest. */
   readonly texts?: OtherTexts
   /** The body of success, which is always answered with 200. */
-  readonly answer: Schema.Top
+  readonly answer: Answer
 }
 
 /** Reads its fields of the query. */
-interface GetV1<Fields extends FieldsV1> extends AboutV1<Fields> {
+interface GetV1<Fields extends FieldsV1, Answer extends Schema.Top> extends AboutV1<
+  Fields,
+  Answer
+> {
   readonly method: "GET"
 }
 
 /** Reads its fields of the body. */
-interface PostV1<Fields extends FieldsV1> extends AboutV1<Fields> {
+interface PostV1<Fields extends FieldsV1, Answer extends Schema.Top> extends AboutV1<
+  Fields,
+  Answer
+> {
   readonly method: "POST"
   /**
    * A request for the document to show, which adds the credentials. Null where nothing is done without
@@ -37,7 +43,9 @@ interface PostV1<Fields extends FieldsV1> extends AboutV1<Fields> {
   readonly example: ExampleV1<NoInfer<Fields>> | null
 }
 
-type OperationV1<Fields extends FieldsV1> = GetV1<Fields> | PostV1<Fields>
+type OperationV1<Fields extends FieldsV1, Answer extends Schema.Top> =
+  | GetV1<Fields, Answer>
+  | PostV1<Fields, Answer>
 
 export interface InputV1 {
   readonly caller: Caller
@@ -54,25 +62,27 @@ export interface UploadV1 {
   readonly content: SpooledContent
 }
 
-export type OutcomeV1 = Effect.Effect<
-  unknown,
+type OutcomeV1<Body> = Effect.Effect<
+  Body,
   FailureV1 | ErrorPageV1 | Refusal | StoreUnavailable,
   Scope.Scope
 >
 
 interface HandledV1 {
   /** Answers with the body of success. */
-  readonly handler: (input: InputV1) => OutcomeV1
+  readonly handler: (input: InputV1) => OutcomeV1<unknown>
 }
 
-export type PostRouteV1 = PostV1<FieldsV1> & HandledV1
+export type PostRouteV1 = PostV1<FieldsV1, Schema.Top> & HandledV1
 
-export type RouteV1 = PostRouteV1 | (GetV1<FieldsV1> & HandledV1)
+export type RouteV1 = PostRouteV1 | (GetV1<FieldsV1, Schema.Top> & HandledV1)
 
-/** A route whose handler is given the fields that it takes. */
-export const operationV1 = <Fields extends FieldsV1>(
-  operation: OperationV1<Fields> & {
-    readonly handler: (input: InputV1 & { readonly fields: ReadFieldsV1<Fields> }) => OutcomeV1
+/** Binds the handler to the fields that it takes and to what it answers. */
+export const operationV1 = <Fields extends FieldsV1, Answer extends Schema.Top>(
+  operation: OperationV1<Fields, Answer> & {
+    readonly handler: (
+      input: InputV1 & { readonly fields: ReadFieldsV1<Fields> },
+    ) => OutcomeV1<Answer["Type"]>
   },
 ): RouteV1 => ({
   ...operation,

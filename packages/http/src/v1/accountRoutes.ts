@@ -37,7 +37,7 @@ export const accountRoutes = Effect.gen(function* () {
           status: 1,
           message: "The credentials are valid",
           name: caller.workspace.name,
-        } satisfies typeof MeAnswer.Type
+        }
       }),
     }),
   ]

@@ -83,7 +83,7 @@ export const mediaRoutes = Effect.gen(function* () {
           status: 1,
           message: "Media uploaded",
           data: shown(answer),
-        } satisfies typeof UploadedAnswer.Type
+        }
       }),
     }),
     operationV1({
@@ -106,7 +106,7 @@ export const mediaRoutes = Effect.gen(function* () {
         return {
           status: 1,
           data: { total_count: total, page, limit, media_files: items.map(shown) },
-        } satisfies typeof MediaListAnswer.Type
+        }
       }),
     }),
     operationV1({

@@ -137,7 +137,7 @@ export const messageRoutes = Effect.gen(function* () {
           total,
           page,
           history: items.map(historyItem),
-        } satisfies typeof ReportAnswer.Type
+        }
       }),
     }),
   ]

@@ -90,7 +90,7 @@ export const numberRoutes = Effect.gen(function* () {
           status: 1,
           message: "Connection started",
           whatsapp_client: answer.id,
-        } satisfies typeof ConnectAnswer.Type
+        }
       }),
     }),
     operationV1({
@@ -102,14 +102,10 @@ export const numberRoutes = Effect.gen(function* () {
       example: {},
       answer: NumberListAnswer,
       handler: ({ caller }) =>
-        Effect.map(
-          connections.list(caller),
-          ({ data }) =>
-            ({
-              status: 1,
-              data: data.filter(isShown).map(shown),
-            }) satisfies typeof NumberListAnswer.Type,
-        ),
+        Effect.map(connections.list(caller), ({ data }) => ({
+          status: 1,
+          data: data.filter(isShown).map(shown),
+        })),
     }),
     operationV1({
       method: "POST",
@@ -130,7 +126,7 @@ export const numberRoutes = Effect.gen(function* () {
             qr_code_url: number.connect?.qr_code_url ?? null,
             pairing_code: number.connect?.pairing_code ?? null,
           },
-        } satisfies typeof NumberAnswer.Type
+        }
       }),
     }),
   ]

@@ -79,15 +79,11 @@ export const reminderRoutes = Effect.gen(function* () {
       },
       answer: CreatedAnswer,
       handler: (asked) =>
-        Effect.map(
-          remind(asked),
-          (id) =>
-            ({
-              status: 1,
-              message: "Reminder created",
-              reminder_id: id,
-            }) satisfies typeof CreatedAnswer.Type,
-        ),
+        Effect.map(remind(asked), (id) => ({
+          status: 1,
+          message: "Reminder created",
+          reminder_id: id,
+        })),
     }),
     operationV1({
       method: "POST",
@@ -105,7 +101,7 @@ export const reminderRoutes = Effect.gen(function* () {
           total,
           page,
           reminders: items.map(shown),
-        } satisfies typeof ReminderListAnswer.Type
+        }
       }),
     }),
     operationV1({

@@ -93,7 +93,7 @@ export const sendRoutes = Effect.gen(function* () {
           status: 1,
           message: "Messages queued",
           msg_ids: ids,
-        } satisfies typeof SentManyAnswer.Type
+        }
       }),
     }),
     operationV1({

@@ -102,7 +102,7 @@ export const verificationRoutes = Effect.gen(function* () {
           message: "Verification started",
           campaign_id: answer.id,
           numbers_count: answer.total,
-        } satisfies typeof CampaignAnswer.Type
+        }
       }),
     }),
     operationV1({
@@ -121,7 +121,7 @@ export const verificationRoutes = Effect.gen(function* () {
           checked: check.checked,
           registered: check.registered,
           not_registered: check.not_registered,
-        } satisfies typeof CampaignStatusAnswer.Type
+        }
       }),
     }),
     operationV1({
@@ -150,7 +150,7 @@ export const verificationRoutes = Effect.gen(function* () {
             status: result.status,
             checked_at: result.checked_at,
           })),
-        } satisfies typeof CampaignResultsAnswer.Type
+        }
       }),
     }),
   ]
