@@ -3,13 +3,13 @@
  * it takes and answers (contract: Version 1).
  */
 import { Effect, Schema } from "effect"
+import { texts } from "../v1/FailureV1.ts"
 import type { FieldV1 } from "../v1/FieldsV1.ts"
-import type { PostRouteV1, RouteV1 } from "../v1/RouteV1.ts"
 import { routesV1 } from "../v1/routesV1.ts"
-import { texts } from "../v1/texts.ts"
+import type { PostRouteV1, RouteV1 } from "../v1/RouteV1.ts"
 import { connectionCallbackCall, messageCallbackCall } from "./callbackCalls.ts"
 import { examples } from "./examples.ts"
-import { commonHeaders, clientRequestId, retryAfter } from "./headers.ts"
+import { clientRequestId, commonHeaders, retryAfter } from "./headers.ts"
 import { jsonContent } from "./Operation.ts"
 import type { Answer, Call, Content, DescribedSurface, JsonObject, Operation } from "./Operation.ts"
 

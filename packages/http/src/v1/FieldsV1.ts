@@ -5,6 +5,9 @@
  * not in the table are ignored.
  */
 import type { JsonValue } from "@messaging-service/core"
+import { Result } from "effect"
+import { failV1 } from "./FailureV1.ts"
+import type { FailureV1 } from "./FailureV1.ts"
 
 /** The fields of a request as they came, before they are read by an operation's table. */
 export interface BodyV1 {
@@ -147,3 +150,49 @@ export const readFields = <Fields extends FieldsV1>(
   Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [name, field.read(body, name)]),
   ) as ReadFieldsV1<Fields>
+
+/** An id that is not a positive integer is treated as unknown. */
+export const idOf = <Id extends number>(given: Lenient<number>): Id | undefined =>
+  typeof given === "number" && given > 0 ? (given as Id) : undefined
+
+export const pageField = integer("1 when left out.")
+
+/** No workspace has so many records that it comes so far. */
+const lastPage = 1_000_000_000
+
+/** Fails with `invalid_page`. */
+export const pageOf = (given: Lenient<number>): Result.Result<number, FailureV1> => {
+  if (given === null) return Result.succeed(1)
+  return given === unreadable || given < 1 || given > lastPage
+    ? Result.fail(failV1("invalid_page"))
+    : Result.succeed(given)
+}
+
+export interface LimitV1 {
+  readonly otherwise: number
+  readonly most: number
+}
+
+export const limitField = ({ most, otherwise }: LimitV1) =>
+  integer(`Records of a page; ${otherwise} when left out, at most ${most}.`)
+
+export const offsetField = integer("Records to leave out at the front; 0 when left out.")
+
+/** What is more than there may be is as much as there may be. Fails with `invalid_limit`. */
+export const limitOf = (
+  given: Lenient<number>,
+  { most, otherwise }: LimitV1,
+): Result.Result<number, FailureV1> => {
+  if (given === null) return Result.succeed(otherwise)
+  return given === unreadable || given < 1
+    ? Result.fail(failV1("invalid_limit"))
+    : Result.succeed(Math.min(given, most))
+}
+
+/** Fails with `invalid_offset`. */
+export const offsetOf = (given: Lenient<number>): Result.Result<number, FailureV1> => {
+  if (given === null) return Result.succeed(0)
+  return given === unreadable || given < 0
+    ? Result.fail(failV1("invalid_offset"))
+    : Result.succeed(given)
+}

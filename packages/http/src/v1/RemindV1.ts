@@ -8,24 +8,35 @@ import {
   MediaDirectory,
   OutboundRule,
   Reminders,
+  Version1Lists,
   isBlank,
   maximumReminderNameLength,
+  offsetOfPage,
   refuse,
   reminderRequestParser,
 } from "@messaging-service/core"
-import type { Caller, MediaId, MediaType, NumberId, Refusal } from "@messaging-service/core"
-import { Effect, Exit } from "effect"
+import type {
+  Caller,
+  MediaId,
+  MediaType,
+  NumberId,
+  Refusal,
+  ReminderId,
+  ReminderJson,
+} from "@messaging-service/core"
+import { Effect, Exit, Schema } from "effect"
 import { contentFields, kindOf, sourceOf, textOfContent } from "./contentV1.ts"
 import type { SourceV1 } from "./contentV1.ts"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
-import { integer, string, unreadable } from "./FieldsV1.ts"
+import { idOf, integer, pageField, pageOf, string, unreadable } from "./FieldsV1.ts"
 import type { ReadFieldsV1 } from "./FieldsV1.ts"
 import { groupFields, phoneFields, recipientOf } from "./recipientV1.ts"
+import { DoneAnswer, done, operationV1 } from "./RouteV1.ts"
 import type { UploadV1 } from "./RouteV1.ts"
 import { ofNumber } from "./SendV1.ts"
 
-export const reminderFields = {
+const reminderFields = {
   reminder_name: string(`Up to ${maximumReminderNameLength} characters.`, { required: true }),
   ...phoneFields,
   ...groupFields,
@@ -40,7 +51,7 @@ export const reminderFields = {
   timezone: string("IANA name; UTC when left out."),
 }
 
-export interface AskedReminder {
+interface AskedReminder {
   readonly caller: Caller
   readonly fields: ReadFieldsV1<typeof reminderFields>
   readonly file: UploadV1 | null
@@ -67,7 +78,7 @@ const isRefused = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean
   Exit.isFailure(exit) &&
   exit.cause.reasons.every((reason) => reason._tag === "Fail" && reason.error._tag === "Refusal")
 
-export const remindV1 = Effect.gen(function* () {
+const remindV1 = Effect.gen(function* () {
   const reminders = yield* Reminders
   const directory = yield* MediaDirectory
   const connections = yield* Connections
@@ -145,4 +156,116 @@ export const remindV1 = Effect.gen(function* () {
       Effect.mapError((error) => (error._tag === "Refusal" ? ofName(error) : error)),
       Effect.map(({ answer }) => answer.id),
     )
+})
+
+const CreatedAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  message: Schema.String,
+  reminder_id: Schema.Int,
+})
+
+const TextOrNull = Schema.NullOr(Schema.String)
+
+const ReminderV1 = Schema.Struct({
+  reminder_id: Schema.Int,
+  reminder_name: Schema.String,
+  phone: TextOrNull.annotate({ description: "With its +, or a Telegram username." }),
+  group_name: TextOrNull,
+  message: Schema.String,
+  cron_expression: Schema.String,
+  timezone: Schema.String,
+  active: Schema.Boolean,
+  next_run_at: TextOrNull.annotate({
+    description: "In the reminder's time zone, with its offset; null when paused.",
+  }),
+}).annotate({ identifier: "ReminderV1" })
+
+const ReminderListAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  total: Schema.Int.annotate({ description: "Of all pages." }),
+  page: Schema.Int,
+  reminders: Schema.Array(ReminderV1).annotate({ description: "Newest first." }),
+})
+
+const pageSize = 50
+
+/** A saved contact, whom version 2 alone can name, shows neither phone nor group. */
+const shownRecipient = (to: ReminderJson["to"]) => {
+  if ("group" in to) return { phone: null, group_name: to.group }
+  if ("phone" in to) return { phone: to.phone, group_name: null }
+  return { phone: "username" in to ? to.username : null, group_name: null }
+}
+
+const shown = (reminder: ReminderJson): typeof ReminderV1.Type => ({
+  reminder_id: reminder.id,
+  reminder_name: reminder.name,
+  ...shownRecipient(reminder.to),
+  message: reminder.text,
+  cron_expression: reminder.schedule.cron,
+  timezone: reminder.schedule.timezone,
+  active: reminder.active,
+  next_run_at: reminder.next_run_at,
+})
+
+export const reminderRoutes = Effect.gen(function* () {
+  const reminders = yield* Reminders
+  const lists = yield* Version1Lists
+  const remind = yield* remindV1
+
+  return [
+    operationV1({
+      method: "POST",
+      path: "/api/v1/reminder/create",
+      summary: "Make a reminder",
+      credentials: "client",
+      fields: reminderFields,
+      example: {
+        reminder_name: "Stand-up",
+        group_name: "Team",
+        msg: "Stand-up in ten minutes",
+        cron_expression: "50 9 * * 1-5",
+        timezone: "Europe/Berlin",
+      },
+      answer: CreatedAnswer,
+      handler: (asked) =>
+        Effect.map(remind(asked), (id) => ({
+          status: 1,
+          message: "Reminder created",
+          reminder_id: id,
+        })),
+    }),
+    operationV1({
+      method: "POST",
+      path: "/api/v1/reminder/list",
+      summary: "The workspace's reminders",
+      credentials: "client",
+      fields: { page: pageField },
+      example: { page: 1 },
+      answer: ReminderListAnswer,
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const page = yield* Effect.fromResult(pageOf(fields.page))
+        const { items, total } = yield* lists.reminders(caller, offsetOfPage(page, pageSize))
+        return {
+          status: 1,
+          total,
+          page,
+          reminders: items.map(shown),
+        }
+      }),
+    }),
+    operationV1({
+      method: "POST",
+      path: "/api/v1/reminder/cancel",
+      summary: "Delete a reminder",
+      credentials: "client",
+      fields: { reminder_id: integer("The reminder's id.", { required: true }) },
+      example: { reminder_id: 5 },
+      answer: DoneAnswer,
+      handler: ({ caller, fields }) =>
+        Effect.as(
+          reminders.remove(caller, idOf<ReminderId>(fields.reminder_id)),
+          done("Reminder cancelled"),
+        ),
+    }),
+  ]
 })

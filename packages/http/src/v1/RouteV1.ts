@@ -1,11 +1,11 @@
 /** What the table of version 1 says about an operation, and what its handler is given. */
 import type { Caller, Refusal, SpooledContent, StoreUnavailable } from "@messaging-service/core"
-import type { Effect, Schema, Scope } from "effect"
+import type { Effect, Scope } from "effect"
+import { Schema } from "effect"
 import type { Route } from "../route/RouteTable.ts"
-import type { ErrorPageV1, FailureV1 } from "./FailureV1.ts"
+import type { ErrorPageV1, FailureV1, OtherTexts } from "./FailureV1.ts"
 import { readFields } from "./FieldsV1.ts"
 import type { BodyV1, ExampleV1, FieldsV1, ReadFieldsV1 } from "./FieldsV1.ts"
-import type { OtherTexts } from "./texts.ts"
 
 interface AboutV1<Fields extends FieldsV1, Answer extends Schema.Top> extends Route {
   readonly summary: string
@@ -93,3 +93,7 @@ export const operationV1 = <Fields extends FieldsV1, Answer extends Schema.Top>(
 /** The names of the parts in which an operation takes a file. */
 export const filePartsOf = ({ fields }: Pick<RouteV1, "fields">): ReadonlyArray<string> =>
   Object.entries(fields).flatMap(([name, { type }]) => (type === "file" ? name : []))
+
+export const DoneAnswer = Schema.Struct({ status: Schema.Literal(1), message: Schema.String })
+
+export const done = (message: string): typeof DoneAnswer.Type => ({ status: 1, message })

@@ -14,17 +14,25 @@ import {
   sendRequestParser,
 } from "@messaging-service/core"
 import type { Attachment, Caller, MediaType, Refusal } from "@messaging-service/core"
-import { Clock, Effect } from "effect"
-import type { Result } from "effect"
+import { Clock, Effect, Result, Schema } from "effect"
 import { contentFields, kindOf, sourceOf, textOfContent } from "./contentV1.ts"
 import type { SourceV1 } from "./contentV1.ts"
-import { failV1 } from "./FailureV1.ts"
+import { ErrorPageV1, failV1, textsOfLists } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
 import { integer, string, unreadable } from "./FieldsV1.ts"
 import type { ReadFieldsV1 } from "./FieldsV1.ts"
+import {
+  groupFields,
+  groupOf,
+  phoneFields,
+  phonesFields,
+  recipientOf,
+  recipientsOf,
+} from "./recipientV1.ts"
 import type { RecipientV1 } from "./recipientV1.ts"
+import { operationV1 } from "./RouteV1.ts"
 import type { UploadV1 } from "./RouteV1.ts"
-import { expiryFields, expiryOf, instantText } from "./timesV1.ts"
+import { expiryFields, expiryOf, instantText, scheduleFields, scheduledAt } from "./timesV1.ts"
 
 const whatsappClient = integer("Id of the sending number; only needed beside others.")
 
@@ -36,7 +44,7 @@ export const sendFields = {
   ...expiryFields,
 }
 
-export interface AskedSend {
+interface AskedSend {
   readonly caller: Caller
   readonly fields: ReadFieldsV1<typeof sendFields>
   readonly file: UploadV1 | null
@@ -60,7 +68,7 @@ export const ofNumber =
     return unsuited && from !== null ? refuse("number_not_found", { field: "from" }) : refusal
   }
 
-export const sendV1 = Effect.gen(function* () {
+const sendV1 = Effect.gen(function* () {
   const messages = yield* Messages
   const attachments = yield* Attachments
   const callbackUrls = yield* CallbackUrls
@@ -118,4 +126,109 @@ export const sendV1 = Effect.gen(function* () {
     )
     return sent.messages.map(({ id }) => id)
   })
+})
+
+const MessageId = Schema.Int.annotate({ description: "The message's id." })
+
+const SentAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  message: Schema.String,
+  msg_id: MessageId,
+})
+
+const SentManyAnswer = Schema.Struct({
+  status: Schema.Literal(1),
+  message: Schema.String,
+  msg_ids: Schema.Array(MessageId).annotate({ description: "In the order of `phones`." }),
+})
+
+/** The answer to a single send. */
+const sent = (message: string, [id]: ReadonlyArray<number>): typeof SentAnswer.Type => ({
+  status: 1,
+  message,
+  // The core answers with one message for each recipient.
+  msg_id: id ?? 0,
+})
+
+const atOnce = Result.succeed(null)
+
+export const sendRoutes = Effect.gen(function* () {
+  const send = yield* sendV1
+
+  return [
+    operationV1({
+      method: "POST",
+      path: "/api/v1/send_msg",
+      summary: "Send to a phone or a group",
+      credentials: "client",
+      fields: { ...phoneFields, ...groupFields, ...sendFields },
+      example: { country_code: "1", phone: "5550001234", msg: "Your table is ready." },
+      answer: SentAnswer,
+      handler: Effect.fnUntraced(function* ({ caller, fields, file }) {
+        const to = yield* Effect.fromResult(recipientOf(fields))
+        const ids = yield* send({ caller, fields, file, to, sendAt: atOnce })
+        return sent("Message queued", ids)
+      }),
+    }),
+    operationV1({
+      method: "POST",
+      path: "/api/v1/send_msg/group",
+      summary: "Send to a group",
+      credentials: "client",
+      fields: { ...groupFields, ...sendFields },
+      example: { group_name: "Team", msg: "We open at ten today." },
+      answer: SentAnswer,
+      handler: Effect.fnUntraced(function* ({ body, caller, fields, file }) {
+        const mistyped = typeof body.one("group_name") === "number"
+        if (mistyped || fields.msg_type === unreadable) return yield* new ErrorPageV1()
+        const to = yield* Effect.fromResult(groupOf(fields))
+        const ids = yield* send({ caller, fields, file, to, sendAt: atOnce })
+        return sent("Message queued", ids)
+      }),
+    }),
+    operationV1({
+      method: "POST",
+      path: "/api/v1/send_msg/multi",
+      summary: "Send to many phones, to all or to none",
+      credentials: "client",
+      fields: { ...phonesFields, ...sendFields },
+      example: {
+        country_code: "1",
+        phones: ["5550001234", "5550001235"],
+        msg: "We open at ten today.",
+      },
+      texts: textsOfLists,
+      answer: SentManyAnswer,
+      handler: Effect.fnUntraced(function* ({ caller, fields, file }) {
+        const to = yield* Effect.fromResult(recipientsOf(fields))
+        const ids = yield* send({ caller, fields, file, to, sendAt: atOnce })
+        return {
+          status: 1,
+          message: "Messages queued",
+          msg_ids: ids,
+        }
+      }),
+    }),
+    operationV1({
+      method: "POST",
+      path: "/api/v1/schedule_msg",
+      summary: "Send to a phone or a group at a given time",
+      credentials: "client",
+      fields: { ...phoneFields, ...groupFields, ...scheduleFields, ...sendFields },
+      example: {
+        country_code: "1",
+        phone: "5550001234",
+        msg: "Your table is ready in an hour.",
+        date: "31/01/2030",
+        time: "19:00",
+        timezone: "Europe/Berlin",
+      },
+      answer: SentAnswer,
+      handler: Effect.fnUntraced(function* ({ caller, fields, file }) {
+        const to = yield* Effect.fromResult(recipientOf(fields))
+        const ids = yield* send({ caller, fields, file, to, sendAt: scheduledAt(fields) })
+        return sent("Message scheduled", ids)
+      }),
+    }),
+  ]
 })

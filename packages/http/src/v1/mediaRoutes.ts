@@ -2,14 +2,10 @@
 import { MediaDirectory, Version1Lists, mediaTypes, offsetOfPage } from "@messaging-service/core"
 import type { MediaFileJson, MediaId, MediaType } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
-import { DoneAnswer, done } from "./DoneV1.ts"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
-import { file, integer, string } from "./FieldsV1.ts"
-import { idOf } from "./idV1.ts"
-import { limitField, limitOf } from "./limitV1.ts"
-import { pageField, pageOf } from "./pageV1.ts"
-import { operationV1 } from "./RouteV1.ts"
+import { file, idOf, integer, limitField, limitOf, pageField, pageOf, string } from "./FieldsV1.ts"
+import { DoneAnswer, done, operationV1 } from "./RouteV1.ts"
 
 const FileV1 = Schema.Struct({
   id: Schema.Int.annotate({ description: "The `media_id` of version 2." }),

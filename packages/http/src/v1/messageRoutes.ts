@@ -6,17 +6,47 @@ import {
   offsetOfPage,
   parseId,
 } from "@messaging-service/core"
-import type { Caller, MessageId, MessageJson } from "@messaging-service/core"
+import type { Caller, MessageId, MessageJson, MessageStatus } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { msgTypeOf } from "./contentV1.ts"
-import { DoneAnswer, done } from "./DoneV1.ts"
 import { failV1 } from "./FailureV1.ts"
-import { integer, string } from "./FieldsV1.ts"
-import { idOf } from "./idV1.ts"
-import { StatusTextV1, StatusV1, shownRecipient, shownStatus } from "./messageV1.ts"
-import { pageField, pageOf } from "./pageV1.ts"
-import { operationV1 } from "./RouteV1.ts"
+import { idOf, integer, pageField, pageOf, string } from "./FieldsV1.ts"
+import { DoneAnswer, done, operationV1 } from "./RouteV1.ts"
 import { startOfDay } from "./timesV1.ts"
+
+const StatusV1 = Schema.Literals([0, 1, 2, 3, 4])
+
+type StatusV1 = typeof StatusV1.Type
+
+/** In the order of the numbers. */
+const statusTexts = ["Pending", "Sent", "Failed", "Cancelled", "Expired"] as const
+
+const StatusTextV1 = Schema.Literals(statusTexts)
+
+/** Version 1 tells apart less than version 2. */
+const numberOf: Readonly<Record<MessageStatus, StatusV1>> = {
+  queued: 0,
+  scheduled: 0,
+  sent: 1,
+  delivered: 1,
+  read: 1,
+  failed: 2,
+  cancelled: 3,
+  expired: 4,
+}
+
+export const shownStatus = (
+  status: MessageStatus,
+): { readonly status: StatusV1; readonly status_text: (typeof statusTexts)[number] } => {
+  const number = numberOf[status]
+  return { status: number, status_text: statusTexts[number] }
+}
+
+/** Whom it went to, as one text. */
+const shownRecipient = (to: MessageJson["to"]): string => {
+  if ("phone" in to) return to.phone
+  return "group" in to ? to.group : to.username
+}
 
 const TimeOrNull = Schema.NullOr(Schema.String.annotate({ format: "date-time" }))
 

@@ -3,9 +3,8 @@ import { Connections, numberStatuses, refuse } from "@messaging-service/core"
 import type { NumberId, NumberJson, Refusal } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { failV1 } from "./FailureV1.ts"
-import { integer, string, unreadable } from "./FieldsV1.ts"
-import { idOf } from "./idV1.ts"
-import { phoneOf } from "./numberV1.ts"
+import { idOf, integer, string, unreadable } from "./FieldsV1.ts"
+import { phoneOf } from "./recipientV1.ts"
 import { operationV1 } from "./RouteV1.ts"
 
 const ConnectAnswer = Schema.Struct({

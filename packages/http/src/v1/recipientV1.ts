@@ -47,7 +47,7 @@ const international = (phone: string, prefix: string): string => {
 }
 
 /** A phone, whose country code may be apart from it, or a username. Fails with `invalid_phone`. */
-export const personOf = (given: string, prefix = ""): Result.Result<RecipientV1, FailureV1> => {
+const personOf = (given: string, prefix = ""): Result.Result<RecipientV1, FailureV1> => {
   const text = given.trim()
   if (text.startsWith("@")) {
     return parseUsername(text) === undefined
@@ -93,3 +93,9 @@ export const recipientsOf = ({
   }
   return Result.succeed(recipients)
 }
+
+/** E.164 with its `+`, which may have been left out. Fails with `invalid_phone`. */
+export const phoneOf = (given: string): Result.Result<string, FailureV1> =>
+  Result.flatMap(personOf(given), (person) =>
+    "phone" in person ? Result.succeed(person.phone) : Result.fail(failV1("invalid_phone")),
+  )

@@ -1,24 +1,45 @@
 /** Version 1: the way that every request under `/api/v1` takes. */
-import { Admission, MediaFiles } from "@messaging-service/core"
-import type { Caller, RefusingPlaces, WorkspaceId } from "@messaging-service/core"
+import { Admission, MediaFiles, bearerToken } from "@messaging-service/core"
+import type { Caller, CredentialsV1, RefusingPlaces, WorkspaceId } from "@messaging-service/core"
 import { Effect, Result, Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { Exchange, Reply, Surface } from "../answer/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
+import { authorizationOf } from "../request/HeaderValues.ts"
 import { takeWorkspaceShare } from "../request/workspaceShare.ts"
-import type { FoundRoute } from "../route/findRoute.ts"
 import { findRoute } from "../route/findRoute.ts"
+import type { FoundRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
-import { credentialsOf } from "./credentialsV1.ts"
-import { errorPageReply, failureReply, refusalReplyV1 } from "./FailureV1.ts"
+import { errorPageReply, failV1, failureReply, refusalReplyV1 } from "./FailureV1.ts"
+import type { FailureV1 } from "./FailureV1.ts"
+import { integerOf, textOf, unreadable } from "./FieldsV1.ts"
 import type { BodyV1 } from "./FieldsV1.ts"
 import { readBodyV1, readQueryV1 } from "./readBodyV1.ts"
+import { routesV1 } from "./routesV1.ts"
 import { filePartsOf } from "./RouteV1.ts"
 import type { RouteV1 } from "./RouteV1.ts"
-import { routesV1 } from "./routesV1.ts"
 import { makeUnknownCallers } from "./unknownCallers.ts"
 import type { UnknownCaller } from "./unknownCallers.ts"
+
+/**
+ * Who a request says it is: a `client_id` with an `api_key`, which may come as a bearer token instead.
+ * The key is missed first, then the client id. Whether they are good is for the core to say.
+ */
+const credentialsOf = (
+  { credentials }: Pick<RouteV1, "credentials">,
+  body: BodyV1,
+  request: HttpServerRequest,
+): Result.Result<Omit<CredentialsV1, "clientAddress">, FailureV1> => {
+  const bearer = bearerToken(authorizationOf(request)) ?? null
+  const apiKey = credentials === "bearer" ? bearer : (textOf(body.one("api_key")) ?? bearer)
+  if (apiKey === null) return Result.fail(failV1("missing_key"))
+  if (credentials === "bearer") return Result.succeed({ clientId: null, apiKey })
+  const clientId = integerOf(body.one("client_id"))
+  if (clientId === null) return Result.fail(failV1("missing_client_id"))
+  if (clientId === unreadable) return Result.fail(failV1("invalid_client_id"))
+  return Result.succeed({ clientId, apiKey })
+}
 
 /** Version 1 over the core's services, in its order of checks (contract: Version 1: requests). */
 export const surfaceV1 = Effect.fnUntraced(function* (places: RefusingPlaces<WorkspaceId>) {

@@ -11,14 +11,20 @@ import {
 } from "@messaging-service/core"
 import type { CheckResultStatus, NumberCheckId, Refusal } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
-import { failV1 } from "./FailureV1.ts"
+import { failV1, textsOfLists } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
-import { integer, string, strings } from "./FieldsV1.ts"
-import { idOf } from "./idV1.ts"
-import { limitField, limitOf, offsetField, offsetOf } from "./limitV1.ts"
-import { phoneOf } from "./numberV1.ts"
+import {
+  idOf,
+  integer,
+  limitField,
+  limitOf,
+  offsetField,
+  offsetOf,
+  string,
+  strings,
+} from "./FieldsV1.ts"
+import { phoneOf } from "./recipientV1.ts"
 import { operationV1 } from "./RouteV1.ts"
-import { textsOfLists } from "./texts.ts"
 
 const CampaignAnswer = Schema.Struct({
   status: Schema.Literal(1),
