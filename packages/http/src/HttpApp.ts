@@ -14,16 +14,21 @@ import { refusalReply } from "./answer/errorBody.ts"
 import { serviceBusy } from "./request/workspaceShare.ts"
 import { none, openExchange } from "./answer/Exchange.ts"
 import type { Exchange, Reply, Surface } from "./answer/Exchange.ts"
-import { docsSurface } from "./docs/docsSurface.ts"
-import { healthSurface } from "./health/healthSurface.ts"
 import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
-import { mediaSurface } from "./media/mediaSurface.ts"
-import { metricsSurface } from "./metrics/metricsSurface.ts"
-import { noAnswer, requestMeter } from "./metrics/requestMeter.ts"
+import { docsRoutes } from "./open/docs.ts"
+import { healthRoutes } from "./open/health.ts"
+import { linkRoutes } from "./open/links.ts"
+import { metricsRoute } from "./open/metrics.ts"
+import { openSurface } from "./open/OpenRoute.ts"
+import type { OpenRoute } from "./open/OpenRoute.ts"
+import { apiDocument } from "./openapi/apiDocument.ts"
+import { operatorRoutes } from "./operator/operatorRoutes.ts"
 import { operatorSurface } from "./operator/operatorSurface.ts"
-import { qrSurface } from "./qr/qrSurface.ts"
+import { noAnswer, requestMeter } from "./requestMeter.ts"
 import { refusalReplyV1 } from "./v1/FailureV1.ts"
+import { routesV1 } from "./v1/routesV1.ts"
 import { surfaceV1 } from "./v1/surfaceV1.ts"
+import { routesV2 } from "./v2/routesV2.ts"
 import { surfaceV2 } from "./v2/surfaceV2.ts"
 
 /** How a part of the interface words its refusals and faults. */
@@ -91,52 +96,58 @@ const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
     : refuse("service_unavailable", { retryAfter: busy })
 }
 
+/** Those paths, a part for each first segment. */
+const openParts = (routes: ReadonlyArray<OpenRoute>, places: Part["places"]): Surfaces => {
+  const surface = openSurface(routes)
+  const prefixes = new Set(routes.map(({ path }) => path.split("/", 2).join("/")))
+  return [...prefixes].map((prefix) => ({ prefix, surface, places }))
+}
+
 /** Health and metrics, which need no key. */
-const watchedSurfaces = Effect.gen(function* () {
+const watchedRoutes = Effect.gen(function* () {
   const { metrics = true } = yield* HttpOptions
-  const places = makeRefusingPlaces(sharedResources.watchingRequests)
-  const surfaces: Surfaces = [
-    { prefix: "/health", surface: yield* healthSurface, places },
-    ...(metrics ? [{ prefix: "/metrics", surface: yield* metricsSurface, places }] : []),
-  ]
-  return surfaces
+  return [...(yield* healthRoutes), ...(metrics ? [yield* metricsRoute] : [])]
 })
 
-/** What customers use, and what links in answers lead to. */
-const customerSurfaces = Effect.fnUntraced(function* (places: RefusingPlaces<WorkspaceId>) {
-  const surfaces: Surfaces = [
-    { prefix: "/api/v2", surface: yield* surfaceV2(places), places },
-    {
-      prefix: "/api/v1",
-      surface: yield* surfaceV1(places),
-      places,
-      sayNo: (exchange, refusal) => refusalReplyV1(exchange, refusal),
-    },
-    { prefix: "/media", surface: yield* mediaSurface, places },
-    { prefix: "/qr", surface: yield* qrSurface, places },
-  ]
-  return surfaces
-})
+const watchedParts = (routes: ReadonlyArray<OpenRoute>): Surfaces =>
+  openParts(routes, makeRefusingPlaces(sharedResources.watchingRequests))
 
 const allSurfaces = Effect.gen(function* () {
-  const { customers = true, operatorToken } = yield* HttpOptions
-  const docs = yield* docsSurface
+  const { customers = true, emulator, operatorToken } = yield* HttpOptions
+  const v2 = customers ? yield* routesV2 : null
+  const v1 = customers ? yield* routesV1 : null
+  const links = customers ? yield* linkRoutes : []
+  const operator = operatorToken === null ? null : yield* operatorRoutes(emulator)
+  const watched = yield* watchedRoutes
+  const docs = yield* docsRoutes((pages, publicUrl) =>
+    apiDocument({ v2, v1, operator, open: [...links, ...watched, ...pages] }, publicUrl),
+  )
   const places = makeRefusingPlaces<WorkspaceId>(sharedResources.requests)
   const operatorPlaces = makeRefusingPlaces(sharedResources.operatorRequests)
   const surfaces: Surfaces = [
-    ...(customers ? yield* customerSurfaces(places) : []),
-    ...(operatorToken === null
+    ...(v2 === null ? [] : [{ prefix: "/api/v2", surface: yield* surfaceV2(v2, places), places }]),
+    ...(v1 === null
+      ? []
+      : [
+          {
+            prefix: "/api/v1",
+            surface: yield* surfaceV1(v1, places),
+            places,
+            sayNo: (exchange: Exchange, refusal: Refusal) => refusalReplyV1(exchange, refusal),
+          },
+        ]),
+    ...openParts(links, places),
+    ...(operator === null || operatorToken === null
       ? []
       : [
           {
             prefix: "/admin/v1",
-            surface: yield* operatorSurface(operatorToken),
+            surface: yield* operatorSurface(operator, operatorToken),
             places: operatorPlaces,
           },
         ]),
-    { prefix: "/docs", surface: docs, places },
-    { prefix: "/openapi.json", surface: docs, places },
-    ...(yield* watchedSurfaces),
+    ...openParts(docs, places),
+    ...watchedParts(watched),
   ]
   return surfaces
 })
@@ -216,8 +227,9 @@ export const httpApp = Effect.map(Effect.flatMap(allSurfaces, answerer), (answer
 )
 
 /** Health and metrics alone, for a process that serves nothing else. */
-export const monitoringApp = Effect.map(Effect.flatMap(watchedSurfaces, answerer), (answer) =>
-  Effect.flatMap(HttpServerRequest, answer),
+export const monitoringApp = Effect.map(
+  Effect.flatMap(Effect.map(watchedRoutes, watchedParts), answerer),
+  (answer) => Effect.flatMap(HttpServerRequest, answer),
 )
 
 /** Serves the interface on the `HttpServer` that is provided, as long as the layer lives. */

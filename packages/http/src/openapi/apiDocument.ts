@@ -1,13 +1,15 @@
 /** The service's own OpenAPI document: every surface that it serves. */
-import { Effect } from "effect"
-import { HttpOptions } from "../HttpOptions.ts"
-import { documentOpen } from "./documentOpen.ts"
+import { documentOpen } from "../open/OpenRoute.ts"
+import type { OpenRoute } from "../open/OpenRoute.ts"
+import type { OperatorRoute } from "../operator/OperatorRoute.ts"
+import type { RouteV1 } from "../v1/RouteV1.ts"
+import type { RouteV2 } from "../v2/RouteV2.ts"
 import { documentOperator } from "./documentOperator.ts"
 import { documentV1 } from "./documentV1.ts"
 import { documentV2 } from "./documentV2.ts"
 import { errorSchemas, refusals } from "./errors.ts"
 import { openApi } from "./openApi.ts"
-import type { DescribedSurface, JsonObject } from "./Operation.ts"
+import type { JsonObject } from "./Operation.ts"
 import { webhookCalls } from "./webhookCalls.ts"
 
 const description = `Sends WhatsApp and Telegram messages from numbers that you own.
@@ -24,30 +26,33 @@ tells its \`status\`, or a webhook.
 - An unknown address answers 404 \`not_found\`; another method 405 \`method_not_allowed\`, with
   \`Allow\`. HEAD is answered as GET without a body.`
 
-/**
- * Makes the document of what this service serves, given the origin it is reached at. Over the core's
- * services, as the tables of routes are.
- */
-export const apiDocument = Effect.gen(function* () {
-  const { customers = true, emulator, metrics = true, operatorToken } = yield* HttpOptions
-  const surfaces: ReadonlyArray<DescribedSurface> = [
-    ...(customers ? [yield* documentV2, yield* documentV1] : []),
-    ...(operatorToken === null ? [] : [yield* documentOperator(emulator)]),
-    documentOpen({ customers, metrics }),
-  ]
+/** The tables of routes that a service serves; null for those that it does not. */
+interface Tables {
+  readonly v2: ReadonlyArray<RouteV2> | null
+  readonly v1: ReadonlyArray<RouteV1> | null
+  readonly operator: ReadonlyArray<OperatorRoute> | null
+  readonly open: ReadonlyArray<OpenRoute>
+}
+
+/** The document of what this service serves, given the origin it is reached at. */
+export const apiDocument = ({ open, operator, v1, v2 }: Tables, publicUrl: string): JsonObject => {
   const [notFound, methodNotAllowed] = refusals(["not_found", "method_not_allowed"])
-  return (publicUrl: string): JsonObject =>
-    openApi({
-      title: "Messaging Service",
-      version: "2.0.0",
-      description,
-      publicUrl,
-      surfaces,
-      calls: customers ? webhookCalls : [],
-      anywhere: {
-        ...(notFound === undefined ? {} : { NotFound: notFound }),
-        ...(methodNotAllowed === undefined ? {} : { MethodNotAllowed: methodNotAllowed }),
-      },
-      schemas: errorSchemas,
-    })
-})
+  return openApi({
+    title: "Messaging Service",
+    version: "2.0.0",
+    description,
+    publicUrl,
+    surfaces: [
+      ...(v2 === null ? [] : [documentV2(v2)]),
+      ...(v1 === null ? [] : [documentV1(v1)]),
+      ...(operator === null ? [] : [documentOperator(operator)]),
+      documentOpen(open),
+    ],
+    calls: v2 === null ? [] : webhookCalls,
+    anywhere: {
+      ...(notFound === undefined ? {} : { NotFound: notFound }),
+      ...(methodNotAllowed === undefined ? {} : { MethodNotAllowed: methodNotAllowed }),
+    },
+    schemas: errorSchemas,
+  })
+}

@@ -1,7 +1,5 @@
 /** The operator API in the document, with the emulator controls where they are served. */
-import { Effect } from "effect"
-import type { EmulatorControls } from "../operator/OperatorRoute.ts"
-import { operatorRoutes } from "../operator/operatorRoutes.ts"
+import type { OperatorRoute } from "../operator/OperatorRoute.ts"
 import type { Refused } from "./errors.ts"
 import { actingRole } from "./headers.ts"
 import type { DescribedSurface } from "./Operation.ts"
@@ -31,27 +29,23 @@ const tags = [
   { name: "Contacts", description: "The saved contacts of a workspace." },
   { name: "Deliveries", description: "What was sent to webhook endpoints." },
   { name: "Reminder runs", description: "What became of the runs of reminders." },
+  {
+    name: "Emulator",
+    description:
+      "The other side of the simulated wire, and the clock; only with `TRANSPORT=simulated`.",
+  },
 ]
 
-const emulatorTag = {
-  name: "Emulator",
-  description:
-    "The other side of the simulated wire, and the clock; only with `TRANSPORT=simulated`.",
-}
-
-/** Over the core's services; `emulator`: its controls, if they are served. */
-export const documentOperator = Effect.fnUntraced(function* (emulator: EmulatorControls | null) {
-  const surface: DescribedSurface = {
-    name: "Operator API",
-    tags: emulator === null ? tags : [...tags, emulatorTag],
-    security: {
-      operatorToken: {
-        type: "http",
-        scheme: "bearer",
-        description: "The service's `OPERATOR_TOKEN`.",
-      },
+/** With the emulator's tag where its controls are among the routes. */
+export const documentOperator = (routes: ReadonlyArray<OperatorRoute>): DescribedSurface => ({
+  name: "Operator API",
+  tags: tags.filter(({ name }) => routes.some(({ tag }) => tag === name)),
+  security: {
+    operatorToken: {
+      type: "http",
+      scheme: "bearer",
+      description: "The service's `OPERATOR_TOKEN`.",
     },
-    operations: (yield* operatorRoutes(emulator)).map((route) => routeOperation(route, common)),
-  }
-  return surface
+  },
+  operations: routes.map((route) => routeOperation(route, common)),
 })

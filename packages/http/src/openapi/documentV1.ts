@@ -2,10 +2,9 @@
  * Version 1 in the document, made from its table of routes alone, which says of each operation what
  * it takes and answers (contract: Version 1).
  */
-import { Effect, Schema } from "effect"
+import { Schema } from "effect"
 import { texts } from "../v1/FailureV1.ts"
 import type { FieldV1 } from "../v1/FieldsV1.ts"
-import { routesV1 } from "../v1/routesV1.ts"
 import type { PostRouteV1, RouteV1 } from "../v1/RouteV1.ts"
 import { connectionCallbackCall, messageCallbackCall } from "./callbackCalls.ts"
 import { examples } from "./examples.ts"
@@ -240,8 +239,7 @@ const operation = (route: RouteV1): Operation => ({
   ...(Object.keys(callbacksOf(route)).length === 0 ? {} : { callbacks: callbacksOf(route) }),
 })
 
-/** Over the core's services, as the table is. */
-export const documentV1 = Effect.map(routesV1, (routes): DescribedSurface => ({
+export const documentV1 = (routes: ReadonlyArray<RouteV1>): DescribedSurface => ({
   name: "Version 1",
   tags: [...new Set(routes.map(tagOf))].map((name) => ({
     name,
@@ -257,4 +255,4 @@ export const documentV1 = Effect.map(routesV1, (routes): DescribedSurface => ({
     },
   },
   operations: routes.map(operation),
-}))
+})

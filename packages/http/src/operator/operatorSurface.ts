@@ -10,7 +10,7 @@ import { authorizationOf } from "../request/HeaderValues.ts"
 import { readRequest } from "../request/readRequest.ts"
 import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
-import { operatorRoutes } from "./operatorRoutes.ts"
+import type { OperatorRoute } from "./OperatorRoute.ts"
 
 const isRole = (text: string): text is Role => (roles as ReadonlyArray<string>).includes(text)
 
@@ -30,11 +30,13 @@ const actingRole = (request: HttpServerRequest): Result.Result<Role, Refusal> =>
 const noUploads = new Error("No operation of the operator takes a file")
 
 /** The operator API behind that token, over the core's services. */
-export const operatorSurface = Effect.fnUntraced(function* (token: Redacted.Redacted) {
-  const options = yield* HttpOptions
+export const operatorSurface = Effect.fnUntraced(function* (
+  routes: ReadonlyArray<OperatorRoute>,
+  token: Redacted.Redacted,
+) {
   const admission = yield* Admission
-  const addressOf = clientAddressReader(options)
-  const match = routeMatcher(yield* operatorRoutes(options.emulator))
+  const addressOf = clientAddressReader(yield* HttpOptions)
+  const match = routeMatcher(routes)
 
   const surface: Surface = Effect.fnUntraced(function* (exchange) {
     const { request } = exchange

@@ -16,7 +16,6 @@ import type { FailureV1 } from "./FailureV1.ts"
 import { integerOf, textOf, unreadable } from "./FieldsV1.ts"
 import type { BodyV1 } from "./FieldsV1.ts"
 import { readBodyV1, readQueryV1 } from "./readBodyV1.ts"
-import { routesV1 } from "./routesV1.ts"
 import { filePartsOf } from "./RouteV1.ts"
 import type { RouteV1 } from "./RouteV1.ts"
 import { makeUnknownCallers } from "./unknownCallers.ts"
@@ -42,11 +41,14 @@ const credentialsOf = (
 }
 
 /** Version 1 over the core's services, in its order of checks (contract: Version 1: requests). */
-export const surfaceV1 = Effect.fnUntraced(function* (places: RefusingPlaces<WorkspaceId>) {
+export const surfaceV1 = Effect.fnUntraced(function* (
+  routes: ReadonlyArray<RouteV1>,
+  places: RefusingPlaces<WorkspaceId>,
+) {
   const admission = yield* Admission
   const addressOf = clientAddressReader(yield* HttpOptions)
   const files = yield* MediaFiles
-  const match = routeMatcher<RouteV1>(yield* routesV1)
+  const match = routeMatcher(routes)
 
   const unknownCallers = makeUnknownCallers()
 

@@ -22,7 +22,6 @@ import { takeWorkspaceShare } from "../request/workspaceShare.ts"
 import { findRoute } from "../route/findRoute.ts"
 import { routeMatcher } from "../route/RouteTable.ts"
 import type { RouteV2 } from "./RouteV2.ts"
-import { routesV2 } from "./routesV2.ts"
 
 const showRate = ({ headers }: Exchange, rate: RateState): void => {
   headers["ratelimit-limit"] = String(rate.limit)
@@ -32,12 +31,15 @@ const showRate = ({ headers }: Exchange, rate: RateState): void => {
 }
 
 /** Version 2 over the core's services, in its order of checks (contract: Order of checks). */
-export const surfaceV2 = Effect.fnUntraced(function* (places: RefusingPlaces<WorkspaceId>) {
+export const surfaceV2 = Effect.fnUntraced(function* (
+  routes: ReadonlyArray<RouteV2>,
+  places: RefusingPlaces<WorkspaceId>,
+) {
   const admission = yield* Admission
   const addressOf = clientAddressReader(yield* HttpOptions)
   const files = yield* MediaFiles
   const media = yield* MediaDirectory
-  const match = routeMatcher<RouteV2>(yield* routesV2)
+  const match = routeMatcher(routes)
 
   /** Counts a request that is answered 404 or 405 whatever becomes of the counting. */
   const note = (exchange: Exchange) =>

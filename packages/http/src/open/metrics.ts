@@ -1,10 +1,40 @@
 /**
- * The figures of the whole service as gauges. Each scrape has a registry of its own for them: what
- * the store did not tell is left out, and nothing of an earlier scrape is shown in its place.
+ * `/metrics` in the text format of Prometheus (contract: Open paths): what this process has counted,
+ * and how the whole service stands. The figures of the whole service are read from the store at most
+ * once in some seconds however often they are asked for, and the path answers without the store too.
  */
-import type { Figures, NumberStatus, Platform } from "@messaging-service/core"
-import { Effect, Metric } from "effect"
+import { ServiceFigures, mostCounted, startCounting } from "@messaging-service/core"
+import type { Figures, NumberStatus, Platform, StoreUnavailable } from "@messaging-service/core"
+import { Clock, Effect, Metric, Semaphore, Stream } from "effect"
 import { format } from "effect/observability/PrometheusMetrics"
+import { askStore } from "./health.ts"
+import { page } from "./OpenRoute.ts"
+import type { OpenRoute } from "./OpenRoute.ts"
+
+/** How old figures may be, by the service's clock: less than scrapes usually lie apart. */
+const freshMillis = 5000
+
+interface KeptFigures {
+  readonly figures: Figures
+  /** When they were read. */
+  readonly at: number
+}
+
+/** Reads the figures, or gives those that were just read. */
+type ReadFigures = Effect.Effect<KeptFigures, StoreUnavailable>
+
+const keptFigures = Effect.gen(function* () {
+  const store = yield* ServiceFigures
+  const alone = yield* Semaphore.make(1)
+  let kept: KeptFigures | undefined
+  const fresh = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (kept !== undefined && now - kept.at < freshMillis) return kept
+    return (kept = { figures: yield* store.read(now, mostCounted), at: now })
+  })
+  const read: ReadFigures = alone.withPermit(fresh)
+  return { read }
+})
 
 const platforms: ReadonlyArray<Platform> = ["whatsapp", "telegram"]
 const statuses: ReadonlyArray<NumberStatus> = ["connected", "connecting", "disconnected"]
@@ -80,8 +110,12 @@ const gaugesOf = (figures: Figures, now: number) => [
   ...numbersOf(figures),
 ]
 
-/** The lines of the answer at `now`; null when the store did not answer. */
-export const storeGauges = (figures: Figures | null, now: number): Effect.Effect<string> =>
+/**
+ * The lines of the answer at `now`; null when the store did not answer. Each scrape has a registry of
+ * its own for them: what the store did not tell is left out, and nothing of an earlier scrape is shown
+ * in its place.
+ */
+const storeGauges = (figures: Figures | null, now: number): Effect.Effect<string> =>
   Effect.suspend(() =>
     Effect.all(
       [
@@ -95,3 +129,34 @@ export const storeGauges = (figures: Figures | null, now: number): Effect.Effect
       { discard: true },
     ).pipe(Effect.andThen(format()), Effect.provideService(Metric.MetricRegistry, new Map())),
   )
+
+const contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+export const metricsRoute = Effect.gen(function* () {
+  const { read } = yield* keptFigures
+  const context = yield* Effect.context<never>()
+  yield* startCounting
+  const route: OpenRoute = {
+    method: "GET",
+    path: "/metrics",
+    id: "readMetrics",
+    tag: "Service",
+    summary: "Read the metrics",
+    about: "What this process has counted, and how the whole service stands.",
+    answers: [page("The text format of Prometheus.", "text/plain")],
+    handler: Effect.fnUntraced(function* () {
+      const kept = yield* askStore<KeptFigures | null>(read, null)
+      const gauges = yield* storeGauges(
+        kept?.figures ?? null,
+        kept?.at ?? (yield* Clock.currentTimeMillis),
+      )
+      const counted = yield* Effect.provideContext(format(), context)
+      const lines = new TextEncoder().encode(counted + gauges)
+      return {
+        status: 200,
+        content: { contentType, length: lines.length, bytes: Stream.make(lines) },
+      }
+    }),
+  }
+  return route
+})

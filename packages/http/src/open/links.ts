@@ -1,0 +1,178 @@
+/**
+ * What links in answers lead to, open to everybody who has one: stored files (contract: Stored files),
+ * whose bytes are streamed from where they are kept, and the QR codes of numbers that are being
+ * connected (contract: Number status). A browser must never run what a customer has uploaded, so a
+ * file is served by its own MIME type only when that is on a list, and as a picture in a page only
+ * when it is one.
+ */
+import { MediaDirectory, QrImages, QrLinks } from "@messaging-service/core"
+import type { OpenedFile } from "@messaging-service/core"
+import { Effect, Stream } from "effect"
+import type { Exchange, Reply } from "../answer/Exchange.ts"
+import { commonHeaders } from "../openapi/headers.ts"
+import type { Answer, Header } from "../openapi/Operation.ts"
+import { bytes, header, noSniff } from "./OpenRoute.ts"
+import type { OpenRoute } from "./OpenRoute.ts"
+
+/** Part of a file. */
+interface ByteRange {
+  readonly start: number
+  /** Behind the last byte. */
+  readonly end: number
+}
+
+const rangeForm = /^bytes=(\d{0,15})-(\d{0,15})$/
+
+/**
+ * The part of a content of that size that a `Range` header asks for, as far as it asks for one range
+ * of bytes (everything else is passed over); `undefined` for all of it, `null` for one
+ * that the content does not have.
+ */
+const byteRange = (asked: string | undefined, size: number): ByteRange | null | undefined => {
+  const match = rangeForm.exec(asked?.trim() ?? "")
+  const [first = "", last = ""] = match?.slice(1) ?? []
+  if (first === "" && last === "") return undefined
+  if (first === "") {
+    const length = Math.min(Number(last), size)
+    return length === 0 ? null : { start: size - length, end: size }
+  }
+  const start = Number(first)
+  const end = last === "" ? size : Math.min(Number(last) + 1, size)
+  if (last !== "" && Number(last) < start) return undefined
+  return start < size ? { start, end } : null
+}
+
+/** What the sniffer calls pictures, sounds, films and PDF; no markup among them. */
+const servedMimeTypes: ReadonlySet<string> = new Set(
+  `image/jpeg image/png image/apng image/gif image/webp image/avif image/bmp image/tiff image/heic
+  image/heif image/x-icon
+  audio/mpeg audio/mp4 audio/x-m4a audio/aac audio/ogg audio/opus audio/wav audio/flac audio/x-flac
+  audio/amr audio/midi audio/aiff
+  video/mp4 video/mpeg video/webm video/quicktime video/3gpp video/3gpp2 video/ogg
+  video/matroska video/x-matroska video/vnd.avi video/x-m4v
+  application/pdf`.split(/\s+/),
+)
+
+const servedMimeType = (mimeType: string): string =>
+  servedMimeTypes.has(mimeType) ? mimeType : "application/octet-stream"
+
+/** For clients that know only ASCII: every other character, and what needs escaping, is `_`. */
+const asciiName = (fileName: string): string => fileName.replaceAll(/[^\x20-\x7e]|["\\%]/gu, "_")
+
+/** The name in the form of RFC 8187, for all others. */
+const extendedName = (fileName: string): string =>
+  encodeURIComponent(fileName.toWellFormed()).replaceAll(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+
+/** `Content-Disposition` of a file that is served with that MIME type. */
+const contentDisposition = (mimeType: string, fileName: string): string => {
+  const kind = mimeType.startsWith("image/") ? "inline" : "attachment"
+  return `${kind}; filename="${asciiName(fileName)}"; filename*=UTF-8''${extendedName(fileName)}`
+}
+
+/** A part is sent only of the content that the client has the rest of. */
+const rangeHeader = ({ request }: Exchange, etag: string): string | undefined => {
+  const condition = request.headers["if-range"]
+  return condition === undefined || condition === etag ? request.headers["range"] : undefined
+}
+
+const serve = (exchange: Exchange, { content, fileName, mimeType }: OpenedFile): Reply => {
+  const { headers } = exchange
+  const { size } = content
+  const contentType = servedMimeType(mimeType)
+  const etag = `"${content.sha256}"`
+  headers["content-disposition"] = contentDisposition(contentType, fileName)
+  headers["x-content-type-options"] = "nosniff"
+  headers["content-security-policy"] = "default-src 'none'; sandbox"
+  headers["accept-ranges"] = "bytes"
+  headers["etag"] = etag
+  const range = byteRange(rangeHeader(exchange, etag), size)
+  if (range === undefined) {
+    return { status: 200, content: { contentType, length: size, bytes: content.content } }
+  }
+  if (range === null) {
+    headers["content-range"] = `bytes */${size}`
+    return { status: 416, content: { contentType, length: 0, bytes: Stream.empty } }
+  }
+  const { end, start } = range
+  headers["content-range"] = `bytes ${start}-${end - 1}/${size}`
+  const part = { contentType, length: end - start, bytes: content.part(start, end) }
+  return { status: 206, content: part }
+}
+
+const fileHeaders: ReadonlyArray<Header> = [
+  ...commonHeaders,
+  noSniff,
+  header("Content-Disposition", "`inline` for pictures, else `attachment`."),
+  header("Content-Security-Policy", "Nothing in the file runs."),
+  header("Accept-Ranges", "Always `bytes`."),
+  header("ETag", "Of the content."),
+]
+
+const contentRange = header("Content-Range", "The part, and the whole length.")
+
+const ofFile = (status: number, description: string, more: ReadonlyArray<Header>): Answer => ({
+  status,
+  description,
+  headers: [...fileHeaders, ...more],
+  content: bytes("*/*"),
+})
+
+export const linkRoutes = Effect.gen(function* () {
+  const media = yield* MediaDirectory
+  const links = yield* QrLinks
+  const images = yield* QrImages
+  const routes: ReadonlyArray<OpenRoute> = [
+    {
+      method: "GET",
+      path: "/media/{token}/{name}",
+      id: "readFile",
+      tag: "Links",
+      summary: "Read a stored file",
+      about: "The `url` of a file works for 26 hours, for everybody who has it.",
+      headers: [
+        header("Range", "One range of bytes, such as `bytes=0-1023`."),
+        header("If-Range", "The `ETag` of the content that the client has the rest of."),
+      ],
+      answers: [
+        ofFile(200, "The whole file.", []),
+        ofFile(206, "The part that `Range` asked for.", [contentRange]),
+        { ...ofFile(416, "There is no such part.", [contentRange]), content: null },
+      ],
+      refused: ["not_found"],
+      handler: (exchange, parameter) =>
+        Effect.map(media.open(parameter("token"), parameter("name")), (file) =>
+          serve(exchange, file),
+        ),
+    },
+    {
+      method: "GET",
+      path: "/qr/{token}",
+      id: "readQrCode",
+      tag: "Links",
+      summary: "Read a QR code",
+      about:
+        "The `qr_code_url` of a connecting number, whose last segment ends in `.png`, works for 10 minutes. Each look shows the newest code.",
+      answers: [
+        {
+          status: 200,
+          description: "The picture.",
+          headers: [...commonHeaders, noSniff],
+          content: bytes("image/png"),
+        },
+      ],
+      refused: ["not_found"],
+      handler: Effect.fnUntraced(function* (exchange, parameter) {
+        const png = yield* images.png(yield* links.read(parameter("token")))
+        exchange.headers["x-content-type-options"] = "nosniff"
+        return {
+          status: 200,
+          content: { contentType: "image/png", length: png.length, bytes: Stream.make(png) },
+        }
+      }),
+    },
+  ]
+  return routes
+})
