@@ -20,7 +20,7 @@ const asTerminal = { NODE_OPTIONS: "--import=data:text/javascript,process.stdout
 
 const ownToken = "my-own-token-of-enough-characters"
 
-describe("a first start", () => {
+describe.concurrent("a first start", () => {
   it.effect("prints lines that send a message and read it back as sent", () =>
     Effect.gen(function* () {
       const server = yield* aServer()

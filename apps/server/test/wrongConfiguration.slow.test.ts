@@ -40,7 +40,7 @@ const wrong = {
   SEED_EXAMPLE: "no",
 }
 
-describe("a server that is configured wrongly", () => {
+describe.concurrent("a server that is configured wrongly", () => {
   for (const [variable, value] of Object.entries(wrong)) {
     it.effect(`names ${variable} in one line, makes nothing and ends with 1`, () =>
       Effect.gen(function* () {

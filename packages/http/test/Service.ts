@@ -2,7 +2,7 @@
  * The whole service over the memory store or embedded PostgreSQL, media files on disk and simulated phones, served on a
  * free port.
  */
-import { NodeHttpServer } from "@effect/platform-node"
+import { layerServer } from "@effect/platform-node/NodeHttpServer"
 import type {
   Admission,
   ClockStore,
@@ -23,9 +23,8 @@ import {
 } from "@messaging-service/core"
 import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
 import { layer as layerMemory } from "@messaging-service/store-memory/emulator"
-import { layerPglite } from "@messaging-service/store-postgres/emulator"
 import { layer as layerTransport, layerEmulator } from "@messaging-service/emulator"
-import { Layer, Redacted } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { createServer } from "node:http"
 import { emulatorControls } from "../src/emulator/index.ts"
 import { HttpOptions, layerHttp } from "../src/index.ts"
@@ -33,8 +32,15 @@ import type { HttpSettings } from "../src/index.ts"
 import { layerDisk } from "./Disk.ts"
 import { Doors } from "./Doors.ts"
 
-/** The store under the service: the tests of the operations run on each (`vitest.config.ts`). */
-const layerStore = process.env["STORE_UNDER_TEST"] === "pglite" ? layerPglite() : layerMemory
+/** Loaded only where it is used: most tests are quicker than that takes. */
+const layerPglite = Layer.unwrap(
+  Effect.promise(() => import("@messaging-service/store-postgres/emulator")).pipe(
+    Effect.map((stores) => stores.layerPglite()),
+  ),
+)
+
+/** The store under the service: some tests of the operations run on each (`vitest.config.ts`). */
+const layerStore = process.env["STORE_UNDER_TEST"] === "pglite" ? layerPglite : layerMemory
 
 export const operatorToken = "an operator's token"
 
@@ -85,7 +91,7 @@ export const layerService = ({
   return Doors.layer(all).pipe(
     Layer.provideMerge(layerHttp),
     Layer.provideMerge(Layer.succeed(HttpOptions, all)),
-    Layer.provideMerge(NodeHttpServer.layerServer(createServer, { port: 0, host: "127.0.0.1" })),
+    Layer.provideMerge(layerServer(createServer, { port: 0, host: "127.0.0.1" })),
     Layer.provideMerge(instead),
     Layer.provideMerge(Worker.layerRunning),
     Layer.provide(layerWorker),

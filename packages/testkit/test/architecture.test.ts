@@ -72,19 +72,14 @@ const breaches: ReadonlyArray<Breach> = [
     source: `export { it } from "@messaging-service/store-postgres"`,
     rule: imports,
   },
-  ...[
-    "store-memory",
-    "store-postgres",
-    "http",
-    "node",
-    "transport-simulated",
-    "transport-whatsapp",
-  ].map((adapter) => ({
-    does: `${adapter} importing another adapter`,
-    room: `packages/${adapter}/src`,
-    source: `export { it } from "@messaging-service/${adapter === "node" ? "http" : "node"}"`,
-    rule: imports,
-  })),
+  ...["store-memory", "store-postgres", "http", "node", "emulator", "transport-whatsapp"].map(
+    (adapter) => ({
+      does: `${adapter} importing another adapter`,
+      room: `packages/${adapter}/src`,
+      source: `export { it } from "@messaging-service/${adapter === "node" ? "http" : "node"}"`,
+      rule: imports,
+    }),
+  ),
   ...["core", "store-memory", "store-postgres", "http", "node"].map((name) => ({
     does: `${name} importing the emulator`,
     room: `packages/${name}/src`,
