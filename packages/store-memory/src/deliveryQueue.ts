@@ -8,6 +8,7 @@ import type {
   WebhookId,
   WorkspaceId,
 } from "@messaging-service/core"
+import { isLeased, takeInRounds } from "@messaging-service/core"
 import { Effect, FiberSet } from "effect"
 import { forgetEmpty } from "./Callback.ts"
 import { byDueDelivery, reschedule, waiting } from "./DeliveryLane.ts"
@@ -16,27 +17,21 @@ import { stop } from "./Endpoint.ts"
 import { workspaceOf } from "./World.ts"
 import type { World } from "./World.ts"
 
-interface Candidate {
-  readonly delivery: DeliveryRow
-  /** Its place among those of its lane. */
-  readonly place: number
-}
-
 /** Drops leases that ran out: they hold no place any more. */
 const forgetLapsed = ({ inFlight }: DeliveryLane, now: number): void => {
-  for (const [id, { leaseUntil }] of inFlight) if (leaseUntil <= now) inFlight.delete(id)
+  for (const [id, { leaseUntil }] of inFlight) if (!isLeased(leaseUntil, now)) inFlight.delete(id)
 }
 
 const candidates = (
   lane: DeliveryLane,
   { now, perTarget }: DeliveryQuery,
   most: number,
-): Array<Candidate> => {
-  const found: Array<Candidate> = []
+): Array<DeliveryRow> => {
+  const found: Array<DeliveryRow> = []
   for (const delivery of waiting(lane)) {
     if (delivery.dueAt > now || lane.inFlight.size + found.length >= perTarget) break
     if (found.length >= most) break
-    found.push({ delivery, place: found.length })
+    found.push(delivery)
   }
   return found
 }
@@ -62,7 +57,7 @@ const roomForCallbacks = ({ callbacks }: DeliveryQuery) => {
 
 const claim = (world: World, query: DeliveryQuery): ReadonlyArray<ClaimedDelivery> => {
   const lanes: Array<DeliveryLane> = []
-  const found: Array<Candidate> = []
+  const found: Array<ReadonlyArray<DeliveryRow>> = []
   const room = roomForCallbacks(query)
   for (const { at, lane } of world.deliveryTurns) {
     if (at > query.now || lanes.length >= query.limit) break
@@ -71,14 +66,12 @@ const claim = (world: World, query: DeliveryQuery): ReadonlyArray<ClaimedDeliver
     forgetLapsed(lane, query.now)
     const ofLane = candidates(lane, query, most)
     room.take(lane, ofLane.length)
-    found.push(...ofLane)
+    found.push(ofLane)
     lanes.push(lane)
   }
-  // Every lane's first comes before any lane's second.
-  const claimed = found
-    .toSorted((a, b) => a.place - b.place || byDueDelivery(a.delivery, b.delivery))
-    .slice(0, query.limit)
-    .map(({ delivery }) => hold(world, delivery, query.leaseUntil))
+  const claimed = takeInRounds(found, byDueDelivery, query.limit).map((delivery) =>
+    hold(world, delivery, query.leaseUntil),
+  )
   for (const lane of lanes) reschedule(world, lane, lane.inFlight.size >= query.perTarget)
   return claimed
 }

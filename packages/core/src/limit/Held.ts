@@ -35,6 +35,22 @@ export const takeShares = <A>(
   return taken
 }
 
+/**
+ * What a claim takes of lanes, each with what may be taken of it in its order: the first of every lane,
+ * then the second of every one that has more, and so on, until `limit` is reached; the longest due
+ * first in each round. So no lane is served twice while another waits.
+ */
+export const takeInRounds = <A>(
+  lanes: ReadonlyArray<ReadonlyArray<A>>,
+  byDue: (a: A, b: A) => number,
+  limit: number,
+): ReadonlyArray<A> =>
+  lanes
+    .flatMap((lane) => lane.map((one, round) => ({ one, round })))
+    .toSorted((a, b) => a.round - b.round || byDue(a.one, b.one))
+    .slice(0, limit)
+    .map(({ one }) => one)
+
 export const heldBy = (workspaces: Iterable<WorkspaceId>): ReadonlyMap<WorkspaceId, number> => {
   const held = new Map<WorkspaceId, number>()
   for (const workspaceId of workspaces) held.set(workspaceId, (held.get(workspaceId) ?? 0) + 1)

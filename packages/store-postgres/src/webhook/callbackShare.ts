@@ -3,6 +3,7 @@
  * what it has less than its share, and of all workspaces together no more than asked for.
  */
 import { sqlFunction } from "../database/SqlFunction.ts"
+import { fitsShare, sharesParameters } from "../queue/lane.ts"
 
 /** What each workspace may still have. */
 const room = (workspace: string): string =>
@@ -60,8 +61,7 @@ export const dueCallbackLanes = sqlFunction(
       from (
         select
           found.id, found.place, l.workspace_id,
-          row_number() over (partition by l.workspace_id order by found.place)
-            <= ${room("l.workspace_id")} as fits
+          ${fitsShare("l.workspace_id", "found.place", sharesParameters)} as fits
         from unnest(v_lanes || v_found) with ordinality found (id, place)
         join webhook_lanes l on l.endpoint_id = found.id
       ) judged;

@@ -14,6 +14,7 @@
  * at once; then the endpoints that stop; then further lanes, without waiting for any.
  */
 import { callbackPlaces, dueCallbackLanes } from "./callbackShare.ts"
+import { inRounds, placesOfLane } from "./inRounds.ts"
 import { stopEndpoints } from "./endEndpoints.ts"
 import { takeOverCallbacks } from "../callback/writeCallbacks.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
@@ -324,29 +325,7 @@ export const settleAndClaimDeliveries = sqlFunction(
         ) next
       ) ahead
     ),
-    -- How many rounds of one for each lane fit into the limit, and what they leave of it.
-    share as materialized (
-      select round.places, (p_limit - sum(least(wants.wanted, round.places) * wants.lanes)) as rest
-      from (
-        select lane.wanted, count(*) as lanes
-        from lane
-        where lane.wanted > 0
-        group by lane.wanted
-      ) wants
-      cross join generate_series(0, least(p_per_target, p_limit)) round (places)
-      group by round.places
-      having sum(least(wants.wanted, round.places) * wants.lanes) <= p_limit
-      order by round.places desc
-      limit 1
-    ),
-    -- Those that get one of the rest: the longest due of the next round.
-    favoured as materialized (
-      select lane.endpoint_id
-      from lane
-      join share on lane.wanted > share.places and share.rest > 0
-      order by lane.dues[share.places + 1], lane.ahead[share.places + 1]
-      limit (select share.rest from share)
-    ),
+    ${inRounds({ limit: "p_limit", most: "p_per_target" })},
     moved as (
       update webhook_lanes l
       set lease = l.lease + 1,
@@ -359,8 +338,7 @@ export const settleAndClaimDeliveries = sqlFunction(
       from (
         select
           lane.*,
-          least(lane.wanted, (select share.places from share))::integer
-            + case when favoured.endpoint_id is null then 0 else 1 end as places
+          ${placesOfLane} as places
         from lane
         left join favoured on favoured.endpoint_id = lane.endpoint_id
         offset 0

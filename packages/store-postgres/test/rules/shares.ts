@@ -4,6 +4,7 @@ import {
   isLeased,
   isToldOf,
   modesSeenBy,
+  takeInRounds,
   takeShares,
   webhookEventTypes,
 } from "@messaging-service/core"
@@ -14,6 +15,7 @@ import type { Database } from "../../src/database/Database.ts"
 import { claimLanes } from "../../src/queue/claimLanes.ts"
 import * as sql from "../../src/queue/lane.ts"
 import { isToldOf as isToldOfSql } from "../../src/webhook/fanOut.ts"
+import { inRounds, placesOfLane } from "../../src/webhook/inRounds.ts"
 import { compare, draw, iso } from "./compare.ts"
 
 const aWorkspaceId = Effect.map(draw.below(3), (id) => (id + 1) as WorkspaceId)
@@ -108,6 +110,59 @@ export const shareRules = (it: Vitest.MethodsNonLive<Database>) => {
     }),
   )
 
+  it.effect("which calls a claim takes", () =>
+    compare("rounds", {
+      rows: { q: "(most integer, per_lane integer)" },
+      sql: `(
+        with lane as (
+          select of_case.*
+          from jsonb_to_recordset(f.fact -> 'lane')
+            of_case (endpoint_id bigint, wanted bigint, ahead bigint[], dues timestamptz[])
+        ),
+        ${inRounds({ limit: "q.most", most: "q.per_lane" })}
+        select coalesce(json_agg(taken.id order by taken.id), '[]')
+        from (
+          select lane.ahead, ${placesOfLane} as places
+          from lane
+          left join favoured on favoured.endpoint_id = lane.endpoint_id
+        ) lane
+        cross join lateral unnest(lane.ahead[:lane.places]) taken (id)
+      )`,
+      draw: Effect.gen(function* () {
+        const perLane = 1 + (yield* draw.below(4))
+        const limit = 1 + (yield* draw.below(9))
+        const lanes = yield* Effect.replicateEffect(
+          Effect.gen(function* () {
+            const calls = yield* Effect.replicateEffect(
+              Effect.all({ id: draw.id, dueAt: draw.time }),
+              yield* draw.below(6),
+            )
+            const wanted = yield* draw.below(Math.min(perLane, calls.length) + 1)
+            return { id: yield* draw.id, calls: calls.toSorted(byDue), wanted }
+          }),
+          yield* draw.below(6),
+        )
+        const taken = takeInRounds(
+          lanes.map(({ calls, wanted }) => calls.slice(0, wanted)),
+          byDue,
+          limit,
+        )
+        return {
+          facts: {
+            q: { most: limit, per_lane: perLane },
+            lane: lanes.map(({ calls, id, wanted }) => ({
+              endpoint_id: id,
+              wanted,
+              ahead: calls.map((call) => call.id),
+              dues: calls.map(({ dueAt }) => iso(dueAt)),
+            })),
+          },
+          core: taken.map(({ id }) => id).toSorted((a, b) => a - b),
+        }
+      }),
+    }),
+  )
+
   it.effect("to which endpoints an event is delivered", () =>
     compare("endpoints", {
       rows: { e: "webhook_endpoints", announced: "outbox" },
@@ -142,6 +197,13 @@ export const shareRules = (it: Vitest.MethodsNonLive<Database>) => {
     }),
   )
 }
+
+interface Call {
+  readonly id: number
+  readonly dueAt: number
+}
+
+const byDue = (a: Call, b: Call): number => a.dueAt - b.dueAt || a.id - b.id
 
 const shareColumns = `(
   most integer, share integer, workspaces bigint[], held integer[], owned bigint[]
