@@ -36,7 +36,7 @@ const variables = (workspaces: number): Readonly<Record<string, Variable>> => {
     today,
     head: '[{"workspaceId":',
     tail:
-      `,"mode":"live","now":"${iso}","from":null,"phones":["${phone}"],"contactIds":[],` +
+      `,"mode":"live","seen":["live"],"now":"${iso}","from":null,"phones":["${phone}"],"contactIds":[],` +
       `"mediaId":null,"exactQuota":null,"idempotency":`,
     claim_head: `{"fingerprint":"${fingerprint}","keyId":`,
     claim_key: ',"key":"',

@@ -2,7 +2,7 @@
  * The parameters of a batch's statements, as texts that need no more work: what remains is the
  * database's time.
  */
-import { answerKeptMillis, claimKeptMillis } from "@messaging-service/core"
+import { answerKeptMillis, claimKeptMillis, modesSeenBy } from "@messaging-service/core"
 import type { QuotaLimit } from "@messaging-service/core"
 
 const array = (values: ReadonlyArray<string | number | boolean | null>): string =>
@@ -29,6 +29,7 @@ export const batchParameters = (
   const query = {
     workspaceId: workspace,
     mode: "live",
+    seen: modesSeenBy("live"),
     now,
     from: number,
     phones,
