@@ -13,8 +13,7 @@ import type {
   JsonObject,
   Operation,
 } from "../openapi/Operation.ts"
-import { findRoute } from "../route/findRoute.ts"
-import { routeMatcher } from "../route/RouteTable.ts"
+import { findRoute, routeMatcher } from "../route/RouteTable.ts"
 import type { Route } from "../route/RouteTable.ts"
 
 /** An entry: what the router finds, what the document says, and the handler. */

@@ -6,11 +6,11 @@ import { Schema } from "effect"
 import { texts } from "../v1/FailureV1.ts"
 import type { FieldV1 } from "../v1/FieldsV1.ts"
 import type { PostRouteV1, RouteV1 } from "../v1/RouteV1.ts"
-import { connectionCallbackCall, messageCallbackCall } from "./callbackCalls.ts"
 import { examples } from "./examples.ts"
 import { clientRequestId, commonHeaders, retryAfter } from "./headers.ts"
 import { jsonContent } from "./Operation.ts"
 import type { Answer, Call, Content, DescribedSurface, JsonObject, Operation } from "./Operation.ts"
+import { connectionCallbackCall, messageCallbackCall } from "./webhookCalls.ts"
 
 /** Sending, which alone can meet the daily limit of a number. */
 const isSending = ({ path }: RouteV1): boolean => /^\/api\/v1\/(?:send_msg|schedule_msg)/.test(path)

@@ -1,12 +1,21 @@
-/** The calls that the service makes to webhook endpoints (contract: Events). */
-import { MessageJson, TimeJson, described, webhookEventTypes } from "@messaging-service/core"
+/**
+ * The calls that the service makes: to webhook endpoints (contract: Events), and to addresses of
+ * single requests of version 1.
+ */
+import {
+  MessageJson,
+  TimeJson,
+  callbackContentType,
+  described,
+  webhookEventTypes,
+} from "@messaging-service/core"
 import { Schema } from "effect"
 import { examples } from "./examples.ts"
 import { jsonContent } from "./Operation.ts"
-import type { Call, Header } from "./Operation.ts"
+import type { Call, Header, JsonObject } from "./Operation.ts"
 
 /** `secret`: whose it is. */
-export const callHeaders = (secret: string): ReadonlyArray<Header> => [
+const callHeaders = (secret: string): ReadonlyArray<Header> => [
   {
     name: "Service-Event-Id",
     description: "The event's id, the same on every repeat: drop what you have had.",
@@ -31,8 +40,8 @@ export const callHeaders = (secret: string): ReadonlyArray<Header> => [
 
 const headers = callHeaders("the endpoint's secret")
 
-const about = (when: string): string =>
-  `${when}\n\nAn event can arrive more than once, and in any order. It is repeated for about 23 hours until it is answered with a 2xx within 15 seconds; redirects are not followed.`
+const about = (occasion: string): string =>
+  `${occasion}\n\nAn event can arrive more than once, and in any order. It is repeated for about 23 hours until it is answered with a 2xx within 15 seconds; redirects are not followed.`
 
 const when = {
   "message.sent": "A message left the number.",
@@ -61,7 +70,7 @@ const event = (type: string, data: unknown) => ({
   data,
 })
 
-export const receiverAnswers: Call["answers"] = [
+const receiverAnswers: Call["answers"] = [
   { status: 200, description: "Delivered; any 2xx will do.", headers: [], content: null },
 ]
 
@@ -97,3 +106,55 @@ const ping: Call = {
 }
 
 export const webhookCalls: ReadonlyArray<Call> = [...messageCalls, ping]
+
+const callbackHeaders = callHeaders("the workspace's callback secret")
+
+const aboutCallback = (occasion: string): string =>
+  `${occasion}\n\nA call can arrive more than once, and in any order. It is made four times over a few minutes until it is answered with a 2xx within 15 seconds; redirects are not followed.`
+
+const form = (properties: JsonObject, required: ReadonlyArray<string>, example: JsonObject) => ({
+  [callbackContentType]: {
+    schema: { json: { type: "object", properties, required } },
+    examples: { example },
+  },
+})
+
+/** What became of a message that was sent with a `webhook`. */
+export const messageCallbackCall: Call = {
+  name: "message",
+  id: "onMessageV1",
+  tag: "Messages (version 1)",
+  summary: "The end of a message",
+  about: aboutCallback("A message was sent, or will not be."),
+  headers: callbackHeaders,
+  content: form(
+    {
+      msg_id: { type: "integer" },
+      status: { type: "string", enum: ["SENT", "FAILED", "CANCELLED", "EXPIRED"] },
+      error: { type: "string", description: "Why it failed; only beside `FAILED`." },
+    },
+    ["msg_id", "status"],
+    { msg_id: 4711, status: "FAILED", error: "Group not found" },
+  ),
+  answers: receiverAnswers,
+}
+
+/** What becomes of the connection of a number that was asked for with a `webhook_url`. */
+export const connectionCallbackCall: Call = {
+  name: "connection",
+  id: "onConnectionV1",
+  tag: "WhatsApp numbers (version 1)",
+  summary: "The connection of a number",
+  about: aboutCallback("A QR code can be shown, the number is connected, or it no longer is."),
+  headers: callbackHeaders,
+  content: form(
+    {
+      event: { type: "string", enum: ["qr-generated", "connected", "disconnected"] },
+      whatsapp_client: { type: "integer" },
+      whatsapp_number: { type: "string", description: "Empty while the phone is not known." },
+    },
+    ["event", "whatsapp_client", "whatsapp_number"],
+    { event: "connected", whatsapp_client: 7, whatsapp_number: "15550100001" },
+  ),
+  answers: receiverAnswers,
+}

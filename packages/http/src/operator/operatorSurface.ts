@@ -8,9 +8,26 @@ import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf } from "../request/HeaderValues.ts"
 import { readRequest } from "../request/readRequest.ts"
-import { findRoute } from "../route/findRoute.ts"
-import { routeMatcher } from "../route/RouteTable.ts"
-import type { OperatorRoute } from "./OperatorRoute.ts"
+import { findRoute, routeMatcher } from "../route/RouteTable.ts"
+import { contactRoutes } from "./contacts.ts"
+import { deliveryRoutes } from "./deliveries.ts"
+import { keyRoutes } from "./keys.ts"
+import { numberRoutes } from "./numbers.ts"
+import type { EmulatorControls, OperatorRoute } from "./OperatorRoute.ts"
+import { workspaceRoutes } from "./workspaces.ts"
+
+/** The table, over the core's services; `emulator`: its controls, if they are served. */
+export const operatorRoutes = Effect.fnUntraced(function* (emulator: EmulatorControls | null) {
+  const routes: ReadonlyArray<OperatorRoute> = [
+    ...(yield* workspaceRoutes),
+    ...(yield* keyRoutes),
+    ...(yield* numberRoutes),
+    ...(yield* contactRoutes),
+    ...(yield* deliveryRoutes),
+    ...(emulator === null ? [] : yield* emulator),
+  ]
+  return routes
+})
 
 const isRole = (text: string): text is Role => (roles as ReadonlyArray<string>).includes(text)
 

@@ -2,7 +2,16 @@
  * Tables of routes, and the matcher made from one before the first request. A path is literal
  * segments and ids in braces (`/messages/{id}`); a literal wins over an id, so that
  * `/messages/batch` is never taken for a message.
+ *
+ * Effect's own router answers another method on a known path with 404, where the contract wants 405
+ * with `Allow`. Its declared interfaces read a request behind the credentials at once, where the
+ * contract wants rate limit, scope and `Idempotency-Key` in between. So the table, its matcher and
+ * the pipelines are our own.
  */
+import { refuse } from "@messaging-service/core"
+import type { Refusal } from "@messaging-service/core"
+import { Result } from "effect"
+import type { Exchange } from "../answer/Exchange.ts"
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
@@ -11,7 +20,7 @@ export interface Route {
   readonly path: string
 }
 
-export type Match<R> =
+type Match<R> =
   | {
       readonly _tag: "Found"
       readonly route: R
@@ -93,3 +102,24 @@ export const routeMatcher = <R extends Route>(
 
 const allowed = <R>({ methods }: Place<R>): string =>
   [...methods.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)).join(", ")
+
+/** A route, and what stands in its path. */
+export type FoundRoute<R> = Extract<Match<R>, { readonly _tag: "Found" }>
+
+/**
+ * Finds the route and notes its path in the exchange. Fails with `not_found`, or with
+ * `method_not_allowed` and the `Allow` header.
+ */
+export const findRoute = <R extends Route>(
+  match: (method: string, path: string) => Match<R>,
+  exchange: Exchange,
+): Result.Result<FoundRoute<R>, Refusal> => {
+  const matched = match(exchange.request.method, exchange.path)
+  if (matched._tag === "Unknown") return Result.fail(refuse("not_found"))
+  if (matched._tag === "WrongMethod") {
+    exchange.headers["allow"] = matched.allow
+    return Result.fail(refuse("method_not_allowed"))
+  }
+  exchange.route = matched.route.path
+  return Result.succeed(matched)
+}

@@ -10,17 +10,15 @@ import {
   permit,
   ratePolicy,
 } from "@messaging-service/core"
-import type { RefusingPlaces, RateState, WorkspaceId } from "@messaging-service/core"
+import type { RateState, RefusingPlaces, WorkspaceId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Exchange, Surface } from "../answer/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf, headerValues } from "../request/HeaderValues.ts"
-import { readRequest } from "../request/readRequest.ts"
-import { readUpload } from "../request/UploadedFile.ts"
+import { readRequest, readUpload } from "../request/readRequest.ts"
 import { takeWorkspaceShare } from "../request/workspaceShare.ts"
-import { findRoute } from "../route/findRoute.ts"
-import { routeMatcher } from "../route/RouteTable.ts"
+import { findRoute, routeMatcher } from "../route/RouteTable.ts"
 import type { RouteV2 } from "./RouteV2.ts"
 
 const showRate = ({ headers }: Exchange, rate: RateState): void => {
