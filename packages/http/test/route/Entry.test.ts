@@ -1,0 +1,67 @@
+import { assert, describe, it } from "@effect/vitest"
+import { DeletedJson, PageInput } from "@messaging-service/core"
+import { Effect, Result } from "effect"
+import { json } from "../../src/route/Entry.ts"
+import { operationV1 } from "../../src/v1/RouteV1.ts"
+import { routeV2 } from "../../src/v2/RouteV2.ts"
+
+const said = {
+  method: "DELETE",
+  path: "/api/v2/messages/{id}",
+  id: "cancelMessage",
+  tag: "Messages",
+  summary: "Cancel",
+  success: "It is cancelled.",
+  answer: DeletedJson,
+  example: { id: 1, deleted: true },
+} as const
+
+const deleted = Effect.succeed({ id: 1, deleted: true } as const)
+
+describe("an entry binds its handler, so that these do not compile:", () => {
+  it("an answer that is not of the answer's schema", () => {
+    // @ts-expect-error -- `deleted` is missing
+    const route = routeV2({ ...said, handler: () => Effect.succeed({ id: 1 }) })
+    assert.isFunction(route.handler)
+  })
+
+  it("an answer of version 1 that is not of its schema", () => {
+    const route = operationV1({
+      method: "GET",
+      path: "/api/v1/x",
+      summary: "X",
+      credentials: "bearer",
+      fields: {},
+      answer: DeletedJson,
+      // @ts-expect-error -- `deleted` is missing
+      handler: () => Effect.succeed({ id: 1 }),
+    })
+    assert.isFunction(route.handler)
+  })
+
+  it("a name that the path does not have", () => {
+    const route = routeV2({
+      ...said,
+      // @ts-expect-error -- the path has `id` alone
+      handler: ({ id }) => Effect.as(deleted, { id: id("message_id") ?? 1, deleted: true }),
+    })
+    assert.isFunction(route.handler)
+  })
+
+  it("a request that its parser does not make", () => {
+    const taking = json(PageInput, {}, () => Result.succeed({ limit: 5 }))
+    const route = routeV2({
+      ...said,
+      request: taking,
+      // @ts-expect-error -- the parser makes no cursor
+      handler: ({ request }) => Effect.as(deleted, { id: request.cursor, deleted: true }),
+    })
+    assert.isFunction(route.handler)
+  })
+
+  it("an idempotent operation that does not say whether its answer is a repeat", () => {
+    // @ts-expect-error -- `answer` and `replayed` are missing
+    const route = routeV2({ ...said, idempotent: true, handler: () => deleted })
+    assert.isFunction(route.handler)
+  })
+})
