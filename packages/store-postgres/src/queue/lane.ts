@@ -126,6 +126,10 @@ export const sharesParameters: SqlShares = {
   perWorkspace: "p_per_workspace",
 }
 
+/** How many of that workspace are held. */
+export const heldOf = (workspace: string, { held, workspaces }: SqlShares): string =>
+  `coalesce((${held})[array_position(${workspaces}, ${workspace})], 0)`
+
 /**
  * The core's `takeShares`, of all candidates in their order: whether one is among those that its
  * workspace may still have.
@@ -133,7 +137,7 @@ export const sharesParameters: SqlShares = {
 export const fitsShare = (
   workspace: string,
   order: string,
-  { held, perWorkspace, workspaces }: SqlShares,
-): string => `coalesce((${held})[array_position(${workspaces}, ${workspace})], 0)
+  shares: SqlShares,
+): string => `${heldOf(workspace, shares)}
             + row_number() over (partition by ${workspace} order by ${order})
-            <= ${perWorkspace}`
+            <= ${shares.perWorkspace}`

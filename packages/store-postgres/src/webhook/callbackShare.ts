@@ -3,11 +3,7 @@
  * what it has less than its share, and of all workspaces together no more than asked for.
  */
 import { sqlFunction } from "../database/SqlFunction.ts"
-import { fitsShare, sharesParameters } from "../queue/lane.ts"
-
-/** What each workspace may still have. */
-const room = (workspace: string): string =>
-  `p_per_workspace - coalesce(p_held[array_position(p_workspaces, ${workspace})], 0)`
+import { fitsShare, heldOf, sharesParameters } from "../queue/lane.ts"
 
 /**
  * Due lanes of callbacks beside `p_lanes`, locked, the longest due first. Each has a call for one place
@@ -95,7 +91,7 @@ export const callbackPlaces = sqlFunction(
     with wants as (
       select
         l.endpoint_id, l.workspace_id, ahead.wanted, ahead.first_due,
-        ${room("l.workspace_id")} as room
+        p_per_workspace - ${heldOf("l.workspace_id", sharesParameters)} as room
       from webhook_lanes l
       cross join lateral (
         select coalesce(array_agg(held.id), '{}') as ids

@@ -272,9 +272,12 @@ export const settleAndClaimDeliveries = sqlFunction(
         limit p_limit
         for no key update skip locked
       );
-      v_lanes := v_lanes || ${dueCallbackLanes.name}(
-        p_now, least(p_limit, p_callbacks), v_lanes, p_per_workspace, p_workspaces, p_held
-      );
+      -- Index webhook_lanes_callbacks_due.
+      if exists (select from webhook_lanes l where l.callback_due <= p_now) then
+        v_lanes := v_lanes || ${dueCallbackLanes.name}(
+          p_now, least(p_limit, p_callbacks), v_lanes, p_per_workspace, p_workspaces, p_held
+        );
+      end if;
     end if;
     if cardinality(v_lanes) = 0 then
       return;
