@@ -33,7 +33,7 @@ export const sendAndFollow = Effect.fnUntraced(function* (caller: Caller) {
     .get(caller, id)
     .pipe(
       Effect.delay("10 millis"),
-      Effect.repeat({ times: 500, until: ({ status }) => status === "sent" }),
+      Effect.repeat({ times: 500, until: ({ state }) => state === "sent" }),
     )
-  return [accepted[0]?.status, sent.status]
+  return [accepted[0]?.state, sent.state]
 })

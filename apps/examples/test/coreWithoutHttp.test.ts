@@ -5,7 +5,7 @@ import { Service } from "../src/service.ts"
 
 it.live("the core sends without HTTP", () =>
   Effect.gen(function* () {
-    assert.deepStrictEqual(yield* sendAndFollow(yield* byKey), ["queued", "sent"])
-    assert.deepStrictEqual(yield* sendAndFollow(yield* byWord), ["queued", "sent"])
+    assert.deepStrictEqual(yield* sendAndFollow(yield* byKey), ["waiting", "sent"])
+    assert.deepStrictEqual(yield* sendAndFollow(yield* byWord), ["waiting", "sent"])
   }).pipe(Effect.provide(Service)),
 )

@@ -52,7 +52,7 @@ const program = Effect.gen(function* () {
   const sent = yield* messages.send(caller, message, null)
   yield* (yield* Core.TestModeSender).runOnce
   const after = yield* messages.get(caller, sent.messages[0].id)
-  console.log(sent.messages[0].status, after.status)
+  console.log(sent.messages[0].state, after.state)
 })
 await Effect.runPromise(Effect.provide(program, service))
 `
@@ -141,7 +141,7 @@ layer(Project.layer, { timeout: 240_000 })("a project that installs the packages
     Effect.gen(function* () {
       const { path } = yield* Project
       const output = yield* run(path, process.execPath, "--input-type=module", "-e", sends)
-      assert.strictEqual(output.trim(), "queued sent")
+      assert.strictEqual(output.trim(), "waiting sent")
     }),
   )
 

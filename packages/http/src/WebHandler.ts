@@ -15,6 +15,7 @@ import type {
   Keys,
   MediaDirectory,
   MediaFiles,
+  MediaLinks,
   Messages,
   NumberChecks,
   Numbers,
@@ -47,6 +48,7 @@ export type HttpServices =
   | Keys
   | MediaDirectory
   | MediaFiles
+  | MediaLinks
   | Messages
   | NumberChecks
   | ReminderOperations

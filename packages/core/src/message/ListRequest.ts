@@ -6,8 +6,8 @@ import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import type { CursorBinding } from "../request/Cursor.ts"
 import { decoded, instantParameter, parsed, refusedAs } from "../request/Input.ts"
 import { limitOf, pageFields, queryDecoder, queryId, textForNames } from "../request/PageInput.ts"
-import type { QueryEntries } from "../request/PageInput.ts"
-import type { Instant } from "../time/Instant.ts"
+import type { ListPage, QueryEntries } from "../request/PageInput.ts"
+import type { Instant, Moment } from "../time/Instant.ts"
 import { messageStatuses } from "./Message.ts"
 import type { MessageStatus } from "./Message.ts"
 import type { MessageFilter } from "./MessageStore.ts"
@@ -48,8 +48,24 @@ export interface ListRequest {
 /** Stored times are whole milliseconds: the first one that is not before the instant. */
 const ceiling = (instant: Instant) => instant.millis + (instant.beyond === "" ? 0 : 1)
 
-export const parseListRequest = (entries: QueryEntries): Result.Result<ListRequest, Refusal> =>
-  Result.map(decode(entries), (query) => {
+/** Which messages. */
+export interface ListMessages extends ListPage {
+  readonly status?: MessageStatus | ReadonlyArray<MessageStatus>
+  /** The sending number. */
+  readonly from?: number
+  /** The recipient's phone. */
+  readonly to?: string
+  /** Created then or later. */
+  readonly since?: Moment
+  /** Created before. */
+  readonly until?: Moment
+}
+
+/** From a query string's parameters, or from the values themselves. */
+export const parseListRequest = (
+  given: ListMessages | QueryEntries,
+): Result.Result<ListRequest, Refusal> =>
+  Result.map(decode(given), (query) => {
     const filter: MessageFilter = {
       statuses: query.status ?? null,
       from: (query.from as NumberId | undefined) ?? null,

@@ -150,6 +150,19 @@ export const statusAt = (
   return message.sendAt !== null && message.sendAt > now ? "scheduled" : "queued"
 }
 
+/**
+ * The message as it was when it was accepted, whatever became of it since: what a repeat with the same
+ * `Idempotency-Key` is answered with.
+ */
+export const asAccepted = (message: Message): Message => ({
+  ...message,
+  state: "waiting",
+  from: { ...message.from, phone: message.phoneAtAcceptance },
+  foundMediaType: null,
+  sentAt: null,
+  error: null,
+})
+
 /** The status with which it was accepted, for the replay of an idempotent request. */
 export const statusAtAcceptance = (message: Pick<Message, "sendAt" | "createdAt">): MessageStatus =>
   statusAt({ state: "waiting", sendAt: message.sendAt }, message.createdAt)

@@ -12,25 +12,23 @@ import type { MessageId } from "../id/Ids.ts"
 import { claimantOf, permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
-import type { MediaLink } from "../media/MediaLinks.ts"
 import { Cursors } from "../request/Cursor.ts"
 import type { CursorBinding } from "../request/Cursor.ts"
 import { judgeClaim } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
-import type { QueryEntries } from "../request/PageInput.ts"
+import type { CursorPage } from "../request/Page.ts"
 import { sleep } from "../time/RealTime.ts"
 import { Acceptor } from "./Acceptor.ts"
 import { parseListRequest } from "./ListRequest.ts"
-import { statusAt } from "./Message.ts"
+import type { ListMessages } from "./ListRequest.ts"
+import { asAccepted, statusAt } from "./Message.ts"
 import type { Message } from "./Message.ts"
 import { endMessage } from "./MessageChange.ts"
 import { MessageStore } from "./MessageStore.ts"
 import type { Acceptance, AcceptanceFacts } from "./MessageStore.ts"
 import { keepRefused, leavesMessage } from "./keepRefused.ts"
-import { acceptedMessageJson, messageJson } from "./messageJson.ts"
-import type { MessageJson } from "./messageJson.ts"
 import { sendRequestParser } from "./SendRequest.ts"
-import type { SendRequest } from "./SendRequest.ts"
+import type { SendBatch, SendMessage, SendRequest } from "./SendRequest.ts"
 import { plainTerms, underTerms } from "./SendTerms.ts"
 import type { SendTerms } from "./SendTerms.ts"
 
@@ -45,15 +43,10 @@ const cancelPatienceMillis = 5000
 const cancelPollMillis = 25
 
 export interface Sent {
-  /** In the order of `to`. */
-  readonly messages: ReadonlyArray<MessageJson>
+  /** In the order of `to`, as they were accepted. */
+  readonly messages: ReadonlyArray<Message>
   /** The answer repeats the first one of the same `Idempotency-Key`; nothing was done again. */
   readonly replayed: boolean
-}
-
-export interface MessagePage {
-  readonly data: ReadonlyArray<MessageJson>
-  readonly next_cursor: string | null
 }
 
 type Failure = Refusal | StoreUnavailable
@@ -62,33 +55,33 @@ export class Messages extends Context.Service<
   Messages,
   {
     /**
-     * POST /messages: accepts one message. `body` is parsed JSON. Fails with the codes that the
-     * contract lists for the operation and those of idempotency; a refused send stores nothing,
+     * Accepts one message. Every rule of the command is checked here. Fails with the codes that the
+     * contract lists for POST /messages and those of idempotency; a refused send stores nothing,
      * unless its terms say so.
      */
     send(
       caller: Caller,
-      body: unknown,
+      command: SendMessage,
       idempotency: IdempotencyKey | null,
       terms?: SendTerms,
     ): Effect.Effect<Sent, Failure>
     /** POST /messages/batch: one message for each recipient, all or nothing. */
     sendBatch(
       caller: Caller,
-      body: unknown,
+      command: SendBatch,
       idempotency: IdempotencyKey | null,
       terms?: SendTerms,
     ): Effect.Effect<Sent, Failure>
     /** GET /messages/{id}. Fails with `message_not_found`. */
-    get(caller: Caller, id: MessageId | undefined): Effect.Effect<MessageJson, Failure>
+    get(caller: Caller, id: MessageId | undefined): Effect.Effect<Message, Failure>
     /** GET /messages: newest first. Fails with `validation_failed`, `invalid_cursor` and others. */
-    list(caller: Caller, query: QueryEntries): Effect.Effect<MessagePage, Failure>
+    list(caller: Caller, query: ListMessages): Effect.Effect<CursorPage<Message>, Failure>
     /**
      * DELETE /messages/{id}: cancels a waiting message. One that is in the hands of a transport is
      * waited for, at most 5 s, and is `sending` after that. Fails with `message_not_found`,
      * `not_cancellable`.
      */
-    cancel(caller: Caller, id: MessageId | undefined): Effect.Effect<MessageJson, Failure>
+    cancel(caller: Caller, id: MessageId | undefined): Effect.Effect<Message, Failure>
   }
 >()("core/Messages") {
   static readonly layer = Layer.effect(
@@ -132,7 +125,7 @@ export class Messages extends Context.Service<
             if (record !== null) {
               const first = yield* store.byIds(record.madeIds as ReadonlyArray<MessageId>)
               return {
-                messages: first.map((message) => acceptedMessageJson(message, link)),
+                messages: first.map(asAccepted),
                 replayed: true,
               }
             }
@@ -154,7 +147,7 @@ export class Messages extends Context.Service<
             if (outcome._tag === "Accepted") {
               yield* acceptor.wake(acceptance)
               return {
-                messages: acceptedJson(acceptance, outcome.ids, now, link),
+                messages: acceptedMessages(acceptance, outcome.ids),
                 replayed: false,
               }
             }
@@ -208,23 +201,28 @@ export class Messages extends Context.Service<
         })
 
       return Messages.of({
-        send: Effect.fn("Messages.send")(function* (given, body, idempotency, terms = plainTerms) {
+        send: Effect.fn("Messages.send")(function* (
+          given,
+          command,
+          idempotency,
+          terms = plainTerms,
+        ) {
           const caller = yield* permit(given, "sendMessage")
-          return yield* send(caller, parserUnder(terms).single(body), idempotency, terms)
+          return yield* send(caller, parserUnder(terms).single(command), idempotency, terms)
         }),
         sendBatch: Effect.fn("Messages.sendBatch")(function* (
           given,
-          body,
+          command,
           idempotency,
           terms = plainTerms,
         ) {
           const caller = yield* permit(given, "sendBatch")
-          return yield* send(caller, parserUnder(terms).batch(body), idempotency, terms)
+          return yield* send(caller, parserUnder(terms).batch(command), idempotency, terms)
         }),
         get: Effect.fn("Messages.get")(function* (given, id) {
           const caller = yield* permit(given, "getMessage")
           const { message } = yield* find(caller, id)
-          return messageJson(message, yield* Clock.currentTimeMillis, link)
+          return message
         }),
         list: Effect.fn("Messages.list")(function* (given, query) {
           const caller = yield* permit(given, "listMessages")
@@ -245,10 +243,7 @@ export class Messages extends Context.Service<
             { before, limit: request.limit },
             now,
           )
-          return {
-            data: page.items.map((message) => messageJson(message, now, link)),
-            next_cursor: cursors.make(page.next, binding),
-          }
+          return { items: page.items, next: cursors.make(page.next, binding) }
         }),
         cancel: Effect.fn("Messages.cancel")(function* (given, id) {
           const caller = yield* permit(given, "cancelMessage")
@@ -268,9 +263,7 @@ export class Messages extends Context.Service<
             if (change === undefined) return yield* notCancellable(message, now)
             const ended = yield* store.end([change])
             if (!ended.has(message.id)) continue
-            return over
-              ? yield* notCancellable(change.message, now)
-              : messageJson(change.message, now, link)
+            return over ? yield* notCancellable(change.message, now) : change.message
           }
           const { inFlight, message } = yield* find(caller, id)
           const now = yield* Clock.currentTimeMillis
@@ -283,23 +276,15 @@ export class Messages extends Context.Service<
   )
 }
 
-const acceptedJson = (
-  acceptance: Acceptance,
-  messageIds: ReadonlyArray<MessageId>,
-  now: number,
-  link: MediaLink,
-): ReadonlyArray<MessageJson> =>
-  acceptance.messages.map((message, index) =>
-    messageJson(
-      {
-        ...message,
-        // The store answers with one id for each message, in their order.
-        id: messageIds[index] ?? (0 as MessageId),
-        state: "waiting",
-        sentAt: null,
-        error: null,
-      },
-      now,
-      link,
-    ),
-  )
+/** The store answers with one id for each message, in their order. */
+const acceptedMessages = (
+  { messages }: Acceptance,
+  ids: ReadonlyArray<MessageId>,
+): ReadonlyArray<Message> =>
+  messages.map((message, index) => ({
+    ...message,
+    id: ids[index] ?? (0 as MessageId),
+    state: "waiting",
+    sentAt: null,
+    error: null,
+  }))

@@ -15,8 +15,8 @@ import type { RequestedRecipient } from "../recipient/Recipient.ts"
 import { described } from "../request/Described.ts"
 import { InstantInput, inputDecoder } from "../request/Input.ts"
 import { codePointLength, isBlank } from "../text/CodePoints.ts"
-import { compareInstants, parseInstant } from "../time/Instant.ts"
-import type { Instant } from "../time/Instant.ts"
+import { compareInstants, momentText, parseInstant } from "../time/Instant.ts"
+import type { Instant, Moment } from "../time/Instant.ts"
 
 /** Code points. */
 export const maximumTextLength = 3000
@@ -91,7 +91,31 @@ export const BatchBody = Schema.Struct({
   ...shared,
 }).annotate({ identifier: "SendBatch" })
 
+interface Moments {
+  readonly send_at?: Moment | null
+  readonly expires_at?: Moment | null
+}
+
+/** One message to send: in the words of its body, but times may be dates. */
+export type SendMessage = Omit<typeof SendBody.Encoded, keyof Moments> & Moments
+
+/** The same message to many. */
+export type SendBatch = Omit<typeof BatchBody.Encoded, keyof Moments> & Moments
+
 type Raw = Readonly<Record<string, unknown>>
+
+/** A command with its dates as the text that a body has in their place. */
+const withMomentsAsText = (command: unknown): unknown => {
+  if (typeof command !== "object" || command === null) return command
+  const { expires_at, send_at }: Raw = command as Raw
+  return send_at instanceof Date || expires_at instanceof Date
+    ? {
+        ...command,
+        ...(send_at === undefined ? {} : { send_at: momentText(send_at) }),
+        ...(expires_at === undefined ? {} : { expires_at: momentText(expires_at) }),
+      }
+    : command
+}
 
 const textProblems = ({ text, media }: Raw, attached: boolean): ReadonlyArray<Problem> => {
   const missing = text === undefined || (typeof text === "string" && isBlank(text))
@@ -138,8 +162,9 @@ const toRequest = (
 })
 
 export interface SendRequestParser {
-  readonly single: (body: unknown) => Result.Result<SendRequest, Refusal>
-  readonly batch: (body: unknown) => Result.Result<SendRequest, Refusal>
+  /** What is given is looked at whatever its type says: it may be JSON that nothing has checked. */
+  readonly single: (command: unknown) => Result.Result<SendRequest, Refusal>
+  readonly batch: (command: unknown) => Result.Result<SendRequest, Refusal>
 }
 
 /**
@@ -152,7 +177,9 @@ export const sendRequestParser = (rule: OutboundRule, attached = false): SendReq
     to: { most: maximumRecipients, code: "too_many_recipients" },
   })
   return {
-    single: (body) => Result.map(single(body), (ok) => toRequest(ok, [ok.to], false)),
-    batch: (body) => Result.map(batch(body), (ok) => toRequest(ok, ok.to, true)),
+    single: (command) =>
+      Result.map(single(withMomentsAsText(command)), (ok) => toRequest(ok, [ok.to], false)),
+    batch: (command) =>
+      Result.map(batch(withMomentsAsText(command)), (ok) => toRequest(ok, ok.to, true)),
   }
 }

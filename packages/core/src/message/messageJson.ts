@@ -7,7 +7,13 @@ import { platforms } from "../number/SendingNumber.ts"
 import { RecipientJson, recipientJson } from "../recipient/Recipient.ts"
 import { described } from "../request/Described.ts"
 import { formatInstant } from "../time/Instant.ts"
-import { messageErrorCodes, messageStatuses, statusAt, statusAtAcceptance } from "./Message.ts"
+import {
+  asAccepted,
+  messageErrorCodes,
+  messageStatuses,
+  statusAt,
+  statusAtAcceptance,
+} from "./Message.ts"
 import type { Message, MessageStatus } from "./Message.ts"
 
 const instantOrNull = (millis: number | null) => (millis === null ? null : formatInstant(millis))
@@ -88,15 +94,4 @@ export const messageJson = (message: Message, now: number, link: MediaLink): Mes
  * answer that a repeat with the same `Idempotency-Key` gets again.
  */
 export const acceptedMessageJson = (message: Message, link: MediaLink): MessageJson =>
-  json(
-    {
-      ...message,
-      from: { ...message.from, phone: message.phoneAtAcceptance },
-      foundMediaType: null,
-      sentAt: null,
-      error: null,
-    },
-    statusAtAcceptance(message),
-    message.createdAt,
-    link,
-  )
+  json(asAccepted(message), statusAtAcceptance(message), message.createdAt, link)

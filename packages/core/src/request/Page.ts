@@ -27,6 +27,12 @@ export const pageOf = <A extends { readonly id: number }>(
   return { items, next: items[items.length - 1]?.id ?? null }
 }
 
+/** A page as a caller is given it; `next` is the cursor of the following one, null on the last. */
+export interface CursorPage<A> {
+  readonly items: ReadonlyArray<A>
+  readonly next: string | null
+}
+
 /** The page envelope of an answer (contract: Pages and cursors). */
 export interface JsonPage<A> {
   readonly data: ReadonlyArray<A>

@@ -2,6 +2,7 @@
 import { Result, Schema } from "effect"
 import { problem, problemsOf, refuseAll } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
+import { momentText } from "../time/Instant.ts"
 import { decoded, inputDecoder, refusedAs } from "./Input.ts"
 import { defaultLimit, maximumLimit } from "./Page.ts"
 
@@ -9,6 +10,30 @@ import { defaultLimit, maximumLimit } from "./Page.ts"
 export type QueryEntries = ReadonlyArray<readonly [string, string]>
 
 const integer = /^-?\d{1,15}$/
+
+/** What an operation that lists is asked for, by name: text as in a query, or the value itself. */
+export type TypedQuery = object
+
+/** Which page of a list. */
+export interface ListPage {
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+const isEntries = (query: TypedQuery | QueryEntries): query is QueryEntries => Array.isArray(query)
+
+/** A value as the text that a query has in its place. */
+const queryText = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.join(",")
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : momentText(value)
+}
+
+const typedRecord = (query: TypedQuery): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, queryText(value)]],
+    ),
+  )
 
 /** Text in a query that stands for a value of that JSON Schema. */
 export const textFor = (description: string, parameter: Readonly<Record<string, unknown>>) =>
@@ -53,25 +78,6 @@ export const pageFields = {
 
 export const limitOf = (query: { readonly limit?: number }): number => query.limit ?? defaultLimit
 
-/**
- * A query as a record; a repeated parameter is `validation_failed` (contract: Requests and
- * answers).
- */
-export const queryRecord = (
-  entries: QueryEntries,
-): Result.Result<Readonly<Record<string, string>>, Refusal> => {
-  const record: Record<string, string> = Object.create(null) as Record<string, string>
-  for (const [name, value] of entries) {
-    if (name in record) {
-      return Result.fail(
-        refuseAll(problem("validation_failed", name, "must be given only once"), []),
-      )
-    }
-    record[name] = value
-  }
-  return Result.succeed(record)
-}
-
 /** Code points of a name in a message; a longer one stands in `field` already. */
 const longestName = 40
 
@@ -88,6 +94,25 @@ const named = (refusal: Refusal): Refusal => {
   return first === undefined ? refusal : refuseAll(first, rest)
 }
 
+/**
+ * A query as a record; a repeated parameter is `validation_failed` (contract: Requests and
+ * answers).
+ */
+export const queryRecord = (
+  entries: QueryEntries,
+): Result.Result<Readonly<Record<string, string>>, Refusal> => {
+  const record: Record<string, string> = Object.create(null) as Record<string, string>
+  for (const [name, value] of entries) {
+    if (name in record) {
+      return Result.fail(
+        named(refuseAll(problem("validation_failed", name, "must be given only once"), [])),
+      )
+    }
+    record[name] = value
+  }
+  return Result.succeed(record)
+}
+
 /** A decoder for the parameters of a query, in the order of the schema's fields. */
 export const queryDecoder = <
   S extends Schema.Top & {
@@ -98,8 +123,9 @@ export const queryDecoder = <
   schema: S,
 ) => {
   const decode = inputDecoder(schema, Object.keys(schema.fields))
-  return (entries: QueryEntries): Result.Result<S["Type"], Refusal> =>
-    Result.mapError(Result.flatMap(queryRecord(entries), decode), named)
+  const read = (record: Readonly<Record<string, unknown>>) => Result.mapError(decode(record), named)
+  return (query: TypedQuery | QueryEntries): Result.Result<S["Type"], Refusal> =>
+    isEntries(query) ? Result.flatMap(queryRecord(query), read) : read(typedRecord(query))
 }
 
 /** The query of an operation that takes none: any parameter in it is unknown, on every path. */

@@ -115,3 +115,12 @@ const twoDigits = (value: number): string => (value < 10 ? `0${value}` : `${valu
 
 const fourDigits = (value: number): string =>
   value >= 1000 ? `${value}` : `${value}`.padStart(4, "0")
+
+/** A moment in a command: a date, or ISO 8601 text with an offset. */
+export type Moment = Date | string
+
+/** The text of a date; empty for one that is invalid. What is no date is left as it is. */
+export const momentText = (value: unknown): unknown => {
+  if (!(value instanceof Date)) return value
+  return Number.isNaN(value.getTime()) ? "" : value.toISOString()
+}

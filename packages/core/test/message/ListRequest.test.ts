@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { parseListRequest } from "../../src/message/ListRequest.ts"
-import type { ListRequest } from "../../src/message/ListRequest.ts"
+import type { ListMessages, ListRequest } from "../../src/message/ListRequest.ts"
 import type { QueryEntries } from "../../src/request/PageInput.ts"
 
 const query = (given: Readonly<Record<string, string>>): QueryEntries => Object.entries(given)
@@ -30,6 +30,38 @@ describe("GET /messages", () => {
         binding: [null, null, null, null, null],
       }),
     ),
+  )
+
+  it.effect("takes values as it takes their text, and is as strict with them", () =>
+    Effect.sync(() => {
+      const text = {
+        status: "sent,read",
+        from: "7",
+        to: "+15550000001",
+        since: "2030-01-01T12:00:00.000Z",
+        limit: "30",
+      }
+      const values: ListMessages = {
+        status: ["sent", "read"],
+        from: 7,
+        to: "+15550000001",
+        since: new Date(noon),
+        limit: 30,
+      }
+      assert.deepStrictEqual(Result.getOrThrow(parseListRequest(values)), taken(text))
+      const wrong: ReadonlyArray<readonly [ListMessages, code: string, field: string]> = [
+        [{ limit: 0 }, "validation_failed", "limit"],
+        [{ from: 1.5 }, "validation_failed", "from"],
+        [{ to: "12" }, "invalid_phone", "to"],
+        [{ until: new Date(Number.NaN) }, "invalid_datetime", "until"],
+        [{ status: [] }, "validation_failed", "status"],
+        [{ colour: "red" } as ListMessages, "validation_failed", "colour"],
+      ]
+      for (const [given, code, field] of wrong) {
+        const refusal = Result.getOrThrow(Result.flip(parseListRequest(given)))
+        assert.deepStrictEqual([refusal.code, refusal.field], [code, field])
+      }
+    }),
   )
 
   it.effect("takes every filter", () =>

@@ -13,7 +13,7 @@ import {
   plainTerms,
 } from "../../src/index.ts"
 import type { Attachment, Caller, MediaId, SendTerms } from "../../src/index.ts"
-import { the } from "./World.ts"
+import { shown, the } from "./World.ts"
 
 /** What a link answers with: a content, or a status without one. */
 type Answer = Stream.Stream<Uint8Array, EgressError> | number
@@ -71,6 +71,9 @@ export const sendWith = (
       }),
     ),
     (sent) => the(sent.messages),
+  ).pipe(
+    Effect.flatMap((message) => shown([message])),
+    Effect.map(the),
   )
 
 /** The content of a stored file; null when its record or its bytes are gone. */

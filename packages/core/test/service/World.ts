@@ -23,6 +23,7 @@ import {
   Egress,
   Ids,
   Keys,
+  MediaLinks,
   Messages,
   MessageStore,
   NumberOwnership,
@@ -35,6 +36,8 @@ import {
   WorkStatus,
   Worker,
   Workspaces,
+  acceptedMessageJson,
+  messageJson,
   sharedWork,
   layerServices,
   SecretsKey,
@@ -42,6 +45,7 @@ import {
 } from "../../src/index.ts"
 import type {
   Caller,
+  Sent,
   Message,
   MessageId,
   MessageJson,
@@ -251,6 +255,21 @@ const body = (given: Readonly<Record<string, unknown>>) => ({
 const keyed = (key: string | null, fingerprint = "same") =>
   key === null ? null : { key, fingerprint }
 
+/** Messages as answers show them now. */
+export const shown = (messages: ReadonlyArray<Message>) =>
+  Effect.gen(function* () {
+    const { link } = yield* MediaLinks
+    const now = yield* Clock.currentTimeMillis
+    return messages.map((message) => messageJson(message, now, link))
+  })
+
+/** What was accepted, as its answer shows it. */
+const accepted = ({ messages, replayed }: Sent) =>
+  Effect.map(MediaLinks, ({ link }) => ({
+    messages: messages.map((message) => acceptedMessageJson(message, link)),
+    replayed,
+  }))
+
 /** Sends, and returns the answer with whether it was a replay. */
 export const answer = (
   caller: Caller,
@@ -258,7 +277,12 @@ export const answer = (
   idempotencyKey: string | null = null,
   fingerprint?: string,
 ) =>
-  Messages.use((messages) => messages.send(caller, body(given), keyed(idempotencyKey, fingerprint)))
+  Effect.flatMap(
+    Messages.use((messages) =>
+      messages.send(caller, body(given), keyed(idempotencyKey, fingerprint)),
+    ),
+    accepted,
+  )
 
 /** Sends, and returns the Message. */
 export const send = (
@@ -274,22 +298,32 @@ export const sendBatch = (
   given: Readonly<Record<string, unknown>> = {},
   idempotencyKey: string | null = null,
 ) =>
-  Effect.map(
-    Messages.use((messages) =>
-      messages.sendBatch(
-        caller,
-        body({ to: Array.from({ length: count }, () => ({ phone: "+15550000001" })), ...given }),
-        keyed(idempotencyKey),
-      ),
+  Messages.use((messages) =>
+    messages.sendBatch(
+      caller,
+      {
+        ...body({}),
+        to: Array.from({ length: count }, () => ({ phone: "+15550000001" })),
+        ...given,
+      },
+      keyed(idempotencyKey),
     ),
-    (sent) => sent.messages,
+  ).pipe(
+    Effect.flatMap(accepted),
+    Effect.map((sent) => sent.messages),
   )
 
 export const get = (caller: Caller, message: Pick<MessageJson, "id">) =>
-  Messages.use((messages) => messages.get(caller, message.id))
+  Messages.use((messages) => messages.get(caller, message.id)).pipe(
+    Effect.flatMap((found) => shown([found])),
+    Effect.map(the),
+  )
 
 export const cancel = (caller: Caller, message: Pick<MessageJson, "id">) =>
-  Messages.use((messages) => messages.cancel(caller, message.id))
+  Messages.use((messages) => messages.cancel(caller, message.id)).pipe(
+    Effect.flatMap((found) => shown([found])),
+    Effect.map(the),
+  )
 
 /** The statuses of messages, as their key reads them now. */
 export const statuses = (caller: Caller, messages: ReadonlyArray<Pick<MessageJson, "id">>) =>

@@ -30,6 +30,7 @@ import {
   pass,
   second,
   settled,
+  shown,
   the,
 } from "./World.ts"
 
@@ -50,6 +51,9 @@ const sendReporting = (
       }),
     ),
     (sent) => the(sent.messages),
+  ).pipe(
+    Effect.flatMap((message) => shown([message])),
+    Effect.map(the),
   )
 
 const secretOf = (workspace: WorkspaceId) =>

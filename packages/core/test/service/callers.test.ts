@@ -25,6 +25,7 @@ import type {
   OperationRule,
   Refusal,
   ReminderId,
+  SendMessage,
   StoreUnavailable,
   Trust,
   WebhookId,
@@ -36,7 +37,9 @@ import {
   aStage,
   aWorkspace,
   answer,
+  hour,
   inAWorld,
+  noon,
   refusal,
   send,
   status,
@@ -70,13 +73,13 @@ const page = { offset: 0, limit: 1 }
 const ways: Readonly<Record<OperationName, Begun>> = {
   getKeyInfo: (caller) => [permit(caller, "getKeyInfo")],
   sendMessage: (caller) => [
-    Messages.use((all) => all.send(caller, {}, null)),
+    Messages.use((all) => all.send(caller, { to: {} }, null)),
     Attachments.use((all) => all.fromUpload(caller, upload)),
     Attachments.use((all) => all.fromLink(caller, { url: "", type: "file", fileName: null })),
   ],
-  sendBatch: (caller) => [Messages.use((all) => all.sendBatch(caller, {}, null))],
+  sendBatch: (caller) => [Messages.use((all) => all.sendBatch(caller, { to: [] }, null))],
   listMessages: (caller) => [
-    Messages.use((all) => all.list(caller, [["limit", "0"]])),
+    Messages.use((all) => all.list(caller, { limit: 0 })),
     Version1Lists.use((all) => all.messages(caller, { first: 0, last: 0 }, page)),
   ],
   getMessage: (caller) => [Messages.use((all) => all.get(caller, 1 as MessageId))],
@@ -149,6 +152,39 @@ describe("the gate", () => {
         }
       }),
       { worker: false },
+    ),
+  )
+})
+
+describe("a command", () => {
+  it.effect("may hold dates, which are held to the rules of text", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const { key } = yield* aStage()
+        const messages = yield* Messages
+        const hello = { to: { phone: "+15550000001" }, text: "Hello" }
+        const send_at = new Date(noon + hour)
+        const sent = yield* messages.send(key, { ...hello, send_at }, null)
+        assert.deepStrictEqual(
+          sent.messages.map(({ sendAt, state }) => [sendAt, state]),
+          [[noon + hour, "waiting"]],
+        )
+        const refused = (times: Pick<SendMessage, "send_at" | "expires_at">) =>
+          Effect.map(
+            refusal(messages.send(key, { ...hello, ...times }, null)),
+            ({ code, field }) => [code, field],
+          )
+        const wrong = new Date(Number.NaN)
+        assert.deepStrictEqual(yield* refused({ send_at: wrong }), ["invalid_datetime", "send_at"])
+        assert.deepStrictEqual(yield* refused({ send_at, expires_at: send_at }), [
+          "validation_failed",
+          "expires_at",
+        ])
+        assert.deepStrictEqual(yield* refused({ expires_at: new Date(noon) }), [
+          "time_in_past",
+          "expires_at",
+        ])
+      }),
     ),
   )
 })

@@ -18,9 +18,9 @@ describe("a key limited to some numbers", () => {
         assert.strictEqual(yield* code(send(limited)), "from_required")
         const sent = yield* send(limited, { from: own, send_at })
         const messages = yield* Messages
-        const { data } = yield* messages.list(limited, [])
+        const { items } = yield* messages.list(limited, {})
         assert.deepStrictEqual<unknown>(
-          data.map(({ id }) => id),
+          items.map(({ id }) => id),
           [sent.id, its.id],
         )
         assert.strictEqual(yield* code(get(limited, theirs)), "message_not_found")

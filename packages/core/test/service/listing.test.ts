@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Messages } from "../../src/index.ts"
-import type { MessageJson } from "../../src/index.ts"
+import type { ListMessages, Message } from "../../src/index.ts"
 import {
   aContact,
   ahead,
@@ -22,9 +22,12 @@ import {
 } from "./World.ts"
 
 describe("GET /messages", () => {
-  const list = (caller: Parameters<typeof get>[0], query: Readonly<Record<string, string>> = {}) =>
-    Messages.use((messages) => messages.list(caller, Object.entries(query)))
-  const ids = (page: { readonly data: ReadonlyArray<MessageJson> }) =>
+  const list = (caller: Parameters<typeof get>[0], query: ListMessages = {}) =>
+    Effect.map(
+      Messages.use((messages) => messages.list(caller, query)),
+      ({ items, next }) => ({ data: items, next_cursor: next }),
+    )
+  const ids = (page: { readonly data: ReadonlyArray<Pick<Message, "id">> }) =>
     page.data.map(({ id }): number => id)
 
   it.effect("pages newest first; items added meanwhile do not shift pages", () =>
@@ -35,7 +38,7 @@ describe("GET /messages", () => {
         const first = yield* list(key)
         assert.deepStrictEqual(ids(first), made.slice(0, 25))
         yield* sendBatch(key, 3)
-        const second_ = yield* list(key, { cursor: first.next_cursor ?? "", limit: "30" })
+        const second_ = yield* list(key, { cursor: first.next_cursor ?? "", limit: 30 })
         assert.deepStrictEqual(ids(second_), made.slice(25, 55))
         const last = yield* list(key, { cursor: second_.next_cursor ?? "" })
         assert.deepStrictEqual(ids(last), made.slice(55))
@@ -50,13 +53,13 @@ describe("GET /messages", () => {
         const { key, number, workspace } = yield* aStage()
         yield* sendBatch(key, 5)
         yield* settled
-        const { next_cursor } = yield* list(key, { limit: "2", status: "sent" })
+        const { next_cursor } = yield* list(key, { limit: 2, status: "sent" })
         const cursor = next_cursor ?? ""
         assert.deepStrictEqual(ids(yield* list(key, { cursor, status: "sent" })).length, 3)
         const others = [
           list(key, { cursor }),
-          list(key, { cursor, status: "sent,read" }),
-          list(key, { cursor, status: "sent", from: String(number) }),
+          list(key, { cursor, status: ["sent", "read"] }),
+          list(key, { cursor, status: "sent", from: number }),
           list(key, { cursor: `${cursor}0`, status: "sent" }),
           list(key, { cursor: "", status: "sent" }),
           list(yield* aKey(workspace, { mode: "test" }), { cursor, status: "sent" }),
@@ -86,7 +89,7 @@ describe("GET /messages", () => {
         const contact = yield* aContact(workspace, { phone: "+15550000061" })
         const toContact = yield* send(key, { from: number, to: { contact_id: contact } })
         const found = (query: Readonly<Record<string, string>>) => Effect.map(list(key, query), ids)
-        const newest = (...messages: ReadonlyArray<MessageJson>) =>
+        const newest = (...messages: ReadonlyArray<Pick<Message, "id">>) =>
           messages.map(({ id }): number => id)
         assert.deepStrictEqual(yield* found({ status: "sent" }), newest(sent))
         assert.deepStrictEqual(yield* found({ status: "queued" }), newest(toContact, queued))

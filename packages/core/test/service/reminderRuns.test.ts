@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Contacts, Messages, Numbers, ReminderRunner, Workspaces } from "../../src/index.ts"
-import type { Caller, MessageJson } from "../../src/index.ts"
+import type { Caller, CursorPage, Message, MessageJson } from "../../src/index.ts"
 import { list, log, patch, read, remind, remove, scheduled } from "./Reminding.ts"
 import { storeWithin } from "./Watched.ts"
 import {
@@ -22,6 +22,7 @@ import {
   second,
   sendBatch,
   settled,
+  shown,
   startWorker,
   stopWorker,
 } from "./World.ts"
@@ -33,17 +34,12 @@ const sent = (key: Caller) =>
     const all: Array<MessageJson> = []
     let cursor: string | null = null
     do {
-      const query: ReadonlyArray<readonly [string, string]> =
-        cursor === null
-          ? [["limit", "100"]]
-          : [
-              ["limit", "100"],
-              ["cursor", cursor],
-            ]
-      const page: { data: ReadonlyArray<MessageJson>; next_cursor: string | null } =
-        yield* messages.list(key, query)
-      all.push(...page.data)
-      cursor = page.next_cursor
+      const page: CursorPage<Message> = yield* messages.list(key, {
+        limit: 100,
+        ...(cursor === null ? {} : { cursor }),
+      })
+      all.push(...(yield* shown(page.items)))
+      cursor = page.next
     } while (cursor !== null)
     return all.toReversed()
   })

@@ -145,7 +145,7 @@ describe("test mode", () => {
         yield* settled
         const messages = yield* Messages
         const listed = (caller: typeof key) =>
-          Effect.map(messages.list(caller, []), ({ data }) => data.map(({ id }) => id))
+          Effect.map(messages.list(caller, {}), ({ items }) => items.map(({ id }) => id))
         assert.deepStrictEqual<unknown>(yield* listed(key), [live.id])
         assert.deepStrictEqual<unknown>(yield* listed(test), [tried.id])
         assert.strictEqual(yield* code(get(key, tried)), "message_not_found")

@@ -3,6 +3,7 @@
  * finds it by its method and path, the pipeline reads what it takes, its handler is bound to its
  * schemas by the types, and the OpenAPI document is made from the same entry.
  */
+import { queryRecord } from "@messaging-service/core"
 import type { JsonValue, QueryEntries, Refusal, Upload } from "@messaging-service/core"
 import { Result } from "effect"
 import type { Schema } from "effect"
@@ -31,6 +32,14 @@ export type Takes<A> =
 
 /** The parser of what a service of the core parses itself. */
 export const asGiven = <A>(given: A): Result.Result<A, never> => Result.succeed(given)
+
+/** JSON as the command that it should be: the core checks that it is. */
+export const asCommand = <A extends object>(given: JsonValue): Result.Result<A, never> =>
+  Result.succeed(given as A)
+
+/** The parameters by their names, each once; the core reads their text as it reads values. */
+export const byName = <A extends object>(given: QueryEntries): Result.Result<A, Refusal> =>
+  Result.map(queryRecord(given), (record) => record as A)
 
 export const query = <A>(
   schema: Schema.Top,

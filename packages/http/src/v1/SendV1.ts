@@ -110,8 +110,7 @@ const sendV1 = Effect.gen(function* () {
       found === null || kind === null ? null : { ...found, type: kind }
 
     const now = yield* Clock.currentTimeMillis
-    const body = {
-      to,
+    const command = {
       from,
       text,
       send_at: due === null ? null : instantText(due),
@@ -120,8 +119,8 @@ const sendV1 = Effect.gen(function* () {
     const terms = { callbackUrl, attachment }
     const sent = yield* Effect.mapError(
       isList(to)
-        ? messages.sendBatch(caller, body, null, { ...terms, keepRefused: false })
-        : messages.send(caller, body, null, { ...terms, keepRefused: true }),
+        ? messages.sendBatch(caller, { ...command, to }, null, { ...terms, keepRefused: false })
+        : messages.send(caller, { ...command, to }, null, { ...terms, keepRefused: true }),
       (error) => (error._tag === "Refusal" ? ofNumber(from)(error) : error),
     )
     return sent.messages.map(({ id }) => id)

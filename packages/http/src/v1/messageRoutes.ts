@@ -1,13 +1,15 @@
 /** The operations of version 1 on messages that were sent (contract: Version 1: messages). */
 import {
+  MediaLinks,
   Messages,
   Version1Lists,
   failureText,
+  messageJson,
   offsetOfPage,
   parseId,
 } from "@messaging-service/core"
 import type { Caller, MessageId, MessageJson, MessageStatus } from "@messaging-service/core"
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { msgTypeOf } from "./contentV1.ts"
 import { failV1 } from "./FailureV1.ts"
 import { idOf, integer, pageField, pageOf, string } from "./FieldsV1.ts"
@@ -102,9 +104,13 @@ const historyItem = (message: MessageJson): typeof HistoryItem.Type => ({
 export const messageRoutes = Effect.gen(function* () {
   const messages = yield* Messages
   const lists = yield* Version1Lists
+  const { link } = yield* MediaLinks
 
   const status = (caller: Caller, id: MessageId | undefined) =>
-    Effect.map(messages.get(caller, id), statusOf)
+    Effect.gen(function* () {
+      const message = yield* messages.get(caller, id)
+      return statusOf(messageJson(message, yield* Clock.currentTimeMillis, link))
+    })
 
   return [
     operationV1({

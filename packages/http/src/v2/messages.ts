@@ -2,17 +2,20 @@
 import {
   BatchBody,
   ListQuery,
+  MediaLinks,
   MessageJson,
   Messages,
   SendBody,
+  acceptedMessageJson,
   listJson,
+  messageJson,
   pageJson,
 } from "@messaging-service/core"
-import type { Sent } from "@messaging-service/core"
-import { Effect } from "effect"
+import type { ListMessages, Message, SendBatch, SendMessage } from "@messaging-service/core"
+import { Clock, Effect } from "effect"
 import { examples, listOf, pageOf } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
-import { asGiven, json, query } from "../route/Entry.ts"
+import { asCommand, byName, json, query } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 /** What is wrong with a recipient or with what it is sent. */
@@ -43,14 +46,13 @@ const aRecipient = { phone: "+15550001234" }
 
 const common = { tag: "Messages" } as const
 
-/** The one message of a single send. */
-const only = ({ messages: [answer], replayed }: Sent) =>
-  answer === undefined
-    ? Effect.die(new Error("A single send made no message"))
-    : Effect.succeed({ answer, replayed })
-
 export const messageRoutes = Effect.gen(function* () {
   const messages = yield* Messages
+  const { link } = yield* MediaLinks
+
+  /** As it stands now. */
+  const shown = (message: Message) =>
+    Effect.map(Clock.currentTimeMillis, (now) => messageJson(message, now, link))
 
   return [
     routeV2({
@@ -60,12 +62,19 @@ export const messageRoutes = Effect.gen(function* () {
       id: "listMessages",
       summary: "List messages",
       about: "Newest first. A key limited to some numbers sees only their messages.",
-      request: query(ListQuery, asGiven),
+      request: query(ListQuery, byName<ListMessages>),
       success: "A page of messages.",
       answer: pageJson(MessageJson),
       example: pageOf(examples.sent),
       refused: ["invalid_datetime", "invalid_phone"],
-      handler: ({ caller, request }) => messages.list(caller, request),
+      handler: Effect.fnUntraced(function* ({ caller, request }) {
+        const { items, next } = yield* messages.list(caller, request)
+        const now = yield* Clock.currentTimeMillis
+        return {
+          data: items.map((message) => messageJson(message, now, link)),
+          next_cursor: next,
+        }
+      }),
     }),
     routeV2({
       ...common,
@@ -76,14 +85,24 @@ export const messageRoutes = Effect.gen(function* () {
       summary: "Send a message",
       about:
         "Queues one message. It is sent later: read its status, or let a webhook tell. A refused send stores nothing.",
-      request: json(SendBody, { to: aRecipient, text: "Your table is ready." }, asGiven),
+      request: json(
+        SendBody,
+        { to: aRecipient, text: "Your table is ready." },
+        asCommand<SendMessage>,
+      ),
       status: 202,
       success: "The message was accepted: `queued`, or `scheduled` for a later `send_at`.",
       answer: MessageJson,
       example: examples.message,
       refused: refusedSend,
-      handler: ({ caller, idempotency, request }) =>
-        Effect.flatMap(messages.send(caller, request, idempotency), only),
+      handler: Effect.fnUntraced(function* ({ caller, idempotency, request }) {
+        const { messages: sent, replayed } = yield* messages.send(caller, request, idempotency)
+        const [only] = sent
+        if (only === undefined) {
+          return yield* Effect.die(new Error("A single send made no message"))
+        }
+        return { answer: acceptedMessageJson(only, link), replayed }
+      }),
     }),
     routeV2({
       ...common,
@@ -97,7 +116,7 @@ export const messageRoutes = Effect.gen(function* () {
       request: json(
         BatchBody,
         { to: [aRecipient, { group: "Team" }], text: "We open at ten today." },
-        asGiven,
+        asCommand<SendBatch>,
       ),
       status: 202,
       success: "One message for each recipient, in their order.",
@@ -106,7 +125,7 @@ export const messageRoutes = Effect.gen(function* () {
       refused: [...refusedSend, "too_many_recipients"],
       handler: ({ caller, idempotency, request }) =>
         Effect.map(messages.sendBatch(caller, request, idempotency), (sent) => ({
-          answer: { data: sent.messages },
+          answer: { data: sent.messages.map((message) => acceptedMessageJson(message, link)) },
           replayed: sent.replayed,
         })),
     }),
@@ -120,7 +139,7 @@ export const messageRoutes = Effect.gen(function* () {
       answer: MessageJson,
       example: examples.sent,
       refused: ["message_not_found"],
-      handler: ({ caller, id }) => messages.get(caller, id("id")),
+      handler: ({ caller, id }) => Effect.flatMap(messages.get(caller, id("id")), shown),
     }),
     routeV2({
       ...common,
@@ -134,7 +153,7 @@ export const messageRoutes = Effect.gen(function* () {
       answer: MessageJson,
       example: examples.cancelled,
       refused: ["message_not_found", "not_cancellable"],
-      handler: ({ caller, id }) => messages.cancel(caller, id("id")),
+      handler: ({ caller, id }) => Effect.flatMap(messages.cancel(caller, id("id")), shown),
     }),
   ]
 })
