@@ -6,9 +6,8 @@ import type {
   DeliveryQueue,
   DeliveryResult,
   WebhookId,
-  WorkspaceId,
 } from "@messaging-service/core"
-import { isLeased, takeInRounds } from "@messaging-service/core"
+import { givePlaces, isLeased, takeInRounds } from "@messaging-service/core"
 import { Effect, FiberSet } from "effect"
 import { forgetEmpty } from "./Callback.ts"
 import { byDueDelivery, reschedule, waiting } from "./DeliveryLane.ts"
@@ -22,51 +21,26 @@ const forgetLapsed = ({ inFlight }: DeliveryLane, now: number): void => {
   for (const [id, { leaseUntil }] of inFlight) if (!isLeased(leaseUntil, now)) inFlight.delete(id)
 }
 
-const candidates = (
-  lane: DeliveryLane,
-  { now, perTarget }: DeliveryQuery,
-  most: number,
-): Array<DeliveryRow> => {
+const candidates = (lane: DeliveryLane, { now, perTarget }: DeliveryQuery): Array<DeliveryRow> => {
   const found: Array<DeliveryRow> = []
   for (const delivery of waiting(lane)) {
     if (delivery.dueAt > now || lane.inFlight.size + found.length >= perTarget) break
-    if (found.length >= most) break
     found.push(delivery)
   }
   return found
 }
 
-/** How many callbacks a claim may still take, of each workspace. */
-const roomForCallbacks = ({ callbacks }: DeliveryQuery) => {
-  const { held, perWorkspace } = callbacks
-  const taken = new Map<WorkspaceId, number>()
-  let left = callbacks.limit
-  return {
-    of: ({ kind, workspaceId }: DeliveryLane): number => {
-      if (kind === "webhook") return Number.POSITIVE_INFINITY
-      const count = (held.get(workspaceId) ?? 0) + (taken.get(workspaceId) ?? 0)
-      return Math.max(0, Math.min(left, perWorkspace - count))
-    },
-    take: ({ kind, workspaceId }: DeliveryLane, count: number): void => {
-      if (kind === "webhook") return
-      left -= count
-      taken.set(workspaceId, (taken.get(workspaceId) ?? 0) + count)
-    },
-  }
-}
-
 const claim = (world: World, query: DeliveryQuery): ReadonlyArray<ClaimedDelivery> => {
   const lanes: Array<DeliveryLane> = []
   const found: Array<ReadonlyArray<DeliveryRow>> = []
-  const room = roomForCallbacks(query)
+  const give = givePlaces(query.callbacks, query.callbacks.limit)
   for (const { at, lane } of world.deliveryTurns) {
     if (at > query.now || lanes.length >= query.limit) break
-    const most = room.of(lane)
-    if (most === 0) continue
     forgetLapsed(lane, query.now)
-    const ofLane = candidates(lane, query, most)
-    room.take(lane, ofLane.length)
-    found.push(ofLane)
+    const due = candidates(lane, query)
+    const places = lane.kind === "webhook" ? due.length : give(lane.workspaceId, due.length)
+    if (places === 0 && due.length > 0) continue
+    found.push(due.slice(0, places))
     lanes.push(lane)
   }
   const claimed = takeInRounds(found, byDueDelivery, query.limit).map((delivery) =>

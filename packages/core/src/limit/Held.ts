@@ -36,6 +36,22 @@ export const takeShares = <A>(
 }
 
 /**
+ * Gives places out to lanes, one after the other: to each what it wants, as far as its workspace may
+ * still have it and `limit` in all is not reached.
+ */
+export const givePlaces = ({ held, perWorkspace }: Shares, limit: number) => {
+  const counts = new Map(held)
+  let left = limit
+  return (workspaceId: WorkspaceId, wanted: number): number => {
+    const count = counts.get(workspaceId) ?? 0
+    const places = Math.max(0, Math.min(wanted, left, perWorkspace - count))
+    counts.set(workspaceId, count + places)
+    left -= places
+    return places
+  }
+}
+
+/**
  * What a claim takes of lanes, each with what may be taken of it in its order: the first of every lane,
  * then the second of every one that has more, and so on, until `limit` is reached; the longest due
  * first in each round. So no lane is served twice while another waits.

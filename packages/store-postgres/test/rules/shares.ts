@@ -1,6 +1,7 @@
 /** What a claim takes of each workspace, how long a lease lasts, and whom an event is delivered to. */
 import type { Vitest } from "@effect/vitest"
 import {
+  givePlaces,
   isLeased,
   isToldOf,
   modesSeenBy,
@@ -15,6 +16,7 @@ import type { Database } from "../../src/database/Database.ts"
 import { claimLanes } from "../../src/queue/claimLanes.ts"
 import * as sql from "../../src/queue/lane.ts"
 import { isToldOf as isToldOfSql } from "../../src/webhook/fanOut.ts"
+import { callbackPlaces } from "../../src/webhook/callbackShare.ts"
 import { inRounds, placesOfLane } from "../../src/webhook/inRounds.ts"
 import { compare, draw, iso } from "./compare.ts"
 
@@ -163,6 +165,23 @@ export const shareRules = (it: Vitest.MethodsNonLive<Database>) => {
     }),
   )
 
+  it.effect("how many callbacks a claim takes of each lane", () =>
+    compare("places", {
+      cases: 600,
+      rows: {
+        q: `(
+          now timestamptz, lanes bigint[], per_lane integer, most integer, share integer,
+          workspaces bigint[], held integer[]
+        )`,
+      },
+      inserted: ["webhook_lanes", "webhook_deliveries"],
+      sql: `${callbackPlaces.name}(
+        q.now, q.lanes, '{}', q.per_lane, q.most, q.share, q.workspaces, q.held
+      )`,
+      draw: somePlaces,
+    }),
+  )
+
   it.effect("to which endpoints an event is delivered", () =>
     compare("endpoints", {
       rows: { e: "webhook_endpoints", announced: "outbox" },
@@ -239,6 +258,59 @@ const aClaim = Effect.gen(function* () {
     core: takeShares(workspaces, ({ workspaceId }) => workspaceId, shares, limit).map(
       ({ id }) => id,
     ),
+  }
+})
+
+/** Lanes of callbacks, and how many the core takes of each. */
+const somePlaces = Effect.gen(function* () {
+  const now = yield* draw.time
+  const perLane = 1 + (yield* draw.below(3))
+  const { core: _, workspaces, ...facts } = yield* aClaim
+  const lanes = yield* Effect.forEach(workspaces, ({ id, workspaceId }) =>
+    Effect.gen(function* () {
+      const calls = yield* Effect.replicateEffect(
+        Effect.all({ id: draw.id, dueAt: draw.time }),
+        yield* draw.below(4),
+      )
+      const due = calls.filter(({ dueAt }) => dueAt <= now).toSorted(byDue)
+      return { id: -id, workspaceId, calls, due: due.slice(0, perLane) }
+    }),
+  )
+  const shares = {
+    perWorkspace: facts.q.share,
+    held: new Map(facts.q.workspaces.map((id, place) => [id, facts.q.held[place] ?? 0])),
+  }
+  const give = givePlaces(shares, facts.q.most)
+  const places = new Map(
+    lanes
+      .filter(({ due }) => due.length > 0)
+      .toSorted((a, b) => (a.due[0]?.dueAt ?? 0) - (b.due[0]?.dueAt ?? 0) || a.id - b.id)
+      .map(({ due, id, workspaceId }) => [id, give(workspaceId, due.length)]),
+  )
+  return {
+    facts: {
+      q: { ...facts.q, now: iso(now), lanes: lanes.map(({ id }) => id), per_lane: perLane },
+      webhook_lanes: lanes.map(({ id, workspaceId }) => ({
+        endpoint_id: id,
+        workspace_id: workspaceId,
+        delivered_since: iso(noon),
+        lease: 0,
+        held_ids: [],
+        held_leases: [],
+        held_until: [],
+      })),
+      webhook_deliveries: lanes.flatMap(({ calls, id }) =>
+        calls.map((call) => ({
+          id: call.id,
+          endpoint_id: id,
+          due_at: iso(call.dueAt),
+          attempts: 0,
+          event_id: "",
+          type: "",
+        })),
+      ),
+    },
+    core: lanes.length === 0 ? null : lanes.map(({ id }) => places.get(id) ?? 0),
   }
 })
 
