@@ -34,12 +34,15 @@ export interface Outcome {
   readonly perSecond: number
 }
 
-/** Puts expressions in the places of a prepared statement's parameters. */
-export const bind = (statement: string, expressions: ReadonlyArray<string>): string =>
-  statement.replaceAll(
-    /\$(\d+)/g,
-    (parameter, place) => expressions[Number(place) - 1] ?? parameter,
-  )
+/**
+ * Puts expressions in the places of a prepared statement's parameters. A list that would hold nothing
+ * but nulls is sent empty, as the service does it.
+ */
+export const bind = (
+  { names, text }: { readonly names: ReadonlyArray<string>; readonly text: string },
+  expressions: Readonly<Record<string, string>>,
+): string =>
+  text.replaceAll(/\$(\d+)/g, (_, place) => expressions[names[Number(place) - 1] ?? ""] ?? "'{}'")
 
 /** pgbench on the path, or where Debian keeps it; null when there is none. */
 export const findPgbench: Effect.Effect<string | null> = Effect.promise(async () => {

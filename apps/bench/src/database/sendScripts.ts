@@ -44,66 +44,57 @@ const variables = (workspaces: number): Readonly<Record<string, Variable>> => {
   }
 }
 
-const admit = bind(admitStatement, [
-  `array[${hashSql(":id")}]`,
-  "array[2]",
-  "array[:now]",
-  "array[:minute]",
-  "array[:today]",
-  "array['127.0.0.1']",
-  "array[1]",
-])
+const admit = bind(admitStatement, {
+  hash: `array[${hashSql(":id")}]`,
+  version: "array[2]",
+  now: "array[:now]::timestamptz[]",
+  minute_start: "array[:minute]::timestamptz[]",
+  day_start: "array[:today]::timestamptz[]",
+  address: "array['127.0.0.1']",
+  count: "array[1]",
+})
 
 const load = (claimed: boolean) => {
   const claim = claimed
     ? `:claim_head::text || :id::text || :claim_key::text || ${idempotencyKey} || ` +
       `:claim_token::text || ${token} || '"}'`
     : "'null'"
-  return bind(loadStatement, [
-    `(:head::text || :id::text || :tail::text || ${claim} || '}]')`,
-    String(claimKeptMillis),
-    String(answerKeptMillis),
-  ])
+  return bind(loadStatement, {
+    queries: `(:head::text || :id::text || :tail::text || ${claim} || '}]')`,
+    claimKept: String(claimKeptMillis),
+    answerKept: String(answerKeptMillis),
+  })
 }
 
-/** The parameters of `accept_messages`, in their order. */
 const accept = (claimed: boolean) =>
-  bind(acceptStatement, [
-    "array[:now]::timestamptz[]",
-    "array[:id]::bigint[]",
-    "array[:id]::bigint[]",
-    "array[true]",
-    "array[1]",
-    "array[:now]::timestamptz[]",
-    "array[1]",
-    "array[:now]::timestamptz[]",
-    "array[1]",
-    `array[${dailyQuota.messages}]`,
-    `array[${dailyQuota.windowMillis}]::bigint[]`,
-    claimed ? "array[:id]::bigint[]" : "array[null]::bigint[]",
-    claimed ? `array[${idempotencyKey}]` : "array[null]::text[]",
-    claimed ? `array['${fingerprint}']` : "array[null]::text[]",
-    claimed ? `array[${token}]` : "array[null]::text[]",
-    "array[1]",
-    "array[:now]::timestamptz[]",
-    "array[:now]::timestamptz[]",
-    "array[null]::timestamptz[]",
-    "array[null]::timestamptz[]",
-    "array[null]::bigint[]",
-    "array[null]::bigint[]",
-    "array['whatsapp']",
-    "array['15550000001']",
-    "array['phone']",
-    `array['${phone}']`,
-    "array[null]::text[]",
-    `array['${text}']`,
-    "array[null]::text[]",
-    "array[null]::text[]",
-    "array[null]::text[]",
-    `array[${transportId}]`,
-    "array[null]::bigint[]",
-    "array[null]::text[]",
-  ])
+  bind(acceptStatement, {
+    p_now: "array[:now]::timestamptz[]",
+    p_workspace: "array[:id]::bigint[]",
+    p_number: "array[:id]::bigint[]",
+    p_live: "array[true]",
+    p_count: "array[1]",
+    p_due_at: "array[:now]::timestamptz[]",
+    p_allowance: "array[1]",
+    p_quota_at: "array[:now]::timestamptz[]",
+    p_quota_count: "array[1]",
+    p_quota_limit: `array[${dailyQuota.messages}]`,
+    p_quota_window_millis: `array[${dailyQuota.windowMillis}]::bigint[]`,
+    ...(claimed && {
+      p_claim_key_id: "array[:id]::bigint[]",
+      p_claim_key: `array[${idempotencyKey}]`,
+      p_claim_fingerprint: `array['${fingerprint}']`,
+      p_claim_token: `array[${token}]`,
+    }),
+    m_acceptance: "array[1]",
+    m_created_at: "array[:now]::timestamptz[]",
+    m_due_at: "array[:now]::timestamptz[]",
+    m_platform: "array['whatsapp']",
+    m_from_phone: "array['15550000001']",
+    m_to_kind: "array['phone']",
+    m_to_phone: `array['${phone}']`,
+    m_text: `array['${text}']`,
+    m_transport_id: `array[${transportId}]`,
+  })
 
 const bareInsert = `
 insert into messages (

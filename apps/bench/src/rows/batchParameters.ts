@@ -19,12 +19,10 @@ export const batchParameters = (
   number: number,
   phones: ReadonlyArray<string>,
   limit: QuotaLimit,
-): { readonly load: ReadonlyArray<unknown>; readonly accept: ReadonlyArray<unknown> } => {
+): { readonly load: ReadonlyArray<unknown>; readonly accept: Readonly<Record<string, string>> } => {
   const now = new Date().toISOString()
   const count = phones.length
-  // As the service sends a list of nulls.
-  const same = (value: string | number | null) =>
-    array(value === null ? [] : phones.map(() => value))
+  const same = (value: string | number) => array(phones.map(() => value))
   const one = (value: string | number | boolean | null) => array([value])
   const query = {
     workspaceId: workspace,
@@ -40,14 +38,27 @@ export const batchParameters = (
   }
   return {
     load: [JSON.stringify([query]), claimKeptMillis, answerKeptMillis],
-    accept: [
-      [one(now), one(workspace), one(number), one(true), one(count), one(now), one(count)],
-      [one(now), one(count), one(limit.messages), one(limit.windowMillis)],
-      [one(null), one(null), one(null), one(null)],
-      [same(1), same(now), same(now), same(null), same(null), same(null), same(null)],
-      [same("whatsapp"), same("15550000001"), same("phone"), array(phones), same(null)],
-      [same("Hello"), same(null), same(null), same(null)],
-      [array(freshIds(count)), same(null), same(null)],
-    ].flat(),
+    accept: {
+      p_now: one(now),
+      p_workspace: one(workspace),
+      p_number: one(number),
+      p_live: one(true),
+      p_count: one(count),
+      p_due_at: one(now),
+      p_allowance: one(count),
+      p_quota_at: one(now),
+      p_quota_count: one(count),
+      p_quota_limit: one(limit.messages),
+      p_quota_window_millis: one(limit.windowMillis),
+      m_acceptance: same(1),
+      m_created_at: same(now),
+      m_due_at: same(now),
+      m_platform: same("whatsapp"),
+      m_from_phone: same("15550000001"),
+      m_to_kind: same("phone"),
+      m_to_phone: array(phones),
+      m_text: same("Hello"),
+      m_transport_id: array(freshIds(count)),
+    },
   }
 }

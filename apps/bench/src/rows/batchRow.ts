@@ -59,8 +59,9 @@ export const batchRow: Row = {
             return timed(
               Effect.promise(async () => {
                 for (const { accept, load } of prepared) {
-                  await pool.query({ name: "load", text: loadStatement, values: [...load] })
-                  await pool.query({ name: "accept", text: acceptStatement, values: [...accept] })
+                  await pool.query({ name: "load", text: loadStatement.text, values: [...load] })
+                  const values = acceptStatement.names.map((name) => accept[name] ?? "{}")
+                  await pool.query({ name: "accept", text: acceptStatement.text, values })
                 }
               }),
             )

@@ -3,26 +3,18 @@
  * target do not wait for one another; the claim counts how many of a target go out at once.
  */
 import type { Callback } from "@messaging-service/core"
-import { instant, bigint, text, texts } from "../database/parameters.ts"
+import { bigint, columnsOf, instant, listed, text, within, without } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
+import { single } from "../database/Statement.ts"
+import type { Parameters } from "../database/Statement.ts"
 
-/** Parameters of a function that ends messages, one element for each; all empty when none reports. */
-export const callbackArrays = `
-    p_callback_target text[],
-    p_callback_url text[],
-    p_callback_body text[]`
-
-/** The arguments for these, `ended` in the order of the other arrays. */
-export const callbackArguments = (
-  callbacks: ReadonlyArray<Callback | null>,
-): ReadonlyArray<unknown> => {
-  const written = callbacks.some((callback) => callback !== null) ? callbacks : []
-  return [
-    texts(written.map((callback) => callback?.target ?? null)),
-    texts(written.map((callback) => callback?.url ?? null)),
-    texts(written.map((callback) => callback?.body ?? null)),
-  ]
-}
+/** A message's callback, as functions take it that end messages. All else its event says. */
+export const callbackColumns = columnsOf({
+  target: { callback_target: text((callback) => callback.target) },
+  url: { callback_url: text((callback) => callback.url) },
+  body: { callback_body: text((callback) => callback.body) },
+} satisfies FieldsOf<Pick<Callback, "target" | "url" | "body">>)
 
 /**
  * The lane of a workspace's callbacks to that target: 52 bits of a hash, below zero. Two targets that
@@ -66,40 +58,28 @@ export const writeCallbacks = `called as (
       ${callbackNews}
     )`
 
-/** Parameters of a function for the callback of one event of a connection. */
-export const connectionParameters = (event: string): string =>
-  connectionColumns.map(([name, type]) => `p_${event}_${name} ${type}`).join(", ")
+const connectionColumns = columnsOf({
+  workspaceId: { workspace: bigint((callback) => callback.workspaceId) },
+  target: { target: text((callback) => callback.target) },
+  url: { url: text((callback) => callback.url) },
+  createdAt: { created_at: instant((callback) => callback.createdAt) },
+  eventId: { event_id: text((callback) => callback.eventId) },
+  type: { type: text((callback) => callback.type) },
+  body: { body: text((callback) => callback.body) },
+} satisfies FieldsOf<Callback>)
 
-const connectionColumns = [
-  ["workspace", "bigint"],
-  ["target", "text"],
-  ["url", "text"],
-  ["created_at", "timestamptz"],
-  ["event_id", "text"],
-  ["type", "text"],
-  ["body", "text"],
-] as const
-
-/** The arguments for these. */
-export const connectionArguments = (callback: Callback | null): ReadonlyArray<unknown> => [
-  bigint(callback?.workspaceId ?? null),
-  text(callback?.target ?? null),
-  text(callback?.url ?? null),
-  instant(callback?.createdAt ?? null),
-  text(callback?.eventId ?? null),
-  text(callback?.type ?? null),
-  text(callback?.body ?? null),
-]
-
-type ConnectionName = (typeof connectionColumns)[number][0]
+/** Parameters for the callback of one event of a connection, if there is one. */
+export const connectionParameters = <In>(
+  event: string,
+  callback: (input: In) => Callback | null,
+): Parameters<In> => single(within(callback, connectionColumns), `p_${event}_`)
 
 /** A part of a `with`: the callback of these values, and from where on it depends. */
-export const callConnection = (value: (name: ConnectionName) => string, from: string): string => {
-  const [workspace, target, ...rest] = connectionColumns.map(([name]) => value(name))
-  const values = [laneOf(`${workspace}`, `${target}`), `${workspace}`, ...rest]
+export const callConnection = (value: (name: string) => string, from: string): string => {
+  const rest = without(connectionColumns, "workspace", "target")
   return `called as (
       insert into webhook_deliveries (${columns})
-      select ${values.join(", ")}
+      select ${laneOf(value("workspace"), value("target"))}, ${value("workspace")}, ${listed(rest, value)}
       ${from}
       returning endpoint_id, workspace_id
     )`

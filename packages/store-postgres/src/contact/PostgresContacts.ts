@@ -1,37 +1,55 @@
 /** Saved contacts. */
-import { ContactStore, pageOf } from "@messaging-service/core"
-import type { Contact, ContactId, Phone, WorkspaceId } from "@messaging-service/core"
+import { ContactStore } from "@messaging-service/core"
+import type { Contact, ContactId, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, idBefore, instant, integer, text } from "../database/parameters.ts"
+import {
+  bigint,
+  columnsOf,
+  idBefore,
+  instant,
+  integer,
+  selected,
+  text,
+  without,
+} from "../database/Fields.ts"
+import type { FieldsOf, RowOf } from "../database/Fields.ts"
+import { given, single, statement } from "../database/Statement.ts"
 
-interface ContactRow {
-  readonly id: bigint
-  readonly workspace_id: bigint
-  readonly name: string
-  readonly phone: string | null
-  readonly username: string | null
-  readonly created_at: Date
-}
+export const contactFields = {
+  id: { id: bigint((contact) => contact.id) },
+  workspaceId: { workspace_id: bigint((contact) => contact.workspaceId) },
+  name: { name: text((contact) => contact.name) },
+  phone: { phone: text((contact) => contact.phone) },
+  username: { username: text((contact) => contact.username) },
+  createdAt: { created_at: instant((contact) => contact.createdAt) },
+} satisfies FieldsOf<Contact>
 
-const insertContact = `
-insert into contacts (workspace_id, name, phone, username, created_at)
-values ($1, $2, $3, $4, $5)
+const columns = columnsOf(contactFields)
+
+const made = single(without(columns, "id"))
+
+const insertContact = statement("contact.insert", made)`
+insert into contacts (${made.names})
+values (${made.placeholders})
 returning id`
 
 // Index contacts_by_workspace.
-const listContacts = `
-select c.*
+const listContacts = statement(
+  "contact.list",
+  given({ workspaceId: bigint, before: idBefore, limit: integer }),
+)`
+select ${selected(columns, "c")}
 from contacts c
-where c.workspace_id = $1
-  and c.id < $2
+where c.workspace_id = $workspaceId
+  and c.id < $before
 order by c.id desc
-limit $3`
+limit $limit`
 
-const deleteContact = `
+const deleteContact = statement("contact.delete", given({ workspaceId: bigint, id: bigint }))`
 delete from contacts c
-where c.id = $2
-  and c.workspace_id = $1
+where c.id = $id
+  and c.workspace_id = $workspaceId
 returning c.id`
 
 export const layerContacts = Layer.effect(
@@ -40,39 +58,22 @@ export const layerContacts = Layer.effect(
     const database = yield* Database
     return ContactStore.of({
       insert: (contact) =>
-        Effect.map(
-          database.query<{ readonly id: bigint }>("contact.insert", insertContact, [
-            bigint(contact.workspaceId),
-            text(contact.name),
-            text(contact.phone),
-            text(contact.username),
-            instant(contact.createdAt),
-          ]),
-          (rows) => ({ ...contact, id: Number(rows[0]?.id) as ContactId }),
-        ),
-      list: (workspaceId, { before, limit }) =>
-        Effect.map(
-          database.list<ContactRow>(workspaceId, "contact.list", listContacts, [
-            bigint(workspaceId),
-            idBefore(before),
-            integer(limit + 1),
-          ]),
-          (rows) => pageOf(rows.map(toContact), limit),
-        ),
-      delete: (workspaceId, id) =>
-        Effect.map(
-          database.query("contact.delete", deleteContact, [bigint(workspaceId), bigint(id)]),
-          (rows) => rows.length > 0,
-        ),
+        Effect.map(insertContact.rows<{ readonly id: bigint }>(database, contact), ([row]) => ({
+          ...contact,
+          id: Number(row?.id) as ContactId,
+        })),
+      list: (workspaceId, page) =>
+        listContacts.page(database, workspaceId, { ...page, workspaceId }, toContact),
+      delete: (workspaceId, id) => deleteContact.any(database, { workspaceId, id }),
     })
   }),
 )
 
-const toContact = (row: ContactRow): Contact => ({
+const toContact = (row: RowOf<typeof columns>): Contact => ({
   id: Number(row.id) as ContactId,
   workspaceId: Number(row.workspace_id) as WorkspaceId,
   name: row.name,
-  phone: row.phone as Phone | null,
+  phone: row.phone,
   username: row.username,
   createdAt: row.created_at.getTime(),
 })

@@ -6,6 +6,9 @@
  */
 import { Deferred, Effect, Exit } from "effect"
 import type { Scope } from "effect"
+import type { StoreUnavailable } from "@messaging-service/core"
+import * as SqlError from "effect/sql/SqlError"
+import type { DatabaseService } from "./Database.ts"
 
 export interface CoalescedOptions<E> {
   /** Statements under way at once. */
@@ -95,3 +98,26 @@ const answerAt = <Out, E>(exit: Exit.Exit<ReadonlyArray<Out>, E>, index: number)
     ? Exit.die(new Error("a statement left out an answer"))
     : Exit.succeed(out)
 }
+
+/** A batch much larger would make its first caller wait for its last. */
+const maximum = 64
+
+/**
+ * While one statement of a kind is being flushed or waits for a lock, a second one works. More of
+ * them would take callers from one another's batches, and cost more than they gain.
+ */
+const places = 2
+
+/** There are four hot kinds; a pool that is too small for twice four has less room for each. */
+const connectionsForAll = 8
+
+/** How the hot calls are coalesced on a pool of this size. */
+export const coalescing = (database: DatabaseService): CoalescedOptions<StoreUnavailable> => ({
+  places: database.maxConnections < connectionsForAll ? 1 : places,
+  maximum,
+  separable: ({ cause }) =>
+    SqlError.isSqlError(cause) &&
+    (cause.reason._tag === "UnknownError" ||
+      cause.reason._tag === "ConstraintError" ||
+      cause.reason._tag === "UniqueViolation"),
+})

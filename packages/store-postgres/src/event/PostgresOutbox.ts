@@ -17,7 +17,8 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, instant, integer } from "../database/parameters.ts"
+import { bigint, instant, integer } from "../database/Fields.ts"
+import { given, statement } from "../database/Statement.ts"
 
 interface OutboxRow {
   readonly id: bigint
@@ -38,32 +39,32 @@ interface SnapshotRow {
   readonly next: string
 }
 
-const readOutbox = `
+const readOutbox = statement("outbox.read", given({ after: bigint, limit: integer }))`
 select o.id, o.workspace_id, o.message_id, o.created_at, o.event_id, o.type, o.mode, o.body
 from outbox o
-where o.id > $1
+where o.id > $after
 order by o.id
-limit $2`
+limit $limit`
 
 /** Taken before the events are read: what is over by now is seen by them. */
-const snapshot = `
+const snapshot = statement("outbox.snapshot", given({}))`
 select
   pg_snapshot_xmin(s.taken)::text as over,
   pg_snapshot_xmax(s.taken)::text as next
 from pg_current_snapshot() s (taken)`
 
 /** Ids grow with time: what is old is at the front. What is still to be delivered is kept. */
-const forgetEvents = `
+const forgetEvents = statement("outbox.forget", given({ before: instant, limit: integer }))`
 with oldest as (
   select o.id, o.created_at
   from outbox o
   order by o.id
-  limit $2
+  limit $limit
 )
 delete from outbox o
 using oldest
 where o.id = oldest.id
-  and oldest.created_at < $1
+  and oldest.created_at < $before
   and o.id < coalesce(
     (
       select min(d.outbox_id)
@@ -114,13 +115,10 @@ export const layerOutbox = Layer.effect(
     const read = Effect.fnUntraced(function* (after: number, limit: number) {
       let position = after
       for (;;) {
-        const [taken] = yield* database.query<SnapshotRow>("outbox.snapshot", snapshot)
+        const [taken] = yield* snapshot.rows<SnapshotRow>(database, {})
         const rows = settled(
           position,
-          yield* database.query<OutboxRow>("outbox.read", readOutbox, [
-            bigint(position),
-            integer(limit),
-          ]),
+          yield* readOutbox.rows<OutboxRow>(database, { after: position, limit }),
           BigInt(taken?.over ?? 0),
           BigInt(taken?.next ?? 0),
         )
@@ -134,8 +132,8 @@ export const layerOutbox = Layer.effect(
     return Outbox.of({
       read,
       forget: (before) =>
-        database
-          .query("outbox.forget", forgetEvents, [instant(before), integer(batch)])
+        forgetEvents
+          .rows(database, { before, limit: batch })
           .pipe(Effect.repeat({ while: (dropped) => dropped.length === batch }), Effect.asVoid),
     })
   }),

@@ -1,48 +1,90 @@
 /** API keys and the counts of what is asked with them. */
 import { KeyStore } from "@messaging-service/core"
-import { PgTypes } from "@effect/sql-pg"
+import type { NewKey } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
-import { coalesced } from "../database/Coalesced.ts"
+import { coalesced, coalescing } from "../database/Coalesced.ts"
 import { Database } from "../database/Database.ts"
-import { bigint, bigintsOrNull, instant, integer, text, texts } from "../database/parameters.ts"
-import { coalescing } from "../database/coalescing.ts"
+import { bigint, instant, integer } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { given, joined, single, statement } from "../database/Statement.ts"
+import { stopEndpoints } from "../webhook/endEndpoints.ts"
 import { admit } from "./admitRequests.ts"
 import { admitV1 } from "./admitRequestsV1.ts"
-import { keyColumns, toKey } from "./keyRow.ts"
+import { keyColumns, newColumns, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
-import { revokeKey } from "./revokeKey.ts"
 
 // Index api_keys_by_workspace. The workspace's row is locked: two inserts count one after the other.
-const lockWorkspace = `
+const lockWorkspace = statement("key.lockWorkspace", given({ workspaceId: bigint }))`
 select
 from workspaces w
-where w.id = $1
+where w.id = $workspaceId
 for no key update`
 
-const insertKey = `
-insert into api_keys (
-  workspace_id, version, name, mode, scopes, number_ids, expires_at, last4, hash, created_at
-)
-select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
-where $11 > (
+const made = single(newColumns)
+
+const insertKey = statement(
+  "key.insert",
+  joined<NewKey & { readonly limit: number }>(made, given({ limit: integer })),
+)`
+insert into api_keys (${made.names})
+select ${made.placeholders}
+where $limit > (
   select count(*)
   from api_keys k
-  where k.workspace_id = $1
-    and k.version = $2
+  where k.workspace_id = $workspace_id
+    and k.version = $version
     and k.revoked_at is null
 )
 returning *, null::timestamptz as last_used_at, null::text as last_used_ip`
 
-const listKeys = `
+const listKeys = statement("key.list", given({ workspaceId: bigint }))`
 select ${keyColumns("k", "windows")}
 from api_keys k
 left join key_windows windows on windows.key_id = k.id
-where k.workspace_id = $1
+where k.workspace_id = $workspaceId
 order by k.id`
 
-const revokeStatement = `
+/**
+ * Revokes a key, once: the webhook endpoints that it made stop with it. Returns the key as it then
+ * stands; null when the workspace has no such key.
+ *
+ * Locks: the key, so that no endpoint is made with it meanwhile; then the lanes of its endpoints.
+ */
+export const revokeKey = sqlFunction(
+  "revoke_key",
+  `(p_workspace bigint, p_key bigint, p_now timestamptz)
+  returns api_keys
+  language plpgsql
+  as $function$
+  declare
+    v_key api_keys;
+  begin
+    update api_keys k
+    set revoked_at = coalesce(k.revoked_at, p_now)
+    where k.id = p_key
+      and k.workspace_id = p_workspace
+    returning * into v_key;
+    if found then
+      -- Index webhook_endpoints_by_key.
+      perform ${stopEndpoints.name}(
+        array(
+          select e.id
+          from webhook_endpoints e
+          where e.key_id = p_key
+            and e.disabled_reason is null
+            and e.removed_at is null
+        ),
+        'key_revoked'
+      );
+    end if;
+    return v_key;
+  end
+  $function$`,
+)
+
+const revoke = statement("key.revoke", given({ workspaceId: bigint, id: bigint, now: instant }))`
 select ${keyColumns("revoked", "windows")}
-from ${revokeKey.name}($1, $2, $3) revoked
+from ${revokeKey.name}($workspaceId, $id, $now) revoked
 left join key_windows windows on windows.key_id = revoked.id
 where revoked.id is not null`
 
@@ -57,36 +99,13 @@ export const layerKeys = Layer.effect(
         database.transaction(
           "key.insert",
           Effect.fnUntraced(function* (run) {
-            yield* run(lockWorkspace, [bigint(key.workspaceId)])
-            const [row] = yield* run<KeyRow>(insertKey, [
-              bigint(key.workspaceId),
-              PgTypes.int2(key.version),
-              text(key.name),
-              text(key.mode),
-              texts(key.scopes),
-              bigintsOrNull(key.numberIds),
-              instant(key.expiresAt),
-              text(key.last4),
-              text(key.hash),
-              instant(key.createdAt),
-              integer(limit),
-            ])
+            yield* run(lockWorkspace.text, lockWorkspace.bind(key))
+            const [row] = yield* run<KeyRow>(insertKey.text, insertKey.bind({ ...key, limit }))
             return row === undefined ? null : toKey(row)
           }),
         ),
-      list: (workspaceId) =>
-        Effect.map(database.query<KeyRow>("key.list", listKeys, [bigint(workspaceId)]), (rows) =>
-          rows.map(toKey),
-        ),
-      revoke: (workspaceId, id, now) =>
-        Effect.map(
-          database.query<KeyRow>("key.revoke", revokeStatement, [
-            bigint(workspaceId),
-            bigint(id),
-            instant(now),
-          ]),
-          ([row]) => (row === undefined ? null : toKey(row)),
-        ),
+      list: (workspaceId) => listKeys.all(database, { workspaceId }, toKey),
+      revoke: (workspaceId, id, now) => revoke.first(database, { workspaceId, id, now }, toKey),
     })
   }),
 )

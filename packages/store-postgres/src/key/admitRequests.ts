@@ -7,11 +7,11 @@
 import type { Admitted, AdmitQuery, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { instants, integers, texts } from "../database/parameters.ts"
+import { instant, integer, listed, text } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
-import { workspaceColumns, workspaceResult } from "../workspace/workspaceRow.ts"
-import { workspaceOf } from "./admittedRow.ts"
-import type { WorkspaceOfRow } from "./admittedRow.ts"
+import { each, statement } from "../database/Statement.ts"
+import { toWorkspace, workspaceColumns, workspaceResult } from "../workspace/workspaceRow.ts"
+import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
 import { isUsable, keyColumns, keyResult, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
 import { countRequests } from "./requestWindow.ts"
@@ -29,7 +29,7 @@ export const admitRequests = sqlFunction(
     p_count integer
   )
   returns table (
-    minute_count integer, day_count integer, ${keyResult}, ${workspaceResult("workspace_of_")}
+    minute_count integer, day_count integer, ${keyResult}, ${workspaceResult}
   )
   language plpgsql
   as $function$
@@ -77,22 +77,29 @@ export const admitRequests = sqlFunction(
 )
 
 type AdmittedRow = KeyRow &
-  WorkspaceOfRow & {
+  WorkspaceRow & {
     readonly place: bigint
     readonly minute_count: number | null
     readonly day_count: number | null
   }
 
-/** The statement, which the benchmark measures too: an array for each parameter of the function. */
-export const admitStatement = `
+/** The function's arguments of one group. */
+const groupColumns = {
+  hash: text(({ latest }: Group) => latest.hash),
+  version: integer(({ latest }: Group) => latest.version),
+  now: instant(({ latest }: Group) => latest.now),
+  minute_start: instant(({ latest }: Group) => latest.minuteStart),
+  day_start: instant(({ latest }: Group) => latest.dayStart),
+  address: text(({ latest }: Group) => latest.clientAddress),
+  count: integer(({ places }: Group) => places.length),
+}
+
+const groupParameters = each(groupColumns)
+
+export const admitStatement = statement("admit", groupParameters)`
 select asked.place, admitted.*
-from unnest($1::text[], $2::integer[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[],
-  $6::text[], $7::integer[]) with ordinality
-  asked (hash, version, now, minute_start, day_start, address, count, place)
-cross join lateral ${admitRequests.name}(
-  asked.hash, asked.version, asked.now, asked.minute_start, asked.day_start, asked.address,
-  asked.count
-) admitted`
+from unnest(${groupParameters.placeholders}) with ordinality asked (${groupParameters.names}, place)
+cross join lateral ${admitRequests.name}(${listed(groupColumns, (name) => `asked.${name}`)}) admitted`
 
 /** Requests that differ in nothing that is counted; the latest tells time and address of use. */
 interface Group {
@@ -105,30 +112,17 @@ export const admit =
   (
     queries: ReadonlyArray<AdmitQuery>,
   ): Effect.Effect<ReadonlyArray<Admitted | null>, StoreUnavailable> => {
-    const groups = groupsOf(queries)
-    const asked = groups.map((group) => group.latest)
-    return database
-      .query<AdmittedRow>("admit", admitStatement, [
-        texts(asked.map((query) => query.hash)),
-        integers(asked.map((query) => query.version)),
-        instants(asked.map((query) => query.now)),
-        instants(asked.map((query) => query.minuteStart)),
-        instants(asked.map((query) => query.dayStart)),
-        texts(asked.map((query) => query.clientAddress)),
-        integers(groups.map((group) => group.places.length)),
-      ])
-      .pipe(
-        Effect.map((rows) => {
-          const admitted: Array<Admitted | null> = queries.map(() => null)
-          for (const row of rows) {
-            const places = groups[Number(row.place) - 1]?.places ?? []
-            for (const [index, place] of places.entries()) {
-              admitted[place] = toAdmitted(row, places.length - 1 - index)
-            }
-          }
-          return admitted
-        }),
-      )
+    const asked = groupsOf(queries)
+    return Effect.map(admitStatement.rows<AdmittedRow>(database, asked), (rows) => {
+      const admitted: Array<Admitted | null> = queries.map(() => null)
+      for (const row of rows) {
+        const places = asked[Number(row.place) - 1]?.places ?? []
+        for (const [index, place] of places.entries()) {
+          admitted[place] = toAdmitted(row, places.length - 1 - index)
+        }
+      }
+      return admitted
+    })
   }
 
 const groupsOf = (queries: ReadonlyArray<AdmitQuery>): ReadonlyArray<Group> => {
@@ -150,7 +144,7 @@ const groupsOf = (queries: ReadonlyArray<AdmitQuery>): ReadonlyArray<Group> => {
 /** `later`: how many of the requests that were counted together came after this one. */
 const toAdmitted = (row: AdmittedRow, later: number): Admitted => ({
   key: toKey(row),
-  workspace: workspaceOf(row),
+  workspace: toWorkspace(row),
   count:
     row.minute_count === null || row.day_count === null
       ? null

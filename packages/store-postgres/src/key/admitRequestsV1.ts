@@ -9,20 +9,40 @@
 import type { AdmittedV1, AdmitV1Query, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigints, instant, instants, texts } from "../database/parameters.ts"
-import { workspaceColumns } from "../workspace/workspaceRow.ts"
-import { workspaceOf } from "./admittedRow.ts"
-import type { WorkspaceOfRow } from "./admittedRow.ts"
+import { bigint, columnsOf, instant, text } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
+import { each, joined, on, single, statement } from "../database/Statement.ts"
+import { toWorkspace, workspaceColumns } from "../workspace/workspaceRow.ts"
+import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
 import { isUsable, keyColumns, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
 import { countRequests } from "./requestWindow.ts"
 
-/** All of one clock minute, $5. */
-const admitStatement = `
+interface Minute {
+  readonly minuteStart: number
+  readonly queries: ReadonlyArray<AdmitV1Query>
+}
+
+const queryParameters = each(
+  columnsOf({
+    hash: { hash: text((query) => query.hash) },
+    workspaceId: { workspace_id: bigint((query) => query.workspaceId) },
+    now: { now: instant((query) => query.now) },
+    clientAddress: { address: text((query) => query.clientAddress) },
+  } satisfies FieldsOf<Omit<AdmitV1Query, "minuteStart">>),
+)
+
+/** All of one clock minute. */
+const admitStatement = statement(
+  "admitV1",
+  joined(
+    on((minute: Minute) => minute.queries, queryParameters),
+    single({ minuteStart: instant((minute: Minute) => minute.minuteStart) }),
+  ),
+)`
 with asked as (
   select *
-  from unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::text[]) with ordinality
-    asked (hash, workspace_id, now, address, place)
+  from unnest(${queryParameters.placeholders}) with ordinality asked (${queryParameters.names}, place)
 ),
 found as materialized (
   select asked.place, asked.now, asked.address, k as key, w as workspace,
@@ -35,7 +55,7 @@ found as materialized (
 ),
 counted as (
   insert into workspace_windows as windows (workspace_id, minute_start, minute_count)
-  select (found.workspace).id, $5, count(*)::integer
+  select (found.workspace).id, $minuteStart, count(*)::integer
   from found
   where found.counts
   group by (found.workspace).id
@@ -59,13 +79,13 @@ used as (
 )
 select found.place, found.counts, counted.minute_count,
   ${keyColumns("(found.key)", "windows")},
-  ${workspaceColumns("(found.workspace)", "workspace_of_")}
+  ${workspaceColumns("(found.workspace)")}
 from found
 left join counted on counted.workspace_id = (found.workspace).id
 left join key_windows windows on windows.key_id = (found.key).id`
 
 type AdmittedRow = KeyRow &
-  WorkspaceOfRow & {
+  WorkspaceRow & {
     readonly place: bigint
     readonly counts: boolean
     /** Of the workspace, after all requests of the statement. */
@@ -82,13 +102,10 @@ export const admitV1 =
       // One statement, but at the turn of a minute.
       for (const [minuteStart, places] of byMinute(queries)) {
         const asked = places.flatMap((place) => queries[place] ?? [])
-        const rows = yield* database.query<AdmittedRow>("admitV1", admitStatement, [
-          texts(asked.map((query) => query.hash)),
-          bigints(asked.map((query) => query.workspaceId)),
-          instants(asked.map((query) => query.now)),
-          texts(asked.map((query) => query.clientAddress)),
-          instant(minuteStart),
-        ])
+        const rows = yield* admitStatement.rows<AdmittedRow>(database, {
+          queries: asked,
+          minuteStart,
+        })
         const later = new Map<bigint, number>()
         for (const row of rows.toSorted((a, b) => Number(b.place - a.place))) {
           const index = Number(row.place) - 1
@@ -119,7 +136,7 @@ const toAdmitted = (row: AdmittedRow, query: AdmitV1Query, later: number): Admit
   const counts = row.counts && row.minute_count !== null
   return {
     key: counts ? { ...key, lastUsedAt: query.now, lastUsedIp: query.clientAddress } : key,
-    workspace: workspaceOf(row),
+    workspace: toWorkspace(row),
     count: counts && row.minute_count !== null ? row.minute_count - later : null,
   }
 }

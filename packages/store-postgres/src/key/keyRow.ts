@@ -1,65 +1,68 @@
 /** An API key as its table keeps it; its last use stands with its windows. */
-import type { ApiKey, KeyId, Mode, NumberId, Scope, WorkspaceId } from "@messaging-service/core"
+import type { ApiKey, KeyId, NewKey, NumberId, WorkspaceId } from "@messaging-service/core"
+import {
+  bigint,
+  bigints,
+  columnsOf,
+  declared,
+  instant,
+  millis,
+  selected,
+  smallint,
+  text,
+  texts,
+} from "../database/Fields.ts"
+import type { FieldsOf, RowOf } from "../database/Fields.ts"
 
-export interface KeyRow {
-  readonly id: bigint
-  readonly workspace_id: bigint
-  readonly version: number
-  readonly name: string
-  readonly mode: string
-  readonly scopes: ReadonlyArray<string>
-  readonly number_ids: ReadonlyArray<bigint> | null
-  readonly expires_at: Date | null
-  readonly last4: string
-  readonly created_at: Date
-  readonly revoked_at: Date | null
-  readonly last_used_at: Date | null
-  readonly last_used_ip: string | null
+/** What is written of a new key, beside its hash. */
+const newFields = {
+  workspaceId: { workspace_id: bigint((key) => key.workspaceId) },
+  version: { version: smallint((key) => key.version) },
+  name: { name: text((key) => key.name) },
+  mode: { mode: text((key) => key.mode) },
+  scopes: { scopes: texts((key) => key.scopes) },
+  numberIds: { number_ids: bigints((key) => key.numberIds) },
+  expiresAt: { expires_at: instant((key) => key.expiresAt) },
+  last4: { last4: text((key) => key.last4) },
+  createdAt: { created_at: instant((key) => key.createdAt) },
+} satisfies FieldsOf<Omit<NewKey, "hash">>
+
+export const newColumns = {
+  ...columnsOf(newFields),
+  hash: text((key: NewKey) => key.hash),
 }
 
-/** Columns of the table `api_keys`, with their types as functions return them. */
-const columns = {
-  id: "bigint",
-  workspace_id: "bigint",
-  version: "smallint",
-  name: "text",
-  mode: "text",
-  scopes: "text[]",
-  number_ids: "bigint[]",
-  expires_at: "timestamptz",
-  last4: "text",
-  created_at: "timestamptz",
-  revoked_at: "timestamptz",
-} as const
+const columns = columnsOf({
+  id: { id: bigint((key) => key.id) },
+  ...newFields,
+  revokedAt: { revoked_at: instant((key) => key.revokedAt) },
+} satisfies FieldsOf<Omit<ApiKey, "lastUsedAt" | "lastUsedIp">>)
+
+const useColumns = columnsOf({
+  lastUsedAt: { last_used_at: instant((key) => key.lastUsedAt) },
+  lastUsedIp: { last_used_ip: text((key) => key.lastUsedIp) },
+} satisfies FieldsOf<Pick<ApiKey, "lastUsedAt" | "lastUsedIp">>)
+
+export type KeyRow = RowOf<typeof columns> & RowOf<typeof useColumns>
 
 /** The columns of a `KeyRow`, from the tables of a key and of its windows. */
 export const keyColumns = (key: string, windows: string): string =>
-  [
-    ...Object.keys(columns).map((name) => `${key}.${name}`),
-    `${windows}.last_used_at`,
-    `${windows}.last_used_ip`,
-  ].join(", ")
+  `${selected(columns, key)}, ${selected(useColumns, windows)}`
 
 /** Whether the core's `keyRefusal` has nothing against the key. */
 export const isUsable = (key: string, now: string): string =>
   `(${key}.revoked_at is null and (${key}.expires_at is null or ${key}.expires_at > ${now}))`
 
 /** The same as the result of a function. */
-export const keyResult: string = [
-  ...Object.entries(columns).map(([name, type]) => `${name} ${type}`),
-  "last_used_at timestamptz",
-  "last_used_ip text",
-].join(", ")
-
-const millis = (date: Date | null): number | null => (date === null ? null : date.getTime())
+export const keyResult: string = declared({ ...columns, ...useColumns })
 
 export const toKey = (row: KeyRow): ApiKey => ({
   id: Number(row.id) as KeyId,
   workspaceId: Number(row.workspace_id) as WorkspaceId,
-  version: row.version === 1 ? 1 : 2,
+  version: row.version,
   name: row.name,
-  mode: row.mode as Mode,
-  scopes: row.scopes as ReadonlyArray<Scope>,
+  mode: row.mode,
+  scopes: row.scopes,
   numberIds: row.number_ids === null ? null : row.number_ids.map((id) => Number(id) as NumberId),
   expiresAt: millis(row.expires_at),
   last4: row.last4,

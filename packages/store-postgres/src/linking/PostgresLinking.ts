@@ -1,100 +1,75 @@
 /** Attempts at linking numbers to phones. */
 import { LinkingStore } from "@messaging-service/core"
 import type {
-  Callback,
   BrokenLinkingGuard,
-  IdempotencyClaim,
-  LinkingAttempt,
+  Callback,
   LinkingId,
   LinkingOutcome,
-  LoginMethod,
-  Mode,
-  NewAttempt,
+  LinkingView,
   NumberId,
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
-import { callConnection, callbackNews, connectionArguments } from "../callback/writeCallbacks.ts"
+import { callConnection, callbackNews, connectionParameters } from "../callback/writeCallbacks.ts"
 import { Database } from "../database/Database.ts"
 import {
   bigint,
   bigints,
-  boolean,
   instant,
   integer,
   integers,
+  listed,
   text,
   texts,
-} from "../database/parameters.ts"
-import { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
-import { placeholders } from "../database/SqlFunction.ts"
-import { fitsShare, isFree } from "../queue/lane.ts"
+} from "../database/Fields.ts"
+import { given, joined, on, single, statement } from "../database/Statement.ts"
 import { numberColumns, toNumber } from "../number/numberRow.ts"
-import type { NumberRow } from "../number/numberRow.ts"
-import { addLinking, reconnectLinking } from "./beginLinking.ts"
-import { finishLinking, giveUpLinking } from "./endLinking.ts"
-
-interface AttemptRow {
-  readonly number_id: bigint
-  readonly id: string
-  readonly mode: string
-  readonly method: string
-  readonly phone: string | null
-  readonly phone_before: string | null
-  readonly requested_at: Date
-  readonly ends_at: Date
-  readonly links_at: Date | null
-  readonly qr_text: string | null
-  readonly pairing_code: string | null
-  readonly pairing_code_expires_at: Date | null
-  readonly linking: boolean
-}
-
-interface ClaimedRow extends AttemptRow {
-  readonly lease: bigint
-  readonly workspace_id: bigint
-}
-
-const columns = `
-  a.number_id, a.id, a.mode, a.method, a.phone, a.phone_before, a.requested_at, a.ends_at,
-  a.links_at, a.qr_text, a.pairing_code, a.pairing_code_expires_at, a.linking`
-
-const addStatement = `
-select b.number_id, b.guard
-from ${addLinking.name}(${placeholders(21)}) b`
-
-const reconnectStatement = `select ${reconnectLinking.name}(${placeholders(18)}) as guard`
+import { fitsShare, isFree } from "../queue/lane.ts"
+import { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
+import { add, attemptColumns, reconnect, toAttempt, viewColumns } from "./beginLinking.ts"
+import type { AttemptRow } from "./beginLinking.ts"
+import { finish, giveUp } from "./endLinking.ts"
 
 // A later statement than the one that wrote it: a function's effects are not seen by its caller.
-const getNumber = `
+const getNumber = statement("linking.number", given({ id: bigint }))`
 select ${numberColumns("n")}
 from numbers n
-where n.id = $1`
+where n.id = $id`
 
-const getAttempt = `
-select ${columns}
+const getAttempt = statement("linking.get", given({ numberId: bigint }))`
+select ${attemptColumns}
 from linking_attempts a
-where a.number_id = $1`
+where a.number_id = $numberId`
 
 /**
  * Index linking_attempts_due. What is claimed at the same moment is passed over: the row is looked at
  * once more when it is locked.
  */
-const claimAttempts = `
+const claimAttempts = statement(
+  "linking.claim",
+  given({
+    now: instant,
+    leaseUntil: instant,
+    limit: integer,
+    perWorkspace: integer,
+    workspaces: bigints,
+    leases: integers,
+  }),
+)`
 with due as (
   select
     a.number_id, a.due_at,
     ${fitsShare("n.workspace_id", "a.due_at, a.number_id", {
-      workspaces: "$5::bigint[]",
-      held: "$6::integer[]",
-      perWorkspace: "$4::integer",
+      workspaces: "$workspaces::bigint[]",
+      held: "$leases::integer[]",
+      perWorkspace: "$perWorkspace::integer",
     })} as fits
   from linking_attempts a
   join numbers n on n.id = a.number_id
-  where a.due_at <= $1
+  where a.due_at <= $now
     and a.mode = 'live'
-    and a.ends_at > $1
-    and ${isFree("a", "$1")}
+    and a.ends_at > $now
+    and ${isFree("a", "$now")}
 ),
 free as (
   select a.number_id
@@ -105,68 +80,71 @@ free as (
         from due
         where due.fits
         order by due.due_at, due.number_id
-        limit $3
+        limit $limit
       )
     )
-    and a.due_at <= $1
-    and ${isFree("a", "$1")}
+    and a.due_at <= $now
+    and ${isFree("a", "$now")}
   order by a.due_at, a.number_id
   for update skip locked
 )
 update linking_attempts a
 set lease = a.lease + 1,
-  lease_until = $2
+  lease_until = $leaseUntil
 from free
 join numbers n on n.id = free.number_id
 where a.number_id = free.number_id
-returning ${columns}, a.lease, n.workspace_id`
+returning ${attemptColumns}, a.lease, n.workspace_id`
 
-const renewAttempts = `
+const renewAttempts = statement(
+  "linking.renew",
+  given({ ids: texts, leases: bigints, leaseUntil: instant }),
+)`
 update linking_attempts a
-set lease_until = $3
-from unnest($1::text[], $2::bigint[]) held (id, lease)
+set lease_until = $leaseUntil
+from unnest($ids::text[], $leases::bigint[]) held (id, lease)
 where a.id = held.id
   and a.lease = held.lease
 returning a.id`
 
-/** In the order of `connectionArguments`. */
-const shownCallback = {
-  workspace: "$7::bigint",
-  target: "$8::text",
-  url: "$9::text",
-  created_at: "$10::timestamptz",
-  event_id: "$11::text",
-  type: "$12::text",
-  body: "$13::text",
+interface Show {
+  readonly id: string
+  readonly lease: number
+  readonly view: LinkingView
+  readonly callback: Callback | null
 }
 
 /** A QR code that is there already is not reported again: the answer of the store may get lost. */
-const showAttempt = `
+const showAttempt = statement(
+  "linking.show",
+  joined<Show>(
+    given({ id: text, lease: bigint }),
+    on((show: Show) => show.view, single(viewColumns)),
+    connectionParameters("new", (show: Show) => show.callback),
+  ),
+)`
 with before as (
   select a.number_id, a.qr_text
   from linking_attempts a
-  where a.id = $1
-    and a.lease = $2
+  where a.id = $id
+    and a.lease = $lease
   for no key update
 ),
 shown as (
   update linking_attempts a
-  set qr_text = $3,
-    pairing_code = $4,
-    pairing_code_expires_at = $5,
-    linking = $6
+  set ${listed(viewColumns, (name) => `${name} = $${name}`)}
   from before
   where a.number_id = before.number_id
   returning a.id, a.number_id
 ),
 ${callConnection(
-  (name) => shownCallback[name],
+  (name) => `$p_new_${name}`,
   `from before
       join numbers n on n.id = before.number_id
-      where before.qr_text is distinct from $3
-        and n.callback_url = $9
+      where before.qr_text is distinct from $qr_text
+        and n.callback_url = $p_new_url
         and n.removed_at is null
-        and $11::text is not null`,
+        and $p_new_event_id is not null`,
 )},
 called_news as (
   ${callbackNews}
@@ -174,55 +152,34 @@ called_news as (
 select shown.id
 from shown`
 
-const takeAttempt = `
+const takeAttempt = statement("linking.taken", given({ id: text, now: instant }))`
 update linking_attempts a
 set linking = true
-where a.id = $1
-  and a.ends_at > $2
+where a.id = $id
+  and a.ends_at > $now
 returning a.id`
 
-const finishStatement = `select ${finishLinking.name}(${placeholders(17)}) as number_id`
-
-const giveUpStatement = `select ${giveUpLinking.name}(${placeholders(8)}) as ended`
-
 // Index linking_attempts_ending.
-const lapsedAttempts = `
-select ${columns}
+const lapsedAttempts = statement("linking.lapsed", given({ now: instant, limit: integer }))`
+select ${attemptColumns}
 from linking_attempts a
-where a.ends_at <= $1
+where a.ends_at <= $now
 order by a.ends_at, a.number_id
-limit $2`
+limit $limit`
 
 // Index linking_attempts_due.
-const dueTestAttempts = `
-select ${columns}
+const dueTestAttempts = statement("linking.dueTest", given({ now: instant, limit: integer }))`
+select ${attemptColumns}
 from linking_attempts a
-where a.due_at <= $1
-  and a.links_at <= $1
-  and a.ends_at > $1
+where a.due_at <= $now
+  and a.links_at <= $now
+  and a.ends_at > $now
 order by a.due_at, a.number_id
-limit $2`
-
-const attemptParameters = (attempt: NewAttempt, claim: IdempotencyClaim | null) => [
-  text(attempt.id),
-  text(attempt.mode),
-  text(attempt.method),
-  text(attempt.phone),
-  instant(attempt.requestedAt),
-  instant(attempt.endsAt),
-  instant(attempt.linksAt),
-  text(attempt.qrText),
-  text(attempt.pairingCode?.code ?? null),
-  instant(attempt.pairingCode?.expiresAt ?? null),
-  boolean(attempt.linking),
-  text(attempt.callbackUrl),
-  bigint(claim?.keyId ?? null),
-  text(claim?.key ?? null),
-  text(claim?.fingerprint ?? null),
-  text(claim?.token ?? null),
-]
+limit $limit`
 
 const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken", guard })
+
+type ClaimedRow = AttemptRow & { readonly lease: bigint; readonly workspace_id: bigint }
 
 export const layerLinking = Layer.effect(
   LinkingStore,
@@ -230,27 +187,15 @@ export const layerLinking = Layer.effect(
     const database = yield* Database
     const { tell } = yield* DeliveriesQueued
     const told = (callback: Callback | null) => (callback === null ? Effect.void : tell)
-
-    const numberOf = (id: bigint) =>
-      Effect.map(
-        database.query<NumberRow>("linking.number", getNumber, [bigint(Number(id))]),
-        ([row]) => (row === undefined ? null : toNumber(row)),
-      )
+    const numberOf = (id: number) => getNumber.first(database, { id }, toNumber)
 
     return LinkingStore.of({
       add: (number, attempt, limit, claim) =>
         Effect.map(
-          database.query<{
+          add.rows<{
             readonly number_id: bigint | null
             readonly guard: BrokenLinkingGuard | null
-          }>("linking.add", addStatement, [
-            bigint(number.workspaceId),
-            text(number.label),
-            text(number.platform),
-            instant(number.createdAt),
-            bigint(limit),
-            ...attemptParameters(attempt, claim),
-          ]),
+          }>(database, { number, attempt, limit, claim }),
           ([row]): LinkingOutcome =>
             row === undefined || row.number_id === null
               ? broken(row?.guard ?? "number")
@@ -265,130 +210,63 @@ export const layerLinking = Layer.effect(
         ),
       reconnect: (workspaceId, numberId, attempt, claim) =>
         Effect.gen(function* () {
-          const [row] = yield* database.query<{ readonly guard: BrokenLinkingGuard | null }>(
-            "linking.reconnect",
-            reconnectStatement,
-            [bigint(workspaceId), bigint(numberId), ...attemptParameters(attempt, claim)],
+          const [row] = yield* reconnect.rows<{ readonly guard: BrokenLinkingGuard | null }>(
+            database,
+            { workspaceId, numberId, attempt, claim },
           )
           if (row === undefined || row.guard !== null) return broken(row?.guard ?? "number")
-          const number = yield* numberOf(BigInt(numberId))
+          const number = yield* numberOf(numberId)
           return number === null
             ? broken("number")
             : // As this commit left it, whatever has become of it since.
               { _tag: "Begun", number: { ...number, status: "connecting" } }
         }),
-      get: (numberId) =>
-        Effect.map(
-          database.query<AttemptRow>("linking.get", getAttempt, [bigint(numberId)]),
-          ([row]) => (row === undefined ? null : toAttempt(row)),
-        ),
-      claim: ({ held, leaseUntil, limit, now, perWorkspace }) =>
-        Effect.map(
-          database.query<ClaimedRow>("linking.claim", claimAttempts, [
-            instant(now),
-            instant(leaseUntil),
-            integer(limit),
-            integer(perWorkspace),
-            bigints([...held.keys()]),
-            integers([...held.values()]),
-          ]),
-          (rows) =>
-            rows.map((row) => ({
-              attempt: toAttempt(row),
-              workspaceId: Number(row.workspace_id) as WorkspaceId,
-              lease: Number(row.lease),
-            })),
+      get: (numberId) => getAttempt.first(database, { numberId }, toAttempt),
+      claim: ({ held, ...query }) =>
+        claimAttempts.all(
+          database,
+          { ...query, workspaces: [...held.keys()], leases: [...held.values()] },
+          (row: ClaimedRow) => ({
+            attempt: toAttempt(row),
+            workspaceId: Number(row.workspace_id) as WorkspaceId,
+            lease: Number(row.lease),
+          }),
         ),
       renew: (held, leaseUntil) =>
         Effect.map(
-          database.query<{ readonly id: string }>("linking.renew", renewAttempts, [
-            texts(held.map(({ id }) => id)),
-            bigints(held.map(({ lease }) => lease)),
-            instant(leaseUntil),
-          ]),
-          (rows) => new Set(rows.map((row) => row.id as LinkingId)),
+          renewAttempts.rows<{ readonly id: LinkingId }>(database, {
+            ids: held.map(({ id }) => id),
+            leases: held.map(({ lease }) => lease),
+            leaseUntil,
+          }),
+          (rows) => new Set(rows.map((row) => row.id)),
         ),
-      show: (id, lease, { linking, pairingCode, qrText }, callback = null) =>
-        database
-          .query("linking.show", showAttempt, [
-            text(id),
-            bigint(lease),
-            text(qrText),
-            text(pairingCode?.code ?? null),
-            instant(pairingCode?.expiresAt ?? null),
-            boolean(linking),
-            ...connectionArguments(callback),
-          ])
-          .pipe(
-            Effect.tap(told(callback)),
-            Effect.map((rows) => rows.length > 0),
-          ),
-      taken: (id, now) =>
-        Effect.map(
-          database.query("linking.taken", takeAttempt, [text(id), instant(now)]),
-          (rows) => rows.length > 0,
+      show: (id, lease, view, callback = null) =>
+        Effect.tap(
+          showAttempt.any(database, { id, lease, view, callback }),
+          told(callback),
         ),
+      taken: (id, now) => takeAttempt.any(database, { id, now }),
       linked: (id, phone, now, reports = null) =>
         Effect.gen(function* () {
-          const [row] = yield* database.query<{ readonly number_id: bigint | null }>(
-            "linking.linked",
-            finishStatement,
-            [
-              text(id),
-              text(phone),
-              instant(now),
-              ...connectionArguments(reports?.connected ?? null),
-              ...connectionArguments(reports?.disconnected ?? null),
-            ],
-          )
+          const [row] = yield* finish.rows<{ readonly number_id: bigint | null }>(database, {
+            id,
+            phone,
+            now,
+            reports,
+          })
           yield* told(reports?.connected ?? null)
-          return row === undefined || row.number_id === null ? null : yield* numberOf(row.number_id)
+          return row === undefined || row.number_id === null
+            ? null
+            : yield* numberOf(Number(row.number_id))
         }),
       giveUp: (id, callback = null) =>
-        database
-          .query<{ readonly ended: boolean }>("linking.giveUp", giveUpStatement, [
-            text(id),
-            ...connectionArguments(callback),
-          ])
-          .pipe(
-            Effect.tap(told(callback)),
-            Effect.map(([row]) => row?.ended ?? false),
-          ),
-      lapsed: (now, limit) =>
-        Effect.map(
-          database.query<AttemptRow>("linking.lapsed", lapsedAttempts, [
-            instant(now),
-            integer(limit),
-          ]),
-          (rows) => rows.map(toAttempt),
+        giveUp.rows<{ readonly ended: boolean }>(database, { id, callback }).pipe(
+          Effect.tap(told(callback)),
+          Effect.map(([row]) => row?.ended ?? false),
         ),
-      dueTest: (now, limit) =>
-        Effect.map(
-          database.query<AttemptRow>("linking.dueTest", dueTestAttempts, [
-            instant(now),
-            integer(limit),
-          ]),
-          (rows) => rows.map(toAttempt),
-        ),
+      lapsed: (now, limit) => lapsedAttempts.all(database, { now, limit }, toAttempt),
+      dueTest: (now, limit) => dueTestAttempts.all(database, { now, limit }, toAttempt),
     })
   }),
 )
-
-const toAttempt = (row: AttemptRow): LinkingAttempt => ({
-  id: row.id as LinkingId,
-  numberId: Number(row.number_id) as NumberId,
-  mode: row.mode as Mode,
-  method: row.method as LoginMethod,
-  phone: row.phone,
-  replaced:
-    row.phone_before === null ? null : { phone: row.phone_before === "" ? null : row.phone_before },
-  requestedAt: row.requested_at.getTime(),
-  endsAt: row.ends_at.getTime(),
-  linksAt: row.links_at?.getTime() ?? null,
-  qrText: row.qr_text,
-  pairingCode:
-    row.pairing_code === null || row.pairing_code_expires_at === null
-      ? null
-      : { code: row.pairing_code, expiresAt: row.pairing_code_expires_at.getTime() },
-  linking: row.linking,
-})

@@ -5,34 +5,129 @@
  * and made one after the other; an operator who adds one is not counted and not held up. For one that
  * is there its lane, like everybody who changes its status.
  */
+import type {
+  IdempotencyClaim,
+  LinkingAttempt,
+  LinkingView,
+  NewAttempt,
+  NumberId,
+  SendingNumber,
+} from "@messaging-service/core"
+import {
+  bigint,
+  boolean,
+  columnsOf,
+  instant,
+  listed,
+  millis,
+  selected,
+  text,
+  within,
+  without,
+} from "../database/Fields.ts"
+import type { FieldsOf, RowOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
-import { finishClaim, holdClaim } from "../request/finishClaim.ts"
+import { joined, on, single, statement } from "../database/Statement.ts"
+import { numberTable } from "../number/numberRow.ts"
+import { claimColumns, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
 
-const parameters = `
-    p_attempt text, p_mode text, p_method text, p_phone text, p_requested_at timestamptz,
-    p_ends_at timestamptz, p_links_at timestamptz, p_qr_text text, p_pairing_code text,
-    p_pairing_code_expires_at timestamptz, p_linking boolean,
-    p_callback_url text, p_key_id bigint, p_key text, p_fingerprint text, p_token text`
+/** What an attempt shows. */
+export const viewColumns = columnsOf({
+  qrText: { qr_text: text((view) => view.qrText) },
+  pairingCode: {
+    pairing_code: text(({ pairingCode }) => pairingCode?.code ?? null),
+    pairing_code_expires_at: instant(({ pairingCode }) => pairingCode?.expiresAt ?? null),
+  },
+  linking: { linking: boolean((view) => view.linking) },
+} satisfies FieldsOf<LinkingView>)
+
+/** What is written of a new attempt. */
+const newColumns = {
+  ...columnsOf({
+    id: { id: text((attempt) => attempt.id) },
+    mode: { mode: text((attempt) => attempt.mode) },
+    method: { method: text((attempt) => attempt.method) },
+    phone: { phone: text((attempt) => attempt.phone) },
+    requestedAt: { requested_at: instant((attempt) => attempt.requestedAt) },
+    endsAt: { ends_at: instant((attempt) => attempt.endsAt) },
+    linksAt: { links_at: instant((attempt) => attempt.linksAt) },
+  } satisfies FieldsOf<Omit<LinkingAttempt, keyof LinkingView | "numberId" | "replaced">>),
+  ...viewColumns,
+}
+
+const columns = {
+  ...newColumns,
+  number_id: bigint((attempt: LinkingAttempt) => attempt.numberId),
+  /** An empty text where the number had none. */
+  phone_before: text(({ replaced }: LinkingAttempt) =>
+    replaced === null ? null : (replaced.phone ?? ""),
+  ),
+}
+
+export type AttemptRow = RowOf<typeof columns>
+
+export const attemptColumns = selected(columns, "a")
+
+export const toAttempt = (row: AttemptRow): LinkingAttempt => ({
+  id: row.id,
+  numberId: Number(row.number_id) as NumberId,
+  mode: row.mode,
+  method: row.method,
+  phone: row.phone,
+  replaced:
+    row.phone_before === null ? null : { phone: row.phone_before === "" ? null : row.phone_before },
+  requestedAt: row.requested_at.getTime(),
+  endsAt: row.ends_at.getTime(),
+  linksAt: millis(row.links_at),
+  qrText: row.qr_text,
+  pairingCode:
+    row.pairing_code === null || row.pairing_code_expires_at === null
+      ? null
+      : { code: row.pairing_code, expiresAt: row.pairing_code_expires_at.getTime() },
+  linking: row.linking,
+})
+
+interface Beginning {
+  readonly attempt: NewAttempt
+  readonly claim: IdempotencyClaim | null
+}
+
+const parameters = joined(
+  on(
+    ({ attempt }: Beginning) => attempt,
+    single(
+      { ...newColumns, callback_url: text((attempt: NewAttempt) => attempt.callbackUrl) },
+      "a_",
+    ),
+  ),
+  single(within(({ claim }: Beginning) => claim, claimColumns)),
+)
 
 /** The attempt's row, and the end of the claim. A number that is not connecting has no other row. */
-const insertAttempt = (number: string, phoneBefore: string) => `
-    insert into linking_attempts (
-      number_id, id, mode, method, phone, phone_before, requested_at, ends_at, links_at, qr_text,
-      pairing_code, pairing_code_expires_at, linking
+const insertAttempt = (number: string, phoneBefore: string) => `insert into linking_attempts (
+      number_id, phone_before, ${listed(newColumns)}
     )
-    values (
-      ${number}, p_attempt, p_mode, p_method, p_phone, ${phoneBefore}, p_requested_at, p_ends_at,
-      p_links_at, p_qr_text, p_pairing_code, p_pairing_code_expires_at, p_linking
-    );
-    perform ${finishClaim.name}(p_key_id, p_key, p_fingerprint, array[${number}], p_requested_at);`
+    values (${number}, ${phoneBefore}, ${listed(newColumns, (name) => `a_${name}`)});
+    ${finishesClaim(`array[${number}]`, "a_requested_at")};`
+
+const newNumberColumns = without(numberTable, "id", "status")
+
+interface Addition extends Beginning {
+  readonly number: Omit<SendingNumber, "id" | "status">
+  /** How many numbers the workspace may hold; null for any number. */
+  readonly limit: number | null
+}
+
+const addParameters = joined<Addition>(
+  on((addition: Addition) => addition.number, single(newNumberColumns, "n_")),
+  single({ p_limit: bigint((addition: Addition) => addition.limit) }),
+  parameters,
+)
 
 /** The new number's id, or the guard that did not hold. */
 export const addLinking = sqlFunction(
   "add_linking",
-  `(
-    p_workspace bigint, p_label text, p_platform text, p_created_at timestamptz, p_limit bigint,
-    ${parameters.trimStart()}
-  )
+  `(${addParameters.declarations})
   returns table (number_id bigint, guard text)
   language plpgsql
   as $function$
@@ -40,14 +135,14 @@ export const addLinking = sqlFunction(
   declare
     v_number bigint;
   begin
-    if not ${holdClaim.name}(p_key_id, p_key, p_token) then
+    if not ${isClaimHeld} then
       return query select null::bigint, 'idempotency';
       return;
     end if;
 
     perform
     from workspaces w
-    where w.id = p_workspace
+    where w.id = n_workspace_id
       and w.deleted_at is null
     for no key update;
     if not found then
@@ -59,36 +154,45 @@ export const addLinking = sqlFunction(
     if p_limit <= (
       select count(*)
       from numbers n
-      where n.workspace_id = p_workspace
+      where n.workspace_id = n_workspace_id
         and n.removed_at is null
     ) then
       return query select null::bigint, 'limit';
       return;
     end if;
 
-    insert into numbers (
-      workspace_id, mode, phone, label, platform, status, login_method, created_at, callback_url
-    )
-    values (
-      p_workspace, p_mode, p_phone, p_label, p_platform, 'connecting', p_method, p_created_at,
-      p_callback_url
-    )
+    insert into numbers (status, callback_url, ${listed(newNumberColumns)})
+    values ('connecting', a_callback_url, ${listed(newNumberColumns, (name) => `n_${name}`)})
     returning id into v_number;
     insert into lanes (number_id, workspace_id, connected)
-    values (v_number, p_workspace, false);
-    ${insertAttempt("v_number", "null").trimStart()}
+    values (v_number, n_workspace_id, false);
+    ${insertAttempt("v_number", "null")}
     return query select v_number, null::text;
   end
   $function$`,
 )
 
+export const add = statement("linking.add", addParameters)`
+select b.number_id, b.guard
+from ${addLinking.name}(${addParameters.placeholders}) b`
+
+interface Reconnection extends Beginning {
+  readonly workspaceId: number
+  readonly numberId: number
+}
+
+const reconnectParameters = joined<Reconnection>(
+  single({
+    p_workspace: bigint((reconnection: Reconnection) => reconnection.workspaceId),
+    p_number: bigint((reconnection: Reconnection) => reconnection.numberId),
+  }),
+  parameters,
+)
+
 /** The guard that did not hold; null when the attempt has begun. */
 export const reconnectLinking = sqlFunction(
   "reconnect_linking",
-  `(
-    p_workspace bigint, p_number bigint,
-    ${parameters.trimStart()}
-  )
+  `(${reconnectParameters.declarations})
   returns text
   language plpgsql
   as $function$
@@ -96,7 +200,7 @@ export const reconnectLinking = sqlFunction(
     -- As the attempt keeps it.
     v_before text;
   begin
-    if not ${holdClaim.name}(p_key_id, p_key, p_token) then
+    if not ${isClaimHeld} then
       return 'idempotency';
     end if;
 
@@ -111,13 +215,13 @@ export const reconnectLinking = sqlFunction(
     into v_before
     from numbers n
     where n.id = p_number
-      and p_phone is not null;
+      and a_phone is not null;
 
     update numbers n
     set status = 'connecting',
-      login_method = p_method,
-      phone = coalesce(p_phone, n.phone),
-      callback_url = p_callback_url
+      login_method = a_method,
+      phone = coalesce(a_phone, n.phone),
+      callback_url = a_callback_url
     where n.id = p_number
       and n.workspace_id = p_workspace
       and n.removed_at is null
@@ -125,8 +229,13 @@ export const reconnectLinking = sqlFunction(
     if not found then
       return 'number';
     end if;
-    ${insertAttempt("p_number", "v_before").trimStart()}
+    ${insertAttempt("p_number", "v_before")}
     return null;
   end
   $function$`,
 )
+
+export const reconnect = statement(
+  "linking.reconnect",
+  reconnectParameters,
+)`select ${reconnectLinking.name}(${reconnectParameters.placeholders}) as guard`

@@ -5,8 +5,11 @@
  * the workspace, so that of two numbers that reveal the same one only the first keeps it; then the
  * attempt, which may have ended meanwhile.
  */
+import type { Callback, EndReports } from "@messaging-service/core"
 import { connectionParameters, report } from "../callback/writeCallbacks.ts"
+import { instant, text } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
+import { joined, single, statement } from "../database/Statement.ts"
 
 const reportTo = (event: string): string => report("v_number", event)
 
@@ -24,14 +27,27 @@ export const phoneWithoutLink = `case
         else nullif(v_before, '')
       end`
 
+interface Finish {
+  readonly id: string
+  readonly phone: string
+  readonly now: number
+  readonly reports: EndReports | null
+}
+
+const finishParameters = joined(
+  single({
+    p_attempt: text((finish: Finish) => finish.id),
+    p_phone: text((finish: Finish) => finish.phone),
+    p_now: instant((finish: Finish) => finish.now),
+  }),
+  connectionParameters("connected", (finish: Finish) => finish.reports?.connected ?? null),
+  connectionParameters("disconnected", (finish: Finish) => finish.reports?.disconnected ?? null),
+)
+
 /** The number that was linked, or that could not be; null when the attempt is over. */
 export const finishLinking = sqlFunction(
   "finish_linking",
-  `(
-    p_attempt text, p_phone text, p_now timestamptz,
-    ${connectionParameters("connected")},
-    ${connectionParameters("disconnected")}
-  )
+  `(${finishParameters.declarations})
   returns bigint
   language plpgsql
   as $function$
@@ -91,10 +107,25 @@ export const finishLinking = sqlFunction(
   $function$`,
 )
 
+export const finish = statement(
+  "linking.linked",
+  finishParameters,
+)`select ${finishLinking.name}(${finishParameters.placeholders}) as number_id`
+
+interface GivingUp {
+  readonly id: string
+  readonly callback: Callback | null
+}
+
+const giveUpParameters = joined(
+  single({ p_attempt: text((attempt: GivingUp) => attempt.id) }),
+  connectionParameters("disconnected", (attempt: GivingUp) => attempt.callback),
+)
+
 /** False when the attempt is over already. */
 export const giveUpLinking = sqlFunction(
   "give_up_linking",
-  `(p_attempt text, ${connectionParameters("disconnected")})
+  `(${giveUpParameters.declarations})
   returns boolean
   language plpgsql
   as $function$
@@ -122,3 +153,8 @@ export const giveUpLinking = sqlFunction(
   end
   $function$`,
 )
+
+export const giveUp = statement(
+  "linking.giveUp",
+  giveUpParameters,
+)`select ${giveUpLinking.name}(${giveUpParameters.placeholders}) as ended`

@@ -12,51 +12,76 @@ import type {
   AcceptanceOutcome,
   BrokenGuard,
   MessageId,
+  NewMessage,
   StoreUnavailable,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigints, booleans, instants, integers, sparse, texts } from "../database/parameters.ts"
-import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
-import { messagesRemaining } from "../workspace/workspaceRow.ts"
-import { recipientColumns } from "./messageRow.ts"
+import {
+  bigint,
+  boolean,
+  columnsOf,
+  instant,
+  integer,
+  integers,
+  listed,
+  selected,
+  within,
+  without,
+} from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { each, joined, on, single, statement } from "../database/Statement.ts"
+import type { Parameters } from "../database/Statement.ts"
 import { nextDueAfter } from "../queue/lane.ts"
+import { claimColumns } from "../request/PostgresIdempotency.ts"
+import { messagesRemaining } from "../workspace/workspaceRow.ts"
+import { acceptedColumns } from "./messageRow.ts"
 import { countPlanned, fitsByBound, isKnownFull, quotaFullUntil } from "./quota.ts"
 
-const declarations = `p_now timestamptz[],
-    p_workspace bigint[],
-    p_number bigint[],
-    p_live boolean[],
-    p_count integer[],
-    p_due_at timestamptz[],
-    p_allowance integer[],
-    p_quota_at timestamptz[],
-    p_quota_count integer[],
-    p_quota_limit integer[],
-    p_quota_window_millis bigint[],
-    p_key_id bigint[],
-    p_key text[],
-    p_fingerprint text[],
-    p_token text[],
-    m_acceptance integer[],
-    m_created_at timestamptz[],
-    m_due_at timestamptz[],
-    m_send_at timestamptz[],
-    m_expires_at timestamptz[],
-    m_to_contact_id bigint[],
-    m_media_id bigint[],
-    m_platform text[],
-    m_from_phone text[],
-    m_to_kind text[],
-    m_to_phone text[],
-    m_to_name text[],
-    m_text text[],
-    m_media_url text[],
-    m_media_type text[],
-    m_media_file_name text[],
-    m_transport_id text[],
-    m_attachment_id bigint[],
-    m_callback_url text[]`
+/** What a batch of acceptances is told, and their messages, in the same order. */
+export interface Batch {
+  /** Ordered by number. */
+  readonly acceptances: ReadonlyArray<Acceptance>
+  readonly messages: ReadonlyArray<NewMessage>
+}
+
+const acceptanceColumns = columnsOf({
+  now: { p_now: instant((one) => one.now) },
+  workspaceId: { p_workspace: bigint((one) => one.workspaceId) },
+  numberId: { p_number: bigint((one) => one.numberId) },
+  mode: { p_live: boolean((one) => one.mode === "live") },
+  messages: {
+    p_count: integer((one) => one.messages.length),
+    p_due_at: instant((one) => one.messages[0]?.dueAt ?? null),
+  },
+  allowance: { p_allowance: integer((one) => one.allowance) },
+  quota: {
+    p_quota_at: instant(({ quota }) => quota?.plannedAt ?? null),
+    p_quota_count: integer(({ quota }) => quota?.count ?? null),
+    p_quota_limit: integer(({ quota }) => quota?.limit.messages ?? null),
+    p_quota_window_millis: bigint(({ quota }) => quota?.limit.windowMillis ?? null),
+  },
+  idempotency: within((one: Pick<Acceptance, "idempotency">) => one.idempotency, claimColumns),
+} satisfies FieldsOf<Acceptance>)
+
+/** The rest of a message its acceptance says. */
+const messageColumns = without(acceptedColumns, "workspace_id", "number_id", "mode")
+
+export const acceptParameters: Parameters<Batch> = joined(
+  on((batch: Batch) => batch.acceptances, each(acceptanceColumns)),
+  single({
+    m_acceptance: integers(({ acceptances }: Batch) =>
+      acceptances.flatMap(({ messages }, index) => messages.map(() => index + 1)),
+    ),
+  }),
+  on((batch: Batch) => batch.messages, each(messageColumns, "m_")),
+)
+
+export const batchOf = (acceptances: ReadonlyArray<Acceptance>): Batch => ({
+  acceptances,
+  messages: acceptances.flatMap(({ messages }) => messages),
+})
 
 /**
  * The first arrays hold one element for each acceptance, which are ordered by number; those that
@@ -65,9 +90,7 @@ const declarations = `p_now timestamptz[],
  */
 export const acceptMessages = sqlFunction(
   "accept_messages",
-  `(
-    ${declarations}
-  )
+  `(${acceptParameters.declarations})
   returns table (guard text, ids bigint[])
   language plpgsql
   as $function$
@@ -96,11 +119,11 @@ export const acceptMessages = sqlFunction(
     v_first integer;
   begin
     for i in 1 .. v_size loop
-      if p_token[i] is not null then
+      if p_claim_token[i] is not null then
         delete from idempotency_claims c
-        where c.key_id = p_key_id[i]
-          and c.key = p_key[i]
-          and c.token = p_token[i]
+        where c.key_id = p_claim_key_id[i]
+          and c.key = p_claim_key[i]
+          and c.token = p_claim_token[i]
         returning c.claimed_at into v_moment;
         if found then
           v_claimed_at[i] := v_moment;
@@ -243,17 +266,11 @@ export const acceptMessages = sqlFunction(
       if cardinality(m_due_at) = 1 then
         v_ids := array[nextval('messages_id_seq')];
         insert into messages (
-          id, workspace_id, number_id, created_at, due_at, send_at, expires_at, to_contact_id,
-          media_id, allowance_taken, mode, state, platform, from_phone, to_kind, to_phone, to_name,
-          text, media_url, media_type, media_file_name, transport_id, attachment_id, callback_url
+          id, workspace_id, number_id, mode, state, allowance_taken, ${listed(messageColumns)}
         )
         values (
-          v_ids[1], p_workspace[1], p_number[1], m_created_at[1], m_due_at[1], m_send_at[1],
-          m_expires_at[1], m_to_contact_id[1], m_media_id[1], v_taken[1],
-          case when p_live[1] then 'live' else 'test' end, 'waiting', m_platform[1],
-          m_from_phone[1], m_to_kind[1], m_to_phone[1], m_to_name[1], m_text[1], m_media_url[1],
-          m_media_type[1], m_media_file_name[1], m_transport_id[1], m_attachment_id[1],
-          m_callback_url[1]
+          v_ids[1], p_workspace[1], p_number[1], case when p_live[1] then 'live' else 'test' end,
+          'waiting', v_taken[1], ${listed(messageColumns, (name) => `m_${name}[1]`)}
         );
       else
         v_ids := array(
@@ -261,26 +278,15 @@ export const acceptMessages = sqlFunction(
           from generate_series(1, cardinality(m_due_at))
         );
         insert into messages (
-          id, workspace_id, number_id, created_at, due_at, send_at, expires_at, to_contact_id,
-          media_id, allowance_taken, mode, state, platform, from_phone, to_kind, to_phone, to_name,
-          text, media_url, media_type, media_file_name, transport_id, attachment_id, callback_url
+          id, workspace_id, number_id, mode, state, allowance_taken, ${listed(messageColumns)}
         )
         select
-          m.id, p_workspace[m.acceptance], p_number[m.acceptance], m.created_at, m.due_at,
-          m.send_at, m.expires_at, m.to_contact_id, m.media_id, v_taken[m.acceptance],
-          case when p_live[m.acceptance] then 'live' else 'test' end, 'waiting', m.platform,
-          m.from_phone, m.to_kind, m.to_phone, m.to_name, m.text, m.media_url, m.media_type,
-          m.media_file_name, m.transport_id, m.attachment_id, m.callback_url
+          m.id, p_workspace[m.acceptance], p_number[m.acceptance],
+          case when p_live[m.acceptance] then 'live' else 'test' end, 'waiting',
+          v_taken[m.acceptance], ${selected(messageColumns, "m")}
         from unnest(
-          v_ids, m_acceptance, m_created_at, m_due_at, m_send_at, m_expires_at, m_to_contact_id,
-          m_media_id, m_platform, m_from_phone, m_to_kind, m_to_phone, m_to_name, m_text,
-          m_media_url, m_media_type, m_media_file_name, m_transport_id, m_attachment_id,
-          m_callback_url
-        ) m (
-          id, acceptance, created_at, due_at, send_at, expires_at, to_contact_id, media_id,
-          platform, from_phone, to_kind, to_phone, to_name, text, media_url, media_type,
-          media_file_name, transport_id, attachment_id, callback_url
-        )
+          v_ids, m_acceptance, ${listed(messageColumns, (name) => `m_${name}`)}
+        ) m (id, acceptance, ${listed(messageColumns)})
         where v_guards[m.acceptance] is null;
       end if;
     end if;
@@ -294,11 +300,11 @@ export const acceptMessages = sqlFunction(
       elsif guard is not null then
         -- The request may try again: its claim stays as it was.
         insert into idempotency_claims (key_id, key, fingerprint, token, claimed_at)
-        values (p_key_id[i], p_key[i], p_fingerprint[i], p_token[i], v_claimed_at[i]);
+        values (p_claim_key_id[i], p_claim_key[i], p_claim_fingerprint[i], p_claim_token[i], v_claimed_at[i]);
       else
         -- A record that is still there is void: else the key could not have been claimed.
         insert into idempotency_records (key_id, key, fingerprint, made_ids, created_at)
-        values (p_key_id[i], p_key[i], p_fingerprint[i], ids, p_now[i])
+        values (p_claim_key_id[i], p_claim_key[i], p_claim_fingerprint[i], ids, p_now[i])
         on conflict (key_id, key) do update
         set fingerprint = excluded.fingerprint,
           made_ids = excluded.made_ids,
@@ -311,14 +317,10 @@ export const acceptMessages = sqlFunction(
   $function$`,
 )
 
-/** The function's parameters, for a function that calls it: with their types, and their names alone. */
-export const acceptance = {
-  declarations,
-  names: declarations.split(",").map((declaration) => declaration.trim().split(" ")[0] ?? ""),
-}
-
-/** The statement, which the benchmark measures too: parameters in the order of the function's. */
-export const acceptStatement = `select a.guard, a.ids from ${acceptMessages.name}(${placeholders(acceptance.names.length)}) a`
+export const acceptStatement = statement(
+  "accept",
+  acceptParameters,
+)`select a.guard, a.ids from ${acceptMessages.name}(${acceptParameters.placeholders}) a`
 
 /** Writes acceptances in one round trip; one outcome for each, in their order. */
 export const accept =
@@ -330,15 +332,13 @@ export const accept =
       .map((_, index) => index)
       .toSorted((a, b) => numberAt(acceptances, a) - numberAt(acceptances, b))
     const sorted = order.flatMap((index) => acceptances[index] ?? [])
-    return database.query<OutcomeRow>("accept", acceptStatement, acceptParameters(sorted)).pipe(
-      Effect.map((rows) => {
-        const outcomes: Array<AcceptanceOutcome> = []
-        for (const [position, row] of rows.entries()) {
-          outcomes[order[position] ?? position] = toOutcome(row)
-        }
-        return outcomes
-      }),
-    )
+    return Effect.map(acceptStatement.rows<OutcomeRow>(database, batchOf(sorted)), (rows) => {
+      const outcomes: Array<AcceptanceOutcome> = []
+      for (const [position, row] of rows.entries()) {
+        outcomes[order[position] ?? position] = toOutcome(row)
+      }
+      return outcomes
+    })
   }
 
 export interface OutcomeRow<Guard = BrokenGuard> {
@@ -353,45 +353,3 @@ export const toOutcome = <Guard = BrokenGuard>({ guard, ids }: OutcomeRow<Guard>
   guard === null
     ? ({ _tag: "Accepted", ids: (ids ?? []).map((id) => Number(id) as MessageId) } as const)
     : ({ _tag: "Broken", guard } as const)
-
-/** Its arguments; the acceptances are ordered by number. */
-export const acceptParameters = (all: ReadonlyArray<Acceptance>): ReadonlyArray<unknown> => {
-  const messages = all.flatMap((one) => one.messages)
-  const recipients = messages.map((message) => recipientColumns(message.to))
-  return [
-    instants(all.map((one) => one.now)),
-    bigints(all.map((one) => one.workspaceId)),
-    bigints(all.map((one) => one.numberId)),
-    booleans(all.map((one) => one.mode === "live")),
-    integers(all.map((one) => one.messages.length)),
-    instants(all.map((one) => one.messages[0]?.dueAt ?? one.now)),
-    integers(all.map((one) => one.allowance)),
-    instants(all.map((one) => one.quota?.plannedAt ?? null)),
-    integers(all.map((one) => one.quota?.count ?? null)),
-    integers(all.map((one) => one.quota?.limit.messages ?? null)),
-    bigints(all.map((one) => one.quota?.limit.windowMillis ?? null)),
-    bigints(all.map((one) => one.idempotency?.keyId ?? null)),
-    texts(all.map((one) => one.idempotency?.key ?? null)),
-    texts(all.map((one) => one.idempotency?.fingerprint ?? null)),
-    texts(all.map((one) => one.idempotency?.token ?? null)),
-    integers(all.flatMap((one, index) => one.messages.map(() => index + 1))),
-    instants(messages.map((message) => message.createdAt)),
-    instants(messages.map((message) => message.dueAt)),
-    instants(sparse(messages.map((message) => message.sendAt))),
-    instants(sparse(messages.map((message) => message.expiresAt))),
-    bigints(sparse(recipients.map((to) => to.contactId))),
-    bigints(sparse(messages.map((message) => message.media?.mediaId ?? null))),
-    texts(messages.map((message) => message.from.platform)),
-    texts(sparse(messages.map((message) => message.from.phone))),
-    texts(recipients.map((to) => to.kind)),
-    texts(sparse(recipients.map((to) => to.phone))),
-    texts(sparse(recipients.map((to) => to.name))),
-    texts(messages.map((message) => message.text)),
-    texts(sparse(messages.map((message) => message.media?.url ?? null))),
-    texts(sparse(messages.map((message) => message.media?.type ?? null))),
-    texts(sparse(messages.map((message) => message.media?.fileName ?? null))),
-    texts(messages.map((message) => message.transportId)),
-    bigints(sparse(messages.map((message) => message.media?.attachmentId ?? null))),
-    texts(sparse(messages.map((message) => message.callbackUrl))),
-  ]
-}

@@ -6,35 +6,35 @@
  */
 import type { MessageChange, MessageId, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
-import { callbackArguments, callbackArrays, writeCallbacks } from "../callback/writeCallbacks.ts"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigints, booleans, instant, instants, sparse, texts } from "../database/parameters.ts"
-import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
+import { bigint, instant, listed } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { each, joined, on, single, statement } from "../database/Statement.ts"
 import { firstWaiting, inHands, nextDueAfter } from "../queue/lane.ts"
 import type { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
-import { anyQueued, fanOut } from "../webhook/fanOut.ts"
-import { giveBackAllowance } from "./givesBack.ts"
-import { endPhone } from "./messageRow.ts"
+import { anyQueued } from "../webhook/fanOut.ts"
+import { announce, changeColumns, giveBackAllowance, returnedNews, setEnd } from "./changes.ts"
+
+interface Ends {
+  readonly now: number
+  readonly changes: ReadonlyArray<MessageChange>
+}
+
+const columns = {
+  number_id: bigint(({ message }: MessageChange) => message.from.id),
+  message_id: bigint(({ message }: MessageChange) => message.id),
+  ...changeColumns,
+}
+
+const parameters = joined(
+  single({ p_now: instant((ends: Ends) => ends.now) }),
+  on((ends: Ends) => ends.changes, each(columns, "p_")),
+)
 
 /** Every array holds one element for each change; returns the ended messages. */
 export const endMessages = sqlFunction(
   "end_messages",
-  `(
-    p_now timestamptz,
-    p_number bigint[],
-    p_message bigint[],
-    p_gives_back boolean[],
-    p_state text[],
-    p_sent_at timestamptz[],
-    p_error_code text[],
-    p_error_message text[],
-    p_end_phone text[],
-    p_event_id text[],
-    p_event_type text[],
-    p_event_at timestamptz[],
-    p_event_body text[],
-    ${callbackArrays.trimStart()}
-  )
+  `(${parameters.declarations})
   returns table (message_id bigint, queued boolean)
   language plpgsql
   as $function$
@@ -50,26 +50,15 @@ export const endMessages = sqlFunction(
   begin
     perform
     from lanes l
-    where l.number_id = any (p_number)
+    where l.number_id = any (p_number_id)
     order by l.number_id
     for no key update;
 
     with ended as (
       update messages m
-      set state = s.state,
-        sent_at = s.sent_at,
-        error_code = s.error_code,
-        error_message = s.error_message,
-        end_phone = s.end_phone
-      from unnest(
-        p_number, p_message, p_gives_back, p_state, p_sent_at, p_error_code, p_error_message,
-        p_end_phone, p_event_id, p_event_type, p_event_at, p_event_body, p_callback_target,
-        p_callback_url, p_callback_body
-      ) with ordinality s (
-        number_id, message_id, gives_back, state, sent_at, error_code, error_message, end_phone,
-        event_id, event_type, event_at, event_body, callback_target, callback_url, callback_body,
-        place
-      )
+      set ${setEnd}
+      from unnest(${listed(columns, (name) => `p_${name}`)})
+        with ordinality s (${listed(columns)}, place)
       join lanes l on l.number_id = s.number_id
       where m.id = s.message_id
         and m.number_id = s.number_id
@@ -78,20 +67,9 @@ export const endMessages = sqlFunction(
       returning
         m.id, m.workspace_id, m.number_id, m.mode, s.gives_back,
         m.allowance_taken and s.gives_back as allowance_back,
-        s.event_id, s.event_type, s.event_at, s.event_body, s.callback_target, s.callback_url,
-        s.callback_body, s.place
+        ${returnedNews}
     ),
-    announced as (
-      insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
-      select
-        ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
-        ended.event_body
-      from ended
-      order by ended.place
-      returning id, workspace_id, mode, created_at, event_id, type
-    ),
-    ${fanOut},
-    ${writeCallbacks}
+    ${announce}
     select
       array_agg(ended.id),
       array_agg(ended.workspace_id) filter (where ended.allowance_back),
@@ -133,7 +111,10 @@ export const endMessages = sqlFunction(
   $function$`,
 )
 
-const statement = `select ended.message_id, ended.queued from ${endMessages.name}(${placeholders(16)}) ended`
+const endStatement = statement(
+  "end",
+  parameters,
+)`select ended.message_id, ended.queued from ${endMessages.name}(${parameters.placeholders}) ended`
 
 export const end =
   (database: DatabaseService, { tell }: Pick<typeof DeliveriesQueued.Service, "tell">) =>
@@ -141,25 +122,9 @@ export const end =
     changes: ReadonlyArray<MessageChange>,
   ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
     if (changes.length === 0) return Effect.succeed(new Set())
-    const callbacks = changes.map(({ callback }) => callback)
     const now = changes.reduce((latest, { event }) => Math.max(latest, event.createdAt), -Infinity)
-    return database
-      .query<{ readonly message_id: bigint; readonly queued: boolean }>("end", statement, [
-        instant(now),
-        bigints(changes.map(({ message }) => message.from.id)),
-        bigints(changes.map(({ message }) => message.id)),
-        booleans(changes.map(({ givesBack }) => givesBack)),
-        texts(changes.map(({ message }) => message.state)),
-        instants(changes.map(({ message }) => message.sentAt)),
-        texts(changes.map(({ message }) => message.error?.code ?? null)),
-        texts(changes.map(({ message }) => message.error?.message ?? null)),
-        texts(sparse(changes.map(({ message }) => endPhone(message)))),
-        texts(changes.map(({ event }) => event.id)),
-        texts(changes.map(({ event }) => event.type)),
-        instants(changes.map(({ event }) => event.createdAt)),
-        texts(changes.map(({ event }) => event.body)),
-        ...callbackArguments(callbacks),
-      ])
+    return endStatement
+      .rows<{ readonly message_id: bigint; readonly queued: boolean }>(database, { now, changes })
       .pipe(
         Effect.tap(([row]) => (row?.queued === true ? tell : Effect.void)),
         Effect.map((rows) => new Set(rows.map((row) => Number(row.message_id) as MessageId))),

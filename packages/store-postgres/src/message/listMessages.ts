@@ -17,7 +17,9 @@ import type {
 import { messageStatuses, pageOf, transitions } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, bigints, instant, text, texts } from "../database/parameters.ts"
+import { bigint, bigints, instant, text, texts } from "../database/Fields.ts"
+import type { Kind } from "../database/Fields.ts"
+import { parameterOf } from "../database/Statement.ts"
 import { messageIdAt, slack } from "./messageIdAt.ts"
 import { messageColumns, toMessage } from "./messageRow.ts"
 import type { MessageRow } from "./messageRow.ts"
@@ -46,6 +48,9 @@ const numbersOf = (
   return restriction === null || restriction.includes(from) ? [from] : []
 }
 
+/** Adds a parameter; returns its placeholder. */
+type Bind = <In>(kind: Kind<In>, value: In) => string
+
 /** The statement and its parameters. */
 export const compose = (
   scope: MessageScope,
@@ -54,19 +59,19 @@ export const compose = (
   now: number,
 ): { readonly statement: string; readonly parameters: ReadonlyArray<unknown> } => {
   const parameters: Array<unknown> = []
-  const bind = (value: unknown): string => `$${parameters.push(value)}`
+  const bind: Bind = (kind, value) => `$${parameters.push(parameterOf(kind, value))}`
 
-  const workspace = bind(bigint(scope.workspaceId))
-  const mode = bind(text(scope.mode))
+  const workspace = bind(bigint, scope.workspaceId)
+  const mode = bind(text, scope.mode)
   const idAt = (moment: string) => `(select ${messageIdAt.name}(${workspace}, ${mode}, ${moment}))`
   const conditions = [`m.mode = ${mode}`]
-  if (page.before !== null) conditions.push(`m.id < ${bind(bigint(page.before))}`)
+  if (page.before !== null) conditions.push(`m.id < ${bind(bigint, page.before)}`)
   if (filter.since !== null) {
-    const since = bind(instant(filter.since))
+    const since = bind(instant, filter.since)
     conditions.push(`m.created_at >= ${since}`, `m.id >= ${idAt(`${since} - ${slack}`)}`)
   }
   if (filter.until !== null) {
-    const until = bind(instant(filter.until))
+    const until = bind(instant, filter.until)
     conditions.push(`m.created_at < ${until}`, `m.id < ${idAt(`${until} + ${slack}`)}`)
   }
 
@@ -74,7 +79,7 @@ export const compose = (
   const list: List = {
     workspace,
     conditions,
-    numbers: numbers === null ? null : bind(bigints(numbers)),
+    numbers: numbers === null ? null : bind(bigints, numbers),
     // Inlined: of a parameter the planner would have to assume a tenth of the table.
     limit: Math.trunc(page.limit) + 1,
   }
@@ -85,13 +90,13 @@ export const compose = (
   const waiting = waitingCondition(statuses, bind, now)
   const stored = storedStates(statuses ?? messageStatuses)
   const wanted: Wanted = {
-    ended: bind(texts(stored)),
-    all: bind(texts(waiting === null ? stored : [...stored, "waiting"])),
+    ended: bind(texts, stored),
+    all: bind(texts, waiting === null ? stored : [...stored, "waiting"]),
     waiting,
   }
   const statement =
     phone !== null
-      ? ofPhone(list, bind(text(phone)), wanted)
+      ? ofPhone(list, bind(text, phone), wanted)
       : list.numbers === null
         ? ofWorkspaceStates(list, wanted)
         : merged(ofNumbers(list, wanted))
@@ -267,12 +272,12 @@ export const isScheduled = (message: string, now: string): string => `${message}
 /** Which of the messages that wait are meant, told apart by the time; null for none. */
 const waitingCondition = (
   statuses: ReadonlyArray<MessageStatus> | null,
-  bind: (value: unknown) => string,
+  bind: Bind,
   now: number,
 ): string | null => {
   const queued = statuses === null || statuses.includes("queued")
   const scheduled = statuses === null || statuses.includes("scheduled")
   if (queued && scheduled) return always
-  if (queued) return isQueued("m", bind(instant(now)))
-  return scheduled ? isScheduled("m", bind(instant(now))) : null
+  if (queued) return isQueued("m", bind(instant, now))
+  return scheduled ? isScheduled("m", bind(instant, now)) : null
 }

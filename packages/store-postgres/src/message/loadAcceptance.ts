@@ -29,24 +29,18 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, jsonb } from "../database/parameters.ts"
+import { contactFields } from "../contact/PostgresContacts.ts"
+import { bigint, epochMillis, jsonOf, jsonb } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
+import { given, statement } from "../database/Statement.ts"
+import { fileFields } from "../media/incomingFiles.ts"
+import { numberFields } from "../number/numberRow.ts"
+import { claimKey } from "../request/PostgresIdempotency.ts"
+import { planFields } from "../workspace/workspaceRow.ts"
 import { countPlanned, quotaFullUntil, quotaRoomAt } from "./quota.ts"
 
-const epochMillis = (moment: string): string => `(extract(epoch from ${moment}) * 1000)::bigint`
-
 const numberFacts = (number: string, lane: string, exact = "null"): string => `json_build_object(
-  'number', json_build_object(
-    'id', ${number}.id,
-    'workspaceId', ${number}.workspace_id,
-    'mode', ${number}.mode,
-    'phone', ${number}.phone,
-    'label', ${number}.label,
-    'platform', ${number}.platform,
-    'status', ${number}.status,
-    'loginMethod', ${number}.login_method,
-    'createdAt', ${epochMillis(`${number}.created_at`)}
-  ),
+  'number', ${jsonOf(numberFields, number)},
   'bound', ${lane}.quota_bound,
   'fullUntil', ${epochMillis(`${lane}.quota_full_until`)},
   'exact', ${exact}
@@ -65,57 +59,7 @@ const connectedOf = (platform: Platform): string => `(
           limit ${connectedShown}
         )`
 
-/** Claims a key for a request; null when it is claimed, else what stands in the way. */
-export const claimKey = sqlFunction(
-  "claim_idempotency_key",
-  `(
-    p_key_id bigint, p_key text, p_fingerprint text, p_token text, p_now timestamptz,
-    p_claim_kept interval, p_answer_kept interval
-  )
-  returns json
-  language plpgsql
-  as $function$
-  declare
-    v_record idempotency_records;
-  begin
-    insert into idempotency_claims as held (key_id, key, fingerprint, token, claimed_at)
-    values (p_key_id, p_key, p_fingerprint, p_token, p_now)
-    on conflict (key_id, key) do update
-    set fingerprint = excluded.fingerprint,
-      token = excluded.token,
-      claimed_at = excluded.claimed_at
-    where held.token = excluded.token
-      or held.claimed_at <= p_now - p_claim_kept;
-    if not found then
-      return json_build_object('_tag', 'InProgress');
-    end if;
-
-    select r.*
-    into v_record
-    from idempotency_records r
-    where r.key_id = p_key_id
-      and r.key = p_key
-      and r.created_at > p_now - p_answer_kept;
-    if not found then
-      return null;
-    end if;
-
-    delete from idempotency_claims c
-    where c.key_id = p_key_id
-      and c.key = p_key;
-    return json_build_object(
-      '_tag', 'Finished',
-      'record', json_build_object(
-        'fingerprint', v_record.fingerprint,
-        'madeIds', v_record.made_ids,
-        'createdAt', ${epochMillis("v_record.created_at")}
-      )
-    );
-  end
-  $function$`,
-)
-
-const loadAcceptance = sqlFunction(
+export const loadAcceptance = sqlFunction(
   "load_acceptance",
   `(p_query jsonb, p_claim_kept_millis bigint, p_answer_kept_millis bigint)
   returns json
@@ -170,31 +114,14 @@ const loadAcceptance = sqlFunction(
       ) known;
     end if;
     if jsonb_array_length(v_contacts) > 0 then
-      select json_agg(json_build_object(
-        'id', c.id,
-        'workspaceId', c.workspace_id,
-        'name', c.name,
-        'phone', c.phone,
-        'username', c.username,
-        'createdAt', ${epochMillis("c.created_at")}
-      ))
+      select json_agg(${jsonOf(contactFields, "c")})
       into v_contact_facts
       from contacts c
       where c.workspace_id = v_workspace
         and c.id in (select asked.id::bigint from jsonb_array_elements_text(v_contacts) asked (id));
     end if;
     if v_media is not null then
-      select json_build_object(
-        'id', m.id,
-        'workspaceId', m.workspace_id,
-        'mode', m.mode,
-        'fileName', m.file_name,
-        'type', m.type,
-        'mimeType', m.mime_type,
-        'size', m.size,
-        'storageKey', m.storage_key,
-        'createdAt', ${epochMillis("m.created_at")}
-      )
+      select ${jsonOf(fileFields, "m")}
       into v_media_facts
       from media_files m
       where m.id = v_media
@@ -278,14 +205,7 @@ const loadAcceptance = sqlFunction(
     return (
       select json_build_object(
         'plan', case
-          when w.plan_name is not null then json_build_object(
-            'name', w.plan_name,
-            'messagesRemaining', w.plan_messages_remaining,
-            'reminders', w.plan_reminders,
-            'qrCodeApi', w.plan_qr_code_api,
-            'maxNumbers', w.plan_max_numbers,
-            'mediaStorageBytes', w.plan_media_storage_bytes
-          )
+          when w.plan_name is not null then ${jsonOf(planFields, "w")}
         end,
         'numbers', v_facts,
         'contactIds', v_contact_ids,
@@ -299,9 +219,6 @@ const loadAcceptance = sqlFunction(
   end
   $function$`,
 )
-
-/** Functions that `load_acceptance` calls, to be installed with it. */
-export const loadAcceptanceFunctions = [claimKey, loadAcceptance]
 
 interface LoadedNumber {
   readonly number: SendingNumber
@@ -321,9 +238,12 @@ interface Loaded {
 }
 
 /** Queries are answered in the order of the list, claims included. */
-export const loadStatement = `
-select ${loadAcceptance.name}(asked.query, $2, $3) as facts
-from jsonb_array_elements($1::jsonb) with ordinality asked (query, place)
+export const loadStatement = statement(
+  "loadAcceptance",
+  given({ queries: jsonb, claimKept: bigint, answerKept: bigint }),
+)`
+select ${loadAcceptance.name}(asked.query, $claimKept, $answerKept) as facts
+from jsonb_array_elements($queries::jsonb) with ordinality asked (query, place)
 order by asked.place`
 
 export const load =
@@ -335,12 +255,12 @@ export const load =
     const order = queries
       .map((query, index) => ({ index, rank: rankOf(query) }))
       .toSorted((a, b) => (a.rank === b.rank ? 0 : a.rank < b.rank ? -1 : 1))
-    return database
-      .query<{ readonly facts: Loaded | null }>("loadAcceptance", loadStatement, [
-        jsonb(order.map(({ index }) => toJson(queries[index]))),
-        bigint(claimKeptMillis),
-        bigint(answerKeptMillis),
-      ])
+    return loadStatement
+      .rows<{ readonly facts: Loaded | null }>(database, {
+        queries: order.map(({ index }) => toJson(queries[index])),
+        claimKept: claimKeptMillis,
+        answerKept: answerKeptMillis,
+      })
       .pipe(
         Effect.map((rows) => {
           const facts: Array<AcceptanceFacts> = []

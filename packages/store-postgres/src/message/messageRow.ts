@@ -2,88 +2,93 @@
 import type {
   ContactId,
   MediaId,
-  MediaType,
   Message,
-  MessageError,
   MessageId,
-  MessageState,
-  Mode,
   NumberId,
   Phone,
-  Platform,
   Recipient,
-  TransportId,
   WorkspaceId,
 } from "@messaging-service/core"
+import {
+  bigint,
+  columnsOf,
+  declared,
+  idOrNull,
+  instant,
+  millis,
+  selected,
+  text,
+} from "../database/Fields.ts"
+import type { FieldsOf, RowOf } from "../database/Fields.ts"
 
-export interface MessageRow {
-  readonly id: bigint
-  readonly workspace_id: bigint
-  readonly number_id: bigint
-  readonly created_at: Date
-  readonly due_at: Date
-  readonly send_at: Date | null
-  readonly expires_at: Date | null
-  readonly sent_at: Date | null
-  readonly to_contact_id: bigint | null
-  readonly media_id: bigint | null
-  readonly mode: string
-  readonly state: string
-  readonly platform: string
-  readonly from_phone: string | null
-  readonly accepted_phone: string | null
-  readonly to_kind: string
-  readonly to_phone: string | null
-  readonly to_name: string | null
-  readonly text: string
-  readonly media_url: string | null
-  readonly media_type: string | null
-  readonly media_file_name: string | null
-  readonly found_media_type: string | null
-  readonly error_code: string | null
-  readonly error_message: string | null
-  readonly transport_id: string
-  readonly attachment_id: bigint | null
-  readonly callback_url: string | null
+/** What the end of a message writes; all else is written at acceptance. */
+type EndField = "state" | "sentAt" | "error" | "foundMediaType"
+
+/** What acceptance writes. */
+export const acceptedColumns = columnsOf({
+  workspaceId: { workspace_id: bigint((message) => message.workspaceId) },
+  mode: { mode: text((message) => message.mode) },
+  // Its phone is the number's while the message waits.
+  from: {
+    number_id: bigint((message) => message.from.id),
+    platform: text((message) => message.from.platform),
+  },
+  phoneAtAcceptance: { from_phone: text((message) => message.phoneAtAcceptance) },
+  to: {
+    to_kind: text(({ to }) => to.kind),
+    to_phone: text(({ to }) => ("phone" in to ? to.phone : null)),
+    to_name: text(({ to }) =>
+      to.kind === "group" ? to.group : "username" in to ? to.username : null,
+    ),
+    to_contact_id: bigint(({ to }) => ("contactId" in to ? to.contactId : null)),
+  },
+  text: { text: text((message) => message.text) },
+  media: {
+    media_id: bigint(({ media }) => media?.mediaId ?? null),
+    attachment_id: bigint(({ media }) => media?.attachmentId ?? null),
+    media_url: text(({ media }) => media?.url ?? null),
+    media_type: text(({ media }) => media?.type ?? null),
+    media_file_name: text(({ media }) => media?.fileName ?? null),
+  },
+  sendAt: { send_at: instant((message) => message.sendAt) },
+  expiresAt: { expires_at: instant((message) => message.expiresAt) },
+  createdAt: { created_at: instant((message) => message.createdAt) },
+  dueAt: { due_at: instant((message) => message.dueAt) },
+  transportId: { transport_id: text((message) => message.transportId) },
+  callbackUrl: { callback_url: text((message) => message.callbackUrl) },
+} satisfies FieldsOf<Omit<Message, EndField | "id">>)
+
+const stateColumns = columnsOf({
+  state: { state: text((message) => message.state) },
+  sentAt: { sent_at: instant((message) => message.sentAt) },
+  error: {
+    error_code: text(({ error }) => error?.code ?? null),
+    error_message: text(({ error }) => error?.message ?? null),
+  },
+  foundMediaType: { found_media_type: text((message) => message.foundMediaType) },
+} satisfies FieldsOf<Pick<Message, EndField>>)
+
+export const endColumns = {
+  ...stateColumns,
+  /**
+   * The phone that it left from: nothing where that is the one of its acceptance, which is nearly
+   * always; an empty text where there is none.
+   */
+  end_phone: text(({ from, phoneAtAcceptance }: Message) =>
+    from.phone === phoneAtAcceptance ? null : (from.phone ?? ""),
+  ),
 }
 
-/** The columns of a `MessageRow`, with their types as functions return them. */
 const columns = {
-  id: "bigint",
-  workspace_id: "bigint",
-  number_id: "bigint",
-  created_at: "timestamptz",
-  due_at: "timestamptz",
-  send_at: "timestamptz",
-  expires_at: "timestamptz",
-  sent_at: "timestamptz",
-  to_contact_id: "bigint",
-  media_id: "bigint",
-  mode: "text",
-  state: "text",
-  platform: "text",
-  from_phone: "text",
-  accepted_phone: "text",
-  to_kind: "text",
-  to_phone: "text",
-  to_name: "text",
-  text: "text",
-  media_url: "text",
-  media_type: "text",
-  media_file_name: "text",
-  found_media_type: "text",
-  error_code: "text",
-  error_message: "text",
-  transport_id: "text",
-  attachment_id: "bigint",
-  callback_url: "text",
-} as const satisfies Record<keyof MessageRow, string>
+  id: bigint((message: Message) => message.id),
+  ...acceptedColumns,
+  ...stateColumns,
+}
 
-/** The phone that is shown: of the number while the message waits, then what its end wrote down. */
-const shownPhone = (alias: string, numberPhone: string): string => `case
-    when ${alias}.state = 'waiting' then ${numberPhone}
-    else nullif(coalesce(${alias}.end_phone, ${alias}.from_phone), '')
-  end as from_phone`
+export type MessageRow = RowOf<typeof columns> & {
+  /** The one that is shown. */
+  readonly phone: string | null
+}
 
 const phoneOfNumber = (alias: string): string => `(
       select sender.phone
@@ -91,45 +96,26 @@ const phoneOfNumber = (alias: string): string => `(
       where sender.id = ${alias}.number_id
     )`
 
-/** The columns to select from the table of that alias; `numberPhone` where the number is at hand. */
-export const messageColumns = (alias: string, numberPhone = phoneOfNumber(alias)): string =>
-  Object.keys(columns)
-    .map((name) => {
-      if (name === "from_phone") return shownPhone(alias, numberPhone)
-      return name === "accepted_phone"
-        ? `${alias}.from_phone as accepted_phone`
-        : `${alias}.${name}`
-    })
-    .join(", ")
-
 /**
- * What a message's end writes down of the phone that it left from: nothing where that is the one of
- * its acceptance, which is nearly always; an empty text where there is none.
+ * The columns to select from the table of that alias. The phone that is shown is the number's while
+ * the message waits, then what its end wrote down; `numberPhone` where the number is at hand.
  */
-export const endPhone = ({ from, phoneAtAcceptance }: Message): string | null =>
-  from.phone === phoneAtAcceptance ? null : (from.phone ?? "")
+export const messageColumns = (alias: string, numberPhone = phoneOfNumber(alias)): string =>
+  `${selected(columns, alias)}, case
+    when ${alias}.state = 'waiting' then ${numberPhone}
+    else nullif(coalesce(${alias}.end_phone, ${alias}.from_phone), '')
+  end as phone`
 
 /** The same as the result of a function. */
-export const messageResult: string = Object.entries(columns)
-  .map(([name, type]) => `${name} ${type}`)
-  .join(", ")
-
-const millis = (date: Date | null): number | null => (date === null ? null : date.getTime())
-
-const idOrNull = <Id extends number>(id: bigint | null): Id | null =>
-  id === null ? null : (Number(id) as Id)
+export const messageResult = `${declared(columns)}, phone text`
 
 export const toMessage = (row: MessageRow): Message => ({
   id: Number(row.id) as MessageId,
   workspaceId: Number(row.workspace_id) as WorkspaceId,
-  mode: row.mode as Mode,
-  state: row.state as MessageState,
-  from: {
-    id: Number(row.number_id) as NumberId,
-    phone: row.from_phone,
-    platform: row.platform as Platform,
-  },
-  phoneAtAcceptance: row.accepted_phone,
+  mode: row.mode,
+  state: row.state,
+  from: { id: Number(row.number_id) as NumberId, phone: row.phone, platform: row.platform },
+  phoneAtAcceptance: row.from_phone,
   to: toRecipient(row),
   text: row.text,
   media:
@@ -139,28 +125,26 @@ export const toMessage = (row: MessageRow): Message => ({
           mediaId: idOrNull<MediaId>(row.media_id),
           attachmentId: idOrNull<MediaId>(row.attachment_id),
           url: row.media_url,
-          type: row.media_type as MediaType | null,
+          type: row.media_type,
           fileName: row.media_file_name,
         },
-  foundMediaType: row.found_media_type as MediaType | null,
+  foundMediaType: row.found_media_type,
   sendAt: millis(row.send_at),
   expiresAt: millis(row.expires_at),
   createdAt: row.created_at.getTime(),
   dueAt: row.due_at.getTime(),
   sentAt: millis(row.sent_at),
   error:
-    row.error_code === null
-      ? null
-      : { code: row.error_code as MessageError["code"], message: row.error_message ?? "" },
-  transportId: row.transport_id as TransportId,
+    row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? "" },
+  transportId: row.transport_id,
   callbackUrl: row.callback_url,
 })
 
 const toRecipient = (row: MessageRow): Recipient => {
   const contactId = idOrNull<ContactId>(row.to_contact_id)
-  const phone = (row.to_phone ?? "") as Phone
+  const phone = row.to_phone ?? ("" as Phone)
   const name = row.to_name ?? ""
-  switch (row.to_kind as Recipient["kind"]) {
+  switch (row.to_kind) {
     case "phone":
       return { kind: "phone", phone, contactId }
     case "group":
@@ -173,11 +157,3 @@ const toRecipient = (row: MessageRow): Recipient => {
       return { kind: "username", username: name }
   }
 }
-
-/** A recipient's columns. */
-export const recipientColumns = (to: Recipient) => ({
-  kind: to.kind,
-  phone: "phone" in to ? to.phone : null,
-  name: to.kind === "group" ? to.group : "username" in to ? to.username : null,
-  contactId: "contactId" in to ? to.contactId : null,
-})

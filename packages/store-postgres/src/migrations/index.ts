@@ -1,36 +1,32 @@
 /** Everything that a database of this version holds. */
 import { takeOverCallbacks } from "../callback/writeCallbacks.ts"
-import { setNumberStatus } from "../number/setNumberStatus.ts"
+import type { SqlFunction } from "../database/SqlFunction.ts"
 import { admitRequests } from "../key/admitRequests.ts"
-import { acceptMessages } from "../message/acceptMessages.ts"
+import { revokeKey } from "../key/PostgresKeys.ts"
 import { addLinking, reconnectLinking } from "../linking/beginLinking.ts"
 import { finishLinking, giveUpLinking } from "../linking/endLinking.ts"
-import { attachFile } from "../media/attachFile.ts"
-import { commitFile } from "../media/commitFile.ts"
-import { leftOverFiles } from "../media/leftOverFiles.ts"
-import { reserveFile } from "../media/reserveFile.ts"
+import { attachFile, commitFile, reserveFile } from "../media/incomingFiles.ts"
+import { leftOverFiles } from "../media/PostgresMedia.ts"
+import { acceptMessages } from "../message/acceptMessages.ts"
 import { endMessages } from "../message/endMessages.ts"
 import { insertRefusedMessage } from "../message/insertRefused.ts"
-import { loadAcceptanceFunctions } from "../message/loadAcceptance.ts"
+import { loadAcceptance } from "../message/loadAcceptance.ts"
 import { messageIdAt } from "../message/messageIdAt.ts"
 import { countPlanned, quotaFullUntil, quotaRoomAt } from "../message/quota.ts"
-import { answerCheck } from "../numberCheck/settleCheck.ts"
-import { claimChecks } from "../numberCheck/claimChecks.ts"
-import { insertCheck } from "../numberCheck/insertCheck.ts"
-import { removeLanes, removeNumber } from "../number/removeLanes.ts"
+import { removeLanes, removeNumber, setNumberStatus } from "../number/PostgresNumbers.ts"
+import { answerCheck, claimChecks } from "../numberCheck/claimChecks.ts"
+import { insertCheck } from "../numberCheck/PostgresNumberChecks.ts"
 import { claimLanes } from "../queue/claimLanes.ts"
 import { settleAttempts } from "../queue/settleAttempts.ts"
-import { finishClaim, holdClaim } from "../request/finishClaim.ts"
-import { insertReminder } from "../reminder/insertReminder.ts"
+import { insertReminder } from "../reminder/PostgresReminders.ts"
 import { runReminder } from "../reminder/runReminder.ts"
-import type { SqlFunction } from "../database/SqlFunction.ts"
+import { claimKey, finishClaim, holdClaim } from "../request/PostgresIdempotency.ts"
 import { callbackPlaces, dueCallbackLanes } from "../webhook/callbackShare.ts"
 import { endEndpointFunctions } from "../webhook/endEndpoints.ts"
 import { insertEndpoint, resumeEndpoint } from "../webhook/openEndpoint.ts"
 import { queueDeliveryFunctions } from "../webhook/queueDelivery.ts"
 import { settleAndClaimDeliveries } from "../webhook/settleAndClaimDeliveries.ts"
-import { revokeKey } from "../key/revokeKey.ts"
-import { deleteWorkspace } from "../workspace/deleteWorkspace.ts"
+import { deleteWorkspace } from "../workspace/PostgresWorkspaces.ts"
 import { initial } from "./0001_initial.ts"
 import { webhooks } from "./0002_webhooks.ts"
 import { reminders } from "./0003_reminders.ts"
@@ -72,7 +68,8 @@ export const functions: ReadonlyArray<SqlFunction> = [
   quotaRoomAt,
   quotaFullUntil,
   acceptMessages,
-  ...loadAcceptanceFunctions,
+  claimKey,
+  loadAcceptance,
   admitRequests,
   claimLanes,
   settleAttempts,

@@ -6,22 +6,23 @@ import { ServiceFigures } from "@messaging-service/core"
 import type { Figures, NumberStatus, Platform } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { instant, integer } from "../database/parameters.ts"
+import { instant, integer } from "../database/Fields.ts"
+import { given, statement } from "../database/Statement.ts"
 import { firstWaiting, isClaimable, isLeased } from "../queue/lane.ts"
 
-/** One row for each kind of number, or one without any. $1: now; $2: what is counted at most. */
-const statement = `
+/** One row for each kind of number, or one without any. */
+const figures = statement("figures", given({ now: instant, countAtMost: integer }))`
 with waiting as (
-  -- Index messages_waiting, which holds waiting messages alone: no more than $2 of its entries.
+  -- Index messages_waiting, which holds waiting messages alone: no more than $countAtMost of its entries.
   select
-    count(*) filter (where m.due_at <= $1) as queued,
-    count(*) filter (where m.due_at > $1) as scheduled
+    count(*) filter (where m.due_at <= $now) as queued,
+    count(*) filter (where m.due_at > $now) as scheduled
   from (
     select m.due_at
     from messages m
     where m.state = 'waiting'
       and m.mode = 'live'
-    limit $2
+    limit $countAtMost
   ) m
 ),
 lane as (
@@ -30,18 +31,18 @@ lane as (
     min(first.due_at) filter (where first.connected) as connected_due,
     min(first.due_at) filter (where not first.connected) as not_connected_due,
     count(first.lease_until) as in_flight,
-    count(*) filter (where not ${isLeased("first", "$1")}) as run_out
+    count(*) filter (where not ${isLeased("first", "$now")}) as run_out
   from (
     select
       l.connected,
       l.lease_until,
-      case when l.removed_at is null then ${firstWaiting("due_at", "l", { now: "$1" })} end as due_at
+      case when l.removed_at is null then ${firstWaiting("due_at", "l", { now: "$now" })} end as due_at
     from lanes l
     where l.next_due is not null
   ) first
 ),
 delivery as (
-  -- Index webhook_deliveries_due, from where endpoints begin: no more than $2 of its entries.
+  -- Index webhook_deliveries_due, from where endpoints begin: no more than $countAtMost of its entries.
   select
     count(*) as pending,
     count(*) filter (where d.attempts > 0) as retries
@@ -49,7 +50,7 @@ delivery as (
     select d.attempts
     from webhook_deliveries d
     where d.endpoint_id > 0
-    limit $2
+    limit $countAtMost
   ) d
 ),
 number as (
@@ -125,10 +126,7 @@ export const layerServiceFigures = Layer.effect(
   Effect.map(Database, (database) =>
     ServiceFigures.of({
       read: (now, countAtMost) =>
-        Effect.map(
-          database.query<FiguresRow>("figures", statement, [instant(now), integer(countAtMost)]),
-          toFigures,
-        ),
+        Effect.map(figures.rows<FiguresRow>(database, { now, countAtMost }), toFigures),
     }),
   ),
 )

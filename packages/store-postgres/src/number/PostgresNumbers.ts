@@ -1,32 +1,33 @@
 /** Numbers, each with its lane. */
 import { NumberStore } from "@messaging-service/core"
+import type { Callback } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
-import { connectionArguments } from "../callback/writeCallbacks.ts"
+import { connectionParameters, report } from "../callback/writeCallbacks.ts"
 import { Database } from "../database/Database.ts"
-import { bigint, instant, text } from "../database/parameters.ts"
-import { numberColumns, toNumber } from "./numberRow.ts"
-import type { NumberRow } from "./numberRow.ts"
-import { removeNumber } from "./removeLanes.ts"
-import { setNumberStatus } from "./setNumberStatus.ts"
-import { placeholders } from "../database/SqlFunction.ts"
+import { bigint, instant, text, without } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { given, joined, single, statement } from "../database/Statement.ts"
+import { phoneWithoutLink } from "../linking/endLinking.ts"
+import { inHands, nextDueAfter } from "../queue/lane.ts"
 import { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
+import { numberColumns, numberTable, toNumber } from "./numberRow.ts"
+
+const made = single(without(numberTable, "id"))
 
 /**
  * Makes the number and its lane. The workspace's row is locked against deletion meanwhile; a number
  * made in a workspace that is deleted already counts as removed from the start.
  */
-const insertNumber = `
+const insertNumber = statement("number.insert", made)`
 with workspace as (
   select w.id, w.deleted_at
   from workspaces w
-  where w.id = $1
+  where w.id = $workspace_id
   for key share
 ),
 number as (
-  insert into numbers (
-    workspace_id, phone, label, platform, status, login_method, created_at, mode, removed_at
-  )
-  select workspace.id, $2, $3, $4, $5, $6, $7, $8, workspace.deleted_at
+  insert into numbers (${made.names}, removed_at)
+  select ${made.placeholders}, workspace.deleted_at
   from workspace
   returning *
 ),
@@ -40,51 +41,185 @@ lane as (
 select ${numberColumns("number")}
 from number`
 
-const getNumber = `
+const getNumber = statement("number.get", given({ workspaceId: bigint, id: bigint }))`
 select ${numberColumns("n")}
 from numbers n
-where n.id = $2
-  and n.workspace_id = $1
+where n.id = $id
+  and n.workspace_id = $workspaceId
   and n.removed_at is null`
 
-const findNumber = `
+const findNumber = statement("number.find", given({ id: bigint }))`
 select ${numberColumns("n")}
 from numbers n
-where n.id = $1
+where n.id = $id
   and n.removed_at is null`
 
 // Index numbers_by_workspace.
-const listNumbers = `
+const listNumbers = statement("number.list", given({ workspaceId: bigint }))`
 select ${numberColumns("n")}
 from numbers n
-where n.workspace_id = $1
+where n.workspace_id = $workspaceId
   and n.removed_at is null
 order by n.id`
 
-const relabelNumber = `
+const relabelNumber = statement(
+  "number.relabel",
+  given({ workspaceId: bigint, id: bigint, label: text }),
+)`
 update numbers n
-set label = $3
-where n.id = $2
-  and n.workspace_id = $1
+set label = $label
+where n.id = $id
+  and n.workspace_id = $workspaceId
   and n.removed_at is null
 returning ${numberColumns("n")}`
 
-const callbackUrl = `
+const callbackUrl = statement("number.callback", given({ id: bigint }))`
 select n.callback_url
 from numbers n
-where n.id = $1
+where n.id = $id
   and n.removed_at is null`
 
-const setStatusStatement = `
-select ${numberColumns("n")}
-from ${setNumberStatus.name}(${placeholders(10)}) n`
-
-const removeStatement = `select ${removeNumber.name}($1, $2, $3) as removed`
-
-const firstNumber = (rows: ReadonlyArray<NumberRow>) => {
-  const row = rows[0]
-  return row === undefined ? null : toNumber(row)
+/** A change of a number's status. */
+interface StatusChange {
+  readonly id: number
+  readonly status: string
+  readonly phone: string | null
+  readonly callback: Callback | null
 }
+
+const statusParameters = joined(
+  single({
+    p_number: bigint((change: StatusChange) => change.id),
+    p_status: text((change: StatusChange) => change.status),
+    p_phone: text((change: StatusChange) => change.phone),
+  }),
+  connectionParameters("new", (change: StatusChange) => change.callback),
+)
+
+/**
+ * A number connects, is being connected or drops out, its lane with it, and the address that its
+ * connection is reported to is told. The lane's next due moment is kept while it rests, so that
+ * connecting needs no count. Returns the number as it then stands; none when it is unknown or removed.
+ *
+ * Locks: the lane first, like everybody who changes a status; only a later statement looks at the
+ * number, so that no change is told twice.
+ */
+export const setNumberStatus = sqlFunction(
+  "set_number_status",
+  `(${statusParameters.declarations})
+  returns setof numbers
+  language plpgsql
+  as $function$
+  declare
+    -- As the attempt keeps it.
+    v_before text;
+  begin
+    update lanes l
+    set connected = p_status = 'connected' and l.removed_at is null
+    where l.number_id = p_number;
+
+    if p_status <> 'connecting' then
+      delete from linking_attempts a
+      where a.number_id = p_number
+      returning a.phone_before
+      into v_before;
+    end if;
+
+    if p_new_event_id is not null and exists (
+      select
+      from numbers n
+      where n.id = p_number
+        and n.status <> p_status
+    ) then
+      ${report("p_number", "new")}
+    end if;
+
+    return query
+    update numbers n
+    set status = p_status,
+      phone = case
+        when p_phone is not null then p_phone
+        when p_status = 'disconnected' then ${phoneWithoutLink}
+        else n.phone
+      end
+    where n.id = p_number
+      and n.removed_at is null
+    returning n.*;
+  end
+  $function$`,
+)
+
+const setStatus = statement("number.setStatus", statusParameters)`
+select ${numberColumns("n")}
+from ${setNumberStatus.name}(${statusParameters.placeholders}) n`
+
+/**
+ * Closing lanes, because their numbers were removed or their workspace deleted: nothing new is
+ * accepted or claimed; what waits becomes stranded. A message in flight keeps its lease, so that it
+ * is handed out once more when its worker dies, and so is one whose attempt was interrupted.
+ * Attempts at linking end.
+ *
+ * Locks: the lanes by id; only a later statement looks for what waits in them.
+ */
+export const removeLanes = sqlFunction(
+  "remove_lanes",
+  `(p_numbers bigint[], p_now timestamptz)
+  returns void
+  language plpgsql
+  as $function$
+  begin
+    perform
+    from lanes l
+    where l.number_id = any (p_numbers)
+    order by l.number_id
+    for no key update;
+
+    update lanes l
+    set connected = false,
+      removed_at = coalesce(l.removed_at, p_now),
+      next_due = ${nextDueAfter.removed("l", "p_now")},
+      stranded = exists (
+        select
+        from messages m
+        where m.number_id = l.number_id
+          and m.state = 'waiting'
+          and not ${inHands("m", "l")}
+      )
+    where l.number_id = any (p_numbers);
+
+    delete from linking_attempts a
+    where a.number_id = any (p_numbers);
+  end
+  $function$`,
+)
+
+export const removeNumber = sqlFunction(
+  "remove_number",
+  `(p_workspace bigint, p_number bigint, p_now timestamptz)
+  returns boolean
+  language plpgsql
+  as $function$
+  begin
+    perform ${removeLanes.name}(array[n.id], p_now)
+    from numbers n
+    where n.id = p_number
+      and n.workspace_id = p_workspace
+      and n.removed_at is null;
+
+    update numbers n
+    set removed_at = p_now
+    where n.id = p_number
+      and n.workspace_id = p_workspace
+      and n.removed_at is null;
+    return found;
+  end
+  $function$`,
+)
+
+const remove = statement(
+  "number.remove",
+  given({ workspaceId: bigint, id: bigint, now: instant }),
+)`select ${removeNumber.name}($workspaceId, $id, $now) as removed`
 
 export const layerNumbers = Layer.effect(
   NumberStore,
@@ -93,73 +228,32 @@ export const layerNumbers = Layer.effect(
     const { tell } = yield* DeliveriesQueued
     return NumberStore.of({
       insert: (number) =>
-        database
-          .query<NumberRow>("number.insert", insertNumber, [
-            bigint(number.workspaceId),
-            text(number.phone),
-            text(number.label),
-            text(number.platform),
-            text(number.status),
-            text(number.loginMethod),
-            instant(number.createdAt),
-            text(number.mode),
-          ])
-          .pipe(
-            Effect.flatMap(([row]) =>
-              row === undefined
-                ? Effect.die(new Error(`no workspace ${number.workspaceId}`))
-                : Effect.succeed(toNumber(row)),
-            ),
-          ),
-      get: (workspaceId, id) =>
-        Effect.map(
-          database.query<NumberRow>("number.get", getNumber, [bigint(workspaceId), bigint(id)]),
-          firstNumber,
+        Effect.flatMap(insertNumber.first(database, number, toNumber), (inserted) =>
+          inserted === null
+            ? Effect.die(new Error(`no workspace ${number.workspaceId}`))
+            : Effect.succeed(inserted),
         ),
-      find: (id) =>
-        Effect.map(database.query<NumberRow>("number.find", findNumber, [bigint(id)]), firstNumber),
+      get: (workspaceId, id) => getNumber.first(database, { workspaceId, id }, toNumber),
+      find: (id) => findNumber.first(database, { id }, toNumber),
       callbackUrl: (id) =>
-        Effect.map(
-          database.query<{ readonly callback_url: string | null }>("number.callback", callbackUrl, [
-            bigint(id),
-          ]),
-          ([row]) => row?.callback_url ?? null,
+        callbackUrl.first(
+          database,
+          { id },
+          (row: { readonly callback_url: string | null }) => row.callback_url,
         ),
-      list: (workspaceId) =>
-        Effect.map(
-          database.query<NumberRow>("number.list", listNumbers, [bigint(workspaceId)]),
-          (rows) => rows.map(toNumber),
-        ),
+      list: (workspaceId) => listNumbers.all(database, { workspaceId }, toNumber),
       relabel: (workspaceId, id, label) =>
-        Effect.map(
-          database.query<NumberRow>("number.relabel", relabelNumber, [
-            bigint(workspaceId),
-            bigint(id),
-            text(label),
-          ]),
-          firstNumber,
-        ),
+        relabelNumber.first(database, { workspaceId, id, label }, toNumber),
       // Nothing here tells of the time: a lane is due when its messages are.
       setStatus: (id, status, phone, _now, callback = null) =>
-        database
-          .query<NumberRow>("number.setStatus", setStatusStatement, [
-            bigint(id),
-            text(status),
-            text(phone ?? null),
-            ...connectionArguments(callback),
-          ])
-          .pipe(
-            Effect.tap(() => (callback === null ? Effect.void : tell)),
-            Effect.map(firstNumber),
-          ),
+        Effect.tap(
+          setStatus.first(database, { id, status, phone: phone ?? null, callback }, toNumber),
+          callback === null ? Effect.void : tell,
+        ),
       remove: (workspaceId, id, now) =>
         Effect.map(
-          database.query<{ readonly removed: boolean }>("number.remove", removeStatement, [
-            bigint(workspaceId),
-            bigint(id),
-            instant(now),
-          ]),
-          (rows) => rows[0]?.removed ?? false,
+          remove.rows<{ readonly removed: boolean }>(database, { workspaceId, id, now }),
+          ([row]) => row?.removed ?? false,
         ),
     })
   }),

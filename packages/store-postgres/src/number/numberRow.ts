@@ -1,50 +1,35 @@
 /** A number as its table keeps it. */
-import type {
-  LoginMethod,
-  Mode,
-  NumberId,
-  NumberStatus,
-  Platform,
-  SendingNumber,
-  WorkspaceId,
-} from "@messaging-service/core"
+import type { NumberId, SendingNumber, WorkspaceId } from "@messaging-service/core"
+import { bigint, columnsOf, instant, selected, text } from "../database/Fields.ts"
+import type { FieldsOf, RowOf } from "../database/Fields.ts"
 
-export interface NumberRow {
-  readonly id: bigint
-  readonly workspace_id: bigint
-  readonly mode: string
-  readonly phone: string | null
-  readonly label: string
-  readonly platform: string
-  readonly status: string
-  readonly login_method: string
-  readonly created_at: Date
-}
+export const numberFields = {
+  id: { id: bigint((number) => number.id) },
+  workspaceId: { workspace_id: bigint((number) => number.workspaceId) },
+  mode: { mode: text((number) => number.mode) },
+  phone: { phone: text((number) => number.phone) },
+  label: { label: text((number) => number.label) },
+  platform: { platform: text((number) => number.platform) },
+  status: { status: text((number) => number.status) },
+  loginMethod: { login_method: text((number) => number.loginMethod) },
+  createdAt: { created_at: instant((number) => number.createdAt) },
+} satisfies FieldsOf<SendingNumber>
+
+export const numberTable = columnsOf(numberFields)
+
+export type NumberRow = RowOf<typeof numberTable>
 
 /** The columns of a `NumberRow`, to select from the table of that alias. */
-export const numberColumns = (alias: string): string =>
-  [
-    "id",
-    "workspace_id",
-    "mode",
-    "phone",
-    "label",
-    "platform",
-    "status",
-    "login_method",
-    "created_at",
-  ]
-    .map((name) => `${alias}.${name}`)
-    .join(", ")
+export const numberColumns = (alias: string): string => selected(numberTable, alias)
 
 export const toNumber = (row: NumberRow): SendingNumber => ({
   id: Number(row.id) as NumberId,
   workspaceId: Number(row.workspace_id) as WorkspaceId,
-  mode: row.mode as Mode,
+  mode: row.mode,
   phone: row.phone,
   label: row.label,
-  platform: row.platform as Platform,
-  status: row.status as NumberStatus,
-  loginMethod: row.login_method as LoginMethod,
+  platform: row.platform,
+  status: row.status,
+  loginMethod: row.login_method,
   createdAt: row.created_at.getTime(),
 })

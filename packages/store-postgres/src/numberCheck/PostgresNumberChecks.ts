@@ -1,95 +1,197 @@
 /** Number checks and their results. */
-import { NumberCheckStore, pageOf } from "@messaging-service/core"
+import { NumberCheckStore } from "@messaging-service/core"
 import type {
   BrokenCheckGuard,
-  CheckResultStatus,
-  Mode,
+  IdempotencyClaim,
+  NewNumberCheck,
   NumberCheck,
   NumberCheckId,
   NumberCheckResult,
-  NumberCheckScope,
-  NumberCheckStatus,
   NumberId,
-  Phone,
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import {
   bigint,
-  bigintsOrNull,
+  bigints,
+  columnsOf,
   idBefore,
   instant,
   integer,
+  millis,
+  selected,
   text,
   texts,
-  textsOrNull,
-} from "../database/parameters.ts"
-import { claim } from "./claimChecks.ts"
-import { insertCheck } from "./insertCheck.ts"
-import { settle } from "./settleCheck.ts"
+  within,
+} from "../database/Fields.ts"
+import type { FieldsOf, RowOf } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { given, joined, on, single, statement } from "../database/Statement.ts"
+import { claimColumns, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+import { claim, settle } from "./claimChecks.ts"
 
-interface CheckRow {
-  readonly id: bigint
-  readonly workspace_id: bigint
-  readonly mode: string
-  readonly number_id: bigint
-  readonly name: string | null
-  readonly status: string
-  readonly total: number
-  readonly checked: number
-  readonly registered: number
-  readonly not_registered: number
-  readonly created_at: Date
-  readonly completed_at: Date | null
+const checkColumns = columnsOf({
+  id: { id: bigint((check) => check.id) },
+  workspaceId: { workspace_id: bigint((check) => check.workspaceId) },
+  mode: { mode: text((check) => check.mode) },
+  numberId: { number_id: bigint((check) => check.numberId) },
+  name: { name: text((check) => check.name) },
+  status: { status: text((check) => check.status) },
+  total: { total: integer((check) => check.total) },
+  checked: { checked: integer((check) => check.checked) },
+  registered: { registered: integer((check) => check.registered) },
+  notRegistered: { not_registered: integer((check) => check.notRegistered) },
+  createdAt: { created_at: instant((check) => check.createdAt) },
+  completedAt: { completed_at: instant((check) => check.completedAt) },
+} satisfies FieldsOf<NumberCheck>)
+
+const toCheck = (row: RowOf<typeof checkColumns>): NumberCheck => ({
+  id: Number(row.id) as NumberCheckId,
+  workspaceId: Number(row.workspace_id) as WorkspaceId,
+  mode: row.mode,
+  numberId: Number(row.number_id) as NumberId,
+  name: row.name,
+  status: row.status,
+  total: row.total,
+  checked: row.checked,
+  registered: row.registered,
+  notRegistered: row.not_registered,
+  createdAt: row.created_at.getTime(),
+  completedAt: millis(row.completed_at),
+})
+
+const columnsOfResult = columnsOf({
+  id: { id: bigint((result) => result.id) },
+  phone: { phone: text((result) => result.phone) },
+  status: { status: text((result) => result.status) },
+  checkedAt: { checked_at: instant((result) => result.checkedAt) },
+} satisfies FieldsOf<NumberCheckResult>)
+
+export type ResultRow = RowOf<typeof columnsOfResult>
+
+/** The columns of a `ResultRow`, to select from the table of that alias. */
+export const resultColumns = (alias: string): string => selected(columnsOfResult, alias)
+
+export const toResult = (row: ResultRow): NumberCheckResult => ({
+  id: Number(row.id),
+  phone: row.phone,
+  status: row.status,
+  checkedAt: millis(row.checked_at),
+})
+
+interface Insertion {
+  readonly check: NewNumberCheck
+  readonly claim: IdempotencyClaim | null
 }
 
-export interface ResultRow {
-  readonly id: bigint
-  readonly phone: string
-  readonly status: string
-  readonly checked_at: Date | null
-}
+const insertParameters = joined(
+  on(
+    (insertion: Insertion) => insertion.check,
+    single(
+      columnsOf({
+        workspaceId: { p_workspace: bigint((check) => check.workspaceId) },
+        mode: { p_mode: text((check) => check.mode) },
+        numberId: { p_number: bigint((check) => check.numberId) },
+        name: { p_name: text((check) => check.name) },
+        phones: { p_phones: texts((check) => check.phones) },
+        createdAt: { p_now: instant((check) => check.createdAt) },
+      } satisfies FieldsOf<NewNumberCheck>),
+    ),
+  ),
+  single(within((insertion: Insertion) => insertion.claim, claimColumns)),
+)
 
-const insertStatement = `
+/**
+ * Writes a check with its results; returns the guard that did not hold, or null and the check's id.
+ *
+ * Locks: the claim, and nothing else: a number that is removed at this very moment leaves a check that
+ * fails, like any that was made before.
+ */
+export const insertCheck = sqlFunction(
+  "insert_number_check",
+  `(${insertParameters.declarations})
+  returns table (guard text, id bigint)
+  language plpgsql
+  as $function$
+  #variable_conflict use_column
+  declare
+    v_id bigint;
+  begin
+    if not ${isClaimHeld} then
+      return query select 'idempotency', null::bigint;
+      return;
+    end if;
+    perform
+    from lanes l
+    where l.number_id = p_number
+      and l.workspace_id = p_workspace
+      and l.removed_at is null;
+    if not found then
+      return query select 'number', null::bigint;
+      return;
+    end if;
+
+    insert into number_checks (
+      workspace_id, mode, number_id, name, created_at, next_due, status, total, checked, registered,
+      not_registered, lease, tries
+    )
+    values (
+      p_workspace, p_mode, p_number, p_name, p_now, p_now, 'pending', cardinality(p_phones), 0, 0, 0,
+      0, 0
+    )
+    returning number_checks.id into v_id;
+    -- Ids are given out in the order of the list.
+    insert into number_check_results (check_id, phone, status)
+    select v_id, asked.phone, 'pending'
+    from unnest(p_phones) with ordinality asked (phone, place)
+    order by asked.place;
+    ${finishesClaim("array[v_id]", "p_now")};
+    return query select null::text, v_id;
+  end
+  $function$`,
+)
+
+const insertStatement = statement("numberCheck.insert", insertParameters)`
 select i.guard, i.id
-from ${insertCheck.name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) i`
+from ${insertCheck.name}(${insertParameters.placeholders}) i`
 
-/** The first parameters of both statements that read checks. */
-const inScope = `c.workspace_id = $1
-  and c.mode = $2
-  and ($3::bigint[] is null or c.number_id = any ($3))`
+const scope = { workspaceId: bigint, mode: text, restriction: bigints }
 
-const scopeParameters = ({ mode, restriction, workspaceId }: NumberCheckScope) => [
-  bigint(workspaceId),
-  text(mode),
-  bigintsOrNull(restriction),
-]
+const inScope = `c.workspace_id = $workspaceId
+  and c.mode = $mode
+  and ($restriction::bigint[] is null or c.number_id = any ($restriction))`
 
-const getCheck = `
-select c.*
+const getCheck = statement("numberCheck.get", given({ ...scope, id: bigint }))`
+select ${selected(checkColumns, "c")}
 from number_checks c
 where ${inScope}
-  and c.id = $4`
+  and c.id = $id`
 
 // Index number_checks_by_workspace.
-const listChecks = `
-select c.*
+const listChecks = statement(
+  "numberCheck.list",
+  given({ ...scope, before: idBefore, limit: integer }),
+)`
+select ${selected(checkColumns, "c")}
 from number_checks c
 where ${inScope}
-  and c.id < $4
+  and c.id < $before
 order by c.id desc
-limit $5`
+limit $limit`
 
 // Index number_check_results_by_check.
-const listResults = `
-select r.id, r.phone, r.status, r.checked_at
+const listResults = statement(
+  "numberCheck.results",
+  given({ id: bigint, statuses: texts, before: idBefore, limit: integer }),
+)`
+select ${resultColumns("r")}
 from number_check_results r
-where r.check_id = $1
-  and ($2::text[] is null or r.status = any ($2))
-  and r.id < $3
+where r.check_id = $id
+  and ($statuses::text[] is null or r.status = any ($statuses))
+  and r.id < $before
 order by r.id desc
-limit $4`
+limit $limit`
 
 export const layerNumberChecks = Layer.effect(
   NumberCheckStore,
@@ -98,78 +200,22 @@ export const layerNumberChecks = Layer.effect(
     return NumberCheckStore.of({
       insert: (check, idempotency) =>
         Effect.map(
-          database.query<{ readonly guard: BrokenCheckGuard | null; readonly id: bigint | null }>(
-            "numberCheck.insert",
-            insertStatement,
-            [
-              bigint(check.workspaceId),
-              text(check.mode),
-              bigint(check.numberId),
-              text(check.name),
-              texts(check.phones),
-              instant(check.createdAt),
-              bigint(idempotency?.keyId ?? null),
-              text(idempotency?.key ?? null),
-              text(idempotency?.fingerprint ?? null),
-              text(idempotency?.token ?? null),
-            ],
-          ),
+          insertStatement.rows<{
+            readonly guard: BrokenCheckGuard | null
+            readonly id: bigint | null
+          }>(database, { check, claim: idempotency }),
           ([row]) =>
             row === undefined || row.guard !== null
               ? { _tag: "Broken", guard: row?.guard ?? "number" }
               : { _tag: "Made", id: Number(row.id) as NumberCheckId },
         ),
-      get: (scope, id) =>
-        Effect.map(
-          database.query<CheckRow>("numberCheck.get", getCheck, [
-            ...scopeParameters(scope),
-            bigint(id),
-          ]),
-          ([row]) => (row === undefined ? null : toCheck(row)),
-        ),
-      list: (scope, { before, limit }) =>
-        Effect.map(
-          database.list<CheckRow>(scope.workspaceId, "numberCheck.list", listChecks, [
-            ...scopeParameters(scope),
-            idBefore(before),
-            integer(limit + 1),
-          ]),
-          (rows) => pageOf(rows.map(toCheck), limit),
-        ),
-      results: (id, statuses, { before, limit }) =>
-        Effect.map(
-          database.list<ResultRow>(`check ${id}`, "numberCheck.results", listResults, [
-            bigint(id),
-            textsOrNull(statuses),
-            idBefore(before),
-            integer(limit + 1),
-          ]),
-          (rows) => pageOf(rows.map(toResult), limit),
-        ),
+      get: (seen, id) => getCheck.first(database, { ...seen, id }, toCheck),
+      list: (seen, page) =>
+        listChecks.page(database, seen.workspaceId, { ...seen, ...page }, toCheck),
+      results: (id, statuses, page) =>
+        listResults.page(database, `check ${id}`, { ...page, id, statuses }, toResult),
       claim: claim(database),
       settle: settle(database),
     })
   }),
 )
-
-const toCheck = (row: CheckRow): NumberCheck => ({
-  id: Number(row.id) as NumberCheckId,
-  workspaceId: Number(row.workspace_id) as WorkspaceId,
-  mode: row.mode as Mode,
-  numberId: Number(row.number_id) as NumberId,
-  name: row.name,
-  status: row.status as NumberCheckStatus,
-  total: row.total,
-  checked: row.checked,
-  registered: row.registered,
-  notRegistered: row.not_registered,
-  createdAt: row.created_at.getTime(),
-  completedAt: row.completed_at === null ? null : row.completed_at.getTime(),
-})
-
-export const toResult = (row: ResultRow): NumberCheckResult => ({
-  id: Number(row.id),
-  phone: row.phone as Phone,
-  status: row.status as CheckResultStatus,
-  checkedAt: row.checked_at === null ? null : row.checked_at.getTime(),
-})

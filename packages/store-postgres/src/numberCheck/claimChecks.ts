@@ -1,12 +1,7 @@
-/**
- * Claiming checks that are due, the longest due first, of each workspace its share of the worker at
- * most, each with its next phones. Live ones wait while their number is not connected; once it is
- * removed any worker may take them, to end them.
- *
- * Locks: the checks, passing over those that others hold, so that workers never wait for one another.
- */
+/** What workers do with number checks: claim the next phones of each, and settle the answers. */
 import type {
   CheckClaimQuery,
+  CheckSettlement,
   ClaimedCheck,
   Mode,
   NumberCheckId,
@@ -17,8 +12,18 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigints, bigintsOrNull, instant, integer, integers } from "../database/parameters.ts"
-import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
+import {
+  bigint,
+  bigints,
+  columnsOf,
+  instant,
+  integer,
+  integers,
+  texts,
+} from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { given, single, statement } from "../database/Statement.ts"
 import { fitsShare, isClaimable, sharesParameters } from "../queue/lane.ts"
 
 /** The core's `canBeAsked`, by the lane of the check's number. */
@@ -33,12 +38,31 @@ export const isAskedBy = (check: string, lane: string, owned: string): string =>
   or ${check}.number_id = any (${owned})
 )`
 
+const claimParameters = single(
+  columnsOf({
+    now: { p_now: instant((query) => query.now) },
+    leaseUntil: { p_lease_until: instant((query) => query.leaseUntil) },
+    limit: { p_limit: integer((query) => query.limit) },
+    chunk: { p_chunk: integer((query) => query.chunk) },
+    owned: { p_owned: bigints(({ owned }) => (owned === "all" ? null : owned)) },
+    perWorkspace: { p_per_workspace: integer((query) => query.perWorkspace) },
+    held: {
+      p_workspaces: bigints(({ held }) => [...held.keys()]),
+      p_held: integers(({ held }) => [...held.values()]),
+    },
+  } satisfies FieldsOf<CheckClaimQuery>),
+)
+
+/**
+ * Claims checks that are due, the longest due first, of each workspace its share of the worker at
+ * most, each with its next phones. Live ones wait while their number is not connected; once it is
+ * removed any worker may take them, to end them.
+ *
+ * Locks: the checks, passing over those that others hold, so that workers never wait for one another.
+ */
 export const claimChecks = sqlFunction(
   "claim_number_checks",
-  `(
-    p_now timestamptz, p_lease_until timestamptz, p_limit integer, p_chunk integer, p_owned bigint[],
-    p_per_workspace integer, p_workspaces bigint[], p_held integer[]
-  )
+  `(${claimParameters.declarations})
   returns table (
     id bigint, workspace_id bigint, mode text, number_id bigint, removed boolean, lease bigint, tries integer,
     phones text[]
@@ -117,25 +141,6 @@ interface ClaimedRow {
   readonly phones: ReadonlyArray<string>
 }
 
-const statement = `select c.* from ${claimChecks.name}(${placeholders(8)}) c`
-
-export const claim =
-  (database: DatabaseService) =>
-  (query: CheckClaimQuery): Effect.Effect<ReadonlyArray<ClaimedCheck>, StoreUnavailable> =>
-    Effect.map(
-      database.query<ClaimedRow>("numberCheck.claim", statement, [
-        instant(query.now),
-        instant(query.leaseUntil),
-        integer(query.limit),
-        integer(query.chunk),
-        bigintsOrNull(query.owned === "all" ? null : query.owned),
-        integer(query.perWorkspace),
-        bigints([...query.held.keys()]),
-        integers([...query.held.values()]),
-      ]),
-      (rows) => rows.map(toClaimed),
-    )
-
 const toClaimed = (row: ClaimedRow): ClaimedCheck => ({
   id: Number(row.id) as NumberCheckId,
   workspaceId: Number(row.workspace_id) as WorkspaceId,
@@ -146,3 +151,112 @@ const toClaimed = (row: ClaimedRow): ClaimedCheck => ({
   tries: row.tries,
   phones: row.phones as ReadonlyArray<Phone>,
 })
+
+const claimStatement = statement(
+  "numberCheck.claim",
+  claimParameters,
+)`select c.* from ${claimChecks.name}(${claimParameters.placeholders}) c`
+
+export const claim =
+  (database: DatabaseService) =>
+  (query: CheckClaimQuery): Effect.Effect<ReadonlyArray<ClaimedCheck>, StoreUnavailable> =>
+    claimStatement.all(database, query, toClaimed)
+
+/**
+ * Answers go to every pending result of their phone; with the last one the check is completed. False
+ * when the lease is no longer the check's. Locks: the check, then its results, which change
+ * only under the check's lock.
+ */
+export const answerCheck = sqlFunction(
+  "answer_number_check",
+  `(p_id bigint, p_lease bigint, p_phones text[], p_statuses text[], p_now timestamptz)
+  returns boolean
+  language plpgsql
+  as $function$
+  declare
+    v_checked integer;
+    v_registered integer;
+    v_not_registered integer;
+  begin
+    perform
+    from number_checks c
+    where c.id = p_id
+      and c.lease = p_lease
+      and c.lease_until is not null
+    for no key update;
+    if not found then
+      return false;
+    end if;
+
+    with answered as (
+      update number_check_results r
+      set status = answer.status,
+        checked_at = p_now
+      from unnest(p_phones, p_statuses) answer (phone, status)
+      where r.check_id = p_id
+        and r.status = 'pending'
+        and r.phone = answer.phone
+      returning r.status
+    )
+    select
+      count(*),
+      count(*) filter (where answered.status = 'registered'),
+      count(*) filter (where answered.status = 'not_registered')
+    into v_checked, v_registered, v_not_registered
+    from answered;
+
+    update number_checks c
+    set checked = c.checked + v_checked,
+      registered = c.registered + v_registered,
+      not_registered = c.not_registered + v_not_registered,
+      status = case when c.checked + v_checked = c.total then 'completed' else c.status end,
+      completed_at = case when c.checked + v_checked = c.total then p_now end,
+      next_due = case when c.checked + v_checked < c.total then p_now end,
+      lease_until = null,
+      tries = 0
+    where c.id = p_id;
+    return true;
+  end
+  $function$`,
+)
+
+const answer = statement(
+  "numberCheck.answer",
+  given({ id: bigint, lease: bigint, phones: texts, statuses: texts, now: instant }),
+)`select ${answerCheck.name}($id, $lease, $phones, $statuses, $now) as settled`
+
+const again = statement(
+  "numberCheck.again",
+  given({ id: bigint, lease: bigint, due: instant, tries: integer }),
+)`
+update number_checks c
+set lease_until = null,
+  next_due = $due,
+  tries = c.tries + $tries
+where c.id = $id
+  and c.lease = $lease
+  and c.lease_until is not null
+returning true as settled`
+
+/** Settles a claimed check, if its lease is still the check's: answers, or another try. */
+export const settle =
+  (database: DatabaseService) =>
+  (settlement: CheckSettlement, now: number): Effect.Effect<boolean, StoreUnavailable> => {
+    const { id, lease } = settlement
+    const settled =
+      settlement._tag === "Answered"
+        ? answer.rows<{ readonly settled: boolean }>(database, {
+            id,
+            lease,
+            phones: settlement.answers.map(({ phone }) => phone),
+            statuses: settlement.answers.map(({ status }) => status),
+            now,
+          })
+        : again.rows<{ readonly settled: boolean }>(database, {
+            id,
+            lease,
+            due: settlement.notBefore ?? now,
+            tries: settlement.tried ? 1 : 0,
+          })
+    return Effect.map(settled, ([row]) => row?.settled ?? false)
+  }

@@ -1,14 +1,14 @@
 /** The lanes, and what is left to do. */
 import { LaneQueue, WorkStatus, kindsOfWork } from "@messaging-service/core"
 import type { NumberId, Capacity, SharedWork, Work, Workload } from "@messaging-service/core"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Record } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigintsOrNull, instant, integer } from "../database/parameters.ts"
+import { bigints, instant, integer } from "../database/Fields.ts"
+import { given, statement } from "../database/Statement.ts"
 import { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
 import { canBeAsked } from "../numberCheck/claimChecks.ts"
-import { claim } from "./claimLanes.ts"
+import { claim, renew } from "./claimLanes.ts"
 import { inHands, isClaimable, isLeased } from "./lane.ts"
-import { renew } from "./renewLeases.ts"
 import { settle } from "./settleAttempts.ts"
 
 export const layerLanes = Layer.effect(
@@ -161,12 +161,10 @@ limit 1`,
 /** So many places are never taken. */
 const endless: Capacity = { whole: 2_147_483_647, share: { most: 2_147_483_647 } }
 
-/** In the order of the statement's parameters. */
-const kindsOfPlaces = ["lanes", "number_checks", "linking", "deliveries"] as const
-
-const given = { lanes: "$1", number_checks: "$1", linking: "$1", deliveries: "$1" }
-
-const nextDue = nextDueBeside(given)
+const nextDue = Record.map(
+  nextDueBeside({ lanes: "$crowded", number_checks: "$crowded", linking: "$crowded", deliveries: "$crowded" }),
+  (text, work) => statement(`nextDue.${work}`, given({ crowded: bigints }))(text),
+)
 
 /**
  * The workspaces that hold so many of the leases; null, which is all, where no place is left. The cast
@@ -186,25 +184,25 @@ const crowdedAmong = (holders: string, most: string, whole: string): string => `
 
 const counted = nextDueBeside({
   lanes: crowdedAmong(
-    `select l.workspace_id from lanes l where ${isLeased("l", "$1")}`,
-    "$2",
-    "$3",
+    `select l.workspace_id from lanes l where ${isLeased("l", "$now")}`,
+    "$lanesMost",
+    "$lanesWhole",
   ),
   // Index number_checks_due.
   number_checks: crowdedAmong(
-    `select c.workspace_id from number_checks c where c.next_due is not null and ${isLeased("c", "$1")}`,
-    "$4",
-    "$5",
+    `select c.workspace_id from number_checks c where c.next_due is not null and ${isLeased("c", "$now")}`,
+    "$checksMost",
+    "$checksWhole",
   ),
   linking: crowdedAmong(
     `
         select n.workspace_id
         from linking_attempts a
         join numbers n on n.id = a.number_id
-        where ${isLeased("a", "$1")}
+        where ${isLeased("a", "$now")}
       `,
-    "$6",
-    "$7",
+    "$linkingMost",
+    "$linkingWhole",
   ),
   deliveries: crowdedAmong(
     `
@@ -212,10 +210,10 @@ const counted = nextDueBeside({
         from webhook_lanes l
         cross join lateral unnest(l.held_until) held (until)
         where l.workspace_id is not null
-          and held.until > $1
+          and held.until > $now
       `,
-    "$8",
-    "$9",
+    "$deliveriesMost",
+    "$deliveriesWhole",
   ),
 })
 
@@ -223,7 +221,20 @@ const counted = nextDueBeside({
  * One statement, so one snapshot. It finds what is in hands by looking through the lanes and the open
  * checks: only the emulator controls ask.
  */
-const workload = `
+const workload = statement(
+  "workload",
+  given({
+    now: instant,
+    lanesMost: integer,
+    lanesWhole: integer,
+    checksMost: integer,
+    checksWhole: integer,
+    linkingMost: integer,
+    linkingWhole: integer,
+    deliveriesMost: integer,
+    deliveriesWhole: integer,
+  }),
+)`
 select
   least(
     ${kindsOfWork.map((work) => `(${counted[work]})`).join(",\n    ")}
@@ -242,13 +253,13 @@ from (
   from (
     select l.number_id, format('message %s %s', l.number_id, l.lease)
     from lanes l
-    where ${isLeased("l", "$1")}
+    where ${isLeased("l", "$now")}
     union all
     -- Index number_checks_due.
     select c.number_id, format('check %s %s', c.id, c.lease)
     from number_checks c
     where c.next_due is not null
-      and ${isLeased("c", "$1")}
+      and ${isLeased("c", "$now")}
   ) attempt (number_id, name)
 ) held`
 
@@ -274,25 +285,33 @@ export const layerWorkStatus = Layer.effect(
   Effect.map(Database, (database) =>
     WorkStatus.of({
       nextDue: (work, crowded = []) =>
-        Effect.map(
-          database.query<{ readonly due: Date }>(
-            `nextDue.${work}`,
-            nextDue[work],
-            work in given ? [bigintsOrNull(crowded === "all" ? null : crowded)] : [],
-          ),
-          ([row]) => (row === undefined ? null : row.due.getTime()),
+        nextDue[work].first(
+          database,
+          { crowded: crowded === "all" ? null : crowded },
+          (row: { readonly due: Date }) => row.due.getTime(),
         ),
-      workload: (now, places) =>
-        Effect.map(
-          database.query<WorkloadRow>("workload", workload, [
-            instant(now),
-            ...kindsOfPlaces.flatMap((kind) => {
-              const { share, whole } = places?.[kind] ?? endless
-              return [integer(share.most), integer(whole)]
-            }),
-          ]),
+      workload: (now, places) => {
+        const {
+          deliveries = endless,
+          lanes = endless,
+          linking = endless,
+          number_checks: checks = endless,
+        } = places ?? {}
+        return Effect.map(
+          workload.rows<WorkloadRow>(database, {
+            now,
+            lanesMost: lanes.share.most,
+            lanesWhole: lanes.whole,
+            checksMost: checks.share.most,
+            checksWhole: checks.whole,
+            linkingMost: linking.share.most,
+            linkingWhole: linking.whole,
+            deliveriesMost: deliveries.share.most,
+            deliveriesWhole: deliveries.whole,
+          }),
           ([row]) => toWorkload(row),
-        ),
+        )
+      },
     }),
   ),
 )

@@ -13,7 +13,8 @@ import { PgConnection } from "@effect/sql-pg"
 import { Effect, Latch, Layer, Queue } from "effect"
 import { connectionConfig, inRealTime } from "../database/Database.ts"
 import type { DatabaseOptions } from "../database/Database.ts"
-import { text, texts } from "../database/parameters.ts"
+import { text, texts } from "../database/Fields.ts"
+import { given, statement } from "../database/Statement.ts"
 
 const channel = "messaging_service_work"
 
@@ -28,7 +29,10 @@ const reconnectMillis = 500
 /** A notification that takes longer means that the connection died. */
 const patienceMillis = 5_000
 
-const notify = "select pg_notify($1, said.work) from unnest($2::text[]) said (work)"
+const notify = statement(
+  "notify",
+  given({ channel: text, works: texts }),
+)("select pg_notify($channel, said.work) from unnest($works::text[]) said (work)")
 
 const isWork = (payload: string): payload is Work =>
   (kindsOfWork as ReadonlyArray<string>).includes(payload)
@@ -46,7 +50,10 @@ const make = Effect.fnUntraced(function* (options: DatabaseOptions) {
       yield* something.close
       const works = [...toSay]
       toSay.clear()
-      yield* Effect.timeout(connection.query(notify, [text(channel), texts(works)]), patienceMillis)
+      yield* Effect.timeout(
+        connection.query(notify.text, notify.bind({ channel, works })),
+        patienceMillis,
+      )
       yield* Effect.sleep(pauseMillis)
     }).pipe(Effect.forever)
 

@@ -9,6 +9,7 @@
 import type {
   ClaimedMessage,
   ClaimQuery,
+  LaneQueue,
   NumberId,
   StoreUnavailable,
 } from "@messaging-service/core"
@@ -17,15 +18,20 @@ import type { DatabaseService } from "../database/Database.ts"
 import {
   bigint,
   bigints,
-  bigintsOrNull,
+  columnsOf,
+  declared,
   instant,
   integer,
   integers,
-} from "../database/parameters.ts"
-import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
+  selected,
+  without,
+} from "../database/Fields.ts"
+import type { FieldsOf, RowOf } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { given, single, statement } from "../database/Statement.ts"
 import { messageColumns, messageResult, toMessage } from "../message/messageRow.ts"
 import type { MessageRow } from "../message/messageRow.ts"
-import { toNumber } from "../number/numberRow.ts"
+import { numberTable, toNumber } from "../number/numberRow.ts"
 import {
   cappedUntil,
   firstWaiting,
@@ -37,6 +43,27 @@ import {
   sharesParameters,
 } from "./lane.ts"
 
+const parameters = single(
+  columnsOf({
+    now: { p_now: instant((query) => query.now) },
+    leaseUntil: { p_lease_until: instant((query) => query.leaseUntil) },
+    limit: { p_limit: integer((query) => query.limit) },
+    owned: { p_owned: bigints(({ owned }) => (owned === "all" ? null : owned)) },
+    sendCap: {
+      p_cap: integer(({ sendCap }) => sendCap.messages),
+      p_window_millis: bigint(({ sendCap }) => sendCap.windowMillis),
+    },
+    perWorkspace: { p_per_workspace: integer((query) => query.perWorkspace) },
+    held: {
+      p_workspaces: bigints(({ held }) => [...held.keys()]),
+      p_held: integers(({ held }) => [...held.values()]),
+    },
+  } satisfies FieldsOf<ClaimQuery>),
+)
+
+/** A number's columns beside those of its message, which names it, its workspace and its platform. */
+const numberBeside = without(numberTable, "id", "workspace_id", "mode", "platform")
+
 /**
  * What becomes of each locked lane, in the order of the cases: an unsettled message whose lease ran
  * out is handed out again, whatever became of it; a lane that has sent its fill rests until the
@@ -45,21 +72,9 @@ import {
  */
 export const claimLanes = sqlFunction(
   "claim_lanes",
-  `(
-    p_now timestamptz,
-    p_lease_until timestamptz,
-    p_limit integer,
-    p_owned bigint[],
-    p_cap integer,
-    p_window_millis bigint,
-    p_per_workspace integer,
-    p_workspaces bigint[],
-    p_held integer[]
-  )
+  `(${parameters.declarations})
   returns table (
-    lease bigint, interruptions integer, removed boolean,
-    number_phone text, number_label text, number_status text, number_login_method text,
-    number_created_at timestamptz,
+    lease bigint, interruptions integer, removed boolean, ${declared(numberBeside, "n_")},
     ${messageResult}
   )
   language plpgsql
@@ -182,7 +197,7 @@ export const claimLanes = sqlFunction(
     )
     select
       moved.lease, moved.interruptions, moved.removed,
-      n.phone, n.label, n.status, n.login_method, n.created_at,
+      ${selected(numberBeside, "n")},
       ${messageColumns("m", "n.phone")}
     from moved
     join messages m on m.id = moved.head_id
@@ -193,39 +208,12 @@ export const claimLanes = sqlFunction(
   $function$`,
 )
 
-interface ClaimedRow extends MessageRow {
-  readonly lease: bigint
-  readonly interruptions: number
-  readonly removed: boolean
-  readonly number_phone: string | null
-  readonly number_label: string
-  readonly number_status: string
-  readonly number_login_method: string
-  readonly number_created_at: Date
-}
-
-const statement = `select * from ${claimLanes.name}(${placeholders(9)})`
-
-export const claim =
-  (database: DatabaseService) =>
-  (query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable> =>
-    Effect.map(
-      database.query<ClaimedRow>("claim", statement, [
-        instant(query.now),
-        instant(query.leaseUntil),
-        integer(query.limit),
-        bigintsOrNull(owned(query)),
-        integer(query.sendCap.messages),
-        bigint(query.sendCap.windowMillis),
-        integer(query.perWorkspace),
-        bigints([...query.held.keys()]),
-        integers([...query.held.values()]),
-      ]),
-      (rows) => rows.map(toClaimed),
-    )
-
-const owned = (query: ClaimQuery): ReadonlyArray<NumberId> | null =>
-  query.owned === "all" ? null : query.owned
+type ClaimedRow = MessageRow &
+  RowOf<typeof numberBeside, "n_"> & {
+    readonly lease: bigint
+    readonly interruptions: number
+    readonly removed: boolean
+  }
 
 const toClaimed = (row: ClaimedRow): ClaimedMessage => ({
   message: toMessage(row),
@@ -234,14 +222,65 @@ const toClaimed = (row: ClaimedRow): ClaimedMessage => ({
     workspace_id: row.workspace_id,
     // What leaves is live, and so is the number that it leaves from.
     mode: "live",
-    phone: row.number_phone,
-    label: row.number_label,
     platform: row.platform,
-    status: row.number_status,
-    login_method: row.number_login_method,
-    created_at: row.number_created_at,
+    phone: row.n_phone,
+    label: row.n_label,
+    status: row.n_status,
+    login_method: row.n_login_method,
+    created_at: row.n_created_at,
   }),
   removed: row.removed,
   lease: Number(row.lease),
   interruptions: row.interruptions,
 })
+
+const claimStatement = statement(
+  "claim",
+  parameters,
+)`select * from ${claimLanes.name}(${parameters.placeholders})`
+
+export const claim =
+  (database: DatabaseService) =>
+  (query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable> =>
+    claimStatement.all(database, query, toClaimed)
+
+/**
+ * Prolongs leases that are still the lane's, also ones that ran out and were not taken over.
+ *
+ * Locks: the lanes by id. A lane that another worker has claimed meanwhile has another lease by the
+ * time its row is locked, and drops out.
+ */
+const renewLeases = statement(
+  "renew",
+  given({ numbers: bigints, leases: bigints, leaseUntil: instant }),
+)`
+with held as materialized (
+  select l.number_id
+  from lanes l
+  join unnest($numbers::bigint[], $leases::bigint[]) asked (number_id, lease)
+    on asked.number_id = l.number_id
+    and asked.lease = l.lease
+  where l.lease_until is not null
+  order by l.number_id
+  for no key update of l
+)
+update lanes l
+set lease_until = $leaseUntil,
+  next_due = $leaseUntil
+from held
+where l.number_id = held.number_id
+returning l.number_id`
+
+export const renew =
+  (database: DatabaseService): (typeof LaneQueue.Service)["renew"] =>
+  (leases, leaseUntil) =>
+    leases.length === 0
+      ? Effect.succeed(new Set<NumberId>())
+      : Effect.map(
+          renewLeases.rows<{ readonly number_id: bigint }>(database, {
+            numbers: leases.map((one) => one.numberId),
+            leases: leases.map((one) => one.lease),
+            leaseUntil,
+          }),
+          (rows) => new Set(rows.map((row) => Number(row.number_id) as NumberId)),
+        )

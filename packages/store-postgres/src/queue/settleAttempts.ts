@@ -7,23 +7,45 @@
  */
 import type { MessageId, Settlement, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
-import { callbackArguments, callbackArrays, writeCallbacks } from "../callback/writeCallbacks.ts"
 import type { DatabaseService } from "../database/Database.ts"
+import { bigint, boolean, instant, integer, listed, within } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { each, joined, on, single, statement } from "../database/Statement.ts"
 import {
-  bigints,
-  booleans,
-  instant,
-  instants,
-  integers,
-  sparse,
-  texts,
-} from "../database/parameters.ts"
-import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
-import { giveBackAllowance } from "../message/givesBack.ts"
-import { endPhone } from "../message/messageRow.ts"
+  announce,
+  changeColumns,
+  giveBackAllowance,
+  returnedNews,
+  setEnd,
+} from "../message/changes.ts"
 import type { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
-import { anyQueued, fanOut } from "../webhook/fanOut.ts"
+import { anyQueued } from "../webhook/fanOut.ts"
 import { firstWaiting, nextDueAfter } from "./lane.ts"
+
+interface Settling {
+  readonly now: number
+  readonly settlements: ReadonlyArray<Settlement>
+}
+
+/** How the message ends; null when it goes on waiting. */
+const changeOf = (one: Settlement) => (one._tag === "Ended" ? one.change : null)
+
+const columns = {
+  number_id: bigint((one: Settlement) => one.numberId),
+  lease: bigint((one: Settlement) => one.lease),
+  message_id: bigint((one: Settlement) =>
+    one._tag === "Ended" ? one.change.message.id : one.messageId,
+  ),
+  again: boolean((one: Settlement) => one._tag === "Again"),
+  not_before: instant((one: Settlement) => (one._tag === "Again" ? one.notBefore : null)),
+  interrupted: integer((one: Settlement) => (one._tag === "Again" && one.interrupted ? 1 : 0)),
+  ...within(changeOf, changeColumns),
+}
+
+const parameters = joined(
+  single({ p_now: instant((settling: Settling) => settling.now) }),
+  on((settling: Settling) => settling.settlements, each(columns, "p_")),
+)
 
 /**
  * Every array holds one element for each settlement, or none where all are null; returns the settled
@@ -31,27 +53,7 @@ import { firstWaiting, nextDueAfter } from "./lane.ts"
  */
 export const settleAttempts = sqlFunction(
   "settle_attempts",
-  `(
-    p_now timestamptz,
-    p_number bigint[],
-    p_lease bigint[],
-    p_message bigint[],
-    p_again boolean[],
-    p_not_before timestamptz[],
-    p_interrupted integer[],
-    p_gives_back boolean[],
-    p_state text[],
-    p_sent_at timestamptz[],
-    p_error_code text[],
-    p_error_message text[],
-    p_found_media_type text[],
-    p_end_phone text[],
-    p_event_id text[],
-    p_event_type text[],
-    p_event_at timestamptz[],
-    p_event_body text[],
-    ${callbackArrays.trimStart()}
-  )
+  `(${parameters.declarations})
   returns table (message_id bigint, queued boolean)
   language plpgsql
   as $function$
@@ -65,7 +67,7 @@ export const settleAttempts = sqlFunction(
   begin
     perform
     from lanes l
-    where l.number_id = any (p_number)
+    where l.number_id = any (p_number_id)
     order by l.number_id
     for no key update;
 
@@ -73,7 +75,7 @@ export const settleAttempts = sqlFunction(
     into v_held
     from (
       select distinct on (s.number_id) s.place
-      from unnest(p_number, p_lease, p_message) with ordinality
+      from unnest(p_number_id, p_lease, p_message_id) with ordinality
         s (number_id, lease, message_id, place)
       join lanes l on l.number_id = s.number_id
       where l.lease = s.lease
@@ -87,41 +89,18 @@ export const settleAttempts = sqlFunction(
 
     with ended as (
       update messages m
-      set state = s.state,
-        sent_at = s.sent_at,
-        error_code = s.error_code,
-        error_message = s.error_message,
-        found_media_type = s.found_media_type,
-        end_phone = s.end_phone
-      from unnest(
-        p_message, p_again, p_gives_back, p_state, p_sent_at, p_error_code, p_error_message,
-        p_found_media_type, p_end_phone, p_event_id, p_event_type, p_event_at, p_event_body,
-        p_callback_target, p_callback_url, p_callback_body
-      ) with ordinality s (
-        message_id, again, gives_back, state, sent_at, error_code, error_message,
-        found_media_type, end_phone, event_id, event_type, event_at, event_body, callback_target,
-        callback_url, callback_body, place
-      )
+      set ${setEnd}
+      from unnest(${listed(columns, (name) => `p_${name}`)})
+        with ordinality s (${listed(columns)}, place)
       where s.place = any (v_held)
         and not s.again
         and m.id = s.message_id
         and m.state = 'waiting'
       returning
         m.id, m.workspace_id, m.mode, m.allowance_taken and s.gives_back as gives_back,
-        s.event_id, s.event_type, s.event_at, s.event_body, s.callback_target, s.callback_url,
-        s.callback_body, s.place
+        ${returnedNews}
     ),
-    announced as (
-      insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
-      select
-        ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
-        ended.event_body
-      from ended
-      order by ended.place
-      returning id, workspace_id, mode, created_at, event_id, type
-    ),
-    ${fanOut},
-    ${writeCallbacks}
+    ${announce}
     select
       array_agg(ended.workspace_id) filter (where ended.gives_back),
       ${anyQueued}
@@ -150,7 +129,7 @@ export const settleAttempts = sqlFunction(
           and m.state = 'waiting'
           and not (s.again and l.interruptions + s.interrupted > 0 and m.id = l.head_id)
       )
-    from unnest(p_number, p_again, p_not_before, p_interrupted, p_gives_back, p_state)
+    from unnest(p_number_id, p_again, p_not_before, p_interrupted, p_gives_back, p_state)
       with ordinality s (number_id, again, not_before, interrupted, gives_back, state, place)
     where s.place = any (v_held)
       and l.number_id = s.number_id;
@@ -160,13 +139,14 @@ export const settleAttempts = sqlFunction(
     end if;
 
     return query
-    select p_message[held.place], v_queued
+    select p_message_id[held.place], v_queued
     from unnest(v_held) held (place);
   end
   $function$`,
 )
 
-const statement = `select settled.message_id, settled.queued from ${settleAttempts.name}(${placeholders(21)}) settled`
+const settleStatement = statement("settle", parameters)`select settled.message_id, settled.queued
+from ${settleAttempts.name}(${parameters.placeholders}) settled`
 
 export const settle =
   (database: DatabaseService, { tell }: Pick<typeof DeliveriesQueued.Service, "tell">) =>
@@ -175,32 +155,11 @@ export const settle =
     now: number,
   ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
     if (settlements.length === 0) return Effect.succeed(new Set())
-    const ended = settlements.map((one) => (one._tag === "Ended" ? one.change : null))
-    const callbacks = ended.map((change) => change?.callback ?? null)
-    return database
-      .query<{ readonly message_id: bigint; readonly queued: boolean }>("settle", statement, [
-        instant(now),
-        bigints(settlements.map((one) => one.numberId)),
-        bigints(settlements.map((one) => one.lease)),
-        bigints(
-          settlements.map((one) => (one._tag === "Ended" ? one.change.message.id : one.messageId)),
-        ),
-        booleans(settlements.map((one) => one._tag === "Again")),
-        instants(sparse(settlements.map((one) => (one._tag === "Again" ? one.notBefore : null)))),
-        integers(settlements.map((one) => (one._tag === "Again" && one.interrupted ? 1 : 0))),
-        booleans(ended.map((change) => change?.givesBack ?? false)),
-        texts(ended.map((change) => change?.message.state ?? null)),
-        instants(ended.map((change) => change?.message.sentAt ?? null)),
-        texts(sparse(ended.map((change) => change?.message.error?.code ?? null))),
-        texts(sparse(ended.map((change) => change?.message.error?.message ?? null))),
-        texts(sparse(ended.map((change) => change?.message.foundMediaType ?? null))),
-        texts(sparse(ended.map((change) => (change === null ? null : endPhone(change.message))))),
-        texts(ended.map((change) => change?.event.id ?? null)),
-        texts(ended.map((change) => change?.event.type ?? null)),
-        instants(ended.map((change) => change?.event.createdAt ?? null)),
-        texts(ended.map((change) => change?.event.body ?? null)),
-        ...callbackArguments(callbacks),
-      ])
+    return settleStatement
+      .rows<{ readonly message_id: bigint; readonly queued: boolean }>(database, {
+        settlements,
+        now,
+      })
       .pipe(
         Effect.tap(([row]) => (row?.queued === true ? tell : Effect.void)),
         Effect.map((rows) => new Set(rows.map((row) => Number(row.message_id) as MessageId))),

@@ -1,143 +1,217 @@
 /** Reminders, and the log of their runs. */
-import { pageOf, ReminderStore } from "@messaging-service/core"
+import { ReminderStore } from "@messaging-service/core"
 import type {
-  Mode,
+  IdempotencyClaim,
+  NewReminder,
   NumberId,
   ReminderContent,
   ReminderId,
-  ReminderScope,
+  ReminderRun,
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import {
   bigint,
-  bigintsOrNull,
+  bigints,
   boolean,
   idBefore,
+  idOrNull,
   instant,
   integer,
-  jsonb,
+  listed,
+  selected,
   text,
-} from "../database/parameters.ts"
+  within,
+} from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { given, joined, on, single, statement } from "../database/Statement.ts"
+import { claimColumns, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
 import { toWorkspace, workspaceColumns } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
-import { insertReminder } from "./insertReminder.ts"
-import { contentJson, reminderColumns, toReminder, toRun } from "./reminderRow.ts"
-import type { MadeRow, ReminderRow, RunRow } from "./reminderRow.ts"
-import { run } from "./runReminder.ts"
+import {
+  contentColumns,
+  contentJson,
+  newColumns,
+  reminderColumns,
+  runColumns,
+  toReminder,
+  toRun,
+} from "./reminderRow.ts"
+import type { ReminderRow } from "./reminderRow.ts"
+import { advanceColumns, run } from "./runReminder.ts"
 
 /** Lines of the log that one statement drops at most. */
 const batch = 10_000
 
-const insertStatement = `
-select ${insertReminder.name}(
-  $1, $2, $3, $4, $5, $6, $7, nullif($8, 'null'::jsonb), $9, $10, $11, $12, $13, $14, $15, $16
-) as id`
+interface Insertion {
+  readonly reminder: NewReminder
+  readonly claim: IdempotencyClaim | null
+}
 
-/** Parameters $1 to $3 of every statement that is about what a key or the operator sees. */
-const seen = `r.workspace_id = $1
-  and ($2::text is null or r.mode = $2)
-  and ($3::bigint[] is null or r.number_id = any ($3))
+const insertParameters = joined(
+  on((insertion: Insertion) => insertion.reminder, single(newColumns, "p_")),
+  single(within((insertion: Insertion) => insertion.claim, claimColumns)),
+)
+
+/**
+ * The reminder's id; null when the claim is no longer held. Locks: the claim, as everywhere first.
+ */
+export const insertReminder = sqlFunction(
+  "insert_reminder",
+  `(${insertParameters.declarations})
+  returns bigint
+  language plpgsql
+  as $function$
+  declare
+    v_id bigint;
+  begin
+    if not ${isClaimHeld} then
+      return null;
+    end if;
+    insert into reminders (${listed(newColumns)})
+    values (${listed(newColumns, (name) => `p_${name}`)})
+    returning id into v_id;
+    ${finishesClaim("array[v_id]", "p_created_at")};
+    return v_id;
+  end
+  $function$`,
+)
+
+const insertStatement = statement(
+  "reminder.insert",
+  insertParameters,
+)`select ${insertReminder.name}(${insertParameters.placeholders}) as id`
+
+const scope = { workspaceId: bigint, mode: text, restriction: bigints }
+
+/** What a key or the operator sees. */
+const seen = `r.workspace_id = $workspaceId
+  and ($mode::text is null or r.mode = $mode)
+  and ($restriction::bigint[] is null or r.number_id = any ($restriction))
   and r.removed_at is null`
 
-const getReminder = `
+const getReminder = statement("reminder.get", given({ ...scope, id: bigint }))`
 select ${reminderColumns("r")}
 from reminders r
-where r.id = $4
+where r.id = $id
   and ${seen}`
 
-const madeReminder = `
+const madeReminder = statement("reminder.made", given({ id: bigint }))`
 select ${reminderColumns("r")}, r.original
 from reminders r
-where r.id = $1`
+where r.id = $id`
 
 /** Index reminders_by_activity for those that are active or not, reminders_by_workspace for all. */
-const listReminders = (mode: Mode | null, narrowed: boolean) => `
+const listReminders = (ofMode: string, ofActivity: string) =>
+  statement(
+    "reminder.list",
+    given({ ...scope, before: idBefore, limit: integer, active: boolean }),
+  )`
 select ${reminderColumns("r")}
 from reminders r
-where r.workspace_id = $1
-  and ${mode === null ? "$2::text is null" : "r.mode = $2"}
-  and ($3::bigint[] is null or r.number_id = any ($3))
+where r.workspace_id = $workspaceId${ofMode}
+  and ($restriction::bigint[] is null or r.number_id = any ($restriction))
   and r.removed_at is null
-  and r.id < $4
-  ${narrowed ? "and r.active = $6" : ""}
+  and r.id < $before${ofActivity}
 order by r.id desc
-limit $5`
+limit $limit`
 
-const updateReminder = `
+const ofMode = "\n  and r.mode = $mode"
+const ofActivity = "\n  and r.active = $active"
+const lists = {
+  ofAll: { all: listReminders("", ""), narrowed: listReminders("", ofActivity) },
+  ofMode: { all: listReminders(ofMode, ""), narrowed: listReminders(ofMode, ofActivity) },
+}
+
+interface Update {
+  readonly id: ReminderId
+  readonly revision: number
+  readonly content: ReminderContent
+  readonly nextRunAt: number | null
+}
+
+const updateReminder = statement(
+  "reminder.update",
+  joined<Update>(
+    given({ id: bigint, revision: bigint, nextRunAt: instant }),
+    on((update: Update) => update.content, single(contentColumns)),
+  ),
+)`
 update reminders r
-set number_id = $3,
-  name = $4,
-  active = $5,
-  recipient = $6,
-  text = $7,
-  media = nullif($8, 'null'::jsonb),
-  cron = $9,
-  timezone = $10,
-  next_run_at = $11,
+set ${listed(contentColumns, (name) => `${name} = $${name}`)},
+  next_run_at = $nextRunAt,
   revision = r.revision + 1,
   original = coalesce(r.original, ${contentJson("r")})
-where r.id = $1
-  and r.revision = $2
+where r.id = $id
+  and r.revision = $revision
   and r.removed_at is null
 returning r.id`
 
-const removeReminder = `
+const removeReminder = statement("reminder.remove", given({ ...scope, id: bigint, now: instant }))`
 update reminders r
-set removed_at = $5,
+set removed_at = $now,
   next_run_at = null
-where r.id = $4
+where r.id = $id
   and ${seen}
 returning r.id`
 
 // Index reminders_due.
-const dueReminders = `
-select ${reminderColumns("r")}, r.previous_number_id, ${workspaceColumns("w", "workspace_")}
+const dueReminders = statement("reminder.due", given({ now: instant, limit: integer }))`
+select ${reminderColumns("r")}, r.previous_number_id, ${workspaceColumns("w")}
 from (
   select *
   from reminders d
-  where d.next_run_at <= $1
+  where d.next_run_at <= $now
   order by d.next_run_at, d.id
-  limit $2
+  limit $limit
 ) r
 join workspaces w on w.id = r.workspace_id
 order by r.next_run_at, r.id`
 
-const passRun = `
+const passRun = statement(
+  "reminder.pass",
+  joined<ReminderRun & { readonly outcome: string | null; readonly code: string | null }>(
+    single(advanceColumns),
+    given({ outcome: text, code: text }),
+  ),
+)`
 with advanced as (
   update reminders r
-  set next_run_at = $3,
+  set next_run_at = $r_next_run_at,
     revision = r.revision + 1
-  where r.id = $1
-    and r.revision = $2
+  where r.id = $r_id
+    and r.revision = $r_revision
     and r.removed_at is null
   returning r.id
 ),
 logged as (
   insert into reminder_runs (reminder_id, due_at, ran_at, outcome, code)
-  select advanced.id, $4, $5, $6, $7
+  select advanced.id, $r_due_at, $r_ran_at, $outcome, $code
   from advanced
-  where $6::text is not null
+  where $outcome::text is not null
 )
 select advanced.id
 from advanced`
 
 // Index reminder_runs_by_reminder.
-const listRuns = `
-select l.id, l.due_at, l.ran_at, l.message_id, l.outcome, l.code
+const listRuns = statement(
+  "reminder.runs",
+  given({ id: bigint, before: idBefore, limit: integer }),
+)`
+select ${selected(runColumns, "l")}
 from reminder_runs l
-where l.reminder_id = $1
-  and l.id < $2
+where l.reminder_id = $id
+  and l.id < $before
 order by l.id desc
-limit $3`
+limit $limit`
 
 // Index reminder_runs_by_age.
-const forgetRuns = `
+const forgetRuns = statement("reminder.forgetRuns", given({ before: instant, limit: integer }))`
 delete from reminder_runs l
 where l.id in (
   select o.id
   from reminder_runs o
-  where o.ran_at < $1
+  where o.ran_at < $before
     -- A reminder goes on showing its latest run. Index reminder_runs_by_reminder.
     and (
       exists (
@@ -154,171 +228,79 @@ where l.id in (
       )
     )
   order by o.ran_at
-  limit $2
+  limit $limit
 )
 returning l.id`
 
 // Index reminders_removed.
-const forgetReminders = `
+const forgetReminders = statement("reminder.forget", given({ before: instant }))`
 delete from reminders r
-where r.removed_at < $1`
+where r.removed_at < $before`
 
-type DueRow = ReminderRow & { readonly previous_number_id: bigint | null } & {
-  readonly [Name in keyof WorkspaceRow as `workspace_${Name}`]: WorkspaceRow[Name]
-}
-
-const workspaceOf = (row: DueRow) =>
-  toWorkspace({
-    id: row.workspace_id,
-    name: row.workspace_name,
-    demo: row.workspace_demo,
-    account_disabled: row.workspace_account_disabled,
-    api_v2_enabled: row.workspace_api_v2_enabled,
-    plan_name: row.workspace_plan_name,
-    plan_messages_remaining: row.workspace_plan_messages_remaining,
-    plan_reminders: row.workspace_plan_reminders,
-    plan_qr_code_api: row.workspace_plan_qr_code_api,
-    plan_max_numbers: row.workspace_plan_max_numbers,
-    plan_media_storage_bytes: row.workspace_plan_media_storage_bytes,
-    created_at: row.workspace_created_at,
-    deleted_at: row.workspace_deleted_at,
-  })
-
-const scopeParameters = (scope: ReminderScope) => [
-  bigint(scope.workspaceId),
-  text(scope.mode),
-  bigintsOrNull(scope.restriction),
-]
-
-/** The number and what follows it, as both statements that write a content name them. */
-const contentParameters = (content: ReminderContent) => [
-  bigint(content.from),
-  text(content.name),
-  boolean(content.active),
-  jsonb(content.to),
-  text(content.text),
-  jsonb(content.media),
-  text(content.cron),
-  text(content.timezone),
-]
+type DueRow = ReminderRow & WorkspaceRow & { readonly previous_number_id: bigint | null }
 
 export const layerReminders = Layer.effect(
   ReminderStore,
   Effect.gen(function* () {
     const database = yield* Database
-    const reminder = (operation: string, statement: string, parameters: ReadonlyArray<unknown>) =>
-      Effect.map(database.query<ReminderRow>(operation, statement, parameters), ([row]) =>
-        row === undefined ? null : toReminder(row),
-      )
-    /** Whether the statement changed the row it is about. */
-    const changed = (operation: string, statement: string, parameters: ReadonlyArray<unknown>) =>
-      Effect.map(
-        database.query<{ readonly id: bigint }>(operation, statement, parameters),
-        (rows) => rows.length > 0,
-      )
-
     return ReminderStore.of({
-      insert: (given, idempotency) =>
+      insert: (reminder, claim) =>
         Effect.map(
-          database.query<{ readonly id: bigint | null }>("reminder.insert", insertStatement, [
-            bigint(given.workspaceId),
-            text(given.mode),
-            ...contentParameters(given),
-            instant(given.nextRunAt),
-            instant(given.createdAt),
-            bigint(idempotency?.keyId ?? null),
-            text(idempotency?.key ?? null),
-            text(idempotency?.fingerprint ?? null),
-            text(idempotency?.token ?? null),
-          ]),
+          insertStatement.rows<{ readonly id: bigint | null }>(database, { reminder, claim }),
           ([row]) =>
             row?.id == null
               ? { _tag: "Broken", guard: "idempotency" }
               : {
                   _tag: "Inserted",
                   reminder: {
-                    ...given,
+                    ...reminder,
                     id: Number(row.id) as ReminderId,
                     revision: 1,
                     lastRun: null,
                   },
                 },
         ),
-      get: (scope, id) =>
-        reminder("reminder.get", getReminder, [...scopeParameters(scope), bigint(id)]),
+      get: (seenBy, id) => getReminder.first(database, { ...seenBy, id }, toReminder),
       made: (id) =>
-        Effect.map(database.query<MadeRow>("reminder.made", madeReminder, [bigint(id)]), ([row]) =>
-          row === undefined ? null : { ...toReminder(row), ...row.original },
+        madeReminder.first(
+          database,
+          { id },
+          (row: ReminderRow & { readonly original: ReminderContent | null }) => ({
+            ...toReminder(row),
+            ...row.original,
+          }),
         ),
-      list: (scope, { active }, { before, limit }) =>
-        Effect.map(
-          database.list<ReminderRow>(
-            scope.workspaceId,
-            "reminder.list",
-            listReminders(scope.mode, active !== null),
-            [
-              ...scopeParameters(scope),
-              idBefore(before),
-              integer(limit + 1),
-              ...(active === null ? [] : [boolean(active)]),
-            ],
-          ),
-          (rows) => pageOf(rows.map(toReminder), limit),
+      list: (seenBy, { active }, page) =>
+        lists[seenBy.mode === null ? "ofAll" : "ofMode"][active === null ? "all" : "narrowed"].page(
+          database,
+          seenBy.workspaceId,
+          { ...seenBy, ...page, active },
+          toReminder,
         ),
       update: (id, revision, content, nextRunAt) =>
-        changed("reminder.update", updateReminder, [
-          bigint(id),
-          bigint(revision),
-          ...contentParameters(content),
-          instant(nextRunAt),
-        ]),
-      remove: (scope, id, now) =>
-        changed("reminder.remove", removeReminder, [
-          ...scopeParameters(scope),
-          bigint(id),
-          instant(now),
-        ]),
+        updateReminder.any(database, { id, revision, content, nextRunAt }),
+      remove: (seenBy, id, now) => removeReminder.any(database, { ...seenBy, id, now }),
       due: (now, limit) =>
-        Effect.map(
-          database.query<DueRow>("reminder.due", dueReminders, [instant(now), integer(limit)]),
-          (rows) =>
-            rows.map((row) => ({
-              reminder: toReminder(row),
-              dueAt: row.next_run_at?.getTime() ?? now,
-              previousNumberId:
-                row.previous_number_id === null
-                  ? null
-                  : (Number(row.previous_number_id) as NumberId),
-              workspace: workspaceOf(row),
-            })),
-        ),
+        dueReminders.all(database, { now, limit }, (row: DueRow) => ({
+          reminder: toReminder(row),
+          dueAt: row.next_run_at?.getTime() ?? now,
+          previousNumberId: idOrNull<NumberId>(row.previous_number_id),
+          workspace: toWorkspace(row),
+        })),
       run: run(database),
       pass: (advance, outcome) =>
-        changed("reminder.pass", passRun, [
-          bigint(advance.id),
-          bigint(advance.revision),
-          instant(advance.nextRunAt),
-          instant(advance.dueAt),
-          instant(advance.ranAt),
-          text(outcome?.outcome ?? null),
-          text(outcome?.code ?? null),
-        ]),
-      runs: (id, { before, limit }) =>
-        Effect.map(
-          database.list<RunRow>(`reminder ${id}`, "reminder.runs", listRuns, [
-            bigint(id),
-            idBefore(before),
-            integer(limit + 1),
-          ]),
-          (rows) => pageOf(rows.map(toRun), limit),
-        ),
+        passRun.any(database, {
+          ...advance,
+          outcome: outcome?.outcome ?? null,
+          code: outcome?.code ?? null,
+        }),
+      runs: (id, page) => listRuns.page(database, `reminder ${id}`, { ...page, id }, toRun),
       forget: (before) =>
-        database
-          .query("reminder.forgetRuns", forgetRuns, [instant(before), integer(batch)])
+        forgetRuns
+          .rows(database, { before, limit: batch })
           .pipe(
             Effect.repeat({ while: (dropped) => dropped.length === batch }),
-            Effect.andThen(database.query("reminder.forget", forgetReminders, [instant(before)])),
-            Effect.asVoid,
+            Effect.andThen(forgetReminders.run(database, { before })),
           ),
     })
   }),

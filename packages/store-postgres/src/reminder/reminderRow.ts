@@ -1,119 +1,112 @@
 /** A reminder and a line of its log, as their tables keep them. */
 import type {
-  Code,
   LastRun,
   LoggedRun,
-  MediaReference,
   MessageId,
-  Mode,
+  NewReminder,
   NumberId,
   Reminder,
   ReminderContent,
   ReminderId,
-  RequestedRecipient,
-  TimeZone,
   WorkspaceId,
 } from "@messaging-service/core"
+import {
+  bigint,
+  boolean,
+  columnsOf,
+  idOrNull,
+  instant,
+  jsonb,
+  jsonOf,
+  millis,
+  selected,
+  text,
+} from "../database/Fields.ts"
+import type { FieldsOf, RowOf } from "../database/Fields.ts"
 
-export interface ReminderRow {
-  readonly id: bigint
-  readonly workspace_id: bigint
-  readonly mode: string
-  readonly number_id: bigint | null
-  readonly name: string
-  readonly active: boolean
-  readonly recipient: RequestedRecipient
-  readonly text: string
-  readonly media: MediaReference | null
-  readonly cron: string
-  readonly timezone: string
-  readonly next_run_at: Date | null
-  readonly created_at: Date
-  readonly revision: bigint
-  readonly last_run: LastRun | null
+const contentFields = {
+  name: { name: text((reminder) => reminder.name) },
+  active: { active: boolean((reminder) => reminder.active) },
+  to: { recipient: jsonb((reminder) => reminder.to) },
+  from: { number_id: bigint((reminder) => reminder.from) },
+  text: { text: text((reminder) => reminder.text) },
+  media: { media: jsonb((reminder) => reminder.media) },
+  cron: { cron: text((reminder) => reminder.cron) },
+  timezone: { timezone: text((reminder) => reminder.timezone) },
+} satisfies FieldsOf<ReminderContent>
+
+export const contentColumns = columnsOf(contentFields)
+
+/** What is written of a new reminder. */
+export const newColumns = columnsOf({
+  workspaceId: { workspace_id: bigint((reminder) => reminder.workspaceId) },
+  mode: { mode: text((reminder) => reminder.mode) },
+  nextRunAt: { next_run_at: instant((reminder) => reminder.nextRunAt) },
+  createdAt: { created_at: instant((reminder) => reminder.createdAt) },
+  ...contentFields,
+} satisfies FieldsOf<NewReminder>)
+
+const columns = {
+  id: bigint((reminder: Reminder) => reminder.id),
+  ...newColumns,
+  revision: bigint((reminder: Reminder) => reminder.revision),
 }
 
-const columns = [
-  "id",
-  "workspace_id",
-  "mode",
-  "number_id",
-  "name",
-  "active",
-  "recipient",
-  "text",
-  "media",
-  "cron",
-  "timezone",
-  "next_run_at",
-  "created_at",
-  "revision",
-] as const satisfies ReadonlyArray<keyof ReminderRow>
+export type ReminderRow = RowOf<typeof columns> & Pick<Reminder, "lastRun">
 
-/** The columns of a `ReminderRow`, to select from the table of that alias. */
+const lastFields = {
+  dueAt: { due_at: instant((run) => run.dueAt) },
+  outcome: { outcome: text((run) => run.outcome) },
+  messageId: { message_id: bigint((run) => run.messageId) },
+  code: { code: text((run) => run.code) },
+} satisfies FieldsOf<LastRun>
+
+/**
+ * The columns of a `ReminderRow`, to select from the table of that alias, with the latest line of the
+ * log. Index reminder_runs_by_reminder.
+ */
 export const reminderColumns = (alias: string): string =>
-  `${columns.map((name) => `${alias}.${name}`).join(", ")}, ${lastRun(alias)} as last_run`
-
-/** The latest line of the log. Index reminder_runs_by_reminder. */
-const lastRun = (alias: string): string => `(
-    select json_build_object(
-      'dueAt', (extract(epoch from l.due_at) * 1000)::bigint,
-      'outcome', l.outcome,
-      'messageId', l.message_id,
-      'code', l.code
-    )
+  `${selected(columns, alias)}, (
+    select ${jsonOf(lastFields, "l")}
     from reminder_runs l
     where l.reminder_id = ${alias}.id
     order by l.id desc
     limit 1
-  )`
+  ) as "lastRun"`
 
 /** A reminder's content as JSON, by the names of `ReminderContent`. */
-export const contentJson = (alias: string): string => `jsonb_build_object(
-  'name', ${alias}.name,
-  'active', ${alias}.active,
-  'to', ${alias}.recipient,
-  'from', ${alias}.number_id,
-  'text', ${alias}.text,
-  'media', ${alias}.media,
-  'cron', ${alias}.cron,
-  'timezone', ${alias}.timezone
-)`
+export const contentJson = (alias: string): string =>
+  jsonOf(contentFields, alias, "jsonb_build_object")
 
 export const toReminder = (row: ReminderRow): Reminder => ({
   id: Number(row.id) as ReminderId,
   workspaceId: Number(row.workspace_id) as WorkspaceId,
-  mode: row.mode as Mode,
+  mode: row.mode,
   name: row.name,
   active: row.active,
   to: row.recipient,
-  from: row.number_id === null ? null : (Number(row.number_id) as NumberId),
+  from: idOrNull<NumberId>(row.number_id),
   text: row.text,
   media: row.media,
   cron: row.cron,
-  timezone: row.timezone as TimeZone,
-  nextRunAt: row.next_run_at === null ? null : row.next_run_at.getTime(),
+  timezone: row.timezone,
+  nextRunAt: millis(row.next_run_at),
   createdAt: row.created_at.getTime(),
   revision: Number(row.revision),
-  lastRun: row.last_run,
+  lastRun: row.lastRun,
 })
 
-export type MadeRow = ReminderRow & { readonly original: ReminderContent | null }
+export const runColumns = columnsOf({
+  id: { id: bigint((run) => run.id) },
+  ranAt: { ran_at: instant((run) => run.ranAt) },
+  ...lastFields,
+} satisfies FieldsOf<LoggedRun>)
 
-export interface RunRow {
-  readonly id: bigint
-  readonly due_at: Date
-  readonly ran_at: Date
-  readonly message_id: bigint | null
-  readonly outcome: string
-  readonly code: string | null
-}
-
-export const toRun = (row: RunRow): LoggedRun => ({
+export const toRun = (row: RowOf<typeof runColumns>): LoggedRun => ({
   id: Number(row.id),
   dueAt: row.due_at.getTime(),
   ranAt: row.ran_at.getTime(),
-  outcome: row.outcome as LoggedRun["outcome"],
-  messageId: row.message_id === null ? null : (Number(row.message_id) as MessageId),
-  code: row.code as Code | null,
+  outcome: row.outcome,
+  messageId: idOrNull<MessageId>(row.message_id),
+  code: row.code,
 })

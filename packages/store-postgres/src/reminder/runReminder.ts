@@ -7,26 +7,37 @@
 import type { Acceptance, ReminderRun, RunCommit, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, instant } from "../database/parameters.ts"
-import { placeholders, sqlFunction } from "../database/SqlFunction.ts"
-import {
-  acceptance,
-  acceptMessages,
-  acceptParameters,
-  toOutcome,
-} from "../message/acceptMessages.ts"
-import type { OutcomeRow } from "../message/acceptMessages.ts"
+import { bigint, columnsOf, instant } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { joined, on, single, statement } from "../database/Statement.ts"
+import { acceptMessages, acceptParameters, batchOf, toOutcome } from "../message/acceptMessages.ts"
+import type { Batch, OutcomeRow } from "../message/acceptMessages.ts"
+
+/** A reminder's advance to its next due time. */
+export const advanceColumns = columnsOf({
+  id: { r_id: bigint((run) => run.id) },
+  revision: { r_revision: bigint((run) => run.revision) },
+  dueAt: { r_due_at: instant((run) => run.dueAt) },
+  ranAt: { r_ran_at: instant((run) => run.ranAt) },
+  nextRunAt: { r_next_run_at: instant((run) => run.nextRunAt) },
+} satisfies FieldsOf<ReminderRun>)
+
+interface Run {
+  readonly advance: ReminderRun
+  readonly batch: Batch
+}
+
+const parameters = joined(
+  on((one: Run) => one.advance, single(advanceColumns)),
+  on((one: Run) => one.batch, acceptParameters),
+)
 
 /** The run, then the parameters of an acceptance, which are for one alone. */
 export const runReminder = sqlFunction(
   "run_reminder",
   `(
-    r_id bigint,
-    r_revision bigint,
-    r_due_at timestamptz,
-    r_ran_at timestamptz,
-    r_next_run_at timestamptz,
-    ${acceptance.declarations},
+    ${parameters.declarations},
     out guard text,
     out ids bigint[]
   )
@@ -46,7 +57,7 @@ export const runReminder = sqlFunction(
 
     select a.guard, a.ids
     into guard, ids
-    from ${acceptMessages.name}(${acceptance.names.join(", ")}) a;
+    from ${acceptMessages.name}(${acceptParameters.names}) a;
     if guard is not null then
       return;
     end if;
@@ -62,23 +73,17 @@ export const runReminder = sqlFunction(
   $function$`,
 )
 
-const parameterCount = 5 + acceptance.names.length
-
-const runStatement = `
+const runStatement = statement("reminder.run", parameters)`
 select r.guard, r.ids
-from ${runReminder.name}(${placeholders(parameterCount)}) r`
+from ${runReminder.name}(${parameters.placeholders}) r`
 
 export const run =
   (database: DatabaseService) =>
-  (one: Acceptance, advance: ReminderRun): Effect.Effect<RunCommit, StoreUnavailable> =>
+  (acceptance: Acceptance, advance: ReminderRun): Effect.Effect<RunCommit, StoreUnavailable> =>
     Effect.map(
-      database.query<OutcomeRow<"reminder">>("reminder.run", runStatement, [
-        bigint(advance.id),
-        bigint(advance.revision),
-        instant(advance.dueAt),
-        instant(advance.ranAt),
-        instant(advance.nextRunAt),
-        ...acceptParameters([one]),
-      ]),
+      runStatement.rows<OutcomeRow<"reminder">>(database, {
+        advance,
+        batch: batchOf([acceptance]),
+      }),
       ([row]) => (row === undefined ? { _tag: "Broken", guard: "reminder" } : toOutcome(row)),
     )

@@ -1,25 +1,162 @@
-/** `IdempotencyStore` on PostgreSQL: claims for operations that are not sends. */
+/**
+ * Claims on idempotency keys: made before the work, and finished in the commit of what was made with
+ * them. Sends claim and finish theirs many at a time, in functions of their own.
+ */
 import { IdempotencyStore, answerKeptMillis, claimKeptMillis } from "@messaging-service/core"
-import type { ClaimOutcome } from "@messaging-service/core"
+import type { ClaimOutcome, IdempotencyClaim } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, instant, text } from "../database/parameters.ts"
-import { claimKey } from "../message/loadAcceptance.ts"
-import { releaseClaim } from "./releaseClaim.ts"
+import { bigint, columnsOf, epochMillis, instant, text } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { given, joined, single, statement } from "../database/Statement.ts"
 
-const claimStatement = `
+/** A claim as functions take it. */
+export const claimColumns = columnsOf({
+  keyId: { p_claim_key_id: bigint((claim) => claim.keyId) },
+  key: { p_claim_key: text((claim) => claim.key) },
+  fingerprint: { p_claim_fingerprint: text((claim) => claim.fingerprint) },
+  token: { p_claim_token: text((claim) => claim.token) },
+} satisfies FieldsOf<IdempotencyClaim>)
+
+/** Claims a key for a request; null when it is claimed, else what stands in the way. */
+export const claimKey = sqlFunction(
+  "claim_idempotency_key",
+  `(
+    p_key_id bigint, p_key text, p_fingerprint text, p_token text, p_now timestamptz,
+    p_claim_kept interval, p_answer_kept interval
+  )
+  returns json
+  language plpgsql
+  as $function$
+  declare
+    v_record idempotency_records;
+  begin
+    insert into idempotency_claims as held (key_id, key, fingerprint, token, claimed_at)
+    values (p_key_id, p_key, p_fingerprint, p_token, p_now)
+    on conflict (key_id, key) do update
+    set fingerprint = excluded.fingerprint,
+      token = excluded.token,
+      claimed_at = excluded.claimed_at
+    where held.token = excluded.token
+      or held.claimed_at <= p_now - p_claim_kept;
+    if not found then
+      return json_build_object('_tag', 'InProgress');
+    end if;
+
+    select r.*
+    into v_record
+    from idempotency_records r
+    where r.key_id = p_key_id
+      and r.key = p_key
+      and r.created_at > p_now - p_answer_kept;
+    if not found then
+      return null;
+    end if;
+
+    delete from idempotency_claims c
+    where c.key_id = p_key_id
+      and c.key = p_key;
+    return json_build_object(
+      '_tag', 'Finished',
+      'record', json_build_object(
+        'fingerprint', v_record.fingerprint,
+        'madeIds', v_record.made_ids,
+        'createdAt', ${epochMillis("v_record.created_at")}
+      )
+    );
+  end
+  $function$`,
+)
+
+/**
+ * Locks a claim, as the first lock of a commit; false when it is no longer held by this token.
+ * Without a key there is nothing to lock, and it is true.
+ */
+export const holdClaim = sqlFunction(
+  "hold_idempotency_claim",
+  `(p_key_id bigint, p_key text, p_token text)
+  returns boolean
+  language plpgsql
+  as $function$
+  begin
+    if p_token is null then
+      return true;
+    end if;
+    perform from idempotency_claims c
+    where c.key_id = p_key_id
+      and c.key = p_key
+      and c.token = p_token
+    for update;
+    return found;
+  end
+  $function$`,
+)
+
+/** Turns a claim that is held into the record of what was made. Without a key it does nothing. */
+export const finishClaim = sqlFunction(
+  "finish_idempotency_claim",
+  `(p_key_id bigint, p_key text, p_fingerprint text, p_made_ids bigint[], p_now timestamptz)
+  returns void
+  language plpgsql
+  as $function$
+  begin
+    if p_key is null then
+      return;
+    end if;
+    delete from idempotency_claims c
+    where c.key_id = p_key_id
+      and c.key = p_key;
+    -- A record that is still there is void: else the key could not have been claimed.
+    insert into idempotency_records (key_id, key, fingerprint, made_ids, created_at)
+    values (p_key_id, p_key, p_fingerprint, p_made_ids, p_now)
+    on conflict (key_id, key) do update
+    set fingerprint = excluded.fingerprint,
+      made_ids = excluded.made_ids,
+      created_at = excluded.created_at;
+  end
+  $function$`,
+)
+
+/** Whether the claim of these parameters is held, for a function that takes `claimColumns`. */
+export const isClaimHeld = `${holdClaim.name}(p_claim_key_id, p_claim_key, p_claim_token)`
+
+/** A statement of such a function, that finishes the claim. */
+export const finishesClaim = (madeIds: string, now: string): string =>
+  `perform ${finishClaim.name}(
+      p_claim_key_id, p_claim_key, p_claim_fingerprint, ${madeIds}, ${now}
+    )`
+
+const claimStatement = statement(
+  "idempotency.claim",
+  joined<
+    IdempotencyClaim & {
+      readonly now: number
+      readonly claimKept: number
+      readonly answerKept: number
+    }
+  >(single(claimColumns), given({ now: instant, claimKept: bigint, answerKept: bigint })),
+)`
 select ${claimKey.name}(
-  $1, $2, $3, $4, $5, $6 * interval '1 millisecond', $7 * interval '1 millisecond'
+  $p_claim_key_id, $p_claim_key, $p_claim_fingerprint, $p_claim_token, $now,
+  $claimKept * interval '1 millisecond', $answerKept * interval '1 millisecond'
 ) as outcome`
 
-// Index idempotency_records_by_age.
-const forgetRecords = `
-delete from idempotency_records
-where created_at <= $1`
+/** Frees a claim of a refused request, if it is still this one's. */
+export const releaseClaim = statement("releaseClaim", single(claimColumns))`
+delete from idempotency_claims c
+where c.key_id = $p_claim_key_id
+  and c.key = $p_claim_key
+  and c.token = $p_claim_token`
 
-const forgetClaims = `
+// Index idempotency_records_by_age.
+const forgetRecords = statement("idempotency.forgetRecords", given({ before: instant }))`
+delete from idempotency_records
+where created_at <= $before`
+
+const forgetClaims = statement("idempotency.forgetClaims", given({ before: instant }))`
 delete from idempotency_claims
-where claimed_at <= $1`
+where claimed_at <= $before`
 
 export const layerIdempotency = Layer.effect(
   IdempotencyStore,
@@ -28,32 +165,19 @@ export const layerIdempotency = Layer.effect(
     return IdempotencyStore.of({
       claim: (claim, now) =>
         Effect.map(
-          database.query<{ readonly outcome: ClaimOutcome | null }>(
-            "idempotency.claim",
-            claimStatement,
-            [
-              bigint(claim.keyId),
-              text(claim.key),
-              text(claim.fingerprint),
-              text(claim.token),
-              instant(now),
-              bigint(claimKeptMillis),
-              bigint(answerKeptMillis),
-            ],
-          ),
+          claimStatement.rows<{ readonly outcome: ClaimOutcome | null }>(database, {
+            ...claim,
+            now,
+            claimKept: claimKeptMillis,
+            answerKept: answerKeptMillis,
+          }),
           ([row]) => row?.outcome ?? { _tag: "Claimed" },
         ),
-      release: releaseClaim(database),
+      release: (claim) => releaseClaim.run(database, claim),
       forgetVoid: (now) =>
         Effect.andThen(
-          database.query("idempotency.forgetRecords", forgetRecords, [
-            instant(now - answerKeptMillis),
-          ]),
-          Effect.asVoid(
-            database.query("idempotency.forgetClaims", forgetClaims, [
-              instant(now - claimKeptMillis),
-            ]),
-          ),
+          forgetRecords.run(database, { before: now - answerKeptMillis }),
+          forgetClaims.run(database, { before: now - claimKeptMillis }),
         ),
     })
   }),

@@ -2,29 +2,36 @@
 import { ServiceSecrets } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { text } from "../database/parameters.ts"
+import { text } from "../database/Fields.ts"
+import { given, statement } from "../database/Statement.ts"
+
+interface SecretRow {
+  readonly value: string
+}
 
 /** Writes nothing new over what is there, but answers with it: one round trip, one winner. */
-const getOrCreate = `
+const getOrCreate = statement("secret.getOrCreate", given({ name: text, candidate: text }))`
 insert into service_secrets (name, value)
-values ($1, $2)
+values ($name, $candidate)
 on conflict (name) do update
 set name = excluded.name
 returning value`
 
-const get = `
+const get = statement("secret.get", given({ name: text }))`
 select value
 from service_secrets
-where name = $1`
+where name = $name`
 
-const exchange = `
+const exchange = statement("secret.exchange", given({ name: text, instead: text, value: text }))`
 with erased as (
   delete from service_secrets
-  where name = $1
+  where name = $name
 )
 insert into service_secrets (name, value)
-values ($2, $3)
+values ($instead, $value)
 on conflict (name) do nothing`
+
+const valueOf = ({ value }: SecretRow) => value
 
 export const layerSecrets = Layer.effect(
   ServiceSecrets,
@@ -32,21 +39,11 @@ export const layerSecrets = Layer.effect(
     ServiceSecrets.of({
       getOrCreate: (name, candidate) =>
         Effect.map(
-          database.query<{ readonly value: string }>("secret.getOrCreate", getOrCreate, [
-            text(name),
-            text(candidate),
-          ]),
-          (rows) => rows[0]?.value ?? candidate,
+          getOrCreate.first(database, { name, candidate }, valueOf),
+          (value) => value ?? candidate,
         ),
-      get: (name) =>
-        Effect.map(
-          database.query<{ readonly value: string }>("secret.get", get, [text(name)]),
-          ([row]) => row?.value ?? null,
-        ),
-      exchange: (name, instead, value) =>
-        Effect.asVoid(
-          database.query("secret.exchange", exchange, [text(name), text(instead), text(value)]),
-        ),
+      get: (name) => get.first(database, { name }, valueOf),
+      exchange: (name, instead, value) => exchange.run(database, { name, instead, value }),
     }),
   ),
 )

@@ -2,13 +2,14 @@
 import { ClockStore } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint } from "../database/parameters.ts"
+import { bigint } from "../database/Fields.ts"
+import { given, statement } from "../database/Statement.ts"
 
-const readOffset = "select offset_millis from clock"
+const readOffset = statement("clock.offset", given({}))("select offset_millis from clock")
 
-const raiseOffset = `
+const raiseOffset = statement("clock.raiseOffset", given({ to: bigint }))`
 insert into clock as present (offset_millis)
-values ($1)
+values ($to)
 on conflict (singleton) do update
 set offset_millis = greatest(present.offset_millis, excluded.offset_millis)
 returning offset_millis`
@@ -23,12 +24,8 @@ export const layerClock = Layer.effect(
   ClockStore,
   Effect.map(Database, (database) =>
     ClockStore.of({
-      offset: Effect.map(database.query<OffsetRow>("clock.offset", readOffset), toOffset),
-      raiseOffset: (to) =>
-        Effect.map(
-          database.query<OffsetRow>("clock.raiseOffset", raiseOffset, [bigint(to)]),
-          toOffset,
-        ),
+      offset: Effect.map(readOffset.rows<OffsetRow>(database, {}), toOffset),
+      raiseOffset: (to) => Effect.map(raiseOffset.rows<OffsetRow>(database, { to }), toOffset),
       ping: Effect.asVoid(database.query("ping", "select 1")),
     }),
   ),

@@ -3,24 +3,25 @@
  * there is to count, and a page what lies before it: both are read from an index.
  */
 import { Version1ListStore } from "@messaging-service/core"
-import type { OffsetPage, OffsetQuery } from "@messaging-service/core"
+import type { OffsetPage } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, instant, text } from "../database/parameters.ts"
-import { toFile } from "../media/PostgresMedia.ts"
-import type { MediaRow } from "../media/PostgresMedia.ts"
+import { bigint, instant, text } from "../database/Fields.ts"
+import { given, statement } from "../database/Statement.ts"
+import type { Statement } from "../database/Statement.ts"
+import { fileColumns, toFile } from "../media/incomingFiles.ts"
 import { messageIdAt, slack } from "../message/messageIdAt.ts"
 import { messageColumns, toMessage } from "../message/messageRow.ts"
-import type { MessageRow } from "../message/messageRow.ts"
-import { toResult } from "../numberCheck/PostgresNumberChecks.ts"
-import type { ResultRow } from "../numberCheck/PostgresNumberChecks.ts"
+import { resultColumns, toResult } from "../numberCheck/PostgresNumberChecks.ts"
 import { reminderColumns, toReminder } from "../reminder/reminderRow.ts"
-import type { ReminderRow } from "../reminder/reminderRow.ts"
 
 /**
- * $1 and $2: limit and offset. A page that holds nothing is one row without an id. `ctes` come before
+ * A page that holds nothing is one row without an id. `ctes` come before
  * the total, which must be counted once and not for each row of the page.
  */
+const window = { limit: bigint, offset: bigint }
+const world = { ...window, workspaceId: bigint, mode: text }
+
 const withTotal = (ctes: string, count: string, columns: string, from: string): string => `
 with ${ctes}counted as materialized (
   ${count}
@@ -31,8 +32,8 @@ left join lateral (
   select ${columns}
   from ${from}
   order by r.id desc
-  limit $1
-  offset $2
+  limit $limit
+  offset $offset
 ) page on true
 order by page.id desc`
 
@@ -40,13 +41,13 @@ const listOf = (columns: string, from: string): string =>
   withTotal("", `select count(*) as total from ${from}`, columns, from)
 
 // Index messages_by_workspace.
-const ofWorld = "r.workspace_id = $3 and r.mode = $4"
-const inPeriod = "r.created_at >= $5 and r.created_at < $6"
-const idAt = (moment: string) => `${messageIdAt.name}($3, $4, ${moment})`
+const ofWorld = "r.workspace_id = $workspaceId and r.mode = $mode"
+const inPeriod = "r.created_at >= $since and r.created_at < $until"
+const idAt = (moment: string) => `${messageIdAt.name}($workspaceId, $mode, ${moment})`
 
 const endsOfPeriod = `ends as materialized (
-  select ${idAt(`$5 - ${slack}`)} as outer_first, ${idAt(`$5 + ${slack}`)} as inner_first,
-    ${idAt(`$6 - ${slack}`)} as inner_last, ${idAt(`$6 + ${slack}`)} as outer_last
+  select ${idAt(`$since - ${slack}`)} as outer_first, ${idAt(`$since + ${slack}`)} as inner_first,
+    ${idAt(`$until - ${slack}`)} as inner_last, ${idAt(`$until + ${slack}`)} as outer_last
 ),
 `
 
@@ -87,94 +88,73 @@ const listMessages = withTotal(
 /** Index media_files_by_type for one type, media_files_kept for all. */
 const listMedia = (narrowed: boolean) =>
   listOf(
-    "r.*",
+    fileColumns("r"),
     `media_files r
-  where r.workspace_id = $3
-    and r.mode = $4
+  where r.workspace_id = $workspaceId
+    and r.mode = $mode
     and r.state = 'kept'
-    ${narrowed ? "and r.type = $5" : ""}`,
+    ${narrowed ? "and r.type = $type" : ""}`,
   )
 
 // Index reminders_by_workspace.
 const listReminders = listOf(
   reminderColumns("r"),
   `reminders r
-  where r.workspace_id = $3
-    and r.mode = $4
+  where r.workspace_id = $workspaceId
+    and r.mode = $mode
     and r.removed_at is null`,
 )
 
 // Index number_check_results_by_check.
 const listResults = listOf(
-  "r.id, r.phone, r.status, r.checked_at",
+  resultColumns("r"),
   `number_check_results r
-  where r.check_id = $3
-    and ($4::text is null or r.status = $4)`,
+  where r.check_id = $id
+    and ($status::text is null or r.status = $status)`,
 )
 
 type Totalled<Row> = Row & { readonly id: bigint | null; readonly total: bigint }
+
+const lists = {
+  messages: statement(
+    "version1Lists.messages",
+    given({ ...world, since: instant, until: instant }),
+  )(listMessages),
+  allMedia: statement("version1Lists.media", given(world))(listMedia(false)),
+  mediaOfType: statement("version1Lists.media", given({ ...world, type: text }))(listMedia(true)),
+  reminders: statement("version1Lists.reminders", given(world))(listReminders),
+  checkResults: statement(
+    "version1Lists.checkResults",
+    given({ ...window, id: bigint, status: text }),
+  )(listResults),
+}
 
 export const layerVersion1Lists = Layer.effect(
   Version1ListStore,
   Effect.gen(function* () {
     const database = yield* Database
-    const list = <Row extends object, A>(
+    const pageOf = <In, Row extends object, A>(
       holder: string | number,
-      operation: string,
-      statement: string,
-      parameters: ReadonlyArray<unknown>,
-      { limit, offset }: OffsetQuery,
+      list: Statement<In>,
+      input: In,
       toItem: (row: Row) => A,
     ) =>
-      Effect.map(
-        database.list<Totalled<Row>>(holder, operation, statement, [
-          bigint(limit),
-          bigint(offset),
-          ...parameters,
-        ]),
-        (rows): OffsetPage<A> => ({
-          total: Number(rows[0]?.total ?? 0),
-          items: rows.filter(({ id }) => id !== null).map(toItem),
-        }),
-      )
+      Effect.map(list.listed<Totalled<Row>>(database, holder, input), (rows): OffsetPage<A> => ({
+        total: Number(rows[0]?.total ?? 0),
+        items: rows.filter(({ id }) => id !== null).map(toItem),
+      }))
 
     return Version1ListStore.of({
-      messages: ({ mode, workspaceId }, { since, until }, query) =>
-        list<MessageRow, ReturnType<typeof toMessage>>(
-          workspaceId,
-          "version1Lists.messages",
-          listMessages,
-          [bigint(workspaceId), text(mode), instant(since), instant(until)],
-          query,
-          toMessage,
-        ),
-      media: ({ mode, workspaceId }, type, query) =>
-        list<MediaRow, ReturnType<typeof toFile>>(
-          workspaceId,
-          "version1Lists.media",
-          listMedia(type !== null),
-          [bigint(workspaceId), text(mode), ...(type === null ? [] : [text(type)])],
-          query,
-          toFile,
-        ),
-      reminders: ({ mode, workspaceId }, query) =>
-        list<ReminderRow, ReturnType<typeof toReminder>>(
-          workspaceId,
-          "version1Lists.reminders",
-          listReminders,
-          [bigint(workspaceId), text(mode)],
-          query,
-          toReminder,
-        ),
+      messages: (scope, period, query) =>
+        pageOf(scope.workspaceId, lists.messages, { ...scope, ...period, ...query }, toMessage),
+      media: (scope, type, query) =>
+        type === null
+          ? pageOf(scope.workspaceId, lists.allMedia, { ...scope, ...query }, toFile)
+          : pageOf(scope.workspaceId, lists.mediaOfType, { ...scope, ...query, type }, toFile),
+      reminders: (scope, query) =>
+        pageOf(scope.workspaceId, lists.reminders, { ...scope, ...query }, toReminder),
       checkResults: (id, status, query) =>
-        list<ResultRow, ReturnType<typeof toResult>>(
-          `check ${id}`,
-          "version1Lists.checkResults",
-          listResults,
-          [bigint(id), text(status)],
-          query,
-          toResult,
-        ),
+        pageOf(`check ${id}`, lists.checkResults, { ...query, id, status }, toResult),
     })
   }),
 )

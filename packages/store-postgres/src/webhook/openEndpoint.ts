@@ -5,7 +5,7 @@
  * other and none is missed by a revocation or a deletion; then the lane.
  */
 import { sqlFunction } from "../database/SqlFunction.ts"
-import { finishClaim, holdClaim } from "../request/finishClaim.ts"
+import { finishClaim, holdClaim } from "../request/PostgresIdempotency.ts"
 
 /** The endpoint's id, or which guard broke. */
 export const insertEndpoint = sqlFunction(

@@ -1,45 +1,153 @@
 /** Workspaces and their plans. */
-import { WorkspaceStore, pageOf } from "@messaging-service/core"
+import { WorkspaceStore } from "@messaging-service/core"
+import type { Admits, NewWorkspace } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, boolean, idBefore, instant, integer, text } from "../database/parameters.ts"
-import { deleteWorkspace } from "./deleteWorkspace.ts"
-import { planColumns, planParameters, toWorkspace, workspaceColumns } from "./workspaceRow.ts"
+import {
+  bigint,
+  boolean,
+  columnsOf,
+  idBefore,
+  instant,
+  integer,
+  listed,
+  without,
+} from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { given, joined, on, single, statement } from "../database/Statement.ts"
+import { removeLanes } from "../number/PostgresNumbers.ts"
+import { removeEndpoints } from "../webhook/endEndpoints.ts"
+import { toWorkspace, workspaceColumns, writtenColumns } from "./workspaceRow.ts"
 import type { WorkspaceRow } from "./workspaceRow.ts"
 
-const insertWorkspace = `
-insert into workspaces (
-  name, demo, account_disabled, api_v2_enabled, admits, admits_v1, created_at, ${planColumns.join(", ")}
+interface Written {
+  readonly workspace: NewWorkspace
+  readonly admits: Admits
+}
+
+const admitsColumns = columnsOf({
+  v2: { admits: boolean((admits) => admits.v2) },
+  v1: { admits_v1: boolean((admits) => admits.v1) },
+} satisfies FieldsOf<Admits>)
+
+const written = joined(
+  on((change: Written) => change.workspace, single(writtenColumns)),
+  on((change: Written) => change.admits, single(admitsColumns)),
 )
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+
+const insertWorkspace = statement("workspace.insert", written)`
+insert into workspaces (${written.names})
+values (${written.placeholders})
 returning ${workspaceColumns("workspaces")}`
 
-const getWorkspace = `
+const workspaceById = `
 select ${workspaceColumns("w")}
 from workspaces w
-where w.id = $1
+where w.id = $id
   and w.deleted_at is null`
 
-const listWorkspaces = `
+const getWorkspace = statement("workspace.get", given({ id: bigint }))(workspaceById)
+
+const lockWorkspace = statement(
+  "workspace.lock",
+  given({ id: bigint }),
+)`${workspaceById} for no key update`
+
+const listWorkspaces = statement("workspace.list", given({ before: idBefore, limit: integer }))`
 select ${workspaceColumns("w")}
 from workspaces w
 where w.deleted_at is null
-  and w.id < $1
+  and w.id < $before
 order by w.id desc
-limit $2`
+limit $limit`
 
-const updateWorkspace = `
+const changed = { ...without(writtenColumns, "created_at"), ...admitsColumns }
+
+const updateWorkspace = statement(
+  "workspace.update",
+  joined<Written & { readonly id: number }>(given({ id: bigint }), written),
+)`
 update workspaces w
-set name = $2,
-  demo = $3,
-  account_disabled = $4,
-  api_v2_enabled = $5,
-  admits = $6,
-  admits_v1 = $7,
-  ${planColumns.map((name, index) => `${name} = $${index + 8}`).join(",\n  ")}
-where w.id = $1`
+set ${listed(changed, (name) => `${name} = $${name}`)}
+where w.id = $id`
 
-const deleteStatement = `select ${deleteWorkspace.name}($1, $2) as deleted`
+/**
+ * Deleting a workspace: it is marked, its keys no longer admit, its webhook endpoints and its numbers
+ * are gone and their lanes close, and what was to be called for it is dropped.
+ *
+ * Locks: its lanes first, by id, like everybody. The workspace's row is then locked against the
+ * birth of further numbers, and lanes born in between are closed after all.
+ */
+export const deleteWorkspace = sqlFunction(
+  "delete_workspace",
+  `(p_workspace bigint, p_now timestamptz)
+  returns boolean
+  language plpgsql
+  as $function$
+  begin
+    perform
+    from lanes l
+    where l.number_id in (select n.id from numbers n where n.workspace_id = p_workspace)
+    order by l.number_id
+    for no key update;
+
+    perform
+    from workspaces w
+    where w.id = p_workspace
+      and w.deleted_at is null
+    for update;
+    if not found then
+      return false;
+    end if;
+
+    update workspaces w
+    set deleted_at = p_now,
+      admits = false,
+      admits_v1 = false
+    where w.id = p_workspace;
+
+    perform
+    from webhook_lanes l
+    where l.workspace_id = p_workspace
+    order by l.endpoint_id
+    for no key update;
+    perform ${removeEndpoints.name}(
+      array(
+        select e.id
+        from webhook_endpoints e
+        where e.workspace_id = p_workspace
+          and e.removed_at is null
+      ),
+      p_now
+    );
+    perform ${removeLanes.name}(
+      array(select n.id from numbers n where n.workspace_id = p_workspace and n.removed_at is null),
+      p_now
+    );
+    update numbers n
+    set removed_at = p_now
+    where n.workspace_id = p_workspace
+      and n.removed_at is null;
+
+    -- No lane of the workspace is open any more, so that no further one comes after this.
+    delete from webhook_deliveries d
+    where d.workspace_id = p_workspace;
+    delete from webhook_lanes l
+    where l.workspace_id = p_workspace;
+    -- What the version before wrote, whose claims and settlements take turns.
+    perform pg_advisory_xact_lock(5107734520671);
+    delete from callbacks c
+    where c.workspace_id = p_workspace;
+    return true;
+  end
+  $function$`,
+)
+
+const deleteStatement = statement(
+  "workspace.delete",
+  given({ id: bigint, now: instant }),
+)`select ${deleteWorkspace.name}($id, $now) as deleted`
 
 export const layerWorkspaces = Layer.effect(
   WorkspaceStore,
@@ -47,69 +155,33 @@ export const layerWorkspaces = Layer.effect(
     const database = yield* Database
     return WorkspaceStore.of({
       insert: (workspace, admits) =>
-        database
-          .query<WorkspaceRow>("workspace.insert", insertWorkspace, [
-            text(workspace.name),
-            boolean(workspace.demo),
-            boolean(workspace.accountDisabled),
-            boolean(workspace.apiV2Enabled),
-            boolean(admits.v2),
-            boolean(admits.v1),
-            instant(workspace.createdAt),
-            ...planParameters(workspace.plan),
-          ])
-          .pipe(
-            Effect.flatMap(([row]) =>
-              row === undefined
-                ? Effect.die(new Error("an insert returned nothing"))
-                : Effect.succeed(toWorkspace(row)),
-            ),
-          ),
-      get: (id) =>
-        Effect.map(
-          database.query<WorkspaceRow>("workspace.get", getWorkspace, [bigint(id)]),
-          ([row]) => (row === undefined ? null : toWorkspace(row)),
+        Effect.flatMap(
+          insertWorkspace.first(database, { workspace, admits }, toWorkspace),
+          (inserted) =>
+            inserted === null
+              ? Effect.die(new Error("an insert returned nothing"))
+              : Effect.succeed(inserted),
         ),
-      list: ({ before, limit }) =>
-        Effect.map(
-          database.list<WorkspaceRow>("workspaces", "workspace.list", listWorkspaces, [
-            idBefore(before),
-            integer(limit + 1),
-          ]),
-          (rows) => pageOf(rows.map(toWorkspace), limit),
-        ),
+      get: (id) => getWorkspace.first(database, { id }, toWorkspace),
+      list: (page) => listWorkspaces.page(database, "workspaces", page, toWorkspace),
       update: (id, decide) =>
         database.transaction(
           "workspace.update",
           Effect.fnUntraced(function* (run) {
             // Acceptance takes allowance under the same lock: what is read here is what is there.
-            const [row] = yield* run<WorkspaceRow>(`${getWorkspace} for no key update`, [
-              bigint(id),
-            ])
+            const [row] = yield* run<WorkspaceRow>(lockWorkspace.text, lockWorkspace.bind({ id }))
             if (row === undefined) return null
             const current = toWorkspace(row)
             const { admits, change } = decide(current)
-            const changed = { ...current, ...change }
-            yield* run(updateWorkspace, [
-              bigint(id),
-              text(changed.name),
-              boolean(changed.demo),
-              boolean(changed.accountDisabled),
-              boolean(changed.apiV2Enabled),
-              boolean(admits.v2),
-              boolean(admits.v1),
-              ...planParameters(changed.plan),
-            ])
-            return changed
+            const workspace = { ...current, ...change }
+            yield* run(updateWorkspace.text, updateWorkspace.bind({ id, workspace, admits }))
+            return workspace
           }),
         ),
       delete: (id, now) =>
         Effect.map(
-          database.query<{ readonly deleted: boolean }>("workspace.delete", deleteStatement, [
-            bigint(id),
-            instant(now),
-          ]),
-          (rows) => rows[0]?.deleted ?? false,
+          deleteStatement.rows<{ readonly deleted: boolean }>(database, { id, now }),
+          ([row]) => row?.deleted ?? false,
         ),
       isEmpty: Effect.map(
         database.query("workspace.isEmpty", "select from workspaces limit 1"),

@@ -1,85 +1,90 @@
 /** A workspace as its table keeps it, with the plan's columns inline. */
-import type { Plan, Workspace, WorkspaceId } from "@messaging-service/core"
-import { bigint, boolean, text } from "../database/parameters.ts"
+import type { NewWorkspace, Plan, Workspace, WorkspaceId } from "@messaging-service/core"
+import {
+  bigint,
+  boolean,
+  columnsOf,
+  declared,
+  instant,
+  millis,
+  selected,
+  text,
+  within,
+} from "../database/Fields.ts"
+import type { FieldsOf, RowOf } from "../database/Fields.ts"
 
-export interface WorkspaceRow {
-  readonly id: bigint
-  readonly name: string
-  readonly demo: boolean
-  readonly account_disabled: boolean
-  readonly api_v2_enabled: boolean
-  readonly plan_name: string | null
-  readonly plan_messages_remaining: bigint | null
-  readonly plan_reminders: boolean
-  readonly plan_qr_code_api: boolean
-  readonly plan_max_numbers: bigint | null
-  readonly plan_media_storage_bytes: bigint
-  readonly created_at: Date
-  readonly deleted_at: Date | null
+type StoredPlan = Omit<Plan, "name"> & { readonly name: string | null }
+
+const noPlan: StoredPlan = {
+  name: null,
+  messagesRemaining: null,
+  reminders: false,
+  qrCodeApi: false,
+  maxNumbers: null,
+  mediaStorageBytes: 0,
 }
 
+export const planFields = {
+  name: { plan_name: text((plan) => plan.name) },
+  messagesRemaining: { plan_messages_remaining: bigint((plan) => plan.messagesRemaining) },
+  reminders: { plan_reminders: boolean((plan) => plan.reminders) },
+  qrCodeApi: { plan_qr_code_api: boolean((plan) => plan.qrCodeApi) },
+  maxNumbers: { plan_max_numbers: bigint((plan) => plan.maxNumbers) },
+  mediaStorageBytes: { plan_media_storage_bytes: bigint((plan) => plan.mediaStorageBytes) },
+} satisfies FieldsOf<Plan, StoredPlan>
+
+/** What is written of a new workspace, and of a changed one. */
+export const writtenColumns = columnsOf({
+  name: { name: text((workspace) => workspace.name) },
+  demo: { demo: boolean((workspace) => workspace.demo) },
+  accountDisabled: { account_disabled: boolean((workspace) => workspace.accountDisabled) },
+  apiV2Enabled: { api_v2_enabled: boolean((workspace) => workspace.apiV2Enabled) },
+  plan: within(
+    (workspace: Pick<Workspace, "plan">) => workspace.plan ?? noPlan,
+    columnsOf(planFields),
+  ),
+  createdAt: { created_at: instant((workspace) => workspace.createdAt) },
+} satisfies FieldsOf<NewWorkspace>)
+
 const columns = {
-  id: "bigint",
-  name: "text",
-  demo: "boolean",
-  account_disabled: "boolean",
-  api_v2_enabled: "boolean",
-  plan_name: "text",
-  plan_messages_remaining: "bigint",
-  plan_reminders: "boolean",
-  plan_qr_code_api: "boolean",
-  plan_max_numbers: "bigint",
-  plan_media_storage_bytes: "bigint",
-  created_at: "timestamptz",
-  deleted_at: "timestamptz",
-} as const satisfies Record<keyof WorkspaceRow, string>
+  id: bigint((workspace: Workspace) => workspace.id),
+  ...writtenColumns,
+  deleted_at: instant((workspace: Workspace) => workspace.deletedAt),
+}
+
+/** The names begin so that they can stand beside those of a key or of a reminder. */
+const prefix = "w_"
+
+export type WorkspaceRow = RowOf<typeof columns, typeof prefix>
 
 /** The columns of a `WorkspaceRow`, to select from the table of that alias. */
-export const workspaceColumns = (alias: string, prefix = ""): string =>
-  Object.keys(columns)
-    .map((name) => (prefix === "" ? `${alias}.${name}` : `${alias}.${name} as ${prefix}${name}`))
-    .join(", ")
+export const workspaceColumns = (alias: string): string => selected(columns, alias, prefix)
 
-/** The same as the result of a function, with a prefix to each name. */
-export const workspaceResult = (prefix: string): string =>
-  Object.entries(columns)
-    .map(([name, type]) => `${prefix}${name} ${type}`)
-    .join(", ")
+/** The same as the result of a function. */
+export const workspaceResult: string = declared(columns, prefix)
 
 const numberOrNull = (value: bigint | null): number | null =>
   value === null ? null : Number(value)
 
-const toPlan = (
-  row: Pick<
-    WorkspaceRow,
-    | "plan_name"
-    | "plan_messages_remaining"
-    | "plan_reminders"
-    | "plan_qr_code_api"
-    | "plan_max_numbers"
-    | "plan_media_storage_bytes"
-  >,
-): Plan | null =>
-  row.plan_name === null
-    ? null
-    : {
-        name: row.plan_name,
-        messagesRemaining: numberOrNull(row.plan_messages_remaining),
-        reminders: row.plan_reminders,
-        qrCodeApi: row.plan_qr_code_api,
-        maxNumbers: numberOrNull(row.plan_max_numbers),
-        mediaStorageBytes: Number(row.plan_media_storage_bytes),
-      }
-
 export const toWorkspace = (row: WorkspaceRow): Workspace => ({
-  id: Number(row.id) as WorkspaceId,
-  name: row.name,
-  demo: row.demo,
-  accountDisabled: row.account_disabled,
-  apiV2Enabled: row.api_v2_enabled,
-  plan: toPlan(row),
-  createdAt: row.created_at.getTime(),
-  deletedAt: row.deleted_at === null ? null : row.deleted_at.getTime(),
+  id: Number(row.w_id) as WorkspaceId,
+  name: row.w_name,
+  demo: row.w_demo,
+  accountDisabled: row.w_account_disabled,
+  apiV2Enabled: row.w_api_v2_enabled,
+  plan:
+    row.w_plan_name === null
+      ? null
+      : {
+          name: row.w_plan_name,
+          messagesRemaining: numberOrNull(row.w_plan_messages_remaining),
+          reminders: row.w_plan_reminders,
+          qrCodeApi: row.w_plan_qr_code_api,
+          maxNumbers: numberOrNull(row.w_plan_max_numbers),
+          mediaStorageBytes: Number(row.w_plan_media_storage_bytes),
+        },
+  createdAt: row.w_created_at.getTime(),
+  deletedAt: millis(row.w_deleted_at),
 })
 
 /** The core's `messagesRemaining` and `isLimited`, of the row of a workspace. */
@@ -88,22 +93,3 @@ export const messagesRemaining = (workspace: string): string =>
 
 export const isLimited = (workspace: string): string =>
   `(${workspace}.plan_name is not null and ${workspace}.plan_messages_remaining is not null)`
-
-/** The names of a plan's columns, in the order of `planParameters`. */
-export const planColumns = [
-  "plan_name",
-  "plan_messages_remaining",
-  "plan_reminders",
-  "plan_qr_code_api",
-  "plan_max_numbers",
-  "plan_media_storage_bytes",
-] as const
-
-export const planParameters = (plan: Plan | null): ReadonlyArray<unknown> => [
-  text(plan?.name ?? null),
-  bigint(plan?.messagesRemaining ?? null),
-  boolean(plan?.reminders ?? false),
-  boolean(plan?.qrCodeApi ?? false),
-  bigint(plan?.maxNumbers ?? null),
-  bigint(plan?.mediaStorageBytes ?? 0),
-]

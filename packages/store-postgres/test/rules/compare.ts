@@ -6,7 +6,8 @@ import { assert } from "@effect/vitest"
 import { noon } from "@messaging-service/testkit"
 import { Context, Effect, Layer, Random } from "effect"
 import { Database } from "../../src/database/Database.ts"
-import { jsonb } from "../../src/database/parameters.ts"
+import { jsonb } from "../../src/database/Fields.ts"
+import { parameterOf } from "../../src/database/Statement.ts"
 import { functions, migrations } from "../../src/migrations/index.ts"
 import { migrate } from "../../src/migrations/migrate.ts"
 import { aDatabase, optionsOf } from "../databases.ts"
@@ -73,7 +74,12 @@ export const compare = (seed: string, comparison: Comparison) =>
     const { cases = 1500, draw, inserted = [] } = comparison
     const database = yield* Database
     const drawn = yield* Effect.replicateEffect(draw, cases)
-    const parameters = [jsonb(drawn.map(({ facts }) => facts))]
+    const parameters = [
+      parameterOf(
+        jsonb,
+        drawn.map(({ facts }) => facts),
+      ),
+    ]
     const asked = yield* database.transaction(
       seed,
       Effect.fnUntraced(function* (run) {

@@ -19,7 +19,7 @@ import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"
 import { isUsable } from "../../src/key/keyRow.ts"
 import { countedWindow } from "../../src/key/requestWindow.ts"
-import { claimKey } from "../../src/message/loadAcceptance.ts"
+import { claimKey } from "../../src/request/PostgresIdempotency.ts"
 import {
   isLimited as isLimitedSql,
   messagesRemaining as remainingSql,

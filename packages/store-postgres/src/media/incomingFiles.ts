@@ -1,0 +1,210 @@
+/**
+ * A media file as its table keeps it, and how it comes in: reserved and then put into the directory,
+ * or attached to a message. Locks: the workspace's usage, which nothing else is locked after; files of
+ * one workspace are counted one after the other, and each is measured against what is really used.
+ */
+import type {
+  IdempotencyClaim,
+  MediaFile,
+  MediaId,
+  Reservation,
+  WorkspaceId,
+} from "@messaging-service/core"
+import {
+  bigint,
+  columnsOf,
+  instant,
+  listed,
+  selected,
+  text,
+  within,
+  without,
+} from "../database/Fields.ts"
+import type { FieldsOf, RowOf } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { joined, on, single, statement } from "../database/Statement.ts"
+import { claimColumns, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+
+export const fileFields = {
+  id: { id: bigint((file) => file.id) },
+  workspaceId: { workspace_id: bigint((file) => file.workspaceId) },
+  mode: { mode: text((file) => file.mode) },
+  fileName: { file_name: text((file) => file.fileName) },
+  type: { type: text((file) => file.type) },
+  mimeType: { mime_type: text((file) => file.mimeType) },
+  size: { size: bigint((file) => file.size) },
+  storageKey: { storage_key: text((file) => file.storageKey) },
+  createdAt: { created_at: instant((file) => file.createdAt) },
+} satisfies FieldsOf<MediaFile>
+
+const table = columnsOf(fileFields)
+
+export type MediaRow = RowOf<typeof table>
+
+/** The columns of a `MediaRow`, to select from the table of that alias. */
+export const fileColumns = (alias: string): string => selected(table, alias)
+
+export const toFile = (row: MediaRow): MediaFile => ({
+  id: Number(row.id) as MediaId,
+  workspaceId: Number(row.workspace_id) as WorkspaceId,
+  mode: row.mode,
+  fileName: row.file_name,
+  type: row.type,
+  mimeType: row.mime_type,
+  size: Number(row.size),
+  storageKey: row.storage_key,
+  createdAt: row.created_at.getTime(),
+})
+
+/** A file that asks for room, and how much its workspace may use. */
+interface Incoming {
+  readonly file: Omit<MediaFile, "id">
+  readonly limitBytes: number
+}
+
+const columns = without(table, "id")
+
+const parameters = joined(
+  on((incoming: Incoming) => incoming.file, single(columns, "p_")),
+  single({ p_limit: bigint((incoming: Incoming) => incoming.limitBytes) }),
+)
+
+export interface ReservationRow {
+  readonly id: bigint | null
+  readonly used: bigint
+}
+
+export const toReservation = ([row]: ReadonlyArray<ReservationRow>): Reservation =>
+  row === undefined || row.id === null
+    ? { _tag: "Full", used: Number(row?.used ?? 0) }
+    : { _tag: "Reserved", id: Number(row.id) as MediaId }
+
+/** The file's id; or null and what is used, when there is no room. */
+export const reserveFile = sqlFunction(
+  "reserve_media_file",
+  `(${parameters.declarations})
+  returns table (id bigint, used bigint)
+  language plpgsql
+  as $function$
+  #variable_conflict use_column
+  declare
+    v_used bigint;
+    v_id bigint;
+  begin
+    insert into media_usage (workspace_id, bytes)
+    values (p_workspace_id, 0)
+    on conflict (workspace_id) do nothing;
+
+    select u.bytes
+    into v_used
+    from media_usage u
+    where u.workspace_id = p_workspace_id
+    for no key update;
+
+    if v_used + p_size <= p_limit then
+      update media_usage u
+      set bytes = v_used + p_size
+      where u.workspace_id = p_workspace_id;
+      insert into media_files (state, ${listed(columns)})
+      values ('reserved', ${listed(columns, (name) => `p_${name}`)})
+      returning media_files.id into v_id;
+    end if;
+    return query select v_id, v_used;
+  end
+  $function$`,
+)
+
+export const reserve = statement("media.reserve", parameters)`
+select r.id, r.used
+from ${reserveFile.name}(${parameters.placeholders}) r`
+
+/**
+ * The same for an attachment. The sum is not kept: servers of the version before write and end
+ * attachments without counting them.
+ */
+export const attachFile = sqlFunction(
+  "attach_media_file",
+  `(${parameters.declarations})
+  returns table (id bigint, used bigint)
+  language plpgsql
+  as $function$
+  #variable_conflict use_column
+  declare
+    v_used bigint;
+    v_id bigint;
+  begin
+    insert into media_usage (workspace_id, bytes)
+    values (p_workspace_id, 0)
+    on conflict (workspace_id) do nothing;
+
+    perform
+    from media_usage u
+    where u.workspace_id = p_workspace_id
+    for no key update;
+
+    -- A later statement, now that it is locked. Index media_files_attached_bytes.
+    select coalesce(sum(m.size), 0)::bigint
+    into v_used
+    from media_files m
+    where m.workspace_id = p_workspace_id
+      and m.state = 'attached';
+
+    if v_used + p_size <= p_limit then
+      insert into media_files (state, ${listed(columns)})
+      values ('attached', ${listed(columns, (name) => `p_${name}`)})
+      returning media_files.id into v_id;
+    end if;
+    return query select v_id, v_used;
+  end
+  $function$`,
+)
+
+export const attach = statement("media.attach", parameters)`
+select a.id, a.used
+from ${attachFile.name}(${parameters.placeholders}) a`
+
+interface Commit {
+  readonly id: MediaId
+  readonly now: number
+  readonly claim: IdempotencyClaim | null
+}
+
+const commitParameters = joined(
+  single({
+    p_id: bigint((commit: Commit) => commit.id),
+    p_now: instant((commit: Commit) => commit.now),
+  }),
+  single(within((commit: Commit) => commit.claim, claimColumns)),
+)
+
+/**
+ * Puts a reserved file into the directory. Returns the guard that did not hold; null when the file is
+ * there. Locks: the claim first, then the file.
+ */
+export const commitFile = sqlFunction(
+  "commit_media_file",
+  `(${commitParameters.declarations})
+  returns text
+  language plpgsql
+  as $function$
+  begin
+    if not ${isClaimHeld} then
+      return 'idempotency';
+    end if;
+    update media_files m
+    set state = 'kept'
+    where m.id = p_id
+      and m.state = 'reserved';
+    if not found then
+      return 'reservation';
+    end if;
+    ${finishesClaim("array[p_id]", "p_now")};
+    return null;
+  end
+  $function$`,
+)
+
+export const commit = statement(
+  "media.commit",
+  commitParameters,
+)`select ${commitFile.name}(${commitParameters.placeholders}) as guard`
