@@ -1,5 +1,5 @@
 /** Every storage port of the core on one database, which is brought up to date first. */
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { layerCallbacks } from "./callback/PostgresCallbacks.ts"
 import { layerContacts } from "./contact/PostgresContacts.ts"
 import type { Database } from "./database/Database.ts"
@@ -9,7 +9,7 @@ import { layerLinking } from "./linking/PostgresLinking.ts"
 import { layerMedia } from "./media/PostgresMedia.ts"
 import { layerMessages } from "./message/PostgresMessages.ts"
 import { functions, migrations } from "./migrations/index.ts"
-import { migrate } from "./migrations/migrate.ts"
+import { keepFunctions, migrate } from "./migrations/migrate.ts"
 import { layerServiceFigures } from "./monitoring/PostgresFigures.ts"
 import { layerNumberChecks } from "./numberCheck/PostgresNumberChecks.ts"
 import { layerNumbers } from "./number/PostgresNumbers.ts"
@@ -48,7 +48,11 @@ export const layerStores = Layer.mergeAll(
 ).pipe(
   Layer.provide(DeliveriesQueued.layer),
   // Not one port is there before the tables are.
-  Layer.provide(Layer.effectDiscard(migrate(migrations, functions))),
+  Layer.provide(
+    Layer.effectDiscard(
+      Effect.andThen(migrate(migrations, functions), Effect.forkScoped(keepFunctions(functions))),
+    ),
+  ),
 )
 
 /**

@@ -16,14 +16,18 @@ import {
 } from "@messaging-service/core"
 import type { MessageId, NumberId, WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, delivering, noon, scopeOf } from "@messaging-service/testkit"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { Database } from "../src/database/Database.ts"
 import type { DatabaseService } from "../src/database/Database.ts"
+import { instant } from "../src/database/Fields.ts"
 import { sqlFunction } from "../src/database/SqlFunction.ts"
+import type { SqlFunction } from "../src/database/SqlFunction.ts"
+import { parameterOf } from "../src/database/Statement.ts"
 import { initial } from "../src/migrations/0001_initial.ts"
 import { callbackLanes } from "../src/migrations/0015_callback_lanes.ts"
 import { functions, migrations } from "../src/migrations/index.ts"
-import { migrate } from "../src/migrations/migrate.ts"
+import { keepFunctions, migrate } from "../src/migrations/migrate.ts"
 import type { Migration } from "../src/migrations/migrate.ts"
 import { layerStores } from "../src/stores.ts"
 import { aDatabase, aDoor, aProcess, optionsOf } from "./databases.ts"
@@ -274,6 +278,62 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           )
         }).pipe(Effect.provide(stores))
       }),
+    )
+
+    it.effect(
+      "functions go once no process of their version has run for a month, and not before",
+      () =>
+        Effect.gen(function* () {
+          const door = yield* aDoor(yield* aDatabase)
+          const version = (answer: number) =>
+            sqlFunction("answer", `() returns integer language sql as $f$ select ${answer} $f$`)
+          const [silent, stopped, running, latest] = [
+            version(1),
+            version(2),
+            version(3),
+            version(4),
+          ]
+          const assertThere = (...functions: ReadonlyArray<SqlFunction>) =>
+            Effect.map(
+              door.query<{ readonly name: string }>(
+                "there",
+                `select proname::text as name from pg_proc where proname like 'answer%' order by prosrc`,
+              ),
+              (rows) =>
+                assert.deepStrictEqual(
+                  rows.map(({ name }) => name),
+                  functions.map(({ name }) => name),
+                ),
+            )
+          const isNoted = Effect.map(
+            door.query("noted", `select from function_uses where used_at > $1`, [
+              parameterOf(instant, noon),
+            ]),
+            (rows) => rows.length === 1,
+          )
+          // Of a version that did not note what it uses.
+          yield* door.query("silent", silent.create)
+          yield* Effect.gen(function* () {
+            yield* TestClock.setTime(noon)
+            yield* migrate([], [stopped])
+            yield* migrate([], [running])
+            yield* TestClock.adjust("20 days")
+            const process = yield* Effect.forkChild(keepFunctions([running]), {
+              startImmediately: true,
+            })
+            yield* TestClock.adjust("1 hour")
+            yield* Effect.repeat(isNoted, { until: (noted) => noted })
+            yield* migrate([], [latest])
+            yield* assertThere(silent, stopped, running, latest)
+            yield* Fiber.interrupt(process)
+            yield* TestClock.adjust("11 days")
+            yield* migrate([], [latest])
+            yield* assertThere(silent, running, latest)
+            yield* TestClock.adjust("31 days")
+            yield* migrate([], [latest])
+            yield* assertThere(silent, latest)
+          }).pipe(Effect.provideService(Database, door), Effect.provide(TestClock.layer()))
+        }),
     )
 
     it.effect(
