@@ -153,6 +153,8 @@ export interface CheckRow {
   /** Null while no worker holds it. */
   leaseUntil: number | null
   tries: number
+  /** It was dropped by housekeeping. */
+  forgotten: boolean
 }
 
 /** A number that is being connected. */

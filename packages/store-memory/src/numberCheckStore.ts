@@ -15,7 +15,11 @@ import { newestFirst } from "./Table.ts"
 import { laneIn } from "./World.ts"
 import type { CheckRow, World } from "./World.ts"
 
-const isSeen = ({ mode, restriction, workspaceId }: NumberCheckScope, { check }: CheckRow) =>
+const isSeen = (
+  { mode, restriction, workspaceId }: NumberCheckScope,
+  { check, forgotten }: CheckRow,
+) =>
+  !forgotten &&
   check.workspaceId === workspaceId &&
   check.mode === mode &&
   (restriction === null || restriction.includes(check.numberId))
@@ -123,6 +127,7 @@ export const numberCheckStore = (world: World): typeof NumberCheckStore.Service 
         lease: 0,
         leaseUntil: null,
         tries: 0,
+        forgotten: false,
       }))
       world.openChecks.add(row)
       const { id } = row.check
@@ -172,5 +177,15 @@ export const numberCheckStore = (world: World): typeof NumberCheckStore.Service 
         if (settlement.tried) row.tries++
       }
       return true
+    }),
+
+  forget: (completedBefore) =>
+    Effect.sync(() => {
+      for (const row of world.checks.rows) {
+        const { completedAt } = row.check
+        if (completedAt === null || completedAt >= completedBefore) continue
+        row.forgotten = true
+        row.results = []
+      }
     }),
 })

@@ -68,6 +68,9 @@ export interface NumberCheckResult {
   readonly checkedAt: number | null
 }
 
+/** How long a check and its results can be looked at once it is completed. */
+export const checksKeptMillis = 30 * 24 * 60 * 60 * 1000
+
 export type NewNumberCheck = Pick<
   NumberCheck,
   "workspaceId" | "mode" | "numberId" | "name" | "createdAt"
@@ -177,5 +180,7 @@ export class NumberCheckStore extends Context.Service<
      * pending result of their phone; the check is completed with its last one.
      */
     settle(settlement: CheckSettlement, now: number): Effect.Effect<boolean, StoreUnavailable>
+    /** Drops the checks that were completed before that moment, with their results. */
+    forget(completedBefore: number): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/NumberCheckStore") {}

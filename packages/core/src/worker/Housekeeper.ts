@@ -6,6 +6,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { Outbox, eventsKeptMillis } from "../event/Outbox.ts"
 import { MediaSweep } from "../media/MediaSweep.ts"
 import { Stranded } from "../message/Stranded.ts"
+import { NumberCheckStore, checksKeptMillis } from "../numberCheck/NumberCheck.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import { runsKeptMillis } from "../reminder/Reminder.ts"
@@ -45,6 +46,7 @@ export class Housekeeper extends Context.Service<
       const webhooks = yield* WebhookStore
       const outbox = yield* Outbox
       const reminders = yield* ReminderStore
+      const checks = yield* NumberCheckStore
       const housekeeping = yield* Housekeeping
       const context = yield* Effect.context<WakeUp | WorkStatus>()
       const is = (underWay: boolean) =>
@@ -57,6 +59,7 @@ export class Housekeeper extends Context.Service<
         yield* webhooks.forgetAttempts(now - eventsKeptMillis)
         yield* outbox.forget(now - eventsKeptMillis)
         yield* reminders.forget(now - runsKeptMillis)
+        yield* checks.forget(now - checksKeptMillis)
         yield* media.runAll
       }).pipe(
         // Whatever it is, it must not end the loops that run beside this one.

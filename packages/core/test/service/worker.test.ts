@@ -46,7 +46,7 @@ const counting = () => {
 
 /** What housekeeping asks every ten minutes, whatever else there is to do. */
 const isHousekeeping = (operation: string) =>
-  /^(IdempotencyStore\.forgetVoid|WebhookStore\.forgetAttempts|Outbox\.forget|ReminderStore\.forget|MediaStore\.)/.test(
+  /^(IdempotencyStore\.forgetVoid|WebhookStore\.forgetAttempts|Outbox\.forget|ReminderStore\.forget|NumberCheckStore\.forget|MediaStore\.)/.test(
     operation,
   )
 

@@ -42,6 +42,7 @@ import { settledLater } from "./0012_settled_later.ts"
 import { attachmentBytes } from "./0013_attachment_bytes.ts"
 import { keylessEndpoints } from "./0014_keyless_endpoints.ts"
 import { callbackLanes } from "./0015_callback_lanes.ts"
+import { completedChecks } from "./0016_completed_checks.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -61,6 +62,7 @@ export const migrations: ReadonlyArray<Migration> = [
   attachmentBytes,
   keylessEndpoints,
   callbackLanes,
+  completedChecks,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

@@ -193,6 +193,28 @@ where r.check_id = $id
 order by r.id desc
 limit $limit`
 
+/** Checks that one statement drops at most; each has up to 1,000 results. */
+const batch = 10
+
+// Indexes number_checks_completed and number_check_results_by_check.
+const forgetChecks = statement("numberCheck.forget", given({ before: instant, limit: integer }))`
+with old as (
+  select c.id
+  from number_checks c
+  where c.completed_at < $before
+  order by c.completed_at
+  limit $limit
+),
+results as (
+  delete from number_check_results r
+  using old
+  where r.check_id = old.id
+)
+delete from number_checks c
+using old
+where c.id = old.id
+returning c.id`
+
 export const layerNumberChecks = Layer.effect(
   NumberCheckStore,
   Effect.gen(function* () {
@@ -216,6 +238,10 @@ export const layerNumberChecks = Layer.effect(
         listResults.page(database, `check ${id}`, { ...page, id, statuses }, toResult),
       claim: claim(database),
       settle: settle(database),
+      forget: (before) =>
+        forgetChecks
+          .rows(database, { before, limit: batch })
+          .pipe(Effect.repeat({ while: (dropped) => dropped.length === batch }), Effect.asVoid),
     })
   }),
 )

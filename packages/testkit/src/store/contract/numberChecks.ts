@@ -568,6 +568,29 @@ const worked = (it: StoreTester) => {
       yield* settle(answered(test), era)
     }),
   )
+
+  it.effect("a check is dropped with its results once it was completed long enough ago", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberCheckStore
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      const done = yield* aCheck(number, { createdAt: era })
+      yield* settle(answered(yield* claimOne(number, { now: era })), era + hour)
+      const open = yield* aCheck(number, { createdAt: era })
+      const listed = Effect.map(
+        store.list(scopeOf(done), { before: null, limit: 10 }),
+        ({ items }) => items.map(({ id }) => id),
+      )
+      yield* store.forget(era + hour)
+      assert.deepStrictEqual(yield* listed, [open.id, done.id])
+      assert.lengthOf(yield* resultsOf(done), 2)
+      yield* store.forget(era + hour + 1)
+      assert.deepStrictEqual(yield* listed, [open.id])
+      assert.isNull(yield* store.get(scopeOf(done), done.id))
+      assert.deepStrictEqual(yield* resultsOf(done), [])
+      assert.lengthOf(yield* resultsOf(open), 2)
+    }),
+  )
 }
 
 export const numberChecks: Topic = (it) => {
