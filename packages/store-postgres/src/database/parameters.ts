@@ -1,7 +1,7 @@
 /**
- * Parameters of statements, each with its type: inference from the value would give one statement
- * several types, and a prepared statement for each of them. Times go in and come out as epoch
- * milliseconds, exactly.
+ * Parameters without names (see `Statement` for those with), each with its type: inference from the
+ * value would give one statement several types, and a prepared statement for each of them. Times go in
+ * and come out as epoch milliseconds, exactly.
  */
 import { PgTypes } from "@effect/sql-pg"
 
@@ -24,7 +24,6 @@ export const idBefore = (id: number | null) => PgTypes.int8(id === null ? beyond
 export const integer = PgTypes.int4
 export const boolean = PgTypes.bool
 export const text = PgTypes.text
-export const jsonb = (value: unknown) => PgTypes.jsonb(value)
 /** From epoch milliseconds. */
 export const instant = (millis: number | null) => PgTypes.timestamptz(millis)
 
@@ -32,8 +31,6 @@ export const bigints = (values: ReadonlyArray<number | null>) =>
   typed(PgTypes.OID.int8Array, values.map(toBigInt))
 export const integers = (values: ReadonlyArray<number | null>) =>
   typed(PgTypes.OID.int4Array, values)
-export const booleans = (values: ReadonlyArray<boolean | null>) =>
-  typed(PgTypes.OID.boolArray, values)
 export const texts = (values: ReadonlyArray<string | null>) => typed(PgTypes.OID.textArray, values)
 export const instants = (values: ReadonlyArray<number | null>) =>
   typed(PgTypes.OID.timestamptzArray, values)
@@ -43,8 +40,3 @@ export const instants = (values: ReadonlyArray<number | null>) =>
  */
 export const sparse = <A>(values: ReadonlyArray<A | null>): ReadonlyArray<A | null> =>
   values.every((value) => value === null) ? [] : values
-/** A whole list that may be missing. */
-export const bigintsOrNull = (values: ReadonlyArray<number> | null) =>
-  values === null ? typed(PgTypes.OID.int8Array, null) : bigints(values)
-export const textsOrNull = (values: ReadonlyArray<string> | null) =>
-  values === null ? typed(PgTypes.OID.textArray, null) : texts(values)

@@ -242,10 +242,7 @@ export const layerLinking = Layer.effect(
           (rows) => new Set(rows.map((row) => row.id)),
         ),
       show: (id, lease, view, callback = null) =>
-        Effect.tap(
-          showAttempt.any(database, { id, lease, view, callback }),
-          told(callback),
-        ),
+        Effect.tap(showAttempt.any(database, { id, lease, view, callback }), told(callback)),
       taken: (id, now) => takeAttempt.any(database, { id, now }),
       linked: (id, phone, now, reports = null) =>
         Effect.gen(function* () {

@@ -162,7 +162,12 @@ limit 1`,
 const endless: Capacity = { whole: 2_147_483_647, share: { most: 2_147_483_647 } }
 
 const nextDue = Record.map(
-  nextDueBeside({ lanes: "$crowded", number_checks: "$crowded", linking: "$crowded", deliveries: "$crowded" }),
+  nextDueBeside({
+    lanes: "$crowded",
+    number_checks: "$crowded",
+    linking: "$crowded",
+    deliveries: "$crowded",
+  }),
   (text, work) => statement(`nextDue.${work}`, given({ crowded: bigints }))(text),
 )
 
