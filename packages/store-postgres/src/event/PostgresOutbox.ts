@@ -87,45 +87,47 @@ export const layerOutbox = Layer.effect(
     /** The position before a gap, and the first transaction that cannot fill it. */
     const gaps = new Map<number, bigint>()
 
-    /** The events up to the first gap that may still be filled. */
-    const settled = (
-      after: number,
-      events: ReadonlyArray<OutboxRow>,
-      over: bigint,
-      next: bigint,
-    ): ReadonlyArray<OutboxRow> => {
+    /** The transactions that are under way now, of which one may fill the gap after that position. */
+    const remember = (before: number, taken: SnapshotRow) => {
+      gaps.set(before, BigInt(taken.next))
+      const oldest = gaps.keys().next().value
+      if (gaps.size > remembered && oldest !== undefined) gaps.delete(oldest)
+    }
+
+    /** The events up to the first gap that may still be filled; `gap` if it is seen for the first time. */
+    const settled = (after: number, events: ReadonlyArray<OutboxRow>, over: bigint) => {
       let before = after
       for (const [index, event] of events.entries()) {
         const id = Number(event.id)
         if (id !== before + 1) {
-          const first = gaps.get(before) ?? next
-          if (over < first) {
-            gaps.set(before, first)
-            const oldest = gaps.keys().next().value
-            if (gaps.size > remembered && oldest !== undefined) gaps.delete(oldest)
-            return events.slice(0, index)
-          }
+          const first = gaps.get(before)
+          if (first === undefined) return { rows: events.slice(0, index), gap: before }
+          if (over < first) return { rows: events.slice(0, index), gap: null }
         }
         gaps.delete(before)
         before = id
       }
-      return events
+      return { rows: events, gap: null }
     }
+
+    const take = Effect.map(
+      snapshot.rows<SnapshotRow>(database, {}),
+      ([taken]) => taken ?? { over: "0", next: "0" },
+    )
 
     const read = Effect.fnUntraced(function* (after: number, limit: number) {
       let position = after
+      let taken = yield* take
       for (;;) {
-        const [taken] = yield* snapshot.rows<SnapshotRow>(database, {})
-        const rows = settled(
-          position,
-          yield* readOutbox.rows<OutboxRow>(database, { after: position, limit }),
-          BigInt(taken?.over ?? 0),
-          BigInt(taken?.next ?? 0),
-        )
+        const found = yield* readOutbox.rows<OutboxRow>(database, { after: position, limit })
+        const { gap, rows } = settled(position, found, BigInt(taken.over))
         const events = rows.flatMap(toEvent)
         const last = rows.at(-1)
-        if (events.length > 0 || last === undefined) return events
-        position = Number(last.id)
+        if (gap === null && (events.length > 0 || last === undefined)) return events
+        // Transactions may have begun since the snapshot: it could not tell who fills a new gap.
+        taken = yield* take
+        if (gap !== null) remember(gap, taken)
+        else if (last !== undefined) position = Number(last.id)
       }
     })
 
