@@ -29,7 +29,15 @@ export { makePlaces } from "./limit/Places.ts"
 export type { Places } from "./limit/Places.ts"
 export { makeRefusingPlaces } from "./limit/RefusingPlaces.ts"
 export type { RefusingPlaces } from "./limit/RefusingPlaces.ts"
-export { crowdedOf, givePlaces, heldBy, isCrowded, takeInRounds, takeShares } from "./limit/Held.ts"
+export {
+  crowdedOf,
+  givePlaces,
+  heldBy,
+  isCrowded,
+  takeInRounds,
+  takeShares,
+  heldNearShare,
+} from "./limit/Held.ts"
 export type { Crowded, Capacity, Shares } from "./limit/Held.ts"
 export { sharedResources } from "./limit/sharedResources.ts"
 export type { SharedResource } from "./limit/sharedResources.ts"

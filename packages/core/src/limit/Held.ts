@@ -36,6 +36,18 @@ export const takeShares = <A>(
 }
 
 /**
+ * Of what is held, what a claim of at most `limit` has to know: of every other workspace it may take all
+ * that it finds. A worker that is far from any share so asks nothing of it.
+ */
+export const heldNearShare = (
+  { held, perWorkspace }: Shares,
+  limit: number,
+): ReadonlyMap<WorkspaceId, number> =>
+  limit > perWorkspace
+    ? held
+    : new Map(Array.from(held).filter(([, count]) => count + limit > perWorkspace))
+
+/**
  * Gives places out to lanes, one after the other: to each what it wants, as far as its workspace may
  * still have it and `limit` in all is not reached.
  */

@@ -13,6 +13,7 @@ import type {
   NumberId,
   StoreUnavailable,
 } from "@messaging-service/core"
+import { heldNearShare } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import {
@@ -84,15 +85,17 @@ export const claimLanes = sqlFunction(
     v_lanes bigint[] := '{}';
     v_found bigint[];
     -- Workspaces of which no more lanes may be taken, and those of them that were found to be.
-    v_crowded bigint[];
+    v_crowded bigint[] := '{}';
     v_refused bigint[];
     v_window constant interval := p_window_millis * interval '1 millisecond';
   begin
-    v_crowded := array(
-      select workspace.id
-      from unnest(p_workspaces, p_held) workspace (id, held)
-      where workspace.held >= p_per_workspace
-    );
+    if cardinality(p_workspaces) > 0 then
+      v_crowded := array(
+        select workspace.id
+        from unnest(p_workspaces, p_held) workspace (id, held)
+        where workspace.held >= p_per_workspace
+      );
+    end if;
     loop
       -- Index lanes_due.
       v_found := array(
@@ -109,6 +112,11 @@ export const claimLanes = sqlFunction(
       );
       v_found := v_lanes || v_found;
       exit when v_found = v_lanes;
+      if cardinality(p_workspaces) = 0 and p_limit <= p_per_workspace then
+        -- No workspace can get more than its share.
+        v_lanes := v_found;
+        exit;
+      end if;
       -- Each workspace gets what it still may have; while one got less than it has, others may have
       -- more.
       select
@@ -242,7 +250,7 @@ const claimStatement = statement(
 export const claim =
   (database: DatabaseService) =>
   (query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable> =>
-    claimStatement.all(database, query, toClaimed)
+    claimStatement.all(database, { ...query, held: heldNearShare(query, query.limit) }, toClaimed)
 
 /**
  * Prolongs leases that are still the lane's, also ones that ran out and were not taken over.
