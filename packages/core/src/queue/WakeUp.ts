@@ -11,6 +11,8 @@ export interface Sleeper {
   /** Returns when woken since the last `reset`; at once if that happened before. */
   readonly woken: Effect.Effect<void>
   readonly reset: Effect.Effect<void>
+  /** Wakes this sleeper alone. */
+  readonly wake: Effect.Effect<void>
 }
 
 export class WakeUp extends Context.Service<
@@ -44,7 +46,7 @@ export const makeLocal = (poll: Duration.Input | null): typeof WakeUp.Service =>
           }),
           () => Effect.sync(() => latches.get(work)?.delete(latch)),
         )
-        return { woken: Latch.await(latch), reset: Latch.close(latch) }
+        return { woken: Latch.await(latch), reset: Latch.close(latch), wake: Latch.open(latch) }
       }),
   }
 }

@@ -92,7 +92,8 @@ export const makeLeasedLoop = <Claimed, Result>(
     const { batch, capacity, leaseMillis, refill, work } = leased
     const { share, whole } = capacity
     const services = yield* Effect.context<WakeUp | WorkStatus>()
-    const wake = (yield* WakeUp).wake(work)
+    const wakeUp = yield* WakeUp
+    const wake = wakeUp.wake(work)
 
     const queryFor = (limit: number, held: Shares["held"]): Effect.Effect<LeaseQuery> =>
       Effect.map(Clock.currentTimeMillis, (now) => ({
@@ -124,6 +125,12 @@ export const makeLeasedLoop = <Claimed, Result>(
         let results: Array<Result> = []
         const hasEnded = Latch.makeUnsafe(false)
         let stopping = false
+        const sleeper = yield* wakeUp.sleeper(work)
+        /**
+         * What a settlement frees this worker has room for, and takes first: to wake the others too would
+         * cost each of them a claim for every settlement of one. They find what is left by themselves.
+         */
+        const wakeAfterSettling = Effect.suspend(() => (stopping ? wake : sleeper.wake))
         const fork = Effect.runForkWith(yield* Effect.context<never>())
 
         const uncount = (claimed: Claimed) => {
@@ -236,7 +243,7 @@ export const makeLeasedLoop = <Claimed, Result>(
             claimed.length > 0 &&
             claimed.length < room &&
             !settling.some(refill.isPutOff)
-          if (!isSteady) yield* wake
+          if (!isSteady) yield* wakeAfterSettling
         }).pipe(
           // It waits for results each time.
           Effect.forever({ disableYield: true }),
@@ -294,6 +301,7 @@ export const makeLeasedLoop = <Claimed, Result>(
         const { alsoEachRound } = leased
         return yield* runLoop({
           work,
+          sleeper,
           runOnce:
             alsoEachRound === undefined
               ? claimMore

@@ -21,6 +21,8 @@ const busyPauseMillis = 20
 
 interface LoopOptions<E, R> {
   readonly work: Work
+  /** Made by a loop that wakes itself too. */
+  readonly sleeper?: Sleeper
   /** One round; returns whether it found work, so that another round follows at once. */
   readonly runOnce: Effect.Effect<boolean, E, R>
   /** The workspaces of which the loop holds as much as it may: only its own settling frees places. */
@@ -53,7 +55,7 @@ const untilNext = <E, R>({ crowded, work }: LoopOptions<E, R>, sleeper: Sleeper)
 export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const sleeper = yield* (yield* WakeUp).sleeper(options.work)
+      const sleeper = options.sleeper ?? (yield* (yield* WakeUp).sleeper(options.work))
       let pause = firstPauseMillis
       const round = Effect.gen(function* () {
         // Reset before looking: what arrives while we look wakes us again.

@@ -232,6 +232,26 @@ describe("a loop of leased work", () => {
     )
   })
 
+  it.effect("takes what its settlement frees, and wakes other loops only when it stops", () => {
+    const { begun, end, within } = aWorld({ due: jobs(upTo(6)) })
+    return within((loop) =>
+      Effect.gen(function* () {
+        const other = yield* (yield* WakeUp).sleeper("lanes")
+        yield* other.reset
+        yield* end(1)
+        assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 6])
+        const waiting = yield* Effect.forkChild(other.woken)
+        yield* calm
+        assert.isUndefined(waiting.pollUnsafe())
+        const stopping = yield* Effect.forkDetach(Fiber.interrupt(loop))
+        yield* calm
+        yield* end(2, 3, 4, 5, 6)
+        assert.isDefined(waiting.pollUnsafe())
+        yield* Fiber.join(stopping)
+      }),
+    )
+  })
+
   it.effect("asks nothing more after a claim that brought less than it asked for", () => {
     const { asked, within } = aWorld({ due: jobs([1, 2]) })
     return within(() => Effect.sync(() => assert.deepStrictEqual(asked, ["claim", "nextDue"])))
