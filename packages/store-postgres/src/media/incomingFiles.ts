@@ -79,10 +79,20 @@ export const toReservation = ([row]: ReadonlyArray<ReservationRow>): Reservation
     ? { _tag: "Full", used: Number(row?.used ?? 0) }
     : { _tag: "Reserved", id: Number(row.id) as MediaId }
 
+/** How files come in: the state that they take, how what is used is found, and how it is kept. */
+interface Way {
+  readonly state: "reserved" | "attached"
+  /** Sets `v_used`, once the workspace's usage is locked. */
+  readonly findUsed: string
+  /** Done when the file has its room. */
+  readonly keepUsed: string
+}
+
 /** The file's id; or null and what is used, when there is no room. */
-export const reserveFile = sqlFunction(
-  "reserve_media_file",
-  `(${parameters.declarations})
+const takeRoom = (name: string, { findUsed, keepUsed, state }: Way) =>
+  sqlFunction(
+    name,
+    `(${parameters.declarations})
   returns table (id bigint, used bigint)
   language plpgsql
   as $function$
@@ -100,19 +110,25 @@ export const reserveFile = sqlFunction(
     from media_usage u
     where u.workspace_id = p_workspace_id
     for no key update;
-
+    ${findUsed}
     if v_used + p_size <= p_limit then
-      update media_usage u
-      set bytes = v_used + p_size
-      where u.workspace_id = p_workspace_id;
+      ${keepUsed}
       insert into media_files (state, ${listed(columns)})
-      values ('reserved', ${listed(columns, (name) => `p_${name}`)})
+      values ('${state}', ${listed(columns, (column) => `p_${column}`)})
       returning media_files.id into v_id;
     end if;
     return query select v_id, v_used;
   end
   $function$`,
-)
+  )
+
+export const reserveFile = takeRoom("reserve_media_file", {
+  state: "reserved",
+  findUsed: "",
+  keepUsed: `update media_usage u
+      set bytes = v_used + p_size
+      where u.workspace_id = p_workspace_id;`,
+})
 
 export const reserve = statement("media.reserve", parameters)`
 select r.id, r.used
@@ -122,42 +138,18 @@ from ${reserveFile.name}(${parameters.placeholders}) r`
  * The same for an attachment. The sum is not kept: servers of the version before write and end
  * attachments without counting them.
  */
-export const attachFile = sqlFunction(
-  "attach_media_file",
-  `(${parameters.declarations})
-  returns table (id bigint, used bigint)
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
-  declare
-    v_used bigint;
-    v_id bigint;
-  begin
-    insert into media_usage (workspace_id, bytes)
-    values (p_workspace_id, 0)
-    on conflict (workspace_id) do nothing;
-
-    perform
-    from media_usage u
-    where u.workspace_id = p_workspace_id
-    for no key update;
-
+export const attachFile = takeRoom("attach_media_file", {
+  state: "attached",
+  findUsed: `
     -- A later statement, now that it is locked. Index media_files_attached_bytes.
     select coalesce(sum(m.size), 0)::bigint
     into v_used
     from media_files m
     where m.workspace_id = p_workspace_id
       and m.state = 'attached';
-
-    if v_used + p_size <= p_limit then
-      insert into media_files (state, ${listed(columns)})
-      values ('attached', ${listed(columns, (name) => `p_${name}`)})
-      returning media_files.id into v_id;
-    end if;
-    return query select v_id, v_used;
-  end
-  $function$`,
-)
+`,
+  keepUsed: "",
+})
 
 export const attach = statement("media.attach", parameters)`
 select a.id, a.used
