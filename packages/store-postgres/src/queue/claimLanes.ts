@@ -36,12 +36,12 @@ import { numberTable, toNumber } from "../number/numberRow.ts"
 import {
   cappedUntil,
   firstWaiting,
-  fitsShare,
   isClaimable,
   mayBeHandedOut,
   nextDueAfter,
   sentInWindow,
-  sharesParameters,
+  shareVariables,
+  takeInShares,
 } from "./lane.ts"
 
 const parameters = single(
@@ -82,57 +82,17 @@ export const claimLanes = sqlFunction(
   as $function$
   #variable_conflict use_column
   declare
-    v_lanes bigint[] := '{}';
-    v_found bigint[];
-    -- Workspaces of which no more lanes may be taken, and those of them that were found to be.
-    v_crowded bigint[] := '{}';
-    v_refused bigint[];
+    ${shareVariables}
     v_window constant interval := p_window_millis * interval '1 millisecond';
   begin
-    if cardinality(p_workspaces) > 0 then
-      v_crowded := array(
-        select workspace.id
-        from unnest(p_workspaces, p_held) workspace (id, held)
-        where workspace.held >= p_per_workspace
-      );
-    end if;
-    loop
-      -- Index lanes_due.
-      v_found := array(
-        select l.number_id
-        from lanes l
-        where l.next_due <= p_now
-          and ${isClaimable("l")}
-          and (p_owned is null or l.number_id = any (p_owned))
-          and l.workspace_id <> all (v_crowded)
-          and l.number_id <> all (v_lanes)
-        order by l.next_due
-        limit p_limit - cardinality(v_lanes)
-        for no key update skip locked
-      );
-      v_found := v_lanes || v_found;
-      exit when v_found = v_lanes;
-      if cardinality(p_workspaces) = 0 and p_limit <= p_per_workspace then
-        -- No workspace can get more than its share.
-        v_lanes := v_found;
-        exit;
-      end if;
-      -- Each workspace gets what it still may have; while one got less than it has, others may have
-      -- more.
-      select
-        coalesce(array_agg(judged.number_id order by judged.place) filter (where judged.fits), '{}'),
-        array_agg(distinct judged.workspace_id) filter (where not judged.fits)
-      into v_lanes, v_refused
-      from (
-        select
-          found.number_id, found.place, l.workspace_id,
-          ${fitsShare("l.workspace_id", "found.place", sharesParameters)} as fits
-        from unnest(v_found) with ordinality found (number_id, place)
-        join lanes l on l.number_id = found.number_id
-      ) judged;
-      exit when v_refused is null;
-      v_crowded := v_crowded || v_refused;
-    end loop;
+    -- Index lanes_due.
+    ${takeInShares({
+      table: "lanes",
+      id: "number_id",
+      due: "next_due",
+      isTakeable: `${isClaimable("l")}
+          and (p_owned is null or l.number_id = any (p_owned))`,
+    })}
     if cardinality(v_lanes) = 0 then
       return;
     end if;

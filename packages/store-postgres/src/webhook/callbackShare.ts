@@ -3,7 +3,7 @@
  * what it has less than its share, and of all workspaces together no more than asked for.
  */
 import { sqlFunction } from "../database/SqlFunction.ts"
-import { fitsShare, heldOf, sharesParameters } from "../queue/lane.ts"
+import { heldOf, shareVariables, sharesParameters, takeInShares } from "../queue/lane.ts"
 
 /**
  * Due lanes of callbacks beside `p_lanes`, locked, the longest due first. Each has a call for one place
@@ -23,47 +23,18 @@ export const dueCallbackLanes = sqlFunction(
   language plpgsql
   as $function$
   declare
-    v_lanes bigint[] := '{}';
-    v_found bigint[];
-    -- Workspaces of which no more lanes may be taken, and those of them that were found to be.
-    v_crowded bigint[] := array(
-      select workspace.id
-      from unnest(p_workspaces, p_held) workspace (id, held)
-      where workspace.held >= p_per_workspace
-    );
-    v_refused bigint[];
+    ${shareVariables}
   begin
     if p_limit <= 0 or p_per_workspace <= 0 then
       return v_lanes;
     end if;
-    loop
-      -- Index webhook_lanes_callbacks_due.
-      v_found := array(
-        select l.endpoint_id
-        from webhook_lanes l
-        where l.callback_due <= p_now
-          and l.workspace_id <> all (v_crowded)
-          and l.endpoint_id <> all (p_lanes)
-          and l.endpoint_id <> all (v_lanes)
-        order by l.callback_due
-        limit p_limit - cardinality(v_lanes)
-        for no key update skip locked
-      );
-      exit when v_found = '{}';
-      select
-        coalesce(array_agg(judged.id order by judged.place) filter (where judged.fits), '{}'),
-        array_agg(distinct judged.workspace_id) filter (where not judged.fits)
-      into v_lanes, v_refused
-      from (
-        select
-          found.id, found.place, l.workspace_id,
-          ${fitsShare("l.workspace_id", "found.place", sharesParameters)} as fits
-        from unnest(v_lanes || v_found) with ordinality found (id, place)
-        join webhook_lanes l on l.endpoint_id = found.id
-      ) judged;
-      exit when v_refused is null;
-      v_crowded := v_crowded || v_refused;
-    end loop;
+    -- Index webhook_lanes_callbacks_due.
+    ${takeInShares({
+      table: "webhook_lanes",
+      id: "endpoint_id",
+      due: "callback_due",
+      isTakeable: "l.endpoint_id <> all (p_lanes)",
+    })}
     return v_lanes;
   end
   $function$`,
