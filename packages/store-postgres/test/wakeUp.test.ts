@@ -19,12 +19,12 @@ const wakesEventually = Effect.fnUntraced(function* (
   to: typeof WakeUp.Service,
 ) {
   const sleeper = yield* to.sleeper("lanes")
-  yield* sleeper.reset
+  yield* sleeper.close
   yield* Effect.raceFirst(
-    sleeper.woken,
+    sleeper.await,
     Effect.forever(Effect.andThen(from.wake("lanes"), Effect.sleep("50 millis"))),
   ).pipe(Effect.timeout(patience))
-  yield* sleeper.reset
+  yield* sleeper.close
 })
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
@@ -40,15 +40,15 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
 
         const lanes = yield* other.sleeper("lanes")
         const expiry = yield* other.sleeper("expiry")
-        yield* lanes.reset
-        yield* expiry.reset
+        yield* lanes.close
+        yield* expiry.close
         yield* one.wake("expiry")
-        yield* Effect.timeout(expiry.woken, patience)
+        yield* Effect.timeout(expiry.await, patience)
 
         const own = yield* one.sleeper("expiry")
-        yield* own.reset
+        yield* own.close
         yield* one.wake("expiry")
-        yield* Effect.timeout(own.woken, "1 millis")
+        yield* Effect.timeout(own.await, "1 millis")
       }),
     )
 
@@ -89,11 +89,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const other = yield* aWakeUp(database)
         yield* wakesEventually(one, other)
         const sleeper = yield* other.sleeper("stranded")
-        yield* sleeper.reset
+        yield* sleeper.close
         yield* postgres.stop
         yield* one.wake("stranded")
         yield* postgres.start
-        yield* Effect.timeout(sleeper.woken, patience)
+        yield* Effect.timeout(sleeper.await, patience)
         yield* wakesEventually(one, other)
         const door = yield* aDoor(database)
         yield* door.query(

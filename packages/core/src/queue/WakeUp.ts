@@ -7,13 +7,8 @@ import { Context, Effect, Latch, Layer } from "effect"
 import type { Duration, Scope } from "effect"
 import type { Work } from "./WorkStatus.ts"
 
-export interface Sleeper {
-  /** Returns when woken since the last `reset`; at once if that happened before. */
-  readonly woken: Effect.Effect<void>
-  readonly reset: Effect.Effect<void>
-  /** Wakes this sleeper alone. */
-  readonly wake: Effect.Effect<void>
-}
+/** Open once it was woken, until its loop closes it. To open it wakes this loop alone. */
+export type Sleeper = Latch.Latch
 
 export class WakeUp extends Context.Service<
   WakeUp,
@@ -46,7 +41,7 @@ export const makeLocal = (poll: Duration.Input | null): typeof WakeUp.Service =>
           }),
           () => Effect.sync(() => latches.get(work)?.delete(latch)),
         )
-        return { woken: Latch.await(latch), reset: Latch.close(latch), wake: Latch.open(latch) }
+        return latch
       }),
   }
 }

@@ -16,7 +16,7 @@ import { makeLeasedLoop } from "./LeasedWork.ts"
 import type { LeasedLoop } from "./LeasedWork.ts"
 
 /** Lanes that one claim takes. */
-const batch = 64
+const batch = 128
 
 export class Dispatcher extends Context.Service<Dispatcher, LeasedLoop>()("core/Dispatcher") {
   static readonly layer = Layer.effect(

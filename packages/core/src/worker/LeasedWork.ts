@@ -126,11 +126,6 @@ export const makeLeasedLoop = <Claimed, Result>(
         const hasEnded = Latch.makeUnsafe(false)
         let stopping = false
         const sleeper = yield* wakeUp.sleeper(work)
-        /**
-         * What a settlement frees this worker has room for, and takes first: to wake the others too would
-         * cost each of them a claim for every settlement of one. They find what is left by themselves.
-         */
-        const wakeAfterSettling = Effect.suspend(() => (stopping ? wake : sleeper.wake))
         const fork = Effect.runForkWith(yield* Effect.context<never>())
 
         const uncount = (claimed: Claimed) => {
@@ -208,6 +203,8 @@ export const makeLeasedLoop = <Claimed, Result>(
         // Whatever ended meanwhile is settled together.
         const settleLoop = Effect.gen(function* () {
           yield* hasEnded.await
+          // What ends in the same moment is settled with it.
+          yield* Effect.yieldNow
           hasEnded.closeUnsafe()
           const settled = ended
           const settling = results
@@ -231,6 +228,8 @@ export const makeLeasedLoop = <Claimed, Result>(
               Effect.as(Effect.logError("settling broke off", defect), []),
             ),
           )
+          // A stopping worker takes no more, and ends as soon as it holds nothing.
+          if (stopping) yield* wake
           settled.forEach(release)
           const starting = hold(claimed)
           const beginAll = Effect.sync(() => starting.forEach(begin))
@@ -243,7 +242,9 @@ export const makeLeasedLoop = <Claimed, Result>(
             claimed.length > 0 &&
             claimed.length < room &&
             !settling.some(refill.isPutOff)
-          if (!isSteady) yield* wakeAfterSettling
+          // What a settlement frees this worker has room for, and takes first: to wake the others too would
+          // cost each of them a claim for every settlement of one. They find what is left by themselves.
+          if (!isSteady) yield* sleeper.open
         }).pipe(
           // It waits for results each time.
           Effect.forever({ disableYield: true }),

@@ -34,17 +34,17 @@ const untilNext = <E, R>({ crowded, work }: LoopOptions<E, R>, sleeper: Sleeper)
   Effect.gen(function* () {
     const status = yield* WorkStatus
     const { poll } = yield* WakeUp
-    for (let looks = 0; ; looks++) {
+    for (let looks = 0; !sleeper.isOpen(); looks++) {
       const due = yield* status.nextDue(work, crowded?.() ?? [])
       const now = yield* Clock.currentTimeMillis
       if (due !== null && due <= now) {
         // Due already when this round found nothing: another worker is at it.
-        if (looks === 0) yield* Effect.raceFirst(sleep(busyPauseMillis), sleeper.woken)
+        if (looks === 0) yield* Effect.raceFirst(sleep(busyPauseMillis), sleeper.await)
         return
       }
       const moment = due === null ? Effect.never : Effect.sleep(due - now)
       const polled = yield* Effect.raceFirst(
-        Effect.as(Effect.raceFirst(moment, sleeper.woken), false),
+        Effect.as(Effect.raceFirst(moment, sleeper.await), false),
         poll === null ? Effect.never : Effect.as(sleep(poll), true),
       )
       if (!polled) return
@@ -59,7 +59,7 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
       let pause = firstPauseMillis
       const round = Effect.gen(function* () {
         // Reset before looking: what arrives while we look wakes us again.
-        yield* sleeper.reset
+        yield* sleeper.close
         const found = yield* options.runOnce
         if (!found) yield* untilNext(options, sleeper)
         pause = firstPauseMillis

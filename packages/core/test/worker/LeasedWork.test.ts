@@ -237,10 +237,10 @@ describe("a loop of leased work", () => {
     return within((loop) =>
       Effect.gen(function* () {
         const other = yield* (yield* WakeUp).sleeper("lanes")
-        yield* other.reset
+        yield* other.close
         yield* end(1)
         assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 6])
-        const waiting = yield* Effect.forkChild(other.woken)
+        const waiting = yield* Effect.forkChild(other.await)
         yield* calm
         assert.isUndefined(waiting.pollUnsafe())
         const stopping = yield* Effect.forkDetach(Fiber.interrupt(loop))

@@ -161,12 +161,12 @@ from (${ids}
 join messages m on m.id = page.id
 order by m.id desc`
 
-/** That numbers are the workspace's is asked of their lanes. Index lanes_by_workspace. */
-const lanesOf = ({ numbers, workspace }: List): string => `(
-    select l.number_id
-    from lanes l
-    where l.workspace_id = ${workspace}${numbers === null ? "" : `\n      and l.number_id = any (${numbers})`}
-  ) l`
+/** The workspace's numbers, removed ones included. Index numbers_ever_by_workspace. */
+const workspaceNumbers = ({ numbers, workspace }: List): string => `(
+    select n.id
+    from numbers n
+    where n.workspace_id = ${workspace}${numbers === null ? "" : `\n      and n.id = any (${numbers})`}
+  ) n`
 
 /**
  * One scan for each state of each number: to filter the workspace's messages by number would read
@@ -176,10 +176,10 @@ const lanesOf = ({ numbers, workspace }: List): string => `(
  * messages_waiting.
  */
 const ofNumbers = (list: List, { ended, waiting }: Wanted): string => {
-  const lanes = lanesOf(list)
-  const ofLane = "m.number_id = l.number_id"
-  const ids = idsOf(list, `${lanes}\n  cross join unnest(${ended}) s (state)`, [
-    ofLane,
+  const source = workspaceNumbers(list)
+  const ofNumber = "m.number_id = n.id"
+  const ids = idsOf(list, `${source}\n  cross join unnest(${ended}) s (state)`, [
+    ofNumber,
     "m.state = s.state",
     "m.state <> 'waiting'",
     ...list.conditions,
@@ -187,8 +187,8 @@ const ofNumbers = (list: List, { ended, waiting }: Wanted): string => {
   if (waiting === null) return ids
   const waitingIds = idsOf(
     list,
-    lanes,
-    [ofLane, "m.state = 'waiting'", waiting, ...list.conditions],
+    source,
+    [ofNumber, "m.state = 'waiting'", waiting, ...list.conditions],
     // Of no index: one in the order of the ids holds every message.
     "(m.id + 0)",
   )

@@ -43,6 +43,7 @@ import { attachmentBytes } from "./0013_attachment_bytes.ts"
 import { keylessEndpoints } from "./0014_keyless_endpoints.ts"
 import { callbackLanes } from "./0015_callback_lanes.ts"
 import { completedChecks } from "./0016_completed_checks.ts"
+import { numbersOfWorkspace } from "./0017_numbers_of_workspace.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -63,6 +64,7 @@ export const migrations: ReadonlyArray<Migration> = [
   keylessEndpoints,
   callbackLanes,
   completedChecks,
+  numbersOfWorkspace,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [
