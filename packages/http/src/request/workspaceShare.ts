@@ -4,8 +4,7 @@
  */
 import { refuse } from "@messaging-service/core"
 import type { RefusingPlaces, Refusal, WorkspaceId } from "@messaging-service/core"
-import { Effect } from "effect"
-import type { Scope } from "effect"
+import { Effect, Scope } from "effect"
 
 /** There is no room for the request now; a second later there may be. */
 export const serviceBusy = refuse("service_unavailable", { retryAfter: 1 })
@@ -16,14 +15,21 @@ const shareUsedUp = refuse("service_unavailable", {
   retryAfter: 1,
 })
 
-/** Takes a place of the workspace's share until the scope closes; fails when there is none. */
+/**
+ * Takes a place of the workspace's share until the scope closes; fails when there is none. Not by
+ * `Effect.acquireRelease`, which joins all services of the request anew to give it back.
+ */
 export const takeWorkspaceShare = (
   places: RefusingPlaces<WorkspaceId>,
   workspace: WorkspaceId,
 ): Effect.Effect<void, Refusal, Scope.Scope> =>
-  Effect.asVoid(
-    Effect.acquireRelease(
-      Effect.suspend(() => (places.takeShare(workspace) ? Effect.void : Effect.fail(shareUsedUp))),
-      () => Effect.sync(() => places.giveBackShare(workspace)),
+  Effect.uninterruptible(
+    Effect.flatMap(Effect.scope, (scope) =>
+      places.takeShare(workspace)
+        ? Scope.addFinalizer(
+            scope,
+            Effect.sync(() => places.giveBackShare(workspace)),
+          )
+        : Effect.fail(shareUsedUp),
     ),
   )
