@@ -3,8 +3,7 @@
  * that what hangs for one holder leaves room for the others; above either bound the next one waits
  * for its turn, in the order of asking.
  */
-import { Effect, Semaphore } from "effect"
-import type { Scope } from "effect"
+import { Effect, Scope, Semaphore } from "effect"
 import type { BoundedResource } from "./sharedResources.ts"
 
 export interface Places<Holder> {
@@ -40,15 +39,30 @@ export const makePlaces = <Holder>({
     if (left.users === 0) shares.delete(holder)
   }
 
+  /** Not by `Effect.acquireRelease`, which joins all services anew for each release. */
+  const takeOne = (scope: Scope.Scope, places: Semaphore.Semaphore) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.andThen(restore(places.take(1)), Scope.addFinalizer(scope, places.release(1))),
+    )
+
   return {
     take: (holder) =>
-      Effect.acquireRelease(
-        Effect.sync(() => join(holder)),
-        (joined) => Effect.sync(() => leave(holder, joined)),
-      ).pipe(
-        // First its own share: one holder never fills the line of those that wait for the whole.
-        Effect.flatMap(({ places }) => places.takeScoped(1)),
-        Effect.andThen(all.takeScoped(1)),
+      Effect.flatMap(Effect.scope, (scope) =>
+        Effect.suspend(() => {
+          const joined = join(holder)
+          return Effect.as(
+            Scope.addFinalizer(
+              scope,
+              Effect.sync(() => leave(holder, joined)),
+            ),
+            joined.places,
+          )
+        }).pipe(
+          Effect.uninterruptible,
+          // First its own share: one holder never fills the line of those that wait for the whole.
+          Effect.flatMap((own) => takeOne(scope, own)),
+          Effect.andThen(takeOne(scope, all)),
+        ),
       ),
   }
 }
