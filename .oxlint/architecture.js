@@ -52,6 +52,7 @@ const emulatorEntry = "src/emulator"
 /** Tests that need the whole service under them, and so choose adapters as an app does. */
 const testsThatChoose = {
   core: ["store-memory", "emulator"],
+  "transport-whatsapp": ["whatsapp-server"],
   http: ["store-memory", "store-postgres", "emulator", "node", "verify-webhook"],
 }
 

@@ -1,0 +1,117 @@
+/**
+ * One client's web socket: frames out of bytes, the handshake, then binary nodes in the order they
+ * came. What a node means is decided by those who listen.
+ */
+import { decodeBinaryNode, encodeBinaryNode, NOISE_WA_HEADER } from "baileys"
+import type { BinaryNode, proto } from "baileys"
+import type { WebSocket } from "ws"
+import { answerHello } from "./noise.ts"
+import type { NoiseKeys, Transport } from "./noise.ts"
+
+export interface Connection {
+  /** The key that the client has proved to hold. */
+  readonly clientKey: Uint8Array
+  /** The socket stays open and nothing is read or said any more. */
+  silent: boolean
+  readonly isOpen: () => boolean
+  readonly send: (node: BinaryNode) => void
+  /** Says goodbye, as a server does after a stream error. */
+  readonly close: () => void
+  /** Breaks off without a word. */
+  readonly drop: () => void
+}
+
+export interface Listeners {
+  readonly opened: (connection: Connection, payload: proto.ClientPayload) => void
+  readonly received: (connection: Connection, node: BinaryNode) => Promise<void>
+  readonly closed: (connection: Connection) => void
+  readonly failed: (what: string, error: unknown) => void
+}
+
+/** The client's first bytes: perhaps where to route it, then four that name the protocol. */
+const introLength = (bytes: Buffer) => {
+  const routed = bytes.length > 7 && bytes[0] === 2 && bytes[1] === 3
+  return (routed ? 7 + bytes.readUIntBE(4, 3) : 0) + NOISE_WA_HEADER.length
+}
+
+const framed = (data: Uint8Array) => {
+  const frame = Buffer.alloc(3 + data.length)
+  frame.writeUIntBE(data.length, 0, 3)
+  frame.set(data, 3)
+  return frame
+}
+
+/** Cuts a stream of bytes into frames; the intro is passed over. */
+const makeFrames = () => {
+  let pending = Buffer.alloc(0)
+  let isIntroRead = false
+  return (bytes: Buffer): ReadonlyArray<Buffer> => {
+    pending = Buffer.concat([pending, bytes])
+    if (!isIntroRead) {
+      pending = pending.subarray(introLength(pending))
+      isIntroRead = true
+    }
+    const frames: Array<Buffer> = []
+    while (pending.length >= 3 && pending.length >= 3 + pending.readUIntBE(0, 3)) {
+      const end = 3 + pending.readUIntBE(0, 3)
+      frames.push(pending.subarray(3, end))
+      pending = pending.subarray(end)
+    }
+    return frames
+  }
+}
+
+const makeConnection = (
+  socket: WebSocket,
+  clientKey: Uint8Array,
+  transport: Transport,
+): Connection => {
+  const isOpen = () => socket.readyState === socket.OPEN
+  const connection: Connection = {
+    clientKey,
+    silent: false,
+    isOpen,
+    send: (node) => {
+      if (isOpen() && !connection.silent) {
+        socket.send(framed(transport.encrypt(encodeBinaryNode(node))))
+      }
+    },
+    close: () => socket.close(),
+    drop: () => socket.terminate(),
+  }
+  return connection
+}
+
+export const accept = (socket: WebSocket, keys: NoiseKeys, listeners: Listeners) => {
+  const frames = makeFrames()
+  let handshake: ReturnType<typeof answerHello> | undefined
+  let opened: { readonly connection: Connection; readonly transport: Transport } | undefined
+  let work = Promise.resolve()
+
+  const take = async (frame: Buffer) => {
+    if (handshake === undefined) {
+      handshake = answerHello(frame, keys)
+      socket.send(framed(handshake.answer))
+    } else if (opened === undefined) {
+      const { clientKey, payload, transport } = handshake.finish(frame)
+      opened = { connection: makeConnection(socket, clientKey, transport), transport }
+      listeners.opened(opened.connection, payload)
+    } else {
+      const { connection, transport } = opened
+      const node = await decodeBinaryNode(transport.decrypt(frame))
+      if (!connection.silent) await listeners.received(connection, node)
+    }
+  }
+
+  socket.on("message", (bytes: Buffer) => {
+    for (const frame of frames(bytes)) {
+      work = work
+        .then(() => take(frame))
+        .catch((error: unknown) => listeners.failed("a frame", error))
+    }
+  })
+  socket.on("error", () => socket.terminate())
+  socket.on("close", () => {
+    work = work.then(() => (opened === undefined ? undefined : listeners.closed(opened.connection)))
+  })
+}

@@ -1,0 +1,244 @@
+/**
+ * A person's phone: a real Signal device, over the library's own repository, that decrypts what it is
+ * sent and remembers what it shows. A message whose id is shown already is shown once.
+ */
+import {
+  addTransactionCapability,
+  Curve,
+  DEFAULT_CONNECTION_CONFIG,
+  encodeWAMessage,
+  initAuthCreds,
+  normalizeMessageContent,
+  proto,
+  unpadRandomMax16,
+} from "baileys"
+import type { SignalDataSet, SignalDataTypeMap, SignalKeyStore, SignedKeyPair } from "baileys"
+import { openMedia } from "./media.ts"
+import type { Media } from "./media.ts"
+import { bigEndian, node } from "./nodes.ts"
+import { silentLogger } from "./quiet.ts"
+import type { PublicKey, SignedKey } from "./World.ts"
+
+export interface ShownMessage {
+  readonly id: string
+  /** The sender's number. */
+  readonly from: string
+  /** Where it was sent, if not to this phone: a group's id, or whom the person's own device wrote to. */
+  readonly chat: string | undefined
+  /** Text or caption. */
+  readonly text: string | undefined
+  readonly media: Media | undefined
+  readonly message: proto.IMessage
+  /** How often it came; it is shown once. */
+  readonly arrivals: number
+}
+
+export interface Envelope {
+  readonly id: string
+  readonly from: string
+  /** The sending device's LID: under it stand its sessions. */
+  readonly author: string
+  readonly group: string | undefined
+  readonly sealed: ReadonlyArray<{ readonly type: string; readonly bytes: Uint8Array }>
+}
+
+/** What another device needs to begin a session. */
+export interface Bundle {
+  readonly registrationId: number
+  readonly identity: Uint8Array
+  readonly signedKey: SignedKey
+  readonly preKey: PublicKey | undefined
+}
+
+export interface Phone {
+  readonly identity: ReturnType<typeof Curve.generateKeyPair>
+  readonly registrationId: number
+  readonly shown: ReadonlyMap<string, ShownMessage>
+  readonly bundle: () => Promise<Bundle>
+  /** Decrypts and shows; `false` if it could not. */
+  readonly receive: (envelope: Envelope, media: ReadonlyMap<string, Buffer>) => Promise<boolean>
+  /** Encrypts for a linked device, with a session begun from the bundle if there is none. */
+  readonly seal: (
+    to: string,
+    message: proto.IMessage,
+    bundle: () => Bundle,
+  ) => Promise<{ readonly type: string; readonly ciphertext: Uint8Array }>
+  /** What others began with it is gone: the next message to it cannot be read. */
+  readonly loseSessions: () => void
+  readonly close: () => void
+}
+
+const makeKeyStore = () => {
+  const kept = new Map<string, unknown>()
+  const store: SignalKeyStore = {
+    get: <T extends keyof SignalDataTypeMap>(type: T, ids: Array<string>) => {
+      const found: Record<string, SignalDataTypeMap[T]> = {}
+      for (const id of ids) {
+        const value = kept.get(`${type}/${id}`)
+        if (value !== undefined) found[id] = value as SignalDataTypeMap[T]
+      }
+      return found
+    },
+    set: (data: SignalDataSet) => {
+      for (const [type, values] of Object.entries(data)) {
+        for (const [id, value] of Object.entries(values ?? {})) {
+          if (value === null) kept.delete(`${type}/${id}`)
+          else kept.set(`${type}/${id}`, value)
+        }
+      }
+    },
+  }
+  return { kept, store }
+}
+
+export const bundleNodes = (bundle: Bundle) => [
+  node("registration", {}, bigEndian(bundle.registrationId, 4)),
+  node("type", {}, Buffer.from([5])),
+  node("identity", {}, bundle.identity),
+  ...(bundle.preKey === undefined ? [] : [keyNode("key", bundle.preKey)]),
+  keyNode("skey", bundle.signedKey),
+]
+
+const keyNode = (tag: string, key: PublicKey | SignedKey) =>
+  node(tag, {}, [
+    node("id", {}, bigEndian(key.id, 3)),
+    node("value", {}, key.value),
+    ...("signature" in key ? [node("signature", {}, key.signature)] : []),
+  ])
+
+/** Keys travel with a byte before them that names the curve. */
+const withCurve = (key: Uint8Array) => Buffer.concat([Buffer.from([5]), key])
+
+const sessionOf = (bundle: Bundle) => ({
+  registrationId: bundle.registrationId,
+  identityKey: withCurve(bundle.identity),
+  signedPreKey: {
+    keyId: bundle.signedKey.id,
+    publicKey: withCurve(bundle.signedKey.value),
+    signature: bundle.signedKey.signature,
+  },
+  ...(bundle.preKey === undefined
+    ? {}
+    : {
+        preKey: { keyId: bundle.preKey.id, publicKey: withCurve(bundle.preKey.value) },
+      }),
+})
+
+/** Where the text of a message stands depends on what else it has. */
+const textOf = (content: proto.IMessage | undefined) =>
+  content?.conversation ??
+  content?.extendedTextMessage?.text ??
+  content?.imageMessage?.caption ??
+  content?.videoMessage?.caption ??
+  content?.documentMessage?.caption ??
+  undefined
+
+/** A phone that is set up anew may still show what the one before it showed. */
+export const makePhone = (before: ReadonlyMap<string, ShownMessage> = new Map()): Phone => {
+  const creds = initAuthCreds()
+  const signedKey: SignedKeyPair = creds.signedPreKey
+  const { kept, store } = makeKeyStore()
+  const keys = addTransactionCapability(store, silentLogger, {
+    maxCommitRetries: 1,
+    delayBetweenTriesMs: 1,
+  })
+  const repository = DEFAULT_CONNECTION_CONFIG.makeSignalRepository(
+    { creds, keys },
+    silentLogger,
+    undefined,
+  )
+  const shown = new Map(before)
+  let lastPreKey = 0
+
+  const open = async (envelope: Envelope, type: string, bytes: Uint8Array) => {
+    const { author, group } = envelope
+    if (type === "skmsg") {
+      return repository.decryptGroupMessage({ group: group ?? "", authorJid: author, msg: bytes })
+    }
+    const known = type === "pkmsg" ? "pkmsg" : "msg"
+    return repository.decryptMessage({ jid: author, type: known, ciphertext: bytes })
+  }
+
+  /** Everything that came for this phone in one stanza, read as one message. */
+  const openAll = async (envelope: Envelope) => {
+    const message: proto.IMessage = {}
+    for (const { bytes, type } of envelope.sealed) {
+      const plain = unpadRandomMax16(await open(envelope, type, bytes))
+      const part = proto.Message.decode(plain)
+      if (part.senderKeyDistributionMessage) {
+        await repository.processSenderKeyDistributionMessage({
+          authorJid: envelope.author,
+          item: part.senderKeyDistributionMessage,
+        })
+      }
+      Object.assign(message, part)
+    }
+    return message
+  }
+
+  const show = async (
+    { from, group, id }: Envelope,
+    message: proto.IMessage,
+    media: ReadonlyMap<string, Buffer>,
+  ) => {
+    const inner = message.deviceSentMessage?.message ?? message
+    const content = normalizeMessageContent(inner)
+    if (content === undefined || content.protocolMessage) return
+    shown.set(id, {
+      id,
+      from,
+      chat: group ?? message.deviceSentMessage?.destinationJid ?? undefined,
+      text: textOf(content) ?? undefined,
+      media: await openMedia(content, media),
+      message: inner,
+      arrivals: 1,
+    })
+  }
+
+  return {
+    identity: {
+      public: creds.signedIdentityKey.public,
+      private: creds.signedIdentityKey.private,
+    },
+    registrationId: creds.registrationId,
+    shown,
+    bundle: async () => {
+      const preKey = Curve.generateKeyPair()
+      const id = ++lastPreKey
+      await store.set({ "pre-key": { [id]: preKey } })
+      return {
+        registrationId: creds.registrationId,
+        identity: creds.signedIdentityKey.public,
+        signedKey: {
+          id: signedKey.keyId,
+          value: signedKey.keyPair.public,
+          signature: signedKey.signature,
+        },
+        preKey: { id, value: preKey.public },
+      }
+    },
+    receive: async (envelope, media) => {
+      try {
+        const message = await openAll(envelope)
+        const known = shown.get(envelope.id)
+        if (known === undefined) await show(envelope, message, media)
+        else shown.set(envelope.id, { ...known, arrivals: known.arrivals + 1 })
+        return true
+      } catch {
+        return false
+      }
+    },
+    seal: async (to, message, bundle) => {
+      const { exists } = await repository.validateSession(to)
+      if (!exists)
+        await repository.injectE2ESession({ jid: to, session: sessionOf(bundle()) as never })
+      return repository.encryptMessage({ jid: to, data: encodeWAMessage(message) })
+    },
+    loseSessions: () => {
+      for (const key of kept.keys()) {
+        if (key.startsWith("session/") || key.startsWith("sender-key/")) kept.delete(key)
+      }
+    },
+    close: () => repository.close?.(),
+  }
+}

@@ -1,0 +1,320 @@
+/**
+ * The server as tests see it: an address to connect to, the people behind it, what to let go wrong,
+ * and what has arrived. Reads answer at once; `until` waits for a read to become true.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { Scope } from "effect"
+import { makeCertificate } from "./certificate.ts"
+import type { Connection } from "./Connection.ts"
+import { LinkRefused, makeLinking } from "./linking.ts"
+import { listening, makeListener } from "./listener.ts"
+import { makeMediaServer } from "./media.ts"
+import { makeMessages } from "./messages.ts"
+import type { ReceiptOrder } from "./messages.ts"
+import { makeNoiseKeys } from "./noise.ts"
+import { makeOrders } from "./orders.ts"
+import type { ConnectionOutcome, MessageOrder, Step } from "./orders.ts"
+import { makePhone } from "./Phone.ts"
+import type { ShownMessage } from "./Phone.ts"
+import { deviceBundle } from "./queries.ts"
+import { silenceLibsignal } from "./quiet.ts"
+import { endWith, makeSessions } from "./sessions.ts"
+import { accountCalled, digitsOf, lidOf } from "./World.ts"
+import type { Account, Device, Group, ReceiptType, World } from "./World.ts"
+
+export interface ServerOptions {
+  /** How many QR codes a client is given for one attempt. */
+  readonly qrReferences?: number
+}
+
+export interface PersonOptions {
+  readonly name?: string
+  /** What the phone says by itself of each message that it shows; nothing, if not given. */
+  readonly receipts?: ReadonlyArray<ReceiptType>
+  /** Whether others are told the account's LID; they are, if not given. */
+  readonly showsLid?: boolean
+  readonly needsPasskey?: boolean
+}
+
+export interface GroupOptions {
+  readonly subject: string
+  /** Numbers of people; the first one made it. */
+  readonly participants: ReadonlyArray<string>
+  readonly addressing?: "pn" | "lid"
+}
+
+export interface DeviceSessions {
+  readonly device: number
+  readonly open: number
+  /** The most connections that were logged in at once. */
+  readonly most: number
+  readonly logins: number
+}
+
+export interface WhatsAppServerShape {
+  /** For `waWebSocketUrl`. */
+  readonly url: string
+  /** What a client must trust to upload and download. */
+  readonly mediaCertificate: string
+  readonly mediaHost: string
+
+  readonly person: (number: string, options?: PersonOptions) => Effect.Effect<void>
+  /** The group's id. */
+  readonly group: (options: GroupOptions) => Effect.Effect<string>
+
+  /** A person's phone reads a QR code; succeeds with the device's number once it is linked. */
+  readonly scan: (number: string, qr: string) => Effect.Effect<number, LinkRefused>
+  readonly typePairingCode: (number: string, code: string) => Effect.Effect<number, LinkRefused>
+  /** The client that shows this QR code is told to make another secret; this one links no more. */
+  readonly retireQr: (qr: string) => Effect.Effect<void>
+  /** The person takes the linked devices away. */
+  readonly unlink: (number: string) => Effect.Effect<void>
+  /** A new phone: new keys, nothing known of old sessions. */
+  readonly reinstall: (number: string) => Effect.Effect<void>
+  /** The phone forgets its sessions: it cannot read the next message and asks for it again. */
+  readonly loseSessions: (number: string) => Effect.Effect<void>
+  /** A person writes to every device of an account. */
+  readonly write: (from: string, to: string, text: string) => Effect.Effect<void>
+
+  /** Others take this many of the devices' pre-keys, as they do to begin sessions. */
+  readonly takePreKeys: (number: string, count: number) => Effect.Effect<void>
+
+  readonly refuseNext: (step: Step, code: number, times?: number) => Effect.Effect<void>
+  readonly nextConnection: (outcome: ConnectionOutcome, times?: number) => Effect.Effect<void>
+  readonly nextMessage: (order: MessageOrder) => Effect.Effect<void>
+  readonly releaseAcks: Effect.Effect<void>
+  readonly receipt: (
+    order: Omit<ReceiptOrder, "by"> & { readonly by: string },
+  ) => Effect.Effect<void>
+
+  /** Ends the streams of a number, or all, with a code: 401, 403, 405, 440, 500, 503, 515 … */
+  readonly end: (code: number, number?: string) => Effect.Effect<void>
+  readonly drop: (number?: string) => Effect.Effect<void>
+  /** Open connections stay open and answer nothing any more. */
+  readonly silence: (number?: string) => Effect.Effect<void>
+  /** The listener goes and comes back on the same port; nothing is forgotten. */
+  readonly restart: Effect.Effect<void>
+  readonly down: Effect.Effect<void>
+  readonly up: Effect.Effect<void>
+
+  readonly sessions: (number: string) => ReadonlyArray<DeviceSessions>
+  /** How many clients wait to be linked. */
+  readonly unlinked: () => number
+  /** What a person's phone shows, in the order it came; one for each message id. */
+  readonly decrypted: (number: string) => ReadonlyArray<ShownMessage>
+  /** How many messages a person's phone shows. */
+  readonly copies: (number: string) => number
+  /** Whether a client has asked for a pairing code for this number. */
+  readonly codeAsked: (number: string) => boolean
+  /** How many pre-keys the server has of each device. */
+  readonly preKeys: (number: string) => ReadonlyArray<number>
+  /** Questions and stanzas that the server does not know; tests can hold it to none. */
+  readonly complaints: () => ReadonlyArray<string>
+  /** Waits for something that changes with what the server does. */
+  readonly until: (condition: () => boolean) => Effect.Effect<void>
+}
+
+export class WhatsAppServer extends Context.Service<WhatsAppServer, WhatsAppServerShape>()(
+  "whatsapp-server/WhatsAppServer",
+) {
+  static readonly layer = (options?: ServerOptions): Layer.Layer<WhatsAppServer> =>
+    Layer.effect(WhatsAppServer, make(options))
+}
+
+const makeAccount = (number: string, options: PersonOptions): Account => ({
+  number,
+  name: options.name ?? number,
+  pn: `${number}@s.whatsapp.net`,
+  lid: lidOf(number),
+  showsLid: options.showsLid ?? true,
+  phone: makePhone(),
+  receipts: options.receipts ?? [],
+  needsPasskey: options.needsPasskey ?? false,
+  devices: new Map(),
+  lastDeviceId: 0,
+})
+
+const makeWorld = (changed: () => void): World => ({
+  accounts: new Map(),
+  groups: new Map(),
+  sent: new Map(),
+  orders: makeOrders(),
+  media: new Map(),
+  complaints: [],
+  changed,
+})
+
+/** Runs those who wait for a condition, each time that something has changed. */
+const makeWaiting = () => {
+  const waiting = new Set<() => void>()
+  const changed = () => {
+    for (const look of waiting) look()
+  }
+  const until = (condition: () => boolean) =>
+    Effect.callback<void>((resume) => {
+      const look = () => {
+        if (!condition()) return
+        waiting.delete(look)
+        resume(Effect.void)
+      }
+      waiting.add(look)
+      look()
+      return Effect.sync(() => waiting.delete(look))
+    })
+  return { changed, until }
+}
+
+/** Opens both ports; the scope closes them. */
+const open = (options: ServerOptions) =>
+  Effect.promise(async () => {
+    const { changed, until } = makeWaiting()
+    const world = makeWorld(changed)
+    const certificate = makeCertificate()
+    const media = makeMediaServer(world, certificate).listen(0, "127.0.0.1")
+    await listening(media)
+    const address = media.address()
+    const mediaHost = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`
+    const linking = makeLinking(world, options.qrReferences ?? 6)
+    const messages = makeMessages(world)
+    const sessions = makeSessions(world, linking, messages, () => mediaHost)
+    const listener = makeListener(world, makeNoiseKeys(), {
+      ...sessions,
+      failed: (what, error) => world.complaints.push(`${what} failed: ${String(error)}`),
+    })
+    const speak = silenceLibsignal()
+    await listener.up()
+    const close = async () => {
+      await listener.down()
+      media.closeAllConnections()
+      await new Promise((resolve) => {
+        media.close(resolve)
+      })
+      for (const { phone } of world.accounts.values()) phone.close()
+      speak()
+    }
+    return { world, until, linking, messages, sessions, listener, certificate, mediaHost, close }
+  })
+
+type Opened = Effect.Success<ReturnType<typeof open>>
+
+const controls = (opened: Opened): WhatsAppServerShape => {
+  const { linking, listener, messages, sessions, world } = opened
+  let lastGroup = 120_363_000_000_000_000n
+
+  const account = (number: string): Account => {
+    const found = world.accounts.get(digitsOf(number))
+    if (found === undefined) throw new Error(`no person has the number ${number}`)
+    return found
+  }
+  const devicesOf = (number: string): ReadonlyArray<Device> => [...account(number).devices.values()]
+  /** The open connections of a number, or all of them. */
+  const connections = (number?: string): ReadonlyArray<Connection> =>
+    number === undefined
+      ? [...sessions.open]
+      : devicesOf(number).flatMap(({ connection }) => connection ?? [])
+
+  const linked = (attempt: () => Promise<Device>) =>
+    Effect.tryPromise({
+      try: async () => (await attempt()).id,
+      catch: (error) => (error instanceof LinkRefused ? error : new LinkRefused(String(error))),
+    })
+
+  const down = Effect.promise(listener.down)
+  const up = Effect.promise(listener.up)
+
+  return {
+    url: `ws://127.0.0.1:${listener.port()}`,
+    mediaCertificate: opened.certificate.cert,
+    mediaHost: opened.mediaHost,
+    until: opened.until,
+
+    person: (number, options = {}) =>
+      Effect.sync(() => {
+        const digits = digitsOf(number)
+        world.accounts.set(digits, makeAccount(digits, options))
+      }),
+    group: ({ addressing = "pn", participants, subject }) =>
+      Effect.sync(() => {
+        const id = `${++lastGroup}@g.us`
+        const made: Group = { id, subject, addressing, participants: participants.map(account) }
+        world.groups.set(id, made)
+        return id
+      }),
+
+    scan: (number, qr) => linked(() => linking.scan(account(number), qr)),
+    typePairingCode: (number, code) => linked(() => linking.typeCode(account(number), code)),
+    retireQr: (qr) => Effect.sync(() => linking.retire(qr)),
+    unlink: (number) =>
+      Effect.sync(() => {
+        for (const connection of connections(number)) endWith(connection, 401)
+        account(number).devices.clear()
+      }),
+    reinstall: (number) =>
+      Effect.sync(() => {
+        account(number).phone = makePhone(account(number).phone.shown)
+      }),
+    loseSessions: (number) => Effect.sync(() => account(number).phone.loseSessions()),
+    write: (from, to, text) =>
+      Effect.forEach(
+        devicesOf(to),
+        (device) =>
+          Effect.promise(() => messages.write(account(from), device, { conversation: text })),
+        { discard: true },
+      ),
+
+    takePreKeys: (number, count) =>
+      Effect.sync(() => {
+        for (const device of devicesOf(number)) {
+          for (let taken = 0; taken < count; taken++) deviceBundle(device)
+        }
+      }),
+
+    refuseNext: (step, code, times = 1) =>
+      Effect.sync(() => world.orders.refuse(step, code, times)),
+    nextConnection: (outcome, times = 1) =>
+      Effect.sync(() => world.orders.connection(outcome, times)),
+    nextMessage: (order) =>
+      Effect.sync(() => {
+        const { from, to } = order
+        world.orders.message({
+          ...order,
+          ...(from === undefined ? {} : { from: digitsOf(from) }),
+          ...(to === undefined || to.endsWith("@g.us") ? {} : { to: digitsOf(to) }),
+        })
+      }),
+    releaseAcks: Effect.sync(messages.releaseAcks),
+    receipt: (order) => Effect.sync(() => messages.receipt({ ...order, by: account(order.by) })),
+
+    end: (code, number) =>
+      Effect.sync(() => {
+        for (const connection of connections(number)) endWith(connection, code)
+      }),
+    drop: (number) =>
+      Effect.sync(() => {
+        for (const connection of connections(number)) connection.drop()
+      }),
+    silence: (number) =>
+      Effect.sync(() => {
+        for (const connection of connections(number)) connection.silent = true
+      }),
+    down,
+    up,
+    restart: Effect.andThen(down, up),
+
+    sessions: (number) => devicesOf(number).map((each) => ({ device: each.id, ...each.sessions })),
+    unlinked: linking.waiting,
+    codeAsked: (number) => linking.hasAsked(account(number)),
+    decrypted: (number) => [...(accountCalled(world, number)?.phone.shown.values() ?? [])],
+    copies: (number) => accountCalled(world, number)?.phone.shown.size ?? 0,
+    preKeys: (number) => devicesOf(number).map(({ preKeys }) => preKeys.length),
+    complaints: () => [...world.complaints],
+  }
+}
+
+export const make = (
+  options: ServerOptions = {},
+): Effect.Effect<WhatsAppServerShape, never, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(open(options), ({ close }) => Effect.promise(close)),
+    controls,
+  )

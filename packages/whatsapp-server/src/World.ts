@@ -1,0 +1,128 @@
+/**
+ * What the server remembers, also while its listener is down: accounts with their devices and keys,
+ * groups, who sent which message, and what the test has ordered to go wrong.
+ */
+import { jidDecode } from "baileys"
+import type { BinaryNode } from "baileys"
+import type { Connection } from "./Connection.ts"
+import type { Orders } from "./orders.ts"
+import type { Phone } from "./Phone.ts"
+
+export interface PublicKey {
+  readonly id: number
+  readonly value: Uint8Array
+}
+
+export interface SignedKey extends PublicKey {
+  readonly signature: Uint8Array
+}
+
+/** A linked device as the server knows it: never its secrets. */
+export interface Device {
+  readonly account: Account
+  readonly id: number
+  readonly clientKey: Uint8Array
+  readonly registrationId: number
+  readonly identity: Uint8Array
+  signedKey: SignedKey
+  preKeys: Array<PublicKey>
+  connection: Connection | undefined
+  /** What came while the device was away. */
+  waiting: Array<BinaryNode>
+  hasHistory: boolean
+  readonly sessions: Sessions
+}
+
+export interface Sessions {
+  open: number
+  /** The most connections that were logged in at once. */
+  most: number
+  logins: number
+}
+
+export interface Account {
+  /** The phone number, digits only. */
+  readonly number: string
+  readonly name: string
+  readonly pn: string
+  readonly lid: string
+  /** Whether the server tells others the account's LID. */
+  readonly showsLid: boolean
+  /** The device in the person's hand. */
+  phone: Phone
+  readonly receipts: ReadonlyArray<ReceiptType>
+  /** Linking needs a passkey, which the library does not know. */
+  readonly needsPasskey: boolean
+  readonly devices: Map<number, Device>
+  lastDeviceId: number
+}
+
+export type ReceiptType = "delivered" | "read"
+
+export interface Group {
+  readonly id: string
+  readonly subject: string
+  readonly addressing: "pn" | "lid"
+  readonly participants: ReadonlyArray<Account>
+}
+
+/** A message that a linked device sent, as needed for receipts. */
+export interface Sent {
+  readonly device: Device
+  readonly to: string
+}
+
+export interface World {
+  readonly accounts: Map<string, Account>
+  readonly groups: Map<string, Group>
+  readonly sent: Map<string, Sent>
+  readonly orders: Orders
+  readonly media: Map<string, Buffer>
+  /** What the server met and could not make sense of. */
+  readonly complaints: Array<string>
+  readonly changed: () => void
+}
+
+export const digitsOf = (number: string) => number.replaceAll(/\D/g, "")
+
+/**
+ * Brazil's mobile numbers are found with and without the ninth digit that some of them were given;
+ * the account has one of the two.
+ */
+const spellingsOf = (digits: string): ReadonlyArray<string> => {
+  const [, longArea, longRest] = /^55(\d\d)9(\d{8})$/.exec(digits) ?? []
+  if (longArea !== undefined) return [digits, `55${longArea}${longRest}`]
+  const [, area, rest] = /^55(\d\d)([6-9]\d{7})$/.exec(digits) ?? []
+  return area === undefined ? [digits] : [digits, `55${area}9${rest}`]
+}
+
+/** The account that someone means who writes this number, perhaps in another spelling. */
+export const accountCalled = (world: World, number: string): Account | undefined =>
+  spellingsOf(digitsOf(number))
+    .map((digits) => world.accounts.get(digits))
+    .find((account) => account !== undefined)
+
+/** The account at an address, by phone number or LID, whichever device it names. */
+export const accountAt = (world: World, jid: string): Account | undefined => {
+  const decoded = jidDecode(jid)
+  if (decoded === undefined) return undefined
+  return decoded.server === "lid"
+    ? [...world.accounts.values()].find(({ lid }) => lid === `${decoded.user}@lid`)
+    : world.accounts.get(decoded.user)
+}
+
+export const deviceIdOf = (jid: string) => jidDecode(jid)?.device ?? 0
+
+/** An account's address with a device in it; the phone, device 0, goes unnamed. */
+export const withDevice = (jid: string, device: number) =>
+  device === 0 ? jid : jid.replace("@", `:${device}@`)
+
+export const lidOf = (number: string) => `9${number.padStart(14, "0")}@lid`
+
+/** To a linked device: at once, or when it is back. */
+export const sendTo = (device: Device, node: BinaryNode) => {
+  if (device.connection?.isOpen() === true) device.connection.send(node)
+  else device.waiting.push({ ...node, attrs: { ...node.attrs, offline: "0" } })
+}
+
+export const nowSeconds = () => String(Math.floor(Date.now() / 1000))

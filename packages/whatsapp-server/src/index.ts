@@ -1,0 +1,12 @@
+export { LinkRefused } from "./linking.ts"
+export type { Media } from "./media.ts"
+export type { ConnectionOutcome, MessageOrder, MessageOutcome, Step } from "./orders.ts"
+export type { ShownMessage } from "./Phone.ts"
+export { make, WhatsAppServer } from "./WhatsAppServer.ts"
+export type {
+  DeviceSessions,
+  GroupOptions,
+  PersonOptions,
+  ServerOptions,
+  WhatsAppServerShape,
+} from "./WhatsAppServer.ts"

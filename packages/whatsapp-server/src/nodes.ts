@@ -1,0 +1,68 @@
+/** Binary nodes, WhatsApp's unit of conversation: building them, and reading what one must hold. */
+import { getBinaryNodeChild, getBinaryNodeChildren } from "baileys"
+import type { BinaryNode } from "baileys"
+
+/** The server's own address: a domain without a user. */
+export const serverJid = "@s.whatsapp.net"
+
+export const node = (
+  tag: string,
+  attrs: Readonly<Record<string, string | undefined>> = {},
+  content?: BinaryNode["content"],
+): BinaryNode => {
+  const given = Object.entries(attrs).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  )
+  const bare = { tag, attrs: Object.fromEntries(given) }
+  return content === undefined ? bare : { ...bare, content }
+}
+
+/** The node at the end of a path of tags, if every step is there. */
+export const find = (from: BinaryNode | undefined, ...path: ReadonlyArray<string>) =>
+  path.reduce<BinaryNode | undefined>((at, tag) => getBinaryNodeChild(at, tag), from)
+
+export const findAll = (from: BinaryNode | undefined, tag: string): ReadonlyArray<BinaryNode> =>
+  getBinaryNodeChildren(from, tag)
+
+export const children = ({ content }: BinaryNode): ReadonlyArray<BinaryNode> =>
+  Array.isArray(content) ? content : []
+
+/** A node's content as bytes, whichever way the encoding wrote it. */
+export const bytesIn = (from: BinaryNode | undefined): Buffer => {
+  const content = from?.content
+  if (content === undefined || Array.isArray(content)) return Buffer.alloc(0)
+  return Buffer.from(content)
+}
+
+export const bytesOf = (from: BinaryNode | undefined, ...path: ReadonlyArray<string>) =>
+  bytesIn(find(from, ...path))
+
+export const numberOf = (bytes: Uint8Array | null | undefined) =>
+  [...(bytes ?? [])].reduce((sum, byte) => sum * 256 + byte, 0)
+
+export const bigEndian = (value: number, length: number) => {
+  const bytes = Buffer.alloc(length)
+  bytes.writeUIntBE(value, 0, length)
+  return bytes
+}
+
+/** What the server calls a number of the error catalogue that XMPP has words for. */
+const errorTexts: Readonly<Record<number, string>> = {
+  400: "bad-request",
+  401: "not-authorized",
+  403: "forbidden",
+  404: "item-not-found",
+  406: "not-acceptable",
+  429: "rate-overlimit",
+  500: "internal-server-error",
+  501: "feature-not-implemented",
+  503: "service-unavailable",
+}
+
+export const answerTo = (query: BinaryNode, content?: BinaryNode["content"]) =>
+  node("iq", { from: query.attrs["to"], type: "result", id: query.attrs["id"] }, content)
+
+export const errorTo = (query: BinaryNode, code: number) =>
+  node("iq", { from: query.attrs["to"], type: "error", id: query.attrs["id"] }, [
+    node("error", { code: String(code), text: errorTexts[code] ?? "error" }),
+  ])

@@ -1,0 +1,87 @@
+/** What a test has ordered to go wrong: each order is used up by what it was meant for. */
+
+/** Points at which the server can refuse. */
+export type Step =
+  | "registration"
+  | "login"
+  | "pairing code"
+  | "scan"
+  | "pre-keys"
+  | "keys"
+  | "usync"
+  | "groups"
+  | "group"
+  | "media connection"
+  | "upload"
+
+export type ConnectionOutcome =
+  | "drop"
+  | "silence"
+  /** The answer to the upgrade request. */
+  | { readonly status: number }
+
+export type MessageOutcome =
+  /** Refused with this code; no recipient gets it. */
+  | { readonly nack: number }
+  /** The connection breaks: nothing done; all delivered, but no ack; all delivered and acked. */
+  | { readonly drop: "before work" | "before ack" | "after ack" }
+  /** Delivered; the ack stays back until `releaseAcks`. */
+  | "withhold ack"
+  /** Neither delivered nor answered. */
+  | "lose"
+
+export interface MessageOrder {
+  readonly outcome: MessageOutcome
+  /** The sending number; any, if not given. */
+  readonly from?: string
+  /** The recipient's number or the group's id; any, if not given. */
+  readonly to?: string
+  /** How many messages it is for: one, if not given. */
+  readonly times?: number
+}
+
+export interface Orders {
+  readonly refuse: (step: Step, code: number, times: number) => void
+  /** The code with which to refuse this time, if so ordered. */
+  readonly refusal: (step: Step) => number | undefined
+  readonly connection: (outcome: ConnectionOutcome, times: number) => void
+  readonly nextConnection: () => ConnectionOutcome | undefined
+  readonly message: (order: MessageOrder) => void
+  readonly nextMessage: (from: string, to: string) => MessageOutcome | undefined
+}
+
+interface Counted<A> {
+  readonly order: A
+  left: number
+}
+
+const makeList = <A>() => {
+  const list: Array<Counted<A>> = []
+  return {
+    add: (order: A, times: number) => void list.push({ order, left: times }),
+    take: (fits: (order: A) => boolean): A | undefined => {
+      const found = list.find(({ left, order }) => left > 0 && fits(order))
+      if (found !== undefined) found.left -= 1
+      return found?.order
+    },
+  }
+}
+
+export const makeOrders = (): Orders => {
+  const refusals = makeList<{ readonly step: Step; readonly code: number }>()
+  const connections = makeList<ConnectionOutcome>()
+  const messages = makeList<MessageOrder>()
+  return {
+    refuse: (step, code, times) => refusals.add({ step, code }, times),
+    refusal: (step) => refusals.take((order) => order.step === step)?.code,
+    connection: (outcome, times) => connections.add(outcome, times),
+    nextConnection: () => connections.take(() => true),
+    message: (order) => messages.add(order, order.times ?? 1),
+    nextMessage: (from, to) =>
+      messages.take(
+        (order) =>
+          (order.from === undefined || order.from === from) &&
+          (order.to === undefined || order.to === to),
+      )?.outcome,
+  }
+}

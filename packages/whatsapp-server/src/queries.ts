@@ -1,0 +1,254 @@
+/** What a linked device asks of the server, by the first node in its question, and the answers. */
+import { jidDecode } from "baileys"
+import type { BinaryNode } from "baileys"
+import { createHash } from "node:crypto"
+import { uploadAuth } from "./media.ts"
+import {
+  answerTo,
+  bytesIn,
+  bytesOf,
+  children,
+  errorTo,
+  find,
+  findAll,
+  bigEndian,
+  node,
+  numberOf,
+  serverJid,
+} from "./nodes.ts"
+import type { Step } from "./orders.ts"
+import { bundleNodes } from "./Phone.ts"
+import type { Bundle } from "./Phone.ts"
+import { accountAt, accountCalled, deviceIdOf } from "./World.ts"
+import type { Account, Device, Group, PublicKey, SignedKey, World } from "./World.ts"
+
+interface Asked {
+  readonly world: World
+  readonly device: Device
+  readonly query: BinaryNode
+  /** The first node in the question. */
+  readonly about: BinaryNode | undefined
+  readonly mediaHost: string
+}
+
+interface Answer {
+  /** The name under which a test can have it refused. */
+  readonly step?: Step
+  readonly answer: (asked: Asked) => BinaryNode | undefined | Promise<BinaryNode | undefined>
+}
+
+const fewPreKeys = 5
+
+const readKey = (from: BinaryNode): PublicKey => ({
+  id: numberOf(bytesOf(from, "id")),
+  value: bytesOf(from, "value"),
+})
+
+const readSignedKey = (from: BinaryNode): SignedKey => ({
+  ...readKey(from),
+  signature: bytesOf(from, "signature"),
+})
+
+/** Takes one of the device's pre-keys; the device hears when few are left. */
+export const deviceBundle = (device: Device): Bundle => {
+  const preKey = device.preKeys.shift()
+  const left = device.preKeys.length
+  if (preKey !== undefined && left < fewPreKeys) {
+    device.connection?.send(
+      node("notification", { from: serverJid, type: "encrypt", id: `few-${preKey.id}` }, [
+        node("count", { value: String(left) }),
+      ]),
+    )
+  }
+  const { identity, registrationId, signedKey } = device
+  return { registrationId, identity, signedKey, preKey }
+}
+
+const bundleAt = async (world: World, jid: string): Promise<Bundle | undefined> => {
+  const account = accountAt(world, jid)
+  const id = deviceIdOf(jid)
+  if (account === undefined) return undefined
+  if (id === 0) return account.phone.bundle()
+  const device = account.devices.get(id)
+  return device === undefined ? undefined : deviceBundle(device)
+}
+
+const giveKeys = async ({ about, query, world }: Asked) => {
+  const users = findAll(about, "user").map(async ({ attrs }) => {
+    const bundle = await bundleAt(world, attrs["jid"] ?? "")
+    const content = bundle === undefined ? [node("error", { code: "404" })] : bundleNodes(bundle)
+    return node("user", { jid: attrs["jid"] }, content)
+  })
+  return answerTo(query, [node("list", {}, await Promise.all(users))])
+}
+
+const takePreKeys = ({ about, device, query }: Asked) => {
+  if (about?.tag === "rotate") {
+    const rotated = find(about, "skey")
+    if (rotated !== undefined) device.signedKey = readSignedKey(rotated)
+  } else {
+    device.preKeys.push(...findAll(find(query, "list"), "key").map(readKey))
+    const signed = find(query, "skey")
+    if (signed !== undefined) device.signedKey = readSignedKey(signed)
+  }
+  return answerTo(query)
+}
+
+const giveDigest = ({ device, query }: Asked) => {
+  const ids = device.preKeys.map(({ id }) => node("id", {}, bigEndian(id, 3)))
+  const hash = createHash("sha1").update(device.identity).update(device.signedKey.value)
+  const { identity, registrationId, signedKey } = device
+  const content = [
+    ...bundleNodes({ identity, registrationId, signedKey, preKey: undefined }),
+    node("list", {}, ids),
+    node("hash", {}, hash.digest()),
+  ]
+  return answerTo(query, [node("digest", {}, content)])
+}
+
+const deviceList = (account: Account) =>
+  node("devices", {}, [
+    node("device-list", {}, [
+      node("device", { id: "0" }),
+      ...[...account.devices.keys()].map((id) =>
+        node("device", { id: String(id), "key-index": String(id) }),
+      ),
+    ]),
+  ])
+
+/** One user of a usync question: asked for by address, or by phone number as a contact. */
+const aboutUser = (world: World, user: BinaryNode, protocols: ReadonlyArray<string>) => {
+  const contact = bytesIn(find(user, "contact")).toString()
+  const asked = user.attrs["jid"]
+  const account = asked === undefined ? accountCalled(world, contact) : accountAt(world, asked)
+  const unknown = `${contact.replaceAll(/\D/g, "")}@s.whatsapp.net`
+  const parts = protocols.flatMap((protocol) => {
+    if (protocol === "contact") {
+      return [node("contact", { type: account === undefined ? "out" : "in" }, contact)]
+    }
+    if (account === undefined) return []
+    if (protocol === "devices") return [deviceList(account)]
+    const tells = protocol === "lid" && account.showsLid && jidDecode(asked)?.server !== "lid"
+    return tells ? [node("lid", { val: account.lid })] : []
+  })
+  return node("user", { jid: asked ?? account?.pn ?? unknown }, parts)
+}
+
+const giveUsers = ({ about, query, world }: Asked) => {
+  const questions = find(about, "query")
+  const protocols = questions === undefined ? [] : children(questions).map(({ tag }) => tag)
+  const users = findAll(find(about, "list"), "user").map((user) =>
+    aboutUser(world, user, protocols),
+  )
+  return answerTo(query, [node("usync", {}, [node("result"), node("list", {}, users)])])
+}
+
+const groupNode = ({ addressing, id, participants, subject }: Group) => {
+  const [creator] = participants
+  const members = participants.map((account) =>
+    addressing === "lid"
+      ? node("participant", { jid: account.lid, phone_number: account.pn })
+      : node("participant", { jid: account.pn, lid: account.lid }),
+  )
+  const attrs = {
+    id: id.replace("@g.us", ""),
+    subject,
+    creation: "1700000000",
+    s_t: "1700000000",
+    creator: addressing === "lid" ? creator?.lid : creator?.pn,
+    addressing_mode: addressing,
+    size: String(participants.length),
+  }
+  return node("group", attrs, members)
+}
+
+const giveGroups = ({ device, query, world }: Asked) => {
+  const own = [...world.groups.values()].filter(({ participants }) =>
+    participants.includes(device.account),
+  )
+  return answerTo(query, [node("groups", {}, own.map(groupNode))])
+}
+
+const giveGroup = ({ device, query, world }: Asked) => {
+  const group = world.groups.get(query.attrs["to"] ?? "")
+  if (group === undefined) return errorTo(query, 404)
+  return group.participants.includes(device.account)
+    ? answerTo(query, [groupNode(group)])
+    : errorTo(query, 403)
+}
+
+const giveMediaConnection = ({ mediaHost, query }: Asked) =>
+  answerTo(query, [
+    node("media_conn", { auth: uploadAuth, ttl: "300", auth_ttl: "21600", max_buckets: "12" }, [
+      node("host", { hostname: mediaHost, maxContentLengthBytes: "104857600" }),
+    ]),
+  ])
+
+/** No collection has anything in it. */
+const giveAppState = ({ about, query }: Asked) => {
+  const collections = findAll(about, "collection").map(({ attrs }) =>
+    node("collection", { name: attrs["name"], version: attrs["version"] }),
+  )
+  return answerTo(query, [node("sync", {}, collections)])
+}
+
+const takeDeviceAway = ({ device, query }: Asked) => {
+  const { account, connection, id } = device
+  account.devices.delete(id)
+  connection?.send(answerTo(query))
+  connection?.send(
+    node("stream:error", { code: "401" }, [node("conflict", { type: "device_removed" })]),
+  )
+  connection?.close()
+  return undefined
+}
+
+const yes = ({ query }: Asked) => answerTo(query)
+
+const givePrivacy = ({ query }: Asked) =>
+  answerTo(query, [node("privacy", {}, [node("category", { name: "readreceipts", value: "all" })])])
+
+/** By namespace and first node; a namespace alone answers what is left. */
+const answers: Readonly<Record<string, Answer>> = {
+  "w:p": { answer: yes },
+  passive: { answer: yes },
+  "encrypt count": {
+    answer: ({ device, query }) =>
+      answerTo(query, [node("count", { value: String(device.preKeys.length) })]),
+  },
+  "encrypt digest": { answer: giveDigest },
+  "encrypt key": { step: "keys", answer: giveKeys },
+  encrypt: { step: "pre-keys", answer: takePreKeys },
+  usync: { step: "usync", answer: giveUsers },
+  "w:g2 participating": { step: "groups", answer: giveGroups },
+  "w:g2 query": { step: "group", answer: giveGroup },
+  "w:m media_conn": { step: "media connection", answer: giveMediaConnection },
+  "w:sync:app:state": { answer: giveAppState },
+  "md remove-companion-device": { answer: takeDeviceAway },
+  "privacy privacy": { answer: givePrivacy },
+  privacy: { answer: yes },
+  abt: { answer: ({ query }) => answerTo(query, [node("props", { hash: "loopback" })]) },
+  blocklist: { answer: ({ query }) => answerTo(query, [node("list")]) },
+  "w:stats": { answer: yes },
+  "urn:xmpp:whatsapp:dirty": { answer: yes },
+  "w:profile:picture": { answer: ({ query }) => errorTo(query, 404) },
+}
+
+export const answerQuery = async (
+  world: World,
+  device: Device,
+  query: BinaryNode,
+  mediaHost: string,
+): Promise<BinaryNode | undefined> => {
+  const about = children(query)[0]
+  const namespace = query.attrs["xmlns"] ?? ""
+  const found = answers[`${namespace} ${about?.tag ?? ""}`] ?? answers[namespace]
+  if (found === undefined) {
+    world.complaints.push(`a question about ${namespace} ${about?.tag ?? "nothing"}`)
+    return errorTo(query, 501)
+  }
+  const refused = found.step === undefined ? undefined : world.orders.refusal(found.step)
+  return refused === undefined
+    ? found.answer({ world, device, query, about, mediaHost })
+    : errorTo(query, refused)
+}

@@ -1,0 +1,152 @@
+/**
+ * Who is logged in: a client that names a device and proves its key becomes that device's connection,
+ * and takes the place of one that was there before. Then everything that it says is led on.
+ */
+import type { BinaryNode, proto } from "baileys"
+import type { Connection } from "./Connection.ts"
+import type { Linking } from "./linking.ts"
+import type { Messages } from "./messages.ts"
+import { answerTo, errorTo, find, node, serverJid } from "./nodes.ts"
+import { answerQuery } from "./queries.ts"
+import { nowSeconds, withDevice } from "./World.ts"
+import type { Device, World } from "./World.ts"
+
+export interface Sessions {
+  readonly opened: (connection: Connection, payload: proto.ClientPayload) => void
+  readonly received: (connection: Connection, stanza: BinaryNode) => Promise<void>
+  readonly closed: (connection: Connection) => void
+  /** Every connection that is open, linked or not. */
+  readonly open: ReadonlySet<Connection>
+}
+
+/** Ends a stream as the server does for this code. */
+export const endWith = (connection: Connection, code: number) => {
+  const reason: Readonly<Record<number, BinaryNode>> = {
+    401: node("conflict", { type: "device_removed" }),
+    440: node("conflict", { type: "replaced" }),
+  }
+  const [content, given] = [reason[code], code === 440 ? undefined : String(code)]
+  connection.send(
+    node("stream:error", { code: given }, content === undefined ? undefined : [content]),
+  )
+  connection.close()
+}
+
+const fail = (connection: Connection, code: number) => {
+  connection.send(node("failure", { reason: String(code), location: "loopback" }))
+  connection.close()
+}
+
+export const makeSessions = (
+  world: World,
+  linking: Linking,
+  messages: Messages,
+  mediaHost: () => string,
+): Sessions => {
+  const open = new Set<Connection>()
+  const devices = new Map<Connection, Device>()
+
+  const deviceNamed = ({ device, username }: proto.ClientPayload, connection: Connection) => {
+    const found = world.accounts.get(String(username))?.devices.get(device ?? 0)
+    const isItself =
+      found !== undefined && Buffer.compare(found.clientKey, connection.clientKey) === 0
+    return isItself ? found : undefined
+  }
+
+  const logIn = (connection: Connection, payload: proto.ClientPayload) => {
+    const refused = world.orders.refusal("login")
+    if (refused !== undefined) return fail(connection, refused)
+    const device = deviceNamed(payload, connection)
+    if (device === undefined) return fail(connection, 401)
+    const { sessions } = device
+    sessions.open += 1
+    sessions.most = Math.max(sessions.most, sessions.open)
+    sessions.logins += 1
+    devices.set(connection, device)
+    const before = device.connection
+    device.connection = connection
+    if (before?.isOpen() === true) endWith(before, 440)
+    connection.send(
+      node("success", {
+        t: nowSeconds(),
+        lid: withDevice(device.account.lid, device.id),
+        location: "loopback",
+        props: "27",
+        display_name: device.account.name,
+      }),
+    )
+  }
+
+  /** After a device has said that it is there: what it missed, and what its phone has for it. */
+  const catchUp = async (device: Device) => {
+    const waiting = device.waiting.splice(0)
+    for (const stanza of waiting) device.connection?.send(stanza)
+    device.connection?.send(
+      node("ib", { from: serverJid }, [node("offline", { count: String(waiting.length) })]),
+    )
+    if (!device.hasHistory) await messages.introduce(device)
+  }
+
+  const onQuery = async (device: Device, query: BinaryNode) => {
+    if (query.attrs["type"] === "result" || query.attrs["type"] === "error") return
+    const answer = await answerQuery(world, device, query, mediaHost())
+    if (answer !== undefined) device.connection?.send(answer)
+    if (find(query, "active") !== undefined) await catchUp(device)
+  }
+
+  const acknowledge = (device: Device, { attrs, tag }: BinaryNode) =>
+    device.connection?.send(
+      node("ack", {
+        class: tag,
+        id: attrs["id"],
+        from: attrs["to"],
+        type: attrs["type"],
+        participant: attrs["participant"],
+      }),
+    )
+
+  const onStanza = async (device: Device, stanza: BinaryNode) => {
+    if (stanza.tag === "iq") return onQuery(device, stanza)
+    if (stanza.tag === "message") return messages.received(device, stanza)
+    if (stanza.tag === "receipt") return acknowledge(device, stanza)
+    if (!["ack", "ib", "presence", "chatstate"].includes(stanza.tag)) {
+      world.complaints.push(`a stanza ${stanza.tag}`)
+    }
+  }
+
+  return {
+    open,
+    opened: (connection, payload) => {
+      open.add(connection)
+      if (payload.devicePairingData) {
+        const refused = world.orders.refusal("registration")
+        if (refused === undefined) linking.register(connection, payload.devicePairingData)
+        else fail(connection, refused)
+      } else {
+        logIn(connection, payload)
+      }
+      world.changed()
+    },
+    received: async (connection, stanza) => {
+      const device = devices.get(connection)
+      if (device !== undefined) {
+        await onStanza(device, stanza)
+      } else if (!linking.received(connection, stanza) && stanza.tag === "iq") {
+        const isPing = stanza.attrs["xmlns"] === "w:p"
+        connection.send(isPing ? answerTo(stanza) : errorTo(stanza, 401))
+      }
+      world.changed()
+    },
+    closed: (connection) => {
+      open.delete(connection)
+      linking.closed(connection)
+      const device = devices.get(connection)
+      devices.delete(connection)
+      if (device !== undefined) {
+        device.sessions.open -= 1
+        if (device.connection === connection) device.connection = undefined
+      }
+      world.changed()
+    },
+  }
+}

@@ -1,0 +1,151 @@
+/** An unmodified client of the library, with credentials in memory, as Effects. */
+import { BufferJSON, initAuthCreds, makeWASocket, proto } from "baileys"
+import type {
+  AuthenticationCreds,
+  BinaryNode,
+  ConnectionState,
+  SignalDataTypeMap,
+  UserFacingSocketConfig,
+  WAMessage,
+  WASocket,
+} from "baileys"
+import { Effect } from "effect"
+import { Agent } from "node:https"
+import type { WhatsAppServerShape } from "../src/index.ts"
+import { silentLogger } from "../src/quiet.ts"
+
+/** What a client keeps between its sockets. */
+export interface Kept {
+  readonly creds: AuthenticationCreds
+  readonly keys: Map<string, string>
+}
+
+export const freshKept = (): Kept => ({ creds: initAuthCreds(), keys: new Map() })
+
+const keyStore = ({ keys }: Kept) => ({
+  get: <T extends keyof SignalDataTypeMap>(type: T, ids: Array<string>) => {
+    const found: Record<string, SignalDataTypeMap[T]> = {}
+    for (const id of ids) {
+      const text = keys.get(`${type}/${id}`)
+      if (text === undefined) continue
+      const value = JSON.parse(text, BufferJSON.reviver)
+      found[id] =
+        type === "app-state-sync-key" ? proto.Message.AppStateSyncKeyData.fromObject(value) : value
+    }
+    return found
+  },
+  set: (data: object) => {
+    for (const [type, values] of Object.entries(data)) {
+      for (const [id, value] of Object.entries(values as Record<string, unknown>)) {
+        if (value === null) keys.delete(`${type}/${id}`)
+        else keys.set(`${type}/${id}`, JSON.stringify(value, BufferJSON.replacer))
+      }
+    }
+  },
+})
+
+export interface Client {
+  readonly socket: WASocket
+  readonly kept: Kept
+  /** What the library told of its connection, in order. */
+  readonly updates: ReadonlyArray<Partial<ConnectionState>>
+  readonly acks: ReadonlyArray<BinaryNode>
+  readonly receipts: ReadonlyArray<BinaryNode>
+  readonly messages: ReadonlyArray<WAMessage>
+  readonly until: <A>(look: () => A | undefined) => Effect.Effect<A>
+}
+
+/** The code with which the library says why a connection closed. */
+export const closeCode = ({ updates }: Client) => {
+  const closed = updates.find(({ connection }) => connection === "close")
+  const error = closed?.lastDisconnect?.error as { output?: { statusCode: number } } | undefined
+  return closed === undefined ? undefined : (error?.output?.statusCode ?? 0)
+}
+
+const isOpen = ({ updates }: Client) =>
+  updates.some(({ connection }) => connection === "open") ? true : undefined
+
+export const qrsOf = ({ updates }: Client) => updates.flatMap(({ qr }) => qr ?? [])
+
+/** A socket that ends with the scope. */
+export const connect = (
+  server: WhatsAppServerShape,
+  kept: Kept = freshKept(),
+  config: Partial<UserFacingSocketConfig> = {},
+) =>
+  Effect.acquireRelease(
+    Effect.sync((): Client => {
+      const updates: Array<Partial<ConnectionState>> = []
+      const acks: Array<BinaryNode> = []
+      const receipts: Array<BinaryNode> = []
+      const received: Array<WAMessage> = []
+      const waiting = new Set<() => void>()
+      const changed = () => {
+        for (const look of waiting) look()
+      }
+      const note =
+        <A>(list: Array<A>) =>
+        (what: A) => {
+          list.push(what)
+          changed()
+        }
+      const socket = makeWASocket({
+        auth: { creds: kept.creds, keys: keyStore(kept) },
+        waWebSocketUrl: server.url,
+        logger: silentLogger,
+        fetchAgent: new Agent({ ca: server.mediaCertificate }),
+        options: {},
+        emitOwnEvents: false,
+        ...config,
+      })
+      socket.ev.on("connection.update", note(updates))
+      socket.ev.on("creds.update", (update) => {
+        Object.assign(kept.creds, update)
+        changed()
+      })
+      socket.ev.on("messages.upsert", ({ messages }) => messages.forEach(note(received)))
+      socket.ws.on("CB:ack,class:message", note(acks))
+      socket.ws.on("CB:receipt", note(receipts))
+      return {
+        socket,
+        kept,
+        updates,
+        acks,
+        receipts,
+        messages: received,
+        until: <A>(look: () => A | undefined) =>
+          Effect.callback<A>((resume) => {
+            const again = () => {
+              const found = look()
+              if (found === undefined) return
+              waiting.delete(again)
+              resume(Effect.succeed(found))
+            }
+            waiting.add(again)
+            again()
+          }),
+      }
+    }),
+    ({ socket }) => Effect.promise(() => socket.end(undefined)),
+  )
+
+export const opened = (client: Client) => client.until(() => isOpen(client))
+export const closed = (client: Client) => client.until(() => closeCode(client))
+export const ackOf = (client: Client, id: string) =>
+  client.until(() => client.acks.find(({ attrs }) => attrs["id"] === id))
+
+/** Links a number by QR code, through the restart, and gives the logged-in client. */
+export const linked = (
+  server: WhatsAppServerShape,
+  number: string,
+  config: Partial<UserFacingSocketConfig> = {},
+) =>
+  Effect.gen(function* () {
+    const first = yield* connect(server)
+    const qr = yield* first.until(() => qrsOf(first)[0])
+    yield* server.scan(number, qr)
+    yield* closed(first)
+    const client = yield* connect(server, first.kept, config)
+    yield* opened(client)
+    return client
+  })

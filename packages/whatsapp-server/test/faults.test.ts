@@ -1,0 +1,133 @@
+/** What can go wrong between a linked device and the server, ordered by a test. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { make } from "../src/index.ts"
+import { ackOf, closed, connect, linked, opened } from "./Client.ts"
+
+const sender = "+4915550000001"
+const recipient = "+4915550000002"
+const recipientJid = "4915550000002@s.whatsapp.net"
+
+const linkedServer = Effect.gen(function* () {
+  const server = yield* make()
+  yield* server.person(sender)
+  yield* server.person(recipient)
+  const client = yield* linked(server, sender)
+  const send = (messageId: string, from = client) =>
+    Effect.promise(() => from.socket.sendMessage(recipientJid, { text: messageId }, { messageId }))
+  return { server, client, send }
+})
+
+for (const code of [463, 479]) {
+  it.effect(`a message refused with ${code} reaches nobody, and the next one goes through`, () =>
+    Effect.gen(function* () {
+      const { client, send, server } = yield* linkedServer
+      yield* server.nextMessage({ outcome: { nack: code }, from: sender, to: recipient })
+      yield* send("3EB0BB01")
+      assert.strictEqual((yield* ackOf(client, "3EB0BB01")).attrs["error"], String(code))
+      assert.strictEqual(server.copies(recipient), 0)
+      yield* send("3EB0BB02")
+      assert.isUndefined((yield* ackOf(client, "3EB0BB02")).attrs["error"])
+      assert.strictEqual(server.copies(recipient), 1)
+    }),
+  )
+}
+
+for (const [drop, shown, acked] of [
+  ["before work", 0, 0],
+  ["before ack", 1, 0],
+  ["after ack", 1, 1],
+] as const) {
+  it.effect(`a connection that drops ${drop} leaves ${shown} shown and ${acked} acked`, () =>
+    Effect.gen(function* () {
+      const { client, send, server } = yield* linkedServer
+      yield* server.nextMessage({ outcome: { drop } })
+      yield* send("3EB0CC01")
+      assert.strictEqual(yield* closed(client), 428)
+      assert.strictEqual(server.copies(recipient), shown)
+      assert.strictEqual(client.acks.length, acked)
+      const again = yield* connect(server, client.kept)
+      yield* opened(again)
+      yield* send("3EB0CC01", again)
+      yield* ackOf(again, "3EB0CC01")
+      assert.strictEqual(server.copies(recipient), 1)
+    }),
+  )
+}
+
+it.effect("an ack that is held back comes when it is let go", () =>
+  Effect.gen(function* () {
+    const { client, send, server } = yield* linkedServer
+    yield* server.nextMessage({ outcome: "withhold ack" })
+    yield* send("3EB0DD01")
+    yield* send("3EB0DD02")
+    yield* ackOf(client, "3EB0DD02")
+    assert.deepStrictEqual(
+      client.acks.map(({ attrs }) => attrs["id"]),
+      ["3EB0DD02"],
+    )
+    assert.strictEqual(server.copies(recipient), 2)
+    yield* server.releaseAcks
+    yield* ackOf(client, "3EB0DD01")
+  }),
+)
+
+it.effect("a lost message is neither shown nor acked", () =>
+  Effect.gen(function* () {
+    const { client, send, server } = yield* linkedServer
+    yield* server.nextMessage({ outcome: "lose", times: 2 })
+    for (const id of ["3EB0EE01", "3EB0EE02", "3EB0EE03"]) yield* send(id)
+    yield* ackOf(client, "3EB0EE03")
+    assert.deepStrictEqual(
+      server.decrypted(recipient).map(({ id }) => id),
+      ["3EB0EE03"],
+    )
+    assert.strictEqual(client.acks.length, 1)
+  }),
+)
+
+it.effect("a silent server keeps the connection and answers nothing", () =>
+  Effect.gen(function* () {
+    const { client, server } = yield* linkedServer
+    const ping = { tag: "iq", attrs: { to: "@s.whatsapp.net", type: "get", xmlns: "w:p" } }
+    const ask = Effect.tryPromise(() => client.socket.query(ping, 20))
+    yield* server.silence(sender)
+    assert.include(String((yield* Effect.flip(ask)).cause), "Timed Out")
+    assert.strictEqual(server.sessions(sender)[0]?.open, 1)
+  }),
+)
+
+it.effect("while the listener is down nothing connects, and what came meanwhile is kept", () =>
+  Effect.gen(function* () {
+    const { client, send, server } = yield* linkedServer
+    yield* send("3EB0FF01")
+    yield* ackOf(client, "3EB0FF01")
+    yield* server.down
+    yield* closed(client)
+    assert.strictEqual(yield* closed(yield* connect(server, client.kept)), 408)
+    yield* server.receipt({ by: recipient, ids: ["3EB0FF01"], type: "read" })
+    yield* server.receipt({ by: recipient, ids: ["3EB0FF01"], type: "delivered" })
+    yield* server.up
+    const again = yield* connect(server, client.kept)
+    yield* again.until(() => (again.receipts.length === 2 ? true : undefined))
+    assert.deepStrictEqual(
+      again.receipts.map(({ attrs }) => attrs["type"]),
+      ["read", undefined],
+    )
+  }),
+)
+
+it.effect("an overlimit on questions is answered as such", () =>
+  Effect.gen(function* () {
+    const { client, server } = yield* linkedServer
+    yield* server.refuseNext("groups", 429)
+    const refused = yield* Effect.flip(
+      Effect.tryPromise(() => client.socket.groupFetchAllParticipating()),
+    )
+    assert.deepInclude(refused.cause, { message: "rate-overlimit", data: 429 })
+    assert.deepStrictEqual(
+      yield* Effect.promise(() => client.socket.groupFetchAllParticipating()),
+      {},
+    )
+  }),
+)

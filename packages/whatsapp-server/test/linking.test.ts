@@ -1,0 +1,198 @@
+/** How a client becomes a device of an account, and what can come between. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { make } from "../src/index.ts"
+import { closeCode, closed, connect, freshKept, linked, opened, qrsOf } from "./Client.ts"
+
+const number = "+4915550000001"
+const digits = "4915550000001"
+
+const serverWithPhone = Effect.gen(function* () {
+  const server = yield* make()
+  yield* server.person(number)
+  return server
+})
+
+const qrOf = (client: Parameters<typeof qrsOf>[0]) => client.until(() => qrsOf(client)[0])
+
+it.effect("a scanned client is told to restart, and logs in as a device of the account", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWithPhone
+    const first = yield* connect(server)
+    const device = yield* server.scan(number, yield* qrOf(first))
+    assert.strictEqual(yield* closed(first), 515)
+    assert.strictEqual(first.kept.creds.me?.id, `${digits}:${device}@s.whatsapp.net`)
+    const second = yield* connect(server, first.kept)
+    yield* opened(second)
+    assert.deepStrictEqual(server.sessions(number), [{ device, open: 1, most: 1, logins: 1 }])
+    assert.deepStrictEqual(server.complaints(), [])
+  }),
+)
+
+it.effect("a typed pairing code links like a scan", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWithPhone
+    const first = yield* connect(server)
+    yield* qrOf(first)
+    const code = yield* Effect.promise(() => first.socket.requestPairingCode(digits))
+    yield* server.until(() => server.codeAsked(number))
+    yield* server.typePairingCode(number, code)
+    assert.strictEqual(yield* closed(first), 515)
+    const second = yield* connect(server, first.kept)
+    yield* opened(second)
+    assert.strictEqual(server.sessions(number).length, 1)
+  }),
+)
+
+it.effect("another pairing code than the one shown does not link", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWithPhone
+    const client = yield* connect(server)
+    yield* qrOf(client)
+    yield* Effect.promise(() => client.socket.requestPairingCode(digits, "ABCD1234"))
+    yield* server.until(() => server.codeAsked(number))
+    const refused = yield* Effect.flip(server.typePairingCode(number, "ABCD-1235"))
+    assert.strictEqual(refused.reason, "the pairing code is wrong")
+    assert.deepStrictEqual(server.sessions(number), [])
+  }),
+)
+
+it.effect("an abandoned pairing code leaves credentials that are refused as logged out", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWithPhone
+    const first = yield* connect(server)
+    yield* qrOf(first)
+    yield* Effect.promise(() => first.socket.requestPairingCode(digits))
+    const second = yield* connect(server, first.kept)
+    assert.strictEqual(yield* closed(second), 401)
+  }),
+)
+
+it.effect("QR codes follow one another and end", () =>
+  Effect.gen(function* () {
+    const server = yield* make({ qrReferences: 3 })
+    const client = yield* connect(server, freshKept(), { qrTimeout: 5 })
+    assert.strictEqual(yield* closed(client), 408)
+    assert.strictEqual(new Set(qrsOf(client)).size, 3)
+    yield* server.until(() => server.unlinked() === 0)
+  }),
+)
+
+it.effect("a QR code of a client that is gone links nothing", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWithPhone
+    const client = yield* connect(server)
+    const qr = yield* qrOf(client)
+    yield* server.drop()
+    assert.strictEqual(yield* closed(client), 428)
+    const refused = yield* Effect.flip(server.scan(number, qr))
+    assert.strictEqual(refused.reason, "the QR code is not known")
+  }),
+)
+
+it.effect("a retired secret links only after the client has made another", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWithPhone
+    const client = yield* connect(server)
+    const qr = yield* qrOf(client)
+    const refreshed = new Promise<void>((resolve) => {
+      client.socket.ws.on("CB:notification,type:companion_reg_refresh", () => resolve())
+    })
+    yield* server.retireQr(qr)
+    yield* Effect.promise(() => refreshed)
+    const refused = yield* Effect.flip(server.scan(number, qr))
+    assert.strictEqual(refused.reason, "the QR code was retired")
+    const secret = Buffer.alloc(32, 7).toString("base64")
+    client.kept.creds.advSecretKey = secret
+    yield* server.scan(number, qr.split(",").with(3, secret).join(","))
+    assert.strictEqual(yield* closed(client), 515)
+  }),
+)
+
+it.effect("an account that needs a passkey says so and does not link", () =>
+  Effect.gen(function* () {
+    const server = yield* make()
+    yield* server.person(number, { needsPasskey: true })
+    const client = yield* connect(server)
+    const asked = new Promise<void>((resolve) => {
+      client.socket.ws.on("CB:notification,type:passkey_prologue_request", () => resolve())
+    })
+    const refused = yield* Effect.flip(server.scan(number, yield* qrOf(client)))
+    assert.strictEqual(refused.reason, "a passkey is needed")
+    yield* Effect.promise(() => asked)
+  }),
+)
+
+it.effect("each step can be refused", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWithPhone
+    yield* server.nextConnection({ status: 503 })
+    const hanging = yield* connect(server)
+    // The library listens for this answer without looking at it, and would wait for ever.
+    const status = new Promise<number | undefined>((resolve) => {
+      hanging.socket.ws.on("unexpected-response", (_, answer) => resolve(answer.statusCode))
+    })
+    assert.strictEqual(yield* Effect.promise(() => status), 503)
+    yield* server.nextConnection("drop")
+    assert.strictEqual(yield* closed(yield* connect(server)), 428)
+    yield* server.refuseNext("registration", 405)
+    assert.strictEqual(yield* closed(yield* connect(server)), 405)
+    yield* server.refuseNext("scan", 400)
+    const client = yield* connect(server)
+    const qr = yield* qrOf(client)
+    assert.strictEqual((yield* Effect.flip(server.scan(number, qr))).reason, "the phone said no")
+    yield* server.scan(number, qr)
+    yield* closed(client)
+    yield* server.refuseNext("login", 403)
+    assert.strictEqual(yield* closed(yield* connect(server, client.kept)), 403)
+    yield* opened(yield* connect(server, client.kept))
+  }),
+)
+
+it.effect("a device is remembered over a restart, and by its key alone", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWithPhone
+    const client = yield* linked(server, number)
+    yield* server.restart
+    assert.strictEqual(yield* closed(client), 428)
+    yield* opened(yield* connect(server, client.kept))
+    assert.deepInclude(server.sessions(number)[0], { open: 1, most: 1, logins: 2 })
+    const stranger = { creds: { ...freshKept().creds, me: client.kept.creds.me! }, keys: new Map() }
+    assert.strictEqual(yield* closed(yield* connect(server, stranger)), 401)
+  }),
+)
+
+it.effect("a second connection of a device takes the place of the first", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWithPhone
+    const first = yield* linked(server, number)
+    const second = yield* connect(server, first.kept)
+    yield* opened(second)
+    assert.strictEqual(yield* closed(first), 440)
+    yield* server.until(() => server.sessions(number)[0]?.open === 1)
+    assert.strictEqual(server.sessions(number)[0]?.most, 2)
+    assert.isUndefined(closeCode(second))
+  }),
+)
+
+it.effect("a device that is taken away on the phone is logged out and stays out", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWithPhone
+    const client = yield* linked(server, number)
+    yield* server.unlink(number)
+    assert.strictEqual(yield* closed(client), 401)
+    assert.strictEqual(yield* closed(yield* connect(server, client.kept)), 401)
+  }),
+)
+
+for (const code of [403, 405, 500, 503, 515]) {
+  it.effect(`a stream that ends with ${code} is told so`, () =>
+    Effect.gen(function* () {
+      const server = yield* serverWithPhone
+      const client = yield* connect(server)
+      yield* qrOf(client)
+      yield* server.end(code)
+      assert.strictEqual(yield* closed(client), code)
+    }),
+  )
+}
