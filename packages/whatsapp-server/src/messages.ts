@@ -7,6 +7,7 @@ import type { BinaryNode } from "baileys"
 import { deflateSync } from "node:zlib"
 import { bigEndian, bytesIn, find, findAll, node } from "./nodes.ts"
 import type { MessageOutcome } from "./orders.ts"
+import { bundleNodes } from "./Phone.ts"
 import type { Envelope } from "./Phone.ts"
 import { deviceBundle } from "./queries.ts"
 import { accountAt, deviceIdOf, nowSeconds, sendTo, withDevice } from "./World.ts"
@@ -65,12 +66,14 @@ export const makeMessages = (world: World): Messages => {
 
   const authorOf = ({ account, id }: Device) => withDevice(account.lid, id)
 
-  const askAgain = (account: Account, device: Device, stanza: BinaryNode, group?: Group) => {
+  /** From the second time on with keys to begin a session anew, as phones do. */
+  const askAgain = async (account: Account, device: Device, stanza: BinaryNode, group?: Group) => {
     const id = stanza.attrs["id"] ?? ""
     const key = `${id} ${account.number}`
     const count = (retries.get(key) ?? 0) + 1
     retries.set(key, count)
     if (count > mostRetries) return
+    const keys = count === 1 ? [] : bundleNodes(await account.phone.bundle())
     const attrs =
       group === undefined
         ? { from: account.pn }
@@ -80,6 +83,7 @@ export const makeMessages = (world: World): Messages => {
       node("receipt", { ...attrs, id, type: "retry", t: nowSeconds() }, [
         node("retry", { count: String(count), id, t: nowSeconds(), v: "1" }),
         node("registration", {}, bigEndian(account.phone.registrationId, 4)),
+        ...(keys.length === 0 ? [] : [node("keys", {}, keys.slice(1))]),
       ]),
     )
   }
@@ -104,7 +108,7 @@ export const makeMessages = (world: World): Messages => {
         for (const type of account.receipts) receipt({ by: account, ids: [id], type })
       }
     } else {
-      askAgain(account, device, stanza, group)
+      await askAgain(account, device, stanza, group)
     }
   }
 

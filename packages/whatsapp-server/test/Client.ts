@@ -7,11 +7,14 @@ import type {
   SignalDataTypeMap,
   UserFacingSocketConfig,
   WAMessage,
+  WAMessageUpdate,
   WASocket,
 } from "baileys"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Agent } from "node:https"
-import type { WhatsAppServerShape } from "../src/index.ts"
+import { make } from "../src/index.ts"
+import type { PersonOptions, ServerOptions, WhatsAppServerShape } from "../src/index.ts"
 import { silentLogger } from "../src/quiet.ts"
 
 /** What a client keeps between its sockets. */
@@ -52,6 +55,7 @@ export interface Client {
   readonly acks: ReadonlyArray<BinaryNode>
   readonly receipts: ReadonlyArray<BinaryNode>
   readonly messages: ReadonlyArray<WAMessage>
+  readonly ticks: ReadonlyArray<WAMessageUpdate>
   readonly until: <A>(look: () => A | undefined) => Effect.Effect<A>
 }
 
@@ -79,6 +83,7 @@ export const connect = (
       const acks: Array<BinaryNode> = []
       const receipts: Array<BinaryNode> = []
       const received: Array<WAMessage> = []
+      const ticks: Array<WAMessageUpdate> = []
       const waiting = new Set<() => void>()
       const changed = () => {
         for (const look of waiting) look()
@@ -104,6 +109,7 @@ export const connect = (
         changed()
       })
       socket.ev.on("messages.upsert", ({ messages }) => messages.forEach(note(received)))
+      socket.ev.on("messages.update", (all) => all.forEach(note(ticks)))
       socket.ws.on("CB:ack,class:message", note(acks))
       socket.ws.on("CB:receipt", note(receipts))
       return {
@@ -113,6 +119,7 @@ export const connect = (
         acks,
         receipts,
         messages: received,
+        ticks,
         until: <A>(look: () => A | undefined) =>
           Effect.callback<A>((resume) => {
             const again = () => {
@@ -149,3 +156,30 @@ export const linked = (
     yield* opened(client)
     return client
   })
+
+export const sender = "+4915550000001"
+export const recipient = "+4915550000002"
+export const recipientJid = "4915550000002@s.whatsapp.net"
+
+/** A server that, at its end, has understood everything it was told. */
+export const serverWith = (
+  people: Readonly<Record<string, PersonOptions>>,
+  options: ServerOptions = {},
+) =>
+  Effect.gen(function* () {
+    const server = yield* make(options)
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => assert.deepStrictEqual(server.complaints(), [])),
+    )
+    for (const [number, person] of Object.entries(people)) yield* server.person(number, person)
+    return server
+  })
+
+/** A linked sender, a recipient, and texts from one to the other, whose id is their text. */
+export const sending = Effect.gen(function* () {
+  const server = yield* serverWith({ [sender]: { name: "Sender" }, [recipient]: {} })
+  const client = yield* linked(server, sender)
+  const send = (messageId: string, from = client, to = recipientJid) =>
+    Effect.promise(() => from.socket.sendMessage(to, { text: messageId }, { messageId }))
+  return { server, client, send }
+})

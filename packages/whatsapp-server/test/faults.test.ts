@@ -1,27 +1,12 @@
 /** What can go wrong between a linked device and the server, ordered by a test. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { make } from "../src/index.ts"
-import { ackOf, closed, connect, linked, opened } from "./Client.ts"
-
-const sender = "+4915550000001"
-const recipient = "+4915550000002"
-const recipientJid = "4915550000002@s.whatsapp.net"
-
-const linkedServer = Effect.gen(function* () {
-  const server = yield* make()
-  yield* server.person(sender)
-  yield* server.person(recipient)
-  const client = yield* linked(server, sender)
-  const send = (messageId: string, from = client) =>
-    Effect.promise(() => from.socket.sendMessage(recipientJid, { text: messageId }, { messageId }))
-  return { server, client, send }
-})
+import { ackOf, closed, connect, opened, recipient, sender, sending } from "./Client.ts"
 
 for (const code of [463, 479]) {
   it.effect(`a message refused with ${code} reaches nobody, and the next one goes through`, () =>
     Effect.gen(function* () {
-      const { client, send, server } = yield* linkedServer
+      const { client, send, server } = yield* sending
       yield* server.nextMessage({ outcome: { nack: code }, from: sender, to: recipient })
       yield* send("3EB0BB01")
       assert.strictEqual((yield* ackOf(client, "3EB0BB01")).attrs["error"], String(code))
@@ -40,7 +25,7 @@ for (const [drop, shown, acked] of [
 ] as const) {
   it.effect(`a connection that drops ${drop} leaves ${shown} shown and ${acked} acked`, () =>
     Effect.gen(function* () {
-      const { client, send, server } = yield* linkedServer
+      const { client, send, server } = yield* sending
       yield* server.nextMessage({ outcome: { drop } })
       yield* send("3EB0CC01")
       assert.strictEqual(yield* closed(client), 428)
@@ -57,7 +42,7 @@ for (const [drop, shown, acked] of [
 
 it.effect("an ack that is held back comes when it is let go", () =>
   Effect.gen(function* () {
-    const { client, send, server } = yield* linkedServer
+    const { client, send, server } = yield* sending
     yield* server.nextMessage({ outcome: "withhold ack" })
     yield* send("3EB0DD01")
     yield* send("3EB0DD02")
@@ -74,7 +59,7 @@ it.effect("an ack that is held back comes when it is let go", () =>
 
 it.effect("a lost message is neither shown nor acked", () =>
   Effect.gen(function* () {
-    const { client, send, server } = yield* linkedServer
+    const { client, send, server } = yield* sending
     yield* server.nextMessage({ outcome: "lose", times: 2 })
     for (const id of ["3EB0EE01", "3EB0EE02", "3EB0EE03"]) yield* send(id)
     yield* ackOf(client, "3EB0EE03")
@@ -88,7 +73,7 @@ it.effect("a lost message is neither shown nor acked", () =>
 
 it.effect("a silent server keeps the connection and answers nothing", () =>
   Effect.gen(function* () {
-    const { client, server } = yield* linkedServer
+    const { client, server } = yield* sending
     const ping = { tag: "iq", attrs: { to: "@s.whatsapp.net", type: "get", xmlns: "w:p" } }
     const ask = Effect.tryPromise(() => client.socket.query(ping, 20))
     yield* server.silence(sender)
@@ -99,7 +84,7 @@ it.effect("a silent server keeps the connection and answers nothing", () =>
 
 it.effect("while the listener is down nothing connects, and what came meanwhile is kept", () =>
   Effect.gen(function* () {
-    const { client, send, server } = yield* linkedServer
+    const { client, send, server } = yield* sending
     yield* send("3EB0FF01")
     yield* ackOf(client, "3EB0FF01")
     yield* server.down
@@ -119,7 +104,7 @@ it.effect("while the listener is down nothing connects, and what came meanwhile 
 
 it.effect("an overlimit on questions is answered as such", () =>
   Effect.gen(function* () {
-    const { client, server } = yield* linkedServer
+    const { client, server } = yield* sending
     yield* server.refuseNext("groups", 429)
     const refused = yield* Effect.flip(
       Effect.tryPromise(() => client.socket.groupFetchAllParticipating()),

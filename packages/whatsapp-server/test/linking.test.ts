@@ -1,17 +1,22 @@
 /** How a client becomes a device of an account, and what can come between. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { make } from "../src/index.ts"
-import { closeCode, closed, connect, freshKept, linked, opened, qrsOf } from "./Client.ts"
+import {
+  closeCode,
+  closed,
+  connect,
+  freshKept,
+  linked,
+  opened,
+  qrsOf,
+  sender,
+  serverWith,
+} from "./Client.ts"
 
-const number = "+4915550000001"
+const number = sender
 const digits = "4915550000001"
 
-const serverWithPhone = Effect.gen(function* () {
-  const server = yield* make()
-  yield* server.person(number)
-  return server
-})
+const serverWithPhone = serverWith({ [number]: {} })
 
 const qrOf = (client: Parameters<typeof qrsOf>[0]) => client.until(() => qrsOf(client)[0])
 
@@ -25,7 +30,6 @@ it.effect("a scanned client is told to restart, and logs in as a device of the a
     const second = yield* connect(server, first.kept)
     yield* opened(second)
     assert.deepStrictEqual(server.sessions(number), [{ device, open: 1, most: 1, logins: 1 }])
-    assert.deepStrictEqual(server.complaints(), [])
   }),
 )
 
@@ -57,6 +61,22 @@ it.effect("another pairing code than the one shown does not link", () =>
   }),
 )
 
+it.effect("a pairing code that the server refuses cannot be typed", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWithPhone
+    const client = yield* connect(server)
+    yield* qrOf(client)
+    yield* server.refuseNext("pairing code", 429)
+    const refused = new Promise<string | undefined>((resolve) => {
+      client.socket.ws.on("CB:iq,type:error", ({ content }) => resolve(content[0].attrs.text))
+    })
+    const code = yield* Effect.promise(() => client.socket.requestPairingCode(digits))
+    assert.strictEqual(yield* Effect.promise(() => refused), "rate-overlimit")
+    const { reason } = yield* Effect.flip(server.typePairingCode(number, code))
+    assert.strictEqual(reason, "no pairing code was asked for")
+  }),
+)
+
 it.effect("an abandoned pairing code leaves credentials that are refused as logged out", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
@@ -70,7 +90,7 @@ it.effect("an abandoned pairing code leaves credentials that are refused as logg
 
 it.effect("QR codes follow one another and end", () =>
   Effect.gen(function* () {
-    const server = yield* make({ qrReferences: 3 })
+    const server = yield* serverWith({}, { qrReferences: 3 })
     const client = yield* connect(server, freshKept(), { qrTimeout: 5 })
     assert.strictEqual(yield* closed(client), 408)
     assert.strictEqual(new Set(qrsOf(client)).size, 3)
@@ -111,8 +131,7 @@ it.effect("a retired secret links only after the client has made another", () =>
 
 it.effect("an account that needs a passkey says so and does not link", () =>
   Effect.gen(function* () {
-    const server = yield* make()
-    yield* server.person(number, { needsPasskey: true })
+    const server = yield* serverWith({ [number]: { needsPasskey: true } })
     const client = yield* connect(server)
     const asked = new Promise<void>((resolve) => {
       client.socket.ws.on("CB:notification,type:passkey_prologue_request", () => resolve())
@@ -135,6 +154,9 @@ it.effect("each step can be refused", () =>
     assert.strictEqual(yield* Effect.promise(() => status), 503)
     yield* server.nextConnection("drop")
     assert.strictEqual(yield* closed(yield* connect(server)), 428)
+    yield* server.nextConnection("silence")
+    const waiting = yield* connect(server, freshKept(), { connectTimeoutMs: 50 })
+    assert.strictEqual(yield* closed(waiting), 408)
     yield* server.refuseNext("registration", 405)
     assert.strictEqual(yield* closed(yield* connect(server)), 405)
     yield* server.refuseNext("scan", 400)

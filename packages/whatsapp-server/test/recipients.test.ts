@@ -1,28 +1,22 @@
 /** Recipients: who is registered, media, receipts, messages asked for again, and pre-keys. */
 import { assert, it } from "@effect/vitest"
+import { aesDecryptWithIV, getMediaKeys } from "baileys"
 import { Effect } from "effect"
-import { make } from "../src/index.ts"
-import { ackOf, linked } from "./Client.ts"
+import { get } from "node:https"
+import { ackOf, recipient, recipientJid, sender, sending, serverWith, linked } from "./Client.ts"
 
-const sender = "+4915550000001"
-const recipient = "+4915550000002"
-const recipientJid = "4915550000002@s.whatsapp.net"
-
-const linkedServer = Effect.gen(function* () {
-  const server = yield* make()
-  yield* server.person(sender)
-  yield* server.person(recipient)
-  const client = yield* linked(server, sender)
-  const send = (messageId: string) =>
-    Effect.promise(() =>
-      client.socket.sendMessage(recipientJid, { text: messageId }, { messageId }),
-    )
-  return { server, client, send }
-})
+const fetched = (url: string, ca: string | undefined) =>
+  new Promise<Buffer>((resolve, reject) => {
+    get(url, { ca }, (response) => {
+      const chunks: Array<Buffer> = []
+      response.on("data", (chunk: Buffer) => chunks.push(chunk))
+      response.on("end", () => resolve(Buffer.concat(chunks)))
+    }).on("error", reject)
+  })
 
 it.effect("numbers without a person are left out; Brazil's ninth digit is answered as it is", () =>
   Effect.gen(function* () {
-    const { client, server } = yield* linkedServer
+    const { client, server } = yield* sending
     yield* server.person("+551187654321")
     yield* server.person("+5521998765432")
     const found = yield* Effect.promise(() =>
@@ -38,7 +32,7 @@ it.effect("numbers without a person are left out; Brazil's ninth digit is answer
 
 it.effect("images and documents arrive whole, with caption, name and type", () =>
   Effect.gen(function* () {
-    const { client, server } = yield* linkedServer
+    const { client, server } = yield* sending
     const document = Buffer.alloc(70_000, "page ")
     const image = Buffer.from("an image")
     const sent = [
@@ -66,9 +60,37 @@ it.effect("images and documents arrive whole, with caption, name and type", () =
   }),
 )
 
+it.effect("an uploaded file can be fetched from where the message points, over the same TLS", () =>
+  Effect.gen(function* () {
+    const { client, server } = yield* sending
+    const document = Buffer.from("a file to fetch")
+    yield* Effect.promise(() =>
+      client.socket.sendMessage(recipientJid, { document, mimetype: "text/plain" }),
+    )
+    yield* server.until(() => server.copies(recipient) === 1)
+    const pointer = server.decrypted(recipient)[0]?.message.documentMessage
+    const sealed = yield* Effect.promise(() => fetched(pointer!.url!, server.mediaCertificate))
+    const { cipherKey, iv } = yield* Effect.promise(() =>
+      getMediaKeys(pointer!.mediaKey, "document"),
+    )
+    const plain = aesDecryptWithIV(sealed.subarray(0, -10), Buffer.from(cipherKey), Buffer.from(iv))
+    assert.deepStrictEqual(plain, document)
+  }),
+)
+
+it.effect("without the certificate nothing is uploaded", () =>
+  Effect.gen(function* () {
+    const { server } = yield* sending
+    const refused = yield* Effect.flip(
+      Effect.tryPromise(() => fetched(`https://${server.mediaHost}/`, undefined)),
+    )
+    assert.match(String(refused.cause), /self-signed/)
+  }),
+)
+
 it.effect("an upload that is refused fails the attempt, and the next one goes through", () =>
   Effect.gen(function* () {
-    const { client, server } = yield* linkedServer
+    const { client, server } = yield* sending
     yield* server.refuseNext("upload", 500)
     const document = Buffer.from("a file")
     const attempt = Effect.tryPromise(() =>
@@ -82,7 +104,7 @@ it.effect("an upload that is refused fails the attempt, and the next one goes th
 
 it.effect("receipts come in any order, repeated, by phone number or LID", () =>
   Effect.gen(function* () {
-    const { client, send, server } = yield* linkedServer
+    const { client, send, server } = yield* sending
     for (const id of ["3EB0CA01", "3EB0CA02"]) {
       yield* send(id)
       yield* ackOf(client, id)
@@ -105,7 +127,7 @@ it.effect("receipts come in any order, repeated, by phone number or LID", () =>
 
 it.effect("a person with receipts gives them without being told", () =>
   Effect.gen(function* () {
-    const { client, send, server } = yield* linkedServer
+    const { client, send, server } = yield* sending
     yield* server.person(recipient, { receipts: ["delivered", "read"] })
     yield* send("3EB0DA01")
     yield* client.until(() => (client.receipts.length === 2 ? true : undefined))
@@ -119,7 +141,7 @@ it.effect("a person with receipts gives them without being told", () =>
 for (const loss of ["loseSessions", "reinstall"] as const) {
   it.effect(`after ${loss} the phone asks again, and shows the message once`, () =>
     Effect.gen(function* () {
-      const { client, send, server } = yield* linkedServer
+      const { client, send, server } = yield* sending
       yield* send("3EB0EA01")
       yield* ackOf(client, "3EB0EA01")
       yield* server[loss](recipient)
@@ -131,7 +153,7 @@ for (const loss of ["loseSessions", "reinstall"] as const) {
 
 it.effect("pre-keys that run low are refilled", () =>
   Effect.gen(function* () {
-    const { server } = yield* linkedServer
+    const { server } = yield* sending
     const [before = 0] = server.preKeys(sender)
     assert.isAbove(before, 800)
     yield* server.takePreKeys(sender, before - 3)
@@ -141,11 +163,36 @@ it.effect("pre-keys that run low are refilled", () =>
 
 it.effect("a person can write to a linked device", () =>
   Effect.gen(function* () {
-    const { client, server } = yield* linkedServer
+    const { client, server } = yield* sending
     yield* server.write(recipient, sender, "Stop, please")
     const received = yield* client.until(() =>
       client.messages.find(({ message }) => message?.conversation === "Stop, please"),
     )
     assert.strictEqual(received.key.remoteJid, recipientJid)
+  }),
+)
+
+it.effect("a message to a person whose LID is not told reaches no device of theirs", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWith({ [sender]: {}, [recipient]: { showsLid: false } })
+    const client = yield* linked(server, sender)
+    const attempt = Effect.tryPromise(() =>
+      client.socket.sendMessage(recipientJid, { text: "Hello" }),
+    )
+    assert.include(String((yield* Effect.flip(attempt)).cause), "All encryptions failed")
+    assert.strictEqual(server.copies(recipient), 0)
+  }),
+)
+
+it.effect("a second device of the recipient gets what the phone gets", () =>
+  Effect.gen(function* () {
+    const { client, send, server } = yield* sending
+    const other = yield* linked(server, recipient)
+    yield* send("3EB0FA01")
+    yield* ackOf(client, "3EB0FA01")
+    yield* other.until(() =>
+      other.messages.find(({ message }) => message?.extendedTextMessage?.text === "3EB0FA01"),
+    )
+    assert.strictEqual(server.copies(recipient), 1)
   }),
 )
