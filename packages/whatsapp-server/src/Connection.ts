@@ -107,7 +107,10 @@ export const accept = (socket: WebSocket, keys: NoiseKeys, listeners: Listeners)
     for (const frame of frames(bytes)) {
       work = work
         .then(() => take(frame))
-        .catch((error: unknown) => listeners.failed("a frame", error))
+        .catch((error: unknown) => {
+          listeners.failed("a frame", error)
+          socket.terminate()
+        })
     }
   })
   socket.on("error", () => socket.terminate())

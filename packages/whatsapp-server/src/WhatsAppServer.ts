@@ -58,6 +58,7 @@ export interface WhatsAppServerShape {
   readonly mediaCertificate: string
   readonly mediaHost: string
 
+  /** Registers a number; one that was there before is forgotten, with its devices. */
   readonly person: (number: string, options?: PersonOptions) => Effect.Effect<void>
   /** The group's id. */
   readonly group: (options: GroupOptions) => Effect.Effect<string>
@@ -251,7 +252,9 @@ const controls = (opened: Opened): WhatsAppServerShape => {
       }),
     reinstall: (number) =>
       Effect.sync(() => {
-        account(number).phone = makePhone(account(number).phone.shown)
+        const { phone } = account(number)
+        phone.close()
+        account(number).phone = makePhone(phone.shown)
       }),
     loseSessions: (number) => Effect.sync(() => account(number).phone.loseSessions()),
     write: (from, to, text) =>
