@@ -83,6 +83,8 @@ export interface WhatsAppServerShape {
   readonly refuseNext: (step: Step, code: number, times?: number) => Effect.Effect<void>
   readonly nextConnection: (outcome: ConnectionOutcome, times?: number) => Effect.Effect<void>
   readonly nextMessage: (order: MessageOrder) => Effect.Effect<void>
+  /** How many messages of that number are still to meet an order. */
+  readonly ordersLeft: (number: string) => number
   readonly releaseAcks: Effect.Effect<void>
   readonly receipt: (
     order: Omit<ReceiptOrder, "by"> & { readonly by: string },
@@ -286,6 +288,7 @@ const controls = (opened: Opened): WhatsAppServerShape => {
         })
       }),
     releaseAcks: Effect.sync(messages.releaseAcks),
+    ordersLeft: (number) => world.orders.messagesLeft(digitsOf(number)),
     receipt: (order) => Effect.sync(() => messages.receipt({ ...order, by: account(order.by) })),
 
     end: (code, number) =>

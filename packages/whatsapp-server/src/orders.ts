@@ -47,6 +47,8 @@ export interface Orders {
   readonly connection: (outcome: ConnectionOutcome, times: number) => void
   readonly nextConnection: () => ConnectionOutcome | undefined
   readonly message: (order: MessageOrder) => void
+  /** Orders for messages of that number that have not been met yet. */
+  readonly messagesLeft: (from: string) => number
   readonly nextMessage: (from: string, to: string) => MessageOutcome | undefined
 }
 
@@ -59,6 +61,8 @@ const makeList = <A>() => {
   const list: Array<Counted<A>> = []
   return {
     add: (order: A, times: number) => void list.push({ order, left: times }),
+    left: (fits: (order: A) => boolean): number =>
+      list.reduce((sum, { left, order }) => (fits(order) ? sum + left : sum), 0),
     take: (fits: (order: A) => boolean): A | undefined => {
       const found = list.find(({ left, order }) => left > 0 && fits(order))
       if (found !== undefined) found.left -= 1
@@ -77,6 +81,7 @@ export const makeOrders = (): Orders => {
     connection: (outcome, times) => connections.add(outcome, times),
     nextConnection: () => connections.take(() => true),
     message: (order) => messages.add(order, order.times ?? 1),
+    messagesLeft: (from) => messages.left((order) => order.from === from),
     nextMessage: (from, to) =>
       messages.take(
         (order) =>

@@ -60,9 +60,11 @@ it.effect("an ack that is held back comes when it is let go", () =>
 it.effect("a lost message is neither shown nor acked", () =>
   Effect.gen(function* () {
     const { client, send, server } = yield* sending
-    yield* server.nextMessage({ outcome: "lose", times: 2 })
+    yield* server.nextMessage({ outcome: "lose", from: sender, times: 2 })
+    assert.strictEqual(server.ordersLeft(sender), 2)
     for (const id of ["3EB0EE01", "3EB0EE02", "3EB0EE03"]) yield* send(id)
     yield* ackOf(client, "3EB0EE03")
+    assert.strictEqual(server.ordersLeft(sender), 0)
     assert.deepStrictEqual(
       server.decrypted(recipient).map(({ id }) => id),
       ["3EB0EE03"],

@@ -147,6 +147,7 @@ for (const loss of ["loseSessions", "reinstall"] as const) {
       yield* server[loss](recipient)
       yield* send("3EB0EA02")
       yield* server.until(() => server.copies(recipient) === 2)
+      assert.strictEqual(client.receipts[0]?.attrs["type"], "retry")
     }),
   )
 }
