@@ -21,6 +21,12 @@ const names = readFileSync(source, "utf8")
   .filter((name) => name !== "Factory")
   .toSorted()
 
+/** As many to a line as fit. */
+const lines = names.reduce<ReadonlyArray<string>>((filled, name) => {
+  const joined = [...filled.slice(-1), name].join(" ")
+  return joined.length <= 100 ? [...filled.slice(0, -1), joined] : [...filled, name]
+}, [])
+
 writeFileSync(
   resolve(import.meta.dirname, "../src/reminder/zoneNames.ts"),
   `/**
@@ -28,9 +34,9 @@ writeFileSync(
  * database is in the public domain.
  */
 export const zoneNames: ReadonlyArray<string> = \`
-${names.join("\n")}
+${lines.join("\n")}
 \`
   .trim()
-  .split("\\n")
+  .split(/\\s/)
 `,
 )
