@@ -4,12 +4,10 @@
  * It is made in the commit that it reports, with its body frozen, so that every attempt says the
  * same.
  */
-import { Schema } from "effect"
 import type { EventId, WorkspaceId } from "../id/Ids.ts"
 import type { Message, MessageError, MessageState } from "../message/Message.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
-import { described } from "../request/Described.ts"
-import { DeliveryJson, deliveryJson, webhookEventTypes } from "../webhook/WebhookEndpoint.ts"
+import { webhookEventTypes } from "../webhook/WebhookEndpoint.ts"
 import type { DeliveryAttempt } from "../webhook/WebhookEndpoint.ts"
 
 export interface Callback {
@@ -51,21 +49,6 @@ export type CallbackType = (typeof callbackTypes)[number]
 export interface CallbackAttempt extends DeliveryAttempt<CallbackType> {
   readonly url: string
 }
-
-/** A line of the delivery log of callbacks (contract: Webhook operations). */
-export const CallbackDeliveryJson = Schema.Struct({
-  ...DeliveryJson.fields,
-  type: Schema.Literals(callbackTypes),
-  attempt: described(Schema.Int, "From 1."),
-  url: described(Schema.String, "Where it was sent."),
-}).annotate({ identifier: "CallbackDelivery" })
-
-export type CallbackDeliveryJson = typeof CallbackDeliveryJson.Type
-
-export const callbackDeliveryJson = (attempt: CallbackAttempt): CallbackDeliveryJson => ({
-  ...deliveryJson(attempt),
-  url: attempt.url,
-})
 
 const isReported = (state: MessageState): state is keyof typeof statusNames =>
   Object.hasOwn(statusNames, state)

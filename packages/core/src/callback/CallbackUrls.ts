@@ -10,7 +10,7 @@ import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
 import { codePointLength } from "../text/CodePoints.ts"
-import { maximumWebhookUrlLength } from "../webhook/EndpointRequest.ts"
+import { maximumWebhookUrlLength } from "../webhook/WebhookEndpoint.ts"
 
 /** An address that was let pass. */
 export type CallbackUrl = string & Brand.Brand<"CallbackUrl">

@@ -4,25 +4,17 @@ import type { Refusal } from "../error/Refusal.ts"
 import type { NumberId } from "../id/Ids.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import type { CursorBinding } from "../request/Cursor.ts"
-import { decoded, instantParameter, parsed, refusedAs } from "../request/Input.ts"
-import { limitOf, pageFields, queryDecoder, queryId, textForNames } from "../request/PageInput.ts"
+import { instantParameter, parsed } from "../request/Input.ts"
+import { limitOf, namesInput, pageFields, queryDecoder, queryId } from "../request/PageInput.ts"
 import type { ListPage, QueryEntries } from "../request/PageInput.ts"
 import type { Instant, Moment } from "../time/Instant.ts"
 import { messageStatuses } from "./Message.ts"
 import type { MessageStatus } from "./Message.ts"
 import type { MessageFilter } from "./MessageStore.ts"
 
-const isStatus = (text: string): text is MessageStatus =>
-  (messageStatuses as ReadonlyArray<string>).includes(text)
-
-const StatusesInput = decoded(textForNames(messageStatuses), (text: string) => {
-  const names = text.split(",")
-  return names.every(isStatus) ? [...new Set(names)].toSorted() : refusedAs("validation_failed")
-})
-
 /** The query parameters of GET /messages. */
 export const ListQuery = Schema.Struct({
-  status: Schema.optionalKey(StatusesInput),
+  status: Schema.optionalKey(namesInput(messageStatuses)),
   from: Schema.optionalKey(queryId("Id of the sending number.")),
   to: Schema.optionalKey(
     parsed("invalid_phone", parsePhone, {

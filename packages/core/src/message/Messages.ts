@@ -235,15 +235,10 @@ export class Messages extends Context.Service<
             scope.restriction,
             ...request.binding,
           ]
-          const before = yield* cursors.read(request.cursor, binding)
           const now = yield* Clock.currentTimeMillis
-          const page = yield* store.list(
-            scope,
-            request.filter,
-            { before, limit: request.limit },
-            now,
+          return yield* cursors.page(request, binding, (page) =>
+            store.list(scope, request.filter, page, now),
           )
-          return { items: page.items, next: cursors.make(page.next, binding) }
         }),
         cancel: Effect.fn("Messages.cancel")(function* (given, id) {
           const caller = yield* permit(given, "cancelMessage")

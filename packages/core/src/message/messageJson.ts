@@ -6,7 +6,7 @@ import type { MediaLink } from "../media/MediaLinks.ts"
 import { platforms } from "../number/SendingNumber.ts"
 import { RecipientJson, recipientJson } from "../recipient/Recipient.ts"
 import { described } from "../request/Described.ts"
-import { formatInstant } from "../time/Instant.ts"
+import { formatInstant, instantOrNull } from "../time/Instant.ts"
 import {
   asAccepted,
   messageErrorCodes,
@@ -15,8 +15,6 @@ import {
   statusAtAcceptance,
 } from "./Message.ts"
 import type { Message, MessageStatus } from "./Message.ts"
-
-const instantOrNull = (millis: number | null) => (millis === null ? null : formatInstant(millis))
 
 /**
  * A stored file shows a link that works for 26 hours; a customer's own link is passed on as it is. An

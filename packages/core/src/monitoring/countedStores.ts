@@ -7,7 +7,7 @@ import { Effect, Layer } from "effect"
 import { MessageStore } from "../message/MessageStore.ts"
 import { DeliveryQueue } from "../queue/DeliveryQueue.ts"
 import { LaneQueue } from "../queue/LaneQueue.ts"
-import { ReminderStore } from "../reminder/ReminderStore.ts"
+import { ReminderStore } from "../reminder/Reminder.ts"
 import { countAccepted, countAttempts, countEnded } from "./counters.ts"
 
 const layerMessages = Layer.effect(

@@ -1,87 +1,123 @@
 /** Number checks as callers make and read them (contract: Number checks). */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { IdJson, TimeJson } from "../answer/Json.ts"
+import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
+import type { Code } from "../error/Catalogue.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberCheckId } from "../id/Ids.ts"
+import { mayUse } from "../key/ApiKey.ts"
+import type { ApiKey } from "../key/ApiKey.ts"
 import { permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { NumberStore } from "../number/NumberStore.ts"
 import { isSeenBy } from "../number/SendingNumber.ts"
+import type { SendingNumber } from "../number/SendingNumber.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
+import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import { Cursors } from "../request/Cursor.ts"
+import { described } from "../request/Described.ts"
+import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { Idempotent } from "../request/Idempotent.ts"
 import type { Repeatable } from "../request/Idempotent.ts"
-import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
-import { described } from "../request/Described.ts"
-import type { JsonPage } from "../request/Page.ts"
-import { parsePageRequest } from "../request/PageInput.ts"
-import type { QueryEntries } from "../request/PageInput.ts"
-import { formatInstant } from "../time/Instant.ts"
-import { askingNumber } from "./askingNumber.ts"
-import { parseCheckRequest, parseResultsRequest } from "./CheckRequest.ts"
-import type { CheckRequest } from "./CheckRequest.ts"
-import { NumberCheckStore, checkResultStatuses, numberCheckStatuses } from "./NumberCheck.ts"
-import type { NumberCheck, NumberCheckResult } from "./NumberCheck.ts"
+import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
+import type { CursorPage } from "../request/Page.ts"
+import { namesInput, pageFields, parsePageRequest, queryDecoder } from "../request/PageInput.ts"
+import type { ListPage } from "../request/PageInput.ts"
+import { NumberCheckStore, checkResultStatuses } from "./NumberCheck.ts"
+import type { CheckResultStatus, NumberCheck, NumberCheckResult } from "./NumberCheck.ts"
+
+export const maximumPhones = 1000
+
+/** The body of POST /number-checks. */
+export const NumberCheckBody = Schema.Struct({
+  phones: Schema.Array(parsed("invalid_phone", parsePhone, phoneDescribed)).check(
+    Schema.makeFilter(
+      (phones) =>
+        phones.length >= 1 && phones.length <= maximumPhones
+          ? undefined
+          : `must name 1 to ${maximumPhones} phones`,
+      { toJsonSchema: () => ({ minItems: 1, maxItems: maximumPhones }) },
+    ),
+  ),
+  name: described(Schema.optionalKey(Schema.NullOr(textBetween(0, 100))), "A note."),
+  from: described(
+    Schema.optionalKey(Schema.NullOr(Schema.Int)),
+    "Id of the connected WhatsApp number that asks; without it the only connected one.",
+  ),
+}).annotate({ identifier: "CheckNumbers" })
+
+/** The phones to ask for: in the words of the body. */
+export type CheckNumbers = typeof NumberCheckBody.Encoded
+
+/** What is given is looked at whatever its type says: it may be JSON that nothing has checked. */
+export const parseCheckNumbers: (
+  command: unknown,
+) => Result.Result<typeof NumberCheckBody.Type, Refusal> = inputDecoder(
+  NumberCheckBody,
+  Object.keys(NumberCheckBody.fields),
+  () => [],
+  { phones: { most: maximumPhones } },
+)
+
+/** The query of GET /number-checks/{id}/results. */
+export const ResultsQuery = Schema.Struct({
+  status: Schema.optionalKey(namesInput(checkResultStatuses)),
+  ...pageFields,
+})
+
+/** Which results of a check. */
+export interface ListCheckResults extends ListPage {
+  readonly status?: CheckResultStatus | ReadonlyArray<CheckResultStatus>
+}
+
+/** From a query string's parameters, or from the values themselves. */
+export const parseListCheckResults = queryDecoder(ResultsQuery)
+
+/**
+ * The number that a check asks from, of all of the workspace that the key's mode sees. Pure. As in
+ * POST /messages without `from` the only connected number is meant, but of WhatsApp alone: Telegram
+ * knows no such question.
+ */
+export const askingNumber = (
+  from: number | null,
+  numbers: ReadonlyArray<SendingNumber>,
+  key: Pick<ApiKey, "numberIds">,
+): Result.Result<SendingNumber, Refusal> => {
+  const refused = (code: Code, message?: string) =>
+    Result.fail(refuse(code, { field: "from", ...(message === undefined ? {} : { message }) }))
+  if (from === null) {
+    const [only, another] = numbers.filter(
+      ({ platform, status }) => platform === "whatsapp" && status === "connected",
+    )
+    return only !== undefined && another === undefined && mayUse(key, only.id)
+      ? Result.succeed(only)
+      : refused("from_required")
+  }
+  const named = numbers.find(({ id }) => id === from)
+  if (named === undefined) return refused("number_not_found")
+  if (!mayUse(key, named.id)) return refused("number_not_allowed")
+  if (named.platform !== "whatsapp") {
+    return refused("validation_failed", "A number check needs a WhatsApp number.")
+  }
+  return named.status === "connected" ? Result.succeed(named) : refused("number_not_connected")
+}
+
+/** As it was made, whatever was found out since. */
+const asMade = (check: Omit<NumberCheck, keyof typeof unasked>): NumberCheck => ({
+  ...check,
+  ...unasked,
+})
+
+const unasked = {
+  status: "pending",
+  checked: 0,
+  registered: 0,
+  notRegistered: 0,
+  completedAt: null,
+} as const
 
 /** How often a commit is tried anew when the number was removed under it. */
 const attempts = 5
-
-/** A number check (contract: Number checks). */
-export const NumberCheckJson = Schema.Struct({
-  id: Schema.Int.pipe(Schema.brand("NumberCheckId")),
-  name: Schema.NullOr(Schema.String),
-  status: Schema.Literals(numberCheckStatuses),
-  total: described(Schema.Int, "Results, a doubled phone's each."),
-  checked: described(Schema.Int, "Results that are no longer pending."),
-  registered: Schema.Int,
-  not_registered: Schema.Int,
-  created_at: TimeJson,
-  completed_at: Schema.NullOr(TimeJson),
-}).annotate({ identifier: "NumberCheck" })
-
-export type NumberCheckJson = typeof NumberCheckJson.Type
-
-export const numberCheckJson = (check: NumberCheck): NumberCheckJson => ({
-  id: check.id,
-  name: check.name,
-  status: check.status,
-  total: check.total,
-  checked: check.checked,
-  registered: check.registered,
-  not_registered: check.notRegistered,
-  created_at: formatInstant(check.createdAt),
-  completed_at: check.completedAt === null ? null : formatInstant(check.completedAt),
-})
-
-/** As it was answered when it was made, whatever was found out since. */
-const madeJson = (check: NumberCheck): NumberCheckJson =>
-  numberCheckJson({
-    ...check,
-    status: "pending",
-    checked: 0,
-    registered: 0,
-    notRegistered: 0,
-    completedAt: null,
-  })
-
-/** What was found out about one phone. */
-export const CheckResultJson = Schema.Struct({
-  id: IdJson,
-  phone: described(Schema.String, "E.164 with a leading +."),
-  status: described(Schema.Literals(checkResultStatuses), "`failed`: it could not be found out."),
-  checked_at: Schema.NullOr(TimeJson),
-}).annotate({ identifier: "NumberCheckResult" })
-
-export type CheckResultJson = typeof CheckResultJson.Type
-
-export const checkResultJson = (result: NumberCheckResult): CheckResultJson => ({
-  id: result.id,
-  phone: result.phone,
-  status: result.status,
-  checked_at: result.checkedAt === null ? null : formatInstant(result.checkedAt),
-})
 
 type Failure = Refusal | StoreUnavailable
 
@@ -95,19 +131,19 @@ export class NumberChecks extends Context.Service<
      */
     create(
       caller: Caller,
-      body: unknown,
+      command: CheckNumbers,
       idempotency: IdempotencyKey | null,
-    ): Effect.Effect<Repeatable<NumberCheckJson>, Failure>
+    ): Effect.Effect<Repeatable<NumberCheck>, Failure>
     /** GET /number-checks: newest first. */
-    list(caller: Caller, query: QueryEntries): Effect.Effect<JsonPage<NumberCheckJson>, Failure>
+    list(caller: Caller, query: ListPage): Effect.Effect<CursorPage<NumberCheck>, Failure>
     /** GET /number-checks/{id}. Fails with `number_check_not_found`. */
-    get(caller: Caller, id: NumberCheckId | undefined): Effect.Effect<NumberCheckJson, Failure>
+    get(caller: Caller, id: NumberCheckId | undefined): Effect.Effect<NumberCheck, Failure>
     /** GET /number-checks/{id}/results: newest first. Fails with `number_check_not_found`. */
     results(
       caller: Caller,
       id: NumberCheckId | undefined,
-      query: QueryEntries,
-    ): Effect.Effect<JsonPage<CheckResultJson>, Failure>
+      query: ListCheckResults,
+    ): Effect.Effect<CursorPage<NumberCheckResult>, Failure>
   }
 >()("core/NumberChecks") {
   static readonly layer = Layer.effect(
@@ -127,35 +163,20 @@ export class NumberChecks extends Context.Service<
 
       const make = Effect.fnUntraced(function* (
         caller: Permitted,
-        request: CheckRequest,
+        { from = null, name = null, phones }: typeof NumberCheckBody.Type,
         claim: IdempotencyClaim | null,
       ) {
-        const { name, phones } = request
         const { mode, workspaceId } = caller
         for (let attempt = 0; attempt < attempts; attempt++) {
           const all = yield* numbers.list(workspaceId)
           const known = all.filter((number) => isSeenBy(mode, number))
-          const number = yield* Effect.fromResult(askingNumber(request.from, known, caller))
-          const check = {
-            workspaceId,
-            mode,
-            numberId: number.id,
-            name,
-            createdAt: yield* Clock.currentTimeMillis,
-          }
+          const { id: numberId } = yield* Effect.fromResult(askingNumber(from, known, caller))
+          const createdAt = yield* Clock.currentTimeMillis
+          const check = { workspaceId, mode, numberId, name, createdAt }
           const inserted = yield* store.insert({ ...check, phones }, claim)
           if (inserted._tag === "Made") {
             yield* wakeUp.wake("number_checks")
-            return madeJson({
-              ...check,
-              id: inserted.id,
-              status: "pending",
-              total: phones.length,
-              checked: 0,
-              registered: 0,
-              notRegistered: 0,
-              completedAt: null,
-            })
+            return asMade({ ...check, id: inserted.id, total: phones.length })
           }
           if (inserted.guard === "idempotency") {
             return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
@@ -165,43 +186,34 @@ export class NumberChecks extends Context.Service<
       })
 
       return NumberChecks.of({
-        create: Effect.fn("NumberChecks.create")(function* (given, body, requested) {
+        create: Effect.fn("NumberChecks.create")(function* (given, command, requested) {
           const caller = yield* permit(given, "createNumberCheck")
-          const request = yield* Effect.fromResult(parseCheckRequest(body))
-          return yield* idempotent.run<NumberCheckJson, Failure>(caller, requested, {
+          const request = yield* Effect.fromResult(parseCheckNumbers(command))
+          return yield* idempotent.run<NumberCheck, Failure>(caller, requested, {
             work: (claim) => make(caller, request, claim),
-            again: ([id]) => Effect.map(find(caller, id as NumberCheckId | undefined), madeJson),
+            again: ([id]) => Effect.map(find(caller, id as NumberCheckId | undefined), asMade),
           })
           // A client that hangs up must not leave a claim behind or lose an answer half way.
         }, Effect.uninterruptible),
-        list: Effect.fn("NumberChecks.list")(function* (given, entries) {
-          const caller = yield* permit(given, "listNumberChecks")
-          const request = yield* Effect.fromResult(parsePageRequest(entries))
-          const scope = scopeOf(caller)
+        list: Effect.fn("NumberChecks.list")(function* (given, query) {
+          const scope = scopeOf(yield* permit(given, "listNumberChecks"))
+          const request = yield* Effect.fromResult(parsePageRequest(query))
           const binding = ["number_checks", scope.workspaceId, scope.mode, scope.restriction]
-          const before = yield* cursors.read(request.cursor, binding)
-          const page = yield* store.list(scope, { before, limit: request.limit })
-          return {
-            data: page.items.map(numberCheckJson),
-            next_cursor: cursors.make(page.next, binding),
-          }
+          return yield* cursors.page(request, binding, (page) => store.list(scope, page))
         }),
         get: Effect.fn("NumberChecks.get")(function* (given, id) {
-          return numberCheckJson(yield* find(yield* permit(given, "getNumberCheck"), id))
+          return yield* find(yield* permit(given, "getNumberCheck"), id)
         }),
-        results: Effect.fn("NumberChecks.results")(function* (given, id, entries) {
+        results: Effect.fn("NumberChecks.results")(function* (given, id, query) {
           const caller = yield* permit(given, "listNumberCheckResults")
-          const request = yield* Effect.fromResult(parseResultsRequest(entries))
+          const request = yield* Effect.fromResult(parseListCheckResults(query))
           const check = yield* find(caller, id)
           const { mode, restriction, workspaceId } = scopeOf(caller)
-          const { statuses } = request
-          const binding = ["check_results", workspaceId, mode, restriction, check.id, statuses]
-          const before = yield* cursors.read(request.cursor, binding)
-          const page = yield* store.results(check.id, statuses, { before, limit: request.limit })
-          return {
-            data: page.items.map(checkResultJson),
-            next_cursor: cursors.make(page.next, binding),
-          }
+          const { status = null } = request
+          const binding = ["check_results", workspaceId, mode, restriction, check.id, status]
+          return yield* cursors.page(request, binding, (page) =>
+            store.results(check.id, status, page),
+          )
         }),
       })
     }),

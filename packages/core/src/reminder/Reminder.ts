@@ -1,22 +1,26 @@
 /**
  * A reminder: a message that is sent again and again, at the times of its pattern in its zone
- * (contract: Reminders).
+ * (contract: Reminders); and the port that keeps reminders and the log of their runs. A run and the
+ * advance of its reminder to the next due time are one commit, guarded by the reminder's revision: so
+ * a due time makes one message at most, however many workers there are and wherever one of them dies.
  */
-import { Result, Schema } from "effect"
-import { IdJson, TimeJson } from "../answer/Json.ts"
+import { Context, Result } from "effect"
+import type { Effect } from "effect"
 import type { Code } from "../error/Catalogue.ts"
-import { refuse } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MessageId, NumberId, ReminderId, WorkspaceId } from "../id/Ids.ts"
-import type { Mode } from "../key/ApiKey.ts"
-import { MediaReferenceJson } from "../media/Media.ts"
+import type { Mode, Restriction } from "../key/ApiKey.ts"
 import type { MediaReference } from "../media/Media.ts"
+import type { Acceptance, AcceptanceOutcome } from "../message/MessageStore.ts"
 import type { RequestedRecipient } from "../recipient/Recipient.ts"
-import { described } from "../request/Described.ts"
-import { formatInstant } from "../time/Instant.ts"
+import type { IdempotencyClaim } from "../request/Idempotency.ts"
+import type { PageOf, PageQuery } from "../request/Page.ts"
+import type { Workspace } from "../workspace/Workspace.ts"
 import { parseCron } from "./Cron.ts"
+import type { LoggedRun, ReminderRun, RunOutcome } from "./ReminderRun.ts"
 import { nextRunAfter } from "./Schedule.ts"
 import type { ReminderSchedule } from "./Schedule.ts"
-import { formatInZone, parseTimeZone } from "./TimeZone.ts"
+import { parseTimeZone } from "./TimeZone.ts"
 import type { TimeZone } from "./TimeZone.ts"
 
 /** Code points (contract: Reminders). */
@@ -85,92 +89,89 @@ export const firstRun = (
   return schedule === undefined ? null : nextRunAfter(schedule, after)
 }
 
-/** How a run can end. */
-export const RunOutcomeJson = described(
-  Schema.Literals(["accepted", "refused", "missed"]),
-  "`missed`: nothing ran when it was due, and it was too late to make it up.",
-)
+export type NewReminder = Omit<Reminder, "id" | "revision" | "lastRun">
 
-const LastRunJson = Schema.Struct({
-  due_at: TimeJson,
-  outcome: RunOutcomeJson,
-  message_id: described(Schema.NullOr(IdJson), "Of the message that was accepted."),
-  error: described(
-    Schema.NullOr(Schema.Struct({ code: Schema.String, message: Schema.String })),
-    "Why it was refused, with a code of the error catalogue.",
-  ),
-}).annotate({ identifier: "LastRun" })
-
-const RequestedJson = Schema.Union([
-  Schema.Struct({ phone: Schema.String }),
-  Schema.Struct({ group: Schema.String }),
-  Schema.Struct({ contact_id: IdJson }),
-  Schema.Struct({ username: Schema.String }),
-]).annotate({ identifier: "ReminderRecipient" })
-
-/** The Reminder object (contract: Reminders). */
-export const ReminderJson = Schema.Struct({
-  id: Schema.Int.pipe(Schema.brand("ReminderId")),
-  name: Schema.String,
-  active: described(Schema.Boolean, "False when paused."),
-  to: RequestedJson,
-  from: Schema.NullOr(IdJson),
-  text: Schema.String,
-  media: Schema.NullOr(MediaReferenceJson),
-  schedule: Schema.Struct({ cron: Schema.String, timezone: Schema.String }),
-  next_run_at: described(
-    Schema.NullOr(Schema.String.annotate({ format: "date-time" })),
-    "In the reminder's time zone, with its offset; null when paused.",
-  ),
-  created_at: TimeJson,
-  last_run: described(
-    Schema.NullOr(LastRunJson),
-    "What became of the latest run; null before the first.",
-  ),
-}).annotate({ identifier: "Reminder" })
-
-export type ReminderJson = typeof ReminderJson.Type
-
-const requestedJson = (to: RequestedRecipient): typeof RequestedJson.Type => {
-  switch (to.kind) {
-    case "phone":
-      return { phone: to.phone }
-    case "group":
-      return { group: to.group }
-    case "contact":
-      return { contact_id: to.contactId }
-    case "username":
-      return { username: to.username.given }
-  }
+/** Whose reminders: a limited key sees those that send from its numbers. */
+export interface ReminderScope {
+  readonly workspaceId: WorkspaceId
+  /** Null for the operator, who sees both. */
+  readonly mode: Mode | null
+  readonly restriction: Restriction
 }
 
-/** The reminder as answers show it: recipient and media as they were referred to. */
-export const reminderJson = (reminder: Reminder): ReminderJson => ({
-  id: reminder.id,
-  name: reminder.name,
-  active: reminder.active,
-  to: requestedJson(reminder.to),
-  from: reminder.from,
-  text: reminder.text,
-  media:
-    reminder.media === null
-      ? null
-      : {
-          media_id: reminder.media.mediaId,
-          url: reminder.media.url,
-          type: reminder.media.type,
-          file_name: reminder.media.fileName,
-        },
-  schedule: { cron: reminder.cron, timezone: reminder.timezone },
-  next_run_at:
-    reminder.nextRunAt === null ? null : formatInZone(reminder.nextRunAt, reminder.timezone),
-  created_at: formatInstant(reminder.createdAt),
-  last_run: reminder.lastRun === null ? null : lastRunJson(reminder.lastRun),
-})
+export type ReminderInsertion =
+  | { readonly _tag: "Inserted"; readonly reminder: Reminder }
+  /** The claim was no longer held; nothing was written. */
+  | { readonly _tag: "Broken"; readonly guard: "idempotency" }
 
-const lastRunJson = ({ code, dueAt, messageId, outcome }: LastRun): typeof LastRunJson.Type => ({
-  due_at: formatInstant(dueAt),
-  outcome,
-  message_id: messageId,
-  error: code === null ? null : { code, message: refuse(code).message },
-})
+export interface DueReminder {
+  readonly reminder: Reminder
+  /** Its `nextRunAt`. */
+  readonly dueAt: number
+  /** That its latest message was to leave from; null before the first. */
+  readonly previousNumberId: NumberId | null
+  /** As it stands, deleted or not. */
+  readonly workspace: Workspace
+}
+
+/** `reminder`: it was changed, deleted or run meanwhile. */
+export type RunCommit = AcceptanceOutcome | { readonly _tag: "Broken"; readonly guard: "reminder" }
+
+export class ReminderStore extends Context.Service<
+  ReminderStore,
+  {
+    /** Finishes the claim. Guard: it is still held. The first revision is 1. */
+    insert(
+      reminder: NewReminder,
+      idempotency: IdempotencyClaim | null,
+    ): Effect.Effect<ReminderInsertion, StoreUnavailable>
+    get(scope: ReminderScope, id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
+    /**
+     * With the content that it was made with, also when it was changed or deleted since; for the
+     * repeat of its creation. Its `nextRunAt` and `lastRun` say nothing.
+     */
+    made(id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
+    /** Newest first. */
+    list(
+      scope: ReminderScope,
+      filter: { readonly active: boolean | null },
+      page: PageQuery,
+    ): Effect.Effect<PageOf<Reminder>, StoreUnavailable>
+    /**
+     * Replaces content and next run. Guard: the reminder is there and has that revision still, which
+     * then grows by one; false when not.
+     */
+    update(
+      id: ReminderId,
+      revision: number,
+      content: ReminderContent,
+      nextRunAt: number | null,
+    ): Effect.Effect<boolean, StoreUnavailable>
+    /** False when unknown. `now` is when it is deleted. */
+    remove(
+      scope: ReminderScope,
+      id: ReminderId,
+      now: number,
+    ): Effect.Effect<boolean, StoreUnavailable>
+    /** Those whose next run has come; the longest due first. */
+    due(now: number, limit: number): Effect.Effect<ReadonlyArray<DueReminder>, StoreUnavailable>
+    /**
+     * Writes an acceptance of one message as `MessageStore.accept` does, and with it the advance to
+     * the next run and the log's line; or nothing. Guards: the revision (`reminder`), then those of
+     * `accept`.
+     */
+    run(acceptance: Acceptance, run: ReminderRun): Effect.Effect<RunCommit, StoreUnavailable>
+    /**
+     * Advances without a message, with a line in the log unless `outcome` is null. Guard: the
+     * revision; false when it is another.
+     */
+    pass(run: ReminderRun, outcome: RunOutcome | null): Effect.Effect<boolean, StoreUnavailable>
+    /** The log, newest first. */
+    runs(id: ReminderId, page: PageQuery): Effect.Effect<PageOf<LoggedRun>, StoreUnavailable>
+    /**
+     * Drops lines of the log from before `before`, but a reminder's latest, and reminders that were
+     * deleted before.
+     */
+    forget(before: number): Effect.Effect<void, StoreUnavailable>
+  }
+>()("core/ReminderStore") {}

@@ -1,20 +1,20 @@
 /**
- * The bodies of POST and PATCH /reminders, and the query of the list: from unknown input to what is
- * asked for, or the contract's errors with their fields. What depends on stored state is decided in
+ * What is asked of reminders, as bodies, queries and commands say it: from unknown input to the
+ * reminder or the change, or the contract's errors with their fields. What depends on stored state is decided in
  * `decide.ts`.
  */
 import { Result, Schema } from "effect"
 import type { OutboundRule } from "../egress/Egress.ts"
 import { problem } from "../error/Refusal.ts"
-import type { Problem, Refusal } from "../error/Refusal.ts"
+import type { Problem } from "../error/Refusal.ts"
 import type { NumberId } from "../id/Ids.ts"
 import { MediaInput, mediaUrlProblems } from "../media/MediaInput.ts"
 import { TextInput, toMediaReference } from "../message/SendRequest.ts"
 import { RecipientInput } from "../recipient/RecipientInput.ts"
 import { described } from "../request/Described.ts"
 import { decoded, inputDecoder, parsed, refusedAs, textBetween } from "../request/Input.ts"
-import { limitOf, pageFields, queryDecoder, textFor } from "../request/PageInput.ts"
-import type { QueryEntries } from "../request/PageInput.ts"
+import { pageFields, queryDecoder, textFor } from "../request/PageInput.ts"
+import type { ListPage } from "../request/PageInput.ts"
 import { isBlank } from "../text/CodePoints.ts"
 import { parseCron } from "./Cron.ts"
 import { maximumReminderNameLength } from "./Reminder.ts"
@@ -53,6 +53,9 @@ const fields = {
 /** The body of POST /reminders. */
 export const ReminderBody = Schema.Struct(fields).annotate({ identifier: "CreateReminder" })
 
+/** A reminder to make: in the words of its body. */
+export type CreateReminder = typeof ReminderBody.Encoded
+
 /** The body of PATCH /reminders/{id}. */
 export const ReminderChangeBody = Schema.Struct({
   ...fields,
@@ -61,6 +64,8 @@ export const ReminderChangeBody = Schema.Struct({
   schedule: Schema.optionalKey(fields.schedule),
   active: described(Schema.optionalKey(Schema.Boolean), "False pauses it, true resumes it."),
 }).annotate({ identifier: "ChangeReminder", description: "Only the fields to change." })
+
+export type ChangeReminder = typeof ReminderChangeBody.Encoded
 
 /** In the order of the contract's field table, which is the order of reported problems. */
 const fieldOrder = [
@@ -115,43 +120,38 @@ const toChange = (body: typeof ReminderChangeBody.Type): ReminderChange => ({
   ...(body.active === undefined ? {} : { active: body.active }),
 })
 
-const utc = "UTC" as TimeZone
+const toContent = (body: typeof ReminderBody.Type): ReminderContent => ({
+  from: null,
+  text: "",
+  media: null,
+  timezone: "UTC" as TimeZone,
+  active: true,
+  ...toChange(body),
+  name: body.name,
+  to: body.to,
+  cron: body.schedule.cron.text,
+})
 
-export interface ReminderRequestParser {
-  /** `limited`: whether the key is limited to some numbers. */
-  readonly creation: (body: unknown, limited: boolean) => Result.Result<ReminderContent, Refusal>
-  readonly change: (body: unknown, limited: boolean) => Result.Result<ReminderChange, Refusal>
-}
-
-/** The parsers under a rule for outgoing links. Build once, use often. */
-export const reminderRequestParser = (rule: OutboundRule): ReminderRequestParser => {
-  const acrossFields = (limited: boolean, creation: boolean) => (raw: Raw) => [
-    ...nameProblems(raw),
-    ...fromProblems(raw, limited, creation),
-    ...textProblems(raw, creation),
-    ...mediaUrlProblems(raw["media"], rule),
-  ]
-  const creation = (limited: boolean) =>
-    inputDecoder(ReminderBody, fieldOrder, acrossFields(limited, true))
-  const change = (limited: boolean) =>
-    inputDecoder(ReminderChangeBody, fieldOrder, acrossFields(limited, false))
-  const creations = { limited: creation(true), unlimited: creation(false) }
-  const changes = { limited: change(true), unlimited: change(false) }
-  const whose = (limited: boolean) => (limited ? "limited" : "unlimited")
-  return {
-    creation: (body, limited) =>
-      Result.map(creations[whose(limited)](body), (given) => ({
-        name: given.name,
-        to: given.to,
-        from: (given.from as NumberId | null | undefined) ?? null,
-        text: given.text ?? "",
-        media: given.media == null ? null : toMediaReference(given.media),
-        cron: given.schedule.cron.text,
-        timezone: given.schedule.timezone ?? utc,
-        active: given.active ?? true,
-      })),
-    change: (body, limited) => Result.map(changes[whose(limited)](body), toChange),
+/**
+ * The parsers under a rule for outgoing links, of callers that are limited to some numbers and of
+ * others. What is given is looked at whatever its type says. Build once, use often.
+ */
+export const reminderRequestParser = (rule: OutboundRule) => {
+  const parser = (limited: boolean) => {
+    const acrossFields = (creation: boolean) => (raw: Raw) => [
+      ...nameProblems(raw),
+      ...fromProblems(raw, limited, creation),
+      ...textProblems(raw, creation),
+      ...mediaUrlProblems(raw["media"], rule),
+    ]
+    const creation = inputDecoder(ReminderBody, fieldOrder, acrossFields(true))
+    const change = inputDecoder(ReminderChangeBody, fieldOrder, acrossFields(false))
+    return {
+      creation: (command: unknown) => Result.map(creation(command), toContent),
+      change: (command: unknown) => Result.map(change(command), toChange),
+    }
   }
+  return { limited: parser(true), unlimited: parser(false) }
 }
 
 const ActiveText = textFor("Only running or only paused ones.", { type: "boolean" })
@@ -167,21 +167,11 @@ export const ReminderQuery = Schema.Struct({
   ...pageFields,
 })
 
-const decodeList = queryDecoder(ReminderQuery)
-
-export interface ReminderListRequest {
-  /** Null for both. */
-  readonly active: boolean | null
-  readonly limit: number
-  readonly cursor: string | null
+/** Which reminders. */
+export interface ListReminders extends ListPage {
+  /** Only running or only paused ones. */
+  readonly active?: boolean
 }
 
-/** The query of GET /reminders. */
-export const parseReminderList = (
-  query: QueryEntries,
-): Result.Result<ReminderListRequest, Refusal> =>
-  Result.map(decodeList(query), (given) => ({
-    active: given.active ?? null,
-    limit: limitOf(given),
-    cursor: given.cursor ?? null,
-  }))
+/** From a query string's parameters, or from the values themselves. */
+export const parseListReminders = queryDecoder(ReminderQuery)

@@ -1,17 +1,16 @@
 /**
- * One run of a reminder: which of the times that have come it is made for, and what became of it
- * (contract: Reminder runs). Pure.
+ * One run of a reminder: which of the times that have come it is made for, from which number, and
+ * what became of it (contract: Reminder runs). Pure.
  */
-import { Schema } from "effect"
-import { IdJson, TimeJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Code } from "../error/Catalogue.ts"
 import type { ReminderId } from "../id/Ids.ts"
+import { isTelegramOnly } from "../message/accept.ts"
+import type { AcceptanceFacts, NumberFacts } from "../message/MessageStore.ts"
 import type { SendRequest } from "../message/SendRequest.ts"
-import { described } from "../request/Described.ts"
-import { formatInstant } from "../time/Instant.ts"
+import type { RequestedRecipient } from "../recipient/Recipient.ts"
 import type { Plan, Workspace } from "../workspace/Workspace.ts"
-import { RunOutcomeJson, scheduleOf } from "./Reminder.ts"
+import { scheduleOf } from "./Reminder.ts"
 import type { LastRun, Reminder, ReminderContent } from "./Reminder.ts"
 import { latestRunIn, nextRunAfter } from "./Schedule.ts"
 
@@ -93,23 +92,24 @@ export const runRequest = (reminder: ReminderContent): SendRequest => ({
   callbackUrl: null,
 })
 
-/** A line of the log as the operator sees it. */
-export const RunJson = Schema.Struct({
-  id: IdJson,
-  due_at: TimeJson,
-  ran_at: TimeJson,
-  outcome: RunOutcomeJson,
-  message_id: described(Schema.NullOr(IdJson), "Of the message that was accepted."),
-  code: described(Schema.NullOr(Schema.String), "Why it was refused: a code of the catalogue."),
-}).annotate({ identifier: "ReminderRun" })
+/**
+ * The number that a run without `from` is sent from: of the connected ones of the platform that the
+ * recipient needs, the one with most room in its 24 hours. All that are connected are in the facts,
+ * oldest first and counted; null when none will do.
+ */
+export const roomiest = (to: RequestedRecipient, facts: AcceptanceFacts): NumberFacts | null => {
+  const connected = (platform: "whatsapp" | "telegram") =>
+    facts.connected.filter(({ number }) => number.platform === platform)
+  const telegramOnly = isTelegramOnly(to, facts)
+  const whatsapp = telegramOnly ? [] : connected("whatsapp")
+  // Where both could, WhatsApp goes first.
+  const suited = whatsapp.length > 0 || to.kind === "group" ? whatsapp : connected("telegram")
+  let best: NumberFacts | null = null
+  for (const each of suited) {
+    if (best === null || plannedOf(each) < plannedOf(best)) best = each
+  }
+  return best
+}
 
-export type RunJson = typeof RunJson.Type
-
-export const runJson = (run: LoggedRun): RunJson => ({
-  id: run.id,
-  due_at: formatInstant(run.dueAt),
-  ran_at: formatInstant(run.ranAt),
-  outcome: run.outcome,
-  message_id: run.messageId,
-  code: run.code,
-})
+/** The limit is the same for all, so that the least planned leaves the most room. */
+const plannedOf = ({ quota }: NumberFacts): number => quota.exact?.planned ?? quota.bound

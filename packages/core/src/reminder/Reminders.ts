@@ -1,31 +1,35 @@
 /**
  * The reminders of a workspace, as the customer's keys make, read and change them (contract:
- * Reminders). Their runs are the worker's (`ReminderRunner`).
+ * Reminders), and what the operator sees of their runs (contract: Reminder log). The runs are the
+ * worker's (`ReminderRunner`).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
-import type { DeletedJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { ReminderId } from "../id/Ids.ts"
+import type { ReminderId, WorkspaceId } from "../id/Ids.ts"
 import { permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { MessageStore } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { Cursors } from "../request/Cursor.ts"
-import type { CursorBinding } from "../request/Cursor.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { Idempotent } from "../request/Idempotent.ts"
 import type { Repeatable } from "../request/Idempotent.ts"
-import type { JsonPage } from "../request/Page.ts"
-import type { QueryEntries } from "../request/PageInput.ts"
+import type { CursorPage } from "../request/Page.ts"
+import { parsePageRequest } from "../request/PageInput.ts"
+import type { ListPage } from "../request/PageInput.ts"
+import { requireRole } from "../workspace/Role.ts"
+import type { Role } from "../workspace/Role.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
 import { factsWanted, isPausing, nextRunOfChanged, reminderRefusal } from "./decide.ts"
 import type { Wanted } from "./decide.ts"
-import { firstRun, reminderJson } from "./Reminder.ts"
-import type { ReminderContent, ReminderJson } from "./Reminder.ts"
-import { parseReminderList, reminderRequestParser } from "./ReminderRequest.ts"
-import { ReminderStore } from "./ReminderStore.ts"
+import { ReminderStore, firstRun } from "./Reminder.ts"
+import type { Reminder, ReminderContent } from "./Reminder.ts"
+import { parseListReminders, reminderRequestParser } from "./ReminderRequest.ts"
+import type { ChangeReminder, CreateReminder, ListReminders } from "./ReminderRequest.ts"
+import type { LoggedRun } from "./ReminderRun.ts"
 
 /** How often a change is decided anew when others changed the reminder, or it ran, meanwhile. */
 const attempts = 10
@@ -40,13 +44,13 @@ export class Reminders extends Context.Service<
      */
     create(
       caller: Caller,
-      body: unknown,
+      command: CreateReminder,
       idempotency: IdempotencyKey | null,
-    ): Effect.Effect<Repeatable<ReminderJson>, Failure>
+    ): Effect.Effect<Repeatable<Reminder>, Failure>
     /** GET /reminders: newest first. */
-    list(caller: Caller, query: QueryEntries): Effect.Effect<JsonPage<ReminderJson>, Failure>
+    list(caller: Caller, query: ListReminders): Effect.Effect<CursorPage<Reminder>, Failure>
     /** GET /reminders/{id}. Fails with `reminder_not_found`. */
-    get(caller: Caller, id: ReminderId | undefined): Effect.Effect<ReminderJson, Failure>
+    get(caller: Caller, id: ReminderId | undefined): Effect.Effect<Reminder, Failure>
     /**
      * PATCH /reminders/{id}: changes the fields that are given. Fails as `create` does, and with
      * `reminder_not_found`; pausing alone needs no plan.
@@ -54,10 +58,10 @@ export class Reminders extends Context.Service<
     update(
       caller: Caller,
       id: ReminderId | undefined,
-      body: unknown,
-    ): Effect.Effect<ReminderJson, Failure>
+      command: ChangeReminder,
+    ): Effect.Effect<Reminder, Failure>
     /** DELETE /reminders/{id}: it runs no more. Fails with `reminder_not_found`. */
-    remove(caller: Caller, id: ReminderId | undefined): Effect.Effect<DeletedJson, Failure>
+    remove(caller: Caller, id: ReminderId | undefined): Effect.Effect<ReminderId, Failure>
   }
 >()("core/Reminders") {
   static readonly layer = Layer.effect(
@@ -69,7 +73,9 @@ export class Reminders extends Context.Service<
       const cursors = yield* Cursors
       const idempotent = yield* Idempotent
       const wakeUp = yield* WakeUp
-      const parse = reminderRequestParser(yield* OutboundRule)
+      const parsers = reminderRequestParser(yield* OutboundRule)
+      const parserFor = ({ numberIds }: Caller) =>
+        parsers[numberIds === null ? "unlimited" : "limited"]
       const notFound = refuse("reminder_not_found")
 
       /** Loads what the decision needs, and fails with its refusal. */
@@ -100,18 +106,15 @@ export class Reminders extends Context.Service<
             return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
           }
           yield* wakeUp.wake("reminders")
-          return reminderJson(inserted.reminder)
+          return inserted.reminder
         })
 
       const again = ([id]: ReadonlyArray<number>) =>
         Effect.gen(function* () {
           const made = id === undefined ? null : yield* store.made(id as ReminderId)
           if (made === null) return yield* notFound
-          return reminderJson({
-            ...made,
-            nextRunAt: firstRun(made, made.createdAt),
-            lastRun: null,
-          })
+          const nextRunAt = firstRun(made, made.createdAt)
+          return { ...made, nextRunAt, revision: 1, lastRun: null }
         })
 
       const find = (caller: Permitted, id: ReminderId | undefined) =>
@@ -121,38 +124,27 @@ export class Reminders extends Context.Service<
         })
 
       return Reminders.of({
-        create: Effect.fn("Reminders.create")(function* (given, body, idempotency) {
+        create: Effect.fn("Reminders.create")(function* (given, command, idempotency) {
           const caller = yield* permit(given, "createReminder")
-          const content = yield* Effect.fromResult(parse.creation(body, isLimited(caller)))
-          return yield* idempotent.run<ReminderJson, Failure>(caller, idempotency, {
+          const content = yield* Effect.fromResult(parserFor(caller).creation(command))
+          return yield* idempotent.run<Reminder, Failure>(caller, idempotency, {
             work: (claim) => insert(caller, content, claim),
             again,
           })
         }),
         list: Effect.fn("Reminders.list")(function* (given, query) {
-          const caller = yield* permit(given, "listReminders")
-          const { active, cursor, limit } = yield* Effect.fromResult(parseReminderList(query))
-          const scope = scopeOf(caller)
-          const binding: CursorBinding = [
-            "reminders",
-            scope.workspaceId,
-            scope.mode,
-            scope.restriction,
-            String(active),
-          ]
-          const before = yield* cursors.read(cursor, binding)
-          const page = yield* store.list(scope, { active }, { before, limit })
-          return {
-            data: page.items.map(reminderJson),
-            next_cursor: cursors.make(page.next, binding),
-          }
+          const scope = scopeOf(yield* permit(given, "listReminders"))
+          const { active = null, ...asked } = yield* Effect.fromResult(parseListReminders(query))
+          const { mode, restriction, workspaceId } = scope
+          const binding = ["reminders", workspaceId, mode, restriction, String(active)]
+          return yield* cursors.page(asked, binding, (page) => store.list(scope, { active }, page))
         }),
         get: Effect.fn("Reminders.get")(function* (given, id) {
-          return reminderJson(yield* find(yield* permit(given, "getReminder"), id))
+          return yield* find(yield* permit(given, "getReminder"), id)
         }),
-        update: Effect.fn("Reminders.update")(function* (whose, id, body) {
+        update: Effect.fn("Reminders.update")(function* (whose, id, command) {
           const caller = yield* permit(whose, "updateReminder")
-          const given = yield* Effect.fromResult(parse.change(body, isLimited(caller)))
+          const given = yield* Effect.fromResult(parserFor(caller).change(command))
           for (let attempt = 0; attempt < attempts; attempt++) {
             const current = yield* find(caller, id)
             const content: ReminderContent = { ...contentOf(current), ...given }
@@ -161,7 +153,7 @@ export class Reminders extends Context.Service<
             const nextRunAt = nextRunOfChanged(current, content, now)
             if (yield* store.update(current.id, current.revision, content, nextRunAt)) {
               yield* wakeUp.wake("reminders")
-              return reminderJson({ ...current, ...content, nextRunAt })
+              return { ...current, ...content, nextRunAt, revision: current.revision + 1 }
             }
           }
           return yield* refuse("internal_error")
@@ -169,18 +161,14 @@ export class Reminders extends Context.Service<
         remove: Effect.fn("Reminders.remove")(function* (given, id) {
           const caller = yield* permit(given, "deleteReminder")
           const now = yield* Clock.currentTimeMillis
-          const removed =
-            id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
-              ? id
-              : yield* notFound
-          return { id: removed, deleted: true as const }
+          return id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
+            ? id
+            : yield* notFound
         }),
       })
     }),
   )
 }
-
-const isLimited = ({ numberIds }: Caller): boolean => numberIds !== null
 
 const contentOf = (content: ReminderContent): ReminderContent => ({
   name: content.name,
@@ -192,3 +180,42 @@ const contentOf = (content: ReminderContent): ReminderContent => ({
   cron: content.cron,
   timezone: content.timezone,
 })
+
+export class ReminderOperations extends Context.Service<
+  ReminderOperations,
+  {
+    /**
+     * GET /workspaces/{id}/reminders/{reminder_id}/runs: the log, newest first, of a reminder of
+     * either mode. Fails with `workspace_not_found`, `reminder_not_found`.
+     */
+    runs(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      id: ReminderId | undefined,
+      query: ListPage,
+    ): Effect.Effect<CursorPage<LoggedRun>, Failure>
+  }
+>()("core/ReminderOperations") {
+  static readonly layer = Layer.effect(
+    ReminderOperations,
+    Effect.gen(function* () {
+      const store = yield* ReminderStore
+      const workspaces = yield* Workspaces
+      const cursors = yield* Cursors
+
+      return ReminderOperations.of({
+        runs: Effect.fn("ReminderOperations.runs")(function* (role, workspaceId, id, query) {
+          const asked = yield* Effect.fromResult(parsePageRequest(query))
+          const workspace = yield* workspaces.require(workspaceId)
+          yield* requireRole(role, "reminders")
+          const scope = { workspaceId: workspace.id, mode: null, restriction: null }
+          const found = id === undefined ? null : yield* store.get(scope, id)
+          const reminder = found ?? (yield* refuse("reminder_not_found"))
+          return yield* cursors.page(asked, ["reminder_runs", reminder.id], (page) =>
+            store.runs(reminder.id, page),
+          )
+        }),
+      })
+    }),
+  )
+}

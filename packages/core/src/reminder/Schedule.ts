@@ -9,8 +9,8 @@
  * moment for all that were.
  */
 import type { Cron } from "./Cron.ts"
+import { periodAt } from "./TimeZone.ts"
 import type { TimeZone } from "./TimeZone.ts"
-import { periodAt } from "./ZoneClock.ts"
 
 /** When a reminder runs. */
 export interface ReminderSchedule {

@@ -10,6 +10,8 @@ import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import { sameSecret } from "../key/secret.ts"
 import { Secrets } from "../secret/Secrets.ts"
+import { defaultLimit } from "./Page.ts"
+import type { CursorPage, PageOf, PageQuery } from "./Page.ts"
 
 /**
  * What a cursor is bound to: the resource, whose it is, and every filter. The limit is not among
@@ -47,21 +49,35 @@ export class Cursors extends Context.Service<
     make(before: number | null, binding: CursorBinding): string | null
     /** Fails with `invalid_cursor`. Null (no cursor) is the first page. */
     read(cursor: string | null, binding: CursorBinding): Effect.Effect<number | null, Refusal>
+    /** The page that is asked for of the list of that binding. Fails with `invalid_cursor`. */
+    page<A, E>(
+      asked: { readonly limit?: number; readonly cursor?: string | null },
+      binding: CursorBinding,
+      load: (page: PageQuery) => Effect.Effect<PageOf<A>, E>,
+    ): Effect.Effect<CursorPage<A>, E | Refusal>
   }
 >()("core/Cursors") {
   static readonly layer: Layer.Layer<Cursors, never, Secrets> = Layer.effect(
     Cursors,
     Effect.gen(function* () {
       const secret = (yield* Secrets).keys.cursors
+      const make = (before: number | null, binding: CursorBinding) =>
+        before === null ? null : makeCursor(secret, before, binding)
+      const read = (cursor: string | null, binding: CursorBinding) => {
+        if (cursor === null) return Effect.succeed(null)
+        const before = readCursor(secret, cursor, binding)
+        return before === undefined
+          ? Effect.fail(refuse("invalid_cursor", { field: "cursor" }))
+          : Effect.succeed(before)
+      }
       return Cursors.of({
-        make: (before, binding) => (before === null ? null : makeCursor(secret, before, binding)),
-        read: (cursor, binding) => {
-          if (cursor === null) return Effect.succeed(null)
-          const before = readCursor(secret, cursor, binding)
-          return before === undefined
-            ? Effect.fail(refuse("invalid_cursor", { field: "cursor" }))
-            : Effect.succeed(before)
-        },
+        make,
+        read,
+        page: Effect.fnUntraced(function* ({ cursor = null, limit = defaultLimit }, binding, load) {
+          const before = yield* read(cursor, binding)
+          const { items, next } = yield* load({ before, limit })
+          return { items, next: make(next, binding) }
+        }),
       })
     }),
   )

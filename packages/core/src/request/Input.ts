@@ -164,12 +164,42 @@ const holders = (field: string | null): ReadonlyArray<string> => {
 }
 
 /**
- * A decoder for the fields of a body or query, reporting the problems in the order of the contract's
+ * The first text that holds a NUL or half of a surrogate pair, which no body in JSON can and no store
+ * takes. Of what has been decoded, so that it ends.
+ */
+const unfitText = (value: unknown, path: ReadonlyArray<PropertyKey> = []): string | undefined => {
+  if (typeof value === "string") {
+    return value.includes("\0") || !value.isWellFormed() ? (pathText(path) ?? "") : undefined
+  }
+  if (typeof value !== "object" || value === null) return undefined
+  for (const [key, inner] of Object.entries(value)) {
+    const unfit = unfitText(inner, [...path, Array.isArray(value) ? Number(key) : key])
+    if (unfit !== undefined) return unfit
+  }
+  return undefined
+}
+
+/**
+ * A decoder for the fields of a body, reporting the problems in the order of the contract's
  * field table (`order`, which may name fields within fields), unknown fields last. `alsoCheck` adds
  * the rules that read several fields of the raw input; they run whether or not the fields decoded.
  * `lists` bounds the lists among the fields: of one that is too long no member is looked at.
  */
 export const inputDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
+  ...[schema, ...rules]: Parameters<typeof fieldDecoder<S>>
+) => {
+  const decode = fieldDecoder(schema, ...rules)
+  return (given: unknown): Result.Result<S["Type"], Refusal> =>
+    Result.flatMap(decode(given), (input) => {
+      const unfit = unfitText(given)
+      if (unfit === undefined) return Result.succeed(input)
+      const told = problem("validation_failed", unfit, "must be well-formed text without NUL")
+      return Result.fail(refuseAll(told, []))
+    })
+}
+
+/** The same for texts as they may be, such as those of a query. */
+export const fieldDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
   schema: S,
   order: ReadonlyArray<string>,
   alsoCheck: (input: Readonly<Record<string, unknown>>) => ReadonlyArray<Problem> = () => [],

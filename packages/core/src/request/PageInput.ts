@@ -1,9 +1,10 @@
 /** `limit` and `cursor` of a paged list, and queries as records (contract: Pages and cursors). */
 import { Result, Schema } from "effect"
+import type { SchemaIssue } from "effect"
 import { problem, problemsOf, refuseAll } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import { momentText } from "../time/Instant.ts"
-import { decoded, inputDecoder, refusedAs } from "./Input.ts"
+import { decoded, fieldDecoder, refusedAs } from "./Input.ts"
 import { defaultLimit, maximumLimit } from "./Page.ts"
 
 /** The parameters of a query string, decoded, in their order. */
@@ -39,13 +40,19 @@ const typedRecord = (query: TypedQuery): Readonly<Record<string, unknown>> =>
 export const textFor = (description: string, parameter: Readonly<Record<string, unknown>>) =>
   Schema.String.annotate({ description, parameter })
 
-/** Text in a query that is one or several of these names, comma-separated. */
-export const textForNames = (names: ReadonlyArray<string>) =>
-  textFor("One or several, comma-separated.", {
+/** One or several of these names, in any order. */
+export const namesInput = <Name extends string>(names: ReadonlyArray<Name>) => {
+  const isName = (text: string): text is Name => (names as ReadonlyArray<string>).includes(text)
+  const text = textFor("One or several, comma-separated.", {
     type: "array",
     items: { type: "string", enum: names },
     minItems: 1,
   })
+  return decoded(text, (given: string): ReadonlyArray<Name> | SchemaIssue.Issue => {
+    const each = given.split(",")
+    return each.every(isName) ? [...new Set(each)].toSorted() : refusedAs("validation_failed")
+  })
+}
 
 const LimitText = textFor("Records of a page.", {
   type: "integer",
@@ -122,7 +129,7 @@ export const queryDecoder = <
 >(
   schema: S,
 ) => {
-  const decode = inputDecoder(schema, Object.keys(schema.fields))
+  const decode = fieldDecoder(schema, Object.keys(schema.fields))
   const read = (record: Readonly<Record<string, unknown>>) => Result.mapError(decode(record), named)
   return (query: TypedQuery | QueryEntries): Result.Result<S["Type"], Refusal> =>
     isEntries(query) ? Result.flatMap(queryRecord(query), read) : read(typedRecord(query))
@@ -143,9 +150,9 @@ const decodePage = queryDecoder(PageInput)
 
 /** As `PageInput`. */
 export const parsePageRequest = (
-  entries: QueryEntries,
+  given: ListPage | QueryEntries,
 ): Result.Result<{ readonly limit: number; readonly cursor: string | null }, Refusal> =>
-  Result.map(decodePage(entries), (query) => ({
+  Result.map(decodePage(given), (query) => ({
     limit: limitOf(query),
     cursor: query.cursor ?? null,
   }))

@@ -59,6 +59,9 @@ export const formatInstant = (millis: number): string => {
   return `${formatDay(days)}T${hour}:${minute}:${twoDigits(rest % 60)}Z`
 }
 
+export const instantOrNull = (millis: number | null): string | null =>
+  millis === null ? null : formatInstant(millis)
+
 const shape =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?(?:Z|([+-])(\d{2}):?(\d{2}))$/
 

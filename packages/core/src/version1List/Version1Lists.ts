@@ -16,11 +16,8 @@ import { MediaLinks } from "../media/MediaLinks.ts"
 import { messageJson } from "../message/messageJson.ts"
 import type { MessageJson } from "../message/messageJson.ts"
 import { NumberCheckStore } from "../numberCheck/NumberCheck.ts"
-import type { CheckResultStatus } from "../numberCheck/NumberCheck.ts"
-import { checkResultJson } from "../numberCheck/NumberChecks.ts"
-import type { CheckResultJson } from "../numberCheck/NumberChecks.ts"
-import { reminderJson } from "../reminder/Reminder.ts"
-import type { ReminderJson } from "../reminder/Reminder.ts"
+import type { CheckResultStatus, NumberCheckResult } from "../numberCheck/NumberCheck.ts"
+import type { Reminder } from "../reminder/Reminder.ts"
 import { mapOffsetPage } from "../request/OffsetPage.ts"
 import type { OffsetPage, OffsetQuery } from "../request/OffsetPage.ts"
 import { dayMillis } from "../request/RateWindow.ts"
@@ -50,7 +47,7 @@ export class Version1Lists extends Context.Service<
       query: OffsetQuery,
     ): Effect.Effect<OffsetPage<MediaFileJson>, Failure>
     /** Reminders, newest first, paused ones included. */
-    reminders(caller: Caller, query: OffsetQuery): Effect.Effect<OffsetPage<ReminderJson>, Failure>
+    reminders(caller: Caller, query: OffsetQuery): Effect.Effect<OffsetPage<Reminder>, Failure>
     /**
      * Results of a number check, newest first; `status` null for all. Fails with
      * `number_check_not_found`.
@@ -60,7 +57,7 @@ export class Version1Lists extends Context.Service<
       id: NumberCheckId | undefined,
       status: CheckResultStatus | null,
       query: OffsetQuery,
-    ): Effect.Effect<OffsetPage<CheckResultJson>, Failure>
+    ): Effect.Effect<OffsetPage<NumberCheckResult>, Failure>
   }
 >()("core/Version1Lists") {
   static readonly layer = Layer.effect(
@@ -85,14 +82,13 @@ export class Version1Lists extends Context.Service<
         }),
         reminders: Effect.fn("Version1Lists.reminders")(function* (given, query) {
           const caller = yield* permit(given, "listReminders")
-          return mapOffsetPage(yield* store.reminders(scopeOf(caller), query), reminderJson)
+          return yield* store.reminders(scopeOf(caller), query)
         }),
         checkResults: Effect.fn("Version1Lists.checkResults")(function* (given, id, status, query) {
           const scope = scopeOf(yield* permit(given, "listNumberCheckResults"))
           const check = id === undefined ? null : yield* checks.get(scope, id)
           if (check === null) return yield* refuse("number_check_not_found")
-          const page = yield* store.checkResults(check.id, status, query)
-          return mapOffsetPage(page, checkResultJson)
+          return yield* store.checkResults(check.id, status, query)
         }),
       })
     }),

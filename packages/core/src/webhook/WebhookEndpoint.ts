@@ -1,15 +1,19 @@
 /**
- * A webhook endpoint: an address of the customer's that is told of events, and what became of the
- * attempts to tell it (contract: Webhook endpoints, Deliveries).
+ * A webhook endpoint: an address of the customer's that is told of events, what became of the attempts
+ * to tell it, and what may be asked of it (contract: Webhook endpoints, Deliveries).
  */
-import { Schema } from "effect"
-import { IdJson, TimeJson } from "../answer/Json.ts"
+import { Result, Schema } from "effect"
+import type { OutboundRule } from "../egress/Egress.ts"
+import { parseOutboundUrl } from "../egress/PublicAddress.ts"
+import { problem } from "../error/Refusal.ts"
+import type { Problem, Refusal } from "../error/Refusal.ts"
 import type { MessageEvent } from "../event/MessageEvent.ts"
 import type { EventId, KeyId, WebhookId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { MessageEventType } from "../message/Message.ts"
 import { described } from "../request/Described.ts"
-import { formatInstant } from "../time/Instant.ts"
+import { inputDecoder, textBetween } from "../request/Input.ts"
+import { codePointLength } from "../text/CodePoints.ts"
 
 /**
  * Running endpoints that a workspace may hold, in both modes together (contract: Webhook
@@ -28,12 +32,12 @@ export const webhookEventTypes = [
 /** `ping` reaches the endpoint that was asked to be tested, whatever it subscribed to. */
 export type WebhookEventType = MessageEventType | "ping"
 
-const disabledReasons = ["delivery_failures", "key_revoked"] as const
+export const disabledReasons = ["delivery_failures", "key_revoked"] as const
 
 /** Why an endpoint stopped. */
 export type DisabledReason = (typeof disabledReasons)[number]
 
-const deliveryErrors = [
+export const deliveryErrors = [
   "timeout",
   "dns",
   "tls",
@@ -96,107 +100,70 @@ export interface WebhookEndpoint {
   readonly lastAttempt: DeliveryAttempt | null
 }
 
-const instantOrNull = (millis: number | null) => (millis === null ? null : formatInstant(millis))
+/** The endpoint as it was when it was made, whatever became of it since. */
+export const endpointAsMade = (endpoint: WebhookEndpoint): WebhookEndpoint => ({
+  ...endpoint,
+  secretLast4: endpoint.firstSecretLast4,
+  disabledReason: null,
+  lastAttempt: null,
+})
 
-const deliveryStatus = ({ error, nextAttemptAt }: DeliveryAttempt) => {
-  if (error === null) return "delivered"
-  return nextAttemptAt === null ? "failed" : "retrying"
-}
+/** Code points. */
+export const maximumWebhookUrlLength = 500
 
-const eventTypes = [...webhookEventTypes, "ping"] as const
+/** Members of `events`, doubles included. */
+const maximumEvents = 100
 
-const attemptFields = {
-  event_id: described(Schema.String, "`evt_` and 24 characters."),
-  type: Schema.Literals(eventTypes),
-  attempt: described(Schema.Int, "From 1; anew for each redelivery."),
-  attempted_at: TimeJson,
-  response_status: described(Schema.NullOr(Schema.Int), "Null when there was no answer."),
-  error: described(Schema.NullOr(Schema.Literals(deliveryErrors)), "Null when it was delivered."),
-  next_attempt_at: described(Schema.NullOr(TimeJson), "Null when it is not tried again."),
-}
-
-const LastDeliveryJson = Schema.Struct({
-  ...attemptFields,
-  status: Schema.Literals(["delivered", "retrying", "failed"]),
-}).annotate({ identifier: "LastDelivery" })
-
-/** The Webhook endpoint object (contract: Webhook endpoints). */
-export const EndpointJson = Schema.Struct({
-  id: Schema.Int.pipe(Schema.brand("WebhookId")),
-  url: Schema.String,
-  description: Schema.String,
-  events: Schema.Array(Schema.Literals(webhookEventTypes)),
-  secret_last4: described(Schema.String, "Last four characters of the signing secret."),
-  active: described(Schema.Boolean, "False for a stopped endpoint."),
-  disabled_reason: described(Schema.NullOr(Schema.Literals(disabledReasons)), "Why it stopped."),
-  created_at: TimeJson,
-  last_delivery: described(Schema.NullOr(LastDeliveryJson), "Outcome of the latest attempt."),
-}).annotate({ identifier: "Webhook" })
-
-export type EndpointJson = typeof EndpointJson.Type
-
-/** The answer to a creation and to a change of the secret. */
-export const EndpointWithSecret = Schema.Struct({
-  ...EndpointJson.fields,
-  secret: described(
-    Schema.String,
-    "64 hexadecimal characters that sign deliveries; shown only here.",
+/** The body of POST /webhooks. */
+export const EndpointBody = Schema.Struct({
+  url: described(textBetween(0, maximumWebhookUrlLength), "Public `https://` address."),
+  events: described(
+    Schema.optionalKey(
+      Schema.Array(Schema.Literals(webhookEventTypes)).check(
+        Schema.makeFilter((events) => (events.length > 0 ? undefined : "must name an event"), {
+          toJsonSchema: () => ({ minItems: 1, maxItems: maximumEvents }),
+        }),
+      ),
+    ),
+    "All of them when left out.",
   ),
-}).annotate({ identifier: "WebhookWithSecret" })
+  description: described(Schema.optionalKey(textBetween(0, 100)), "A note."),
+}).annotate({ identifier: "CreateWebhook" })
 
-export type EndpointWithSecret = typeof EndpointWithSecret.Type
+/** An endpoint to make: in the words of its body. */
+export type CreateWebhook = typeof EndpointBody.Encoded
 
-/** A line of the delivery log (contract: Webhook operations). */
-export const DeliveryJson = Schema.Struct({
-  id: IdJson,
-  ...attemptFields,
-  duration_ms: Schema.Int,
-}).annotate({ identifier: "Delivery" })
+export interface EndpointRequest {
+  readonly url: string
+  /** As they were given, each once. */
+  readonly events: ReadonlyArray<MessageEventType>
+  readonly description: string
+}
 
-export type DeliveryJson = typeof DeliveryJson.Type
+const urlProblems =
+  ({ allowPrivate }: OutboundRule) =>
+  ({ url }: Readonly<Record<string, unknown>>): ReadonlyArray<Problem> => {
+    // Another type and too much of it are the schema's to report.
+    if (typeof url !== "string" || codePointLength(url) > maximumWebhookUrlLength) return []
+    return Result.isSuccess(parseOutboundUrl(url, { allowHttp: false, allowPrivate }))
+      ? []
+      : [problem("invalid_webhook_url", "url")]
+  }
 
-const lastDeliveryJson = (attempt: DeliveryAttempt): typeof LastDeliveryJson.Type => ({
-  event_id: attempt.eventId,
-  type: attempt.type,
-  status: deliveryStatus(attempt),
-  attempt: attempt.attempt,
-  response_status: attempt.responseStatus,
-  error: attempt.error,
-  attempted_at: formatInstant(attempt.attemptedAt),
-  next_attempt_at: instantOrNull(attempt.nextAttemptAt),
-})
-
-/** The endpoint as every answer but the creating and the rotating one shows it: without a secret. */
-export const endpointJson = (endpoint: WebhookEndpoint): EndpointJson => ({
-  id: endpoint.id,
-  url: endpoint.url,
-  description: endpoint.description,
-  events: endpoint.events,
-  secret_last4: endpoint.secretLast4,
-  active: endpoint.disabledReason === null,
-  disabled_reason: endpoint.disabledReason,
-  created_at: formatInstant(endpoint.createdAt),
-  last_delivery: endpoint.lastAttempt === null ? null : lastDeliveryJson(endpoint.lastAttempt),
-})
-
-/** The endpoint as the answer to its creation showed it, whatever became of it since. */
-export const createdEndpointJson = (endpoint: WebhookEndpoint): EndpointJson =>
-  endpointJson({
-    ...endpoint,
-    secretLast4: endpoint.firstSecretLast4,
-    disabledReason: null,
-    lastAttempt: null,
+/**
+ * The parser under a rule for outgoing links. What is given is looked at whatever its type says.
+ * Build once, use often.
+ */
+export const endpointRequestParser = (
+  rule: OutboundRule,
+): ((command: unknown) => Result.Result<EndpointRequest, Refusal>) => {
+  const decode = inputDecoder(EndpointBody, Object.keys(EndpointBody.fields), urlProblems(rule), {
+    events: { most: maximumEvents },
   })
-
-/** One line of the delivery log, of endpoints and of callbacks (contract: Webhook operations). */
-export const deliveryJson = <Type extends string>(attempt: DeliveryAttempt<Type>) => ({
-  id: attempt.id,
-  event_id: attempt.eventId,
-  type: attempt.type,
-  attempt: attempt.attempt,
-  attempted_at: formatInstant(attempt.attemptedAt),
-  response_status: attempt.responseStatus,
-  error: attempt.error,
-  duration_ms: attempt.durationMillis,
-  next_attempt_at: instantOrNull(attempt.nextAttemptAt),
-})
+  return (command) =>
+    Result.map(decode(command), ({ url, events, description }) => ({
+      url,
+      events: [...new Set(events ?? webhookEventTypes)],
+      description: description ?? "",
+    }))
+}

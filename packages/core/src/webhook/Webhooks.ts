@@ -1,44 +1,61 @@
 /**
- * The webhook endpoints of a workspace, as the customer's keys make, read and test them (contract:
- * Webhook endpoints).
+ * The webhook endpoints of a workspace, as the customer's keys make, read and test them, and as the
+ * operator sees and resumes them (contract: Webhook endpoints, Webhook operations).
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import type { CallbackAttempt } from "../callback/Callback.ts"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
-import type { DeletedJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { pingEvent } from "../event/PingEvent.ts"
 import { Ids, eventId } from "../id/Ids.ts"
-import type { WebhookId } from "../id/Ids.ts"
+import type { EventId, WebhookId, WorkspaceId } from "../id/Ids.ts"
 import { permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
+import { Cursors } from "../request/Cursor.ts"
 import { described } from "../request/Described.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { Idempotent } from "../request/Idempotent.ts"
 import type { Repeatable } from "../request/Idempotent.ts"
-import { endpointRequestParser } from "./EndpointRequest.ts"
-import type { EndpointRequest } from "./EndpointRequest.ts"
-import { SigningSecrets } from "./SigningSecrets.ts"
-import {
-  createdEndpointJson,
-  endpointJson,
-  endpointLimit,
-  webhookEventTypes,
+import { inputDecoder } from "../request/Input.ts"
+import type { CursorPage } from "../request/Page.ts"
+import { parsePageRequest } from "../request/PageInput.ts"
+import type { ListPage } from "../request/PageInput.ts"
+import { requireRole } from "../workspace/Role.ts"
+import type { Role } from "../workspace/Role.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
+import { SigningSecrets } from "./signature.ts"
+import { endpointAsMade, endpointLimit, endpointRequestParser } from "./WebhookEndpoint.ts"
+import type {
+  CreateWebhook,
+  DeliveryAttempt,
+  EndpointRequest,
+  WebhookEndpoint,
+  WebhookEventType,
 } from "./WebhookEndpoint.ts"
-import type { EndpointJson, EndpointWithSecret, WebhookEndpoint } from "./WebhookEndpoint.ts"
 import { WebhookStore } from "./WebhookStore.ts"
-import type { WebhookScope } from "./WebhookStore.ts"
+import type { Queueing, WebhookScope } from "./WebhookStore.ts"
+
+/** The body of POST …/webhooks/{webhook_id}/redeliver. */
+export const RedeliverBody = Schema.Struct({
+  event_id: described(Schema.String, "Of an event that was sent to this endpoint."),
+}).annotate({ identifier: "RedeliverEvent" })
+
+/** Which event: in the words of the body. */
+export type RedeliverEvent = typeof RedeliverBody.Encoded
+
+const decodeRedeliver = inputDecoder(RedeliverBody, ["event_id"])
+
+/** An endpoint with the secret that was made for it just now, which is shown only then. */
+export type EndpointWithSecret = WebhookEndpoint & { readonly secret: string }
 
 /** An event that is on its way to an endpoint. */
-export const QueuedEvent = Schema.Struct({
-  event_id: described(Schema.String, "`evt_` and 24 characters."),
-  type: Schema.Literals([...webhookEventTypes, "ping"]),
-  queued: Schema.Literal(true),
-}).annotate({ identifier: "QueuedEvent" })
-
-export type QueuedEvent = typeof QueuedEvent.Type
+export interface QueuedEvent {
+  readonly id: EventId
+  readonly type: WebhookEventType
+}
 
 type Failure = Refusal | StoreUnavailable
 
@@ -51,15 +68,15 @@ export class Webhooks extends Context.Service<
      */
     create(
       caller: Caller,
-      body: unknown,
+      command: CreateWebhook,
       idempotency: IdempotencyKey | null,
-    ): Effect.Effect<Repeatable<EndpointJson | EndpointWithSecret>, Failure>
+    ): Effect.Effect<Repeatable<WebhookEndpoint | EndpointWithSecret>, Failure>
     /** GET /webhooks: running ones, oldest first. */
-    list(caller: Caller): Effect.Effect<{ readonly data: ReadonlyArray<EndpointJson> }, Failure>
+    list(caller: Caller): Effect.Effect<ReadonlyArray<WebhookEndpoint>, Failure>
     /** GET /webhooks/{id}: a stopped one too. Fails with `webhook_not_found`. */
-    get(caller: Caller, id: WebhookId | undefined): Effect.Effect<EndpointJson, Failure>
+    get(caller: Caller, id: WebhookId | undefined): Effect.Effect<WebhookEndpoint, Failure>
     /** DELETE /webhooks/{id}: nothing more is sent to it. Fails with `webhook_not_found`. */
-    remove(caller: Caller, id: WebhookId | undefined): Effect.Effect<DeletedJson, Failure>
+    remove(caller: Caller, id: WebhookId | undefined): Effect.Effect<WebhookId, Failure>
     /**
      * POST /webhooks/{id}/rotate-secret: the old secret stops working at once. Fails with
      * `webhook_not_found`.
@@ -85,7 +102,6 @@ export class Webhooks extends Context.Service<
       const idempotent = yield* Idempotent
       const wakeUp = yield* WakeUp
       const parse = endpointRequestParser(yield* OutboundRule)
-      const notFound = refuse("webhook_not_found")
 
       const insert = (
         { key, mode, workspaceId }: Permitted,
@@ -110,7 +126,7 @@ export class Webhooks extends Context.Service<
             endpointLimit,
             claim,
           )
-          if (inserted._tag === "Inserted") return { ...endpointJson(inserted.endpoint), secret }
+          if (inserted._tag === "Inserted") return { ...inserted.endpoint, secret }
           switch (inserted.guard) {
             case "limit":
               return yield* refuse("webhook_limit_reached")
@@ -121,72 +137,186 @@ export class Webhooks extends Context.Service<
           }
         })
 
-      const again = ([id]: ReadonlyArray<number>) =>
-        Effect.gen(function* () {
-          const made = id === undefined ? null : yield* store.made(id as WebhookId)
-          return createdEndpointJson(made ?? (yield* notFound))
-        })
-
-      /** Something with an endpoint that the caller sees, or `webhook_not_found`. */
-      const withEndpoint = <A>(
-        caller: Permitted,
-        id: WebhookId | undefined,
-        find: (scope: WebhookScope, id: WebhookId) => Effect.Effect<A | null, StoreUnavailable>,
-      ) =>
-        Effect.gen(function* () {
-          const found = id === undefined ? null : yield* find(scopeOf(caller), id)
-          return found ?? (yield* notFound)
-        })
-
       return Webhooks.of({
-        create: Effect.fn("Webhooks.create")(function* (given, body, idempotency) {
+        create: Effect.fn("Webhooks.create")(function* (given, command, idempotency) {
           const caller = yield* permit(given, "createWebhook")
-          const request = yield* Effect.fromResult(parse(body))
-          return yield* idempotent.run<EndpointJson | EndpointWithSecret, Failure>(
+          const request = yield* Effect.fromResult(parse(command))
+          return yield* idempotent.run<WebhookEndpoint | EndpointWithSecret, Failure>(
             caller,
             idempotency,
-            { work: (claim) => insert(caller, request, claim), again },
+            {
+              work: (claim) => insert(caller, request, claim),
+              again: ([id]) =>
+                Effect.map(found(id as WebhookId | undefined, store.made), endpointAsMade),
+            },
           )
         }),
         list: Effect.fn("Webhooks.list")(function* (given) {
           const caller = yield* permit(given, "listWebhooks")
-          const endpoints = yield* store.list(scopeOf(caller), false)
-          return { data: endpoints.map(endpointJson) }
+          return yield* store.list(scopeOf(caller), false)
         }),
         get: Effect.fn("Webhooks.get")(function* (given, id) {
           const caller = yield* permit(given, "getWebhook")
-          return endpointJson(yield* withEndpoint(caller, id, store.get))
+          return yield* found(id, (known) => store.get(scopeOf(caller), known))
         }),
         remove: Effect.fn("Webhooks.remove")(function* (given, id) {
           const caller = yield* permit(given, "deleteWebhook")
           const now = yield* Clock.currentTimeMillis
-          const removed =
-            id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
-              ? id
-              : yield* notFound
-          return { id: removed, deleted: true as const }
+          return id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
+            ? id
+            : yield* notFound
         }),
         rotateSecret: Effect.fn("Webhooks.rotateSecret")(function* (given, id) {
           const caller = yield* permit(given, "rotateWebhookSecret")
           const { salt, secret } = yield* secrets.make
-          const rotated: WebhookEndpoint = yield* withEndpoint(caller, id, (scope, found) =>
-            store.rotate(scope, found, { secretSalt: salt, secretLast4: secret.slice(-4) }),
-          )
-          return { ...endpointJson(rotated), secret }
+          const made = { secretSalt: salt, secretLast4: secret.slice(-4) }
+          const rotated = yield* found(id, (known) => store.rotate(scopeOf(caller), known, made))
+          return { ...rotated, secret }
         }),
         test: Effect.fn("Webhooks.test")(function* (given, id) {
           const caller = yield* permit(given, "testWebhook")
           const now = yield* Clock.currentTimeMillis
           const ping = eventId(ids)
-          const queueing = yield* withEndpoint(caller, id, (scope, found) =>
-            store.ping(scope, found, pingEvent(ping, found, now)),
+          const queueing = yield* found(id, (known) =>
+            store.ping(scopeOf(caller), known, pingEvent(ping, known, now)),
           )
-          if (queueing._tag === "Stopped") return yield* refuse("webhook_stopped")
-          if (queueing._tag !== "Queued") return yield* notFound
-          yield* wakeUp.wake("deliveries")
-          return { event_id: ping, type: queueing.type, queued: true as const }
+          return yield* told(ping, queueing, wakeUp)
         }),
       })
     }),
   )
 }
+
+export class WebhookOperations extends Context.Service<
+  WebhookOperations,
+  {
+    /** GET /workspaces/{id}/webhooks: of both modes, stopped ones included, oldest first. */
+    list(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+    ): Effect.Effect<ReadonlyArray<WebhookEndpoint>, Failure>
+    /** GET …/webhooks/{webhook_id}/deliveries: the attempts, newest first. */
+    deliveries(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      id: WebhookId | undefined,
+      query: ListPage,
+    ): Effect.Effect<CursorPage<DeliveryAttempt>, Failure>
+    /** GET /workspaces/{id}/callbacks/deliveries: the attempts, newest first. */
+    callbackDeliveries(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      query: ListPage,
+    ): Effect.Effect<CursorPage<CallbackAttempt>, Failure>
+    /**
+     * POST …/webhooks/{webhook_id}/resume: a stopped endpoint runs again. Fails with
+     * `webhook_limit_reached` when the workspace runs as many as it may without it.
+     */
+    resume(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      id: WebhookId | undefined,
+    ): Effect.Effect<WebhookEndpoint, Failure>
+    /**
+     * POST …/webhooks/{webhook_id}/redeliver: that event once more, on a new schedule. Fails with
+     * `event_not_found`, `webhook_stopped`.
+     */
+    redeliver(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      id: WebhookId | undefined,
+      command: RedeliverEvent,
+    ): Effect.Effect<QueuedEvent, Failure>
+  }
+>()("core/WebhookOperations") {
+  static readonly layer = Layer.effect(
+    WebhookOperations,
+    Effect.gen(function* () {
+      const store = yield* WebhookStore
+      const workspaces = yield* Workspaces
+      const cursors = yield* Cursors
+      const wakeUp = yield* WakeUp
+
+      const scopeIn = (role: Role, workspaceId: WorkspaceId | undefined) =>
+        Effect.gen(function* () {
+          const workspace = yield* workspaces.require(workspaceId)
+          yield* requireRole(role, "webhooks")
+          const scope: WebhookScope = { workspaceId: workspace.id, mode: null }
+          return scope
+        })
+
+      return WebhookOperations.of({
+        list: Effect.fn("WebhookOperations.list")(function* (role, workspaceId) {
+          return yield* store.list(yield* scopeIn(role, workspaceId), true)
+        }),
+        deliveries: Effect.fn("WebhookOperations.deliveries")(
+          function* (role, workspaceId, id, query) {
+            const asked = yield* Effect.fromResult(parsePageRequest(query))
+            const scope = yield* scopeIn(role, workspaceId)
+            const endpoint = yield* found(id, (known) => store.get(scope, known))
+            return yield* cursors.page(asked, ["deliveries", endpoint.id], (page) =>
+              store.attempts(endpoint.id, page),
+            )
+          },
+        ),
+        callbackDeliveries: Effect.fn("WebhookOperations.callbackDeliveries")(
+          function* (role, workspaceId, query) {
+            const asked = yield* Effect.fromResult(parsePageRequest(query))
+            const scope = yield* scopeIn(role, workspaceId)
+            const binding = ["callback deliveries", scope.workspaceId]
+            return yield* cursors.page(asked, binding, (page) =>
+              store.callbackAttempts(scope.workspaceId, page),
+            )
+          },
+        ),
+        resume: Effect.fn("WebhookOperations.resume")(function* (role, workspaceId, id) {
+          const scope = yield* scopeIn(role, workspaceId)
+          const now = yield* Clock.currentTimeMillis
+          const resumed = yield* found(id, (known) =>
+            store.resume(scope, known, endpointLimit, now),
+          )
+          return resumed === "limit" ? yield* refuse("webhook_limit_reached") : resumed
+        }),
+        redeliver: Effect.fn("WebhookOperations.redeliver")(
+          function* (role, workspaceId, id, command) {
+            const scope = yield* scopeIn(role, workspaceId)
+            const endpoint = yield* found(id, (known) => store.get(scope, known))
+            const input = yield* Effect.fromResult(decodeRedeliver(command))
+            const event = input.event_id as EventId
+            const now = yield* Clock.currentTimeMillis
+            const queueing = yield* store.redeliver(scope, endpoint.id, event, now)
+            return yield* told(event, queueing, wakeUp)
+          },
+        ),
+      })
+    }),
+  )
+}
+
+const notFound = refuse("webhook_not_found")
+
+/** What is found under an id, or `webhook_not_found`. */
+const found = <A>(
+  id: WebhookId | undefined,
+  find: (id: WebhookId) => Effect.Effect<A | null, StoreUnavailable>,
+) =>
+  Effect.gen(function* () {
+    const there = id === undefined ? null : yield* find(id)
+    return there ?? (yield* notFound)
+  })
+
+/** What is told of an event that was to be queued. */
+const told = (id: EventId, queueing: Queueing, { wake }: typeof WakeUp.Service) =>
+  Effect.gen(function* () {
+    switch (queueing._tag) {
+      case "Queued":
+        yield* wake("deliveries")
+        return { id, type: queueing.type }
+      case "Stopped":
+        return yield* refuse("webhook_stopped")
+      case "NoEvent":
+        return yield* refuse("event_not_found")
+      case "NoEndpoint":
+        return yield* notFound
+    }
+  })

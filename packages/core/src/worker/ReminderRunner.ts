@@ -12,10 +12,15 @@ import { Acceptor } from "../message/Acceptor.ts"
 import type { BrokenGuard } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
-import { planRun, runRequest, withoutReminders, workspaceRefusal } from "../reminder/ReminderRun.ts"
-import { ReminderStore } from "../reminder/ReminderStore.ts"
-import type { DueReminder } from "../reminder/ReminderStore.ts"
-import { roomiest } from "../reminder/runNumber.ts"
+import {
+  planRun,
+  roomiest,
+  runRequest,
+  withoutReminders,
+  workspaceRefusal,
+} from "../reminder/ReminderRun.ts"
+import { ReminderStore } from "../reminder/Reminder.ts"
+import type { DueReminder } from "../reminder/Reminder.ts"
 import { runLoop } from "./Loop.ts"
 
 /** Reminders that one round takes at most. */

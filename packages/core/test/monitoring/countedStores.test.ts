@@ -14,8 +14,8 @@ import type { DeliveryResult } from "../../src/queue/DeliveryQueue.ts"
 import { LaneQueue } from "../../src/queue/LaneQueue.ts"
 import type { Settlement } from "../../src/queue/LaneQueue.ts"
 import type { ReminderRun } from "../../src/reminder/ReminderRun.ts"
-import { ReminderStore } from "../../src/reminder/ReminderStore.ts"
-import type { RunCommit } from "../../src/reminder/ReminderStore.ts"
+import { ReminderStore } from "../../src/reminder/Reminder.ts"
+import type { RunCommit } from "../../src/reminder/Reminder.ts"
 
 /** Only what is counted of an acceptance and of a change matters here. */
 const anAcceptance = (mode: Mode, count: number) =>

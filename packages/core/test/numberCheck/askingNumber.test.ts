@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { NumberId, WorkspaceId } from "../../src/id/Ids.ts"
-import { askingNumber } from "../../src/numberCheck/askingNumber.ts"
+import { askingNumber } from "../../src/numberCheck/NumberChecks.ts"
 import type { SendingNumber } from "../../src/number/SendingNumber.ts"
 
 const aNumber = (id: number, given: Partial<SendingNumber> = {}): SendingNumber => ({

@@ -1,11 +1,17 @@
 /** Requests about reminders, as the suites of the whole service make them. */
 import { Effect } from "effect"
-import { ReminderOperations, Reminders } from "../../src/index.ts"
-import type { Caller, ReminderId, ReminderJson, WorkspaceId } from "../../src/index.ts"
+import { ReminderOperations, Reminders, formatInZone, formatInstant } from "../../src/index.ts"
+import type {
+  Caller,
+  ChangeReminder,
+  ListReminders,
+  Reminder,
+  WorkspaceId,
+} from "../../src/index.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
-const aBody = (given: Fields = {}): Fields => ({
+export const aCommand = (given: Fields = {}) => ({
   name: "Rent",
   to: { phone: "+15550000001" },
   text: "Please pay",
@@ -18,7 +24,7 @@ export const answer = (caller: Caller, given: Fields = {}, idempotencyKey: strin
   Reminders.use((reminders) =>
     reminders.create(
       caller,
-      aBody(given),
+      aCommand(given),
       idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: "same" },
     ),
   )
@@ -30,23 +36,26 @@ export const remind = (caller: Caller, given: Fields = {}) =>
 export const scheduled = (caller: Caller, cron: string, timezone = "UTC", given: Fields = {}) =>
   remind(caller, { schedule: { cron, timezone }, ...given })
 
-export const read = (caller: Caller, { id }: Pick<ReminderJson, "id">) =>
+export const read = (caller: Caller, { id }: Pick<Reminder, "id">) =>
   Reminders.use((reminders) => reminders.get(caller, id))
 
-export const patch = (caller: Caller, { id }: Pick<ReminderJson, "id">, body: unknown) =>
-  Reminders.use((reminders) => reminders.update(caller, id, body))
+export const patch = (caller: Caller, { id }: Pick<Reminder, "id">, change: Fields) =>
+  Reminders.use((reminders) => reminders.update(caller, id, change as ChangeReminder))
 
-export const remove = (caller: Caller, { id }: Pick<ReminderJson, "id">) =>
+export const remove = (caller: Caller, { id }: Pick<Reminder, "id">) =>
   Reminders.use((reminders) => reminders.remove(caller, id))
 
-export const list = (caller: Caller, query: ReadonlyArray<readonly [string, string]> = []) =>
+export const list = (caller: Caller, query: ListReminders = {}) =>
   Reminders.use((reminders) => reminders.list(caller, query))
 
 /** The log of a reminder, oldest first: due time, outcome and why. */
-export const log = (workspace: WorkspaceId, { id }: Pick<ReminderJson, "id">) =>
+export const log = (workspace: WorkspaceId, { id }: Pick<Reminder, "id">) =>
   Effect.map(
-    ReminderOperations.use((operations) =>
-      operations.runs("owner", workspace, id as ReminderId, [["limit", "100"]]),
-    ),
-    ({ data }) => data.map((run) => [run.due_at, run.outcome, run.code] as const).toReversed(),
+    ReminderOperations.use((operations) => operations.runs("owner", workspace, id, { limit: 100 })),
+    ({ items }) =>
+      items.map((run) => [formatInstant(run.dueAt), run.outcome, run.code] as const).toReversed(),
   )
+
+/** The due time of its next run as the clocks of its zone show it. */
+export const nextRun = ({ nextRunAt, timezone }: Reminder) =>
+  nextRunAt === null ? null : formatInZone(nextRunAt, timezone)

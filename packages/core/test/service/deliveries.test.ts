@@ -14,7 +14,14 @@ import {
   endpointLimit,
   sharedResources,
 } from "../../src/index.ts"
-import type { Caller, PostAnswer, WebhookId, WorkspaceId } from "../../src/index.ts"
+import type {
+  Caller,
+  CursorPage,
+  ListPage,
+  PostAnswer,
+  WebhookId,
+  WorkspaceId,
+} from "../../src/index.ts"
 import { storeWithin } from "./Watched.ts"
 import { aStage, hour, inAWorld, pass, second, send, settled, startWorker } from "./World.ts"
 
@@ -48,16 +55,16 @@ const ok: PostAnswer = { status: 200, headers: {} }
 const anEndpoint = (caller: Caller) =>
   Effect.map(
     Webhooks.use((webhooks) => webhooks.create(caller, { url: "https://example.com/" }, null)),
-    ({ answer }) => answer.id as WebhookId,
+    ({ answer }) => answer.id,
   )
 
 /** The delivery log, oldest first. */
 const log = (workspace: WorkspaceId, endpoint: WebhookId) =>
   Effect.map(
     WebhookOperations.use((operations) =>
-      operations.deliveries("owner", workspace, endpoint, [["limit", "100"]]),
+      operations.deliveries("owner", workspace, endpoint, { limit: 100 }),
     ),
-    ({ data }) => data.toReversed(),
+    ({ items }) => items.toReversed(),
   )
 
 describe("a delivery", () => {
@@ -76,7 +83,7 @@ describe("a delivery", () => {
         yield* Fiber.join(stopping)
         const entries = yield* log(workspace, endpoint)
         assert.deepStrictEqual(
-          entries.map(({ error, duration_ms: millis }) => [error, millis]),
+          entries.map(({ durationMillis, error }) => [error, durationMillis]),
           [[null, 3 * second]],
         )
         yield* send(key)
@@ -193,13 +200,15 @@ const allOf = (workspace: WorkspaceId, endpoint: WebhookId) =>
     const entries: Array<unknown> = []
     let cursor: string | null = null
     do {
-      const query = [["limit", "100"], ...(cursor === null ? [] : [["cursor", cursor]])] as Array<
-        [string, string]
-      >
-      const page: { readonly data: ReadonlyArray<unknown>; readonly next_cursor: string | null } =
-        yield* operations.deliveries("owner", workspace, endpoint, query)
-      entries.push(...page.data)
-      cursor = page.next_cursor
+      const query: ListPage = { limit: 100, ...(cursor === null ? {} : { cursor }) }
+      const page: CursorPage<unknown> = yield* operations.deliveries(
+        "owner",
+        workspace,
+        endpoint,
+        query,
+      )
+      entries.push(...page.items)
+      cursor = page.next
     } while (cursor !== null)
     return entries
   })

@@ -16,8 +16,11 @@ import {
 } from "../../src/index.ts"
 import type {
   Caller,
+  CursorPage,
+  ListCheckResults,
+  NumberCheck,
   NumberCheckId,
-  NumberCheckJson,
+  NumberCheckResult,
   NumberId,
   Phone,
   PhonesOutcome,
@@ -63,24 +66,20 @@ const made = (
   given: Readonly<Record<string, unknown>> = {},
 ) => Effect.map(create(caller, phones, given), ({ answer }) => answer)
 
-const read = (caller: Caller, { id }: NumberCheckJson) =>
+const read = (caller: Caller, { id }: NumberCheck) =>
   NumberChecks.use((checks) => checks.get(caller, id))
 
 /** What was found out, in the order of the list. */
-const found = (caller: Caller, { id, total }: NumberCheckJson) =>
+const found = (caller: Caller, { id, total }: NumberCheck) =>
   Effect.gen(function* () {
     const checks = yield* NumberChecks
     const all: Array<string> = []
     let cursor: string | null = null
     do {
-      const query: ReadonlyArray<readonly [string, string]> = [
-        ["limit", "100"],
-        ...(cursor === null ? [] : [["cursor", cursor] as const]),
-      ]
-      const page: { data: ReadonlyArray<{ status: string }>; next_cursor: string | null } =
-        yield* checks.results(caller, id, query)
-      all.push(...page.data.map(({ status }) => status))
-      cursor = page.next_cursor
+      const query: ListCheckResults = { limit: 100, ...(cursor === null ? {} : { cursor }) }
+      const page: CursorPage<NumberCheckResult> = yield* checks.results(caller, id, query)
+      all.push(...page.items.map(({ status }) => status))
+      cursor = page.next
     } while (cursor !== null)
     assert.lengthOf(all, total)
     return all.toReversed()
@@ -113,19 +112,22 @@ describe("a number check", () => {
   it.effect("tells which phones are registered, a doubled phone in each of its places", () =>
     inAWorld(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key, number, workspace } = yield* aStage()
         const a = aPhone()
         const check = yield* made(key, [a, unknownPhone, a], { name: "Customers" })
-        assert.deepStrictEqual<unknown>(check, {
+        assert.deepStrictEqual(check, {
           id: check.id,
+          workspaceId: workspace,
+          mode: "live",
+          numberId: number,
           name: "Customers",
           status: "pending",
           total: 3,
           checked: 0,
           registered: 0,
-          not_registered: 0,
-          created_at: "2026-03-02T12:00:00Z",
-          completed_at: null,
+          notRegistered: 0,
+          createdAt: noon,
+          completedAt: null,
         })
         yield* settled
         assert.deepStrictEqual<unknown>(yield* read(key, check), {
@@ -133,8 +135,8 @@ describe("a number check", () => {
           status: "completed",
           checked: 3,
           registered: 2,
-          not_registered: 1,
-          completed_at: "2026-03-02T12:00:00Z",
+          notRegistered: 1,
+          completedAt: noon,
         })
         assert.deepStrictEqual(yield* found(key, check), [
           "registered",
@@ -197,7 +199,7 @@ describe("a number check", () => {
         yield* pass(1)
         assert.strictEqual((yield* read(key, check)).checked, 50)
         yield* pass(3000)
-        assert.strictEqual((yield* read(key, check)).completed_at, "2026-03-02T12:00:06Z")
+        assert.strictEqual((yield* read(key, check)).completedAt, noon + 6 * second)
       }),
     ),
   )
@@ -260,9 +262,9 @@ describe("a number check", () => {
             calls.map(({ at }) => at),
             [0, takes + first, 2 * takes + first + next, 3 * takes + first + next],
           )
-          const { checked, not_registered, registered, status } = yield* read(key, check)
+          const { checked, notRegistered, registered, status } = yield* read(key, check)
           assert.deepStrictEqual(
-            [status, checked, registered, not_registered],
+            [status, checked, registered, notRegistered],
             ["completed", 60, 10, 0],
           )
           assert.deepStrictEqual(yield* found(key, check), [
@@ -283,7 +285,7 @@ describe("a number check", () => {
         const { key } = yield* aStage()
         const check = yield* made(key, somePhones(100))
         yield* pass(2 * minute)
-        assert.strictEqual((yield* read(key, check)).not_registered, 100)
+        assert.strictEqual((yield* read(key, check)).notRegistered, 100)
       }),
       { transport },
     )
@@ -329,7 +331,7 @@ describe("a number check", () => {
         const modest = (yield* aStage()).key
         yield* behave(number, { send: "hang" })
         const { most } = sharedResources.numberChecks.share
-        const slow: Array<NumberCheckJson> = []
+        const slow: Array<NumberCheck> = []
         for (let asked = 0; asked < most + 3; asked++) slow.push(yield* made(key, somePhones(1)))
         yield* settled
         const statuses = yield* Effect.forEach(slow, (check) =>
@@ -454,8 +456,8 @@ describe("a number check", () => {
         assert.isTrue(repeat.replayed)
         assert.deepStrictEqual(repeat.answer, first.answer)
         assert.strictEqual((yield* read(key, first.answer)).status, "completed")
-        const { data } = yield* NumberChecks.use((checks) => checks.list(key, []))
-        assert.lengthOf(data, 1)
+        const { items } = yield* NumberChecks.use((checks) => checks.list(key, {}))
+        assert.lengthOf(items, 1)
       }),
     ),
   )
@@ -471,7 +473,7 @@ describe("a number check", () => {
         assert.isUndefined(settling.pollUnsafe())
         yield* TestClock.adjust("2 seconds")
         yield* Fiber.join(settling)
-        assert.strictEqual((yield* read(key, check)).completed_at, "2026-03-02T12:00:15Z")
+        assert.strictEqual((yield* read(key, check)).completedAt, noon + 15 * second)
       }),
     ),
   )

@@ -3,7 +3,7 @@ import { Clock, Deferred, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Contacts, Messages, Numbers, ReminderRunner, Workspaces } from "../../src/index.ts"
 import type { Caller, CursorPage, Message, MessageJson } from "../../src/index.ts"
-import { list, log, patch, read, remind, remove, scheduled } from "./Reminding.ts"
+import { list, log, nextRun, patch, read, remind, remove, scheduled } from "./Reminding.ts"
 import { storeWithin } from "./Watched.ts"
 import {
   aContact,
@@ -17,6 +17,7 @@ import {
   inAWorld,
   logOut,
   minute,
+  noon,
   pass,
   remaining,
   second,
@@ -69,7 +70,7 @@ describe("a run", () => {
         assert.strictEqual(message?.from.id, number)
         assert.deepStrictEqual<ReadonlyArray<unknown>>(yield* arrived(), [message?.id])
         assert.strictEqual(yield* remaining(workspace), 4)
-        assert.strictEqual((yield* read(key, reminder)).next_run_at, "2026-03-03T13:00:00+00:00")
+        assert.strictEqual(nextRun(yield* read(key, reminder)), "2026-03-03T13:00:00+00:00")
         assert.deepStrictEqual(yield* log(workspace, reminder), [
           ["2026-03-02T13:00:00Z", "accepted", null],
         ])
@@ -110,7 +111,7 @@ describe("a run", () => {
         assert.include(nights, "2026-03-29T01:00:00Z")
         assert.include(nights, "2026-10-25T00:30:00Z")
         assert.notInclude(nights, "2026-10-25T01:30:00Z")
-        assert.strictEqual((yield* read(key, made)).next_run_at, "2027-02-28T02:30:00+01:00")
+        assert.strictEqual(nextRun(yield* read(key, made)), "2027-02-28T02:30:00+01:00")
       }),
     ),
   )
@@ -153,7 +154,7 @@ describe("a run", () => {
         const { id } = yield* scheduled(key, "0 13 * * *", "UTC", { active: false })
         yield* pass(hour + minute)
         const resumed = yield* patch(key, { id }, { active: true })
-        assert.strictEqual(resumed.next_run_at, "2026-03-03T13:00:00+00:00")
+        assert.strictEqual(nextRun(resumed), "2026-03-03T13:00:00+00:00")
         yield* pass(minute)
         assert.deepStrictEqual(yield* sent(key), [])
         yield* pass(day)
@@ -340,36 +341,36 @@ describe("a run without a number of its own", () => {
 
 describe("last_run", () => {
   const lastRun = (key: Caller, reminder: { readonly id: number }) =>
-    Effect.map(read(key, { id: reminder.id as never }), ({ last_run }) => last_run)
+    Effect.map(read(key, { id: reminder.id as never }), (found) => found.lastRun)
 
   it.effect("tells what became of the latest run, and why", () =>
     inAWorld(
       Effect.gen(function* () {
         const { key } = yield* aStage(1)
         const made = yield* scheduled(key, "0 * * * *")
-        assert.isNull(made.last_run)
+        assert.isNull(made.lastRun)
         assert.isNull(yield* lastRun(key, made))
         yield* pass(hour)
         const [message] = yield* sent(key)
         const accepted = {
-          due_at: "2026-03-02T13:00:00Z",
+          dueAt: noon + hour,
           outcome: "accepted",
-          message_id: message?.id,
-          error: null,
+          messageId: message?.id,
+          code: null,
         }
         assert.deepStrictEqual<unknown>(yield* lastRun(key, made), accepted)
         const changed = yield* patch(key, made, { name: "Other" })
-        assert.deepStrictEqual<unknown>(changed.last_run, accepted)
+        assert.deepStrictEqual<unknown>(changed.lastRun, accepted)
         yield* pass(hour)
         const refused = {
-          due_at: "2026-03-02T14:00:00Z",
+          dueAt: noon + 2 * hour,
           outcome: "refused",
-          message_id: null,
-          error: { code: "no_credits", message: "The plan has too few messages left." },
+          messageId: null,
+          code: "no_credits",
         }
         assert.deepStrictEqual<unknown>(yield* lastRun(key, made), refused)
         const listed = yield* list(key)
-        assert.deepStrictEqual<unknown>(listed.data[0]?.last_run, refused)
+        assert.deepStrictEqual<unknown>(listed.items[0]?.lastRun, refused)
       }),
     ),
   )
@@ -383,10 +384,10 @@ describe("last_run", () => {
         yield* startWorker
         yield* settled
         assert.deepStrictEqual<unknown>(yield* lastRun(key, made), {
-          due_at: "2026-03-02T15:04:00Z",
+          dueAt: noon + 3 * hour + 4 * minute,
           outcome: "missed",
-          message_id: null,
-          error: null,
+          messageId: null,
+          code: null,
         })
       }),
       { worker: false },
@@ -486,7 +487,7 @@ describe("runs missed while nothing was running", () => {
         assert.deepStrictEqual(new Set(yield* times(key)), new Set(["2026-03-02T16:05:00Z"]))
         yield* pass(5 * minute)
         assert.lengthOf(yield* log(workspace, often), 2)
-        assert.strictEqual((yield* read(key, longAgo)).next_run_at, "2026-03-03T15:04:00+00:00")
+        assert.strictEqual(nextRun(yield* read(key, longAgo)), "2026-03-03T15:04:00+00:00")
       }),
       { worker: false },
     ),

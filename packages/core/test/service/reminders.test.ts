@@ -1,8 +1,24 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Contacts, Numbers, Reminders, Workspaces } from "../../src/index.ts"
-import type { NumberId, Refusal, StoreUnavailable } from "../../src/index.ts"
-import { answer, list, patch, read, remind, remove, scheduled } from "./Reminding.ts"
+import type {
+  CreateReminder,
+  ListReminders,
+  NumberId,
+  Refusal,
+  StoreUnavailable,
+} from "../../src/index.ts"
+import {
+  aCommand,
+  answer,
+  list,
+  nextRun,
+  patch,
+  read,
+  remind,
+  remove,
+  scheduled,
+} from "./Reminding.ts"
 import {
   aContact,
   aKey,
@@ -13,6 +29,7 @@ import {
   hour,
   inAWorld,
   logOut,
+  noon,
   pass,
   refusal,
 } from "./World.ts"
@@ -37,20 +54,24 @@ describe("a new reminder", () => {
   it.effect("is answered as it was asked for, active, in UTC and from any number by default", () =>
     inAWorld(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key, workspace } = yield* aStage()
         const made = yield* remind(key)
         assert.deepStrictEqual<unknown>(made, {
           id: made.id,
+          workspaceId: workspace,
+          mode: "live",
           name: "Rent",
           active: true,
-          to: { phone: "+15550000001" },
+          to: { kind: "phone", phone: "+15550000001" },
           from: null,
           text: "Please pay",
           media: null,
-          schedule: { cron: "0 9 * * *", timezone: "UTC" },
-          next_run_at: "2026-03-03T09:00:00+00:00",
-          created_at: "2026-03-02T12:00:00Z",
-          last_run: null,
+          cron: "0 9 * * *",
+          timezone: "UTC",
+          nextRunAt: noon + 21 * hour,
+          createdAt: noon,
+          revision: 1,
+          lastRun: null,
         })
         assert.deepStrictEqual(yield* read(key, made), made)
       }),
@@ -62,11 +83,8 @@ describe("a new reminder", () => {
       Effect.gen(function* () {
         const { key } = yield* aStage()
         const made = yield* scheduled(key, "30 9 * * MON", "asia/calcutta")
-        assert.deepStrictEqual<unknown>(made.schedule, {
-          cron: "30 9 * * MON",
-          timezone: "Asia/Calcutta",
-        })
-        assert.strictEqual(made.next_run_at, "2026-03-09T09:30:00+05:30")
+        assert.deepInclude<unknown>(made, { cron: "30 9 * * MON", timezone: "Asia/Calcutta" })
+        assert.strictEqual(nextRun(made), "2026-03-09T09:30:00+05:30")
       }),
     ),
   )
@@ -76,7 +94,7 @@ describe("a new reminder", () => {
       Effect.gen(function* () {
         const { key } = yield* aStage()
         const made = yield* remind(key, { active: false })
-        assert.deepInclude(made, { active: false, next_run_at: null })
+        assert.deepInclude(made, { active: false, nextRunAt: null })
       }),
     ),
   )
@@ -87,20 +105,22 @@ describe("a new reminder", () => {
         const { key, workspace } = yield* aStage()
         yield* aNumber(workspace, { platform: "telegram", phone: "+15550000101" })
         const contact_id = yield* aContact(workspace, { phone: "+15550000007" })
-        for (const [to, shown] of [
-          [{ phone: "+1 555-000-0001" }, { phone: "+15550000001" }],
-          [{ group: "Team" }, { group: "Team" }],
-          [{ contact_id }, { contact_id }],
-          [{ username: "t.me/jane" }, { username: "t.me/jane" }],
+        for (const [to, kept] of [
+          [{ phone: "+1 555-000-0001" }, { kind: "phone", phone: "+15550000001" }],
+          [{ group: "Team" }, { kind: "group", group: "Team" }],
+          [{ contact_id }, { kind: "contact", contactId: contact_id }],
         ] as const) {
-          assert.deepStrictEqual((yield* remind(key, { to })).to, shown)
+          assert.deepStrictEqual<unknown>((yield* remind(key, { to })).to, kept)
         }
+        const { to } = yield* remind(key, { to: { username: "t.me/jane" } })
+        assert.strictEqual(to.kind === "username" && to.username.given, "t.me/jane")
         const made = yield* remind(key, { media: { url: "https://example.com/a.png" } })
         assert.deepStrictEqual(made.media, {
-          media_id: null,
+          mediaId: null,
+          attachmentId: null,
           url: "https://example.com/a.png",
           type: "image",
-          file_name: null,
+          fileName: null,
         })
       }),
     ),
@@ -140,17 +160,11 @@ describe("a new reminder", () => {
       inAWorld(
         Effect.gen(function* () {
           const { key } = yield* aStage()
-          const usual = {
-            name: "Rent",
-            to: { phone: "+15550000001" },
-            text: "Please pay",
-            schedule: { cron: "0 9 * * *" },
-          }
           // What is undefined is left out, as JSON leaves it out.
-          const body: unknown = JSON.parse(JSON.stringify({ ...usual, ...given }))
-          const create = Reminders.use((reminders) => reminders.create(key, body, null))
+          const command = JSON.parse(JSON.stringify(aCommand(given))) as CreateReminder
+          const create = Reminders.use((reminders) => reminders.create(key, command, null))
           assert.strictEqual(yield* refusedAs(create), expected)
-          assert.deepStrictEqual((yield* list(key)).data, [])
+          assert.deepStrictEqual((yield* list(key)).items, [])
         }),
       ),
   )
@@ -231,7 +245,7 @@ describe("a new reminder", () => {
         assert.deepStrictEqual(yield* answer(key, {}, "k"), again)
         yield* remove(key, first.answer)
         assert.deepStrictEqual(yield* answer(key, {}, "k"), again)
-        assert.deepStrictEqual((yield* list(key)).data, [])
+        assert.deepStrictEqual((yield* list(key)).items, [])
       }),
     ),
   )
@@ -258,11 +272,12 @@ describe("a change", () => {
           [{ text: "Other" }, { text: "Other" }],
           [{ from: number }, { from: number }],
           [{ from: null }, { from: null }],
-          [{ to: { group: "Team" } }, { to: { group: "Team" } }],
+          [{ to: { group: "Team" } }, { to: { kind: "group", group: "Team" } }],
         ] as const) {
           const before = yield* read(key, made)
           const changed = yield* patch(key, made, given)
-          assert.deepStrictEqual(changed, { ...before, ...change })
+          const revision = before.revision + 1
+          assert.deepStrictEqual<unknown>(changed, { ...before, ...change, revision })
           assert.deepStrictEqual(yield* read(key, made), changed)
         }
         yield* patch(key, made, { media: { url: "https://example.com/a" } })
@@ -277,14 +292,11 @@ describe("a change", () => {
         const { key } = yield* aStage()
         const made = yield* scheduled(key, "0 9 * * *", "Europe/Berlin")
         const other = yield* patch(key, made, { schedule: { cron: "0 18 * * *" } })
-        assert.deepStrictEqual<unknown>(other.schedule, {
-          cron: "0 18 * * *",
-          timezone: "Europe/Berlin",
-        })
-        assert.strictEqual(other.next_run_at, "2026-03-02T18:00:00+01:00")
+        assert.deepInclude<unknown>(other, { cron: "0 18 * * *", timezone: "Europe/Berlin" })
+        assert.strictEqual(nextRun(other), "2026-03-02T18:00:00+01:00")
         const zone = { cron: "0 18 * * *", timezone: "America/New_York" }
         const moved = yield* patch(key, made, { schedule: zone })
-        assert.strictEqual(moved.next_run_at, "2026-03-02T18:00:00-05:00")
+        assert.strictEqual(nextRun(moved), "2026-03-02T18:00:00-05:00")
         assert.strictEqual(
           yield* refusedAs(patch(key, made, { schedule: { timezone: "UTC" } })),
           "validation_failed schedule.cron",
@@ -315,14 +327,14 @@ describe("a change", () => {
         const more = { active: false, name: "Other" }
         assert.strictEqual(yield* code(patch(key, made, more)), "plan_required")
         const paused = yield* patch(key, made, { active: false })
-        assert.deepStrictEqual(paused, { ...made, active: false, next_run_at: null })
+        assert.deepStrictEqual(paused, { ...made, active: false, nextRunAt: null, revision: 2 })
         assert.strictEqual(yield* code(patch(key, made, { active: true })), "plan_required")
         assert.deepStrictEqual(yield* read(key, made), paused)
-        assert.deepStrictEqual((yield* list(key)).data, [paused])
+        assert.deepStrictEqual((yield* list(key)).items, [paused])
         yield* workspaces.update("owner", workspace, { plan: aPlan() })
-        assert.deepStrictEqual(yield* patch(key, made, { active: true }), made)
+        assert.deepStrictEqual(yield* patch(key, made, { active: true }), { ...made, revision: 3 })
         yield* workspaces.update("owner", workspace, withoutReminders)
-        assert.deepStrictEqual(yield* remove(key, made), { id: made.id, deleted: true })
+        assert.strictEqual(yield* remove(key, made), made.id)
       }),
     ),
   )
@@ -340,6 +352,7 @@ describe("a change", () => {
         yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
         assert.strictEqual((yield* patch(key, made, { text: "b" })).text, "b")
         assert.deepStrictEqual((yield* patch(key, made, { to: { group: "Team" } })).to, {
+          kind: "group",
           group: "Team",
         })
       }),
@@ -361,7 +374,7 @@ describe("a change", () => {
           "validation_failed to.group",
         )
         const both = { from: telegram, to: { username: "@jane" } }
-        assert.deepInclude(yield* patch(key, made, both), both)
+        assert.strictEqual((yield* patch(key, made, both)).from, telegram)
         assert.strictEqual(
           yield* refusedAs(patch(key, made, { to: { contact_id: 99 } })),
           "contact_not_found to.contact_id",
@@ -398,7 +411,7 @@ describe("a key that may not see a reminder finds none", () => {
           assert.strictEqual(yield* code(read(stranger, made)), "reminder_not_found")
           assert.strictEqual(yield* code(patch(stranger, made, {})), "reminder_not_found")
           assert.strictEqual(yield* code(remove(stranger, made)), "reminder_not_found")
-          assert.deepStrictEqual((yield* list(stranger)).data, [])
+          assert.deepStrictEqual((yield* list(stranger)).items, [])
         }
         yield* remove(key, made)
         assert.strictEqual(yield* code(read(key, made)), "reminder_not_found")
@@ -423,8 +436,8 @@ describe("a key that may not see a reminder finds none", () => {
         )
         const made = yield* remind(limited, { from: number })
         const hidden = yield* remind(key, { from: other })
-        assert.deepStrictEqual((yield* list(limited)).data, [made])
-        assert.deepStrictEqual((yield* list(key)).data, [hidden, made])
+        assert.deepStrictEqual((yield* list(limited)).items, [made])
+        assert.deepStrictEqual((yield* list(key)).items, [hidden, made])
         assert.strictEqual(
           yield* refusedAs(patch(limited, made, { from: null })),
           "validation_failed from",
@@ -447,20 +460,19 @@ describe("the list", () => {
         const a = yield* remind(key)
         const b = yield* remind(key, { active: false })
         const c = yield* remind(key)
-        const first = yield* list(key, [["limit", "2"]])
-        assert.deepStrictEqual(first.data, [c, b])
-        const cursor = ["cursor", first.next_cursor ?? ""] as const
-        assert.deepStrictEqual(yield* list(key, [cursor]), { data: [a], next_cursor: null })
-        assert.deepStrictEqual((yield* list(key, [["active", "true"]])).data, [c, a])
-        assert.deepStrictEqual((yield* list(key, [["active", "false"]])).data, [b])
-        const other = list(key, [cursor, ["active", "true"]])
+        const first = yield* list(key, { limit: 2 })
+        assert.deepStrictEqual(first.items, [c, b])
+        const cursor = first.next ?? ""
+        assert.deepStrictEqual(yield* list(key, { cursor }), { items: [a], next: null })
+        assert.deepStrictEqual((yield* list(key, { active: true })).items, [c, a])
+        assert.deepStrictEqual((yield* list(key, { active: false })).items, [b])
+        const other = list(key, { cursor, active: true })
         assert.strictEqual(yield* refusedAs(other), "invalid_cursor cursor")
-        for (const query of [
-          ["active", "1"],
-          ["limit", "0"],
-          ["from", "1"],
-        ] as const) {
-          assert.strictEqual(yield* refusedAs(list(key, [query])), `validation_failed ${query[0]}`)
+        for (const query of [{ active: 1 }, { limit: 0 }, { from: 1 }]) {
+          assert.strictEqual(
+            yield* refusedAs(list(key, query as ListReminders)),
+            `validation_failed ${Object.keys(query)[0]}`,
+          )
         }
       }),
     ),

@@ -10,7 +10,7 @@ import {
   Version1Lists,
   offsetOfPage,
 } from "../../src/index.ts"
-import type { NumberCheckId, ReminderId, WorkspaceId } from "../../src/index.ts"
+import type { NumberCheckId, WorkspaceId } from "../../src/index.ts"
 import { aKey, aStage, aWorkspace, code, day, get, inAWorld, noon, send, settled } from "./World.ts"
 
 const midnight = noon - (noon % day)
@@ -102,7 +102,7 @@ describe("messages of some days", () => {
 })
 
 describe("reminders and results of number checks", () => {
-  it.effect("reminders are shown as version 2 shows them", () =>
+  it.effect("reminders are those that version 2 lists", () =>
     inAWorld(
       Effect.gen(function* () {
         const { key, workspace } = yield* aStage()
@@ -121,7 +121,7 @@ describe("reminders and results of number checks", () => {
           total: 2,
           items: [second, first],
         })
-        yield* reminders.remove(caller, second.id as ReminderId)
+        yield* reminders.remove(caller, second.id)
         assert.deepStrictEqual(yield* lists.reminders(caller, all), { total: 1, items: [first] })
       }),
     ),
@@ -135,7 +135,7 @@ describe("reminders and results of number checks", () => {
         const { answer } = yield* NumberChecks.use((checks) =>
           checks.create(key, { phones: ["+15550000001", "+15550000000"] }, null),
         )
-        const id = answer.id as NumberCheckId
+        const { id } = answer
         yield* settled
         const caller = yield* aKeyV1(workspace)
         const results = (status: "registered" | "not_registered" | null) =>

@@ -21,6 +21,7 @@ import {
 } from "../../src/index.ts"
 import type {
   CallbackUrl,
+  CreateWebhook,
   LinkingEvent,
   PhonesOutcome,
   PostAnswer,
@@ -188,9 +189,12 @@ describe("the workspaces together", () => {
           Effect.gen(function* () {
             const endpoints = count < webhooksOfOne ? 1 : endpointLimit
             // They hear nothing of messages that are cancelled.
-            const body = { url: "https://example.com/", events: ["message.sent"] }
+            const command: CreateWebhook = {
+              url: "https://example.com/",
+              events: ["message.sent"],
+            }
             yield* times(endpoints, () =>
-              Webhooks.use((webhooks) => webhooks.create(stage.key, body, null)),
+              Webhooks.use((webhooks) => webhooks.create(stage.key, command, null)),
             )
             yield* times(Math.min(count, callsPerTarget), () => send(stage.key))
             if (count > webhooksOfOne) yield* cancelReporting(stage, count - webhooksOfOne)

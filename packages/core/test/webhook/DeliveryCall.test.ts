@@ -8,9 +8,9 @@ import { Ids } from "../../src/id/Ids.ts"
 import type { EventId, WorkspaceId } from "../../src/id/Ids.ts"
 import type { ClaimedDelivery } from "../../src/queue/DeliveryQueue.ts"
 import { layerSecrets } from "../secret/layerSecrets.ts"
-import { SigningSecrets } from "../../src/webhook/SigningSecrets.ts"
+import { SigningSecrets } from "../../src/webhook/signature.ts"
 import { DeliveryCall, judgeCall } from "../../src/webhook/DeliveryCall.ts"
-import type { CallOutcome } from "../../src/webhook/SignedCall.ts"
+import type { CallOutcome } from "../../src/webhook/DeliveryCall.ts"
 
 const hour = 3_600_000
 /** 2026-03-02T12:00:00.250Z */

@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { createHmac } from "node:crypto"
-import { secretOfSalt } from "../../src/webhook/SigningSecrets.ts"
-import { HmacSha256, signature } from "../../src/webhook/signature.ts"
+import { HmacSha256, secretOfSalt, signature } from "../../src/webhook/signature.ts"
 
 const encode = (text: string) => new TextEncoder().encode(text)
 

@@ -3,24 +3,66 @@
  * operations, Callback secret, Reminder log).
  */
 import {
-  CallbackDeliveryJson,
   CallbackSecretJson,
   CallbackSecrets,
-  DeliveryJson,
-  EndpointJson,
+  IdJson,
   PageInput,
-  QueuedEvent,
   RedeliverBody,
   ReminderOperations,
-  RunJson,
+  TimeJson,
   WebhookOperations,
+  callbackTypes,
+  described,
+  formatInstant,
   listJson,
   pageJson,
 } from "@messaging-service/core"
-import { Effect } from "effect"
+import type { CallbackAttempt, ListPage, LoggedRun, RedeliverEvent } from "@messaging-service/core"
+import { Effect, Schema } from "effect"
 import { examples, listOf, pageOf } from "../openapi/examples.ts"
-import { asGiven, json, query } from "../route/Entry.ts"
+import { asCommand, byName, json, query, shownPage } from "../route/Entry.ts"
+import { RunOutcomeJson } from "../v2/reminders.ts"
+import {
+  DeliveryJson,
+  EndpointJson,
+  QueuedEventJson,
+  deliveryJson,
+  endpointJson,
+  queuedJson,
+} from "../v2/webhooks.ts"
 import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
+
+/** A line of the delivery log of callbacks (contract: Webhook operations). */
+const CallbackDeliveryJson = Schema.Struct({
+  ...DeliveryJson.fields,
+  type: Schema.Literals(callbackTypes),
+  attempt: described(Schema.Int, "From 1."),
+  url: described(Schema.String, "Where it was sent."),
+}).annotate({ identifier: "CallbackDelivery" })
+
+const callbackDeliveryJson = (attempt: CallbackAttempt): typeof CallbackDeliveryJson.Type => ({
+  ...deliveryJson(attempt),
+  url: attempt.url,
+})
+
+/** A line of the log as the operator sees it. */
+const RunJson = Schema.Struct({
+  id: IdJson,
+  due_at: TimeJson,
+  ran_at: TimeJson,
+  outcome: RunOutcomeJson,
+  message_id: described(Schema.NullOr(IdJson), "Of the message that was accepted."),
+  code: described(Schema.NullOr(Schema.String), "Why it was refused: a code of the catalogue."),
+}).annotate({ identifier: "ReminderRun" })
+
+const runJson = (run: LoggedRun): typeof RunJson.Type => ({
+  id: run.id,
+  due_at: formatInstant(run.dueAt),
+  ran_at: formatInstant(run.ranAt),
+  outcome: run.outcome,
+  message_id: run.messageId,
+  code: run.code,
+})
 
 const tag = "Deliveries"
 
@@ -66,7 +108,10 @@ export const deliveryRoutes = Effect.gen(function* () {
       answer: listJson(EndpointJson),
       example: listOf(examples.webhook),
       refused: ["workspace_not_found", "role_required"],
-      handler: ({ id, role }) => webhooks.list(role, id("id")),
+      handler: ({ id, role }) =>
+        Effect.map(webhooks.list(role, id("id")), (endpoints) => ({
+          data: endpoints.map(endpointJson),
+        })),
     }),
     operatorRoute({
       method: "GET",
@@ -75,13 +120,16 @@ export const deliveryRoutes = Effect.gen(function* () {
       tag,
       summary: "Read the delivery log",
       about: "Every attempt, newest first.",
-      request: query(PageInput, asGiven),
+      request: query(PageInput, byName<ListPage>),
       success: "A page of attempts.",
       answer: pageJson(DeliveryJson),
       example: pageOf(delivery),
       refused: ["workspace_not_found", "role_required", "webhook_not_found"],
       handler: ({ id, request, role }) =>
-        webhooks.deliveries(role, id("id"), id("webhook_id"), request),
+        Effect.map(
+          webhooks.deliveries(role, id("id"), id("webhook_id"), request),
+          shownPage(deliveryJson),
+        ),
     }),
     operatorRoute({
       method: "POST",
@@ -98,7 +146,8 @@ export const deliveryRoutes = Effect.gen(function* () {
         "webhook_not_found",
         "webhook_limit_reached",
       ],
-      handler: ({ id, role }) => webhooks.resume(role, id("id"), id("webhook_id")),
+      handler: ({ id, role }) =>
+        Effect.map(webhooks.resume(role, id("id"), id("webhook_id")), endpointJson),
     }),
     operatorRoute({
       method: "POST",
@@ -107,10 +156,10 @@ export const deliveryRoutes = Effect.gen(function* () {
       tag,
       summary: "Deliver an event again",
       about: "A new schedule with attempt 1 and the same event id.",
-      request: json(RedeliverBody, { event_id: delivery.event_id }, asGiven),
+      request: json(RedeliverBody, { event_id: delivery.event_id }, asCommand<RedeliverEvent>),
       status: 202,
       success: "The event is on its way.",
-      answer: QueuedEvent,
+      answer: QueuedEventJson,
       example: { event_id: delivery.event_id, type: "message.sent", queued: true },
       refused: [
         "workspace_not_found",
@@ -120,7 +169,7 @@ export const deliveryRoutes = Effect.gen(function* () {
         "webhook_stopped",
       ],
       handler: ({ id, request, role }) =>
-        webhooks.redeliver(role, id("id"), id("webhook_id"), request),
+        Effect.map(webhooks.redeliver(role, id("id"), id("webhook_id"), request), queuedJson),
     }),
     operatorRoute({
       method: "GET",
@@ -129,12 +178,16 @@ export const deliveryRoutes = Effect.gen(function* () {
       tag,
       summary: "Read the delivery log of version 1 callbacks",
       about: "Every attempt, newest first.",
-      request: query(PageInput, asGiven),
+      request: query(PageInput, byName<ListPage>),
       success: "A page of attempts.",
       answer: pageJson(CallbackDeliveryJson),
       example: pageOf({ ...delivery, url: "https://example.com/callback" }),
       refused: ["workspace_not_found", "role_required"],
-      handler: ({ id, request, role }) => webhooks.callbackDeliveries(role, id("id"), request),
+      handler: ({ id, request, role }) =>
+        Effect.map(
+          webhooks.callbackDeliveries(role, id("id"), request),
+          shownPage(callbackDeliveryJson),
+        ),
     }),
     operatorRoute({
       method: "GET",
@@ -169,13 +222,13 @@ export const deliveryRoutes = Effect.gen(function* () {
       tag: "Reminder runs",
       summary: "Read a reminder's log",
       about: "Every run, newest first: what it sent, or why it sent nothing.",
-      request: query(PageInput, asGiven),
+      request: query(PageInput, byName<ListPage>),
       success: "A page of runs.",
       answer: pageJson(RunJson),
       example: pageOf(run),
       refused: ["workspace_not_found", "role_required", "reminder_not_found"],
       handler: ({ id, request, role }) =>
-        reminders.runs(role, id("id"), id("reminder_id"), request),
+        Effect.map(reminders.runs(role, id("id"), id("reminder_id"), request), shownPage(runJson)),
     }),
   ]
 })

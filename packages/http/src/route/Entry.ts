@@ -4,7 +4,16 @@
  * schemas by the types, and the OpenAPI document is made from the same entry.
  */
 import { queryRecord } from "@messaging-service/core"
-import type { JsonValue, QueryEntries, Refusal, Upload } from "@messaging-service/core"
+import type {
+  CursorPage,
+  DeletedJson,
+  JsonPage,
+  JsonValue,
+  QueryEntries,
+  Refusal,
+  Repeatable,
+  Upload,
+} from "@messaging-service/core"
 import { Result } from "effect"
 import type { Schema } from "effect"
 import type { Refused } from "../openapi/errors.ts"
@@ -41,25 +50,55 @@ export const asCommand = <A extends object>(given: JsonValue): Result.Result<A, 
 export const byName = <A extends object>(given: QueryEntries): Result.Result<A, Refusal> =>
   Result.map(queryRecord(given), (record) => record as A)
 
-export const query = <A>(
-  schema: Schema.Top,
+/** The names of all fields, within fields too. What they hold is the handler's to agree with. */
+type Names<A> = A extends string | number | boolean | Date | null | undefined
+  ? "value"
+  : A extends ReadonlyArray<infer Item>
+    ? Names<Item>
+    : { readonly [Name in keyof A]-?: Names<A[Name]> }
+
+/** A schema with the fields of what is made of `Given`, neither more nor fewer. */
+type Tied<S extends Schema.Top, A, Given> = [Given] extends [A]
+  ? S
+  : [Names<S["Encoded"]>, Names<A>] extends [Names<A>, Names<S["Encoded"]>]
+    ? S
+    : "the schema's fields are not those of the command"
+
+export const query = <S extends Schema.Top, A>(
+  schema: S & Tied<S, A, QueryEntries>,
   parse: (given: QueryEntries) => Result.Result<A, Refusal>,
 ): Takes<A> => ({ takes: "query", schema, parse })
 
-export const json = <A>(
-  schema: Schema.Top,
-  example: unknown,
+export const json = <S extends Schema.Top, A>(
+  schema: S & Tied<S, A, JsonValue>,
+  example: S["Encoded"],
   parse: (given: JsonValue) => Result.Result<A, Refusal>,
 ): Takes<A> => ({ takes: "json", schema, example, parse })
 
-export const optionalJson = <A>(
-  schema: Schema.Top,
-  example: unknown,
+export const optionalJson = <S extends Schema.Top, A>(
+  schema: S & Tied<S, A, JsonValue>,
+  example: S["Encoded"],
   parse: (given: JsonValue) => Result.Result<A, Refusal>,
 ): Takes<A> => ({ takes: "optional_json", schema, example, parse })
 
 /** It goes with the request, unless it is kept. */
 export const file: Takes<Upload> = { takes: "file", parse: asGiven }
+
+/** A page of a list, each record as `show` shows it. */
+export const shownPage =
+  <A, B>(show: (record: A) => B) =>
+  ({ items, next }: CursorPage<A>): JsonPage<B> => ({
+    data: items.map((item) => show(item)),
+    next_cursor: next,
+  })
+
+/** The answer of an idempotent operation, as `show` shows it. */
+export const shownAnswer =
+  <A, B>(show: (made: A) => B) =>
+  ({ answer, replayed }: Repeatable<A>): Repeatable<B> => ({ answer: show(answer), replayed })
+
+/** What the deletion of that is answered with. */
+export const deleted = (id: number): DeletedJson => ({ id, deleted: true })
 
 export interface Entry<
   Path extends string = string,

@@ -1,5 +1,5 @@
 /**
- * Making a reminder: from version 1's fields to version 2's body and the same operation of the core
+ * Making a reminder: from version 1's fields to the command that version 2 gives the core as well
  * (contract: Version 1: reminders). A link is fetched at each run, as version 2's is; an uploaded
  * file goes to the media directory, where each run finds it.
  */
@@ -9,6 +9,7 @@ import {
   OutboundRule,
   Reminders,
   Version1Lists,
+  formatInZone,
   isBlank,
   maximumReminderNameLength,
   offsetOfPage,
@@ -17,12 +18,14 @@ import {
 } from "@messaging-service/core"
 import type {
   Caller,
+  CreateReminder,
   MediaId,
   MediaType,
   NumberId,
   Refusal,
+  Reminder,
   ReminderId,
-  ReminderJson,
+  RequestedRecipient,
 } from "@messaging-service/core"
 import { Effect, Exit, Schema } from "effect"
 import { contentFields, kindOf, sourceOf, textOfContent } from "./contentV1.ts"
@@ -57,8 +60,6 @@ interface AskedReminder {
   readonly file: UploadV1 | null
 }
 
-type Body = Readonly<Record<string, unknown>>
-
 type Link = Extract<SourceV1, { readonly _tag: "Link" }>
 type Uploaded = Extract<SourceV1, { readonly _tag: "Upload" }>
 
@@ -82,17 +83,23 @@ const remindV1 = Effect.gen(function* () {
   const reminders = yield* Reminders
   const directory = yield* MediaDirectory
   const connections = yield* Connections
-  const parser = reminderRequestParser(yield* OutboundRule)
+  const parser = reminderRequestParser(yield* OutboundRule).unlimited
 
-  const create = (caller: Caller, body: Body) => reminders.create(caller, body, null)
+  const create = (caller: Caller, command: CreateReminder) =>
+    reminders.create(caller, command, null)
 
   /** A file of a reminder that is not made leaves the directory again. */
-  const createWithFile = (caller: Caller, body: Body, type: MediaType, source: Uploaded) =>
+  const createWithFile = (
+    caller: Caller,
+    command: CreateReminder,
+    type: MediaType,
+    source: Uploaded,
+  ) =>
     Effect.gen(function* () {
       const { fileName, upload } = source
       const kept = yield* directory.upload(caller, { fileName, content: upload.content }, null)
       const media = { media_id: kept.answer.id, type }
-      return yield* create(caller, { ...body, media }).pipe(
+      return yield* create(caller, { ...command, media }).pipe(
         Effect.onExit((exit) =>
           isRefused(exit)
             ? Effect.ignore(directory.delete(caller, kept.answer.id as MediaId))
@@ -128,16 +135,16 @@ const remindV1 = Effect.gen(function* () {
       },
     }
     // Before anything is stored for it: whether the core can read the rest.
-    yield* Effect.fromResult(parser.creation(content, false))
+    yield* Effect.fromResult(parser.creation(content))
     const source = kind === null ? null : yield* Effect.fromResult(sourceOf(kind, fields, file))
     if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
-    const body = { ...content, from: whatsapp_client }
+    const command = { ...content, from: whatsapp_client }
     const created =
       kind === null || source === null
-        ? create(caller, body)
+        ? create(caller, command)
         : source._tag === "Link"
-          ? create(caller, { ...body, media: linkedMedia(kind, source) })
-          : createWithFile(caller, body, kind, source)
+          ? create(caller, { ...command, media: linkedMedia(kind, source) })
+          : createWithFile(caller, command, kind, source)
     return yield* created.pipe(
       Effect.catchTag("Refusal", (refusal) =>
         Effect.flatMap(
@@ -190,21 +197,22 @@ const ReminderListAnswer = Schema.Struct({
 const pageSize = 50
 
 /** A saved contact, whom version 2 alone can name, shows neither phone nor group. */
-const shownRecipient = (to: ReminderJson["to"]) => {
-  if ("group" in to) return { phone: null, group_name: to.group }
-  if ("phone" in to) return { phone: to.phone, group_name: null }
-  return { phone: "username" in to ? to.username : null, group_name: null }
+const shownPhone = (to: RequestedRecipient): string | null => {
+  if (to.kind === "phone") return to.phone
+  return to.kind === "username" ? to.username.given : null
 }
 
-const shown = (reminder: ReminderJson): typeof ReminderV1.Type => ({
+const shown = (reminder: Reminder): typeof ReminderV1.Type => ({
   reminder_id: reminder.id,
   reminder_name: reminder.name,
-  ...shownRecipient(reminder.to),
+  phone: shownPhone(reminder.to),
+  group_name: reminder.to.kind === "group" ? reminder.to.group : null,
   message: reminder.text,
-  cron_expression: reminder.schedule.cron,
-  timezone: reminder.schedule.timezone,
+  cron_expression: reminder.cron,
+  timezone: reminder.timezone,
   active: reminder.active,
-  next_run_at: reminder.next_run_at,
+  next_run_at:
+    reminder.nextRunAt === null ? null : formatInZone(reminder.nextRunAt, reminder.timezone),
 })
 
 export const reminderRoutes = Effect.gen(function* () {

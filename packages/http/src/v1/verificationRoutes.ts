@@ -6,6 +6,7 @@ import {
   NumberChecks,
   Version1Lists,
   checkResultStatuses,
+  instantOrNull,
   maximumPhones,
   numberCheckStatuses,
 } from "@messaging-service/core"
@@ -99,8 +100,8 @@ export const verificationRoutes = Effect.gen(function* () {
       answer: CampaignAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const phones = yield* Effect.fromResult(phonesOf(fields.numbers))
-        const body = { phones, name: fields.campaign_name }
-        const { answer } = yield* Effect.mapError(checks.create(caller, body, null), (error) =>
+        const command = { phones, name: fields.campaign_name }
+        const { answer } = yield* Effect.mapError(checks.create(caller, command, null), (error) =>
           error._tag === "Refusal" ? ofName(error) : error,
         )
         return {
@@ -126,7 +127,7 @@ export const verificationRoutes = Effect.gen(function* () {
           total: check.total,
           checked: check.checked,
           registered: check.registered,
-          not_registered: check.not_registered,
+          not_registered: check.notRegistered,
         }
       }),
     }),
@@ -154,7 +155,7 @@ export const verificationRoutes = Effect.gen(function* () {
           results: items.map((result) => ({
             phone: result.phone,
             status: result.status,
-            checked_at: result.checked_at,
+            checked_at: instantOrNull(result.checkedAt),
           })),
         }
       }),

@@ -1,17 +1,67 @@
 /** Number checks of version 2 (contract: Number checks). */
 import {
-  CheckResultJson,
+  IdJson,
   NumberCheckBody,
-  NumberCheckJson,
   NumberChecks,
   PageInput,
   ResultsQuery,
+  TimeJson,
+  checkResultStatuses,
+  described,
+  formatInstant,
+  instantOrNull,
+  numberCheckStatuses,
   pageJson,
 } from "@messaging-service/core"
-import { Effect } from "effect"
+import type {
+  CheckNumbers,
+  ListCheckResults,
+  ListPage,
+  NumberCheck,
+  NumberCheckResult,
+} from "@messaging-service/core"
+import { Effect, Schema } from "effect"
 import { examples, pageOf } from "../openapi/examples.ts"
-import { asGiven, json, query } from "../route/Entry.ts"
+import { asCommand, byName, json, query, shownAnswer, shownPage } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
+
+const NumberCheckJson = Schema.Struct({
+  id: IdJson,
+  name: Schema.NullOr(Schema.String),
+  status: Schema.Literals(numberCheckStatuses),
+  total: described(Schema.Int, "Results, a doubled phone's each."),
+  checked: described(Schema.Int, "Results that are no longer pending."),
+  registered: Schema.Int,
+  not_registered: Schema.Int,
+  created_at: TimeJson,
+  completed_at: Schema.NullOr(TimeJson),
+}).annotate({ identifier: "NumberCheck" })
+
+const shown = (check: NumberCheck): typeof NumberCheckJson.Type => ({
+  id: check.id,
+  name: check.name,
+  status: check.status,
+  total: check.total,
+  checked: check.checked,
+  registered: check.registered,
+  not_registered: check.notRegistered,
+  created_at: formatInstant(check.createdAt),
+  completed_at: instantOrNull(check.completedAt),
+})
+
+const CheckResultJson = Schema.Struct({
+  id: IdJson,
+  phone: described(Schema.String, "E.164 with a leading +."),
+  status: described(Schema.Literals(checkResultStatuses), "`failed`: it could not be found out."),
+  checked_at: Schema.NullOr(TimeJson),
+}).annotate({ identifier: "NumberCheckResult" })
+
+const shownResult = (result: NumberCheckResult): typeof CheckResultJson.Type => ({
+  id: result.id,
+  phone: result.phone,
+  status: result.status,
+  checked_at: instantOrNull(result.checkedAt),
+})
 
 const common = { tag: "Number checks" } as const
 
@@ -29,7 +79,7 @@ export const numberCheckRoutes = Effect.gen(function* () {
       request: json(
         NumberCheckBody,
         { phones: ["+15550001234", "+15550001235"], name: "January's guests" },
-        asGiven,
+        asCommand<CheckNumbers>,
       ),
       status: 202,
       success: "The check, whose results come in later.",
@@ -42,7 +92,8 @@ export const numberCheckRoutes = Effect.gen(function* () {
         "number_not_connected",
         "from_required",
       ],
-      handler: ({ caller, idempotency, request }) => checks.create(caller, request, idempotency),
+      handler: ({ caller, idempotency, request }) =>
+        Effect.map(checks.create(caller, request, idempotency), shownAnswer(shown)),
     }),
     routeV2({
       ...common,
@@ -51,11 +102,11 @@ export const numberCheckRoutes = Effect.gen(function* () {
       id: "listNumberChecks",
       summary: "List number checks",
       about: "Newest first.",
-      request: query(PageInput, asGiven),
+      request: query(PageInput, byName<ListPage>),
       success: "A page of checks.",
       answer: pageJson(NumberCheckJson),
       example: pageOf(examples.numberCheck),
-      handler: ({ caller, request }) => checks.list(caller, request),
+      handler: ({ caller, request }) => Effect.map(checks.list(caller, request), shownPage(shown)),
     }),
     routeV2({
       ...common,
@@ -67,7 +118,7 @@ export const numberCheckRoutes = Effect.gen(function* () {
       answer: NumberCheckJson,
       example: examples.numberCheck,
       refused: ["number_check_not_found"],
-      handler: ({ caller, id }) => checks.get(caller, id("id")),
+      handler: ({ caller, id }) => Effect.map(checks.get(caller, id("id")), shown),
     }),
     routeV2({
       ...common,
@@ -76,12 +127,13 @@ export const numberCheckRoutes = Effect.gen(function* () {
       id: "listNumberCheckResults",
       summary: "List the results of a check",
       about: "By descending id.",
-      request: query(ResultsQuery, asGiven),
+      request: query(ResultsQuery, byName<ListCheckResults>),
       success: "A page of results.",
       answer: pageJson(CheckResultJson),
       example: pageOf(examples.checkResult),
       refused: ["number_check_not_found"],
-      handler: ({ caller, id, request }) => checks.results(caller, id("id"), request),
+      handler: ({ caller, id, request }) =>
+        Effect.map(checks.results(caller, id("id"), request), shownPage(shownResult)),
     }),
   ]
 })

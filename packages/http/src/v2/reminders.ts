@@ -1,19 +1,120 @@
 /** Reminders of version 2 (contract: Reminders). */
 import {
   DeletedJson,
+  IdJson,
+  MediaReferenceJson,
   ReminderBody,
   ReminderChangeBody,
-  ReminderJson,
   ReminderQuery,
   Reminders,
+  TimeJson,
+  described,
+  formatInZone,
+  formatInstant,
   pageJson,
+  refuse,
 } from "@messaging-service/core"
-import { Effect } from "effect"
+import type {
+  ChangeReminder,
+  CreateReminder,
+  LastRun,
+  ListReminders,
+  Reminder,
+  RequestedRecipient,
+} from "@messaging-service/core"
+import { Effect, Schema } from "effect"
 import { examples, pageOf } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
-import { asGiven, json, query } from "../route/Entry.ts"
+import { asCommand, byName, deleted, json, query, shownAnswer, shownPage } from "../route/Entry.ts"
 import { refusedContent } from "./messages.ts"
 import { routeV2 } from "./RouteV2.ts"
+
+/** How a run can end. */
+export const RunOutcomeJson = described(
+  Schema.Literals(["accepted", "refused", "missed"]),
+  "`missed`: nothing ran when it was due, and it was too late to make it up.",
+)
+
+const LastRunJson = Schema.Struct({
+  due_at: TimeJson,
+  outcome: RunOutcomeJson,
+  message_id: described(Schema.NullOr(IdJson), "Of the message that was accepted."),
+  error: described(
+    Schema.NullOr(Schema.Struct({ code: Schema.String, message: Schema.String })),
+    "Why it was refused, with a code of the error catalogue.",
+  ),
+}).annotate({ identifier: "LastRun" })
+
+const RequestedJson = Schema.Union([
+  Schema.Struct({ phone: Schema.String }),
+  Schema.Struct({ group: Schema.String }),
+  Schema.Struct({ contact_id: IdJson }),
+  Schema.Struct({ username: Schema.String }),
+]).annotate({ identifier: "ReminderRecipient" })
+
+const ReminderJson = Schema.Struct({
+  id: IdJson,
+  name: Schema.String,
+  active: described(Schema.Boolean, "False when paused."),
+  to: RequestedJson,
+  from: Schema.NullOr(IdJson),
+  text: Schema.String,
+  media: Schema.NullOr(MediaReferenceJson),
+  schedule: Schema.Struct({ cron: Schema.String, timezone: Schema.String }),
+  next_run_at: described(
+    Schema.NullOr(Schema.String.annotate({ format: "date-time" })),
+    "In the reminder's time zone, with its offset; null when paused.",
+  ),
+  created_at: TimeJson,
+  last_run: described(
+    Schema.NullOr(LastRunJson),
+    "What became of the latest run; null before the first.",
+  ),
+}).annotate({ identifier: "Reminder" })
+
+const requestedJson = (to: RequestedRecipient): typeof RequestedJson.Type => {
+  switch (to.kind) {
+    case "phone":
+      return { phone: to.phone }
+    case "group":
+      return { group: to.group }
+    case "contact":
+      return { contact_id: to.contactId }
+    case "username":
+      return { username: to.username.given }
+  }
+}
+
+/** Recipient and media are shown as they were referred to. */
+const shown = (reminder: Reminder): typeof ReminderJson.Type => ({
+  id: reminder.id,
+  name: reminder.name,
+  active: reminder.active,
+  to: requestedJson(reminder.to),
+  from: reminder.from,
+  text: reminder.text,
+  media:
+    reminder.media === null
+      ? null
+      : {
+          media_id: reminder.media.mediaId,
+          url: reminder.media.url,
+          type: reminder.media.type,
+          file_name: reminder.media.fileName,
+        },
+  schedule: { cron: reminder.cron, timezone: reminder.timezone },
+  next_run_at:
+    reminder.nextRunAt === null ? null : formatInZone(reminder.nextRunAt, reminder.timezone),
+  created_at: formatInstant(reminder.createdAt),
+  last_run: reminder.lastRun === null ? null : lastRunJson(reminder.lastRun),
+})
+
+const lastRunJson = ({ code, dueAt, messageId, outcome }: LastRun): typeof LastRunJson.Type => ({
+  due_at: formatInstant(dueAt),
+  outcome,
+  message_id: messageId,
+  error: code === null ? null : { code, message: refuse(code).message },
+})
 
 const refusedReminder: ReadonlyArray<Refused> = [
   ...refusedContent,
@@ -45,14 +146,15 @@ export const reminderRoutes = Effect.gen(function* () {
           text: "Stand-up in ten minutes",
           schedule: { cron: "50 9 * * 1-5", timezone: "Europe/Berlin" },
         },
-        asGiven,
+        asCommand<CreateReminder>,
       ),
       status: 201,
       success: "The reminder.",
       answer: ReminderJson,
       example: { ...examples.reminder, last_run: null },
       refused: refusedReminder,
-      handler: ({ caller, idempotency, request }) => reminders.create(caller, request, idempotency),
+      handler: ({ caller, idempotency, request }) =>
+        Effect.map(reminders.create(caller, request, idempotency), shownAnswer(shown)),
     }),
     routeV2({
       ...common,
@@ -61,11 +163,12 @@ export const reminderRoutes = Effect.gen(function* () {
       id: "listReminders",
       summary: "List reminders",
       about: "Newest first, paused ones included.",
-      request: query(ReminderQuery, asGiven),
+      request: query(ReminderQuery, byName<ListReminders>),
       success: "A page of reminders.",
       answer: pageJson(ReminderJson),
       example: pageOf(examples.reminder),
-      handler: ({ caller, request }) => reminders.list(caller, request),
+      handler: ({ caller, request }) =>
+        Effect.map(reminders.list(caller, request), shownPage(shown)),
     }),
     routeV2({
       ...common,
@@ -77,7 +180,7 @@ export const reminderRoutes = Effect.gen(function* () {
       answer: ReminderJson,
       example: examples.reminder,
       refused: ["reminder_not_found"],
-      handler: ({ caller, id }) => reminders.get(caller, id("id")),
+      handler: ({ caller, id }) => Effect.map(reminders.get(caller, id("id")), shown),
     }),
     routeV2({
       ...common,
@@ -87,12 +190,13 @@ export const reminderRoutes = Effect.gen(function* () {
       summary: "Change, pause or resume a reminder",
       about:
         "`schedule` is replaced as a whole, but without `timezone` the current zone is kept. Pausing works in any plan.",
-      request: json(ReminderChangeBody, { active: false }, asGiven),
+      request: json(ReminderChangeBody, { active: false }, asCommand<ChangeReminder>),
       success: "The reminder as it is now.",
       answer: ReminderJson,
       example: { ...examples.reminder, active: false, next_run_at: null },
       refused: [...refusedReminder, "reminder_not_found"],
-      handler: ({ caller, id, request }) => reminders.update(caller, id("id"), request),
+      handler: ({ caller, id, request }) =>
+        Effect.map(reminders.update(caller, id("id"), request), shown),
     }),
     routeV2({
       ...common,
@@ -104,7 +208,7 @@ export const reminderRoutes = Effect.gen(function* () {
       answer: DeletedJson,
       example: { id: 5, deleted: true },
       refused: ["reminder_not_found"],
-      handler: ({ caller, id }) => reminders.remove(caller, id("id")),
+      handler: ({ caller, id }) => Effect.map(reminders.remove(caller, id("id")), deleted),
     }),
   ]
 })

@@ -2,16 +2,136 @@
 import {
   DeletedJson,
   EndpointBody,
-  EndpointJson,
+  IdJson,
+  TimeJson,
+  Webhooks,
+  deliveryErrors,
+  described,
+  disabledReasons,
+  formatInstant,
+  instantOrNull,
+  listJson,
+  webhookEventTypes,
+} from "@messaging-service/core"
+import type {
+  CreateWebhook,
+  DeliveryAttempt,
   EndpointWithSecret,
   QueuedEvent,
-  Webhooks,
-  listJson,
+  WebhookEndpoint,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples, listOf } from "../openapi/examples.ts"
-import { asGiven, json } from "../route/Entry.ts"
+import { asCommand, deleted, json, shownAnswer } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
+
+const deliveryStatus = ({ error, nextAttemptAt }: DeliveryAttempt) => {
+  if (error === null) return "delivered"
+  return nextAttemptAt === null ? "failed" : "retrying"
+}
+
+const EventType = Schema.Literals([...webhookEventTypes, "ping"])
+
+const eventId = described(Schema.String, "`evt_` and 24 characters.")
+
+const attemptFields = {
+  event_id: eventId,
+  type: EventType,
+  attempt: described(Schema.Int, "From 1; anew for each redelivery."),
+  attempted_at: TimeJson,
+  response_status: described(Schema.NullOr(Schema.Int), "Null when there was no answer."),
+  error: described(Schema.NullOr(Schema.Literals(deliveryErrors)), "Null when it was delivered."),
+  next_attempt_at: described(Schema.NullOr(TimeJson), "Null when it is not tried again."),
+}
+
+const LastDeliveryJson = Schema.Struct({
+  ...attemptFields,
+  status: Schema.Literals(["delivered", "retrying", "failed"]),
+}).annotate({ identifier: "LastDelivery" })
+
+/** The Webhook endpoint object (contract: Webhook endpoints). */
+export const EndpointJson = Schema.Struct({
+  id: IdJson,
+  url: Schema.String,
+  description: Schema.String,
+  events: Schema.Array(Schema.Literals(webhookEventTypes)),
+  secret_last4: described(Schema.String, "Last four characters of the signing secret."),
+  active: described(Schema.Boolean, "False for a stopped endpoint."),
+  disabled_reason: described(Schema.NullOr(Schema.Literals(disabledReasons)), "Why it stopped."),
+  created_at: TimeJson,
+  last_delivery: described(Schema.NullOr(LastDeliveryJson), "Outcome of the latest attempt."),
+}).annotate({ identifier: "Webhook" })
+
+/** The answer to a creation and to a change of the secret. */
+const EndpointWithSecretJson = Schema.Struct({
+  ...EndpointJson.fields,
+  secret: described(
+    Schema.String,
+    "64 hexadecimal characters that sign deliveries; shown only here.",
+  ),
+}).annotate({ identifier: "WebhookWithSecret" })
+
+/** A line of the delivery log (contract: Webhook operations). */
+export const DeliveryJson = Schema.Struct({
+  id: IdJson,
+  ...attemptFields,
+  duration_ms: Schema.Int,
+}).annotate({ identifier: "Delivery" })
+
+const lastDeliveryJson = (attempt: DeliveryAttempt): typeof LastDeliveryJson.Type => ({
+  event_id: attempt.eventId,
+  type: attempt.type,
+  status: deliveryStatus(attempt),
+  attempt: attempt.attempt,
+  response_status: attempt.responseStatus,
+  error: attempt.error,
+  attempted_at: formatInstant(attempt.attemptedAt),
+  next_attempt_at: instantOrNull(attempt.nextAttemptAt),
+})
+
+/** The endpoint as every answer but the creating and the rotating one shows it: without a secret. */
+export const endpointJson = (endpoint: WebhookEndpoint): typeof EndpointJson.Type => ({
+  id: endpoint.id,
+  url: endpoint.url,
+  description: endpoint.description,
+  events: endpoint.events,
+  secret_last4: endpoint.secretLast4,
+  active: endpoint.disabledReason === null,
+  disabled_reason: endpoint.disabledReason,
+  created_at: formatInstant(endpoint.createdAt),
+  last_delivery: endpoint.lastAttempt === null ? null : lastDeliveryJson(endpoint.lastAttempt),
+})
+
+const withSecret = (endpoint: EndpointWithSecret): typeof EndpointWithSecretJson.Type => ({
+  ...endpointJson(endpoint),
+  secret: endpoint.secret,
+})
+
+/** A line of the delivery log, of endpoints and of callbacks. */
+export const deliveryJson = <Type extends string>(attempt: DeliveryAttempt<Type>) => ({
+  id: attempt.id,
+  event_id: attempt.eventId,
+  type: attempt.type,
+  attempt: attempt.attempt,
+  attempted_at: formatInstant(attempt.attemptedAt),
+  response_status: attempt.responseStatus,
+  error: attempt.error,
+  duration_ms: attempt.durationMillis,
+  next_attempt_at: instantOrNull(attempt.nextAttemptAt),
+})
+
+/** An event that is on its way to an endpoint. */
+export const QueuedEventJson = Schema.Struct({
+  event_id: eventId,
+  type: EventType,
+  queued: Schema.Literal(true),
+}).annotate({ identifier: "QueuedEvent" })
+
+export const queuedJson = ({ id, type }: QueuedEvent): typeof QueuedEventJson.Type => ({
+  event_id: id,
+  type,
+  queued: true,
+})
 
 const common = { tag: "Webhooks" } as const
 
@@ -27,13 +147,21 @@ export const webhookRoutes = Effect.gen(function* () {
       id: "createWebhook",
       summary: "Create a webhook endpoint",
       about: "At most 5 run in a workspace. The secret is shown only now.",
-      request: json(EndpointBody, { url: "https://shop.example.com/events" }, asGiven),
+      request: json(
+        EndpointBody,
+        { url: "https://shop.example.com/events" },
+        asCommand<CreateWebhook>,
+      ),
       status: 201,
       success: "The endpoint with its secret; a repeat with the same `Idempotency-Key` omits it.",
-      answer: Schema.Union([EndpointWithSecret, EndpointJson]),
+      answer: Schema.Union([EndpointWithSecretJson, EndpointJson]),
       example: examples.newWebhook,
       refused: ["webhook_limit_reached", "invalid_webhook_url"],
-      handler: ({ caller, idempotency, request }) => webhooks.create(caller, request, idempotency),
+      handler: ({ caller, idempotency, request }) =>
+        Effect.map(
+          webhooks.create(caller, request, idempotency),
+          shownAnswer((made) => ("secret" in made ? withSecret(made) : endpointJson(made))),
+        ),
     }),
     routeV2({
       ...common,
@@ -45,7 +173,8 @@ export const webhookRoutes = Effect.gen(function* () {
       success: "The endpoints.",
       answer: listJson(EndpointJson),
       example: listOf(examples.webhook),
-      handler: ({ caller }) => webhooks.list(caller),
+      handler: ({ caller }) =>
+        Effect.map(webhooks.list(caller), (endpoints) => ({ data: endpoints.map(endpointJson) })),
     }),
     routeV2({
       ...common,
@@ -57,7 +186,7 @@ export const webhookRoutes = Effect.gen(function* () {
       answer: EndpointJson,
       example: examples.webhook,
       refused: ["webhook_not_found"],
-      handler: ({ caller, id }) => webhooks.get(caller, id("id")),
+      handler: ({ caller, id }) => Effect.map(webhooks.get(caller, id("id")), endpointJson),
     }),
     routeV2({
       ...common,
@@ -69,7 +198,7 @@ export const webhookRoutes = Effect.gen(function* () {
       answer: DeletedJson,
       example: { id: 3, deleted: true },
       refused: ["webhook_not_found"],
-      handler: ({ caller, id }) => webhooks.remove(caller, id("id")),
+      handler: ({ caller, id }) => Effect.map(webhooks.remove(caller, id("id")), deleted),
     }),
     routeV2({
       ...common,
@@ -79,10 +208,10 @@ export const webhookRoutes = Effect.gen(function* () {
       summary: "Replace the signing secret",
       about: "The old secret stops working at once, for repeats of earlier events too.",
       success: "The endpoint with its new secret.",
-      answer: EndpointWithSecret,
+      answer: EndpointWithSecretJson,
       example: examples.newWebhook,
       refused: ["webhook_not_found"],
-      handler: ({ caller, id }) => webhooks.rotateSecret(caller, id("id")),
+      handler: ({ caller, id }) => Effect.map(webhooks.rotateSecret(caller, id("id")), withSecret),
     }),
     routeV2({
       ...common,
@@ -92,10 +221,10 @@ export const webhookRoutes = Effect.gen(function* () {
       summary: "Send a ping",
       status: 202,
       success: "A `ping` is on its way.",
-      answer: QueuedEvent,
+      answer: QueuedEventJson,
       example: { event_id: "evt_0123456789abcdefghijABCD", type: "ping", queued: true },
       refused: ["webhook_not_found", "webhook_stopped"],
-      handler: ({ caller, id }) => webhooks.test(caller, id("id")),
+      handler: ({ caller, id }) => Effect.map(webhooks.test(caller, id("id")), queuedJson),
     }),
   ]
 })

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { DeletedJson, PageInput } from "@messaging-service/core"
-import { Effect, Result } from "effect"
-import { json } from "../../src/route/Entry.ts"
+import type { CreateReminder, ListPage } from "@messaging-service/core"
+import { Effect, Result, Schema } from "effect"
+import { asCommand, byName, json, query } from "../../src/route/Entry.ts"
 import { operationV1 } from "../../src/v1/RouteV1.ts"
 import { routeV2 } from "../../src/v2/RouteV2.ts"
 
@@ -49,7 +50,8 @@ describe("an entry binds its handler, so that these do not compile:", () => {
   })
 
   it("a request that its parser does not make", () => {
-    const taking = json(PageInput, {}, () => Result.succeed({ limit: 5 }))
+    const Limit = Schema.Struct({ limit: Schema.Int })
+    const taking = json(Limit, { limit: 5 }, () => Result.succeed({ limit: 5 }))
     const route = routeV2({
       ...said,
       request: taking,
@@ -63,5 +65,32 @@ describe("an entry binds its handler, so that these do not compile:", () => {
     // @ts-expect-error -- `answer` and `replayed` are missing
     const route = routeV2({ ...said, idempotent: true, handler: () => deleted })
     assert.isFunction(route.handler)
+  })
+
+  it("a schema that lacks a field of the command, or has one more, within its fields too", () => {
+    const schedule = Schema.Struct({
+      cron: Schema.String,
+      timezone: Schema.optionalKey(Schema.String),
+    })
+    const Body = Schema.Struct({ name: Schema.String, schedule })
+    type Command = Pick<CreateReminder, "name" | "schedule">
+    const example = { name: "x", schedule: { cron: "x" } }
+    const taken = json(Body, example, asCommand<Command>)
+    // @ts-expect-error -- `active` is missing
+    const lacking = json(Body, example, asCommand<Command & { readonly active?: boolean }>)
+    // @ts-expect-error -- the command has no name
+    const more = json(Body, example, asCommand<Pick<CreateReminder, "schedule">>)
+    const Shallow = Schema.Struct({
+      name: Schema.String,
+      schedule: Schema.Struct({ cron: Schema.String }),
+    })
+    // @ts-expect-error -- `schedule.timezone` is missing
+    const within = json(Shallow, example, asCommand<Command>)
+    // @ts-expect-error -- `cursor` is missing
+    const listed = query(Schema.Struct({ limit: PageInput.fields.limit }), byName<ListPage>)
+    assert.deepStrictEqual(
+      [taken, lacking, more, within, listed].map(({ takes }) => takes),
+      ["json", "json", "json", "json", "query"],
+    )
   })
 })

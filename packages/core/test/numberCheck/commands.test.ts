@@ -1,13 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { problemsOf } from "../../src/error/Refusal.ts"
-import { parseCheckRequest, parseResultsRequest } from "../../src/numberCheck/CheckRequest.ts"
-import type { QueryEntries } from "../../src/request/PageInput.ts"
+import { parseCheckNumbers, parseListCheckResults } from "../../src/numberCheck/NumberChecks.ts"
 
 const phone = "+15550000001"
 
 const problems = (body: unknown) => {
-  const parsed = parseCheckRequest(body)
+  const parsed = parseCheckNumbers(body)
   return Result.isFailure(parsed)
     ? problemsOf(parsed.failure).map(({ code, field }) => [code, field])
     : []
@@ -17,8 +16,8 @@ describe("the body of a number check", () => {
   it.effect("takes phones with spaces and dashes, and keeps their order and doubles", () =>
     Effect.sync(() =>
       assert.deepStrictEqual<unknown>(
-        parseCheckRequest({ phones: ["+1 555-000 0002", phone, "+15550000002"] }),
-        Result.succeed({ phones: ["+15550000002", phone, "+15550000002"], name: null, from: null }),
+        parseCheckNumbers({ phones: ["+1 555-000 0002", phone, "+15550000002"] }),
+        Result.succeed({ phones: ["+15550000002", phone, "+15550000002"] }),
       ),
     ),
   )
@@ -27,11 +26,11 @@ describe("the body of a number check", () => {
     Effect.sync(() => {
       const name = "🌻".repeat(100)
       assert.deepStrictEqual<unknown>(
-        parseCheckRequest({ phones: [phone], name, from: 7 }),
+        parseCheckNumbers({ phones: [phone], name, from: 7 }),
         Result.succeed({ phones: [phone], name, from: 7 }),
       )
       const nothing = { phones: [phone], name: null, from: null }
-      assert.deepStrictEqual<unknown>(parseCheckRequest(nothing), Result.succeed(nothing))
+      assert.deepStrictEqual<unknown>(parseCheckNumbers(nothing), Result.succeed(nothing))
       assert.deepStrictEqual(problems({ phones: [phone], name: `${name}x` }), [
         ["validation_failed", "name"],
       ])
@@ -80,23 +79,26 @@ describe("the body of a number check", () => {
 })
 
 describe("the query of a check's results", () => {
-  const parse = (entries: QueryEntries) => parseResultsRequest(entries)
-
   it.effect("takes one status or several, in any order", () =>
     Effect.sync(() => {
-      const page = { limit: 25, cursor: null }
-      assert.deepStrictEqual<unknown>(parse([]), Result.succeed({ statuses: null, ...page }))
-      assert.deepStrictEqual<unknown>(
-        parse([["status", "registered,failed,registered"]]),
-        Result.succeed({ statuses: ["failed", "registered"], ...page }),
-      )
+      assert.deepStrictEqual(parseListCheckResults({}), Result.succeed({}))
+      const asked = Result.succeed({ status: ["failed", "registered"] as const, limit: 30 })
+      for (const given of [
+        [
+          ["status", "registered,failed,registered"],
+          ["limit", "30"],
+        ],
+        { status: ["registered", "failed", "registered"], limit: 30 },
+      ] as const) {
+        assert.deepStrictEqual<unknown>(parseListCheckResults(given), asked)
+      }
     }),
   )
 
   it.effect("refuses what is no status", () =>
     Effect.sync(() => {
       for (const status of ["", "Registered", "registered,", "queued"]) {
-        const parsed = parse([["status", status]])
+        const parsed = parseListCheckResults({ status })
         assert.strictEqual(Result.isFailure(parsed) && parsed.failure.field, "status", status)
       }
     }),

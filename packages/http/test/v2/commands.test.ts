@@ -1,0 +1,203 @@
+/**
+ * What HTTP refuses in a body, the core refuses in a command: with the same code at the same field. So
+ * a program that embeds the core is held to every rule that its clients would be.
+ */
+import { assert, layer } from "@effect/vitest"
+import {
+  Caller,
+  Messages,
+  NumberChecks,
+  Reminders,
+  WebhookOperations,
+  Webhooks,
+  Workspaces,
+} from "@messaging-service/core"
+import type {
+  Refusal,
+  ReminderId,
+  StoreUnavailable,
+  WebhookId,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Doors, errorOf } from "../Doors.ts"
+import type { ErrorBody } from "../Doors.ts"
+import { layerService, operatorToken } from "../Service.ts"
+import { aSender } from "../World.ts"
+
+const to = { phone: "+15550001234" }
+const media = { url: "https://example.com/a.png", type: "image", file_name: "a.png" }
+const times = { send_at: "2030-01-31T09:00:00Z", expires_at: "2030-02-28T09:00:00Z" }
+const schedule = { cron: "0 9 * * *", timezone: "Europe/Berlin" }
+const reminder = { name: "Rent", to, text: "Hello", media, schedule, active: true }
+
+type Services = Messages | NumberChecks | Reminders | WebhookOperations | Webhooks
+
+interface Asker {
+  readonly caller: Caller
+  readonly token: string
+  readonly endpoint: WebhookId
+}
+
+interface Door {
+  readonly what: string
+  readonly method?: string
+  readonly path: (asker: Asker) => string
+  /** A whole one, of which each case spoils a part. */
+  readonly command: object
+  readonly ask: (
+    asker: Asker,
+    command: never,
+  ) => Effect.Effect<unknown, Refusal | StoreUnavailable, Services>
+}
+
+const doors: ReadonlyArray<Door> = [
+  {
+    what: "a message",
+    path: () => "/api/v2/messages",
+    command: { to, text: "Hello", media, from: null, ...times },
+    ask: ({ caller }, command) => Messages.use((all) => all.send(caller, command, null)),
+  },
+  {
+    what: "a batch",
+    path: () => "/api/v2/messages/batch",
+    command: { to: [to, { group: "Team" }], text: "Hello", media, ...times },
+    ask: ({ caller }, command) => Messages.use((all) => all.sendBatch(caller, command, null)),
+  },
+  {
+    what: "a reminder",
+    path: () => "/api/v2/reminders",
+    command: { ...reminder, from: null },
+    ask: ({ caller }, command) => Reminders.use((all) => all.create(caller, command, null)),
+  },
+  {
+    what: "a change of a reminder",
+    method: "PATCH",
+    path: () => "/api/v2/reminders/1",
+    command: { ...reminder, from: null },
+    ask: ({ caller }, command) =>
+      Reminders.use((all) => all.update(caller, 1 as ReminderId, command)),
+  },
+  {
+    what: "a number check",
+    path: () => "/api/v2/number-checks",
+    command: { phones: [to.phone, to.phone], name: "Guests", from: null },
+    ask: ({ caller }, command) => NumberChecks.use((all) => all.create(caller, command, null)),
+  },
+  {
+    what: "a webhook endpoint",
+    path: () => "/api/v2/webhooks",
+    command: { url: "https://example.com/", events: ["message.sent"], description: "Orders" },
+    ask: ({ caller }, command) => Webhooks.use((all) => all.create(caller, command, null)),
+  },
+  {
+    what: "an event to deliver again",
+    path: ({ caller, endpoint }) =>
+      `/admin/v1/workspaces/${caller.workspaceId}/webhooks/${endpoint}/redeliver`,
+    command: { event_id: "evt_0123456789abcdefghijABCD" },
+    ask: ({ caller, endpoint }, command) =>
+      WebhookOperations.use((all) => all.redeliver("owner", caller.workspaceId, endpoint, command)),
+  },
+]
+
+const many = (value: unknown) => Array.from({ length: 1001 }, () => value)
+
+/** Values that JSON can bring. */
+const scalars = [null, true, 0, -1, 7.5, 2 ** 60, "", " \u3000", "x", "x".repeat(4000)]
+const values = [...scalars, [], {}, [null], many(to), many("x"), { phone: "1", group: "x" }]
+
+/** Values that it cannot. */
+const numbers = [undefined, Number.NaN, Number.POSITIVE_INFINITY, 7n]
+const objects = [new Date(Number.NaN), new Map(), Array(2), Symbol("x"), () => "x"]
+const strange = [...numbers, ...objects, "a\0b", "a\ud800b", "\udc00"]
+
+/** The value with another one at each place in it, with the place. */
+const spoilt = (
+  whole: unknown,
+  others: ReadonlyArray<unknown>,
+): ReadonlyArray<readonly [place: string, unknown]> => {
+  if (typeof whole !== "object" || whole === null) return []
+  const copied = (name: string, value: unknown) =>
+    Array.isArray(whole) ? whole.with(Number(name), value) : { ...whole, [name]: value }
+  return Object.entries(whole).flatMap(([name, inner]) => [
+    ...others.map((other) => [name, copied(name, other)] as const),
+    ...spoilt(inner, others).map(
+      ([place, value]) => [`${name}.${place}`, copied(name, value)] as const,
+    ),
+  ])
+}
+
+const without = (whole: object) =>
+  Object.keys(whole).map((name) =>
+    Object.fromEntries(Object.entries(whole).filter(([other]) => other !== name)),
+  )
+
+/** Between two requests, so that no rate limit is reached. */
+const aMoment = TestClock.adjust("1 second")
+
+const anAsker = Effect.gen(function* () {
+  const { token, workspace } = yield* aSender()
+  const found = yield* Workspaces.use((all) => all.require(workspace.id as WorkspaceId))
+  const caller = Caller.trusted(found)
+  const { answer } = yield* Webhooks.use((all) =>
+    all.create(caller, { url: "https://example.com/" }, null),
+  )
+  return { caller, token, endpoint: answer.id }
+})
+
+/** What every refusal tells; of further problems an answer leaves out the code. */
+const told = ({
+  code,
+  errors = [],
+  field,
+  message,
+}: Pick<ErrorBody, "code" | "errors" | "field" | "message">) => [
+  [code, field, message],
+  ...errors.map((each) => [each.field, each.message]),
+]
+
+layer(layerService())("a command is refused as its body is", (it) => {
+  it.effect.each(doors)("$what", ({ ask, command, method = "POST", path }) =>
+    Effect.gen(function* () {
+      const { web } = yield* Doors
+      const asker = yield* anAsker
+      const at = path(asker)
+      const cases = [
+        ...spoilt(command, values).map(([, each]) => each),
+        ...without(command),
+        ...values,
+        { ...command, colour: "red" },
+      ]
+      let refused = 0
+      for (const given of cases) {
+        const answered = yield* Effect.exit(Effect.flip(ask(asker, given as never)))
+        // Some are right; there is nothing to compare of these.
+        if (answered._tag === "Failure") continue
+        refused++
+        yield* aMoment
+        const answer = yield* web.call({
+          method,
+          path: at,
+          token: at.startsWith("/admin") ? operatorToken : asker.token,
+          json: given,
+        })
+        const refusal = answered.value as Refusal
+        assert.deepStrictEqual(told(refusal), told(errorOf(answer)), answer.text)
+      }
+      assert.isAbove(refused, cases.length / 2)
+    }),
+  )
+
+  it.effect.each(doors)("$what, with what no body could hold", ({ ask, command }) =>
+    Effect.gen(function* () {
+      const asker = yield* anAsker
+      for (const [place, given] of spoilt(command, strange)) {
+        const { code, field } = (yield* Effect.flip(ask(asker, given as never))) as Refusal
+        const top = place.split(".")[0] ?? ""
+        assert.isTrue(field?.startsWith(top), `${place} is told of ${field} as ${code}`)
+        assert.notInclude(["internal_error", "message_rejected"], code)
+      }
+    }),
+  )
+})
