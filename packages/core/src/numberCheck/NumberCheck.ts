@@ -1,6 +1,7 @@
 /**
  * A number check: a list of phones, and which of them WhatsApp knows (contract: Number checks). The
- * worker asks chunk by chunk, so that a long list is neither one call nor lost by a crash.
+ * worker asks chunk by chunk, so that a long list is neither one call nor lost by a crash; how long a
+ * chunk may take, and what comes of it, stands here too.
  */
 import { Context } from "effect"
 import type { Effect } from "effect"
@@ -13,6 +14,7 @@ import type { Owned } from "../queue/LaneQueue.ts"
 import type { Phone } from "../recipient/Phone.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
+import type { PhonesOutcome } from "../transport/Transport.ts"
 
 export const numberCheckStatuses = ["pending", "processing", "completed"] as const
 
@@ -139,6 +141,67 @@ export type CheckSettlement =
       /** Whether it counts as a try. */
       readonly tried: boolean
     }
+
+/** Phones that one call asks for. */
+export const checkChunk = 50
+
+/** A transport that does not answer for this long has found nothing out, in service time. */
+export const checkTimeoutMillis = 60_000
+
+/** Longer than a call may take, so that a lease never runs out under it. In service time. */
+export const checkLeaseMillis = 90_000
+
+/** The pauses after tries that found nothing out; after one more try the chunk is `failed`. */
+export const checkRetryMillis: ReadonlyArray<number> = [5000, 30_000]
+
+/** The outcome of one claimed check. */
+export type CheckOutcome = PhonesOutcome | { readonly _tag: "Removed" }
+
+/** What that outcome means for the chunk. */
+export const judgeCheck = (
+  claimed: Pick<ClaimedCheck, "id" | "lease" | "phones" | "tries">,
+  outcome: CheckOutcome,
+  now: number,
+): CheckSettlement => {
+  const { id, lease, phones, tries } = claimed
+  const again = (notBefore: number | null, tried: boolean) =>
+    ({ _tag: "Again", id, lease, notBefore, tried }) as const
+  const failed = () =>
+    ({
+      _tag: "Answered",
+      id,
+      lease,
+      answers: phones.map((phone) => ({ phone, status: "failed" as const })),
+    }) as const
+  switch (outcome._tag) {
+    case "Checked":
+      return {
+        _tag: "Answered",
+        id,
+        lease,
+        answers: phones.map((phone) => ({
+          phone,
+          status: outcome.registered.has(phone) ? "registered" : "not_registered",
+        })),
+      }
+    case "Removed":
+      return failed()
+    case "NotConnected":
+      return again(null, false)
+    case "Postponed":
+      return again(now + outcome.afterMillis, false)
+    case "Unknown": {
+      const pause = checkRetryMillis[tries]
+      return pause === undefined ? failed() : again(now + pause, true)
+    }
+  }
+}
+
+/** What a test key is told, whatever phones the emulator was told exist (contract: Test mode). */
+export const testModeOutcome = (phones: ReadonlyArray<Phone>): CheckOutcome => ({
+  _tag: "Checked",
+  registered: new Set(phones.filter(isRegisteredInTestMode)),
+})
 
 export class NumberCheckStore extends Context.Service<
   NumberCheckStore,

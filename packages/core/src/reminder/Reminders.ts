@@ -23,12 +23,17 @@ import type { ListPage } from "../request/PageInput.ts"
 import { requireRole } from "../workspace/Role.ts"
 import type { Role } from "../workspace/Role.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import { factsWanted, isPausing, nextRunOfChanged, reminderRefusal } from "./decide.ts"
-import type { Wanted } from "./decide.ts"
 import { ReminderStore, firstRun } from "./Reminder.ts"
 import type { Reminder, ReminderContent } from "./Reminder.ts"
-import { parseListReminders, reminderRequestParser } from "./ReminderRequest.ts"
-import type { ChangeReminder, CreateReminder, ListReminders } from "./ReminderRequest.ts"
+import {
+  factsWanted,
+  isPausing,
+  nextRunOfChanged,
+  parseListReminders,
+  reminderRefusal,
+  reminderRequestParser,
+} from "./ReminderRequest.ts"
+import type { ChangeReminder, CreateReminder, ListReminders, Wanted } from "./ReminderRequest.ts"
 import type { LoggedRun } from "./ReminderRun.ts"
 
 /** How often a change is decided anew when others changed the reminder, or it ran, meanwhile. */

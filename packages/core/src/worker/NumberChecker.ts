@@ -6,16 +6,15 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { Numbers } from "../number/Numbers.ts"
-import { NumberCheckStore } from "../numberCheck/NumberCheck.ts"
-import type { CheckSettlement, ClaimedCheck } from "../numberCheck/NumberCheck.ts"
 import {
+  NumberCheckStore,
   checkChunk,
   checkLeaseMillis,
   checkTimeoutMillis,
   judgeCheck,
   testModeOutcome,
-} from "../numberCheck/checkOutcome.ts"
-import type { CheckOutcome } from "../numberCheck/checkOutcome.ts"
+} from "../numberCheck/NumberCheck.ts"
+import type { CheckOutcome, CheckSettlement, ClaimedCheck } from "../numberCheck/NumberCheck.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { PhoneDirectory } from "../transport/Transport.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"

@@ -4,7 +4,7 @@ import {
   nextAttemptAt,
   parseRetryAfter,
   retryDelaysMillis,
-} from "../../src/webhook/retrySchedule.ts"
+} from "../../src/webhook/DeliveryCall.ts"
 
 const second = 1000
 const minute = 60 * second
