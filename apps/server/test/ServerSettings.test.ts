@@ -18,7 +18,7 @@ const defaults: ServerSettings = {
     publicUrl: null,
     store: { kind: "embedded" },
     dataDirectory: resolve("data"),
-    secretsKey: null,
+    secretsKeys: null,
     clock: "system",
     allowPrivateTargets: false,
     attachmentBytes: 1_073_741_824,

@@ -3,7 +3,8 @@
  * Variables of the HTTP interface alone are the server's.
  */
 import { sharedResources } from "@messaging-service/core"
-import { parseSecretsKey, secretsKeyRule } from "@messaging-service/core"
+import { parseSecretsKeys, secretsKeyRule } from "@messaging-service/core"
+import type { SecretsKeys } from "@messaging-service/core"
 import { Effect, Redacted } from "effect"
 import { resolve } from "node:path"
 import { CannotStart } from "./CannotStart.ts"
@@ -35,7 +36,7 @@ export interface ServiceSettings {
   /** Absolute. */
   readonly dataDirectory: string
   /** Null for the one that is kept in the data directory. */
-  readonly secretsKey: Redacted.Redacted<Uint8Array> | null
+  readonly secretsKeys: SecretsKeys | null
   readonly clock: "system" | "adjustable"
   readonly allowPrivateTargets: boolean
   /** Bytes that the attachments of one workspace's version 1 sends may take together. */
@@ -84,7 +85,7 @@ export const serviceVariables = {
   TRANSPORT: variable("simulated: live transports are not available in this version", (text) =>
     text === "simulated" ? text : undefined,
   ),
-  SECRETS_KEY: variable(secretsKeyRule, parseSecretsKey),
+  SECRETS_KEY: variable(secretsKeyRule, parseSecretsKeys),
   CLOCK: oneOf("system", "adjustable"),
   ALLOW_PRIVATE_TARGETS: trueOrFalse,
   ATTACHMENT_BYTES: byteSize,
@@ -118,7 +119,7 @@ export const serviceSettings = (
     publicUrl: given.PUBLIC_URL ?? null,
     store,
     dataDirectory: given.DATA_DIR ?? resolve("data"),
-    secretsKey: given.SECRETS_KEY ?? null,
+    secretsKeys: given.SECRETS_KEY ?? null,
     clock: given.CLOCK ?? "system",
     allowPrivateTargets: given.ALLOW_PRIVATE_TARGETS ?? false,
     attachmentBytes: given.ATTACHMENT_BYTES ?? sharedResources.attachmentBytes.share.most,

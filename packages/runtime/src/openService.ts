@@ -7,6 +7,7 @@ import {
   AttachmentBytes,
   ClockStore,
   NumberOwnership,
+  OlderSecretsKeys,
   OutboundRule,
   PublicUrl,
   SecretsKey,
@@ -89,18 +90,18 @@ const layerAdapters = (settings: ServiceSettings) =>
   )
 
 /** The secrets key: the configured one, else one that is generated and kept in the data directory. */
-const layerSecretsKey = ({ dataDirectory, secretsKey }: ServiceSettings) =>
+const layerSecretsKey = ({ dataDirectory, secretsKeys }: ServiceSettings) =>
   Layer.effect(
     SecretsKey,
-    secretsKey === null
+    secretsKeys === null
       ? Effect.flatMap(keptSecret(dataDirectory, secretsKeyKind), ({ secret }) => {
           const key = parseSecretsKey(Redacted.value(secret))
           return key === undefined
             ? Effect.die(new Error("a usable key is no key"))
             : Effect.succeed(key)
         })
-      : Effect.succeed(secretsKey),
-  )
+      : Effect.succeed(secretsKeys.present),
+  ).pipe(Layer.merge(Layer.succeed(OlderSecretsKeys, secretsKeys?.older ?? [])))
 
 /** The generated key and its file. */
 const secretsKeyKind: SecretKind = {
@@ -148,7 +149,7 @@ export const openService = (settings: ServiceSettings, address: string) =>
         Effect.fail(
           new CannotStart({
             message:
-              settings.secretsKey === null
+              settings.secretsKeys === null
                 ? "SECRETS_KEY is unset, and the key kept in DATA_DIR is not the one that its database was first used with"
                 : "SECRETS_KEY is not the key that this database was first used with",
           }),

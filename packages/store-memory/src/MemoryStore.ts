@@ -20,6 +20,7 @@ import {
   ReminderStore,
   ServiceFigures,
   ServiceSecrets,
+  SessionStore,
   Version1ListStore,
   WebhookStore,
   WorkStatus,
@@ -41,6 +42,7 @@ import { outbox } from "./outbox.ts"
 import { reminderStore } from "./reminderStore.ts"
 import { serviceFigures } from "./serviceFigures.ts"
 import { clockStore, serviceSecrets } from "./serviceStores.ts"
+import { sessionStore } from "./sessionStore.ts"
 import { webhookStore } from "./webhookStore.ts"
 import { makeWorld } from "./World.ts"
 import type { World } from "./World.ts"
@@ -69,6 +71,7 @@ export type MemoryStore =
   | CallbackSalts
   | ReminderStore
   | Version1ListStore
+  | SessionStore
 
 /** Every port over that world. */
 export const memoryStore = (world: World): Context.Context<MemoryStore> =>
@@ -92,6 +95,7 @@ export const memoryStore = (world: World): Context.Context<MemoryStore> =>
     Context.add(CallbackSalts, callbackSalts(world)),
     Context.add(ReminderStore, reminderStore(world)),
     Context.add(Version1ListStore, version1ListStore(world)),
+    Context.add(SessionStore, sessionStore(world)),
   )
 
 /** An empty store, a new one each time that the layer is built. */

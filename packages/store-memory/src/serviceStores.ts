@@ -30,4 +30,9 @@ export const serviceSecrets = (world: World): typeof ServiceSecrets.Service => (
       world.secrets.delete(name)
       if (!world.secrets.has(instead)) world.secrets.set(instead, value)
     }),
+
+  replace: (name, before, value) =>
+    Effect.sync(() => {
+      if (world.secrets.get(name) === before) world.secrets.set(name, value)
+    }),
 })

@@ -17,6 +17,7 @@ import { layerLanes, layerWorkStatus } from "./queue/PostgresLanes.ts"
 import { layerReminders } from "./reminder/PostgresReminders.ts"
 import { layerIdempotency } from "./request/PostgresIdempotency.ts"
 import { layerSecrets } from "./request/PostgresSecrets.ts"
+import { layerSessions } from "./session/PostgresSessions.ts"
 import { layerClock } from "./time/PostgresClock.ts"
 import { layerVersion1Lists } from "./version1List/PostgresVersion1Lists.ts"
 import { DeliveriesQueued } from "./webhook/DeliveriesQueued.ts"
@@ -43,6 +44,7 @@ export const layerStores = Layer.mergeAll(
   layerReminders,
   layerVersion1Lists,
   layerSecrets,
+  layerSessions,
   layerIdempotency,
   layerClock,
 ).pipe(

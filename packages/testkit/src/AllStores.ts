@@ -16,6 +16,7 @@ import type {
   ReminderStore,
   ServiceFigures,
   ServiceSecrets,
+  SessionStore,
   Version1ListStore,
   WebhookStore,
   WorkStatus,
@@ -45,3 +46,4 @@ export type AllStores =
   | CallbackSalts
   | ReminderStore
   | Version1ListStore
+  | SessionStore

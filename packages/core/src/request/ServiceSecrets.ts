@@ -18,5 +18,7 @@ export class ServiceSecrets extends Context.Service<
      * already, in one step.
      */
     exchange(name: string, instead: string, value: string): Effect.Effect<void, StoreUnavailable>
+    /** Keeps `value` under `name` if `before` still stands there. */
+    replace(name: string, before: string, value: string): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/ServiceSecrets") {}

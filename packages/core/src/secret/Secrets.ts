@@ -5,6 +5,9 @@
  * A store of an earlier version holds keys in plain text. They go on being used, since receivers know
  * what they sign with, but at the first start with a secrets key they are sealed and the plain ones
  * erased.
+ *
+ * The secrets key can be exchanged: a start with the new one, and with those before it as older ones,
+ * opens what these sealed and seals with the new one alone. What signs stays as it was.
  */
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js"
 import { bytesToUtf8 } from "@noble/ciphers/utils.js"
@@ -16,7 +19,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids } from "../id/Ids.ts"
 import { sameSecret } from "../key/secret.ts"
 import { ServiceSecrets } from "../request/ServiceSecrets.ts"
-import { SecretsKey } from "./SecretsKey.ts"
+import { OlderSecretsKeys, SecretsKey } from "./SecretsKey.ts"
 
 /** What signs what, and the name under which earlier versions stored its key in plain text. */
 const purposes = {
@@ -53,6 +56,18 @@ const nonceBytes = 24
 export const deriveKey = (key: Uint8Array, purpose: string): Uint8Array =>
   hkdf(sha256, key, undefined, utf8ToBytes(`messaging-service ${purpose}`), 32)
 
+/** A secrets key with what is made from it. */
+const keyed = (key: Uint8Array) => {
+  const derived = (purpose: string) => bytesToHex(deriveKey(key, purpose))
+  const sealing = deriveKey(key, "sealing")
+  return {
+    id: derived("id").slice(0, 8),
+    derived,
+    cipher: (place: string, nonce: string) =>
+      xchacha20poly1305(sealing, hexToBytes(nonce), utf8ToBytes(place)),
+  }
+}
+
 export class Secrets extends Context.Service<
   Secrets,
   {
@@ -76,59 +91,79 @@ export class Secrets extends Context.Service<
     Effect.gen(function* () {
       const ids = yield* Ids
       const store = yield* ServiceSecrets
-      const key = Redacted.value(yield* SecretsKey)
-      const derived = (purpose: string) => bytesToHex(deriveKey(key, purpose))
+      const present = keyed(Redacted.value(yield* SecretsKey))
+      const ring = [
+        present,
+        ...(yield* OlderSecretsKeys).map((older) => keyed(Redacted.value(older))),
+      ]
 
-      const expected = derived("check")
-      const kept = yield* store.getOrCreate("secrets-key-check", expected)
-      if (!sameSecret(kept, expected)) return yield* new WrongSecretsKey()
-
-      const keyId = derived("id").slice(0, 8)
-      const sealing = deriveKey(key, "sealing")
-      const cipher = (place: string, nonce: string) =>
-        xchacha20poly1305(sealing, hexToBytes(nonce), utf8ToBytes(place))
+      const kept = yield* store.getOrCreate("secrets-key-check", present.derived("check"))
+      const former = ring.find(({ derived }) => sameSecret(kept, derived("check")))
+      if (former === undefined) return yield* new WrongSecretsKey()
 
       const seal = (place: string, text: string): string => {
         const nonce = ids.hex(2 * nonceBytes)
-        return `${keyId}.${nonce}.${bytesToHex(cipher(place, nonce).encrypt(utf8ToBytes(text)))}`
+        const bytes = present.cipher(place, nonce).encrypt(utf8ToBytes(text))
+        return `${present.id}.${nonce}.${bytesToHex(bytes)}`
       }
       const open = (place: string, sealed: string): Result.Result<string, CannotOpen> => {
         const [, id, nonce = "", bytes = ""] =
           /^([0-9a-f]{8})\.([0-9a-f]{48})\.([0-9a-f]+)$/.exec(sealed) ?? []
-        return id === keyId
-          ? Result.try({
-              try: () => bytesToUtf8(cipher(place, nonce).decrypt(hexToBytes(bytes))),
+        const key = ring.find((one) => one.id === id)
+        return key === undefined
+          ? Result.fail(new CannotOpen())
+          : Result.try({
+              try: () => bytesToUtf8(key.cipher(place, nonce).decrypt(hexToBytes(bytes))),
               catch: () => new CannotOpen(),
             })
-          : Result.fail(new CannotOpen())
       }
 
+      /** What is sealed under that name, from now on with the present key; null where nothing is. */
+      const resealed = Effect.fnUntraced(function* (place: string) {
+        const sealed = yield* store.get(place)
+        if (sealed === null) return null
+        const text = yield* Effect.fromResult(open(place, sealed))
+        if (!sealed.startsWith(`${present.id}.`)) {
+          yield* store.replace(place, sealed, seal(place, text))
+        }
+        return text
+      })
       /** The key that an earlier version stored, by now sealed; null where there is none. */
       const inherited = Effect.fnUntraced(function* (name: string) {
         const plain = yield* store.get(name)
         const place = `sealed ${name}`
         if (plain !== null) yield* store.exchange(name, place, seal(place, plain))
-        const sealed = yield* store.get(place)
-        return sealed === null ? null : yield* Effect.fromResult(open(place, sealed))
+        return yield* resealed(place)
       })
-      // What was sealed with the key that the check has just confirmed can be opened.
-      const older = new Map<string, string | null>()
-      for (const name of plainSecretNames) {
-        older.set(name, yield* Effect.catchTag(inherited(name), "CannotOpen", Effect.die))
-      }
-      const keyOf = (purpose: SigningPurpose) => older.get(purposes[purpose]) ?? derived(purpose)
-
-      return Secrets.of({
-        keys: {
-          cursors: keyOf("cursors"),
-          mediaLinks: keyOf("mediaLinks"),
-          qrLinks: keyOf("qrLinks"),
-          webhooks: keyOf("webhooks"),
-          callbacks: keyOf("callbacks"),
+      /**
+       * Receivers and links know what signs, so it outlives the secrets key that it was made from:
+       * with the first start on another one it is kept, sealed.
+       */
+      const keyOf = Effect.fnUntraced(
+        function* (purpose: SigningPurpose) {
+          const place = `key for ${purpose}`
+          const key =
+            (yield* resealed(place)) ??
+            (yield* inherited(purposes[purpose])) ??
+            former.derived(purpose)
+          if (former !== present) yield* store.getOrCreate(place, seal(place, key))
+          return key
         },
-        seal,
-        open,
-      })
+        // What was sealed with a key that the check has just confirmed can be opened.
+        Effect.catchTag("CannotOpen", Effect.die),
+      )
+      const keys = {
+        cursors: yield* keyOf("cursors"),
+        mediaLinks: yield* keyOf("mediaLinks"),
+        qrLinks: yield* keyOf("qrLinks"),
+        webhooks: yield* keyOf("webhooks"),
+        callbacks: yield* keyOf("callbacks"),
+      }
+      if (former !== present) {
+        yield* store.replace("secrets-key-check", kept, present.derived("check"))
+      }
+
+      return Secrets.of({ keys, seal, open })
     }),
   )
 }

@@ -14,6 +14,19 @@ const hexLength = 64
 export const parseSecretsKey = (text: string): Redacted.Redacted<Uint8Array> | undefined =>
   /^[0-9a-fA-F]{64}$/.test(text) ? Redacted.make(hexToBytes(text)) : undefined
 
+/** The present key and those before it. */
+export interface SecretsKeys {
+  readonly present: Redacted.Redacted<Uint8Array>
+  readonly older: ReadonlyArray<Redacted.Redacted<Uint8Array>>
+}
+
+/** Keys with commas between them, the present one first; undefined for any other text. */
+export const parseSecretsKeys = (text: string): SecretsKeys | undefined => {
+  const keys = text.split(",").map(parseSecretsKey)
+  const [present, ...older] = keys.filter((key) => key !== undefined)
+  return present === undefined || older.length + 1 < keys.length ? undefined : { present, older }
+}
+
 export class SecretsKey extends Context.Service<SecretsKey, Redacted.Redacted<Uint8Array>>()(
   "core/SecretsKey",
 ) {
@@ -35,6 +48,15 @@ export class SecretsKey extends Context.Service<SecretsKey, Redacted.Redacted<Ui
     Effect.map(Ids, (ids) => Redacted.make(hexToBytes(ids.hex(hexLength)))),
   )
 }
+
+/**
+ * Keys that were used before the present one, for what they sealed. The store moves on to the present
+ * key at the first start with both; a sealed text when it is next written.
+ */
+export const OlderSecretsKeys = Context.Reference<ReadonlyArray<Redacted.Redacted<Uint8Array>>>(
+  "core/OlderSecretsKeys",
+  { defaultValue: () => [] },
+)
 
 /** What a key must be, behind "must be". */
 export const secretsKeyRule = "32 bytes in hexadecimal (64 characters)"

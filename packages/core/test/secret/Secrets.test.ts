@@ -1,12 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { Secrets, WrongSecretsKey, plainSecretNames } from "../../src/secret/Secrets.ts"
-import { parseSecretsKey } from "../../src/secret/SecretsKey.ts"
+import { parseSecretsKey, parseSecretsKeys } from "../../src/secret/SecretsKey.ts"
 import { aSecretsKey, layerSecrets } from "./layerSecrets.ts"
 import type { Stored } from "./layerSecrets.ts"
 
-const start = (stored: Stored = new Map(), key = aSecretsKey("01")) =>
-  Effect.provide(Secrets, layerSecrets(stored, key))
+const start = (
+  stored: Stored = new Map(),
+  key = aSecretsKey("01"),
+  older: ReadonlyArray<string> = [],
+) => Effect.provide(Secrets, layerSecrets(stored, key, older))
 
 describe("the keys of purposes", () => {
   it.effect("are those of the secrets key, and all different", () =>
@@ -92,6 +95,61 @@ describe("a sealed text", () => {
     }),
   )
 })
+
+describe("a secrets key that is exchanged", () => {
+  const [first, second, third] = ["01", "02", "03"].map(aSecretsKey)
+
+  it.effect("opens what the one before it sealed, and seals what that one does not open", () =>
+    Effect.gen(function* () {
+      const stored: Stored = new Map()
+      const before = yield* start(stored, first)
+      const after = yield* start(stored, second, [first ?? ""])
+      const old = before.seal("session of number 1", "hush")
+      assert.deepStrictEqual(after.open("session of number 1", old), Result.succeed("hush"))
+      const written = after.seal("session of number 1", "hush")
+      assert.isTrue(Result.isFailure(before.open("session of number 1", written)))
+      const alone = yield* start(stored, second)
+      assert.deepStrictEqual(alone.open("session of number 1", written), Result.succeed("hush"))
+      assert.isTrue(Result.isFailure(alone.open("session of number 1", old)))
+    }),
+  )
+
+  it.effect("takes the place of the one before it, which then starts nothing any more", () =>
+    Effect.gen(function* () {
+      const stored: Stored = new Map()
+      yield* start(stored, first)
+      yield* start(stored, second, [first ?? ""])
+      yield* start(stored, second)
+      assert.instanceOf(yield* Effect.flip(start(stored, first)), WrongSecretsKey)
+    }),
+  )
+
+  it.effect("changes no signature, however often it happens and whatever stood there before", () =>
+    Effect.gen(function* () {
+      const kept: ReadonlyArray<Stored> = [new Map(), new Map([["signing-key", "plain"]])]
+      for (const stored of kept) {
+        const { keys } = yield* start(stored, first)
+        const again = yield* start(stored, second, [first ?? ""])
+        assert.deepStrictEqual(again.keys, keys)
+        yield* start(stored, third, [second ?? ""])
+        assert.deepStrictEqual((yield* start(stored, third)).keys, keys)
+        const text = JSON.stringify([...stored])
+        for (const key of Object.values(keys)) assert.notInclude(text, key)
+      }
+    }),
+  )
+})
+
+it.effect("several secrets keys stand with commas between them, the present one first", () =>
+  Effect.sync(() => {
+    const [first, second] = ["01", "02"].map(aSecretsKey)
+    assert.deepStrictEqual(parseSecretsKeys(`${first},${second}`)?.older.length, 1)
+    assert.deepStrictEqual(parseSecretsKeys(`${first}`)?.older, [])
+    for (const text of ["", ",", `${first},`, `,${first}`, `${first},x`, `${first} ${second}`]) {
+      assert.isUndefined(parseSecretsKeys(text), text)
+    }
+  }),
+)
 
 it.effect("a secrets key is 64 hexadecimal characters and nothing else", () =>
   Effect.sync(() => {

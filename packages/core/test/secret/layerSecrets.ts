@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { Ids } from "../../src/id/Ids.ts"
 import { ServiceSecrets } from "../../src/request/ServiceSecrets.ts"
 import { Secrets } from "../../src/secret/Secrets.ts"
-import { SecretsKey } from "../../src/secret/SecretsKey.ts"
+import { OlderSecretsKeys, SecretsKey, parseSecretsKey } from "../../src/secret/SecretsKey.ts"
 
 /** What a store keeps under a name. */
 export type Stored = Map<string, string>
@@ -22,11 +22,27 @@ const layerStored = (stored: Stored) =>
         stored.delete(name)
         if (!stored.has(instead)) stored.set(instead, value)
       }),
+    replace: (name, before, value) =>
+      Effect.sync(() => {
+        if (stored.get(name) === before) stored.set(name, value)
+      }),
   })
 
 export const aSecretsKey = (byte: string) => byte.repeat(32)
 
-export const layerSecrets = (stored: Stored = new Map(), key: string = aSecretsKey("5e")) =>
+export const layerSecrets = (
+  stored: Stored = new Map(),
+  key: string = aSecretsKey("5e"),
+  older: ReadonlyArray<string> = [],
+) =>
   Secrets.layer.pipe(
-    Layer.provide([layerStored(stored), SecretsKey.layerHex(key), Ids.layerRandom]),
+    Layer.provide([
+      layerStored(stored),
+      SecretsKey.layerHex(key),
+      Ids.layerRandom,
+      Layer.succeed(
+        OlderSecretsKeys,
+        older.flatMap((text) => parseSecretsKey(text) ?? []),
+      ),
+    ]),
   )

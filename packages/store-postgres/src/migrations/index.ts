@@ -44,6 +44,7 @@ import { keylessEndpoints } from "./0014_keyless_endpoints.ts"
 import { callbackLanes } from "./0015_callback_lanes.ts"
 import { completedChecks } from "./0016_completed_checks.ts"
 import { numbersOfWorkspace } from "./0017_numbers_of_workspace.ts"
+import { sessions } from "./0018_sessions.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -65,6 +66,7 @@ export const migrations: ReadonlyArray<Migration> = [
   callbackLanes,
   completedChecks,
   numbersOfWorkspace,
+  sessions,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

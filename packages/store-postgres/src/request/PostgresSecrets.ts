@@ -31,6 +31,12 @@ insert into service_secrets (name, value)
 values ($instead, $value)
 on conflict (name) do nothing`
 
+const replace = statement("secret.replace", given({ name: text, before: text, value: text }))`
+update service_secrets
+set value = $value
+where name = $name
+  and value = $before`
+
 const valueOf = ({ value }: SecretRow) => value
 
 export const layerSecrets = Layer.effect(
@@ -44,6 +50,7 @@ export const layerSecrets = Layer.effect(
         ),
       get: (name) => get.first(database, { name }, valueOf),
       exchange: (name, instead, value) => exchange.run(database, { name, instead, value }),
+      replace: (name, before, value) => replace.run(database, { name, before, value }),
     }),
   ),
 )

@@ -41,6 +41,7 @@ import { endingRaces } from "./contract/racesOfEnding.ts"
 import { sendingRaces } from "./contract/racesOfSending.ts"
 import { workerRaces } from "./contract/racesOfWorkers.ts"
 import { clock, secrets } from "./contract/service.ts"
+import { sessions } from "./contract/sessions.ts"
 import { simulatedPhones } from "./contract/simulatedPhones.ts"
 import { storms } from "./contract/storms.ts"
 import { stranded } from "./contract/stranded.ts"
@@ -91,6 +92,7 @@ const topics: Readonly<Record<string, Topic>> = {
   "simulated phones": simulatedPhones,
   clock,
   secrets,
+  sessions,
   "races of media": mediaRaces,
   "races of attachments": attachmentRaces,
   "races of number checks": numberCheckRaces,

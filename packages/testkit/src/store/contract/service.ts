@@ -77,4 +77,19 @@ export const secrets: Topic = (it) => {
         assert.strictEqual(yield* store.get(sealed), kept)
       }),
   )
+
+  it.effect("a value is replaced only while the one that was read still stands there", () =>
+    Effect.gen(function* () {
+      const store = yield* ServiceSecrets
+      const { id } = yield* aWorkspace()
+      const name = `replaced ${id}`
+      yield* store.replace(name, "none", "never")
+      assert.isNull(yield* store.get(name))
+      yield* store.getOrCreate(name, "first")
+      yield* store.replace(name, "other", "second")
+      assert.strictEqual(yield* store.get(name), "first")
+      yield* store.replace(name, "first", "second")
+      assert.strictEqual(yield* store.get(name), "second")
+    }),
+  )
 }

@@ -1,0 +1,66 @@
+/**
+ * The port that keeps what live transports need to come back as the same device: for each number its
+ * credentials, and keys by type and id. All of it is sealed (see `SessionVault`): the store never
+ * holds a secret that it could read.
+ *
+ * What a number keeps is bounded by its transport, which trims the types that grow; it goes when it
+ * is wiped. A removed number takes nothing more, and keeps what it had until then, so that it can
+ * still be logged out.
+ */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { NumberId } from "../id/Ids.ts"
+import type { NumberStatus, Platform } from "../number/SendingNumber.ts"
+
+/** One key; null where it is to be deleted. */
+export interface KeyChange {
+  readonly type: string
+  readonly id: string
+  readonly value: string | null
+}
+
+/** A number that has credentials. */
+export interface KeptSession {
+  readonly numberId: NumberId
+  readonly platform: Platform
+  readonly status: NumberStatus
+  /** It was removed, or its workspace deleted. */
+  readonly removed: boolean
+}
+
+export class SessionStore extends Context.Service<
+  SessionStore,
+  {
+    /** Numbers that have credentials, removed ones included, by ascending id. */
+    readonly list: Effect.Effect<ReadonlyArray<KeptSession>, StoreUnavailable>
+    /** Null where the number has none. */
+    credentials(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
+    /** The values of those keys that there are, by id. */
+    keys(
+      numberId: NumberId,
+      type: string,
+      ids: ReadonlyArray<string>,
+    ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable>
+    /**
+     * Writes all of it in one commit; credentials that are null stay as they are. No key comes twice.
+     */
+    write(
+      numberId: NumberId,
+      credentials: string | null,
+      keys: ReadonlyArray<KeyChange>,
+      now: number,
+    ): Effect.Effect<void, StoreUnavailable>
+    /** The same in place of all that the number had. */
+    replace(
+      numberId: NumberId,
+      credentials: string,
+      keys: ReadonlyArray<KeyChange>,
+      now: number,
+    ): Effect.Effect<void, StoreUnavailable>
+    /** Drops keys of that type, the longest unwritten first, until no more than `most` are left. */
+    trim(numberId: NumberId, type: string, most: number): Effect.Effect<void, StoreUnavailable>
+    /** Nothing of the number is left. */
+    wipe(numberId: NumberId): Effect.Effect<void, StoreUnavailable>
+  }
+>()("core/SessionStore") {}

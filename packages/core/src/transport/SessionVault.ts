@@ -1,0 +1,112 @@
+/**
+ * The credentials and keys of live numbers in the clear, for their transports alone: what is written
+ * is sealed with the secrets key before the store sees it, each text for its own place, and what is
+ * read is opened. Neither ever stands in a log or an error.
+ *
+ * Writes of one number reach the store one after the other, in the order in which they were made.
+ */
+import { Clock, Context, Effect, Layer, Result, Semaphore } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { NumberId } from "../id/Ids.ts"
+import { Secrets } from "../secret/Secrets.ts"
+import type { CannotOpen } from "../secret/Secrets.ts"
+import { SessionStore } from "./SessionStore.ts"
+import type { KeptSession, KeyChange } from "./SessionStore.ts"
+
+export class SessionVault extends Context.Service<
+  SessionVault,
+  {
+    /** See `SessionStore`, of which this is the readable side. */
+    readonly list: Effect.Effect<ReadonlyArray<KeptSession>, StoreUnavailable>
+    credentials(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable | CannotOpen>
+    keys(
+      numberId: NumberId,
+      type: string,
+      ids: ReadonlyArray<string>,
+    ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable | CannotOpen>
+    write(
+      numberId: NumberId,
+      credentials: string | null,
+      keys: ReadonlyArray<KeyChange>,
+    ): Effect.Effect<void, StoreUnavailable>
+    replace(
+      numberId: NumberId,
+      credentials: string,
+      keys: ReadonlyArray<KeyChange>,
+    ): Effect.Effect<void, StoreUnavailable>
+    trim(numberId: NumberId, type: string, most: number): Effect.Effect<void, StoreUnavailable>
+    wipe(numberId: NumberId): Effect.Effect<void, StoreUnavailable>
+  }
+>()("core/SessionVault") {
+  static readonly layer = Layer.effect(
+    SessionVault,
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const secrets = yield* Secrets
+      /** As many as there are live numbers. */
+      const turns = new Map<NumberId, Semaphore.Semaphore>()
+
+      const inTurn = <A, E>(numberId: NumberId, write: Effect.Effect<A, E>) => {
+        const turn = turns.get(numberId) ?? Semaphore.makeUnsafe(1)
+        turns.set(numberId, turn)
+        return turn.withPermits(1)(write)
+      }
+      const keyPlace = (numberId: NumberId, type: string, id: string) =>
+        `session of number ${numberId}: ${type} ${id}`
+      const credentialsPlace = (numberId: NumberId) => `session of number ${numberId}`
+
+      const sealedKeys = (numberId: NumberId, keys: ReadonlyArray<KeyChange>) =>
+        keys.map((key): KeyChange => ({
+          ...key,
+          value:
+            key.value === null
+              ? null
+              : secrets.seal(keyPlace(numberId, key.type, key.id), key.value),
+        }))
+
+      return SessionVault.of({
+        list: store.list,
+        credentials: Effect.fnUntraced(function* (numberId) {
+          const sealed = yield* store.credentials(numberId)
+          if (sealed === null) return null
+          return yield* Effect.fromResult(secrets.open(credentialsPlace(numberId), sealed))
+        }),
+        keys: Effect.fnUntraced(function* (numberId, type, ids) {
+          const opened = new Map<string, string>()
+          for (const [id, sealed] of yield* store.keys(numberId, type, ids)) {
+            const text = secrets.open(keyPlace(numberId, type, id), sealed)
+            if (Result.isFailure(text)) return yield* text.failure
+            opened.set(id, text.success)
+          }
+          return opened
+        }),
+        write: (numberId, credentials, keys) =>
+          inTurn(
+            numberId,
+            Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              store.write(
+                numberId,
+                credentials === null ? null : secrets.seal(credentialsPlace(numberId), credentials),
+                sealedKeys(numberId, keys),
+                now,
+              ),
+            ),
+          ),
+        replace: (numberId, credentials, keys) =>
+          inTurn(
+            numberId,
+            Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              store.replace(
+                numberId,
+                secrets.seal(credentialsPlace(numberId), credentials),
+                sealedKeys(numberId, keys),
+                now,
+              ),
+            ),
+          ),
+        trim: (numberId, type, most) => inTurn(numberId, store.trim(numberId, type, most)),
+        wipe: (numberId) => inTurn(numberId, store.wipe(numberId)),
+      })
+    }),
+  )
+}

@@ -1,0 +1,144 @@
+/** What live transports keep is sealed before the store sees it, and written in order. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Result } from "effect"
+import { SessionStore } from "../../src/transport/SessionStore.ts"
+import { SessionVault } from "../../src/transport/SessionVault.ts"
+import type { NumberId } from "../../src/id/Ids.ts"
+import { aSecretsKey, layerSecrets } from "../secret/layerSecrets.ts"
+import type { Stored } from "../secret/layerSecrets.ts"
+
+const number = 1 as NumberId
+
+/** A store of keys and credentials in one map; each write takes the turns that it is given. */
+const layerVault = (
+  kept: Map<string, string>,
+  options: { readonly secrets?: Stored; readonly key?: string; readonly older?: string } = {},
+) => {
+  const put = (numberId: NumberId, credentials: string | null, keys: ReadonlyArray<unknown>) =>
+    Effect.gen(function* () {
+      // A write with more keys takes longer, so that writes would overtake one another.
+      for (const _ of keys) yield* Effect.yieldNow
+      if (credentials !== null) kept.set(`${numberId}`, credentials)
+      for (const { id, type, value } of keys as ReadonlyArray<{
+        readonly type: string
+        readonly id: string
+        readonly value: string | null
+      }>) {
+        if (value === null) kept.delete(`${numberId} ${type} ${id}`)
+        else kept.set(`${numberId} ${type} ${id}`, value)
+      }
+    })
+  return SessionVault.layer.pipe(
+    Layer.provide([
+      Layer.succeed(SessionStore, {
+        list: Effect.succeed([]),
+        credentials: (numberId) => Effect.sync(() => kept.get(`${numberId}`) ?? null),
+        keys: (numberId, type, ids) =>
+          Effect.sync(
+            () =>
+              new Map(
+                ids.flatMap((id) => {
+                  const value = kept.get(`${numberId} ${type} ${id}`)
+                  return value === undefined ? [] : [[id, value]]
+                }),
+              ),
+          ),
+        write: put,
+        replace: put,
+        trim: () => Effect.void,
+        wipe: () => Effect.sync(() => kept.clear()),
+      }),
+      layerSecrets(
+        options.secrets,
+        options.key,
+        options.older === undefined ? [] : [options.older],
+      ),
+    ]),
+  )
+}
+
+describe("the vault", () => {
+  it.effect("gives back what it was given, and the store reads none of it", () =>
+    Effect.gen(function* () {
+      const kept = new Map<string, string>()
+      yield* Effect.gen(function* () {
+        const vault = yield* SessionVault
+        yield* vault.write(number, "hush", [{ type: "session", id: "1.0", value: "secret" }])
+        assert.notMatch(JSON.stringify([...kept.values()]), /hush|secret/)
+        assert.strictEqual(yield* vault.credentials(number), "hush")
+        assert.deepStrictEqual(
+          yield* vault.keys(number, "session", ["1.0", "2.0"]),
+          new Map([["1.0", "secret"]]),
+        )
+      }).pipe(Effect.provide(layerVault(kept)))
+    }),
+  )
+
+  it.effect("opens a key in no other place: another number's, type's or id's", () =>
+    Effect.gen(function* () {
+      const kept = new Map<string, string>()
+      yield* Effect.gen(function* () {
+        const vault = yield* SessionVault
+        yield* vault.write(number, "hush", [{ type: "session", id: "1", value: "secret" }])
+        const sealed = kept.get("1 session 1") ?? ""
+        for (const [place, read] of [
+          ["1 session 2", Effect.asVoid(vault.keys(number, "session", ["2"]))],
+          ["1 sender-key 1", Effect.asVoid(vault.keys(number, "sender-key", ["1"]))],
+          ["2 session 1", Effect.asVoid(vault.keys(2 as NumberId, "session", ["1"]))],
+          ["1", Effect.asVoid(vault.credentials(number))],
+        ] as const) {
+          kept.set(place, sealed)
+          const opened = yield* Effect.result(read)
+          assert.isTrue(Result.isFailure(opened), place)
+          if (Result.isFailure(opened)) assert.strictEqual(opened.failure._tag, "CannotOpen")
+        }
+      }).pipe(Effect.provide(layerVault(kept)))
+    }),
+  )
+
+  it.effect("writes of one number in the order in which they were made", () =>
+    Effect.gen(function* () {
+      const kept = new Map<string, string>()
+      yield* Effect.gen(function* () {
+        const vault = yield* SessionVault
+        const writes = [9, 5, 2, 0].map((others, index) =>
+          vault.write(number, `write ${index}`, [
+            ...Array.from({ length: others }, (_, id) => ({
+              type: "other",
+              id: `${id}`,
+              value: "x",
+            })),
+            { type: "session", id: "1", value: `write ${index}` },
+          ]),
+        )
+        yield* Effect.all(writes, { concurrency: "unbounded" })
+        assert.strictEqual(yield* vault.credentials(number), "write 3")
+        assert.strictEqual((yield* vault.keys(number, "session", ["1"])).get("1"), "write 3")
+      }).pipe(Effect.provide(layerVault(kept)))
+    }),
+  )
+
+  it.effect(
+    "after the secrets key was exchanged reads what the older one sealed, and seals anew",
+    () =>
+      Effect.gen(function* () {
+        const kept = new Map<string, string>()
+        const secrets: Stored = new Map()
+        const [key, older] = [aSecretsKey("02"), aSecretsKey("01")]
+        const value = { type: "session", id: "1", value: "secret" }
+        yield* SessionVault.use((vault) => vault.write(number, "hush", [value])).pipe(
+          Effect.provide(layerVault(kept, { secrets, key: older })),
+        )
+        yield* Effect.gen(function* () {
+          const vault = yield* SessionVault
+          assert.strictEqual(yield* vault.credentials(number), "hush")
+          yield* vault.write(number, "hush", [value])
+        }).pipe(Effect.provide(layerVault(kept, { secrets, key, older })))
+        yield* Effect.gen(function* () {
+          const vault = yield* SessionVault
+          assert.strictEqual(yield* vault.credentials(number), "hush")
+          assert.strictEqual((yield* vault.keys(number, "session", ["1"])).get("1"), "secret")
+        }).pipe(Effect.provide(layerVault(kept, { secrets, key })))
+      }),
+  )
+})

@@ -1,0 +1,84 @@
+/** `SessionStore` in memory. */
+import type { KeyChange, NumberId, SessionStore } from "@messaging-service/core"
+import { Effect } from "effect"
+import { laneOf } from "./World.ts"
+import type { World } from "./World.ts"
+
+interface Session {
+  credentials: string
+  /** By type and id; in a type the longest unwritten first. */
+  readonly keys: Map<string, Map<string, string>>
+}
+
+export const sessionStore = (world: World): typeof SessionStore.Service => {
+  const sessions = new Map<NumberId, Session>()
+
+  const writeKeys = ({ keys }: Session, changes: ReadonlyArray<KeyChange>) => {
+    for (const { id, type, value } of changes) {
+      const ofType = keys.get(type) ?? new Map<string, string>()
+      keys.set(type, ofType)
+      ofType.delete(id)
+      if (value !== null) ofType.set(id, value)
+    }
+  }
+
+  return {
+    list: Effect.sync(() =>
+      [...sessions.keys()]
+        .toSorted((a, b) => a - b)
+        .flatMap((numberId) => {
+          const lane = world.lanes.get(numberId)
+          if (lane === undefined) return []
+          const { platform, status } = lane.number
+          return { numberId, platform, status, removed: lane.removed }
+        }),
+    ),
+
+    credentials: (numberId) => Effect.sync(() => sessions.get(numberId)?.credentials ?? null),
+
+    keys: (numberId, type, ids) =>
+      Effect.sync(() => {
+        const ofType = sessions.get(numberId)?.keys.get(type)
+        return new Map(
+          ids.flatMap((id) => {
+            const value = ofType?.get(id)
+            return value === undefined ? [] : [[id, value]]
+          }),
+        )
+      }),
+
+    write: (numberId, credentials, keys) =>
+      Effect.sync(() => {
+        if (laneOf(world, numberId) === undefined) return
+        const known = sessions.get(numberId)
+        // Keys without credentials are nothing that a device could come back with.
+        if (known === undefined && credentials === null) return
+        const session = known ?? { credentials: "", keys: new Map() }
+        if (credentials !== null) session.credentials = credentials
+        writeKeys(session, keys)
+        sessions.set(numberId, session)
+      }),
+
+    replace: (numberId, credentials, keys) =>
+      Effect.sync(() => {
+        if (laneOf(world, numberId) === undefined) return
+        const session: Session = { credentials, keys: new Map() }
+        writeKeys(session, keys)
+        sessions.set(numberId, session)
+      }),
+
+    trim: (numberId, type, most) =>
+      Effect.sync(() => {
+        const ofType = sessions.get(numberId)?.keys.get(type)
+        if (ofType === undefined) return
+        for (const id of [...ofType.keys()].slice(0, Math.max(0, ofType.size - most))) {
+          ofType.delete(id)
+        }
+      }),
+
+    wipe: (numberId) =>
+      Effect.sync(() => {
+        sessions.delete(numberId)
+      }),
+  }
+}

@@ -1,0 +1,148 @@
+/** What live transports keep, sealed. */
+import { SessionStore } from "@messaging-service/core"
+import type { KeptSession, KeyChange, NumberId } from "@messaging-service/core"
+import { Effect, Layer } from "effect"
+import { Database } from "../database/Database.ts"
+import { bigint, instant, integer, text, texts } from "../database/Fields.ts"
+import { each, given, joined, on, statement } from "../database/Statement.ts"
+
+interface KeptRow {
+  readonly number_id: bigint
+  readonly platform: KeptSession["platform"]
+  readonly status: KeptSession["status"]
+  readonly removed: boolean
+}
+
+const listKept = statement("session.list", given({}))`
+select s.number_id, n.platform, n.status, l.removed_at is not null as removed
+from sessions s
+join numbers n on n.id = s.number_id
+join lanes l on l.number_id = s.number_id
+order by s.number_id`
+
+const getCredentials = statement("session.credentials", given({ numberId: bigint }))`
+select s.credentials
+from sessions s
+where s.number_id = $numberId`
+
+const getKeys = statement("session.keys", given({ numberId: bigint, type: text, ids: texts }))`
+select k.id, k.value
+from session_keys k
+where k.number_id = $numberId
+  and k.type = $type
+  and k.id = any ($ids)`
+
+interface Writing {
+  readonly numberId: NumberId
+  readonly credentials: string | null
+  readonly keys: ReadonlyArray<KeyChange>
+  readonly now: number
+}
+
+const writing = joined<Writing>(
+  given({ numberId: bigint, credentials: text, now: instant }),
+  on(
+    ({ keys }: Writing) => keys,
+    each({
+      types: text((key: KeyChange) => key.type),
+      ids: text((key: KeyChange) => key.id),
+      values: text((key: KeyChange) => key.value),
+    }),
+  ),
+)
+
+/**
+ * One statement, and so one commit. The session's row is written before any of its keys, so that
+ * writes of one number cannot cross. What is dropped and what is written are different keys.
+ */
+const write = statement("session.write", writing)`
+with session as (
+  insert into sessions as kept (number_id, credentials)
+  select l.number_id, coalesce($credentials, s.credentials)
+  from lanes l
+  left join sessions s on s.number_id = l.number_id
+  where l.number_id = $numberId
+    and l.removed_at is null
+    and coalesce($credentials, s.credentials) is not null
+  on conflict (number_id) do update
+  set credentials = coalesce($credentials, kept.credentials)
+  returning number_id
+),
+given as (
+  select key.type, key.id, key.value
+  from unnest($types, $ids, $values) key (type, id, value)
+),
+dropped as (
+  delete from session_keys k
+  using session, given
+  where k.number_id = session.number_id
+    and k.type = given.type
+    and k.id = given.id
+    and given.value is null
+)
+insert into session_keys (number_id, type, id, value, written_at)
+select session.number_id, given.type, given.id, given.value, $now
+from session, given
+where given.value is not null
+on conflict (number_id, type, id) do update
+set value = excluded.value, written_at = excluded.written_at`
+
+/** The keys go with their session. */
+const wipe = statement("session.wipe", given({ numberId: bigint }))`
+delete from sessions s
+where s.number_id = $numberId`
+
+const trim = statement("session.trim", given({ numberId: bigint, type: text, most: integer }))`
+delete from session_keys k
+using (
+  select old.id
+  from session_keys old
+  where old.number_id = $numberId
+    and old.type = $type
+  order by old.written_at desc, old.id desc
+  offset $most
+) old
+where k.number_id = $numberId
+  and k.type = $type
+  and k.id = old.id`
+
+export const layerSessions = Layer.effect(
+  SessionStore,
+  Effect.gen(function* () {
+    const database = yield* Database
+    return SessionStore.of({
+      list: listKept.all(database, {}, (row: KeptRow) => ({
+        numberId: Number(row.number_id) as NumberId,
+        platform: row.platform,
+        status: row.status,
+        removed: row.removed,
+      })),
+      credentials: (numberId) =>
+        getCredentials.first(
+          database,
+          { numberId },
+          (row: { readonly credentials: string }) => row.credentials,
+        ),
+      keys: (numberId, type, ids) =>
+        Effect.map(
+          getKeys.rows<{ readonly id: string; readonly value: string }>(database, {
+            numberId,
+            type,
+            ids,
+          }),
+          (rows) => new Map(rows.map(({ id, value }) => [id, value])),
+        ),
+      write: (numberId, credentials, keys, now) =>
+        write.run(database, { numberId, credentials, keys, now }),
+      replace: (numberId, credentials, keys, now) =>
+        database.transaction("session.replace", (run) =>
+          Effect.andThen(
+            run(wipe.text, wipe.bind({ numberId })),
+            Effect.asVoid(run(write.text, write.bind({ numberId, credentials, keys, now }))),
+          ),
+        ),
+      trim: (numberId, type, most) => trim.run(database, { numberId, type, most }),
+      wipe: (numberId) => wipe.run(database, { numberId }),
+    })
+  }),
+)

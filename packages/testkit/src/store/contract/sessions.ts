@@ -1,0 +1,183 @@
+/** `SessionStore`: what live transports keep of a number. */
+import { assert } from "@effect/vitest"
+import { NumberStore, SessionStore, WorkspaceStore } from "@messaging-service/core"
+import type { KeyChange, NumberId } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { Topic } from "../Topic.ts"
+import { aNumber, aStage, aWorkspace, noon, oneSecond } from "../World.ts"
+
+const key = (type: string, id: string, value: string | null): KeyChange => ({ type, id, value })
+
+/** The kept session of a number; undefined when it has none. */
+const keptOf = (numberId: NumberId) =>
+  SessionStore.use(({ list }) =>
+    Effect.map(list, (all) => all.find((one) => one.numberId === numberId)),
+  )
+
+const valuesOf = (numberId: NumberId, type: string, ids: ReadonlyArray<string>) =>
+  SessionStore.use((store) =>
+    Effect.map(store.keys(numberId, type, ids), (found) => Object.fromEntries(found)),
+  )
+
+export const sessions: Topic = (it) => {
+  it.effect("credentials and keys are kept as they were given, each under its type and id", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const { number } = yield* aStage()
+      assert.isNull(yield* store.credentials(number.id))
+      yield* store.write(
+        number.id,
+        "crédentials",
+        [key("session", "1.0", "a"), key("pre-key", "1.0", "b"), key("session", 'ü "2"', "c")],
+        noon,
+      )
+      assert.strictEqual(yield* store.credentials(number.id), "crédentials")
+      assert.deepStrictEqual(yield* valuesOf(number.id, "session", ["1.0", 'ü "2"', "3.0"]), {
+        "1.0": "a",
+        'ü "2"': "c",
+      })
+      assert.deepStrictEqual(yield* valuesOf(number.id, "pre-key", ["1.0"]), { "1.0": "b" })
+      assert.deepStrictEqual(yield* valuesOf(number.id, "pre-key", []), {})
+    }),
+  )
+
+  it.effect("one write changes, adds and drops keys of several types, and no others", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const { number } = yield* aStage()
+      yield* store.write(
+        number.id,
+        "first",
+        [key("a", "1", "one"), key("a", "2", "two"), key("b", "1", "three")],
+        noon,
+      )
+      yield* store.write(
+        number.id,
+        null,
+        [key("a", "1", null), key("a", "2", "2"), key("b", "2", "4"), key("c", "1", null)],
+        noon,
+      )
+      assert.strictEqual(yield* store.credentials(number.id), "first")
+      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2"]), { "2": "2" })
+      assert.deepStrictEqual(yield* valuesOf(number.id, "b", ["1", "2"]), {
+        "1": "three",
+        "2": "4",
+      })
+      yield* store.write(number.id, "second", [], noon)
+      assert.strictEqual(yield* store.credentials(number.id), "second")
+      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["2"]), { "2": "2" })
+    }),
+  )
+
+  it.effect("writes at the same time are all kept", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const { number } = yield* aStage()
+      const ids = Array.from({ length: 20 }, (_, index) => String(index))
+      yield* Effect.forEach(
+        ids,
+        (id) =>
+          store.write(number.id, "credentials", [key("k", id, id), key("k", "all", id)], noon),
+        { concurrency: "unbounded" },
+      )
+      const found = yield* store.keys(number.id, "k", [...ids, "all"])
+      assert.strictEqual(found.size, 21)
+    }),
+  )
+
+  it.effect("keys without credentials are not kept", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const { number } = yield* aStage()
+      yield* store.write(number.id, null, [key("a", "1", "one")], noon)
+      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), {})
+      assert.isUndefined(yield* keptOf(number.id))
+    }),
+  )
+
+  it.effect("what replaces a session leaves nothing of the one before", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const { number } = yield* aStage()
+      yield* store.write(number.id, "old", [key("a", "1", "old"), key("b", "1", "old")], noon)
+      yield* store.replace(number.id, "new", [key("a", "2", "new")], noon)
+      assert.strictEqual(yield* store.credentials(number.id), "new")
+      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2"]), { "2": "new" })
+      assert.deepStrictEqual(yield* valuesOf(number.id, "b", ["1"]), {})
+    }),
+  )
+
+  it.effect("a wiped number has nothing, and others have what they had", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const { workspace, number } = yield* aStage()
+      const other = yield* aNumber(workspace.id)
+      for (const { id } of [number, other]) {
+        yield* store.write(id, "credentials", [key("a", "1", "one")], noon)
+      }
+      yield* store.wipe(number.id)
+      yield* store.wipe(number.id)
+      assert.isNull(yield* store.credentials(number.id))
+      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), {})
+      assert.deepStrictEqual(yield* valuesOf(other.id, "a", ["1"]), { "1": "one" })
+    }),
+  )
+
+  it.effect("trimming drops the longest unwritten keys of the type", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const { number } = yield* aStage()
+      const at = (second: number) => noon + second * oneSecond
+      for (const [second, id] of ["1", "2", "3", "4"].entries()) {
+        yield* store.write(
+          number.id,
+          "credentials",
+          [key("a", id, id), key("b", id, id)],
+          at(second),
+        )
+      }
+      yield* store.write(number.id, null, [key("a", "1", "again")], at(9))
+      yield* store.trim(number.id, "a", 2)
+      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2", "3", "4"]), {
+        "1": "again",
+        "4": "4",
+      })
+      yield* store.trim(number.id, "a", 2)
+      yield* store.trim(number.id, "never written", 0)
+      assert.deepStrictEqual(Object.keys(yield* valuesOf(number.id, "a", ["1", "4"])), ["1", "4"])
+      assert.deepStrictEqual(
+        Object.keys(yield* valuesOf(number.id, "b", ["1", "2", "3", "4"])).length,
+        4,
+      )
+    }),
+  )
+
+  it.effect("a removed number is listed as removed until it is wiped, and takes nothing more", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const numbers = yield* NumberStore
+      const workspace = yield* aWorkspace()
+      const number = yield* aNumber(workspace.id, { status: "disconnected", platform: "telegram" })
+      yield* store.write(number.id, "credentials", [], noon)
+      const kept = { numberId: number.id, platform: "telegram", status: "disconnected" } as const
+      assert.deepStrictEqual(yield* keptOf(number.id), { ...kept, removed: false })
+      yield* numbers.remove(workspace.id, number.id, noon)
+      assert.deepStrictEqual(yield* keptOf(number.id), { ...kept, removed: true })
+      yield* store.write(number.id, "changed", [key("a", "1", "one")], noon)
+      assert.strictEqual(yield* store.credentials(number.id), "credentials")
+      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), {})
+      yield* store.wipe(number.id)
+      assert.isUndefined(yield* keptOf(number.id))
+    }),
+  )
+
+  it.effect("a deleted workspace's numbers count as removed", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const { workspace, number } = yield* aStage()
+      yield* store.write(number.id, "credentials", [], noon)
+      yield* (yield* WorkspaceStore).delete(workspace.id, noon)
+      assert.isTrue((yield* keptOf(number.id))?.removed)
+    }),
+  )
+}
