@@ -2,8 +2,7 @@
  * A run: cells side by side, in each of them one request after the other, every answer judged. A
  * request's place in its cell follows from its index, so that it can be repeated alone.
  */
-import type { Checker } from "./document/checker.ts"
-import type { ServiceDocument } from "./document/Document.ts"
+import type { Checker, ServiceDocument } from "@messaging-service/testkit/openapi"
 import type { Options } from "./options.ts"
 import { takeCensus } from "./oracle/census.ts"
 import { harvest, mayMakeMessages, nothingMade } from "./oracle/harvest.ts"

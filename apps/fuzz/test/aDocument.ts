@@ -1,6 +1,6 @@
 /** A small document and a world with fixed ids, so that tests need no server. */
-import { readDocument } from "../src/document/Document.ts"
-import type { DocumentObject, Operation } from "../src/document/Document.ts"
+import { readDocument } from "@messaging-service/testkit/openapi"
+import type { DocumentObject, Operation } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../src/request/Shot.ts"
 import type { WireAnswer } from "../src/wire/AnswerReader.ts"
 import type { Outcome } from "../src/wire/Connection.ts"

@@ -1,6 +1,6 @@
 /** The oracle: it passes what the document allows, and tells each fault that was planted. */
 import { assert, describe, it } from "@effect/vitest"
-import { makeChecker } from "../src/document/checker.ts"
+import { makeChecker } from "@messaging-service/testkit/openapi"
 import { makeCallJudge } from "../src/oracle/calls.ts"
 import { makeJudge } from "../src/oracle/judge.ts"
 import { judgeRepeat } from "../src/oracle/repeat.ts"

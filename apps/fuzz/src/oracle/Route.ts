@@ -1,6 +1,6 @@
 /** Where a request leads by the document alone. */
-import { surfaceOf } from "../document/Document.ts"
-import type { Operation, ServiceDocument, Surface } from "../document/Document.ts"
+import { surfaceOf } from "@messaging-service/testkit/openapi"
+import type { Operation, ServiceDocument, Surface } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
 
 export interface Route {

@@ -1,6 +1,6 @@
 /** Calls that the service makes itself: events of version 2, callbacks of version 1. */
-import type { Checker } from "../document/checker.ts"
-import { isJson } from "../document/Document.ts"
+import { isJson } from "@messaging-service/testkit/openapi"
+import type { Checker } from "@messaging-service/testkit/openapi"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
 

@@ -2,8 +2,8 @@
  * A count of messages: those that the service lists are those that its answers told of, no more and
  * no fewer. So a refused send has left nothing behind.
  */
-import { isJson } from "../document/Document.ts"
-import type { Json } from "../document/Document.ts"
+import { isJson } from "@messaging-service/testkit/openapi"
+import type { Json } from "@messaging-service/testkit/openapi"
 import type { Connection } from "../wire/Connection.ts"
 import { call } from "../world/makeCell.ts"
 import type { Cell } from "../world/makeCell.ts"

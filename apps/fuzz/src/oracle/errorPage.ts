@@ -2,7 +2,7 @@
  * The HTML page with status 500 that version 1's group send answers with (contract: Version 1:
  * sends).
  */
-import { isJson } from "../document/Document.ts"
+import { isJson } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
 import { headerOf } from "../wire/AnswerReader.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"

@@ -1,6 +1,6 @@
 /** Refusals: their code, its status, their size, and what goes with them. */
 import { catalogue } from "@messaging-service/core"
-import { isJson } from "../document/Document.ts"
+import { isJson } from "@messaging-service/testkit/openapi"
 import { headerOf } from "../wire/AnswerReader.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
 import { finding } from "./Finding.ts"

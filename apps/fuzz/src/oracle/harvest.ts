@@ -1,6 +1,6 @@
 /** What an answer tells the run: ids and links that later requests may name, and messages made. */
-import { isJson } from "../document/Document.ts"
-import type { Json, Operation } from "../document/Document.ts"
+import { isJson } from "@messaging-service/testkit/openapi"
+import type { Json, Operation } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
 import type { IdKind, World } from "../world/World.ts"

@@ -2,9 +2,8 @@
  * Whether an answer is one that the document and the contract allow. The request's route is worked
  * out from the document alone, so that a route which the service takes for another one shows.
  */
-import type { Checker } from "../document/checker.ts"
-import { isJson } from "../document/Document.ts"
-import type { Response, ServiceDocument } from "../document/Document.ts"
+import { headersOfHttp, isJson } from "@messaging-service/testkit/openapi"
+import type { Checker, Response, ServiceDocument } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
 import { headerOf } from "../wire/AnswerReader.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
@@ -37,7 +36,7 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
     const type = (headerOf(answer.headers, "content-type") ?? "").split(";")[0] ?? ""
     const strange = answer.headers
       .map(([header]) => header)
-      .filter((header) => !response.headers.includes(header) && !ofHttp.has(header))
+      .filter((header) => !response.headers.includes(header) && !headersOfHttp.has(header))
       .map((header) => finding(`${kind}: the header ${header} is not documented`))
     if (shot.method === "HEAD" || "*/*" in response.content) return strange
     if (answer.body.length === 0) {
@@ -209,16 +208,6 @@ const responseOf = (
     codes: [],
   }
 }
-
-/** What every HTTP answer may carry. */
-const ofHttp = new Set([
-  "content-type",
-  "content-length",
-  "date",
-  "connection",
-  "keep-alive",
-  "transfer-encoding",
-])
 
 const parsed = (text: string): unknown => {
   try {

@@ -1,6 +1,6 @@
 /** A request sent twice with one `Idempotency-Key`: the first answer once more, and nothing done twice. */
-import { isJson } from "../document/Document.ts"
-import type { Json } from "../document/Document.ts"
+import { isJson } from "@messaging-service/testkit/openapi"
+import type { Json } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
 import { headerOf } from "../wire/AnswerReader.ts"
 import type { Outcome } from "../wire/Connection.ts"

@@ -1,5 +1,5 @@
 /** One request as it goes onto the socket, and what the generator knows about it. */
-import type { Operation } from "../document/Document.ts"
+import type { Operation } from "@messaging-service/testkit/openapi"
 import type { KeyName } from "../world/World.ts"
 
 /** How the request shows who asks. */

@@ -1,6 +1,6 @@
 /** Values for fields and parameters by their names, so that requests reach what lies behind the form. */
+import type { Operation } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"
-import type { Operation } from "../document/Document.ts"
 import { reminderText } from "../world/World.ts"
 import type { IdKind, Ids, World } from "../world/World.ts"
 import { links } from "./texts.ts"

@@ -2,9 +2,9 @@
  * Makes the request of an index: a valid one for some operation, with nothing, one or a few things
  * changed. It depends on the seed, the index and the ids of the cell, and on no other request.
  */
+import type { Operation, ServiceDocument, Surface } from "@messaging-service/testkit/openapi"
 import { chanceOf } from "../Chance.ts"
 import type { Chance } from "../Chance.ts"
-import type { Operation, ServiceDocument, Surface } from "../document/Document.ts"
 import type { World } from "../world/World.ts"
 import { mutateHeaders } from "./headers.ts"
 import { rawShot } from "./rawHttp.ts"

@@ -2,8 +2,8 @@
  * JSON that may be wrong: a tree whose leaves are pieces of text as they stand in the body, so that
  * it can hold doubled keys, numbers no program can hold, and broken escapes.
  */
+import { isJson } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"
-import { isJson } from "../document/Document.ts"
 import { endOfSafety, isLinkField, links, strangeText } from "./texts.ts"
 
 export type JsonNode =

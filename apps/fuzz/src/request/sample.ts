@@ -1,7 +1,7 @@
 /** Values that fit a JSON Schema of the document, with values by name where the name tells more. */
+import { isJson } from "@messaging-service/testkit/openapi"
+import type { Json, Operation, ServiceDocument } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"
-import { isJson } from "../document/Document.ts"
-import type { Json, Operation, ServiceDocument } from "../document/Document.ts"
 import type { World } from "../world/World.ts"
 import { fieldValue } from "./fieldValues.ts"
 import type { Credentials } from "./Shot.ts"

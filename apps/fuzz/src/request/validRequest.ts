@@ -1,7 +1,7 @@
 /** A request that an operation takes, from its example or its schemas, with its body changed or not. */
+import { isJson } from "@messaging-service/testkit/openapi"
+import type { Json, MediaObject, Operation } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"
-import { isJson } from "../document/Document.ts"
-import type { Json, MediaObject, Operation } from "../document/Document.ts"
 import { fieldValue } from "./fieldValues.ts"
 import { brokenForm, encodeForm, fieldsOf, mutateFields } from "./forms.ts"
 import { authorization } from "./headers.ts"

@@ -2,8 +2,8 @@
  * A cell: the world that a run of consecutive requests happens in. It is made anew for each run, with
  * records of every kind, so that what one run spoils no other one meets.
  */
-import { isJson } from "../document/Document.ts"
-import type { Json } from "../document/Document.ts"
+import { isJson } from "@messaging-service/testkit/openapi"
+import type { Json } from "@messaging-service/testkit/openapi"
 import { multipart, filePart, png } from "../request/multipart.ts"
 import type { Connection } from "../wire/Connection.ts"
 import { noIds, reminderText } from "./World.ts"

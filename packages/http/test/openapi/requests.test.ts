@@ -18,7 +18,6 @@ import { AdvanceBody } from "@messaging-service/emulator"
 import { Effect, Result, Schema } from "effect"
 import { layerService } from "../Service.ts"
 import { checker, operationsOf, served } from "./Document.ts"
-import type { Json } from "./Document.ts"
 
 const to = { phone: "+15550001234" }
 const schedule = { cron: "0 9 * * 1" }
@@ -151,9 +150,7 @@ layer(layerService())("what the document says of requests", (it) => {
       () =>
         Effect.gen(function* () {
           const document = yield* served
-          const placed = operationsOf(document).find(
-            (each) => each.operation.operationId === operation,
-          )
+          const placed = operationsOf(document).find(({ id }) => id === operation)
           const check = checker(document)(
             "paths",
             placed?.path ?? "",
@@ -221,16 +218,14 @@ layer(layerService())("what the document says of requests", (it) => {
       const placed = operationsOf(document).find(
         ({ path, method }) => method === "GET" && path === "/api/v2/messages",
       )
-      const parameters = (placed?.operation.parameters ?? []).filter(
-        (each) => each["in"] === "query",
-      )
+      const parameters = (placed?.parameters ?? []).filter((each) => each.in === "query")
       assert.deepStrictEqual(
         parameters.map(({ name }) => name),
         Object.keys(ListQuery.fields),
       )
-      for (const { name, description } of parameters) assert.isString(description, String(name))
-      const limit = parameters.find(({ name }) => name === "limit") as Json
-      assert.deepStrictEqual(limit["schema"], {
+      for (const { name, description } of parameters) assert.isString(description, name)
+      const limit = parameters.find(({ name }) => name === "limit")
+      assert.deepStrictEqual(limit?.schema, {
         type: "integer",
         minimum: 1,
         maximum: 100,

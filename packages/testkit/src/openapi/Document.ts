@@ -1,6 +1,9 @@
-/** The service's OpenAPI document, as far as the fuzzer reads it. */
+/** The service's OpenAPI document, read once for tests of the interface and for the fuzzer. */
 
 export type Json = Readonly<Record<string, unknown>>
+
+export const isJson = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 export interface MediaObject {
   readonly schema: Json
@@ -10,27 +13,40 @@ export interface MediaObject {
 export interface ParameterObject {
   readonly name: string
   readonly in: "path" | "query" | "header"
+  readonly description?: string
   readonly required?: boolean
   readonly schema: Json
 }
 
 export interface ResponseObject {
-  readonly headers?: Readonly<Record<string, unknown>>
+  readonly headers?: Json
   readonly content?: Readonly<Record<string, MediaObject>>
 }
 
-interface OperationObject {
+export interface OperationObject {
   readonly operationId: string
-  readonly parameters: ReadonlyArray<ParameterObject | { readonly $ref: string }>
+  readonly tags: ReadonlyArray<string>
+  readonly summary: string
+  readonly description?: string
+  readonly security: ReadonlyArray<Json>
+  /** Many are references. */
+  readonly parameters: ReadonlyArray<Json>
   readonly requestBody?: {
     readonly required: boolean
     readonly content: Readonly<Record<string, MediaObject>>
   }
   readonly responses: Readonly<Record<string, ResponseObject | { readonly $ref: string }>>
+  readonly callbacks?: Readonly<
+    Record<string, Readonly<Record<string, { readonly post: Omit<OperationObject, "callbacks"> }>>>
+  >
 }
 
 export interface DocumentObject {
+  readonly openapi: string
+  readonly servers: ReadonlyArray<{ readonly url: string }>
+  readonly tags: ReadonlyArray<{ readonly name: string }>
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
+  readonly webhooks: Readonly<Record<string, { readonly post: OperationObject }>>
   readonly components: Readonly<Record<string, Readonly<Record<string, Json>>>>
 }
 
@@ -48,6 +64,8 @@ export interface Operation {
   readonly bodies: Readonly<Record<string, MediaObject>>
   readonly bodyRequired: boolean
   readonly responses: Readonly<Record<string, Response>>
+  /** As it stands in the document, with references and all. */
+  readonly operation: OperationObject
 }
 
 export interface Response {
@@ -67,6 +85,16 @@ export interface ServiceDocument {
   resolve(schema: Json): Json
 }
 
+/** Headers that any HTTP answer may carry, and that the document does not repeat. */
+export const headersOfHttp: ReadonlySet<string> = new Set([
+  "content-type",
+  "content-length",
+  "date",
+  "connection",
+  "keep-alive",
+  "transfer-encoding",
+])
+
 const prefixes: ReadonlyArray<readonly [string, Surface]> = [
   ["/api/v2", "v2"],
   ["/api/v1", "v1"],
@@ -78,10 +106,8 @@ const prefixes: ReadonlyArray<readonly [string, Surface]> = [
 export const surfaceOf = (path: string): Surface =>
   prefixes.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1] ?? "open"
 
-export const isJson = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const codesOf = (content: Response["content"]): ReadonlyArray<string> => {
+/** The codes of the errors among an answer's content; none when that is no error object. */
+export const codesOf = (content: Response["content"] = {}): ReadonlyArray<string> => {
   let at: unknown = content["application/json"]?.schema
   for (const key of ["properties", "error", "properties", "code", "enum"]) {
     at = isJson(at) ? at[key] : undefined
@@ -116,8 +142,11 @@ export const readDocument = (source: DocumentObject): ServiceDocument => {
       surface: surfaceOf(path),
       method: method.toUpperCase(),
       path,
-      parameters: operation.parameters.map((parameter) =>
-        "$ref" in parameter ? (lookUp(parameter.$ref) as ParameterObject) : parameter,
+      parameters: operation.parameters.map(
+        (parameter) =>
+          (typeof parameter["$ref"] === "string"
+            ? lookUp(parameter["$ref"])
+            : parameter) as ParameterObject,
       ),
       bodies: operation.requestBody?.content ?? {},
       bodyRequired: operation.requestBody?.required ?? false,
@@ -127,6 +156,7 @@ export const readDocument = (source: DocumentObject): ServiceDocument => {
           responseOf(["paths", path, method, "responses", status], response),
         ]),
       ),
+      operation,
     })),
   )
 
