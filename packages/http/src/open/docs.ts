@@ -3,7 +3,7 @@
  * error points; `/openapi.json`, the OpenAPI document; and `/docs`, the same as a page.
  */
 import { catalogue } from "@messaging-service/core"
-import { Effect, Stream } from "effect"
+import { Effect, Semaphore, Stream } from "effect"
 import type { Exchange, Reply } from "../answer/Exchange.ts"
 import { HttpOptions, publicUrlOf } from "../HttpOptions.ts"
 import { commonHeaders } from "../openapi/headers.ts"
@@ -58,11 +58,12 @@ const htmlReply = ({ headers }: Exchange, html: Uint8Array, policy: string): Rep
 }
 
 /**
- * What is made of the public address the first time that it is asked for. Nothing is kept of an
- * attempt that was interrupted.
+ * What is made of the public address the first time that it is asked for; those who ask meanwhile
+ * wait for it. Nothing is kept of an attempt that was interrupted.
  */
 const remembered = <A>(make: (publicUrl: string) => Effect.Effect<A>) => {
   let last: { readonly publicUrl: string; readonly made: A } | undefined
+  const alone = Semaphore.makeUnsafe(1)
   return (publicUrl: string): Effect.Effect<A> =>
     Effect.suspend(() =>
       last?.publicUrl === publicUrl
@@ -71,7 +72,7 @@ const remembered = <A>(make: (publicUrl: string) => Effect.Effect<A>) => {
             last = { publicUrl, made }
             return made
           }),
-    )
+    ).pipe(alone.withPermits(1))
 }
 
 const ofPage: ReadonlyArray<Header> = [

@@ -1,4 +1,4 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, layer, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { Doors } from "../Doors.ts"
@@ -13,6 +13,26 @@ const markupOf = (html: string): string =>
 
 const scriptsOf = (html: string): ReadonlyArray<string> =>
   [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, script = ""]) => script)
+
+layer(layerService())("the API page of a service that just started", (it) => {
+  it.effect(
+    "is made once, however many ask for it at once",
+    () =>
+      Effect.gen(function* () {
+        const { web } = yield* Doors
+        const digest = yield* Effect.acquireRelease(
+          Effect.sync(() => vi.spyOn(crypto.subtle, "digest")),
+          (spy) => Effect.sync(() => spy.mockRestore()),
+        )
+        const asking = Array.from({ length: 10 }, () => web.call({ path: "/docs" }))
+        const pages = yield* Effect.all(asking, { concurrency: "unbounded" })
+        // Each script's hash stands in the page's policy, so each page that is made asks for it.
+        assert.strictEqual(digest.mock.calls.length, scriptsOf(pages[0]!.text).length)
+        assert.lengthOf(new Set(pages.map(({ text }) => text)), 1)
+      }),
+    60_000,
+  )
+})
 
 layer(layerService())("the API page", (it) => {
   it.effect(
