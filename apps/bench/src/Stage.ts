@@ -22,6 +22,14 @@ export const serverSettings: Readonly<Record<string, string>> = {
   max_connections: "400",
 }
 
+/** The same without waiting for the disk: no figure of a smoke run is looked at. */
+export const smokeSettings: Readonly<Record<string, string>> = {
+  ...serverSettings,
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+}
+
 export interface Sizes {
   /** Rounds that count. */
   readonly rounds: number

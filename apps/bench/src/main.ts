@@ -12,7 +12,7 @@ import { measure } from "./measuring/rounds.ts"
 import { headText, machine, rowText } from "./report.ts"
 import type { MeasuredRow, Report } from "./report.ts"
 import { rows } from "./rows/index.ts"
-import { fullSizes, openStage, serverSettings, smokeSizes } from "./Stage.ts"
+import { fullSizes, openStage, serverSettings, smokeSettings, smokeSizes } from "./Stage.ts"
 
 class WrongArguments extends Data.TaggedError("WrongArguments")<{ readonly message: string }> {}
 
@@ -38,8 +38,10 @@ const readArguments = Effect.gen(function* () {
   return { smoke: values.smoke, json: values.json, only }
 })
 
-const run = Effect.gen(function* () {
-  const { json, only, smoke } = yield* readArguments
+const run = Effect.fnUntraced(function* (
+  { json, only, smoke }: Effect.Success<typeof readArguments>,
+  settings: Readonly<Record<string, string>>,
+) {
   const sizes = smoke ? smokeSizes : fullSizes
   const stage = yield* openStage(sizes)
   const postgres = yield* Effect.scoped(
@@ -52,7 +54,7 @@ const run = Effect.gen(function* () {
     postgres: String(postgres[0]?.["server_version"]),
     pgbench: stage.pgbench,
     ...machine(),
-    settings: serverSettings,
+    settings,
   }
   yield* Console.log(headText(head))
   const measured: Array<MeasuredRow> = []
@@ -70,6 +72,9 @@ const run = Effect.gen(function* () {
   }
 })
 
-runMain(
-  Effect.scoped(run).pipe(Effect.provide(EmbeddedPostgres.layer({ settings: serverSettings }))),
-)
+const program = Effect.flatMap(readArguments, (options) => {
+  const settings = options.smoke ? smokeSettings : serverSettings
+  return run(options, settings).pipe(Effect.provide(EmbeddedPostgres.layer({ settings })))
+})
+
+runMain(Effect.scoped(program))
