@@ -7,7 +7,7 @@ import { aSender } from "./crash/Clients.ts"
 import type { Sender } from "./crash/Clients.ts"
 import { members } from "./crash/Cluster.ts"
 import type { Cluster } from "./crash/Cluster.ts"
-import { withDatabase } from "./crash/books.ts"
+import { passTime, withDatabase } from "./crash/books.ts"
 import { clusterTest, crashTest, storm } from "./crash/Storm.ts"
 
 const minute = 60_000
@@ -205,16 +205,3 @@ clusterTest("of runs missed for hours the latest of the last hour is made up", (
     yield* look(checkMessages)
   }),
 )
-
-/** Moves the stored clock on while nothing runs; returns how far it is ahead of the system's. */
-const passTime = (millis: number) =>
-  Effect.gen(function* () {
-    const sql = yield* PgClient.PgClient
-    const [row] = yield* sql<{ readonly offset: number }>`
-      insert into clock as present (offset_millis)
-      values (${millis})
-      on conflict (singleton) do update
-      set offset_millis = present.offset_millis + excluded.offset_millis
-      returning offset_millis::float8 as "offset"`
-    return row!.offset
-  })

@@ -1,11 +1,13 @@
 /** Webhooks of a server and a worker as two processes on one PostgreSQL, and what a killed worker leaves. */
 import { assert, layer } from "@effect/vitest"
+import { deliveryLeaseMillis } from "@messaging-service/core"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
 import { createServer } from "node:http"
 import type { ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join, resolve } from "node:path"
+import { passTime, withDatabase } from "./crash/books.ts"
 
 const apps = resolve(import.meta.dirname, "../..")
 const programs = {
@@ -46,10 +48,10 @@ const operatorToken = "operator-token-of-the-webhook-tests"
 
 /** A server on a new database with an endpoint at the receiver, and a way to start workers beside it. */
 const aStage = Effect.gen(function* () {
-  const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
+  const database = yield* (yield* EmbeddedPostgres).createDatabase()
   const settings = {
     PORT: "0",
-    DATABASE_URL: Redacted.value(url),
+    DATABASE_URL: Redacted.value(database.url),
     DATA_DIR: yield* processes.temporaryDirectory,
     OPERATOR_TOKEN: operatorToken,
     WORKER: "separate",
@@ -75,6 +77,7 @@ const aStage = Effect.gen(function* () {
       Effect.sync(() => (receiver.eventIds.length >= count ? receiver.eventIds : undefined)),
     )
   return {
+    database,
     receiver,
     arrived,
     startWorker,
@@ -101,16 +104,16 @@ layer(EmbeddedPostgres.layer())("a server and a worker", (it) => {
 
   it.effect("a call that a killed worker was making is made again by the next, same event", () =>
     Effect.gen(function* () {
-      const { arrived, caller, operator, receiver, startWorker } = yield* aStage
+      const { arrived, caller, database, operator, receiver, startWorker } = yield* aStage
       const first = yield* startWorker
       receiver.answer = () => undefined
       yield* caller.send("Hello")
       const [eventId] = yield* arrived(1)
       yield* first.kill
       receiver.answer = (response) => void response.writeHead(204).end()
-      yield* startWorker
       // The dead worker's lease is over.
-      yield* operator.advance(21)
+      yield* withDatabase({ database })(passTime(deliveryLeaseMillis))
+      yield* startWorker
       assert.deepStrictEqual(yield* arrived(2), [eventId, eventId])
       yield* operator.advance(3600)
       assert.lengthOf(receiver.eventIds, 2)

@@ -1,6 +1,6 @@
 /** When time may move on although another process has something in its hands. */
 import { assert, it } from "@effect/vitest"
-import { Housekeeping, WakeUp, WorkStatus } from "@messaging-service/core"
+import { Housekeeping, WakeUp, WorkStatus, deliveryLeaseMillis } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,9 +10,10 @@ const nextDue = 1_000_000
 
 /**
  * The service as this process sees it, which has nothing in its own hands. The store takes its time,
- * and finds another process at the attempt of that name, or at none, whenever it is asked.
+ * and finds another process at the attempt of that name, or at none, whenever it is asked; and a
+ * call of a receiver with a lease until that moment, or none.
  */
-const anIdle = (attemptNow: () => string | null) =>
+const anIdle = (attemptNow: () => string | null, deliveringUntil: number | null = null) =>
   Idle.layer.pipe(
     Layer.provide(
       Layer.mock(WorkStatus, {
@@ -21,7 +22,7 @@ const anIdle = (attemptNow: () => string | null) =>
             Effect.sync(() => {
               const attempt = attemptNow()
               const inHands = attempt === null ? [] : [{ numberId: 1 as NumberId, attempt }]
-              return { nextDue, inHands, deliveringUntil: null }
+              return { nextDue, inHands, deliveringUntil }
             }),
             "500 millis",
           ),
@@ -55,6 +56,17 @@ it.effect("a lane that another process works off holds time up until it is empty
     assert.strictEqual(looks, 101)
   }).pipe(Effect.provide(anIdle(() => (++looks > 100 ? null : `message 1 ${looks}`))))
 })
+
+it.effect("a receiver's call holds time up for 16 s at most: then its worker has died", () =>
+  Effect.gen(function* () {
+    const waiting = yield* stalled
+    yield* TestClock.adjust("15900 millis")
+    assert.isUndefined(waiting.pollUnsafe())
+    yield* TestClock.adjust("1 seconds")
+    assert.isDefined(waiting.pollUnsafe())
+    assert.strictEqual(yield* Fiber.join(waiting), nextDue)
+  }).pipe(Effect.provide(anIdle(() => null, deliveryLeaseMillis))),
+)
 
 it.effect("what was put back while the store was being asked is not overlooked", () => {
   let messages = 3

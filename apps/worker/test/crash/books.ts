@@ -1,9 +1,25 @@
 /** Looking into the database of a cluster, past the service. */
 import * as PgClient from "@effect/sql-pg/PgClient"
+import type { TestDatabase } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import type { Cluster } from "./Cluster.ts"
 
 export const withDatabase =
-  ({ database: { database, path, username } }: Cluster) =>
+  ({ database: { database, path, username } }: { readonly database: Omit<TestDatabase, "url"> }) =>
   <A, E>(look: Effect.Effect<A, E, PgClient.PgClient>) =>
     Effect.provide(look, PgClient.layer({ database, path, username }))
+
+/**
+ * Moves the stored clock on past the service, which would first wait for what the dead had in their
+ * hands; returns how far it then is ahead of the system's. Processes at work follow in a moment.
+ */
+export const passTime = (millis: number) =>
+  Effect.gen(function* () {
+    const sql = yield* PgClient.PgClient
+    const [row] = yield* sql<{ readonly offset: number }>`
+      insert into clock as present (offset_millis)
+      values (${millis})
+      on conflict (singleton) do update
+      set offset_millis = present.offset_millis + excluded.offset_millis
+      returning offset_millis::float8 as "offset"`
+    return row!.offset
+  })
