@@ -2,7 +2,7 @@
  * A refusal: the contract's error as a value. Every rule refuses with one of these; adapters turn
  * it into their form of answer.
  */
-import { Data } from "effect"
+import { Data, Effect } from "effect"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { catalogue } from "./Catalogue.ts"
 import type { Code } from "./Catalogue.ts"
@@ -64,6 +64,18 @@ export const refuse = (code: Code, options: Options = {}): Refusal => {
     retryAfter: options.retryAfter ?? null,
   })
 }
+
+/** What is found under an id, or that refusal; the id is undefined when it could not be read. */
+export const findOrRefuse = <Id, A, E>(
+  code: Code,
+  id: Id | undefined,
+  find: (id: Id) => Effect.Effect<A | null, E>,
+): Effect.Effect<A, E | Refusal> =>
+  Effect.filterOrFail(
+    id === undefined ? Effect.succeed(null) : find(id),
+    (found): found is A => found !== null,
+    () => refuse(code),
+  )
 
 /** The refusal with more details. */
 export const detailed = (

@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import { OutboundRule } from "../egress/Egress.ts"
-import { refuse } from "../error/Refusal.ts"
+import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../id/Ids.ts"
@@ -185,10 +185,7 @@ export class Messages extends Context.Service<
         )
 
       const find = (caller: Permitted, id: MessageId | undefined) =>
-        Effect.gen(function* () {
-          const found = id === undefined ? null : yield* store.get(scopeOf(caller), id)
-          return found ?? (yield* refuse("message_not_found"))
-        })
+        findOrRefuse("message_not_found", id, (known) => store.get(scopeOf(caller), known))
 
       const notCancellable = (message: Message, now: number) =>
         refuse("not_cancellable", { details: { status: statusAt(message, now) } })

@@ -1,7 +1,7 @@
 /** Number checks as callers make and read them (contract: Number checks). */
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import type { Code } from "../error/Catalogue.ts"
-import { refuse } from "../error/Refusal.ts"
+import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberCheckId } from "../id/Ids.ts"
@@ -156,10 +156,7 @@ export class NumberChecks extends Context.Service<
       const wakeUp = yield* WakeUp
 
       const find = (caller: Permitted, id: NumberCheckId | undefined) =>
-        Effect.gen(function* () {
-          const found = id === undefined ? null : yield* store.get(scopeOf(caller), id)
-          return found ?? (yield* refuse("number_check_not_found"))
-        })
+        findOrRefuse("number_check_not_found", id, (known) => store.get(scopeOf(caller), known))
 
       const make = Effect.fnUntraced(function* (
         caller: Permitted,

@@ -5,7 +5,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
-import { refuse } from "../error/Refusal.ts"
+import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { ReminderId, WorkspaceId } from "../id/Ids.ts"
@@ -38,6 +38,8 @@ import type { LoggedRun } from "./ReminderRun.ts"
 
 /** How often a change is decided anew when others changed the reminder, or it ran, meanwhile. */
 const attempts = 10
+
+const notFound = "reminder_not_found"
 
 type Failure = Refusal | StoreUnavailable
 
@@ -81,7 +83,6 @@ export class Reminders extends Context.Service<
       const parsers = reminderRequestParser(yield* OutboundRule)
       const parserFor = ({ numberIds }: Caller) =>
         parsers[numberIds === null ? "unlimited" : "limited"]
-      const notFound = refuse("reminder_not_found")
 
       /** Loads what the decision needs, and fails with its refusal. */
       const check = (caller: Permitted, wanted: Wanted, now: number) =>
@@ -115,18 +116,15 @@ export class Reminders extends Context.Service<
         })
 
       const again = ([id]: ReadonlyArray<number>) =>
-        Effect.gen(function* () {
-          const made = id === undefined ? null : yield* store.made(id as ReminderId)
-          if (made === null) return yield* notFound
-          const nextRunAt = firstRun(made, made.createdAt)
-          return { ...made, nextRunAt, revision: 1, lastRun: null }
-        })
+        Effect.map(findOrRefuse(notFound, id as ReminderId | undefined, store.made), (made) => ({
+          ...made,
+          nextRunAt: firstRun(made, made.createdAt),
+          revision: 1,
+          lastRun: null,
+        }))
 
       const find = (caller: Permitted, id: ReminderId | undefined) =>
-        Effect.gen(function* () {
-          const found = id === undefined ? null : yield* store.get(scopeOf(caller), id)
-          return found ?? (yield* notFound)
-        })
+        findOrRefuse(notFound, id, (known) => store.get(scopeOf(caller), known))
 
       return Reminders.of({
         create: Effect.fn("Reminders.create")(function* (given, command, idempotency) {
@@ -168,7 +166,7 @@ export class Reminders extends Context.Service<
           const now = yield* Clock.currentTimeMillis
           return id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
             ? id
-            : yield* notFound
+            : yield* refuse(notFound)
         }),
       })
     }),
@@ -214,8 +212,7 @@ export class ReminderOperations extends Context.Service<
           const workspace = yield* workspaces.require(workspaceId)
           yield* requireRole(role, "reminders")
           const scope = { workspaceId: workspace.id, mode: null, restriction: null }
-          const found = id === undefined ? null : yield* store.get(scope, id)
-          const reminder = found ?? (yield* refuse("reminder_not_found"))
+          const reminder = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
           return yield* cursors.page(asked, ["reminder_runs", reminder.id], (page) =>
             store.runs(reminder.id, page),
           )

@@ -164,17 +164,16 @@ const holders = (field: string | null): ReadonlyArray<string> => {
 }
 
 /**
- * The first text that holds a NUL or half of a surrogate pair, which no body in JSON can and no store
- * takes. Of what has been decoded, so that it ends.
+ * Where the first text stands that holds a NUL or half of a surrogate pair, which no body in JSON can
+ * and no store takes. Of what has been decoded, so that it ends.
  */
-const unfitText = (value: unknown, path: ReadonlyArray<PropertyKey> = []): string | undefined => {
-  if (typeof value === "string") {
-    return value.includes("\0") || !value.isWellFormed() ? (pathText(path) ?? "") : undefined
-  }
+const unfitText = (value: unknown): ReadonlyArray<PropertyKey> | undefined => {
+  if (typeof value === "string")
+    return value.includes("\0") || !value.isWellFormed() ? [] : undefined
   if (typeof value !== "object" || value === null) return undefined
   for (const [key, inner] of Object.entries(value)) {
-    const unfit = unfitText(inner, [...path, Array.isArray(value) ? Number(key) : key])
-    if (unfit !== undefined) return unfit
+    const within = unfitText(inner)
+    if (within !== undefined) return [Array.isArray(value) ? Number(key) : key, ...within]
   }
   return undefined
 }
@@ -193,8 +192,8 @@ export const inputDecoder = <S extends Schema.Top & { readonly DecodingServices:
     Result.flatMap(decode(given), (input) => {
       const unfit = unfitText(given)
       if (unfit === undefined) return Result.succeed(input)
-      const told = problem("validation_failed", unfit, "must be well-formed text without NUL")
-      return Result.fail(refuseAll(told, []))
+      const told = "must be well-formed text without NUL"
+      return Result.fail(refuseAll(problem("validation_failed", pathText(unfit), told), []))
     })
 }
 

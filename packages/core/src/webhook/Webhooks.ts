@@ -5,7 +5,7 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { CallbackAttempt } from "../callback/Callback.ts"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
-import { refuse } from "../error/Refusal.ts"
+import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { pingEvent } from "../event/PingEvent.ts"
@@ -56,6 +56,8 @@ export interface QueuedEvent {
   readonly id: EventId
   readonly type: WebhookEventType
 }
+
+const notFound = "webhook_not_found"
 
 type Failure = Refusal | StoreUnavailable
 
@@ -147,7 +149,10 @@ export class Webhooks extends Context.Service<
             {
               work: (claim) => insert(caller, request, claim),
               again: ([id]) =>
-                Effect.map(found(id as WebhookId | undefined, store.made), endpointAsMade),
+                Effect.map(
+                  findOrRefuse(notFound, id as WebhookId | undefined, store.made),
+                  endpointAsMade,
+                ),
             },
           )
         }),
@@ -157,27 +162,29 @@ export class Webhooks extends Context.Service<
         }),
         get: Effect.fn("Webhooks.get")(function* (given, id) {
           const caller = yield* permit(given, "getWebhook")
-          return yield* found(id, (known) => store.get(scopeOf(caller), known))
+          return yield* findOrRefuse(notFound, id, (known) => store.get(scopeOf(caller), known))
         }),
         remove: Effect.fn("Webhooks.remove")(function* (given, id) {
           const caller = yield* permit(given, "deleteWebhook")
           const now = yield* Clock.currentTimeMillis
           return id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
             ? id
-            : yield* notFound
+            : yield* refuse(notFound)
         }),
         rotateSecret: Effect.fn("Webhooks.rotateSecret")(function* (given, id) {
           const caller = yield* permit(given, "rotateWebhookSecret")
           const { salt, secret } = yield* secrets.make
           const made = { secretSalt: salt, secretLast4: secret.slice(-4) }
-          const rotated = yield* found(id, (known) => store.rotate(scopeOf(caller), known, made))
+          const rotated = yield* findOrRefuse(notFound, id, (known) =>
+            store.rotate(scopeOf(caller), known, made),
+          )
           return { ...rotated, secret }
         }),
         test: Effect.fn("Webhooks.test")(function* (given, id) {
           const caller = yield* permit(given, "testWebhook")
           const now = yield* Clock.currentTimeMillis
           const ping = eventId(ids)
-          const queueing = yield* found(id, (known) =>
+          const queueing = yield* findOrRefuse(notFound, id, (known) =>
             store.ping(scopeOf(caller), known, pingEvent(ping, known, now)),
           )
           return yield* told(ping, queueing, wakeUp)
@@ -253,7 +260,7 @@ export class WebhookOperations extends Context.Service<
           function* (role, workspaceId, id, query) {
             const asked = yield* Effect.fromResult(parsePageRequest(query))
             const scope = yield* scopeIn(role, workspaceId)
-            const endpoint = yield* found(id, (known) => store.get(scope, known))
+            const endpoint = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
             return yield* cursors.page(asked, ["deliveries", endpoint.id], (page) =>
               store.attempts(endpoint.id, page),
             )
@@ -272,7 +279,7 @@ export class WebhookOperations extends Context.Service<
         resume: Effect.fn("WebhookOperations.resume")(function* (role, workspaceId, id) {
           const scope = yield* scopeIn(role, workspaceId)
           const now = yield* Clock.currentTimeMillis
-          const resumed = yield* found(id, (known) =>
+          const resumed = yield* findOrRefuse(notFound, id, (known) =>
             store.resume(scope, known, endpointLimit, now),
           )
           return resumed === "limit" ? yield* refuse("webhook_limit_reached") : resumed
@@ -280,7 +287,7 @@ export class WebhookOperations extends Context.Service<
         redeliver: Effect.fn("WebhookOperations.redeliver")(
           function* (role, workspaceId, id, command) {
             const scope = yield* scopeIn(role, workspaceId)
-            const endpoint = yield* found(id, (known) => store.get(scope, known))
+            const endpoint = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
             const input = yield* Effect.fromResult(decodeRedeliver(command))
             const event = input.event_id as EventId
             const now = yield* Clock.currentTimeMillis
@@ -292,18 +299,6 @@ export class WebhookOperations extends Context.Service<
     }),
   )
 }
-
-const notFound = refuse("webhook_not_found")
-
-/** What is found under an id, or `webhook_not_found`. */
-const found = <A>(
-  id: WebhookId | undefined,
-  find: (id: WebhookId) => Effect.Effect<A | null, StoreUnavailable>,
-) =>
-  Effect.gen(function* () {
-    const there = id === undefined ? null : yield* find(id)
-    return there ?? (yield* notFound)
-  })
 
 /** What is told of an event that was to be queued. */
 const told = (id: EventId, queueing: Queueing, { wake }: typeof WakeUp.Service) =>
@@ -317,6 +312,6 @@ const told = (id: EventId, queueing: Queueing, { wake }: typeof WakeUp.Service) 
       case "NoEvent":
         return yield* refuse("event_not_found")
       case "NoEndpoint":
-        return yield* notFound
+        return yield* refuse(notFound)
     }
   })
