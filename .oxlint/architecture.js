@@ -37,7 +37,7 @@ const workspaceImports = {
  * read and compose (configuration, store, clock) needs a room of its own; no other package sees it.
  */
 const packagesThatChoose = {
-  runtime: ["store-memory", "store-postgres", "emulator", "node"],
+  runtime: ["store-memory", "store-postgres", "emulator", "transport-whatsapp", "node"],
   // The contract of stores holds what they keep for simulated phones too.
   testkit: ["emulator"],
 }
@@ -52,8 +52,17 @@ const emulatorEntry = "src/emulator"
 /** Tests that need the whole service under them, and so choose adapters as an app does. */
 const testsThatChoose = {
   core: ["store-memory", "emulator"],
-  "transport-whatsapp": ["whatsapp-server"],
+  "transport-whatsapp": ["store-memory", "whatsapp-server"],
   http: ["store-memory", "store-postgres", "emulator", "node", "verify-webhook"],
+}
+
+/**
+ * Libraries behind one adapter, so that another one may take their place; a far side for tests speaks
+ * their protocol too.
+ */
+const libraryHomes = {
+  baileys: ["transport-whatsapp", "whatsapp-server"],
+  libsignal: [],
 }
 
 /** Where a file lives: `packages/http/src/…` is area `packages`, name `http`, room `src`. */
@@ -110,6 +119,11 @@ const workspaceComplaint = (place, specifier) => {
 }
 
 const foreignComplaint = (place, specifier) => {
+  const [library] = specifier.split("/")
+  const homes = libraryHomes[library]
+  if (homes !== undefined && !homes.includes(place.name)) {
+    return `"${specifier}" is known to ${homes.join(" and ") || "no package of ours"} alone: import the adapter, or core's port.`
+  }
   if (place.path !== "packages/core") return undefined
   const allowed = place.room === "src" ? pureModules : coreTestModules
   return matches(allowed, specifier)

@@ -69,7 +69,7 @@ const serve = Effect.fnUntraced(function* (settings: ServerSettings, listeners: 
   const options = {
     operatorToken: admin === null ? token : null,
     metrics: metrics === null,
-    emulator: emulatorControls,
+    emulator: service.transport.kind === "simulated" ? emulatorControls : null,
     publicUrl: service.publicUrl ?? open.url,
     trustProxy,
   }

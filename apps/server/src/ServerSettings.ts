@@ -60,7 +60,8 @@ export const readServerSettings = Effect.fnUntraced(function* (
     operatorToken: given.OPERATOR_TOKEN ?? null,
     trustProxy: given.TRUST_PROXY ?? false,
     inlineWorker,
-    seedExample: given.SEED_EXAMPLE ?? true,
+    // Its number is a simulated phone.
+    seedExample: service.transport.kind === "simulated" && (given.SEED_EXAMPLE ?? true),
     service,
   }
 })

@@ -19,6 +19,7 @@ const defaults: ServerSettings = {
     store: { kind: "embedded" },
     dataDirectory: resolve("data"),
     secretsKeys: null,
+    transport: { kind: "simulated" },
     clock: "system",
     allowPrivateTargets: false,
     attachmentBytes: 1_073_741_824,
@@ -62,6 +63,31 @@ const understood: ReadonlyArray<
   [{ SEED_EXAMPLE: "false" }, { seedExample: false }],
   [{ WORKER: "inline" }, {}],
   [{ TRANSPORT: "simulated" }, {}],
+  [
+    { TRANSPORT: "live" },
+    { seedExample: false, ...within({ transport: { kind: "live", whatsApp: {} } }) },
+  ],
+  [
+    {
+      TRANSPORT: "live",
+      WHATSAPP_URL: "ws://127.0.0.1:4000/",
+      WHATSAPP_VERSION: "2.3000.7",
+      LINKED_DEVICE_NAME: "Acme",
+    },
+    {
+      seedExample: false,
+      ...within({
+        transport: {
+          kind: "live",
+          whatsApp: {
+            url: new URL("ws://127.0.0.1:4000/"),
+            version: [2, 3000, 7],
+            deviceName: "Acme",
+          },
+        },
+      }),
+    },
+  ],
   [{ DATABASE_URL: "memory:" }, within({ store: { kind: "memory" } })],
   [{ DATA_DIR: "/var/lib/messages" }, within({ dataDirectory: "/var/lib/messages" })],
   [{ DATA_DIR: "here" }, within({ dataDirectory: resolve("here") })],
@@ -97,7 +123,9 @@ const refused: ReadonlyArray<readonly [environment: Record<string, string>, vari
   [{ OPERATOR_TOKEN: `${"t".repeat(40)}ü` }, "OPERATOR_TOKEN"],
   [{ OPERATOR_TOKEN: "t" }, "OPERATOR_TOKEN"],
   [{ OPERATOR_TOKEN: "t".repeat(31) }, "OPERATOR_TOKEN"],
-  [{ TRANSPORT: "live" }, "TRANSPORT"],
+  [{ WHATSAPP_URL: "ws://web.whatsapp.com/ws/chat" }, "WHATSAPP_URL"],
+  [{ WHATSAPP_VERSION: "2.3000" }, "WHATSAPP_VERSION"],
+  [{ LINKED_DEVICE_NAME: "a".repeat(51) }, "LINKED_DEVICE_NAME"],
   [{ TRANSPORT: "pigeon" }, "TRANSPORT"],
   [{ CLOCK: "sundial" }, "CLOCK"],
   [{ ALLOW_PRIVATE_TARGETS: "yes" }, "ALLOW_PRIVATE_TARGETS"],

@@ -124,6 +124,7 @@ const farSideLayer = Layer.effect(
         },
         { target: { kind: "group", group: "team" }, code: "group_not_found" },
       ],
+      namesPictures: true,
       take: (id, taking) =>
         Effect.sync(() => behaviours.set(id, { ...defaultBehaviour, send: sends[taking] })),
       logOut: (id) => Effect.sync(() => statuses.set(id, "disconnected")),

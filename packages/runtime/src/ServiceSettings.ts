@@ -5,9 +5,18 @@
 import { sharedResources } from "@messaging-service/core"
 import { parseSecretsKeys, secretsKeyRule } from "@messaging-service/core"
 import type { SecretsKeys } from "@messaging-service/core"
+import {
+  clientVersionRule,
+  deviceNameRule,
+  parseClientVersion,
+  parseDeviceName,
+  parseWhatsAppUrl,
+  whatsAppUrlRule,
+} from "@messaging-service/transport-whatsapp/settings"
 import { Effect, Redacted } from "effect"
 import { resolve } from "node:path"
 import { CannotStart } from "./CannotStart.ts"
+import type { TransportChoice } from "./transports.ts"
 import { byteSize, oneOf, trueOrFalse, variable } from "./Variables.ts"
 import type { VariablesOf } from "./Variables.ts"
 
@@ -37,6 +46,7 @@ export interface ServiceSettings {
   readonly dataDirectory: string
   /** Null for the one that is kept in the data directory. */
   readonly secretsKeys: SecretsKeys | null
+  readonly transport: TransportChoice
   readonly clock: "system" | "adjustable"
   readonly allowPrivateTargets: boolean
   /** Bytes that the attachments of one workspace's version 1 sends may take together. */
@@ -82,9 +92,10 @@ export const serviceVariables = {
     parseStore,
   ),
   DATA_DIR: variable("a path", (text) => resolve(text)),
-  TRANSPORT: variable("simulated: live transports are not available in this version", (text) =>
-    text === "simulated" ? text : undefined,
-  ),
+  TRANSPORT: oneOf("simulated", "live"),
+  WHATSAPP_URL: variable(whatsAppUrlRule, parseWhatsAppUrl),
+  WHATSAPP_VERSION: variable(clientVersionRule, parseClientVersion),
+  LINKED_DEVICE_NAME: variable(deviceNameRule, parseDeviceName),
   SECRETS_KEY: variable(secretsKeyRule, parseSecretsKeys),
   CLOCK: oneOf("system", "adjustable"),
   ALLOW_PRIVATE_TARGETS: trueOrFalse,
@@ -93,6 +104,23 @@ export const serviceVariables = {
   LOG_LEVEL: oneOf("debug", "info", "warn", "error"),
   LOG_FORMAT: oneOf("pretty", "json"),
 }
+
+const transportChoice = ({
+  LINKED_DEVICE_NAME: deviceName,
+  TRANSPORT: kind,
+  WHATSAPP_URL: url,
+  WHATSAPP_VERSION: version,
+}: VariablesOf<typeof serviceVariables>): TransportChoice =>
+  kind === "live"
+    ? {
+        kind,
+        whatsApp: {
+          ...(url === undefined ? {} : { url }),
+          ...(version === undefined ? {} : { version }),
+          ...(deviceName === undefined ? {} : { deviceName }),
+        },
+      }
+    : { kind: "simulated" }
 
 /** The address of a server that listens there. */
 export const addressOf = (host: string, port: number): string =>
@@ -120,6 +148,7 @@ export const serviceSettings = (
     store,
     dataDirectory: given.DATA_DIR ?? resolve("data"),
     secretsKeys: given.SECRETS_KEY ?? null,
+    transport: transportChoice(given),
     clock: given.CLOCK ?? "system",
     allowPrivateTargets: given.ALLOW_PRIVATE_TARGETS ?? false,
     attachmentBytes: given.ATTACHMENT_BYTES ?? sharedResources.attachmentBytes.share.most,

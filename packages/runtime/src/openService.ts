@@ -38,6 +38,7 @@ import { keptSecret } from "./keptSecret.ts"
 import type { SecretKind } from "./keptSecret.ts"
 import type { ServiceSettings } from "./ServiceSettings.ts"
 import { isShared, layerStorage } from "./Storage.ts"
+import { layerLive } from "./transports.ts"
 
 /** How often to look whether another process has moved an adjustable clock, in real time. */
 const clockPoll = "50 millis"
@@ -81,13 +82,7 @@ const layerMedia = ({ dataDirectory, diskReserve, store }: ServiceSettings) =>
       })
 
 const layerAdapters = (settings: ServiceSettings) =>
-  Layer.mergeAll(
-    layerSimulatedPhones,
-    layerEgress(),
-    layerQrCodeImages,
-    layerMedia(settings),
-    NumberOwnership.layerAll,
-  )
+  Layer.mergeAll(layerEgress(), layerQrCodeImages, layerMedia(settings), NumberOwnership.layerAll)
 
 /** The secrets key: the configured one, else one that is generated and kept in the data directory. */
 const layerSecretsKey = ({ dataDirectory, secretsKeys }: ServiceSettings) =>
@@ -126,15 +121,44 @@ const layerGround = (
     Layer.succeed(AttachmentBytes, attachmentBytes),
   )
 
-const layerWhole = (settings: ServiceSettings, publicUrl: string) =>
-  Layer.mergeAll(layerWorker, layerEmulator).pipe(
-    Layer.provideMerge(layerServices),
-    Layer.provideMerge(layerAdapters(settings)),
+/** The core over everything but what numbers are connected by. */
+const layerOver = (settings: ServiceSettings, publicUrl: string) => {
+  const below = layerAdapters(settings).pipe(
     Layer.provideMerge(layerTime(settings)),
     Layer.provideMerge(layerStorage(settings)),
     Layer.provideMerge(layerSecretsKey(settings)),
     Layer.provideMerge(layerGround(settings, publicUrl)),
   )
+  const core = Layer.provideMerge(layerWorker, layerServices)
+  return { below, core }
+}
+
+const layerSimulated = (settings: ServiceSettings, publicUrl: string) => {
+  const { below, core } = layerOver(settings, publicUrl)
+  return layerEmulator.pipe(
+    Layer.provideMerge(core),
+    Layer.provideMerge(layerSimulatedPhones),
+    Layer.provideMerge(below),
+  )
+}
+
+type Whole = ReturnType<typeof layerOver>["core"]
+
+/** The emulator controls are there with simulated phones only. */
+const layerWhole = (
+  settings: ServiceSettings,
+  publicUrl: string,
+): Layer.Layer<
+  Layer.Success<Whole | ReturnType<typeof layerOver>["below"]>,
+  Layer.Error<ReturnType<typeof layerSimulated>>
+> => {
+  const { transport } = settings
+  if (transport.kind === "simulated") {
+    return layerSimulated(settings, publicUrl)
+  }
+  const { below, core } = layerOver(settings, publicUrl)
+  return core.pipe(Layer.provideMerge(layerLive(transport)), Layer.provideMerge(below))
+}
 
 /**
  * Makes the data directory, opens the store and builds everything over it, until the scope closes.

@@ -110,6 +110,12 @@ const breaches: ReadonlyArray<Breach> = [
     source: `export { it } from "@messaging-service/store-memory"`,
     rule: imports,
   },
+  ...["apps/server/src", "packages/runtime/src", "packages/testkit/src"].map((room) => ({
+    does: `${room} importing the library behind an adapter`,
+    room,
+    source: `export { it } from "baileys"`,
+    rule: imports,
+  })),
   {
     does: "an adapter's source importing the contract suites",
     room: "packages/store-memory/src",
@@ -272,6 +278,11 @@ const permitted: ReadonlyArray<Sample> = [
     does: "an adapter's test importing the contract suites",
     room: "packages/store-memory/test",
     source: `export { it } from "@messaging-service/testkit"`,
+  },
+  {
+    does: "an adapter importing its own library",
+    room: "packages/transport-whatsapp/src",
+    source: `export { it } from "baileys"`,
   },
   {
     does: "the HTTP tests choosing the adapters under the whole service",

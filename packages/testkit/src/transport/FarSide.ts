@@ -24,7 +24,8 @@ export interface SeenCopy {
   readonly to: string
   readonly text: string
   readonly media: {
-    readonly fileName: string
+    /** Null where the far side shows none: of a picture, where it keeps no names of pictures. */
+    readonly fileName: string | null
     readonly mimeType: string
     readonly size: number
     readonly sha256: string
@@ -40,6 +41,8 @@ export class FarSide extends Context.Service<
     readonly recipients: ReadonlyArray<{ readonly target: Target; readonly shownAs: string }>
     /** Recipients that do not, and the error that says so. */
     readonly strangers: ReadonlyArray<{ readonly target: Target; readonly code: MessageErrorCode }>
+    /** Whether pictures keep their names; files always do. */
+    readonly namesPictures: boolean
     /** From now on, for what that number sends. */
     take(numberId: NumberId, taking: Taking): Effect.Effect<void>
     logOut(numberId: NumberId): Effect.Effect<void>

@@ -19,10 +19,16 @@ import { createHash } from "node:crypto"
 import { FarSide } from "./FarSide.ts"
 import type { SeenCopy } from "./FarSide.ts"
 
+export interface TransportContractOptions {
+  /** How many made-up courses are run; fewer where each takes long. Default 100. */
+  readonly runs?: number
+}
+
 export const transportContract = <I, E>(
   name: string,
   transport: Context.Service<I, Transport>,
   world: Layer.Layer<I | FarSide, E>,
+  { runs = 100 }: TransportContractOptions = {},
 ): void => {
   const send = (message: OutgoingMessage) =>
     Effect.flatMap(transport, (adapter) => adapter.send(message))
@@ -46,11 +52,18 @@ export const transportContract = <I, E>(
       Effect.gen(function* () {
         const farSide = yield* FarSide
         const numberId = yield* farSide.aNumber
-        for (const text of ["A caption", ""]) {
-          const message = { ...(yield* aMessage(numberId)), text, media: aPicture }
-          assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
-          const { shownAs } = yield* someone
-          assert.deepStrictEqual((yield* farSide.seen(numberId)).at(-1), copyOf(message, shownAs))
+        const { shownAs } = yield* someone
+        for (const media of [aPicture, { ...aPicture, type: "file" as const }]) {
+          const fileName = media.type === "file" || farSide.namesPictures ? media.fileName : null
+          for (const text of ["A caption", ""]) {
+            const message = { ...(yield* aMessage(numberId)), text, media }
+            assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
+            const copy = copyOf(message, shownAs)
+            assert.deepStrictEqual((yield* farSide.seen(numberId)).at(-1), {
+              ...copy,
+              media: copy.media === null ? null : { ...copy.media, fileName },
+            })
+          }
         }
       }),
     )
@@ -223,7 +236,7 @@ export const transportContract = <I, E>(
           }
           assert.deepStrictEqual(yield* seenIds(numberId), [...arrived])
         }),
-      { arbitrary: { runs: 100 } },
+      { arbitrary: { runs } },
     )
   })
 }

@@ -1,0 +1,40 @@
+/**
+ * What numbers are connected by, as the configuration chooses: simulated phones, or WhatsApp for real.
+ * The code of live transports is loaded only when they are chosen: it is large.
+ */
+import {
+  ConnectedFromTheStart,
+  Secrets,
+  SessionVault,
+  TelegramTransport,
+} from "@messaging-service/core"
+import type { WhatsAppSettings } from "@messaging-service/transport-whatsapp"
+import { Effect, Layer, Stream } from "effect"
+
+export type TransportChoice =
+  | { readonly kind: "simulated" }
+  | {
+      readonly kind: "live"
+      /** What is configured; the rest is the transport's own. */
+      readonly whatsApp: Partial<Pick<WhatsAppSettings, "url" | "version" | "deviceName">>
+    }
+
+/** Telegram is not there yet: none of its accounts is connected. */
+const layerNoTelegram = Layer.succeed(TelegramTransport, {
+  dropsCopies: true,
+  send: () => Effect.succeed({ _tag: "NotConnected" }),
+  events: Stream.never,
+})
+
+export const layerLive = ({ whatsApp }: Extract<TransportChoice, { readonly kind: "live" }>) =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("@messaging-service/transport-whatsapp")),
+      ({ defaultSettings, layer }) => layer({ ...defaultSettings, ...whatsApp }),
+    ),
+  ).pipe(
+    Layer.provide(SessionVault.layer),
+    Layer.provide(Secrets.layer),
+    Layer.merge(layerNoTelegram),
+    Layer.merge(Layer.succeed(ConnectedFromTheStart, false)),
+  )

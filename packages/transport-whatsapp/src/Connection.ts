@@ -1,0 +1,176 @@
+/**
+ * One connection to WhatsApp, used once: the library's socket with what it says turned into events
+ * that are read one after the other. Its end is always the last event.
+ */
+import { DEFAULT_CONNECTION_CONFIG, getBinaryNodeChildren, makeWASocket } from "baileys"
+import type { AuthenticationCreds, AuthenticationState, BinaryNode, WASocket, proto } from "baileys"
+import { Clock, Deferred, Effect, Queue } from "effect"
+import type { Scope } from "effect"
+import type { Closed } from "./closing.ts"
+import { quietRepository, silentLogger } from "./quiet.ts"
+import type { WhatsAppSettings } from "./settings.ts"
+
+export type ConnectionEvent =
+  | { readonly _tag: "QrShown"; readonly text: string }
+  /** The QR codes that are still to come need a fresh secret. */
+  | { readonly _tag: "SecretAsked" }
+  | { readonly _tag: "PasskeyAsked" }
+  /** The far side refused a request that nothing waits for. */
+  | { readonly _tag: "RequestRefused"; readonly code: string }
+  | { readonly _tag: "CredentialsChanged" }
+  /** The phone has taken the code. */
+  | { readonly _tag: "Paired" }
+  | { readonly _tag: "Opened" }
+  | { readonly _tag: "GroupsChanged" }
+  | {
+      readonly _tag: "Receipt"
+      readonly ids: ReadonlyArray<string>
+      /** As the far side names it: none for a delivery. */
+      readonly type: string | null
+      /** Who tells: a person, or a person in a group. */
+      readonly by: string
+    }
+  | { readonly _tag: "Closed"; readonly closed: Closed }
+
+export interface Connection {
+  readonly socket: WASocket
+  readonly credentials: AuthenticationCreds
+  readonly events: Queue.Dequeue<ConnectionEvent>
+  /** By the id of a message: takes the far side's word on it, null for its acknowledgement. */
+  readonly acknowledged: Map<string, (error: string | null) => void>
+  /** Done once the connection is over. */
+  readonly over: Deferred.Deferred<void>
+  /** When the far side last said anything; null before it did. */
+  readonly lastWordAt: () => number | null
+}
+
+export interface ConnectionOptions {
+  readonly auth: AuthenticationState
+  /** What the phone is told that this device is: its system and its program. */
+  readonly device: readonly [string, string, string]
+  /** How long each QR code stands; the far side's own rhythm when null. */
+  readonly qrMillis: number | null
+  readonly sentMessage: (id: string) => Promise<proto.IMessage | undefined>
+}
+
+/** How long a question may stay without an answer, in real time. */
+const questionMillis = 20_000
+
+const isCode = (value: unknown): value is number => typeof value === "number"
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined
+
+/** The status code that stands in an error of the library; null when there is none. */
+export const codeOf = (error: unknown): number | null => {
+  const code = field(field(error, "output"), "statusCode")
+  return isCode(code) ? code : null
+}
+
+/** The far side's end of a connection, with the seconds for which it asks to stay away. */
+const closedBy = (error: unknown): Closed => {
+  const seconds = Number(field(field(error, "data"), "expire"))
+  return {
+    code: codeOf(error) ?? 428,
+    pauseMillis: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null,
+  }
+}
+
+const idsOf = ({ attrs, content }: BinaryNode): ReadonlyArray<string> => {
+  const list = Array.isArray(content) ? content[0] : undefined
+  const others = getBinaryNodeChildren(list, "item").map((item) => item.attrs["id"])
+  return [attrs["id"], ...others].filter((id) => id !== undefined)
+}
+
+export const openConnection = (
+  settings: WhatsAppSettings,
+  { auth, device, qrMillis, sentMessage }: ConnectionOptions,
+): Effect.Effect<Connection, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.gen(function* () {
+      const events = yield* Queue.unbounded<ConnectionEvent>()
+      const over = yield* Deferred.make<void>()
+      const clock = yield* Clock.Clock
+      const acknowledged: Connection["acknowledged"] = new Map()
+      let lastWordAt: number | null = null
+      const say = (event: ConnectionEvent) => {
+        Queue.offerUnsafe(events, event)
+      }
+
+      const socket = makeWASocket({
+        auth,
+        waWebSocketUrl: settings.url,
+        version: [...(settings.version ?? DEFAULT_CONNECTION_CONFIG.version)],
+        browser: [...device],
+        logger: silentLogger,
+        makeSignalRepository: quietRepository(DEFAULT_CONNECTION_CONFIG.makeSignalRepository),
+        connectTimeoutMs: questionMillis,
+        defaultQueryTimeoutMs: questionMillis,
+        keepAliveIntervalMs: settings.keepAliveMillis,
+        emitOwnEvents: false,
+        markOnlineOnConnect: false,
+        syncFullHistory: false,
+        shouldSyncHistoryMessage: () => false,
+        generateHighQualityLinkPreview: false,
+        getMessage: ({ id }) =>
+          typeof id === "string" ? sentMessage(id) : Promise.resolve(undefined),
+        ...(qrMillis === null ? {} : { qrTimeout: qrMillis }),
+        ...(settings.uploadAgent === undefined ? {} : { fetchAgent: settings.uploadAgent }),
+      })
+      const { ev, ws } = socket
+
+      ws.on("frame", () => {
+        lastWordAt = clock.currentTimeMillisUnsafe()
+      })
+      ws.on("CB:ack,class:message", ({ attrs }: BinaryNode) => {
+        const { error = null, id } = attrs
+        if (id !== undefined) acknowledged.get(id)?.(error)
+      })
+      ws.on("CB:receipt", (node: BinaryNode) => {
+        const { from = "", participant = from, type = null } = node.attrs
+        say({ _tag: "Receipt", ids: idsOf(node), type, by: participant })
+      })
+      ws.on("CB:notification,type:companion_reg_refresh", () => say({ _tag: "SecretAsked" }))
+      for (const type of ["passkey_prologue_request", "crsc_continuation"]) {
+        ws.on(`CB:notification,type:${type}`, () => say({ _tag: "PasskeyAsked" }))
+      }
+      ws.on("CB:iq,type:error", (node: BinaryNode) => {
+        const [error] = getBinaryNodeChildren(node, "error")
+        say({ _tag: "RequestRefused", code: error?.attrs["code"] ?? "" })
+      })
+      ev.on("creds.update", (update) => {
+        // The library has merged it into the credentials before.
+        say({ _tag: "CredentialsChanged" })
+        if (update.account !== undefined) say({ _tag: "Paired" })
+      })
+      ev.on("groups.upsert", () => say({ _tag: "GroupsChanged" }))
+      ev.on("connection.update", ({ connection, lastDisconnect, qr }) => {
+        if (qr !== undefined) say({ _tag: "QrShown", text: qr })
+        if (connection === "open") say({ _tag: "Opened" })
+        if (connection === "close") {
+          say({ _tag: "Closed", closed: closedBy(lastDisconnect?.error) })
+          Deferred.doneUnsafe(over, Effect.void)
+        }
+      })
+      return {
+        socket,
+        credentials: auth.creds,
+        events,
+        acknowledged,
+        over,
+        lastWordAt: () => lastWordAt,
+      }
+    }),
+    ({ over, socket }) =>
+      Effect.sync(() => {
+        Deferred.doneUnsafe(over, Effect.void)
+        void socket.end(undefined).catch(() => undefined)
+        cutOff(socket)
+      }),
+  )
+
+/** Closing politely waits for the far side, which may be gone. */
+const cutOff = ({ ws }: WASocket): void => {
+  const terminate = field(field(ws, "socket"), "terminate")
+  if (typeof terminate === "function") Reflect.apply(terminate, field(ws, "socket"), [])
+}

@@ -1,0 +1,154 @@
+/**
+ * What the library keeps of a device: credentials, and Signal keys by type and id, as texts for the
+ * vault. A link that is being made keeps them in memory; once the phone has taken the code they
+ * replace what the number had.
+ *
+ * What grows is bounded, by how long ago a key was last written (see `keptKeys`). A session that was
+ * dropped is made again from the recipient's pre-keys with the next message.
+ */
+import type { KeyChange, NumberId, SessionVault } from "@messaging-service/core"
+import { BufferJSON, initAuthCreds, proto } from "baileys"
+import type {
+  AuthenticationCreds,
+  AuthenticationState,
+  SignalDataSet,
+  SignalDataTypeMap,
+} from "baileys"
+import { Effect } from "effect"
+import { aloud } from "./quiet.ts"
+
+type KeyType = keyof SignalDataTypeMap
+
+/** Messages as they were sent, for recipients that could not read theirs and ask again. */
+export const sentType = "sent-message"
+
+/** How many keys of each type a number keeps; of types that are not here there are a few. */
+export const keptKeys: Readonly<Partial<Record<KeyType | typeof sentType, number>>> = {
+  // 812 are made at the start, and a few more whenever the far side has handed out most of them.
+  "pre-key": 2000,
+  // One for each device of each recipient.
+  session: 20_000,
+  "identity-key": 20_000,
+  "device-list": 20_000,
+  // Two for each recipient: there and back.
+  "lid-mapping": 40_000,
+  tctoken: 20_000,
+  // One for each group that is sent to, and one for each member who writes in a group.
+  "sender-key": 20_000,
+  "sender-key-memory": 2000,
+  "app-state-sync-key": 100,
+  "app-state-sync-version": 100,
+  [sentType]: 1000,
+}
+
+const toText = (value: unknown): string => JSON.stringify(value, BufferJSON.replacer)
+
+const fromText = (text: string): unknown => JSON.parse(text, BufferJSON.reviver)
+
+const toKey = (type: KeyType, text: string): unknown =>
+  type === "app-state-sync-key"
+    ? proto.Message.AppStateSyncKeyData.fromObject(fromText(text) as Record<string, unknown>)
+    : fromText(text)
+
+const changesOf = (data: SignalDataSet): ReadonlyArray<KeyChange> =>
+  Object.entries(data).flatMap(([type, ofType]) =>
+    Object.entries(ofType ?? {}).map(([id, value]) => ({
+      type,
+      id,
+      value: value === null || value === undefined ? null : toText(value),
+    })),
+  )
+
+export const credentialsText = toText
+
+/** A device is linked once the phone's account has signed for it; `registered` tells nothing. */
+export const isLinked = (creds: AuthenticationCreds): boolean =>
+  creds.me !== undefined && creds.account !== undefined
+
+/** The key store over any way to read and write texts. */
+const keyStore = (
+  read: (type: string, ids: ReadonlyArray<string>) => Promise<ReadonlyMap<string, string>>,
+  write: (changes: ReadonlyArray<KeyChange>) => Promise<void>,
+): AuthenticationState["keys"] => ({
+  get: async <T extends KeyType>(type: T, ids: Array<string>) => {
+    const found = await read(type, ids)
+    return Object.fromEntries(
+      [...found].map(([id, text]) => [id, toKey(type, text) as SignalDataTypeMap[T]]),
+    )
+  },
+  set: async (data) => {
+    const changes = changesOf(data)
+    if (changes.length > 0) await write(changes)
+  },
+})
+
+/** The device of a linked number. */
+export interface KeptDevice {
+  readonly auth: AuthenticationState
+  /** Writes the credentials as they stand. */
+  readonly saveCredentials: () => Promise<void>
+  /** From now on nothing is written any more, whatever the library still does. */
+  readonly letGo: () => void
+}
+
+/**
+ * The number's device as the vault keeps it; null when there is none. `run` runs a write or read of
+ * the vault for the library.
+ */
+export const openDevice = (
+  vault: typeof SessionVault.Service,
+  numberId: NumberId,
+  run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>,
+) =>
+  Effect.map(vault.credentials(numberId), (text): KeptDevice | null => {
+    if (text === null) return null
+    const creds = fromText(text) as AuthenticationCreds
+    let isHeld = true
+    const write = (credentials: string | null, changes: ReadonlyArray<KeyChange>) =>
+      isHeld
+        ? aloud(() => run(vault.write(numberId, credentials, changes)))
+        : Promise.resolve(undefined)
+    return {
+      auth: {
+        creds,
+        keys: keyStore(
+          (type, ids) => aloud(() => run(vault.keys(numberId, type, ids))),
+          (changes) => write(null, changes),
+        ),
+      },
+      saveCredentials: () => write(toText(creds), []),
+      letGo: () => {
+        isHeld = false
+      },
+    }
+  })
+
+/** A device that is not linked yet. */
+export interface NewDevice {
+  readonly auth: AuthenticationState
+  /** All keys that it has by now. */
+  readonly keys: () => ReadonlyArray<KeyChange>
+}
+
+export const newDevice = (): NewDevice => {
+  const kept = new Map<string, KeyChange>()
+  const read = (type: string, ids: ReadonlyArray<string>) =>
+    Promise.resolve(
+      new Map(
+        ids.flatMap((id) => {
+          const value = kept.get(`${type} ${id}`)?.value ?? null
+          return value === null ? [] : [[id, value] as const]
+        }),
+      ),
+    )
+  return {
+    auth: {
+      creds: initAuthCreds(),
+      keys: keyStore(read, (changes) => {
+        for (const change of changes) kept.set(`${change.type} ${change.id}`, change)
+        return Promise.resolve()
+      }),
+    },
+    keys: () => [...kept.values()].filter(({ value }) => value !== null),
+  }
+}

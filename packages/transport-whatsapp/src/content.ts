@@ -1,0 +1,104 @@
+/**
+ * A message as it goes over the wire. Texts are not touched: no preview of a link is made, which would
+ * also call the link. Media are encrypted from the stream into a file and uploaded from there, so that
+ * no file is ever whole in memory; pictures go without a thumbnail of ours.
+ */
+import { sleepInRealTime } from "@messaging-service/core"
+import type { OutgoingMedia, OutgoingMessage } from "@messaging-service/core"
+import { generateWAMessageContent, proto } from "baileys"
+import type { WAMediaUploadFunction, WASocket } from "baileys"
+import { Data, Effect, Stream } from "effect"
+import { Readable } from "node:stream"
+import { silentLogger } from "./quiet.ts"
+
+/** The file could not be read. */
+export class Unreadable extends Data.TaggedError("Unreadable") {
+  override get message() {
+    return "the media file could not be read"
+  }
+}
+
+/** The far side did not take the file. */
+export class NotUploaded extends Data.TaggedError("NotUploaded")<{ readonly cause: unknown }> {
+  override get message() {
+    return "the media file could not be uploaded"
+  }
+}
+
+/** Each upload, and the pauses between them. */
+const uploadMillis = 30_000
+const uploadPauses = [500, 3000]
+
+/** The library tries each host once. */
+const persistent =
+  (
+    upload: WAMediaUploadFunction,
+    run: (effect: Effect.Effect<void>) => Promise<void>,
+  ): WAMediaUploadFunction =>
+  async (...given) => {
+    for (const pause of uploadPauses) {
+      try {
+        return await upload(...given)
+      } catch {
+        await run(sleepInRealTime(pause))
+      }
+    }
+    return upload(...given)
+  }
+
+const captionOf = (text: string) => (text === "" ? {} : { caption: text })
+
+const mediaContent = (
+  { fileName, mimeType, type }: OutgoingMedia,
+  text: string,
+  stream: Readable,
+) =>
+  type === "image"
+    ? { image: { stream }, mimetype: mimeType, jpegThumbnail: "", ...captionOf(text) }
+    : { document: { stream }, mimetype: mimeType, fileName, ...captionOf(text) }
+
+const withMedia = Effect.fnUntraced(function* (
+  socket: WASocket,
+  media: OutgoingMedia,
+  text: string,
+) {
+  let isUnreadable = false
+  const run = Effect.runPromiseWith(yield* Effect.context<never>())
+  const bytes = media.content.pipe(
+    Stream.tapError(() =>
+      Effect.sync(() => {
+        isUnreadable = true
+      }),
+    ),
+  )
+  return yield* Effect.acquireUseRelease(
+    Effect.sync(() => Readable.from(Stream.toAsyncIterable(bytes))),
+    (stream) =>
+      Effect.tryPromise({
+        try: () =>
+          generateWAMessageContent(mediaContent(media, text, stream), {
+            logger: silentLogger,
+            upload: persistent(socket.waUploadToServer, run),
+            mediaUploadTimeoutMs: uploadMillis,
+          }),
+        catch: (cause) => (isUnreadable ? new Unreadable() : new NotUploaded({ cause })),
+      }),
+    (stream) => Effect.sync(() => stream.destroy()),
+  )
+})
+
+/** Uploads what is to be uploaded. */
+export const makeContent = (
+  socket: WASocket,
+  { media, text }: OutgoingMessage,
+): Effect.Effect<proto.IMessage, Unreadable | NotUploaded> =>
+  media === null
+    ? Effect.succeed({ extendedTextMessage: { text } })
+    : withMedia(socket, media, text)
+
+/** As it is kept for a recipient who asks for it again, and for a repeat. */
+export const textOfMessage = (message: proto.IMessage): string =>
+  Buffer.from(proto.Message.encode(message).finish()).toString("base64")
+
+export const messageFromText = (text: string | undefined): proto.IMessage | undefined =>
+  text === undefined ? undefined : proto.Message.decode(Buffer.from(text, "base64"))

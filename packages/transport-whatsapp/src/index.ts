@@ -1,0 +1,28 @@
+/** WhatsApp behind the core's ports. */
+import type { NumberLinking, PhoneDirectory, WhatsAppTransport } from "@messaging-service/core"
+import type { NumberStore, SessionVault } from "@messaging-service/core"
+import { Layer } from "effect"
+import { layerLinking } from "./linking.ts"
+import { Sessions } from "./Sessions.ts"
+import type { WhatsAppSettings } from "./settings.ts"
+import { layerTransport } from "./Transport.ts"
+
+export { defaultSettings } from "./settings.ts"
+export type { ClientVersion, WhatsAppSettings } from "./settings.ts"
+export { Sessions } from "./Sessions.ts"
+export type { SessionStatus } from "./Sessions.ts"
+
+/**
+ * Sending, number checks and linking over one session for each linked number. Sessions are kept while
+ * the transport's events are read.
+ */
+export const layer = (
+  settings: WhatsAppSettings,
+): Layer.Layer<
+  WhatsAppTransport | PhoneDirectory | NumberLinking | Sessions,
+  never,
+  SessionVault | NumberStore
+> =>
+  Layer.merge(layerTransport, layerLinking(settings)).pipe(
+    Layer.provideMerge(Sessions.layer(settings)),
+  )

@@ -1,0 +1,218 @@
+/**
+ * The adapter over a store in memory, and a WhatsApp server on this machine: numbers are linked by QR
+ * code, and what they send is read on the phones of others. Connections live by the real clock.
+ */
+import { assert } from "@effect/vitest"
+import {
+  Ids,
+  NumberLinking,
+  NumberStore,
+  parsePhone,
+  Secrets,
+  SecretsKey,
+  SessionVault,
+  WhatsAppTransport,
+  WorkspaceStore,
+} from "@messaging-service/core"
+import type {
+  LinkingEvent,
+  LinkingRequest,
+  NumberId,
+  OutgoingMessage,
+  Phone,
+  Target,
+  TransportEvent,
+  TransportId,
+} from "@messaging-service/core"
+import { layer as memoryStore } from "@messaging-service/store-memory"
+import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import { Clock, Context, Effect, Layer, Stream } from "effect"
+import { Agent } from "node:https"
+import { defaultSettings, layer as layerWhatsApp } from "../src/index.ts"
+import type { WhatsAppSettings } from "../src/index.ts"
+
+export const phone = (text: string): Phone => {
+  const parsed = parsePhone(text)
+  assert.isDefined(parsed)
+  return parsed as Phone
+}
+
+const live = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
+
+/** What the adapter told by itself, oldest first. */
+export const Told = Context.Service<"test/Told", Array<TransportEvent>>("test/Told")
+
+/** Stores, and the vault over them, that outlive an adapter. */
+export const layerStores = SessionVault.layer.pipe(
+  Layer.provide(Secrets.layer),
+  Layer.provideMerge(memoryStore),
+  Layer.provide(SecretsKey.layerRandom),
+  Layer.provideMerge(Ids.layerRandom),
+)
+
+export const layerServer = WhatsAppServer.layer()
+
+/** Reads the adapter's events for as long as the layer lives, and keeps numbers' statuses by them. */
+const layerTold = Layer.effect(
+  Told,
+  Effect.gen(function* () {
+    const told: Array<TransportEvent> = []
+    const numbers = yield* NumberStore
+    const { events } = yield* WhatsAppTransport
+    yield* Effect.forkScoped(
+      Stream.runForEach(events, (event) =>
+        Effect.gen(function* () {
+          told.push(event)
+          if (event._tag === "ConnectionChanged") {
+            yield* numbers.setStatus(event.numberId, event.status, event.phone ?? undefined, 0)
+          }
+        }),
+      ),
+    )
+    return told
+  }),
+)
+
+export const layerAdapter = (settings: Partial<WhatsAppSettings> = {}) =>
+  layerTold.pipe(
+    Layer.provideMerge(
+      Layer.unwrap(
+        Effect.map(WhatsAppServer, (server) =>
+          layerWhatsApp({
+            ...defaultSettings,
+            url: new URL(server.url),
+            firstPauseMillis: 20,
+            longestPauseMillis: 100,
+            uploadAgent: new Agent({ ca: server.mediaCertificate }),
+            ...settings,
+          }),
+        ),
+      ),
+    ),
+    Layer.provide(live),
+  )
+
+export const layerWorld = layerAdapter().pipe(
+  Layer.provideMerge(layerStores),
+  Layer.provideMerge(layerServer),
+)
+
+let made = 0
+
+/** A person of the far side, with a phone that no one else has. */
+export const aPerson = Effect.gen(function* () {
+  const server = yield* WhatsAppServer
+  const digits = `49151${String(10_000_000 + ++made)}`
+  yield* server.person(digits)
+  return digits
+})
+
+/** A number of a workspace of its own that is not linked. */
+export const anUnlinkedNumber = Effect.gen(function* () {
+  const { id } = yield* (yield* WorkspaceStore).insert(
+    {
+      name: "Workspace",
+      demo: false,
+      accountDisabled: false,
+      apiV2Enabled: true,
+      plan: null,
+      createdAt: 0,
+    },
+    { v1: true, v2: true },
+  )
+  const number = yield* (yield* NumberStore).insert({
+    workspaceId: id,
+    mode: "live",
+    phone: null,
+    label: "",
+    platform: "whatsapp",
+    status: "connecting",
+    loginMethod: "qr",
+    createdAt: 0,
+  })
+  return number.id
+})
+
+/**
+ * Runs attempts as the worker does, until one is linked or fails; `answer` is what the person does
+ * with each event.
+ */
+export const attempt = <R>(
+  request: LinkingRequest,
+  answer: (event: LinkingEvent) => Effect.Effect<unknown, never, R>,
+) =>
+  Effect.gen(function* () {
+    const { link } = yield* NumberLinking
+    const numbers = yield* NumberStore
+    const shown: Array<LinkingEvent> = []
+    const isOver = () => shown.some(({ _tag }) => _tag === "Linked" || _tag === "Failed")
+    yield* numbers.setStatus(request.numberId, "connecting", undefined, 0)
+    while (!isOver()) {
+      yield* link(request).pipe(
+        Stream.takeWhileEffect((event) =>
+          Effect.gen(function* () {
+            shown.push(event)
+            if (event._tag === "Linked") {
+              yield* Effect.orDie(numbers.setStatus(request.numberId, "connected", event.phone, 0))
+            }
+            yield* answer(event)
+            return !isOver()
+          }),
+        ),
+        Stream.runDrain,
+      )
+    }
+    return shown
+  })
+
+/** Links by QR code, scanned by that person. */
+export const linkTo = (numberId: NumberId, digits: string) =>
+  Effect.gen(function* () {
+    const server = yield* WhatsAppServer
+    return yield* attempt({ numberId, method: "qr", phone: null }, (event) =>
+      event._tag === "QrShown"
+        ? Effect.orDie(Effect.asVoid(server.scan(digits, event.text))).pipe(Effect.forkDetach)
+        : Effect.void,
+    )
+  })
+
+export const aText = (
+  { id }: Pick<LinkedNumber, "id">,
+  to: Target,
+  text = "Hello",
+): OutgoingMessage => ({
+  numberId: id,
+  transportId: (++made).toString(16).toUpperCase().padStart(20, "B") as TransportId,
+  to,
+  text,
+  media: null,
+})
+
+export const to = (digits: string): Target => ({ kind: "phone", phone: phone(`+${digits}`) })
+
+export const sendNow = (message: OutgoingMessage) =>
+  WhatsAppTransport.use((transport) => transport.send(message))
+
+/** Lets everything else of the process run, sockets too, until it is so. */
+export const until = (condition: () => boolean): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    const look = () => {
+      if (condition()) resume(Effect.void)
+      else turn = setTimeout(look, 5)
+    }
+    let turn = setTimeout(look, 0)
+    return Effect.sync(() => clearTimeout(turn))
+  })
+
+export interface LinkedNumber {
+  readonly id: NumberId
+  readonly digits: string
+}
+
+export const aLinkedNumber = Effect.gen(function* () {
+  const digits = yield* aPerson
+  const id = yield* anUnlinkedNumber
+  yield* linkTo(id, digits)
+  const linked: LinkedNumber = { id, digits }
+  return linked
+})

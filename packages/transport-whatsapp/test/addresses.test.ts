@@ -1,0 +1,60 @@
+/** Phones and the addresses that the far side knows them by. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { addressOf, canonicalAddresses, digitsOf, withoutDevice } from "../src/addresses.ts"
+import { phone } from "./LiveWorld.ts"
+
+it.effect("an address is the phone's digits, and a device of a person is that person", () =>
+  Effect.sync(() => {
+    assert.strictEqual(addressOf(phone("+4915112345678")), "4915112345678@s.whatsapp.net")
+    assert.strictEqual(digitsOf("4915112345678:12@s.whatsapp.net"), "4915112345678")
+    assert.strictEqual(
+      withoutDevice("4915112345678:12@s.whatsapp.net"),
+      "4915112345678@s.whatsapp.net",
+    )
+    assert.strictEqual(withoutDevice("99:3@lid"), "99@lid")
+  }),
+)
+
+it.effect("phones that the far side leaves out, or denies, are not registered", () =>
+  Effect.sync(() => {
+    const [a, b, c] = ["+4915112345678", "+4915112345679", "+15550001234"].map(phone)
+    const found = canonicalAddresses(
+      [a, b, c].flatMap((one) => one ?? []),
+      [
+        { jid: "15550001234@s.whatsapp.net", exists: true },
+        { jid: "4915112345679@s.whatsapp.net", exists: false },
+      ],
+    )
+    assert.deepStrictEqual([...found], [[c, "15550001234@s.whatsapp.net"]])
+  }),
+)
+
+it.effect.each([
+  ["+5511987654321", "551187654321"],
+  ["+551187654321", "5511987654321"],
+  ["+525512345678", "5215512345678"],
+  ["+541112345678", "5491112345678"],
+] as const)("%s is known as %s", ([asked, answered]) =>
+  Effect.sync(() => {
+    const jid = `${answered}:0@s.whatsapp.net`
+    assert.deepStrictEqual(
+      [...canonicalAddresses([phone(asked)], [{ jid, exists: true }])],
+      [[phone(asked), `${answered}@s.whatsapp.net`]],
+    )
+  }),
+)
+
+it.effect("of two phones that differ only there each gets its own answer", () =>
+  Effect.sync(() => {
+    const asked = ["+5511987654321", "+551187654321"].map(phone)
+    const found = canonicalAddresses(
+      asked,
+      asked.map((one) => ({ jid: addressOf(one), exists: true })),
+    )
+    assert.deepStrictEqual(
+      [...found],
+      asked.map((one) => [one, addressOf(one)]),
+    )
+  }),
+)

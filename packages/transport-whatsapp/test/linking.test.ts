@@ -1,0 +1,178 @@
+/** Linking numbers over the protocol: QR and pairing codes, and every way in which it ends. */
+import { assert, layer } from "@effect/vitest"
+import { NumberStore, SessionVault } from "@messaging-service/core"
+import type { LinkingEvent } from "@messaging-service/core"
+import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import { Effect } from "effect"
+import { Sessions } from "../src/index.ts"
+import {
+  aLinkedNumber,
+  anUnlinkedNumber,
+  aPerson,
+  aText,
+  attempt,
+  layerWorld,
+  linkTo,
+  sendNow,
+  to,
+} from "./LiveWorld.ts"
+
+const tags = (shown: ReadonlyArray<LinkingEvent>) => shown.map(({ _tag }) => _tag)
+
+const scanned = (digits: string, text: string) =>
+  Effect.flatMap(WhatsAppServer, (server) =>
+    Effect.forkDetach(Effect.exit(server.scan(digits, text))),
+  )
+
+layer(layerWorld)("linking", (it) => {
+  it.effect("a scanned QR code links the number to the phone, which is then connected", () =>
+    Effect.gen(function* () {
+      const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+      const shown = yield* linkTo(id, digits)
+      assert.deepStrictEqual(tags(shown), ["QrShown", "Taken", "Linked"])
+      assert.deepStrictEqual(shown.at(-1), { _tag: "Linked", phone: digits })
+      const { status } = yield* Sessions
+      assert.strictEqual(status(id)?.state, "connected")
+      assert.isNotNull(status(id)?.lastSeenAt)
+    }),
+  )
+
+  it.effect("a typed pairing code links the number to the phone", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+      const shown = yield* attempt({ numberId: id, method: "phone_code", phone: digits }, (event) =>
+        event._tag === "PairingCodeShown"
+          ? server
+              .until(() => server.codeAsked(digits))
+              .pipe(
+                Effect.andThen(server.typePairingCode(digits, event.pairingCode.code)),
+                Effect.exit,
+                Effect.forkDetach,
+              )
+          : Effect.void,
+      )
+      assert.deepStrictEqual(tags(shown), ["PairingCodeShown", "Taken", "Linked"])
+      const [first] = shown
+      assert.match(
+        first?._tag === "PairingCodeShown" ? first.pairingCode.code : "",
+        /^[A-Z0-9]{8}$/,
+      )
+    }),
+  )
+
+  it.effect(
+    "a code that the far side asks to be replaced is shown with another secret, and links",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+        const codes: Array<string> = []
+        const shown = yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
+          Effect.gen(function* () {
+            if (event._tag !== "QrShown") return
+            codes.push(event.text)
+            if (codes.length === 1) yield* server.retireQr(event.text)
+            else yield* scanned(digits, event.text)
+          }),
+        )
+        assert.strictEqual(shown.at(-1)?._tag, "Linked")
+        assert.lengthOf(codes, 2)
+        const [first, second] = codes.map((code) => code.split(","))
+        assert.notStrictEqual(first?.[3], second?.[3])
+        assert.deepStrictEqual(first?.toSpliced(3, 1), second?.toSpliced(3, 1))
+      }),
+  )
+
+  it.effect(
+    "a connection that breaks before the scan goes on with fresh codes of a fresh device",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+        const codes: Array<string> = []
+        const shown = yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
+          Effect.gen(function* () {
+            if (event._tag !== "QrShown") return
+            codes.push(event.text)
+            if (codes.length === 1) yield* server.end(503)
+            else yield* scanned(digits, event.text)
+          }),
+        )
+        assert.strictEqual(shown.at(-1)?._tag, "Linked")
+        const [first, second] = codes.map((code) => code.split(","))
+        for (const part of [1, 2, 3]) assert.notStrictEqual(first?.[part], second?.[part])
+      }),
+  )
+
+  it.effect("an account that demands a passkey ends the attempt with that reason", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const id = yield* anUnlinkedNumber
+      yield* server.person("4915299990001", { needsPasskey: true })
+      const shown = yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
+        event._tag === "QrShown" ? scanned("4915299990001", event.text) : Effect.void,
+      )
+      assert.deepStrictEqual(shown.at(-1), { _tag: "Failed", reason: "passkey_required" })
+      assert.isNull(yield* (yield* SessionVault).credentials(id))
+    }),
+  )
+
+  it.effect("a client that the far side no longer takes ends the attempt with that reason", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const id = yield* anUnlinkedNumber
+      yield* server.refuseNext("registration", 405)
+      const shown = yield* attempt({ numberId: id, method: "qr", phone: null }, () => Effect.void)
+      assert.deepStrictEqual(shown, [{ _tag: "Failed", reason: "client_outdated" }])
+    }),
+  )
+
+  it.effect("a refused pairing code ends the attempt with the far side's code", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+      yield* server.refuseNext("pairing code", 400)
+      const shown = yield* attempt(
+        { numberId: id, method: "phone_code", phone: digits },
+        () => Effect.void,
+      )
+      assert.deepStrictEqual(shown.at(-1), {
+        _tag: "Failed",
+        reason: "pairing_code_refused (400)",
+      })
+    }),
+  )
+
+  it.effect(
+    "a phone that another number of the workspace has is given back: the device logs out",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const numbers = yield* NumberStore
+        const vault = yield* SessionVault
+        const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+        yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
+          event._tag === "QrShown"
+            ? scanned(digits, event.text)
+            : event._tag === "Linked"
+              ? Effect.orDie(numbers.setStatus(id, "disconnected", undefined, 0))
+              : Effect.void,
+        )
+        assert.isNull(yield* vault.credentials(id))
+        yield* server.until(() => server.sessions(digits).every(({ open }) => open === 0))
+      }),
+  )
+
+  it.effect("a number that is linked anew sends as its new device", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const { digits, id } = yield* aLinkedNumber
+      const other = yield* aPerson
+      yield* linkTo(id, digits)
+      assert.deepStrictEqual(yield* sendNow(aText({ id }, to(other))), { _tag: "Accepted" })
+      assert.strictEqual(server.copies(other), 1)
+      assert.strictEqual(server.sessions(digits).filter(({ open }) => open > 0).length, 1)
+    }),
+  )
+})

@@ -1,0 +1,43 @@
+/** The encryption library prints keys; nothing of that reaches a console, and all else does. */
+import { assert, it } from "@effect/vitest"
+import type { SignalRepositoryWithLIDStore } from "baileys"
+import { Effect } from "effect"
+import { aloud, quietRepository } from "../src/quiet.ts"
+
+it.effect("what a repository prints is dropped, later too; what others print is not", () =>
+  Effect.gen(function* () {
+    const printed: Array<unknown> = []
+    const { info } = console
+    yield* Effect.acquireUseRelease(
+      Effect.sync(() => {
+        console.info = (...given: ReadonlyArray<unknown>) => void printed.push(...given)
+      }),
+      () =>
+        Effect.promise(async () => {
+          const repository = quietRepository(
+            () =>
+              ({
+                hasSenderKey: async () => {
+                  console.info("secret 1")
+                  await new Promise((resolve) => {
+                    setImmediate(resolve)
+                  })
+                  console.info("secret 2")
+                  aloud(() => console.info("store"))
+                  return true
+                },
+              }) as unknown as SignalRepositoryWithLIDStore,
+          )({} as never, {} as never)
+          const asked = repository.hasSenderKey({ group: "", meId: "" })
+          console.info("service")
+          assert.isTrue(await asked)
+          console.info("after")
+        }),
+      () =>
+        Effect.sync(() => {
+          console.info = info
+        }),
+    )
+    assert.deepStrictEqual(printed, ["service", "store", "after"])
+  }),
+)

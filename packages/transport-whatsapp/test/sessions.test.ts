@@ -1,0 +1,272 @@
+/** What becomes of linked numbers: lost connections, words that end them, restarts, ticks, checks. */
+import { assert, layer } from "@effect/vitest"
+import { NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core"
+import type { NumberId, Phone } from "@messaging-service/core"
+import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Sessions } from "../src/index.ts"
+import {
+  aLinkedNumber,
+  aPerson,
+  aText,
+  layerAdapter,
+  layerServer,
+  layerStores,
+  layerWorld,
+  phone,
+  sendNow,
+  to,
+  Told,
+  until,
+} from "./LiveWorld.ts"
+
+const accepted = { _tag: "Accepted" } as const
+
+const isConnected = (id: NumberId) =>
+  Effect.map(
+    Sessions,
+    ({ status }) =>
+      () =>
+        status(id)?.state === "connected",
+  )
+
+layer(layerWorld)("a session", (it) => {
+  it.effect.each([428, 500, 503, 515])(
+    "that the far side ends with %i is opened again, and the number stays connected",
+    (code) =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const told = yield* Told
+        const sessions = yield* Sessions
+        const number = yield* aLinkedNumber
+        const other = yield* aPerson
+        yield* server.end(code, number.digits)
+        yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > 0)
+        assert.deepStrictEqual(yield* sendNow(aText(number, to(other))), accepted)
+        const disconnects = told.filter(
+          (event) =>
+            event._tag === "ConnectionChanged" &&
+            event.numberId === number.id &&
+            event.status === "disconnected",
+        )
+        assert.deepStrictEqual(disconnects, [])
+      }),
+  )
+
+  it.effect.each([
+    [401, "logged_out"],
+    [403, "restricted"],
+    [405, "client_outdated"],
+    [440, "replaced"],
+  ] as const)("that the far side ends with %s is not opened again: %s", ([code, reason]) =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const sessions = yield* Sessions
+      const vault = yield* SessionVault
+      const numbers = yield* NumberStore
+      const number = yield* aLinkedNumber
+      const logins = () => server.sessions(number.digits)[0]?.logins ?? 0
+      const before = logins()
+      yield* server.end(code, number.digits)
+      yield* until(() => sessions.status(number.id)?.state === "disconnected")
+      assert.strictEqual(sessions.status(number.id)?.reason, reason)
+      const outcome = yield* sendNow(aText(number, to(yield* aPerson)))
+      assert.deepStrictEqual(outcome, { _tag: "NotConnected" })
+      assert.strictEqual(logins(), before)
+      let status: string | undefined
+      while (status !== "disconnected") {
+        yield* until(() => true)
+        status = (yield* numbers.find(number.id))?.status
+      }
+      // Only what is worth nothing any more is forgotten.
+      assert.strictEqual((yield* vault.credentials(number.id)) === null, code === 401)
+    }),
+  )
+
+  it.effect("comes back when the far side was away", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      yield* server.down
+      const connected = yield* isConnected(number.id)
+      yield* until(() => !connected())
+      yield* server.up
+      assert.deepStrictEqual(yield* sendNow(aText(number, to(yield* aPerson))), accepted)
+    }),
+  )
+
+  it.effect("shows the far side's ticks by the message's id, whoever's address they carry", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const told = yield* Told
+      const number = yield* aLinkedNumber
+      const other = yield* aPerson
+      const message = aText(number, to(other))
+      yield* sendNow(message)
+      const ticks = () =>
+        told.flatMap((event) =>
+          event._tag === "Tick" && event.transportId === message.transportId ? event.status : [],
+        )
+      const ids = [message.transportId]
+      yield* server.receipt({ by: other, ids, type: "read", address: "lid" })
+      yield* until(() => ticks().length === 1)
+      yield* server.receipt({ by: other, ids, type: "delivered" })
+      yield* until(() => ticks().length === 2)
+      assert.deepStrictEqual(ticks(), ["read", "delivered"])
+    }),
+  )
+
+  it.effect("sends a message again to a recipient who could not read it", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      const other = yield* aPerson
+      yield* sendNow(aText(number, to(other), "First"))
+      yield* server.loseSessions(other)
+      yield* sendNow(aText(number, to(other), "Second"))
+      yield* server.until(() => server.copies(other) === 2)
+      assert.deepStrictEqual(
+        server.decrypted(other).map(({ text }) => text),
+        ["First", "Second"],
+      )
+    }),
+  )
+
+  it.effect("refuses a group name that two groups have, saying so", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      const participants = [number.digits, yield* aPerson]
+      yield* server.group({ subject: "Twins", participants })
+      yield* server.group({ subject: "Twins", participants })
+      const outcome = yield* sendNow(aText(number, { kind: "group", group: "Twins" }))
+      assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "group_not_found")
+      assert.match(
+        outcome._tag === "Refused" ? outcome.error.message : "",
+        /ambiguous: .* 2 groups of that name/,
+      )
+    }),
+  )
+
+  it.effect("finds a group that was made after it last asked", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      const participants = [number.digits, yield* aPerson]
+      const toGroup = (group: string) => sendNow(aText(number, { kind: "group", group }))
+      yield* server.group({ subject: "Old", participants })
+      assert.deepStrictEqual(yield* toGroup("Old"), accepted)
+      yield* server.group({ subject: "New", participants })
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(yield* toGroup("New"), accepted)
+    }),
+  )
+
+  it.effect("names the far side's code where a message is refused, and does not repeat it", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      const other = yield* aPerson
+      yield* server.nextMessage({ from: number.digits, outcome: { nack: 463 } })
+      const outcome = yield* sendNow(aText(number, to(other)))
+      assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "send_failed")
+      assert.match(outcome._tag === "Refused" ? outcome.error.message : "", /\(463\)/)
+      assert.strictEqual(server.copies(other), 0)
+    }),
+  )
+
+  it.effect("asks which phones exist", () =>
+    Effect.gen(function* () {
+      const { checkPhones } = yield* PhoneDirectory
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      const known = phone(`+${yield* aPerson}`)
+      const unknown = phone("+4915119999998")
+      assert.deepStrictEqual(yield* checkPhones(number.id, [known, unknown]), {
+        _tag: "Checked",
+        registered: new Set<Phone>([known]),
+      })
+      yield* server.refuseNext("usync", 429)
+      const outcome = yield* checkPhones(number.id, [known])
+      assert.strictEqual(outcome._tag, "Postponed")
+    }),
+  )
+})
+
+layer(Layer.provideMerge(layerStores, layerServer))("an adapter that is started again", (it) => {
+  it.effect("connects what is linked, and answers for messages that it sent before", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const other = yield* aPerson
+      const { digits, message } = yield* Effect.gen(function* () {
+        const number = yield* aLinkedNumber
+        const sent = aText(number, to(other), "Once")
+        assert.deepStrictEqual(yield* sendNow(sent), accepted)
+        return { digits: number.digits, message: sent }
+      }).pipe(Effect.provide(layerAdapter()))
+      yield* Effect.gen(function* () {
+        yield* until(yield* isConnected(message.numberId))
+        const session = yield* (yield* Sessions).open(message.numberId)
+        assert.isTrue(session !== null && typeof session !== "string")
+        if (session === null || typeof session === "string") return
+        // The recipient could not read it, and asks once more.
+        const id = message.transportId
+        session.connection.socket.ws.emit("CB:receipt", {
+          tag: "receipt",
+          attrs: { from: `${other}@s.whatsapp.net`, id, type: "retry", t: "1" },
+          content: [{ tag: "retry", attrs: { count: "1", id, v: "1", t: "1" } }],
+        })
+        yield* server.until(() => server.decrypted(other)[0]?.arrivals === 2)
+        assert.deepStrictEqual(
+          server.decrypted(other).map(({ text }) => text),
+          ["Once"],
+        )
+        assert.strictEqual(server.sessions(digits)[0]?.most, 1)
+      }).pipe(Effect.provide(layerAdapter()))
+    }),
+  )
+
+  it.effect("logs out a number that was removed meanwhile, and forgets it", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const numbers = yield* NumberStore
+      const vault = yield* SessionVault
+      const number = yield* Effect.provide(aLinkedNumber, layerAdapter())
+      const kept = yield* numbers.find(number.id)
+      assert.isNotNull(kept)
+      if (kept === null) return
+      yield* numbers.remove(kept.workspaceId, number.id, 0)
+      yield* Effect.gen(function* () {
+        yield* Told
+        let isGone = false
+        while (!isGone) {
+          yield* until(() => true)
+          isGone = (yield* vault.credentials(number.id)) === null
+        }
+      }).pipe(Effect.provide(layerAdapter()))
+      assert.isTrue(server.sessions(number.digits).every(({ open }) => open === 0))
+    }),
+  )
+})
+
+layer(
+  layerAdapter({ keepAliveMillis: 300 }).pipe(
+    Layer.provideMerge(layerStores),
+    Layer.provideMerge(layerServer),
+  ),
+)("a connection that falls silent", (it) => {
+  it.effect("is noticed and replaced, and a send that it swallowed can be repeated", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      const other = yield* aPerson
+      yield* server.silence(number.digits)
+      const message = aText(number, to(other))
+      const first = yield* sendNow(message)
+      assert.include(["Unknown", "Postponed"], first._tag)
+      assert.deepStrictEqual(yield* sendNow(message), accepted)
+      assert.strictEqual(server.copies(other), 1)
+    }),
+  )
+})
