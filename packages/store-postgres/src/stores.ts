@@ -1,6 +1,5 @@
 /** Every storage port of the core on one database, which is brought up to date first. */
 import { Effect, Layer } from "effect"
-import { layerCallbacks } from "./callback/PostgresCallbacks.ts"
 import { layerContacts } from "./contact/PostgresContacts.ts"
 import type { Database } from "./database/Database.ts"
 import { layerOutbox } from "./event/PostgresOutbox.ts"
@@ -16,11 +15,11 @@ import { layerNumbers } from "./number/PostgresNumbers.ts"
 import { layerLanes, layerWorkStatus } from "./queue/PostgresLanes.ts"
 import { layerReminders } from "./reminder/PostgresReminders.ts"
 import { layerIdempotency } from "./request/PostgresIdempotency.ts"
-import { layerSecrets } from "./request/PostgresSecrets.ts"
+import { layerCallbackSalts, layerSecrets } from "./request/PostgresSecrets.ts"
 import { layerSessions } from "./session/PostgresSessions.ts"
 import { layerClock } from "./time/PostgresClock.ts"
 import { layerVersion1Lists } from "./version1List/PostgresVersion1Lists.ts"
-import { DeliveriesQueued } from "./webhook/DeliveriesQueued.ts"
+import { DeliveriesQueued } from "./webhook/queueDeliveries.ts"
 import { layerDeliveries } from "./webhook/PostgresDeliveries.ts"
 import { layerWebhooks } from "./webhook/PostgresWebhooks.ts"
 import { layerWorkspaces } from "./workspace/PostgresWorkspaces.ts"
@@ -40,7 +39,7 @@ export const layerStores = Layer.mergeAll(
   layerServiceFigures,
   layerWebhooks,
   layerDeliveries,
-  layerCallbacks,
+  layerCallbackSalts,
   layerReminders,
   layerVersion1Lists,
   layerSecrets,

@@ -115,7 +115,7 @@ const onceInSql: ReadonlyArray<readonly [what: string, words: RegExp, home: stri
   ["which lanes can be claimed", /connected or /, "queue/lane.ts"],
   ["messages of limited plans", /plan_messages_remaining is /, "workspace/workspaceRow.ts"],
   ["shares of workspaces", /array_position\([^,]*workspaces/, "queue/lane.ts"],
-  ["subscriptions", /\.type = any/, "webhook/fanOut.ts"],
+  ["subscriptions", /\.type = any/, "webhook/queueDeliveries.ts"],
 ]
 
 it.effect.each(onceInSql)("%s: one file of SQL says it", ([, words, home]) =>

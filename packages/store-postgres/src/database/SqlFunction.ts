@@ -25,7 +25,3 @@ export const sqlFunction = (name: string, definition: string): SqlFunction => {
 /** The core's constants, such as the names of states, as literals: `'cancelled', 'expired'`. */
 export const literals = (names: ReadonlyArray<string>): string =>
   names.map((name) => `'${name}'`).join(", ")
-
-/** The first `count` parameters of a statement: `$1, $2, $3`. */
-export const placeholders = (count: number): string =>
-  Array.from({ length: count }, (_, index) => `$${index + 1}`).join(", ")

@@ -131,6 +131,11 @@ export interface Statement<In> {
   /** Whether it returned a row. */
   readonly any: (database: DatabaseService, input: In) => Effect.Effect<boolean, StoreUnavailable>
   readonly run: (database: DatabaseService, input: In) => Effect.Effect<void, StoreUnavailable>
+  /** Again and again, until it returns fewer rows than its limit. */
+  readonly untilDone: (
+    database: DatabaseService,
+    input: In & { readonly limit: number },
+  ) => Effect.Effect<void, StoreUnavailable>
   /** As a list (see `DatabaseService.list`). */
   readonly listed: <Row extends object>(
     database: DatabaseService,
@@ -178,6 +183,11 @@ export const statement =
         Effect.map(rows<Row>(database, input), ([row]) => (row === undefined ? null : of(row))),
       any: (database, input) => Effect.map(rows(database, input), (found) => found.length > 0),
       run: (database, input) => Effect.asVoid(rows(database, input)),
+      untilDone: (database, input) =>
+        rows(database, input).pipe(
+          Effect.repeat({ while: (found) => found.length === input.limit }),
+          Effect.asVoid,
+        ),
       page: <Row extends object, A extends { readonly id: number }>(
         database: DatabaseService,
         holder: string | number,

@@ -133,10 +133,7 @@ export const layerOutbox = Layer.effect(
 
     return Outbox.of({
       read,
-      forget: (before) =>
-        forgetEvents
-          .rows(database, { before, limit: batch })
-          .pipe(Effect.repeat({ while: (dropped) => dropped.length === batch }), Effect.asVoid),
+      forget: (before) => forgetEvents.untilDone(database, { before, limit: batch }),
     })
   }),
 )

@@ -3,6 +3,7 @@ import { LinkingStore } from "@messaging-service/core"
 import type {
   BrokenLinkingGuard,
   Callback,
+  LinkingClaimQuery,
   LinkingId,
   LinkingOutcome,
   LinkingView,
@@ -10,22 +11,17 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
-import { callConnection, callbackNews, connectionParameters } from "../callback/writeCallbacks.ts"
 import { Database } from "../database/Database.ts"
-import {
-  bigint,
-  bigints,
-  instant,
-  integer,
-  integers,
-  listed,
-  text,
-  texts,
-} from "../database/Fields.ts"
+import { bigint, bigints, instant, integer, listed, text, texts } from "../database/Fields.ts"
 import { given, joined, on, single, statement } from "../database/Statement.ts"
 import { numberColumns, toNumber } from "../number/numberRow.ts"
-import { fitsShare, isFree } from "../queue/lane.ts"
-import { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
+import { fitsShare, isFree, sharesColumns } from "../queue/lane.ts"
+import {
+  DeliveriesQueued,
+  callbackNews,
+  callConnection,
+  connectionParameters,
+} from "../webhook/queueDeliveries.ts"
 import { add, attemptColumns, reconnect, toAttempt, viewColumns } from "./beginLinking.ts"
 import type { AttemptRow } from "./beginLinking.ts"
 import { finish, giveUp } from "./endLinking.ts"
@@ -47,22 +43,18 @@ where a.number_id = $numberId`
  */
 const claimAttempts = statement(
   "linking.claim",
-  given({
-    now: instant,
-    leaseUntil: instant,
-    limit: integer,
-    perWorkspace: integer,
-    workspaces: bigints,
-    leases: integers,
-  }),
+  joined<LinkingClaimQuery>(
+    given({ now: instant, leaseUntil: instant, limit: integer }),
+    single(sharesColumns),
+  ),
 )`
 with due as (
   select
     a.number_id, a.due_at,
     ${fitsShare("n.workspace_id", "a.due_at, a.number_id", {
-      workspaces: "$workspaces::bigint[]",
-      held: "$leases::integer[]",
-      perWorkspace: "$perWorkspace::integer",
+      workspaces: "$p_workspaces::bigint[]",
+      held: "$p_held::integer[]",
+      perWorkspace: "$p_per_workspace::integer",
     })} as fits
   from linking_attempts a
   join numbers n on n.id = a.number_id
@@ -222,16 +214,12 @@ export const layerLinking = Layer.effect(
               { _tag: "Begun", number: { ...number, status: "connecting" } }
         }),
       get: (numberId) => getAttempt.first(database, { numberId }, toAttempt),
-      claim: ({ held, ...query }) =>
-        claimAttempts.all(
-          database,
-          { ...query, workspaces: [...held.keys()], leases: [...held.values()] },
-          (row: ClaimedRow) => ({
-            attempt: toAttempt(row),
-            workspaceId: Number(row.workspace_id) as WorkspaceId,
-            lease: Number(row.lease),
-          }),
-        ),
+      claim: (query) =>
+        claimAttempts.all(database, query, (row: ClaimedRow) => ({
+          attempt: toAttempt(row),
+          workspaceId: Number(row.workspace_id) as WorkspaceId,
+          lease: Number(row.lease),
+        })),
       renew: (held, leaseUntil) =>
         Effect.map(
           renewAttempts.rows<{ readonly id: LinkingId }>(database, {

@@ -6,7 +6,7 @@
  * attempt, which may have ended meanwhile.
  */
 import type { Callback, EndReports } from "@messaging-service/core"
-import { connectionParameters, report } from "../callback/writeCallbacks.ts"
+import { connectionParameters, report } from "../webhook/queueDeliveries.ts"
 import { instant, text } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { joined, single, statement } from "../database/Statement.ts"

@@ -8,7 +8,7 @@ import { bigint, bigints, instant, integer, text, texts } from "../database/Fiel
 import { given, statement } from "../database/Statement.ts"
 import { hasExpired, inHands, notExpired } from "../queue/lane.ts"
 import { releaseClaim } from "../request/PostgresIdempotency.ts"
-import { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
+import { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { accept } from "./acceptMessages.ts"
 import { end } from "./endMessages.ts"
 import { insertRefused } from "./insertRefused.ts"

@@ -3,10 +3,9 @@
  * endpoints, its callback, and the allowance that is given back. Three functions end messages.
  */
 import type { MessageChange, MessageEvent } from "@messaging-service/core"
-import { callbackColumns, writeCallbacks } from "../callback/writeCallbacks.ts"
 import { boolean, columnsOf, instant, listed, text, within } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { fanOut } from "../webhook/fanOut.ts"
+import { callbackColumns, fanOut, writeCallbacks } from "../webhook/queueDeliveries.ts"
 import { isLimited } from "../workspace/workspaceRow.ts"
 import { endColumns } from "./messageRow.ts"
 

@@ -11,8 +11,8 @@ import { bigint, instant, listed } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { each, joined, on, single, statement } from "../database/Statement.ts"
 import { firstWaiting, inHands, nextDueAfter } from "../queue/lane.ts"
-import type { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
-import { anyQueued } from "../webhook/fanOut.ts"
+import { anyQueued } from "../webhook/queueDeliveries.ts"
+import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { announce, changeColumns, giveBackAllowance, returnedNews, setEnd } from "./changes.ts"
 
 interface Ends {

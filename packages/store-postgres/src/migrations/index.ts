@@ -1,5 +1,4 @@
 /** Everything that a database of this version holds. */
-import { takeOverCallbacks } from "../callback/writeCallbacks.ts"
 import type { SqlFunction } from "../database/SqlFunction.ts"
 import { admitRequests } from "../key/admitRequests.ts"
 import { revokeKey } from "../key/PostgresKeys.ts"
@@ -21,10 +20,9 @@ import { settleAttempts } from "../queue/settleAttempts.ts"
 import { insertReminder } from "../reminder/PostgresReminders.ts"
 import { runReminder } from "../reminder/runReminder.ts"
 import { claimKey, finishClaim, holdClaim } from "../request/PostgresIdempotency.ts"
-import { callbackPlaces, dueCallbackLanes } from "../webhook/callbackShare.ts"
-import { endEndpointFunctions } from "../webhook/endEndpoints.ts"
-import { insertEndpoint, resumeEndpoint } from "../webhook/openEndpoint.ts"
-import { queueDeliveryFunctions } from "../webhook/queueDelivery.ts"
+import { endpointFunctions } from "../webhook/changeEndpoints.ts"
+import { callbackPlaces, dueCallbackLanes } from "../webhook/claimShares.ts"
+import { takeOverCallbacks } from "../webhook/queueDeliveries.ts"
 import { settleAndClaimDeliveries } from "../webhook/settleAndClaimDeliveries.ts"
 import { deleteWorkspace } from "../workspace/PostgresWorkspaces.ts"
 import { initial } from "./0001_initial.ts"
@@ -89,14 +87,11 @@ export const functions: ReadonlyArray<SqlFunction> = [
   reconnectLinking,
   finishLinking,
   giveUpLinking,
-  ...endEndpointFunctions,
+  ...endpointFunctions,
   deleteWorkspace,
   revokeKey,
   holdClaim,
   finishClaim,
-  insertEndpoint,
-  resumeEndpoint,
-  ...queueDeliveryFunctions,
   takeOverCallbacks,
   dueCallbackLanes,
   callbackPlaces,

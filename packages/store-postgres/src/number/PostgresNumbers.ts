@@ -2,14 +2,13 @@
 import { NumberStore } from "@messaging-service/core"
 import type { Callback } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
-import { connectionParameters, report } from "../callback/writeCallbacks.ts"
 import { Database } from "../database/Database.ts"
 import { bigint, instant, text, without } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { given, joined, single, statement } from "../database/Statement.ts"
 import { phoneWithoutLink } from "../linking/endLinking.ts"
 import { inHands, nextDueAfter } from "../queue/lane.ts"
-import { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
+import { DeliveriesQueued, connectionParameters, report } from "../webhook/queueDeliveries.ts"
 import { numberColumns, numberTable, toNumber } from "./numberRow.ts"
 
 const made = single(without(numberTable, "id"))

@@ -238,10 +238,7 @@ export const layerNumberChecks = Layer.effect(
         listResults.page(database, `check ${id}`, { ...page, id, statuses }, toResult),
       claim: claim(database),
       settle: settle(database),
-      forget: (before) =>
-        forgetChecks
-          .rows(database, { before, limit: batch })
-          .pipe(Effect.repeat({ while: (dropped) => dropped.length === batch }), Effect.asVoid),
+      forget: (before) => forgetChecks.untilDone(database, { before, limit: batch }),
     })
   }),
 )

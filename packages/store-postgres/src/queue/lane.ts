@@ -2,6 +2,10 @@
  * The core's `Lane.ts` and what it says of expiry, as conditions in SQL. The words of each are the
  * aliases of tables and the placeholder of the present moment.
  */
+import type { Shares } from "@messaging-service/core"
+import { bigints, columnsOf, integer, integers } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
+
 export const notExpired = (message: string, now: string): string =>
   `(${message}.expires_at is null or ${message}.expires_at > ${now})`
 
@@ -119,6 +123,17 @@ export interface SqlShares {
   readonly held: string
   readonly perWorkspace: string
 }
+
+/** What a claim says of that, as functions take it. */
+export const sharesFields = {
+  perWorkspace: { p_per_workspace: integer((shares) => shares.perWorkspace) },
+  held: {
+    p_workspaces: bigints(({ held }) => [...held.keys()]),
+    p_held: integers(({ held }) => [...held.values()]),
+  },
+} satisfies FieldsOf<Shares>
+
+export const sharesColumns = columnsOf(sharesFields)
 
 export const sharesParameters: SqlShares = {
   workspaces: "p_workspaces",

@@ -18,8 +18,8 @@ import {
   returnedNews,
   setEnd,
 } from "../message/changes.ts"
-import type { DeliveriesQueued } from "../webhook/DeliveriesQueued.ts"
-import { anyQueued } from "../webhook/fanOut.ts"
+import { anyQueued } from "../webhook/queueDeliveries.ts"
+import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { firstWaiting, nextDueAfter } from "./lane.ts"
 
 interface Settling {

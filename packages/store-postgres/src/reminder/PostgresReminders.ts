@@ -296,12 +296,10 @@ export const layerReminders = Layer.effect(
         }),
       runs: (id, page) => listRuns.page(database, `reminder ${id}`, { ...page, id }, toRun),
       forget: (before) =>
-        forgetRuns
-          .rows(database, { before, limit: batch })
-          .pipe(
-            Effect.repeat({ while: (dropped) => dropped.length === batch }),
-            Effect.andThen(forgetReminders.run(database, { before })),
-          ),
+        Effect.andThen(
+          forgetRuns.untilDone(database, { before, limit: batch }),
+          forgetReminders.run(database, { before }),
+        ),
     })
   }),
 )

@@ -1,8 +1,8 @@
-/** The service's own secrets. */
-import { ServiceSecrets } from "@messaging-service/core"
+/** The service's own secrets, and what the callbacks of a workspace are signed with. */
+import { CallbackSalts, ServiceSecrets } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { text } from "../database/Fields.ts"
+import { bigint, text } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
 
 interface SecretRow {
@@ -51,6 +51,34 @@ export const layerSecrets = Layer.effect(
       get: (name) => get.first(database, { name }, valueOf),
       exchange: (name, instead, value) => exchange.run(database, { name, instead, value }),
       replace: (name, before, value) => replace.run(database, { name, before, value }),
+    }),
+  ),
+)
+
+const getSalt = statement("callback.salt", given({ workspaceId: bigint }))`
+select w.callback_salt
+from workspaces w
+where w.id = $workspaceId
+  and w.deleted_at is null`
+
+const putSalt = statement("callback.putSalt", given({ workspaceId: bigint, salt: text }))`
+update workspaces w
+set callback_salt = $salt
+where w.id = $workspaceId
+  and w.deleted_at is null
+returning w.id`
+
+export const layerCallbackSalts = Layer.effect(
+  CallbackSalts,
+  Effect.map(Database, (database) =>
+    CallbackSalts.of({
+      get: (workspaceId) =>
+        getSalt.first(
+          database,
+          { workspaceId },
+          (row: { readonly callback_salt: string | null }) => row.callback_salt,
+        ),
+      put: (workspaceId, salt) => putSalt.any(database, { workspaceId, salt }),
     }),
   ),
 )

@@ -9,18 +9,14 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
+import { statement } from "../database/Statement.ts"
+import { DeliveriesQueued } from "./queueDeliveries.ts"
 import {
-  bigints,
-  instant,
-  instants,
-  integer,
-  integers,
-  sparse,
-  texts,
-} from "../database/parameters.ts"
-import { placeholders } from "../database/SqlFunction.ts"
-import { DeliveriesQueued } from "./DeliveriesQueued.ts"
-import { settleAndClaimDeliveries } from "./settleAndClaimDeliveries.ts"
+  resultParameters,
+  settleAndClaimDeliveries,
+  turnParameters,
+} from "./settleAndClaimDeliveries.ts"
+import type { LaneResults } from "./settleAndClaimDeliveries.ts"
 
 interface ClaimedRow {
   readonly id: bigint
@@ -34,49 +30,23 @@ interface ClaimedRow {
   readonly secret_salt: string | null
 }
 
-const settleAndClaim = `select * from ${settleAndClaimDeliveries.name}(${placeholders(19)})`
+const settleAndClaim = statement("delivery.turn", turnParameters)`
+select * from ${settleAndClaimDeliveries.name}(${turnParameters.placeholders})`
 
 /** No moment is named: no lease has run out, nothing is due, and any number may be in flight. */
-const settle = `select from ${settleAndClaimDeliveries.name}(
-  ${placeholders(11)}, '-infinity', null, 0, 2147483647, 0, 0, '{}', '{}'
+const settle = statement("delivery.settle", resultParameters)`
+select from ${settleAndClaimDeliveries.name}(
+  ${resultParameters.placeholders}, '-infinity', null, 0, 2147483647, 0, 0, '{}', '{}'
 )`
 
-/** When the latest of them was delivered; null when none was. */
-const deliveredAt = (results: ReadonlyArray<DeliveryResult>): number | null =>
-  results.reduce<number | null>(
-    (latest, { attemptedAt, error }) =>
-      error === null && attemptedAt > (latest ?? -Infinity) ? attemptedAt : latest,
-    null,
+const lanesOf = (results: ReadonlyArray<DeliveryResult>): ReadonlyArray<LaneResults> =>
+  Array.from(
+    Map.groupBy(results, ({ targetId }) => targetId),
+    ([id, ofLane]) => ({
+      id,
+      results: ofLane,
+    }),
   )
-
-const resultParameters = (results: ReadonlyArray<DeliveryResult>): ReadonlyArray<unknown> => {
-  const lanes = [...Map.groupBy(results, (result) => result.targetId)]
-  const inOrder = lanes.flatMap(([, ofLane]) => ofLane)
-  return [
-    bigints(lanes.map(([id]) => id)),
-    integers(lanes.map(([, ofLane]) => ofLane.length)),
-    instants(lanes.map(([, ofLane]) => deliveredAt(ofLane))),
-    bigints(inOrder.map((result) => result.id)),
-    bigints(inOrder.map((result) => result.lease)),
-    instants(inOrder.map((result) => result.attemptedAt)),
-    bigints(inOrder.map((result) => result.durationMillis)),
-    integers(sparse(inOrder.map((result) => result.responseStatus))),
-    texts(sparse(inOrder.map((result) => result.error))),
-    instants(sparse(inOrder.map((result) => result.nextAttemptAt))),
-    instants(sparse(inOrder.map((result) => result.stopUnlessDeliveredSince))),
-  ]
-}
-
-const queryParameters = (query: DeliveryQuery): ReadonlyArray<unknown> => [
-  instant(query.now),
-  instant(query.leaseUntil),
-  integer(query.limit),
-  integer(query.perTarget),
-  integer(query.callbacks.limit),
-  integer(query.callbacks.perWorkspace),
-  bigints([...query.callbacks.held.keys()]),
-  integers([...query.callbacks.held.values()]),
-]
 
 const toClaimed = (row: ClaimedRow): ClaimedDelivery => {
   const targetId = Number(row.lane_id)
@@ -99,23 +69,13 @@ export const layerDeliveries = Layer.effect(
   Effect.gen(function* () {
     const database = yield* Database
     const { whenQueued } = yield* DeliveriesQueued
-
-    const settleResultsAndClaim = (results: ReadonlyArray<DeliveryResult>, query: DeliveryQuery) =>
-      Effect.map(
-        database.query<ClaimedRow>("delivery.turn", settleAndClaim, [
-          ...resultParameters(results),
-          ...queryParameters(query),
-        ]),
-        (rows) => rows.map(toClaimed),
-      )
-
+    const turn = (results: ReadonlyArray<DeliveryResult>, query: DeliveryQuery) =>
+      settleAndClaim.all(database, { lanes: lanesOf(results), query }, toClaimed)
     return DeliveryQueue.of({
-      claim: (query) => settleResultsAndClaim([], query),
+      claim: (query) => turn([], query),
       settle: (results) =>
-        results.length === 0
-          ? Effect.void
-          : Effect.asVoid(database.query("delivery.settle", settle, resultParameters(results))),
-      settleAndClaim: settleResultsAndClaim,
+        results.length === 0 ? Effect.void : settle.run(database, lanesOf(results)),
+      settleAndClaim: turn,
       whenQueued,
     })
   }),

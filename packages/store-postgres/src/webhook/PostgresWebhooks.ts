@@ -1,129 +1,194 @@
 /** Webhook endpoints and their delivery log. */
-import { WebhookStore, pageOf } from "@messaging-service/core"
+import { WebhookStore } from "@messaging-service/core"
 import type {
-  CallbackType,
+  CallbackAttempt,
+  DeliveryAttempt,
   Queueing,
-  StoreUnavailable,
   WebhookEndpoint,
   WebhookEventType,
   WebhookId,
   WebhookInsertion,
-  WebhookScope,
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, boolean, idBefore, instant, integer, text, texts } from "../database/parameters.ts"
-import { placeholders } from "../database/SqlFunction.ts"
-import { removeEndpoints } from "./endEndpoints.ts"
+import { bigint, boolean, idBefore, instant, integer, jsonOf, text } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
+import { given, statement } from "../database/Statement.ts"
 import {
-  attemptColumns,
-  endpointColumns,
-  latestAttempt,
-  toAttempt,
-  toEndpoint,
-} from "./endpointRow.ts"
-import type { AttemptRow, EndpointWithAttemptRow } from "./endpointRow.ts"
-import { insertEndpoint, resumeEndpoint } from "./openEndpoint.ts"
-import { queuePing, redeliverEvent } from "./queueDelivery.ts"
+  insertEndpoint,
+  newFields,
+  openParameters,
+  queuePing,
+  redeliverEvent,
+  removeEndpoints,
+  resumeEndpoint,
+} from "./changeEndpoints.ts"
 
-const insertStatement = `
+const attemptFields = {
+  id: { id: bigint((attempt) => attempt.id) },
+  eventId: { event_id: text((attempt) => attempt.eventId) },
+  type: { type: text((attempt) => attempt.type) },
+  attempt: { attempt: integer((attempt) => attempt.attempt) },
+  attemptedAt: { attempted_at: instant((attempt) => attempt.attemptedAt) },
+  responseStatus: { response_status: integer((attempt) => attempt.responseStatus) },
+  error: { error: text((attempt) => attempt.error) },
+  durationMillis: { duration_millis: bigint((attempt) => attempt.durationMillis) },
+  nextAttemptAt: { next_attempt_at: instant((attempt) => attempt.nextAttemptAt) },
+} satisfies FieldsOf<DeliveryAttempt<string>>
+
+const callbackFields = {
+  ...attemptFields,
+  url: { url: text((attempt) => attempt.url) },
+} satisfies FieldsOf<Omit<CallbackAttempt, "type"> & { readonly type: string }>
+
+const endpointFields = {
+  id: { id: bigint((endpoint) => endpoint.id) },
+  ...newFields,
+  firstSecretLast4: { first_secret_last4: text((endpoint) => endpoint.firstSecretLast4) },
+  disabledReason: { disabled_reason: text((endpoint) => endpoint.disabledReason) },
+} satisfies FieldsOf<Omit<WebhookEndpoint, "lastAttempt">>
+
+interface EndpointRow {
+  readonly endpoint: Omit<WebhookEndpoint, "lastAttempt">
+  readonly last_attempt: DeliveryAttempt | null
+}
+
+// Index webhook_attempts_by_endpoint.
+const endpointColumns = (alias: string): string => `${jsonOf(endpointFields, alias)} as endpoint,
+  (
+    select ${jsonOf(attemptFields, "a")}
+    from webhook_attempts a
+    where a.endpoint_id = ${alias}.id
+    order by a.id desc
+    limit 1
+  ) as last_attempt`
+
+const toEndpoint = ({ endpoint, last_attempt: lastAttempt }: EndpointRow): WebhookEndpoint => ({
+  ...endpoint,
+  lastAttempt,
+})
+
+interface AttemptRow<Attempt> {
+  readonly attempt: Attempt
+}
+
+const toAttempt = <Attempt>({ attempt }: AttemptRow<Attempt>): Attempt => attempt
+
+interface InsertedRow {
+  readonly guard: Extract<WebhookInsertion, { _tag: "Broken" }>["guard"] | null
+  readonly id: bigint | null
+}
+
+const insertStatement = statement("webhook.insert", openParameters)`
 select inserted.guard, inserted.id
-from ${insertEndpoint.name}(${placeholders(14)})
-  inserted`
+from ${insertEndpoint.name}(${openParameters.placeholders}) inserted`
 
-/** What a scope sees, whose parameters are $1 and $2. */
-const inScope = `e.workspace_id = $1
-  and ($2::text is null or e.mode = $2)
+const scope = { workspaceId: bigint, mode: text }
+const named = { ...scope, id: bigint }
+
+const inScope = `e.workspace_id = $workspaceId
+  and ($mode::text is null or e.mode = $mode)
   and e.removed_at is null`
 
-const getEndpoint = `
+const getEndpoint = statement("webhook.get", given(named))`
 select ${endpointColumns("e")}
 from webhook_endpoints e
-${latestAttempt("e")}
 where ${inScope}
-  and e.id = $3`
+  and e.id = $id`
 
-const madeEndpoint = `
+const madeEndpoint = statement("webhook.made", given({ id: bigint }))`
 select ${endpointColumns("e")}
 from webhook_endpoints e
-${latestAttempt("e")}
-where e.id = $1`
+where e.id = $id`
 
 // Index webhook_endpoints_by_workspace.
-const listEndpoints = `
+const listEndpoints = statement("webhook.list", given({ ...scope, stopped: boolean }))`
 select ${endpointColumns("e")}
 from webhook_endpoints e
-${latestAttempt("e")}
 where ${inScope}
-  and ($3 or e.disabled_reason is null)
+  and ($stopped or e.disabled_reason is null)
 order by e.id`
 
-const rotateSecret = `
+const rotateSecret = statement(
+  "webhook.rotate",
+  given({ ...named, secretSalt: text, secretLast4: text }),
+)`
 with rotated as (
   update webhook_endpoints e
-  set secret_salt = $4,
-    secret_last4 = $5
+  set secret_salt = $secretSalt,
+    secret_last4 = $secretLast4
   where ${inScope}
-    and e.id = $3
+    and e.id = $id
   returning e.*
 )
 select ${endpointColumns("rotated")}
-from rotated
-${latestAttempt("rotated")}`
+from rotated`
 
-const removeStatement = `
-select ${removeEndpoints.name}(array(select e.id from webhook_endpoints e where ${inScope} and e.id = $3), $4)
-  as removed`
+const removeEndpoint = statement("webhook.remove", given({ ...named, now: instant }))`
+select removed.count
+from ${removeEndpoints.name}(
+  array(select e.id from webhook_endpoints e where ${inScope} and e.id = $id), $now
+) removed (count)
+where removed.count = 1`
 
-const resumeStatement = `select ${resumeEndpoint.name}($1, $2, $3, $4, $5) as outcome`
+const resume = statement("webhook.resume", given({ ...named, limit: integer, now: instant }))`
+select ${resumeEndpoint.name}($workspaceId, $mode, $id, $limit, $now) as outcome`
 
-const pingStatement = `select ${queuePing.name}($1, $2, $3, $4, $5, $6) as outcome`
+const ping = statement(
+  "webhook.ping",
+  given({ ...named, eventId: text, createdAt: instant, body: text }),
+)`
+select ${queuePing.name}($workspaceId, $mode, $id, $eventId, $createdAt, $body) as outcome`
 
-const redeliverStatement = `select ${redeliverEvent.name}($1, $2, $3, $4, $5) as outcome`
+const redeliver = statement("webhook.redeliver", given({ ...named, eventId: text, now: instant }))`
+select ${redeliverEvent.name}($workspaceId, $mode, $id, $eventId, $now) as outcome`
+
+const page = given({ id: bigint, before: idBefore, limit: integer })
 
 // Index webhook_attempts_by_endpoint.
-const listAttempts = `
-select ${attemptColumns("a")}
+const listAttempts = statement("webhook.attempts", page)`
+select ${jsonOf(attemptFields, "a")} as attempt
 from webhook_attempts a
-where a.endpoint_id = $1
-  and a.id < $2
+where a.endpoint_id = $id
+  and a.id < $before
 order by a.id desc
-limit $3`
+limit $limit`
 
 // Index webhook_attempts_of_callbacks.
-const listCallbackAttempts = `
-select ${attemptColumns("a")}, a.url
+const listCallbackAttempts = statement("webhook.callbackAttempts", page)`
+select ${jsonOf(callbackFields, "a")} as attempt
 from webhook_attempts a
-where a.workspace_id = $1
-  and a.id < $2
+where a.workspace_id = $id
+  and a.id < $before
 order by a.id desc
-limit $3`
+limit $limit`
 
 /** Ids grow with time: what is old is at the front. */
-const forgetAttempts = `
+const forgetAttempts = statement(
+  "webhook.forgetAttempts",
+  given({ before: instant, limit: integer }),
+)`
 with oldest as (
   select a.id, a.attempted_at
   from webhook_attempts a
   order by a.id
-  limit $2
+  limit $limit
 )
 delete from webhook_attempts a
 using oldest
 where a.id = oldest.id
-  and oldest.attempted_at < $1
+  and oldest.attempted_at < $before
 returning a.id`
 
 /** Rows that one statement drops at most. */
 const batch = 5000
 
-const scopeParameters = (scope: WebhookScope, id: WebhookId) => [
-  bigint(scope.workspaceId),
-  text(scope.mode),
-  bigint(id),
-]
+interface OutcomeRow {
+  readonly outcome: string
+}
 
-const toQueueing = (outcome: string): Queueing => {
-  switch (outcome) {
+const queueingOf = ([row]: ReadonlyArray<OutcomeRow>): Queueing => {
+  switch (row?.outcome) {
     case "stopped":
       return { _tag: "Stopped" }
     case "no endpoint":
@@ -131,157 +196,64 @@ const toQueueing = (outcome: string): Queueing => {
     case "no event":
       return { _tag: "NoEvent" }
     default:
-      return { _tag: "Queued", type: outcome as WebhookEventType }
+      return { _tag: "Queued", type: row?.outcome as WebhookEventType }
   }
 }
 
 export const layerWebhooks = Layer.effect(
   WebhookStore,
-  Effect.gen(function* () {
-    const database = yield* Database
-
-    const endpoints = (
-      operation: string,
-      statement: string,
-      parameters: ReadonlyArray<unknown>,
-    ): Effect.Effect<ReadonlyArray<WebhookEndpoint>, StoreUnavailable> =>
-      Effect.map(database.query<EndpointWithAttemptRow>(operation, statement, parameters), (rows) =>
-        rows.map(toEndpoint),
-      )
-
-    const endpoint = (
-      operation: string,
-      statement: string,
-      parameters: ReadonlyArray<unknown>,
-    ): Effect.Effect<WebhookEndpoint | null, StoreUnavailable> =>
-      Effect.map(endpoints(operation, statement, parameters), ([found]) => found ?? null)
-
-    const outcome = (
-      operation: string,
-      statement: string,
-      parameters: ReadonlyArray<unknown>,
-    ): Effect.Effect<string, StoreUnavailable> =>
-      Effect.map(
-        database.query<{ readonly outcome: string }>(operation, statement, parameters),
-        ([row]) => row?.outcome ?? "",
-      )
-
-    return WebhookStore.of({
-      insert: (given, limit, idempotency) =>
-        database
-          .query<{
-            readonly guard: Extract<WebhookInsertion, { _tag: "Broken" }>["guard"] | null
-            readonly id: bigint | null
-          }>("webhook.insert", insertStatement, [
-            bigint(given.workspaceId),
-            bigint(given.keyId),
-            text(given.mode),
-            text(given.url),
-            text(given.description),
-            texts(given.events),
-            text(given.secretSalt),
-            text(given.secretLast4),
-            instant(given.createdAt),
-            integer(limit),
-            bigint(idempotency?.keyId ?? null),
-            text(idempotency?.key ?? null),
-            text(idempotency?.fingerprint ?? null),
-            text(idempotency?.token ?? null),
-          ])
-          .pipe(
-            Effect.map(([row]): WebhookInsertion => {
-              if (row?.id == null) return { _tag: "Broken", guard: row?.guard ?? "limit" }
-              return {
-                _tag: "Inserted",
-                endpoint: {
-                  ...given,
-                  id: Number(row.id) as WebhookId,
-                  firstSecretLast4: given.secretLast4,
-                  disabledReason: null,
-                  lastAttempt: null,
+  Effect.map(Database, (database) =>
+    WebhookStore.of({
+      insert: (endpoint, limit, claim) =>
+        Effect.map(
+          insertStatement.rows<InsertedRow>(database, { endpoint, limit, claim }),
+          ([row]): WebhookInsertion =>
+            row?.id == null
+              ? { _tag: "Broken", guard: row?.guard ?? "limit" }
+              : {
+                  _tag: "Inserted",
+                  endpoint: {
+                    ...endpoint,
+                    id: Number(row.id) as WebhookId,
+                    firstSecretLast4: endpoint.secretLast4,
+                    disabledReason: null,
+                    lastAttempt: null,
+                  },
                 },
-              }
-            }),
-          ),
-      get: (scope, id) => endpoint("webhook.get", getEndpoint, scopeParameters(scope, id)),
-      made: (id) => endpoint("webhook.made", madeEndpoint, [bigint(id)]),
-      list: (scope, stopped) =>
-        endpoints("webhook.list", listEndpoints, [
-          bigint(scope.workspaceId),
-          text(scope.mode),
-          boolean(stopped),
-        ]),
-      rotate: (scope, id, secret) =>
-        endpoint("webhook.rotate", rotateSecret, [
-          ...scopeParameters(scope, id),
-          text(secret.secretSalt),
-          text(secret.secretLast4),
-        ]),
-      remove: (scope, id, now) =>
-        Effect.map(
-          database.query<{ readonly removed: number }>("webhook.remove", removeStatement, [
-            ...scopeParameters(scope, id),
-            instant(now),
-          ]),
-          ([row]) => row?.removed === 1,
         ),
-      resume: (scope, id, limit, now) =>
+      get: (asked, id) => getEndpoint.first(database, { ...asked, id }, toEndpoint),
+      made: (id) => madeEndpoint.first(database, { id }, toEndpoint),
+      list: (asked, stopped) => listEndpoints.all(database, { ...asked, stopped }, toEndpoint),
+      rotate: (asked, id, secret) =>
+        rotateSecret.first(database, { ...asked, id, ...secret }, toEndpoint),
+      remove: (asked, id, now) => removeEndpoint.any(database, { ...asked, id, now }),
+      resume: (asked, id, limit, now) =>
         Effect.gen(function* () {
-          const resumed = yield* outcome("webhook.resume", resumeStatement, [
-            ...scopeParameters(scope, id),
-            integer(limit),
-            instant(now),
-          ])
-          if (resumed === "limit") return "limit"
-          if (resumed !== "running") return null
-          return yield* endpoint("webhook.get", getEndpoint, scopeParameters(scope, id))
+          const [row] = yield* resume.rows<OutcomeRow>(database, { ...asked, id, limit, now })
+          if (row?.outcome === "limit") return "limit"
+          if (row?.outcome !== "running") return null
+          return yield* getEndpoint.first(database, { ...asked, id }, toEndpoint)
         }),
-      ping: (scope, id, event) =>
+      ping: (asked, id, { body, createdAt, id: eventId }) =>
         Effect.map(
-          outcome("webhook.ping", pingStatement, [
-            ...scopeParameters(scope, id),
-            text(event.id),
-            instant(event.createdAt),
-            text(event.body),
-          ]),
-          toQueueing,
+          ping.rows<OutcomeRow>(database, { ...asked, id, eventId, createdAt, body }),
+          queueingOf,
         ),
-      redeliver: (scope, id, eventId, now) =>
+      redeliver: (asked, id, eventId, now) =>
         Effect.map(
-          outcome("webhook.redeliver", redeliverStatement, [
-            ...scopeParameters(scope, id),
-            text(eventId),
-            instant(now),
-          ]),
-          toQueueing,
+          redeliver.rows<OutcomeRow>(database, { ...asked, id, eventId, now }),
+          queueingOf,
         ),
-      attempts: (id, { before, limit }) =>
-        Effect.map(
-          database.list<AttemptRow>(`endpoint ${id}`, "webhook.attempts", listAttempts, [
-            bigint(id),
-            idBefore(before),
-            integer(limit + 1),
-          ]),
-          (rows) => pageOf(rows.map(toAttempt), limit),
+      attempts: (id, asked) =>
+        listAttempts.page(database, `endpoint ${id}`, { ...asked, id }, toAttempt<DeliveryAttempt>),
+      callbackAttempts: (id, asked) =>
+        listCallbackAttempts.page(
+          database,
+          `workspace ${id}`,
+          { ...asked, id },
+          toAttempt<CallbackAttempt>,
         ),
-      callbackAttempts: (workspaceId, { before, limit }) =>
-        Effect.map(
-          database.list<AttemptRow & { readonly url: string }>(
-            `workspace ${workspaceId}`,
-            "webhook.callbackAttempts",
-            listCallbackAttempts,
-            [bigint(workspaceId), idBefore(before), integer(limit + 1)],
-          ),
-          (rows) =>
-            pageOf(
-              rows.map((row) => ({ ...toAttempt<CallbackType>(row), url: row.url })),
-              limit,
-            ),
-        ),
-      forgetAttempts: (before) =>
-        database
-          .query("webhook.forgetAttempts", forgetAttempts, [instant(before), integer(batch)])
-          .pipe(Effect.repeat({ while: (dropped) => dropped.length === batch }), Effect.asVoid),
-    })
-  }),
+      forgetAttempts: (before) => forgetAttempts.untilDone(database, { before, limit: batch }),
+    }),
+  ),
 )

@@ -6,18 +6,102 @@
  * for the other each delivery brings its own address, and the claim keeps to the workspace's share.
  *
  * A recorded attempt goes to the log, and its delivery ends or gets its next turn; endpoints to which
- * nothing gets through stop. A result whose lease is not the delivery's any more is passed over. Then
- * the news is read, and the longest due of free lanes are taken, a few of each. What is in flight
- * stands in the lane, so that a claim changes no delivery.
+ * nothing gets through stop. Then the news is read, and the longest due of free lanes are taken, a few
+ * of each. What is in flight stands in the lane, so that a claim changes no delivery.
  *
  * Locks: the lanes of callbacks that are new, by id; the lanes of the results and of the news by id,
  * at once; then the endpoints that stop; then further lanes, without waiting for any.
  */
-import { callbackPlaces, dueCallbackLanes } from "./callbackShare.ts"
-import { inRounds, placesOfLane } from "./inRounds.ts"
-import { stopEndpoints } from "./endEndpoints.ts"
-import { takeOverCallbacks } from "../callback/writeCallbacks.ts"
+import type { DeliveryQuery, DeliveryResult } from "@messaging-service/core"
+import { bigint, columnsOf, instant, integer, text, within } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
+import { each, joined, on, single } from "../database/Statement.ts"
+import { sharesColumns } from "../queue/lane.ts"
+import { stopEndpoints } from "./changeEndpoints.ts"
+import { callbackPlaces, dueCallbackLanes, inRounds, placesOfLane } from "./claimShares.ts"
+import { takeOverCallbacks } from "./queueDeliveries.ts"
+
+/** The results of a lane; those that are settled together come lane by lane. */
+export interface LaneResults {
+  readonly id: number
+  readonly results: ReadonlyArray<DeliveryResult>
+}
+
+/** When the latest of them was delivered; null when none was. */
+const deliveredAt = ({ results }: LaneResults): number | null =>
+  results.reduce<number | null>(
+    (latest, { attemptedAt, error }) =>
+      error === null && attemptedAt > (latest ?? -Infinity) ? attemptedAt : latest,
+    null,
+  )
+
+const resultColumns = columnsOf({
+  id: { p_delivery: bigint((result) => result.id) },
+  lease: { p_lease: bigint((result) => result.lease) },
+  attemptedAt: { p_attempted_at: instant((result) => result.attemptedAt) },
+  durationMillis: { p_duration_millis: bigint((result) => result.durationMillis) },
+  responseStatus: { p_response_status: integer((result) => result.responseStatus) },
+  error: { p_error: text((result) => result.error) },
+  nextAttemptAt: { p_next_attempt_at: instant((result) => result.nextAttemptAt) },
+  stopUnlessDeliveredSince: { p_stop_since: instant((result) => result.stopUnlessDeliveredSince) },
+} satisfies FieldsOf<Omit<DeliveryResult, "kind" | "targetId">>)
+
+export const resultParameters = joined(
+  each({
+    p_lane: bigint((lane: LaneResults) => lane.id),
+    p_results: integer((lane: LaneResults) => lane.results.length),
+    p_delivered_at: instant(deliveredAt),
+  }),
+  on(
+    (lanes: ReadonlyArray<LaneResults>) => lanes.flatMap(({ results }) => results),
+    each(resultColumns),
+  ),
+)
+
+const queryColumns = columnsOf({
+  now: { p_now: instant((query) => query.now) },
+  leaseUntil: { p_lease_until: instant((query) => query.leaseUntil) },
+  limit: { p_limit: integer((query) => query.limit) },
+  perTarget: { p_per_target: integer((query) => query.perTarget) },
+  callbacks: {
+    p_callbacks: integer(({ callbacks }) => callbacks.limit),
+    ...within((query: Pick<DeliveryQuery, "callbacks">) => query.callbacks, sharesColumns),
+  },
+} satisfies FieldsOf<DeliveryQuery>)
+
+interface Turn {
+  readonly lanes: ReadonlyArray<LaneResults>
+  readonly query: DeliveryQuery
+}
+
+export const turnParameters = joined<Turn>(
+  on((turn: Turn) => turn.lanes, resultParameters),
+  on((turn: Turn) => turn.query, single(queryColumns)),
+)
+
+const oldestNews = (table: string): string => `delete from ${table} n
+        where n.id in (
+          select oldest.id
+          from ${table} oldest
+          order by oldest.id
+          limit 1000
+          for update skip locked
+        )`
+
+const settledResults = `unnest(
+          v_settled, p_attempted_at, p_duration_millis, p_response_status, p_error,
+          p_next_attempt_at
+        ) r (
+          delivery_id, attempted_at, duration_millis, response_status, error, next_attempt_at
+        )`
+
+/** What the log keeps of every result. */
+const loggedColumns = `endpoint_id, outbox_id, event_id, type, workspace_id, url, body, attempted_at,
+        duration_millis, response_status, error`
+const loggedValues = `d.endpoint_id, d.outbox_id, d.event_id, d.type, d.workspace_id, d.url,
+          case when d.workspace_id is null then d.body end, r.attempted_at, r.duration_millis,
+          r.response_status, r.error`
 
 /** When a lane is next due, with `places` more in flight. */
 const nextDue = `least(
@@ -30,34 +114,12 @@ const nextDue = `least(
         )`
 
 /**
- * Results come lane by lane: the first three arrays hold one element for each lane, how many results
- * are its, and when the latest of them was delivered; the others one for each result, or none where
- * all are null. At a `p_now` of `-infinity` no lease has run out and nothing is due. Of callbacks at most
- * `p_callbacks` are taken, and of each workspace what it has less than `p_per_workspace` of them.
+ * At a `p_now` of `-infinity` no lease has run out and nothing is due. Of callbacks at most `p_callbacks`
+ * are taken, and of each workspace what it has less than `p_per_workspace` of them.
  */
 export const settleAndClaimDeliveries = sqlFunction(
   "settle_and_claim_deliveries",
-  `(
-    p_lane bigint[],
-    p_results integer[],
-    p_delivered_at timestamptz[],
-    p_delivery bigint[],
-    p_lease bigint[],
-    p_attempted_at timestamptz[],
-    p_duration_millis bigint[],
-    p_response_status integer[],
-    p_error text[],
-    p_next_attempt_at timestamptz[],
-    p_stop_since timestamptz[],
-    p_now timestamptz,
-    p_lease_until timestamptz,
-    p_limit integer,
-    p_per_target integer,
-    p_callbacks integer,
-    p_per_workspace integer,
-    p_workspaces bigint[],
-    p_held integer[]
-  )
+  `(${turnParameters.declarations})
   returns table (
     id bigint, lane_id bigint, workspace_id bigint, lease bigint, event_id text, body text,
     attempt integer, url text, secret_salt text
@@ -86,14 +148,7 @@ export const settleAndClaimDeliveries = sqlFunction(
       end if;
       if exists (select from callback_news) then
         with taken as (
-          delete from callback_news n
-          where n.id in (
-            select oldest.id
-            from callback_news oldest
-            order by oldest.id
-            limit 1000
-            for update skip locked
-          )
+          ${oldestNews("callback_news")}
           returning n.lane_id, n.workspace_id
         ),
         made as (
@@ -110,14 +165,7 @@ export const settleAndClaimDeliveries = sqlFunction(
         from taken;
       end if;
       with taken as (
-        delete from webhook_news n
-        where n.id in (
-          select oldest.id
-          from webhook_news oldest
-          order by oldest.id
-          limit 1000
-          for update skip locked
-        )
+        ${oldestNews("webhook_news")}
         returning n.endpoint_id
       )
       select array_agg(distinct taken.endpoint_id)
@@ -165,23 +213,12 @@ export const settleAndClaimDeliveries = sqlFunction(
 
       with ended as (
         delete from webhook_deliveries d
-        using unnest(
-          v_settled, p_attempted_at, p_duration_millis, p_response_status, p_error,
-          p_next_attempt_at
-        ) r (
-          delivery_id, attempted_at, duration_millis, response_status, error, next_attempt_at
-        )
+        using ${settledResults}
         where d.id = r.delivery_id
           and r.next_attempt_at is null
-        returning
-          d.endpoint_id, d.outbox_id, r.attempted_at, r.duration_millis, d.attempts + 1 as attempt,
-          r.response_status, d.event_id, d.type, r.error,
-          case when d.workspace_id is null then d.body end, d.workspace_id, d.url
+        returning d.attempts + 1 as attempt, ${loggedValues}
       )
-      insert into webhook_attempts (
-        endpoint_id, outbox_id, attempted_at, duration_millis, attempt, response_status, event_id,
-        type, error, body, workspace_id, url
-      )
+      insert into webhook_attempts (attempt, ${loggedColumns})
       select ended.*
       from ended;
 
@@ -191,23 +228,12 @@ export const settleAndClaimDeliveries = sqlFunction(
           set attempts = d.attempts + 1,
             due_at = r.next_attempt_at,
             last_attempt_id = nextval('webhook_attempts_id_seq')
-          from unnest(
-            v_settled, p_attempted_at, p_duration_millis, p_response_status, p_error,
-            p_next_attempt_at
-          ) r (
-            delivery_id, attempted_at, duration_millis, response_status, error, next_attempt_at
-          )
+          from ${settledResults}
           where d.id = r.delivery_id
             and r.next_attempt_at is not null
-          returning
-            d.last_attempt_id, d.endpoint_id, d.outbox_id, r.attempted_at, r.next_attempt_at,
-            r.duration_millis, d.attempts, r.response_status, d.event_id, d.type, r.error,
-            case when d.workspace_id is null then d.body end, d.workspace_id, d.url
+          returning d.last_attempt_id, r.next_attempt_at, d.attempts, ${loggedValues}
         )
-        insert into webhook_attempts (
-          id, endpoint_id, outbox_id, attempted_at, next_attempt_at, duration_millis, attempt,
-          response_status, event_id, type, error, body, workspace_id, url
-        )
+        insert into webhook_attempts (id, next_attempt_at, attempt, ${loggedColumns})
         select put_off.*
         from put_off;
       end if;

@@ -17,7 +17,7 @@ import type { FieldsOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { given, joined, on, single, statement } from "../database/Statement.ts"
 import { removeLanes } from "../number/PostgresNumbers.ts"
-import { removeEndpoints } from "../webhook/endEndpoints.ts"
+import { removeEndpoints } from "../webhook/changeEndpoints.ts"
 import { toWorkspace, workspaceColumns, writtenColumns } from "./workspaceRow.ts"
 import type { WorkspaceRow } from "./workspaceRow.ts"
 

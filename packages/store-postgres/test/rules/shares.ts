@@ -15,9 +15,8 @@ import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"
 import { claimLanes } from "../../src/queue/claimLanes.ts"
 import * as sql from "../../src/queue/lane.ts"
-import { isToldOf as isToldOfSql } from "../../src/webhook/fanOut.ts"
-import { callbackPlaces } from "../../src/webhook/callbackShare.ts"
-import { inRounds, placesOfLane } from "../../src/webhook/inRounds.ts"
+import { isToldOf as isToldOfSql } from "../../src/webhook/queueDeliveries.ts"
+import { callbackPlaces, inRounds, placesOfLane } from "../../src/webhook/claimShares.ts"
 import { compare, draw, iso } from "./compare.ts"
 
 const aWorkspaceId = Effect.map(draw.below(3), (id) => (id + 1) as WorkspaceId)

@@ -1,13 +1,67 @@
 /**
- * Writing callbacks in the commit that they report. It only inserts, so that those who write for one
- * target do not wait for one another; the claim counts how many of a target go out at once.
+ * Queueing deliveries in the commit that they report: an event's to webhook endpoints, and a callback.
+ * It only inserts, so that those who write for one target do not wait for one another; the claim
+ * counts how many of a target go out at once.
  */
 import type { Callback } from "@messaging-service/core"
+import { Context, Effect, Layer } from "effect"
+import type { Scope } from "effect"
 import { bigint, columnsOf, instant, listed, text, within, without } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { single } from "../database/Statement.ts"
 import type { Parameters } from "../database/Statement.ts"
+
+/** Tells that a commit of this process has queued deliveries. */
+export class DeliveriesQueued extends Context.Service<
+  DeliveriesQueued,
+  {
+    /** After the commit. */
+    readonly tell: Effect.Effect<void>
+    whenQueued(tell: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope>
+  }
+>()("store-postgres/DeliveriesQueued") {
+  static readonly layer = Layer.sync(DeliveriesQueued, () => {
+    const listeners = new Set<Effect.Effect<void>>()
+    return DeliveriesQueued.of({
+      tell: Effect.suspend(() => Effect.all(listeners, { discard: true })),
+      whenQueued: (tell) =>
+        Effect.acquireRelease(
+          Effect.sync(() => listeners.add(tell)),
+          () => Effect.sync(() => listeners.delete(tell)),
+        ),
+    })
+  })
+}
+
+/** The core's `isToldOf`, of an endpoint that is not removed. */
+export const isToldOf = (endpoint: string, event: string): string =>
+  `${endpoint}.workspace_id = ${event}.workspace_id
+        and ${endpoint}.mode = ${event}.mode
+        and ${endpoint}.disabled_reason is null
+        and ${endpoint}.removed_at is null
+        and ${event}.type = any (${endpoint}.events)`
+
+/**
+ * Two parts of a `with`, after the part `announced`, which returns the outbox rows that it wrote. The
+ * first, `queued`, holds a row for each delivery. Index `webhook_endpoints_running`; without such an
+ * endpoint that look is all it costs.
+ */
+export const fanOut = `queued as (
+      insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type)
+      select e.id, announced.id, announced.created_at, announced.event_id, announced.type
+      from announced
+      join webhook_endpoints e on ${isToldOf("e", "announced")}
+      returning endpoint_id
+    ),
+    told as (
+      insert into webhook_news (endpoint_id)
+      select distinct queued.endpoint_id
+      from queued
+    )`
+
+/** After that and `writeCallbacks`: whether there is something to deliver. */
+export const anyQueued = "exists (select from queued) or exists (select from called)"
 
 /** A message's callback, as functions take it that end messages. All else its event says. */
 export const callbackColumns = columnsOf({

@@ -1,0 +1,396 @@
+/**
+ * What changes endpoints: making one, letting a stopped one run again, queueing one more delivery, and
+ * stopping and removing, which end what is pending in the same commit. An event that is being written
+ * meanwhile may still queue a delivery: the claim that reads its news drops it.
+ *
+ * Locks: the claim, then the key, then the workspace, so that two of a workspace count one after the
+ * other and none is missed by a revocation or a deletion; then the lanes by endpoint; then the
+ * endpoints.
+ */
+import type { IdempotencyClaim, NewWebhook } from "@messaging-service/core"
+import {
+  bigint,
+  columnsOf,
+  instant,
+  integer,
+  listed,
+  text,
+  texts,
+  within,
+} from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
+import { sqlFunction } from "../database/SqlFunction.ts"
+import { joined, on, single } from "../database/Statement.ts"
+import { claimColumns, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+
+/** What is written of a new endpoint. */
+export const newFields = {
+  workspaceId: { workspace_id: bigint((endpoint) => endpoint.workspaceId) },
+  mode: { mode: text((endpoint) => endpoint.mode) },
+  keyId: { key_id: bigint((endpoint) => endpoint.keyId) },
+  url: { url: text((endpoint) => endpoint.url) },
+  description: { description: text((endpoint) => endpoint.description) },
+  events: { events: texts((endpoint) => endpoint.events) },
+  secretSalt: { secret_salt: text((endpoint) => endpoint.secretSalt) },
+  secretLast4: { secret_last4: text((endpoint) => endpoint.secretLast4) },
+  createdAt: { created_at: instant((endpoint) => endpoint.createdAt) },
+} satisfies FieldsOf<NewWebhook>
+
+const newColumns = columnsOf(newFields)
+
+interface Opening {
+  readonly endpoint: NewWebhook
+  /** How many may run in the workspace. */
+  readonly limit: number
+  readonly claim: IdempotencyClaim | null
+}
+
+export const openParameters = joined(
+  on((opening: Opening) => opening.endpoint, single(newColumns, "p_")),
+  single({
+    p_limit: integer((opening: Opening) => opening.limit),
+    ...within(({ claim }: Opening) => claim, claimColumns),
+  }),
+)
+
+/** Whether so many endpoints of the workspace run, whose row is locked. */
+const isFull = (workspace: string): string => `p_limit <= (
+      select count(*)
+      from webhook_endpoints e
+      where e.workspace_id = ${workspace}
+        and e.disabled_reason is null
+        and e.removed_at is null
+    )`
+
+/** The endpoint's id, or which guard broke. */
+export const insertEndpoint = sqlFunction(
+  "insert_webhook_endpoint",
+  `(${openParameters.declarations}, out guard text, out id bigint)
+  language plpgsql
+  as $function$
+  #variable_conflict use_column
+  declare
+    v_id bigint;
+  begin
+    if not ${isClaimHeld} then
+      guard := 'idempotency';
+      return;
+    end if;
+
+    if p_key_id is not null then
+      perform
+      from api_keys k
+      where k.id = p_key_id
+        and k.revoked_at is null
+      for share;
+      if not found then
+        guard := 'key';
+        return;
+      end if;
+    end if;
+
+    perform
+    from workspaces w
+    where w.id = p_workspace_id
+      and w.deleted_at is null
+    for no key update;
+    if not found or ${isFull("p_workspace_id")} then
+      guard := 'limit';
+      return;
+    end if;
+
+    insert into webhook_endpoints (first_secret_last4, ${listed(newColumns)})
+    values (p_secret_last4, ${listed(newColumns, (name) => `p_${name}`)})
+    returning webhook_endpoints.id into v_id;
+    insert into webhook_lanes (endpoint_id, delivered_since)
+    values (v_id, p_created_at);
+    ${finishesClaim("array[v_id]", "p_created_at")};
+    id := v_id;
+  end
+  $function$`,
+)
+
+/** How the endpoint stands, once its lane is locked: `running`, `stopped` or `no endpoint`. */
+const lockEndpoint = sqlFunction(
+  "lock_webhook_endpoint",
+  `(p_workspace bigint, p_mode text, p_endpoint bigint)
+  returns text
+  language plpgsql
+  as $function$
+  begin
+    perform
+    from webhook_lanes l
+    where l.endpoint_id = p_endpoint
+    for no key update;
+
+    return coalesce(
+      (
+        select case when e.disabled_reason is null then 'running' else 'stopped' end
+        from webhook_endpoints e
+        where e.id = p_endpoint
+          and e.workspace_id = p_workspace
+          and (p_mode is null or e.mode = p_mode)
+          and e.removed_at is null
+      ),
+      'no endpoint'
+    );
+  end
+  $function$`,
+)
+
+/** What became of it: `running`, `limit` or `no endpoint`. */
+export const resumeEndpoint = sqlFunction(
+  "resume_webhook_endpoint",
+  `(p_workspace bigint, p_mode text, p_endpoint bigint, p_limit integer, p_now timestamptz)
+  returns text
+  language plpgsql
+  as $function$
+  declare
+    v_state text;
+  begin
+    perform
+    from workspaces w
+    where w.id = p_workspace
+      and w.deleted_at is null
+    for no key update;
+    if not found then
+      return 'no endpoint';
+    end if;
+
+    v_state := ${lockEndpoint.name}(p_workspace, p_mode, p_endpoint);
+    if v_state <> 'stopped' then
+      return v_state;
+    end if;
+    if ${isFull("p_workspace")} then
+      return 'limit';
+    end if;
+
+    update webhook_endpoints e
+    set disabled_reason = null
+    where e.id = p_endpoint;
+    update webhook_lanes l
+    set delivered_since = p_now
+    where l.endpoint_id = p_endpoint;
+    return 'running';
+  end
+  $function$`,
+)
+
+/** Like the next, it returns the event's type, or how the endpoint stands. */
+export const queuePing = sqlFunction(
+  "queue_webhook_ping",
+  `(
+    p_workspace bigint,
+    p_mode text,
+    p_endpoint bigint,
+    p_event_id text,
+    p_created_at timestamptz,
+    p_body text
+  )
+  returns text
+  language plpgsql
+  as $function$
+  declare
+    v_state constant text := ${lockEndpoint.name}(p_workspace, p_mode, p_endpoint);
+  begin
+    if v_state <> 'running' then
+      return v_state;
+    end if;
+    insert into webhook_deliveries (endpoint_id, due_at, event_id, type, body)
+    values (p_endpoint, p_created_at, p_event_id, 'ping', p_body);
+    update webhook_lanes l
+    set next_due = least(l.next_due, p_created_at)
+    where l.endpoint_id = p_endpoint;
+    return 'ping';
+  end
+  $function$`,
+)
+
+/** Or `no event`. */
+export const redeliverEvent = sqlFunction(
+  "redeliver_webhook_event",
+  `(p_workspace bigint, p_mode text, p_endpoint bigint, p_event_id text, p_now timestamptz)
+  returns text
+  language plpgsql
+  as $function$
+  declare
+    v_state constant text := ${lockEndpoint.name}(p_workspace, p_mode, p_endpoint);
+    v_event webhook_attempts;
+    v_replaced bigint[];
+  begin
+    if v_state <> 'running' then
+      return v_state;
+    end if;
+
+    -- Index webhook_attempts_by_event.
+    select a.*
+    into v_event
+    from webhook_attempts a
+    join webhook_endpoints there on there.id = a.endpoint_id
+    join webhook_endpoints here on here.id = p_endpoint
+    where a.event_id = p_event_id
+      and there.workspace_id = p_workspace
+      and there.mode = here.mode
+      and there.removed_at is null
+      and (
+        (a.body is not null and there.id = here.id)
+        or exists (
+          select
+          from outbox o
+          where o.id = a.outbox_id
+        )
+      )
+    limit 1;
+    if not found then
+      return 'no event';
+    end if;
+
+    with replaced as (
+      delete from webhook_deliveries d
+      where d.endpoint_id = p_endpoint
+        and d.event_id = p_event_id
+      returning d.id, d.last_attempt_id
+    ),
+    forgotten as (
+      update webhook_attempts a
+      set next_attempt_at = null
+      from replaced
+      where a.id = replaced.last_attempt_id
+    )
+    select coalesce(array_agg(replaced.id), '{}')
+    into v_replaced
+    from replaced;
+
+    insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type, body)
+    values (p_endpoint, v_event.outbox_id, p_now, v_event.event_id, v_event.type, v_event.body);
+
+    update webhook_lanes l
+    set next_due = least(l.next_due, p_now),
+      held_ids = rest.ids,
+      held_leases = rest.leases,
+      held_until = rest.until
+    from webhook_lanes before
+    cross join lateral (
+      select
+        coalesce(array_agg(held.id), '{}') as ids,
+        coalesce(array_agg(held.lease), '{}') as leases,
+        coalesce(array_agg(held.until), '{}') as until
+      from unnest(before.held_ids, before.held_leases, before.held_until) held (id, lease, until)
+      where held.id <> all (v_replaced)
+    ) rest
+    where before.endpoint_id = p_endpoint
+      and l.endpoint_id = p_endpoint;
+    return v_event.type;
+  end
+  $function$`,
+)
+
+/** Ends everything that is to be delivered to these endpoints; their lanes are locked. */
+const endPending = sqlFunction(
+  "end_webhook_deliveries",
+  `(p_endpoints bigint[])
+  returns void
+  language plpgsql
+  as $function$
+  begin
+    with ended as (
+      delete from webhook_deliveries d
+      where d.endpoint_id = any (p_endpoints)
+      returning d.last_attempt_id
+    )
+    update webhook_attempts a
+    set next_attempt_at = null
+    from ended
+    where a.id = ended.last_attempt_id;
+
+    update webhook_lanes l
+    set next_due = null,
+      held_ids = '{}',
+      held_leases = '{}',
+      held_until = '{}'
+    where l.endpoint_id = any (p_endpoints);
+  end
+  $function$`,
+)
+
+/** Stops those of them that run. */
+export const stopEndpoints = sqlFunction(
+  "stop_webhook_endpoints",
+  `(p_endpoints bigint[], p_reason text)
+  returns void
+  language plpgsql
+  as $function$
+  declare
+    v_stopped bigint[];
+  begin
+    perform
+    from webhook_lanes l
+    where l.endpoint_id = any (p_endpoints)
+    order by l.endpoint_id
+    for no key update;
+
+    with stopped as (
+      update webhook_endpoints e
+      set disabled_reason = p_reason
+      where e.id = any (p_endpoints)
+        and e.disabled_reason is null
+        and e.removed_at is null
+      returning e.id
+    )
+    select array_agg(stopped.id)
+    into v_stopped
+    from stopped;
+    if v_stopped is not null then
+      perform ${endPending.name}(v_stopped);
+    end if;
+  end
+  $function$`,
+)
+
+/** Removes them; their log goes when it is old enough. Returns how many there were. */
+export const removeEndpoints = sqlFunction(
+  "remove_webhook_endpoints",
+  `(p_endpoints bigint[], p_now timestamptz)
+  returns integer
+  language plpgsql
+  as $function$
+  declare
+    v_removed bigint[];
+  begin
+    perform
+    from webhook_lanes l
+    where l.endpoint_id = any (p_endpoints)
+    order by l.endpoint_id
+    for no key update;
+
+    with removed as (
+      update webhook_endpoints e
+      set removed_at = p_now
+      where e.id = any (p_endpoints)
+        and e.removed_at is null
+      returning e.id
+    )
+    select array_agg(removed.id)
+    into v_removed
+    from removed;
+    if v_removed is null then
+      return 0;
+    end if;
+    perform ${endPending.name}(v_removed);
+    delete from webhook_lanes l
+    where l.endpoint_id = any (v_removed);
+    return cardinality(v_removed);
+  end
+  $function$`,
+)
+
+export const endpointFunctions = [
+  insertEndpoint,
+  lockEndpoint,
+  resumeEndpoint,
+  queuePing,
+  redeliverEvent,
+  endPending,
+  stopEndpoints,
+  removeEndpoints,
+]
