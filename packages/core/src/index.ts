@@ -25,19 +25,9 @@ export * from "./key/Keys.ts"
 export * from "./key/keyInfo.ts"
 export * from "./key/secret.ts"
 export { addressGroup } from "./limit/addressGroup.ts"
-export { makePlaces } from "./limit/Places.ts"
-export type { Places } from "./limit/Places.ts"
-export { makeRefusingPlaces } from "./limit/RefusingPlaces.ts"
-export type { RefusingPlaces } from "./limit/RefusingPlaces.ts"
-export {
-  crowdedOf,
-  givePlaces,
-  heldBy,
-  isCrowded,
-  takeInRounds,
-  takeShares,
-  heldNearShare,
-} from "./limit/Held.ts"
+export { makePlaces, makeRefusingPlaces } from "./limit/Places.ts"
+export type { Places, RefusingPlaces } from "./limit/Places.ts"
+export { crowdedOf, givePlaces, heldBy, isCrowded, takeInRounds, takeShares } from "./limit/Held.ts"
 export type { Crowded, Capacity, Shares } from "./limit/Held.ts"
 export { sharedResources } from "./limit/sharedResources.ts"
 export type { SharedResource } from "./limit/sharedResources.ts"

@@ -1,11 +1,16 @@
 /**
  * Places of a shared resource in one process. No holder has more of them at once than its share, so
- * that what hangs for one holder leaves room for the others; above either bound the next one waits
- * for its turn, in the order of asking.
+ * that what hangs for one holder leaves room for the others. Above either bound the next one waits for
+ * its turn, in the order of asking, or is refused.
  */
 import { Effect, Scope, Semaphore } from "effect"
-import type { BoundedResource } from "./sharedResources.ts"
 
+interface Bounds {
+  readonly whole: number
+  readonly share: { readonly most: number } | null
+}
+
+/** For work that waits. */
 export interface Places<Holder> {
   /** Waits for a place and has it until the scope closes. */
   readonly take: (holder: Holder) => Effect.Effect<void, never, Scope.Scope>
@@ -17,10 +22,7 @@ interface Share {
   users: number
 }
 
-export const makePlaces = <Holder>({
-  share,
-  whole,
-}: Pick<BoundedResource, "share" | "whole">): Places<Holder> => {
+export const makePlaces = <Holder>({ share, whole }: Bounds): Places<Holder> => {
   const all = Semaphore.makeUnsafe(whole)
   const shares = new Map<Holder, Share>()
 
@@ -64,5 +66,47 @@ export const makePlaces = <Holder>({
           Effect.andThen(takeOne(scope, all)),
         ),
       ),
+  }
+}
+
+/** For work that is refused where there is none. The taker of a place gives it back in any case. */
+export interface RefusingPlaces<Holder> {
+  /** Takes a place of the whole; false when there is none. */
+  take(): boolean
+  giveBack(): void
+  /** Takes a place of the holder's share; false when it has used that up. */
+  takeShare(holder: Holder): boolean
+  giveBackShare(holder: Holder): void
+  /** How many places of its share each holder has; one that is not in it has none. */
+  readonly shares: ReadonlyMap<Holder, number>
+}
+
+/** All places free. Without a share, a holder may have what the whole has. */
+export const makeRefusingPlaces = <Holder>({ share, whole }: Bounds): RefusingPlaces<Holder> => {
+  const most = share?.most ?? whole
+  const shares = new Map<Holder, number>()
+  let taken = 0
+  return {
+    shares,
+    take: () => {
+      if (taken >= whole) return false
+      taken++
+      return true
+    },
+    giveBack: () => {
+      taken--
+    },
+    takeShare: (holder) => {
+      const held = shares.get(holder) ?? 0
+      if (held >= most) return false
+      shares.set(holder, held + 1)
+      return true
+    },
+    giveBackShare: (holder) => {
+      const held = (shares.get(holder) ?? 0) - 1
+      // Holders come and go; only those that hold something are remembered.
+      if (held > 0) shares.set(holder, held)
+      else shares.delete(holder)
+    },
   }
 }

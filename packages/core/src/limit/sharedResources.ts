@@ -15,11 +15,6 @@ export interface SharedResource {
   readonly above: string
 }
 
-/** A row of which there is only so much: what places are made for. */
-export interface BoundedResource extends SharedResource {
-  readonly whole: number
-}
-
 /** Whose share it is. */
 export type Holder = "workspace" | "address" | "connection" | "receiver"
 

@@ -7,8 +7,10 @@
 import { Clock, Effect, Exit, Fiber, Latch, Schedule } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
-import { crowdedOf } from "../limit/Held.ts"
-import type { Capacity, Crowded, Shares } from "../limit/Held.ts"
+import { crowdedOf, heldNearShare } from "../limit/Held.ts"
+import type { Capacity, Shares } from "../limit/Held.ts"
+import { makeRefusingPlaces } from "../limit/Places.ts"
+import type { RefusingPlaces } from "../limit/Places.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import type { Work } from "../queue/WorkStatus.ts"
@@ -31,20 +33,24 @@ export interface LeaseQuery extends Shares {
   readonly leaseUntil: number
   /** How much to claim at most. */
   readonly limit: number
+  /** How much of that may be of the kind that the shares are of. */
+  readonly limitShared: number
 }
 
 /** What is particular about a kind of work. */
 export interface LeasedWork<Claimed, Result> {
   readonly work: Work
-  /** How much a worker holds at once: in all, and of one workspace. */
+  /** How much a worker holds at once: in all, and of one workspace. Claims keep to it. */
   readonly capacity: Capacity
+  /** The same of a piece of work, where claims bring kinds with capacities of their own. */
+  capacityOf?(claimed: Claimed): Capacity
+  /** How much a worker holds at once of all kinds together; else what `capacity` says. */
+  readonly whole?: number
   /** How much one claim takes at most. */
   readonly batch: number
   /** How long a claim lasts after its worker died, in service time. */
   readonly leaseMillis: number
   workspaceOf(claimed: Claimed): WorkspaceId
-  /** The workspaces of which no more is due for this worker; else those that have their share. */
-  crowded?(): Crowded
   /** `held`: what the worker holds already. */
   claim(
     query: LeaseQuery,
@@ -90,22 +96,30 @@ export const makeLeasedLoop = <Claimed, Result>(
 ): Effect.Effect<LeasedLoop, never, WakeUp | WorkStatus> =>
   Effect.gen(function* () {
     const { batch, capacity, leaseMillis, refill, work } = leased
-    const { share, whole } = capacity
+    const { whole = capacity.whole } = leased
     const services = yield* Effect.context<WakeUp | WorkStatus>()
     const wakeUp = yield* WakeUp
     const wake = wakeUp.wake(work)
 
-    const queryFor = (limit: number, held: Shares["held"]): Effect.Effect<LeaseQuery> =>
-      Effect.map(Clock.currentTimeMillis, (now) => ({
-        now,
-        leaseUntil: now + leaseMillis,
-        limit,
-        perWorkspace: share.most,
-        held,
-      }))
+    const queryFor = (
+      limit: number,
+      limitShared: number,
+      held: Shares["held"],
+    ): Effect.Effect<LeaseQuery> =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const shares = { perWorkspace: capacity.share.most, held }
+        return {
+          now,
+          leaseUntil: now + leaseMillis,
+          limit,
+          limitShared,
+          ...shares,
+          held: heldNearShare(shares, Math.min(limit, limitShared)),
+        }
+      })
 
     const runOnce = Effect.gen(function* () {
-      const claimed = yield* leased.claim(yield* queryFor(batch, new Map()), [])
+      const claimed = yield* leased.claim(yield* queryFor(batch, capacity.whole, new Map()), [])
       if (claimed.length === 0) return 0
       yield* leased.settle(
         yield* Effect.forEach(claimed, leased.perform, { concurrency: "unbounded" }),
@@ -119,7 +133,8 @@ export const makeLeasedLoop = <Claimed, Result>(
         const held = new Map<Claimed, Fiber.Fiber<Result> | null>()
         const holding = Latch.makeUnsafe(false)
         const idle = Latch.makeUnsafe(true)
-        const counts = new Map<WorkspaceId, number>()
+        /** What it holds of each kind. */
+        const pools = new Map<Capacity, RefusingPlaces<WorkspaceId>>()
         /** What has ended and waits to be settled: side by side, since there are thousands a second. */
         let ended: Array<Claimed> = []
         let results: Array<Result> = []
@@ -128,12 +143,18 @@ export const makeLeasedLoop = <Claimed, Result>(
         const sleeper = yield* wakeUp.sleeper(work)
         const fork = Effect.runForkWith(yield* Effect.context<never>())
 
-        const uncount = (claimed: Claimed) => {
-          const workspaceId = leased.workspaceOf(claimed)
-          const left = (counts.get(workspaceId) ?? 0) - 1
-          if (left > 0) counts.set(workspaceId, left)
-          else counts.delete(workspaceId)
+        const poolOf = (kind: Capacity): RefusingPlaces<WorkspaceId> => {
+          const pool = pools.get(kind) ?? makeRefusingPlaces(kind)
+          pools.set(kind, pool)
+          return pool
         }
+        const shared = poolOf(capacity)
+
+        const poolFor = (claimed: Claimed): RefusingPlaces<WorkspaceId> =>
+          leased.capacityOf === undefined ? shared : poolOf(leased.capacityOf(claimed))
+
+        const uncount = (claimed: Claimed) =>
+          poolFor(claimed).giveBackShare(leased.workspaceOf(claimed))
 
         /**
          * Counts what was claimed, and returns what may begin. Claims keep to the share themselves.
@@ -142,20 +163,42 @@ export const makeLeasedLoop = <Claimed, Result>(
          * handed out again when its lease runs out.
          */
         const hold = (claimed: ReadonlyArray<Claimed>): ReadonlyArray<Claimed> => {
-          const mayBegin = claimed.filter((each) => {
-            const workspaceId = leased.workspaceOf(each)
-            const count = counts.get(workspaceId) ?? 0
-            if (count >= share.most) return false
-            counts.set(workspaceId, count + 1)
-            held.set(each, null)
-            return true
-          })
+          const mayBegin = claimed.filter((each) =>
+            poolFor(each).takeShare(leased.workspaceOf(each)),
+          )
+          for (const each of mayBegin) held.set(each, null)
           if (held.size > 0) {
             idle.closeUnsafe()
             holding.openUnsafe()
           }
           return mayBegin
         }
+
+        let claiming = false
+
+        /**
+         * Claims and holds. Of two claims at once one takes nothing of what is shared: neither knows
+         * what the other takes.
+         */
+        const claimWith = (
+          limit: number,
+          claim: (query: LeaseQuery) => Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>,
+        ) =>
+          Effect.suspend(() => {
+            const alone = !claiming
+            claiming = true
+            let room = alone ? capacity.whole : 0
+            for (const count of shared.shares.values()) room -= count
+            return queryFor(limit, Math.max(0, room), shared.shares).pipe(
+              Effect.flatMap(claim),
+              Effect.map(hold),
+              Effect.ensuring(
+                Effect.sync(() => {
+                  if (alone) claiming = false
+                }),
+              ),
+            )
+          })
 
         /**
          * A place is free once its work is settled. Where a settlement also claims, the store counts
@@ -191,8 +234,8 @@ export const makeLeasedLoop = <Claimed, Result>(
         const claimMore = Effect.gen(function* () {
           const room = Math.min(batch, whole - held.size)
           if (room <= 0) return false
-          const claimed = yield* leased.claim(yield* queryFor(room, counts), held.keys())
-          hold(claimed).forEach(begin)
+          const claimed = yield* claimWith(room, (query) => leased.claim(query, held.keys()))
+          claimed.forEach(begin)
           // Fewer than asked for: nothing else is both due and free.
           return claimed.length === room
         }).pipe(
@@ -214,9 +257,7 @@ export const makeLeasedLoop = <Claimed, Result>(
           const claimed = yield* Effect.suspend(() =>
             refill === undefined || stopping
               ? Effect.as(leased.settle(settling), [])
-              : Effect.flatMap(queryFor(room, counts), (query) =>
-                  refill.settleAndClaim(settling, query),
-                ),
+              : claimWith(room, (query) => refill.settleAndClaim(settling, query)),
           ).pipe(
             Effect.tapError((error) =>
               // Perhaps only the answer was lost, and there is more to claim.
@@ -231,8 +272,7 @@ export const makeLeasedLoop = <Claimed, Result>(
           // A stopping worker takes no more, and ends as soon as it holds nothing.
           if (stopping) yield* wake
           settled.forEach(release)
-          const starting = hold(claimed)
-          const beginAll = Effect.sync(() => starting.forEach(begin))
+          const beginAll = Effect.sync(() => claimed.forEach(begin))
           // Many calls take long to begin: what ended meanwhile is on its way to the store before them.
           if (results.length > 0) fork(Effect.andThen(Effect.yieldNow, beginAll))
           else yield* beginAll
@@ -307,7 +347,7 @@ export const makeLeasedLoop = <Claimed, Result>(
             alsoEachRound === undefined
               ? claimMore
               : Effect.zipWith(alsoEachRound, claimMore, (also, more) => also || more),
-          crowded: () => leased.crowded?.() ?? crowdedOf(counts, capacity),
+          crowded: () => crowdedOf(shared.shares, capacity),
         })
       }),
     ).pipe(Effect.provideContext(services))

@@ -3,7 +3,7 @@ import { Effect, Fiber } from "effect"
 import { makePlaces } from "../../src/limit/Places.ts"
 
 const makeCounted = (whole: number, most: number) => {
-  const places = makePlaces<string>({ whole, share: { of: "workspace", most } })
+  const places = makePlaces<string>({ whole, share: { most } })
   const holding: Array<string> = []
   const hold = (holder: string) =>
     Effect.forkChild(

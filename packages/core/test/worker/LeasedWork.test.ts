@@ -206,7 +206,8 @@ describe("a loop of leased work", () => {
         yield* end(2)
         assert.deepStrictEqual(settled, [[2]])
         assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 6])
-        assert.deepStrictEqual(claims.at(-1), { limit: 1, held: { 1: 4 } })
+        // So little brings no workspace above its share.
+        assert.deepStrictEqual(claims.at(-1), { limit: 1, held: {} })
       }),
     )
   })
@@ -354,6 +355,70 @@ describe("a loop whose settlements claim", () => {
         yield* TestClock.adjust(leaseMillis)
         yield* calm
         assert.deepStrictEqual(begun, [1, 2, 3, 5, 4])
+      }),
+    )
+  })
+})
+
+describe("a loop of two kinds of work", () => {
+  const even = { whole: 4, share: { most: 2 } }
+  const odd = { whole: 6, share: { most: 1 } }
+
+  /** Claims keep to the share of the even ones. */
+  const aWorldOfTwo = (due: Array<Job>, refilling: Effect.Effect<void> = Effect.void) => {
+    const asked: Array<Pick<LeaseQuery, "limit" | "limitShared"> & { readonly held: unknown }> = []
+    const take = ({ held, limit, limitShared }: LeaseQuery) => {
+      asked.push({ limit, limitShared, held: Object.fromEntries(held) })
+      return due.splice(0)
+    }
+    const world = aWorld({
+      leased: {
+        capacity: even,
+        capacityOf: ({ id }) => (id % 2 === 0 ? even : odd),
+        whole: 6,
+        batch: 6,
+        claim: (query) => Effect.sync(() => take(query)),
+        refill: {
+          settleAndClaim: (_, query) => Effect.as(refilling, take(query)),
+          isPutOff: () => false,
+        },
+      },
+    })
+    return { ...world, asked }
+  }
+
+  it.effect("counts each by itself, and tells claims what it holds of one", () => {
+    const due = [...jobs([1, 2, 4, 3, 6])]
+    const { asked, begun, within } = aWorldOfTwo(due)
+    return within(() =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(begun, [1, 2, 4])
+        due.push(...jobs([5, 8], 2))
+        yield* wake
+        assert.deepStrictEqual(begun, [1, 2, 4, 5, 8])
+        assert.deepStrictEqual(asked, [
+          { limit: 6, limitShared: 4, held: {} },
+          { limit: 3, limitShared: 2, held: { 1: 2 } },
+        ])
+      }),
+    )
+  })
+
+  it.effect("takes nothing of what is shared while another of its claims is under way", () => {
+    const gate = Deferred.makeUnsafe<void>()
+    const due = [...jobs([2, 4])]
+    const { asked, end, within } = aWorldOfTwo(due, Deferred.await(gate))
+    const shared = () => asked.map(({ limitShared }) => limitShared)
+    return within(() =>
+      Effect.gen(function* () {
+        yield* end(2)
+        assert.deepStrictEqual(shared(), [4, 3])
+        yield* wake
+        assert.deepStrictEqual(shared(), [4, 3, 0])
+        yield* Deferred.succeed(gate, undefined)
+        yield* calm
+        yield* wake
+        assert.strictEqual(shared().at(-1), 3)
       }),
     )
   })

@@ -12,19 +12,11 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import {
-  bigint,
-  bigints,
-  columnsOf,
-  instant,
-  integer,
-  integers,
-  texts,
-} from "../database/Fields.ts"
+import { bigint, bigints, columnsOf, instant, integer, texts } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { given, single, statement } from "../database/Statement.ts"
-import { fitsShare, isClaimable, sharesParameters } from "../queue/lane.ts"
+import { fitsShare, isClaimable, sharesFields, sharesParameters } from "../queue/lane.ts"
 
 /** The core's `canBeAsked`, by the lane of the check's number. */
 export const canBeAsked = (check: string, lane: string): string =>
@@ -45,11 +37,7 @@ const claimParameters = single(
     limit: { p_limit: integer((query) => query.limit) },
     chunk: { p_chunk: integer((query) => query.chunk) },
     owned: { p_owned: bigints(({ owned }) => (owned === "all" ? null : owned)) },
-    perWorkspace: { p_per_workspace: integer((query) => query.perWorkspace) },
-    held: {
-      p_workspaces: bigints(({ held }) => [...held.keys()]),
-      p_held: integers(({ held }) => [...held.values()]),
-    },
+    ...sharesFields,
   } satisfies FieldsOf<CheckClaimQuery>),
 )
 

@@ -13,7 +13,6 @@ import type {
   NumberId,
   StoreUnavailable,
 } from "@messaging-service/core"
-import { heldNearShare } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import {
@@ -23,7 +22,6 @@ import {
   declared,
   instant,
   integer,
-  integers,
   selected,
   without,
 } from "../database/Fields.ts"
@@ -41,6 +39,7 @@ import {
   nextDueAfter,
   sentInWindow,
   shareVariables,
+  sharesFields,
   takeInShares,
 } from "./lane.ts"
 
@@ -54,11 +53,7 @@ const parameters = single(
       p_cap: integer(({ sendCap }) => sendCap.messages),
       p_window_millis: bigint(({ sendCap }) => sendCap.windowMillis),
     },
-    perWorkspace: { p_per_workspace: integer((query) => query.perWorkspace) },
-    held: {
-      p_workspaces: bigints(({ held }) => [...held.keys()]),
-      p_held: integers(({ held }) => [...held.values()]),
-    },
+    ...sharesFields,
   } satisfies FieldsOf<ClaimQuery>),
 )
 
@@ -210,7 +205,7 @@ const claimStatement = statement(
 export const claim =
   (database: DatabaseService) =>
   (query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable> =>
-    claimStatement.all(database, { ...query, held: heldNearShare(query, query.limit) }, toClaimed)
+    claimStatement.all(database, query, toClaimed)
 
 /**
  * Prolongs leases that are still the lane's, also ones that ran out and were not taken over.
