@@ -1,5 +1,5 @@
 /** `ServiceFigures` in memory: one walk over the lanes and one over the endpoints. */
-import { isLeased } from "@messaging-service/core"
+import { isLeased, statusAt } from "@messaging-service/core"
 import type { Figures, NumberCount, ServiceFigures } from "@messaging-service/core"
 import { Effect } from "effect"
 import { firstDueAt } from "./Lane.ts"
@@ -11,7 +11,7 @@ const countWaiting = (world: World, now: number, countAtMost: number) => {
   for (const { waiting } of world.lanes.rows) {
     for (const { message } of waiting) {
       if (queued + scheduled === countAtMost) return { queued, scheduled }
-      if (message.dueAt <= now) queued++
+      if (statusAt(message, now) === "queued") queued++
       else scheduled++
     }
   }

@@ -21,9 +21,9 @@ export interface NumberCount {
 
 /** Live messages and live numbers; moments in epoch milliseconds. */
 export interface Figures {
-  /** Waiting and due, those in the hands of a transport included. */
+  /** Those of which `statusAt` says so, those in the hands of a transport included. */
   readonly queued: number
-  /** Waiting and not due yet. The sum of both is `countAtMost` when there are more. */
+  /** The same. The sum of both is `countAtMost` when there are more. */
   readonly scheduled: number
   /**
    * When the first message fell or falls due that waits, has not expired, and whose number is not

@@ -8,6 +8,7 @@ import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { instant, integer } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
+import { isQueued, isScheduled } from "../message/listMessages.ts"
 import { firstWaiting, isClaimable, isLeased } from "../queue/lane.ts"
 
 /** One row for each kind of number, or one without any. */
@@ -15,10 +16,10 @@ const figures = statement("figures", given({ now: instant, countAtMost: integer 
 with waiting as (
   -- Index messages_waiting, which holds waiting messages alone: no more than $countAtMost of its entries.
   select
-    count(*) filter (where m.due_at <= $now) as queued,
-    count(*) filter (where m.due_at > $now) as scheduled
+    count(*) filter (where ${isQueued("m", "$now")}) as queued,
+    count(*) filter (where ${isScheduled("m", "$now")}) as scheduled
   from (
-    select m.due_at
+    select m.send_at
     from messages m
     where m.state = 'waiting'
       and m.mode = 'live'

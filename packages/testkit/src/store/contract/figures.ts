@@ -61,6 +61,16 @@ export const figures: Topic = (it) => {
     }),
   )
 
+  it.effect("a message without `send_at` is queued, also where another clock is ahead", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      const before = yield* figuresAt(era)
+      yield* aMessage(number, { now: era + oneSecond })
+      assert.deepStrictEqual(yield* added(before, era, "queued", "scheduled"), [1, 0])
+    }),
+  )
+
   it.effect("no more is counted than what is asked for", () =>
     Effect.gen(function* () {
       const era = anEra()
