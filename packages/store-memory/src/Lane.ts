@@ -1,20 +1,35 @@
-/** What happens to a lane and to the messages that wait in it, whichever port asks for it. */
-import type { LaneChange, MessageChange, NumberId, SendingNumber } from "@messaging-service/core"
+/**
+ * What happens to a lane and to the messages that wait in it, whichever port asks for it, and its
+ * number's quota, decided by the core from the planned times that this store has sorted.
+ */
+import type {
+  ExactQuota,
+  LaneChange,
+  MessageChange,
+  NumberId,
+  PlannedQuota,
+  QuotaFacts,
+  SendingNumber,
+} from "@messaging-service/core"
 import {
+  countExactly,
   countsInQuota,
+  fitsByBound,
+  fullUntil,
   hasExpired,
   isClaimable,
+  isInBound,
   isInHands,
   mayHaveLeft,
   nextDueAfter,
+  quotaVerdict,
   withMessages,
 } from "@messaging-service/core"
-import { call } from "./Callback.ts"
-import { fanOut } from "./Endpoint.ts"
-import { announce } from "./outbox.ts"
+import { Sorted, turningPoint } from "./collections.ts"
+import { call, fanOut } from "./deliveryQueue.ts"
+import { announce } from "./serviceStores.ts"
 import { byDue } from "./World.ts"
 import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
-import { Sorted, turningPoint } from "./Sorted.ts"
 
 export const openLane = (
   world: World,
@@ -203,3 +218,44 @@ export const closeLane = (world: World, lane: Lane, now: number): void => {
     if (!isInFlight(row)) offer(world, row)
   }
 }
+
+/** The planned times of what counts, later than `after`. */
+function* plannedAfter(lane: Lane, after: number): Generator<number> {
+  for (const { message } of lane.counting.from((row) => row.message.dueAt <= after)) {
+    yield message.dueAt
+  }
+}
+
+const count = (lane: Lane, planned: PlannedQuota): ExactQuota =>
+  countExactly(plannedAfter(lane, planned.plannedAt - planned.limit.windowMillis), planned)
+
+/** Counts, and remembers until when the number is full if the new messages find no room. */
+export const countAndRemember = (lane: Lane, planned: PlannedQuota, now: number): ExactQuota => {
+  const exact = count(lane, planned)
+  const { messages, windowMillis } = planned.limit
+  if (exact.planned + planned.count > messages) {
+    lane.fullUntil = fullUntil(plannedAfter(lane, now - windowMillis), now, planned.limit)
+  }
+  return exact
+}
+
+/** Whether the new messages find room; counts only where the bound does not tell. */
+export const hasRoom = (lane: Lane, planned: PlannedQuota, now: number): boolean => {
+  lane.quotaWindowMillis = Math.max(lane.quotaWindowMillis, planned.limit.windowMillis)
+  const facts = quotaFacts(lane, now, null)
+  if (fitsByBound(facts, planned)) return true
+  const exact = countAndRemember(lane, planned, now)
+  return quotaVerdict({ ...facts, exact }, planned)._tag === "Fits"
+}
+
+/** All that is planned within a window before `now` or later. */
+const boundAt = (lane: Lane, now: number): number =>
+  lane.counting.size -
+  lane.counting.count(({ message }) => !isInBound(message.dueAt, now, lane.quotaWindowMillis))
+
+/** What is known of a number's quota without counting against a limit. */
+export const quotaFacts = (lane: Lane, now: number, exact: ExactQuota | null): QuotaFacts => ({
+  bound: boundAt(lane, now),
+  fullUntil: lane.fullUntil,
+  exact,
+})

@@ -38,10 +38,9 @@ import { messageStore } from "./messageStore.ts"
 import { numberCheckStore } from "./numberCheckStore.ts"
 import { numberStore } from "./numberStore.ts"
 import { version1ListStore } from "./version1ListStore.ts"
-import { outbox } from "./outbox.ts"
 import { reminderStore } from "./reminderStore.ts"
 import { serviceFigures } from "./serviceFigures.ts"
-import { clockStore, serviceSecrets } from "./serviceStores.ts"
+import { clockStore, outbox, serviceSecrets } from "./serviceStores.ts"
 import { sessionStore } from "./sessionStore.ts"
 import { webhookStore } from "./webhookStore.ts"
 import { makeWorld } from "./World.ts"
@@ -49,32 +48,8 @@ import type { World } from "./World.ts"
 import { workspaceStore } from "./workspaceStore.ts"
 import { workStatus } from "./workStatus.ts"
 
-/** The ports that the layer gives. */
-export type MemoryStore =
-  | WorkspaceStore
-  | KeyStore
-  | NumberStore
-  | LinkingStore
-  | ContactStore
-  | MediaStore
-  | NumberCheckStore
-  | MessageStore
-  | Outbox
-  | LaneQueue
-  | WorkStatus
-  | ServiceFigures
-  | ServiceSecrets
-  | ClockStore
-  | IdempotencyStore
-  | WebhookStore
-  | DeliveryQueue
-  | CallbackSalts
-  | ReminderStore
-  | Version1ListStore
-  | SessionStore
-
 /** Every port over that world. */
-export const memoryStore = (world: World): Context.Context<MemoryStore> =>
+export const memoryStore = (world: World) =>
   Context.make(WorkspaceStore, workspaceStore(world)).pipe(
     Context.add(KeyStore, keyStore(world)),
     Context.add(NumberStore, numberStore(world)),
@@ -97,6 +72,10 @@ export const memoryStore = (world: World): Context.Context<MemoryStore> =>
     Context.add(Version1ListStore, version1ListStore(world)),
     Context.add(SessionStore, sessionStore(world)),
   )
+
+/** The ports that the layer gives. */
+export type MemoryStore =
+  ReturnType<typeof memoryStore> extends Context.Context<infer Ports> ? Ports : never
 
 /** An empty store, a new one each time that the layer is built. */
 export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => memoryStore(makeWorld()))

@@ -5,8 +5,11 @@
 import type {
   Admits,
   ApiKey,
+  CallbackType,
   Contact,
   ContactId,
+  DeliveryAttempt,
+  EventId,
   KeyId,
   LinkingAttempt,
   LoggedRun,
@@ -27,14 +30,13 @@ import type {
   RequestWindow,
   SendingNumber,
   TransportId,
+  WebhookEndpoint,
+  WebhookEventType,
   WebhookId,
   Workspace,
   WorkspaceId,
 } from "@messaging-service/core"
-import { byDeliveryTurn } from "./DeliveryLane.ts"
-import type { CallbackLane, DeliveryTurn, EndpointRow, LoggedAttempt } from "./DeliveryLane.ts"
-import { Sorted, turningPoint } from "./Sorted.ts"
-import { Table } from "./Table.ts"
+import { Sorted, Table, turningPoint } from "./collections.ts"
 
 export interface WorkspaceRow {
   workspace: Workspace
@@ -180,6 +182,73 @@ export interface AgendaEntry {
   readonly lane: Lane
 }
 
+/** What is to be delivered to one target. */
+export interface TargetLane {
+  readonly workspaceId: WorkspaceId
+  /** What is to be delivered, in flight or not. */
+  readonly pending: Sorted<DeliveryRow>
+  readonly inFlight: Map<number, DeliveryInFlight>
+  /** Where it stands in the agenda; null when nothing is to be delivered. */
+  agendaAt: number | null
+}
+
+export interface EndpointRow extends TargetLane {
+  readonly kind: "webhook"
+  readonly id: WebhookEndpoint["id"]
+  endpoint: Omit<WebhookEndpoint, "lastAttempt">
+  removed: boolean
+  /** When it was made, resumed, or something was last delivered to it: the latest of them. */
+  deliveredSince: number
+  /** Oldest first. */
+  log: Array<LoggedAttempt>
+}
+
+/** It is there while something is to be delivered. */
+export interface CallbackLane extends TargetLane {
+  readonly kind: "callback"
+  /** Below zero: no endpoint has it. */
+  readonly id: number
+  readonly origin: string
+}
+
+export type DeliveryLane = EndpointRow | CallbackLane
+
+/** An event or a callback as it is delivered. */
+export interface FrozenEvent {
+  readonly id: EventId
+  readonly type: WebhookEventType | CallbackType
+  readonly body: string
+  /** Of a callback; an event goes to its endpoint's. */
+  readonly url: string | null
+}
+
+export interface DeliveryRow {
+  readonly id: number
+  readonly lane: DeliveryLane
+  readonly event: FrozenEvent
+  dueAt: number
+  /** The attempts that failed, and the latest of them. */
+  attempts: number
+  lastAttempt: LoggedAttempt | null
+}
+
+export interface DeliveryInFlight {
+  readonly delivery: DeliveryRow
+  readonly lease: number
+  readonly leaseUntil: number
+}
+
+export interface LoggedAttempt {
+  attempt: DeliveryAttempt<FrozenEvent["type"]>
+  readonly event: FrozenEvent
+}
+
+/** A lane and the moment at which something of it can next be claimed. */
+export interface DeliveryTurn {
+  readonly at: number
+  readonly lane: DeliveryLane
+}
+
 export interface World {
   readonly workspaces: Table<WorkspaceId, WorkspaceRow>
   readonly keys: Table<KeyId, KeyRow>
@@ -243,6 +312,12 @@ const byExpiry = (a: MessageRow, b: MessageRow): number =>
 /** The longest due first. */
 const byTurn = (a: AgendaEntry, b: AgendaEntry): number =>
   a.at - b.at || a.lane.number.id - b.lane.number.id
+
+const byDeliveryTurn = (a: DeliveryTurn, b: DeliveryTurn): number =>
+  a.at - b.at || a.lane.id - b.lane.id
+
+export const byDueDelivery = (a: DeliveryRow, b: DeliveryRow): number =>
+  a.dueAt - b.dueAt || a.id - b.id
 
 /** Of reminders that have a next run. */
 const byNextRun = (a: ReminderRow, b: ReminderRow): number =>

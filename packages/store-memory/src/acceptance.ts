@@ -22,9 +22,8 @@ import {
   withMessages,
 } from "@messaging-service/core"
 import { claim, finishClaim, isHeld } from "./idempotency.ts"
-import { enqueue, tell } from "./Lane.ts"
 import { keptFile } from "./mediaStore.ts"
-import { countAndRemember, hasRoom, quotaFacts } from "./quota.ts"
+import { countAndRemember, enqueue, hasRoom, quotaFacts, tell } from "./Lane.ts"
 import { contactOf, laneIn } from "./World.ts"
 import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
 

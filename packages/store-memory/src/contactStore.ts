@@ -1,7 +1,7 @@
 /** `ContactStore` in memory. */
 import type { ContactStore } from "@messaging-service/core"
 import { Effect } from "effect"
-import { newestFirst } from "./Table.ts"
+import { newestFirst } from "./collections.ts"
 import { contactOf } from "./World.ts"
 import type { World } from "./World.ts"
 

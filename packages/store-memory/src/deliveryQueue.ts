@@ -1,20 +1,202 @@
-/** `DeliveryQueue` and `CallbackSalts` in memory. */
+/**
+ * `DeliveryQueue` and `CallbackSalts` in memory; before them what happens to deliveries whichever port
+ * asks: to those of a target, a webhook endpoint or an origin of callbacks, and to an endpoint.
+ */
 import type {
+  Callback,
   CallbackSalts,
   ClaimedDelivery,
   DeliveryQuery,
   DeliveryQueue,
   DeliveryResult,
+  DisabledReason,
+  MessageEvent,
+  NewWebhook,
+  WebhookEndpoint,
   WebhookId,
+  WebhookScope,
+  WorkspaceId,
 } from "@messaging-service/core"
-import { givePlaces, isLeased, takeInRounds } from "@messaging-service/core"
+import { givePlaces, isLeased, isToldOf, takeInRounds } from "@messaging-service/core"
 import { Effect, FiberSet } from "effect"
-import { forgetEmpty } from "./Callback.ts"
-import { byDueDelivery, reschedule, waiting } from "./DeliveryLane.ts"
-import type { DeliveryLane, DeliveryRow, LoggedAttempt } from "./DeliveryLane.ts"
-import { stop } from "./Endpoint.ts"
-import { workspaceOf } from "./World.ts"
-import type { World } from "./World.ts"
+import { Sorted } from "./collections.ts"
+import { byDueDelivery, tellQueued, workspaceOf } from "./World.ts"
+import type {
+  CallbackLane,
+  DeliveryLane,
+  DeliveryRow,
+  EndpointRow,
+  FrozenEvent,
+  Lane,
+  LoggedAttempt,
+  TargetLane,
+  WorkspaceRow,
+  World,
+} from "./World.ts"
+
+/** A lane on which nothing is to be delivered yet. */
+const emptyLane = (workspaceId: WorkspaceId): TargetLane => ({
+  workspaceId,
+  pending: new Sorted(byDueDelivery),
+  inFlight: new Map(),
+  agendaAt: null,
+})
+
+/** Puts the lane into its place in the agenda. */
+const turnAt = (world: World, lane: DeliveryLane, at: number | null): void => {
+  if (at === lane.agendaAt) return
+  if (lane.agendaAt !== null) world.deliveryTurns.delete({ at: lane.agendaAt, lane })
+  if (at !== null) world.deliveryTurns.add({ at, lane })
+  lane.agendaAt = at
+}
+
+/**
+ * When something could next be claimed: the earliest that is not in flight, or the end of a lease;
+ * only the latter while no more may be in flight.
+ */
+export const reschedule = (world: World, lane: DeliveryLane, full = false): void => {
+  let at = Number.POSITIVE_INFINITY
+  for (const { leaseUntil } of lane.inFlight.values()) at = Math.min(at, leaseUntil)
+  if (!full) at = Math.min(at, waiting(lane).next().value?.dueAt ?? Number.POSITIVE_INFINITY)
+  turnAt(world, lane, at === Number.POSITIVE_INFINITY ? null : at)
+}
+
+/** What is not in flight, in the order in which it falls due. */
+function* waiting(lane: DeliveryLane): Generator<DeliveryRow, undefined> {
+  for (const delivery of lane.pending) if (!lane.inFlight.has(delivery.id)) yield delivery
+  return undefined
+}
+
+/** Something more is to be delivered. */
+export const queue = (
+  world: World,
+  lane: DeliveryLane,
+  event: FrozenEvent,
+  dueAt: number,
+): void => {
+  lane.pending.add({
+    id: ++world.lastDeliveryId,
+    lane,
+    event,
+    dueAt,
+    attempts: 0,
+    lastAttempt: null,
+  })
+  turnAt(world, lane, Math.min(lane.agendaAt ?? dueAt, dueAt))
+}
+
+/** Takes a delivery out; if it failed before, there is no next attempt after all. */
+export const drop = (delivery: DeliveryRow): void => {
+  const { lane, lastAttempt } = delivery
+  lane.pending.delete(delivery)
+  lane.inFlight.delete(delivery.id)
+  if (lastAttempt !== null) lastAttempt.attempt = { ...lastAttempt.attempt, nextAttemptAt: null }
+}
+
+const dropAll = (world: World, lane: DeliveryLane): void => {
+  for (const delivery of Array.from(lane.pending)) drop(delivery)
+  reschedule(world, lane)
+}
+
+export const openEndpoint = (world: World, owner: WorkspaceRow, given: NewWebhook): EndpointRow => {
+  const row = world.endpoints.insert((id: WebhookId): EndpointRow => ({
+    ...emptyLane(given.workspaceId),
+    kind: "webhook",
+    id,
+    endpoint: { ...given, id, firstSecretLast4: given.secretLast4, disabledReason: null },
+    removed: false,
+    deliveredSince: given.createdAt,
+    log: [],
+  }))
+  owner.endpoints.push(row)
+  return row
+}
+
+export const isRunning = ({ endpoint, removed }: EndpointRow): boolean =>
+  !removed && endpoint.disabledReason === null
+
+/** The endpoint as the port shows it. */
+export const shown = ({ endpoint, log }: EndpointRow): WebhookEndpoint => ({
+  ...endpoint,
+  lastAttempt: (log.at(-1)?.attempt ?? null) as WebhookEndpoint["lastAttempt"],
+})
+
+/** The endpoint, unless it is unknown, removed or not to be seen in that scope. */
+export const endpointIn = (
+  world: World,
+  { workspaceId, mode }: WebhookScope,
+  id: WebhookId,
+): EndpointRow | undefined => {
+  const row = world.endpoints.get(id)
+  if (row === undefined || row.removed || row.endpoint.workspaceId !== workspaceId) return undefined
+  return mode === null || row.endpoint.mode === mode ? row : undefined
+}
+
+/** Queues a message's event for every endpoint that is to hear of it. */
+export const fanOut = (world: World, owner: WorkspaceRow, event: MessageEvent): void => {
+  const { id, type, body, createdAt } = event
+  for (const row of owner.endpoints) {
+    if (row.removed || !isToldOf(row.endpoint, event)) continue
+    queue(world, row, { id, type, body, url: null }, createdAt)
+    tellQueued(world)
+  }
+}
+
+/** Stops a running endpoint. */
+export const stop = (world: World, row: EndpointRow, reason: DisabledReason): void => {
+  if (!isRunning(row)) return
+  row.endpoint = { ...row.endpoint, disabledReason: reason }
+  dropAll(world, row)
+}
+
+export const removeEndpoint = (world: World, row: EndpointRow): void => {
+  dropAll(world, row)
+  row.removed = true
+  row.log = []
+}
+
+const laneTo = (world: World, owner: WorkspaceRow, origin: string): CallbackLane => {
+  const known = owner.callbackLanes.get(origin)
+  if (known !== undefined) return known
+  const made: CallbackLane = {
+    ...emptyLane(owner.workspace.id),
+    kind: "callback",
+    id: --world.lastCallbackLaneId,
+    origin,
+  }
+  owner.callbackLanes.set(origin, made)
+  world.callbackLanes.set(made.id, made)
+  return made
+}
+
+/** Queues a callback, unless its workspace is deleted. */
+export const call = (world: World, callback: Callback | null): void => {
+  const owner = callback === null ? undefined : workspaceOf(world, callback.workspaceId)
+  if (callback === null || owner === undefined) return
+  const { body, createdAt, eventId: id, target, type, url } = callback
+  queue(world, laneTo(world, owner, target), { id, type, body, url }, createdAt)
+  tellQueued(world)
+}
+
+/** Queues the callback of a number's connection, if the number still reports there. */
+export const report = (world: World, lane: Lane, callback: Callback | null): void => {
+  if (!lane.removed && callback?.url === lane.callbackUrl) call(world, callback)
+}
+
+/** The lane is forgotten, once nothing is to be delivered on it. */
+const forgetEmpty = (world: World, lane: CallbackLane): void => {
+  if (lane.pending.size > 0) return
+  world.callbackLanes.delete(lane.id)
+  world.workspaces.get(lane.workspaceId)?.callbackLanes.delete(lane.origin)
+}
+
+/** Nothing more is sent for the workspace. */
+export const dropCallbacks = (world: World, owner: WorkspaceRow): void => {
+  for (const lane of Array.from(owner.callbackLanes.values())) {
+    dropAll(world, lane)
+    forgetEmpty(world, lane)
+  }
+}
 
 /** Drops leases that ran out: they hold no place any more. */
 const forgetLapsed = ({ inFlight }: DeliveryLane, now: number): void => {

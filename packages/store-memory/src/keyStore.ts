@@ -8,7 +8,7 @@ import type {
 } from "@messaging-service/core"
 import { countRequest, dayMillis, keyRefusal, minuteMillis } from "@messaging-service/core"
 import { Effect } from "effect"
-import { stop } from "./Endpoint.ts"
+import { stop } from "./deliveryQueue.ts"
 import type { KeyRow, WorkspaceRow, World } from "./World.ts"
 
 const hashKey = (version: number, hash: string) => `${version} ${hash}`

@@ -13,7 +13,7 @@ import type {
 } from "@messaging-service/core"
 import { isCrowded, isLeased, takeShares } from "@messaging-service/core"
 import { Effect } from "effect"
-import { report } from "./Callback.ts"
+import { report } from "./deliveryQueue.ts"
 import { finishClaim, isHeld } from "./idempotency.ts"
 import { openLane, reschedule } from "./Lane.ts"
 import { laneIn, laneOf, workspaceOf } from "./World.ts"

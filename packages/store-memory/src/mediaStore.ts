@@ -9,7 +9,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { finishClaim, isHeld } from "./idempotency.ts"
-import { newestFirst } from "./Table.ts"
+import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./World.ts"
 import type { MediaRow, World } from "./World.ts"
 

@@ -11,7 +11,7 @@ import { Effect } from "effect"
 import { accept, insertRefused, loadAcceptance } from "./acceptance.ts"
 import { releaseClaim } from "./idempotency.ts"
 import { finish, isInFlight } from "./Lane.ts"
-import { newestFirst } from "./Table.ts"
+import { newestFirst } from "./collections.ts"
 import { messageOf } from "./World.ts"
 import type { MessageRow, World } from "./World.ts"
 

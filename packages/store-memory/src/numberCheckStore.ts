@@ -11,7 +11,7 @@ import { canBeAsked, isAskedBy, takeShares } from "@messaging-service/core"
 import { Effect } from "effect"
 import { finishClaim, isHeld } from "./idempotency.ts"
 import { standing } from "./Lane.ts"
-import { newestFirst } from "./Table.ts"
+import { newestFirst } from "./collections.ts"
 import { laneIn } from "./World.ts"
 import type { CheckRow, World } from "./World.ts"
 

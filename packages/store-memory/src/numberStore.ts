@@ -1,7 +1,7 @@
 /** `NumberStore` in memory. */
 import type { NumberId, NumberStore, SendingNumber, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
-import { report } from "./Callback.ts"
+import { report } from "./deliveryQueue.ts"
 import { closeLane, openLane, reschedule } from "./Lane.ts"
 import { phoneWithoutLink } from "./linkingStore.ts"
 import { laneIn, laneOf } from "./World.ts"

@@ -13,7 +13,7 @@ import type {
 import { Effect } from "effect"
 import { accept } from "./acceptance.ts"
 import { finishClaim, isHeld } from "./idempotency.ts"
-import { newestFirst } from "./Table.ts"
+import { newestFirst } from "./collections.ts"
 import type { ReminderRow, World } from "./World.ts"
 
 const isSeen = (scope: ReminderScope, { reminder, removedAt }: ReminderRow): boolean =>

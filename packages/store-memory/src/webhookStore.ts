@@ -12,13 +12,20 @@ import type {
   WebhookStore,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { drop, queue, reschedule } from "./DeliveryLane.ts"
-import type { EndpointRow, FrozenEvent, LoggedAttempt } from "./DeliveryLane.ts"
-import { endpointIn, isRunning, openEndpoint, removeEndpoint, shown } from "./Endpoint.ts"
+import {
+  drop,
+  endpointIn,
+  isRunning,
+  openEndpoint,
+  queue,
+  removeEndpoint,
+  reschedule,
+  shown,
+} from "./deliveryQueue.ts"
 import { finishClaim, isHeld } from "./idempotency.ts"
-import { newestFirst } from "./Table.ts"
+import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./World.ts"
-import type { WorkspaceRow, World } from "./World.ts"
+import type { EndpointRow, FrozenEvent, LoggedAttempt, WorkspaceRow, World } from "./World.ts"
 
 const running = (owner: WorkspaceRow): number => owner.endpoints.filter(isRunning).length
 

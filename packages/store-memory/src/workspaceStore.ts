@@ -1,10 +1,9 @@
 /** `WorkspaceStore` in memory. */
 import type { Workspace, WorkspaceStore } from "@messaging-service/core"
 import { Effect } from "effect"
-import { dropCallbacks } from "./Callback.ts"
-import { removeEndpoint } from "./Endpoint.ts"
+import { dropCallbacks, removeEndpoint } from "./deliveryQueue.ts"
 import { closeLane } from "./Lane.ts"
-import { newestFirst } from "./Table.ts"
+import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./World.ts"
 import type { World } from "./World.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Random } from "effect"
-import { Sorted } from "../src/Sorted.ts"
+import { Sorted } from "../src/collections.ts"
 
 const below = (bound: number) => Random.nextIntBetween(0, bound, { halfOpen: true })
 

@@ -5,7 +5,7 @@ import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Context, Effect, Layer } from "effect"
 import { memoryStore } from "../MemoryStore.ts"
 import type { MemoryStore } from "../MemoryStore.ts"
-import { newestFirst } from "../Table.ts"
+import { newestFirst } from "../collections.ts"
 import { makeWorld } from "../World.ts"
 import type { World } from "../World.ts"
 
