@@ -4,10 +4,11 @@
  * content or does not exist. The storage key is that name: 32 random digits, and the hash, which
  * makes a file describe itself without a second one beside it.
  */
-import { Ids, MediaFiles, MediaFilesError } from "@messaging-service/core"
+import { Ids, MediaFiles, MediaFilesError, unknownMimeType } from "@messaging-service/core"
 import type { SpooledContent, StoredContent } from "@messaging-service/core"
 import { Deferred, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
+import { fileTypeFromBuffer } from "file-type"
 import { createHash } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
@@ -15,8 +16,7 @@ import type { FileHandle } from "node:fs/promises"
 import { join } from "node:path"
 import { lookAtDisk, requireReserve, tryWriting } from "./DiskSpace.ts"
 import type { LookAtDisk } from "./DiskSpace.ts"
-import { sniffMimeType, sniffedBytes } from "./MimeSniffing.ts"
-import { systemClock } from "./SystemTime.ts"
+import { systemClock } from "./NodeServices.ts"
 
 /** Files are made for the service's own user alone. */
 const filePermissions = 0o600
@@ -30,6 +30,9 @@ const bytesBetweenLooks = 1024 * 1024
 
 /** How long an answer about readiness is good for, in real time. */
 const readySeconds = 5
+
+/** How many first bytes a type is found from, never from a name: enough for every such format. */
+const sniffedBytes = 4100
 
 /** Nothing else names a file, so no key leads out of the directory. */
 const storageKeyForm = /^[0-9a-f]{32}-([0-9a-f]{64})$/
@@ -265,3 +268,14 @@ const storedContent = (
 /** `end` is the last byte that is read. */
 const read = (path: string, range: { readonly start?: number; readonly end?: number } = {}) =>
   Stream.suspend(() => Stream.fromAsyncIterable(createReadStream(path, range), readError))
+
+/**
+ * The MIME type that these bytes begin, without parameters. Text of every kind, HTML, SVG and scripts
+ * among it, has no first bytes that tell it apart: of that nothing is known here.
+ */
+const sniffMimeType = (firstBytes: Uint8Array): Effect.Effect<string> =>
+  // A sample that breaks off in the middle of a header may make a parser give up.
+  Effect.tryPromise(() => fileTypeFromBuffer(firstBytes)).pipe(
+    Effect.map((found) => found?.mime.split(";", 1)[0] ?? unknownMimeType),
+    Effect.orElseSucceed(() => unknownMimeType),
+  )

@@ -24,11 +24,10 @@ import type {
 } from "@messaging-service/core"
 import { Deferred, Effect, Layer, Result, Stream } from "effect"
 import type { Scope } from "effect"
-import { Client } from "undici"
 import type { Dispatcher } from "undici"
 import { dialTcp, openConnection, originOf } from "./GuardedConnection.ts"
 import type { ConnectionSettings } from "./GuardedConnection.ts"
-import { plainHeaders, postOverKept } from "./KeptConnections.ts"
+import { clientOver, plainHeaders, postOverKept } from "./KeptConnections.ts"
 import { nameServerResolver } from "./NameServers.ts"
 import { callableAddresses, sharedLookUps, withoutBrackets } from "./Resolver.ts"
 import type { Resolver } from "./Resolver.ts"
@@ -204,27 +203,8 @@ const redirectTarget = (location: string | ReadonlyArray<string>, base: Outbound
 const get = (connect: Connect, url: OutboundUrl) =>
   Effect.gen(function* () {
     const socket = yield* connect(url)
-    let handedOut = false
     const client = yield* Effect.acquireRelease(
-      Effect.sync(
-        () =>
-          new Client(originOf(url), {
-            // The deadline of the whole call governs, on a clock that may not be the system's.
-            headersTimeout: 0,
-            bodyTimeout: 0,
-            pipelining: 1,
-            connect: (_target, answer) => {
-              const first = !handedOut
-              handedOut = true
-              // Later, because undici expects no answer before this returns.
-              queueMicrotask(() => {
-                if (first) answer(null, socket)
-                // A second connection would be an unchecked one.
-                else answer(new Error("the connection broke"), null)
-              })
-            },
-          }),
-      ),
+      Effect.sync(() => clientOver(originOf(url), socket)),
       (opened) => Effect.promise(() => opened.destroy()),
     )
     const response = yield* Effect.tryPromise({

@@ -6,7 +6,7 @@
  *
  * A call on a kept connection is one effect and one object, because there are thousands in a second.
  */
-import { EgressError, sharedResources } from "@messaging-service/core"
+import { EgressError, makeRefusingPlaces, sharedResources } from "@messaging-service/core"
 import type { PostAnswer, PostLimits, PostRequest, WorkspaceId } from "@messaging-service/core"
 import { Effect, Exit, Scope } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
@@ -19,8 +19,6 @@ import type { Dispatcher } from "undici"
  * a call that starts when the other side is just closing is lost.
  */
 const defaultIdleMillis = 4000
-
-const { share, whole } = sharedResources.keptConnections
 
 interface Connection {
   readonly client: Client
@@ -84,8 +82,7 @@ export const postOverKept = (
 class IdleConnections {
   readonly idleMillis: number
   readonly #byOrigin = new Map<string, Array<Connection>>()
-  readonly #countOf = new Map<WorkspaceId, number>()
-  #count = 0
+  readonly #places = makeRefusingPlaces<WorkspaceId>(sharedResources.keptConnections)
 
   constructor(idleMillis: number) {
     this.idleMillis = idleMillis
@@ -95,20 +92,21 @@ class IdleConnections {
   take(origin: string): Connection | undefined {
     const connections = this.#byOrigin.get(origin)
     const latest = connections?.pop()
-    if (latest !== undefined) this.#add(latest, -1)
+    if (latest !== undefined) this.#giveBack(latest)
     if (connections?.length === 0) this.#byOrigin.delete(origin)
     return latest
   }
 
   /** False when there is no room for it, or it is closed already. */
   keep(origin: string, connection: Connection): boolean {
-    const ofWorkspace = this.#countOf.get(connection.lastFor) ?? 0
-    if (this.#count >= whole || ofWorkspace >= share.most) return false
-    if (connection.socket.destroyed) return false
+    if (connection.socket.destroyed || !this.#places.take()) return false
+    if (!this.#places.takeShare(connection.lastFor)) {
+      this.#places.giveBack()
+      return false
+    }
     const connections = this.#byOrigin.get(origin) ?? []
     this.#byOrigin.set(origin, connections)
     connections.push(connection)
-    this.#add(connection, 1)
     return true
   }
 
@@ -117,15 +115,13 @@ class IdleConnections {
     const at = connections?.indexOf(connection) ?? -1
     if (connections === undefined || at === -1) return
     connections.splice(at, 1)
-    this.#add(connection, -1)
+    this.#giveBack(connection)
     if (connections.length === 0) this.#byOrigin.delete(origin)
   }
 
-  #add({ lastFor }: Connection, more: 1 | -1): void {
-    const ofWorkspace = (this.#countOf.get(lastFor) ?? 0) + more
-    this.#count += more
-    if (ofWorkspace === 0) this.#countOf.delete(lastFor)
-    else this.#countOf.set(lastFor, ofWorkspace)
+  #giveBack({ lastFor }: Connection): void {
+    this.#places.giveBack()
+    this.#places.giveBackShare(lastFor)
   }
 
   all(): ReadonlyArray<Connection> {
@@ -159,7 +155,11 @@ const close = ({ client, scope }: Connection): Effect.Effect<void> =>
   )
 
 /** A client over that one socket. When it is gone the client is of no more use. */
-const clientOver = (origin: string, socket: Socket, idleMillis: number): Client => {
+export const clientOver = (
+  origin: string,
+  socket: Socket,
+  idleMillis: number = defaultIdleMillis,
+): Client => {
   let handedOut = false
   return new Client(origin, {
     // The deadline of the whole call governs.

@@ -1,8 +1,11 @@
-export { layerCryptoIds } from "./CryptoIds.ts"
 export { layerDiskMediaFiles } from "./DiskMediaFiles.ts"
 export { layerEgress } from "./GuardedEgress.ts"
 export type { EgressOptions } from "./GuardedEgress.ts"
-export { layerNativeHmac } from "./NativeHmac.ts"
-export { layerQrCodeImages } from "./QrCodeImages.ts"
+export {
+  layerCryptoIds,
+  layerNativeHmac,
+  layerQrCodeImages,
+  realTimeLayer,
+  systemClock,
+} from "./NodeServices.ts"
 export type { Resolver } from "./Resolver.ts"
-export { realTimeLayer, systemClock } from "./SystemTime.ts"

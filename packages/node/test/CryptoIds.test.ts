@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Ids, requestId } from "@messaging-service/core"
 import { Effect } from "effect"
-import { layerCryptoIds, uniformIndexes } from "../src/CryptoIds.ts"
+import { layerCryptoIds, uniformIndexes } from "../src/NodeServices.ts"
 
 describe("layerCryptoIds", () => {
   it.effect("request ids are letters and digits only, and never the same", () =>

@@ -7,7 +7,7 @@ import type { TcpNetConnectOpts } from "node:net"
 import { layerEgress } from "../src/GuardedEgress.ts"
 import type { EgressOptions } from "../src/GuardedEgress.ts"
 import type { Resolver } from "../src/Resolver.ts"
-import { realTimeLayer } from "../src/SystemTime.ts"
+import { realTimeLayer } from "../src/NodeServices.ts"
 import { certificate } from "./certificate.ts"
 import { aServer, aTcpServer, aTlsServer } from "./LoopbackServer.ts"
 

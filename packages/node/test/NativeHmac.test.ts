@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { HmacSha256 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { layerNativeHmac } from "../src/NativeHmac.ts"
+import { layerNativeHmac } from "../src/NodeServices.ts"
 
 describe("layerNativeHmac", () => {
   it.effect.prop(

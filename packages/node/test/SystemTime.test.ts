@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { RealTime } from "@messaging-service/core"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { realTimeLayer, systemClock } from "../src/SystemTime.ts"
+import { realTimeLayer, systemClock } from "../src/NodeServices.ts"
 
 describe("realTimeLayer", () => {
   it.effect("real time goes on where the service's clock does not move", () =>

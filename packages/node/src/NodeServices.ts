@@ -1,0 +1,64 @@
+/**
+ * The small services of core that Node gives, or a package beside it: ids that cannot be guessed, HMAC
+ * by the system's own library, the system's own time whatever clock the service runs on, and QR codes.
+ */
+import { HmacSha256, Ids, QrImages, RealTime, fromIndexes } from "@messaging-service/core"
+import { Clock, Duration, Effect, Layer } from "effect"
+import { createHmac, randomFillSync } from "node:crypto"
+import { toBuffer } from "qrcode"
+
+/** Drawn by the pool, because a call for each symbol would cost more than all else an id needs. */
+const poolBytes = 4096
+
+/** The values of a byte. */
+const byteValues = 256
+
+/**
+ * A source of uniform integers in `[0, bound)` for bounds of 1 to 256, from bytes that `fill` makes
+ * random. What does not divide evenly is thrown away, so that every one is as likely as any other.
+ */
+export const uniformIndexes = (fill: (pool: Uint8Array) => void): ((bound: number) => number) => {
+  const pool = new Uint8Array(poolBytes)
+  let used = poolBytes
+  return (bound) => {
+    // The largest multiple of `bound` that bytes reach: beyond it some remainders would come up more often.
+    const usable = byteValues - (byteValues % bound)
+    for (;;) {
+      if (used === poolBytes) {
+        fill(pool)
+        used = 0
+      }
+      const byte = pool[used++] ?? byteValues
+      if (byte < usable) return byte % bound
+    }
+  }
+}
+
+/** Ids that cannot be guessed. */
+export const layerCryptoIds: Layer.Layer<Ids> = Layer.sync(Ids, () =>
+  Ids.of(fromIndexes(uniformIndexes(randomFillSync))),
+)
+
+/** Several times as fast as the portable one. */
+export const layerNativeHmac: Layer.Layer<never> = Layer.succeed(HmacSha256, (key, text) =>
+  createHmac("sha256", key).update(text).digest("hex"),
+)
+
+/** The clock that Effect runs on when none is provided. */
+export const systemClock: Clock.Clock = Clock.Clock.defaultValue()
+
+/** Real time is the system's, also where `Clock` was replaced by an adjustable one. */
+export const realTimeLayer: Layer.Layer<never> = Layer.succeed(RealTime, {
+  sleep: (duration) => systemClock.sleep(Duration.fromInputUnsafe(duration)),
+})
+
+/** Pixels across one module, and the quiet zone around the code in modules. */
+const scale = 8
+const margin = 4
+
+export const layerQrCodeImages: Layer.Layer<QrImages> = Layer.succeed(QrImages, {
+  png: (text) =>
+    Effect.promise(() =>
+      toBuffer(text, { type: "png", errorCorrectionLevel: "M", scale, margin }),
+    ).pipe(Effect.withSpan("QrImages.png")),
+})
