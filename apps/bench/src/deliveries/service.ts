@@ -1,4 +1,4 @@
-/** The service's delivery loop, with the way out that it really has. */
+/** The service's delivery loop, with the way out that it really has or another. */
 import {
   Deliverer,
   DeliveryCall,
@@ -7,6 +7,7 @@ import {
   SigningSecrets,
   WakeUp,
 } from "@messaging-service/core"
+import type { Egress } from "@messaging-service/core"
 import { layerEgress } from "@messaging-service/node"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
@@ -40,8 +41,10 @@ const layerCountingQueue = (settled: (count: number) => void) =>
 
 /** Delivers `count` events that wait. */
 export const openServiceDelivery = Effect.fnUntraced(function* (
+  name: string,
   database: BenchDatabase,
   count: number,
+  egress: Layer.Layer<Egress> = layerEgress().pipe(Layer.provide(outboundRule)),
 ) {
   let settled = 0
   let allSettled = Deferred.makeUnsafe<void>()
@@ -52,7 +55,7 @@ export const openServiceDelivery = Effect.fnUntraced(function* (
   const service = yield* Layer.build(
     Deliverer.layer.pipe(
       Layer.provideMerge(DeliveryCall.layer),
-      Layer.provideMerge(layerService(() => undefined, layerEgress())),
+      Layer.provideMerge(layerService(() => undefined, egress)),
       Layer.provideMerge(Layer.merge(layerStore, WakeUp.layerLocal)),
       Layer.provide(outboundRule),
     ),
@@ -60,7 +63,7 @@ export const openServiceDelivery = Effect.fnUntraced(function* (
   const deliverer = Context.get(service, Deliverer)
 
   const delivery: Delivery = {
-    name: "service",
+    name,
     deliverAll: Effect.gen(function* () {
       settled = 0
       allSettled = Deferred.makeUnsafe<void>()

@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import { loadWorkspaces } from "../database/fixture.ts"
 import { loadDeliveries, loadEndpoints, makeEvents } from "../database/webhookFixture.ts"
 import type { Delivery } from "../deliveries/Delivery.ts"
+import { layerAgentEgress } from "../deliveries/agentEgress.ts"
 import { openRawUndici } from "../deliveries/rawUndici.ts"
 import { openServiceDelivery } from "../deliveries/service.ts"
 import { check } from "../measuring/checks.ts"
@@ -27,7 +28,13 @@ export const deliveryRow: Row = {
     yield* loadWorkspaces(database, endpointCount)
     const endpoints = yield* loadEndpoints(database, endpointCount, receiver.origin)
     const events = makeEvents(sizes.delivered)
-    const service = yield* openServiceDelivery(database, events.length)
+    const service = yield* openServiceDelivery("service", database, events.length)
+    const overAgent = yield* openServiceDelivery(
+      "service over undici's Agent",
+      database,
+      events.length,
+      layerAgentEgress(true),
+    )
     const secrets = Object.fromEntries(
       endpoints.map(({ secretSalt, url }) => [
         new URL(url).pathname,
@@ -54,7 +61,7 @@ export const deliveryRow: Row = {
     })
     return {
       unit: "per second",
-      candidates: [candidate(service.delivery), candidate(raw)],
+      candidates: [candidate(service.delivery), candidate(overAgent.delivery), candidate(raw)],
       ratios: [
         {
           name: "service / raw undici",
@@ -62,10 +69,17 @@ export const deliveryRow: Row = {
           by: raw.name,
           limit: { atLeast: 0.6 },
         },
+        {
+          name: "connections kept by the service / by undici's Agent",
+          of: service.delivery.name,
+          by: overAgent.delivery.name,
+          limit: null,
+        },
       ],
       notes: [
         `${sizes.delivered.toLocaleString("en")} events to ${endpointCount} endpoints of one process, at most ${callsPerTarget} calls at once to each`,
         "service: the delivery loop claims from PostgreSQL, signs, calls through the guarded way out, and logs each attempt",
+        "service over undici's Agent: the same with an Agent for each workspace in place of the connections that the service keeps",
         `raw undici: a pool of as many kept connections (${callsAtOnce}) posts the same bodies, signed, with the same headers, and writes nothing down`,
       ],
     }
