@@ -10,8 +10,7 @@ import { join } from "node:path"
 import { queryObjects } from "node:v8"
 import { Database } from "../src/database/Database.ts"
 import { layerPglite } from "../src/index.ts"
-import { lockDirectory } from "../src/pglite/directoryLock.ts"
-import { layerPgliteDatabase } from "../src/pglite/layerPgliteDatabase.ts"
+import { layerPgliteDatabase, lockDirectory } from "../src/pglite/layerPgliteDatabase.ts"
 
 const aDirectory = Effect.map(
   Effect.acquireRelease(

@@ -12,9 +12,8 @@ import { sqlFunction } from "../database/SqlFunction.ts"
 import { each, statement } from "../database/Statement.ts"
 import { toWorkspace, workspaceColumns, workspaceResult } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
-import { isUsable, keyColumns, keyResult, toKey } from "./keyRow.ts"
+import { countRequests, isUsable, keyColumns, keyResult, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
-import { countRequests } from "./requestWindow.ts"
 
 /** Counts p_count requests. */
 export const admitRequests = sqlFunction(

@@ -14,9 +14,8 @@ import type { FieldsOf } from "../database/Fields.ts"
 import { each, joined, on, single, statement } from "../database/Statement.ts"
 import { toWorkspace, workspaceColumns } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
-import { isUsable, keyColumns, toKey } from "./keyRow.ts"
+import { countRequests, isUsable, keyColumns, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
-import { countRequests } from "./requestWindow.ts"
 
 interface Minute {
   readonly minuteStart: number

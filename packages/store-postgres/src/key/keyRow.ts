@@ -1,4 +1,5 @@
-/** An API key as its table keeps it; its last use stands with its windows. */
+/** An API key as its table keeps it, and its windows, with which its last use stands. */
+import { dayMillis, minuteMillis } from "@messaging-service/core"
 import type { ApiKey, KeyId, NewKey, NumberId, WorkspaceId } from "@messaging-service/core"
 import {
   bigint,
@@ -71,3 +72,30 @@ export const toKey = (row: KeyRow): ApiKey => ({
   lastUsedIp: row.last_used_ip,
   revokedAt: millis(row.revoked_at),
 })
+
+const lengths = { minute: minuteMillis, day: dayMillis }
+
+/**
+ * The core's `countRequest`, for an `on conflict do update` of a row called `windows`; the row `excluded`
+ * says how many requests are counted. Start and count of the window after them.
+ */
+export const countedWindow = (window: "minute" | "day") => {
+  const isPresent = `windows.${window}_start - excluded.${window}_start
+          between interval '0' and interval '${lengths[window]} milliseconds'`
+  return {
+    start: `case
+        when ${isPresent} then windows.${window}_start
+        else excluded.${window}_start
+      end`,
+    count: `excluded.${window}_count + case
+        when ${isPresent} then windows.${window}_count
+        else 0
+      end`,
+  }
+}
+
+export const countRequests = (window: "minute" | "day"): string => {
+  const { count, start } = countedWindow(window)
+  return `${window}_start = ${start},
+      ${window}_count = ${count}`
+}

@@ -1,40 +1,131 @@
 /**
- * Ending waiting messages outside of a lane's lease: cancels, expiries, test mode. Each change
- * stands on its own: what is no longer waiting, or in the hands of a transport, is passed over.
- *
- * Locks: the lanes by id, then the workspaces that get allowance back, by id.
+ * Ending messages, and what each end writes beside the message: its event with the deliveries to
+ * webhook endpoints, its callback, and the allowance that is given back. Settling an attempt writes the
+ * same in a function of its own.
  */
-import type { MessageChange, MessageId, StoreUnavailable } from "@messaging-service/core"
+import type {
+  Message,
+  MessageChange,
+  MessageEvent,
+  MessageId,
+  RefusedMessage,
+  StoreUnavailable,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, instant, listed } from "../database/Fields.ts"
+import { bigint, boolean, columnsOf, instant, listed, text, within } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
-import { each, joined, on, single, statement } from "../database/Statement.ts"
+import { each, given, joined, on, single, statement } from "../database/Statement.ts"
 import { firstWaiting, inHands, nextDueAfter } from "../queue/lane.ts"
-import { anyQueued } from "../webhook/queueDeliveries.ts"
+import { anyQueued, callbackColumns, fanOut, writeCallbacks } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { announce, changeColumns, giveBackAllowance, returnedNews, setEnd } from "./changes.ts"
+import { isLimited } from "../workspace/workspaceRow.ts"
+import { acceptedColumns, endColumns } from "./messageRow.ts"
+
+/** All else of an event its message says. */
+const eventColumns = columnsOf({
+  id: { event_id: text((event) => event.id) },
+  type: { event_type: text((event) => event.type) },
+  createdAt: { event_at: instant((event) => event.createdAt) },
+  body: { event_body: text((event) => event.body) },
+} satisfies FieldsOf<Omit<MessageEvent, "workspaceId" | "mode" | "messageId">>)
+
+/** What tells of a change. */
+const newsFields = {
+  event: within((change: Pick<MessageChange, "event">) => change.event, eventColumns),
+  callback: within((change: Pick<MessageChange, "callback">) => change.callback, callbackColumns),
+} satisfies FieldsOf<Pick<MessageChange, "event" | "callback">>
+
+const newsColumns = columnsOf(newsFields)
+
+export const changeColumns = columnsOf({
+  message: within((change: Pick<MessageChange, "message">) => change.message, endColumns),
+  givesBack: { gives_back: boolean((change) => change.givesBack) },
+  ...newsFields,
+} satisfies FieldsOf<MessageChange>)
+
+/** What an `update messages m` sets from the changes `s`. */
+export const setEnd: string = listed(endColumns, (name) => `${name} = s.${name}`)
+
+/** What it returns of them, beside the message itself, for the parts of `announce`. */
+export const returnedNews: string = `${listed(newsColumns, (name) => `s.${name}`)}, s.place`
+
+/** Parts of a `with`, after the part `ended`, which returns the messages that came to their end. */
+export const announce = `announced as (
+      insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
+      select
+        ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
+        ended.event_body
+      from ended
+      order by ended.place
+      returning id, workspace_id, mode, created_at, event_id, type
+    ),
+    ${fanOut},
+    ${writeCallbacks}`
+
+/**
+ * Gives allowance back: what cancelled and expired messages took from a limited plan. By then the
+ * lanes are locked; the workspaces follow, by id. A plan that is unlimited by now gets nothing.
+ */
+export const giveBackAllowance = (workspaces: string): string => `
+  perform
+  from workspaces w
+  where w.id = any (${workspaces})
+  order by w.id
+  for no key update;
+  update workspaces w
+  set plan_messages_remaining = w.plan_messages_remaining + back.count
+  from (
+    select given.workspace_id, count(*) as count
+    from unnest(${workspaces}) given (workspace_id)
+    group by given.workspace_id
+  ) back
+  where w.id = back.workspace_id
+    and ${isLimited("w")};`
+
+export interface EndedRow {
+  readonly message_id: bigint
+  /** Of all of them together: whether deliveries were queued. */
+  readonly queued: boolean
+}
+
+/** The messages of these rows; tells of deliveries. */
+export const endedIds = (
+  rows: Effect.Effect<ReadonlyArray<EndedRow>, StoreUnavailable>,
+  tell: Effect.Effect<void>,
+): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> =>
+  rows.pipe(
+    Effect.tap(([row]) => (row?.queued === true ? tell : Effect.void)),
+    Effect.map((found) => new Set(found.map((row) => Number(row.message_id) as MessageId))),
+  )
 
 interface Ends {
   readonly now: number
   readonly changes: ReadonlyArray<MessageChange>
 }
 
-const columns = {
+const endingColumns = {
   number_id: bigint(({ message }: MessageChange) => message.from.id),
   message_id: bigint(({ message }: MessageChange) => message.id),
   ...changeColumns,
 }
 
-const parameters = joined(
+const endParameters = joined(
   single({ p_now: instant((ends: Ends) => ends.now) }),
-  on((ends: Ends) => ends.changes, each(columns, "p_")),
+  on((ends: Ends) => ends.changes, each(endingColumns, "p_")),
 )
 
-/** Every array holds one element for each change; returns the ended messages. */
+/**
+ * Ends waiting messages outside of a lane's lease: cancels, expiries, test mode. Each change stands on
+ * its own: what is no longer waiting, or in the hands of a transport, is passed over. Every array holds
+ * one element for each change; returns the ended messages.
+ *
+ * Locks: the lanes by id, then the workspaces that get allowance back, by id.
+ */
 export const endMessages = sqlFunction(
   "end_messages",
-  `(${parameters.declarations})
+  `(${endParameters.declarations})
   returns table (message_id bigint, queued boolean)
   language plpgsql
   as $function$
@@ -57,8 +148,8 @@ export const endMessages = sqlFunction(
     with ended as (
       update messages m
       set ${setEnd}
-      from unnest(${listed(columns, (name) => `p_${name}`)})
-        with ordinality s (${listed(columns)}, place)
+      from unnest(${listed(endingColumns, (name) => `p_${name}`)})
+        with ordinality s (${listed(endingColumns)}, place)
       join lanes l on l.number_id = s.number_id
       where m.id = s.message_id
         and m.number_id = s.number_id
@@ -113,8 +204,8 @@ export const endMessages = sqlFunction(
 
 const endStatement = statement(
   "end",
-  parameters,
-)`select ended.message_id, ended.queued from ${endMessages.name}(${parameters.placeholders}) ended`
+  endParameters,
+)`select ended.message_id, ended.queued from ${endMessages.name}(${endParameters.placeholders}) ended`
 
 export const end =
   (database: DatabaseService, { tell }: Pick<typeof DeliveriesQueued.Service, "tell">) =>
@@ -123,10 +214,75 @@ export const end =
   ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
     if (changes.length === 0) return Effect.succeed(new Set())
     const now = changes.reduce((latest, { event }) => Math.max(latest, event.createdAt), -Infinity)
-    return endStatement
-      .rows<{ readonly message_id: bigint; readonly queued: boolean }>(database, { now, changes })
-      .pipe(
-        Effect.tap(([row]) => (row?.queued === true ? tell : Effect.void)),
-        Effect.map((rows) => new Set(rows.map((row) => Number(row.message_id) as MessageId))),
-      )
+    return endedIds(endStatement.rows<EndedRow>(database, { now, changes }), tell)
   }
+
+const refusedColumns = {
+  id: bigint((message: Message) => message.id),
+  ...acceptedColumns,
+  ...endColumns,
+}
+
+const refusedParameters = joined(
+  on((change: MessageChange) => change.message, single(refusedColumns, "m_")),
+  single(newsColumns, "p_"),
+)
+
+/**
+ * Writes a message that was refused, as it has ended. Its event names its id, so the id is drawn
+ * first; one that is drawn for nothing leaves a harmless gap. Whether deliveries were queued; no row
+ * when the number is gone.
+ *
+ * Locks: the lane, so that neither number nor workspace go meanwhile; the lane stays as it is.
+ */
+export const insertRefusedMessage = sqlFunction(
+  "insert_refused_message",
+  `(${refusedParameters.declarations})
+  returns table (queued boolean)
+  language plpgsql
+  as $function$
+  #variable_conflict use_column
+  begin
+    perform
+    from lanes l
+    where l.number_id = m_number_id
+      and l.workspace_id = m_workspace_id
+      and l.removed_at is null
+    for no key update;
+    if not found then
+      return;
+    end if;
+
+    insert into messages (allowance_taken, refused, ${listed(refusedColumns)})
+    values (false, true, ${listed(refusedColumns, (name) => `m_${name}`)});
+
+    return query
+    with ended as (
+      select
+        m_id as id, m_workspace_id as workspace_id, m_mode as mode, 1 as place,
+        ${listed(newsColumns, (name) => `p_${name} as ${name}`)}
+    ),
+    ${announce}
+    select ${anyQueued};
+  end
+  $function$`,
+)
+
+const nextId = statement("message.nextId", given({}))`select nextval('messages_id_seq') as id`
+
+const insert = statement(
+  "message.insertRefused",
+  refusedParameters,
+)`select r.queued from ${insertRefusedMessage.name}(${refusedParameters.placeholders}) r`
+
+export const insertRefused =
+  (database: DatabaseService, { tell }: Pick<typeof DeliveriesQueued.Service, "tell">) =>
+  (refused: RefusedMessage): Effect.Effect<MessageChange | null, StoreUnavailable> =>
+    Effect.gen(function* () {
+      const [drawn] = yield* nextId.rows<{ readonly id: bigint }>(database, {})
+      const change = refused.ended(Number(drawn?.id) as MessageId)
+      const [row] = yield* insert.rows<{ readonly queued: boolean }>(database, change)
+      if (row === undefined) return null
+      if (row.queued) yield* tell
+      return change
+    })

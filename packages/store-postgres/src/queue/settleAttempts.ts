@@ -14,10 +14,12 @@ import { each, joined, on, single, statement } from "../database/Statement.ts"
 import {
   announce,
   changeColumns,
+  endedIds,
   giveBackAllowance,
   returnedNews,
   setEnd,
-} from "../message/changes.ts"
+} from "../message/endMessages.ts"
+import type { EndedRow } from "../message/endMessages.ts"
 import { anyQueued } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { firstWaiting, nextDueAfter } from "./lane.ts"
@@ -155,13 +157,5 @@ export const settle =
     now: number,
   ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
     if (settlements.length === 0) return Effect.succeed(new Set())
-    return settleStatement
-      .rows<{ readonly message_id: bigint; readonly queued: boolean }>(database, {
-        settlements,
-        now,
-      })
-      .pipe(
-        Effect.tap(([row]) => (row?.queued === true ? tell : Effect.void)),
-        Effect.map((rows) => new Set(rows.map((row) => Number(row.message_id) as MessageId))),
-      )
+    return endedIds(settleStatement.rows<EndedRow>(database, { settlements, now }), tell)
   }

@@ -18,7 +18,7 @@ import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"
 import { isUsable } from "../../src/key/keyRow.ts"
-import { countedWindow } from "../../src/key/requestWindow.ts"
+import { countedWindow } from "../../src/key/keyRow.ts"
 import { claimKey } from "../../src/request/PostgresIdempotency.ts"
 import {
   isLimited as isLimitedSql,

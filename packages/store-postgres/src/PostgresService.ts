@@ -1,9 +1,12 @@
-/** The service's own secrets, and what the callbacks of a workspace are signed with. */
-import { CallbackSalts, ServiceSecrets } from "@messaging-service/core"
+/**
+ * What is the whole service's: its secrets, what callbacks are signed with, and the offset of the
+ * adjustable clock, the same for all processes.
+ */
+import { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
-import { bigint, text } from "../database/Fields.ts"
-import { given, statement } from "../database/Statement.ts"
+import { Database } from "./database/Database.ts"
+import { bigint, text } from "./database/Fields.ts"
+import { given, statement } from "./database/Statement.ts"
 
 interface SecretRow {
   readonly value: string
@@ -79,6 +82,32 @@ export const layerCallbackSalts = Layer.effect(
           (row: { readonly callback_salt: string | null }) => row.callback_salt,
         ),
       put: (workspaceId, salt) => putSalt.any(database, { workspaceId, salt }),
+    }),
+  ),
+)
+
+const readOffset = statement("clock.offset", given({}))("select offset_millis from clock")
+
+const raiseOffset = statement("clock.raiseOffset", given({ to: bigint }))`
+insert into clock as present (offset_millis)
+values ($to)
+on conflict (singleton) do update
+set offset_millis = greatest(present.offset_millis, excluded.offset_millis)
+returning offset_millis`
+
+interface OffsetRow {
+  readonly offset_millis: bigint
+}
+
+const toOffset = (rows: ReadonlyArray<OffsetRow>): number => Number(rows[0]?.offset_millis ?? 0)
+
+export const layerClock = Layer.effect(
+  ClockStore,
+  Effect.map(Database, (database) =>
+    ClockStore.of({
+      offset: Effect.map(readOffset.rows<OffsetRow>(database, {}), toOffset),
+      raiseOffset: (to) => Effect.map(raiseOffset.rows<OffsetRow>(database, { to }), toOffset),
+      ping: Effect.asVoid(database.query("ping", "select 1")),
     }),
   ),
 )
