@@ -1,11 +1,12 @@
 /** Saved contacts. */
 import { ContactStore } from "@messaging-service/core"
-import type { Contact, ContactId, WorkspaceId } from "@messaging-service/core"
+import type { Contact, ContactId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import {
   bigint,
   columnsOf,
+  decoded,
   idBefore,
   instant,
   integer,
@@ -13,7 +14,7 @@ import {
   text,
   without,
 } from "../database/Fields.ts"
-import type { FieldsOf, RowOf } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
 import { given, single, statement } from "../database/Statement.ts"
 
 export const contactFields = {
@@ -26,6 +27,7 @@ export const contactFields = {
 } satisfies FieldsOf<Contact>
 
 const columns = columnsOf(contactFields)
+const toContact = decoded<Contact>(contactFields)
 
 const made = single(without(columns, "id"))
 
@@ -68,12 +70,3 @@ export const layerContacts = Layer.effect(
     })
   }),
 )
-
-const toContact = (row: RowOf<typeof columns>): Contact => ({
-  id: Number(row.id) as ContactId,
-  workspaceId: Number(row.workspace_id) as WorkspaceId,
-  name: row.name,
-  phone: row.phone,
-  username: row.username,
-  createdAt: row.created_at.getTime(),
-})

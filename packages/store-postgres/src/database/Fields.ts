@@ -17,6 +17,8 @@ export interface Kind<In> {
   /** That of its arrays; 0 where none is sent. */
   readonly arrayOid: number
   readonly encode: (value: In) => unknown
+  /** A value of a row, which is not null, as the domain has it. */
+  readonly decode: (value: never) => unknown
 }
 
 /** The value of a column: what of an `M` it keeps. `held` only says what a row then holds. */
@@ -76,8 +78,9 @@ const kindOf = <K>(
   oid: number,
   arrayOid: number,
   encode: (value: never) => unknown = asGiven,
+  decode: (value: never) => unknown = asGiven,
 ): K => {
-  const made = { type, oid, arrayOid, encode }
+  const made = { type, oid, arrayOid, encode, decode }
   return Object.assign((of: unknown) => ({ kind: made, of }), made) as K
 }
 
@@ -86,7 +89,13 @@ const { OID } = PgTypes
 const toBigInt = (value: number | null) => (value === null ? null : BigInt(value))
 const toBigInts = (values: ReadonlyArray<number | null> | null) => values?.map(toBigInt) ?? null
 
-export const bigint: Turned<number, bigint> = kindOf("bigint", OID.int8, OID.int8Array, toBigInt)
+export const bigint: Turned<number, bigint> = kindOf(
+  "bigint",
+  OID.int8,
+  OID.int8Array,
+  toBigInt,
+  Number,
+)
 export const integer: AsGiven<number> = kindOf("integer", OID.int4, OID.int4Array)
 export const smallint: AsGiven<number> = kindOf("smallint", OID.int2, OID.int2Array)
 export const boolean: AsGiven<boolean> = kindOf("boolean", OID.bool, OID.boolArray)
@@ -97,6 +106,8 @@ export const instant: Turned<number, Date> = kindOf(
   "timestamptz",
   OID.timestamptz,
   OID.timestamptzArray,
+  asGiven,
+  (date: Date) => date.getTime(),
 )
 
 export const bigints: Turned<ReadonlyArray<number | null>, ReadonlyArray<bigint>> = kindOf(
@@ -104,6 +115,7 @@ export const bigints: Turned<ReadonlyArray<number | null>, ReadonlyArray<bigint>
   OID.int8Array,
   0,
   toBigInts,
+  (values: ReadonlyArray<bigint>) => values.map(Number),
 )
 export const integers: AsGiven<ReadonlyArray<number>> = kindOf("integer[]", OID.int4Array, 0)
 export const texts: AsGiven<ReadonlyArray<string>> = kindOf("text[]", OID.textArray, 0)
@@ -187,6 +199,22 @@ export const jsonOf = (
     }),
   )
   return `${build}(${pairs.join(", ")})`
+}
+
+/** Makes the domain's type of a row that selects these fields, for types that keep each in one column. */
+export const decoded = <Type>(fields: FieldsOf<Type>): ((row: object) => Type) => {
+  const steps = Object.entries<Values<never>>(fields).flatMap(([field, columns]) =>
+    Object.entries(columns).map(([name, { kind }]) => ({ field, name, kind })),
+  )
+  return (row) => {
+    const values = row as Readonly<Record<string, never>>
+    return Object.fromEntries(
+      steps.map(({ field, kind, name }) => {
+        const value = values[name]
+        return [field, value == null ? null : kind.decode(value)]
+      }),
+    ) as Type
+  }
 }
 
 /** The type of an id is a number that only the compiler tells from others. */

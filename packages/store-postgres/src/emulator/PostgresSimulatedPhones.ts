@@ -1,5 +1,5 @@
 /** The other side of the simulated wire. */
-import type { MessageId, NumberId, Phone } from "@messaging-service/core"
+import type { NumberId, Phone } from "@messaging-service/core"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
@@ -8,8 +8,8 @@ import {
   bigint,
   boolean,
   columnsOf,
+  decoded,
   idBefore,
-  idOrNull,
   instant,
   integer,
   jsonb,
@@ -19,49 +19,37 @@ import {
   texts,
   within,
 } from "../database/Fields.ts"
-import type { FieldsOf, RowOf } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
 import { given, joined, on, single, statement } from "../database/Statement.ts"
 
-const behaviourColumns = columnsOf({
+const behaviourFields = {
   send: { send: text((behaviour) => behaviour.send) },
   errorMessage: { error_message: text((behaviour) => behaviour.errorMessage) },
   latencyMillis: { latency_millis: bigint((behaviour) => behaviour.latencyMillis) },
   groups: { groups: texts((behaviour) => behaviour.groups) },
-} satisfies FieldsOf<Behaviour>)
+} satisfies FieldsOf<Behaviour>
 
-const toBehaviour = (row: RowOf<typeof behaviourColumns>): Behaviour => ({
-  send: row.send,
-  errorMessage: row.error_message,
-  latencyMillis: Number(row.latency_millis),
-  groups: row.groups,
-})
+const behaviourColumns = columnsOf(behaviourFields)
+const toBehaviour = decoded<Behaviour>(behaviourFields)
 
 /** What is written of a copy. */
-const writtenColumns = columnsOf({
+const writtenFields = {
   transportId: { transport_id: text((copy) => copy.transportId) },
   numberId: { number_id: bigint((copy) => copy.numberId) },
   to: { recipient: text((copy) => copy.to) },
   text: { text: text((copy) => copy.text) },
   media: { media: jsonb((copy) => copy.media) },
   at: { at: instant((copy) => copy.at) },
-} satisfies FieldsOf<NewCopy>)
+} satisfies FieldsOf<NewCopy>
+
+const writtenColumns = columnsOf(writtenFields)
 
 type NewCopy = Omit<SentCopy, "id" | "messageId">
 
-type CopyRow = RowOf<typeof writtenColumns> & {
-  readonly id: bigint
-  readonly message_id: bigint | null
-}
-
-const toCopy = (row: CopyRow): SentCopy => ({
-  id: Number(row.id),
-  transportId: row.transport_id,
-  messageId: idOrNull<MessageId>(row.message_id),
-  numberId: Number(row.number_id) as NumberId,
-  to: row.recipient,
-  text: row.text,
-  media: row.media,
-  at: row.at.getTime(),
+const toCopy = decoded<SentCopy>({
+  id: { id: bigint((copy) => copy.id) },
+  messageId: { message_id: bigint((copy) => copy.messageId) },
+  ...writtenFields,
 })
 
 const getBehaviour = statement("simulated.behaviour", given({ numberId: bigint }))`

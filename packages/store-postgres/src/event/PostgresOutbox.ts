@@ -7,27 +7,28 @@
  * that were under way when the gap was first seen are over, what is still missing was rolled back.
  */
 import { Outbox } from "@messaging-service/core"
-import type {
-  EventId,
-  MessageEventType,
-  MessageId,
-  Mode,
-  OutboxEvent,
-  WorkspaceId,
-} from "@messaging-service/core"
+import type { OutboxEvent } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, instant, integer } from "../database/Fields.ts"
+import { bigint, columnsOf, decoded, instant, integer, selected, text } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
+
+const eventFields = {
+  id: { id: bigint((event) => event.id) },
+  eventId: { event_id: text((event) => event.eventId) },
+  type: { type: text((event) => event.type) },
+  workspaceId: { workspace_id: bigint((event) => event.workspaceId) },
+  mode: { mode: text((event) => event.mode) },
+  messageId: { message_id: bigint((event) => event.messageId) },
+  createdAt: { created_at: instant((event) => event.createdAt) },
+  body: { body: text((event) => event.body) },
+} satisfies FieldsOf<OutboxEvent>
+
+const toEvent = decoded<OutboxEvent>(eventFields)
 
 interface OutboxRow {
   readonly id: bigint
-  readonly workspace_id: bigint
-  readonly message_id: bigint
-  readonly created_at: Date
-  readonly event_id: string
-  readonly type: string
-  readonly mode: string
   /** Null of a `message.accepted`, which servers of an earlier version wrote. */
   readonly body: string | null
 }
@@ -40,7 +41,7 @@ interface SnapshotRow {
 }
 
 const readOutbox = statement("outbox.read", given({ after: bigint, limit: integer }))`
-select o.id, o.workspace_id, o.message_id, o.created_at, o.event_id, o.type, o.mode, o.body
+select ${selected(columnsOf(eventFields), "o")}
 from outbox o
 where o.id > $after
 order by o.id
@@ -121,7 +122,7 @@ export const layerOutbox = Layer.effect(
       for (;;) {
         const found = yield* readOutbox.rows<OutboxRow>(database, { after: position, limit })
         const { gap, rows } = settled(position, found, BigInt(taken.over))
-        const events = rows.flatMap(toEvent)
+        const events = rows.flatMap((row) => (row.body === null ? [] : toEvent(row)))
         const last = rows.at(-1)
         if (gap === null && (events.length > 0 || last === undefined)) return events
         // Transactions may have begun since the snapshot: it could not tell who fills a new gap.
@@ -137,17 +138,3 @@ export const layerOutbox = Layer.effect(
     })
   }),
 )
-
-const toEvent = (row: OutboxRow): OutboxEvent | [] =>
-  row.body === null
-    ? []
-    : {
-        id: Number(row.id),
-        eventId: row.event_id as EventId,
-        type: row.type as MessageEventType,
-        workspaceId: Number(row.workspace_id) as WorkspaceId,
-        mode: row.mode as Mode,
-        messageId: Number(row.message_id) as MessageId,
-        createdAt: row.created_at.getTime(),
-        body: row.body,
-      }

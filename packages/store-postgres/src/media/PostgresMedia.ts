@@ -1,13 +1,21 @@
 /** The records of media files, and what they take of their workspace's storage. */
 import { MediaStore } from "@messaging-service/core"
-import type { MediaId } from "@messaging-service/core"
+import type { MediaFile } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, bigints, idBefore, instant, integer, text } from "../database/Fields.ts"
+import { bigint, bigints, decoded, idBefore, instant, integer, text } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { given, statement } from "../database/Statement.ts"
-import { attach, commit, fileColumns, reserve, toFile, toReservation } from "./incomingFiles.ts"
-import type { MediaRow, ReservationRow } from "./incomingFiles.ts"
+import {
+  attach,
+  commit,
+  fileColumns,
+  fileFields,
+  reserve,
+  toFile,
+  toReservation,
+} from "./incomingFiles.ts"
+import type { ReservationRow } from "./incomingFiles.ts"
 
 const ofFile = given({ workspaceId: bigint, mode: text, id: bigint })
 
@@ -231,6 +239,11 @@ const leftovers = statement("media.leftovers", given({ reservedBefore: instant, 
 select l.id, l.storage_key
 from ${leftOverFiles.name}($reservedBefore, $limit) l`
 
+const toLeftover = decoded<Pick<MediaFile, "id" | "storageKey">>({
+  id: fileFields.id,
+  storageKey: fileFields.storageKey,
+})
+
 const bytesRemoved = statement("media.removed", given({ ids: bigints }))`
 update media_files m
 set has_bytes = false
@@ -267,7 +280,7 @@ export const layerMedia = Layer.effect(
           toFile,
         ),
       find: (id) =>
-        findFile.first(database, { id }, (row: MediaRow & { readonly deleted: boolean }) => ({
+        findFile.first(database, { id }, (row: { readonly deleted: boolean }) => ({
           file: toFile(row),
           deleted: row.deleted,
         })),
@@ -277,11 +290,7 @@ export const layerMedia = Layer.effect(
         Effect.map(attach.rows<ReservationRow>(database, { file, limitBytes }), toReservation),
       detach: (id) => detachFile.any(database, { id }),
       sweepAttachments: (sweep) => sweepFiles.run(database, sweep),
-      leftovers: (query) =>
-        leftovers.all(database, query, (row: Pick<MediaRow, "id" | "storage_key">) => ({
-          id: Number(row.id) as MediaId,
-          storageKey: row.storage_key,
-        })),
+      leftovers: (query) => leftovers.all(database, query, toLeftover),
       removed: (ids) => bytesRemoved.run(database, { ids }),
       forget: (createdBefore) => forgetFiles.run(database, { createdBefore }),
     })

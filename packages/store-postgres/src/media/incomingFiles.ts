@@ -3,16 +3,11 @@
  * or attached to a message. Locks: the workspace's usage, which nothing else is locked after; files of
  * one workspace are counted one after the other, and each is measured against what is really used.
  */
-import type {
-  IdempotencyClaim,
-  MediaFile,
-  MediaId,
-  Reservation,
-  WorkspaceId,
-} from "@messaging-service/core"
+import type { IdempotencyClaim, MediaFile, MediaId, Reservation } from "@messaging-service/core"
 import {
   bigint,
   columnsOf,
+  decoded,
   instant,
   listed,
   selected,
@@ -20,7 +15,7 @@ import {
   within,
   without,
 } from "../database/Fields.ts"
-import type { FieldsOf, RowOf } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { joined, on, single, statement } from "../database/Statement.ts"
 import { claimColumns, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
@@ -39,22 +34,8 @@ export const fileFields = {
 
 const table = columnsOf(fileFields)
 
-export type MediaRow = RowOf<typeof table>
-
-/** The columns of a `MediaRow`, to select from the table of that alias. */
 export const fileColumns = (alias: string): string => selected(table, alias)
-
-export const toFile = (row: MediaRow): MediaFile => ({
-  id: Number(row.id) as MediaId,
-  workspaceId: Number(row.workspace_id) as WorkspaceId,
-  mode: row.mode,
-  fileName: row.file_name,
-  type: row.type,
-  mimeType: row.mime_type,
-  size: Number(row.size),
-  storageKey: row.storage_key,
-  createdAt: row.created_at.getTime(),
-})
+export const toFile = decoded<MediaFile>(fileFields)
 
 /** A file that asks for room, and how much its workspace may use. */
 interface Incoming {

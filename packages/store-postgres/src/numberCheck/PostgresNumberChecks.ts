@@ -7,8 +7,6 @@ import type {
   NumberCheck,
   NumberCheckId,
   NumberCheckResult,
-  NumberId,
-  WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
@@ -16,22 +14,22 @@ import {
   bigint,
   bigints,
   columnsOf,
+  decoded,
   idBefore,
   instant,
   integer,
-  millis,
   selected,
   text,
   texts,
   within,
 } from "../database/Fields.ts"
-import type { FieldsOf, RowOf } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { given, joined, on, single, statement } from "../database/Statement.ts"
 import { claimColumns, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
 import { claim, settle } from "./claimChecks.ts"
 
-const checkColumns = columnsOf({
+const checkFields = {
   id: { id: bigint((check) => check.id) },
   workspaceId: { workspace_id: bigint((check) => check.workspaceId) },
   mode: { mode: text((check) => check.mode) },
@@ -44,41 +42,20 @@ const checkColumns = columnsOf({
   notRegistered: { not_registered: integer((check) => check.notRegistered) },
   createdAt: { created_at: instant((check) => check.createdAt) },
   completedAt: { completed_at: instant((check) => check.completedAt) },
-} satisfies FieldsOf<NumberCheck>)
+} satisfies FieldsOf<NumberCheck>
 
-const toCheck = (row: RowOf<typeof checkColumns>): NumberCheck => ({
-  id: Number(row.id) as NumberCheckId,
-  workspaceId: Number(row.workspace_id) as WorkspaceId,
-  mode: row.mode,
-  numberId: Number(row.number_id) as NumberId,
-  name: row.name,
-  status: row.status,
-  total: row.total,
-  checked: row.checked,
-  registered: row.registered,
-  notRegistered: row.not_registered,
-  createdAt: row.created_at.getTime(),
-  completedAt: millis(row.completed_at),
-})
+const toCheck = decoded<NumberCheck>(checkFields)
+const checkColumns = selected(columnsOf(checkFields), "c")
 
-const columnsOfResult = columnsOf({
+const resultFields = {
   id: { id: bigint((result) => result.id) },
   phone: { phone: text((result) => result.phone) },
   status: { status: text((result) => result.status) },
   checkedAt: { checked_at: instant((result) => result.checkedAt) },
-} satisfies FieldsOf<NumberCheckResult>)
+} satisfies FieldsOf<NumberCheckResult>
 
-export type ResultRow = RowOf<typeof columnsOfResult>
-
-/** The columns of a `ResultRow`, to select from the table of that alias. */
-export const resultColumns = (alias: string): string => selected(columnsOfResult, alias)
-
-export const toResult = (row: ResultRow): NumberCheckResult => ({
-  id: Number(row.id),
-  phone: row.phone,
-  status: row.status,
-  checkedAt: millis(row.checked_at),
-})
+export const resultColumns = (alias: string): string => selected(columnsOf(resultFields), alias)
+export const toResult = decoded<NumberCheckResult>(resultFields)
 
 interface Insertion {
   readonly check: NewNumberCheck
@@ -163,7 +140,7 @@ const inScope = `c.workspace_id = $workspaceId
   and ($restriction::bigint[] is null or c.number_id = any ($restriction))`
 
 const getCheck = statement("numberCheck.get", given({ ...scope, id: bigint }))`
-select ${selected(checkColumns, "c")}
+select ${checkColumns}
 from number_checks c
 where ${inScope}
   and c.id = $id`
@@ -173,7 +150,7 @@ const listChecks = statement(
   "numberCheck.list",
   given({ ...scope, before: idBefore, limit: integer }),
 )`
-select ${selected(checkColumns, "c")}
+select ${checkColumns}
 from number_checks c
 where ${inScope}
   and c.id < $before

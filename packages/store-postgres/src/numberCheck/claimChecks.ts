@@ -3,16 +3,22 @@ import type {
   CheckClaimQuery,
   CheckSettlement,
   ClaimedCheck,
-  Mode,
-  NumberCheckId,
-  NumberId,
-  Phone,
   StoreUnavailable,
-  WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, bigints, columnsOf, instant, integer, texts } from "../database/Fields.ts"
+import {
+  bigint,
+  bigints,
+  boolean,
+  columnsOf,
+  declared,
+  decoded,
+  instant,
+  integer,
+  text,
+  texts,
+} from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { given, single, statement } from "../database/Statement.ts"
@@ -41,6 +47,19 @@ const claimParameters = single(
   } satisfies FieldsOf<CheckClaimQuery>),
 )
 
+const claimedFields = {
+  id: { id: bigint((check) => check.id) },
+  workspaceId: { workspace_id: bigint((check) => check.workspaceId) },
+  mode: { mode: text((check) => check.mode) },
+  numberId: { number_id: bigint((check) => check.numberId) },
+  removed: { removed: boolean((check) => check.removed) },
+  lease: { lease: bigint((check) => check.lease) },
+  tries: { tries: integer((check) => check.tries) },
+  phones: { phones: texts((check) => check.phones) },
+} satisfies FieldsOf<ClaimedCheck>
+
+const toClaimed = decoded<ClaimedCheck>(claimedFields)
+
 /**
  * Claims checks that are due, the longest due first, of each workspace its share of the worker at
  * most, each with its next phones. Live ones wait while their number is not connected; once it is
@@ -51,10 +70,7 @@ const claimParameters = single(
 export const claimChecks = sqlFunction(
   "claim_number_checks",
   `(${claimParameters.declarations})
-  returns table (
-    id bigint, workspace_id bigint, mode text, number_id bigint, removed boolean, lease bigint, tries integer,
-    phones text[]
-  )
+  returns table (${declared(columnsOf(claimedFields))})
   language plpgsql
   as $function$
   #variable_conflict use_column
@@ -117,28 +133,6 @@ export const claimChecks = sqlFunction(
   end
   $function$`,
 )
-
-interface ClaimedRow {
-  readonly id: bigint
-  readonly workspace_id: bigint
-  readonly mode: string
-  readonly number_id: bigint
-  readonly removed: boolean
-  readonly lease: bigint
-  readonly tries: number
-  readonly phones: ReadonlyArray<string>
-}
-
-const toClaimed = (row: ClaimedRow): ClaimedCheck => ({
-  id: Number(row.id) as NumberCheckId,
-  workspaceId: Number(row.workspace_id) as WorkspaceId,
-  mode: row.mode as Mode,
-  numberId: Number(row.number_id) as NumberId,
-  removed: row.removed,
-  lease: Number(row.lease),
-  tries: row.tries,
-  phones: row.phones as ReadonlyArray<Phone>,
-})
 
 const claimStatement = statement(
   "numberCheck.claim",

@@ -4,6 +4,7 @@ import type {
   IdempotencyClaim,
   NewReminder,
   NumberId,
+  Reminder,
   ReminderContent,
   ReminderId,
   ReminderRun,
@@ -37,7 +38,6 @@ import {
   toReminder,
   toRun,
 } from "./reminderRow.ts"
-import type { ReminderRow } from "./reminderRow.ts"
 import { advanceColumns, run } from "./runReminder.ts"
 
 /** Lines of the log that one statement drops at most. */
@@ -237,7 +237,8 @@ const forgetReminders = statement("reminder.forget", given({ before: instant }))
 delete from reminders r
 where r.removed_at < $before`
 
-type DueRow = ReminderRow & WorkspaceRow & { readonly previous_number_id: bigint | null }
+type DueRow = Pick<Reminder, "lastRun"> &
+  WorkspaceRow & { readonly next_run_at: Date | null; readonly previous_number_id: bigint | null }
 
 export const layerReminders = Layer.effect(
   ReminderStore,
@@ -265,7 +266,7 @@ export const layerReminders = Layer.effect(
         madeReminder.first(
           database,
           { id },
-          (row: ReminderRow & { readonly original: ReminderContent | null }) => ({
+          (row: Pick<Reminder, "lastRun"> & { readonly original: ReminderContent | null }) => ({
             ...toReminder(row),
             ...row.original,
           }),

@@ -2,27 +2,22 @@
 import type {
   LastRun,
   LoggedRun,
-  MessageId,
   NewReminder,
-  NumberId,
   Reminder,
   ReminderContent,
-  ReminderId,
-  WorkspaceId,
 } from "@messaging-service/core"
 import {
   bigint,
   boolean,
   columnsOf,
-  idOrNull,
+  decoded,
   instant,
   jsonb,
   jsonOf,
-  millis,
   selected,
   text,
 } from "../database/Fields.ts"
-import type { FieldsOf, RowOf } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
 
 const contentFields = {
   name: { name: text((reminder) => reminder.name) },
@@ -37,22 +32,22 @@ const contentFields = {
 
 export const contentColumns = columnsOf(contentFields)
 
-/** What is written of a new reminder. */
-export const newColumns = columnsOf({
+const newFields = {
   workspaceId: { workspace_id: bigint((reminder) => reminder.workspaceId) },
   mode: { mode: text((reminder) => reminder.mode) },
   nextRunAt: { next_run_at: instant((reminder) => reminder.nextRunAt) },
   createdAt: { created_at: instant((reminder) => reminder.createdAt) },
   ...contentFields,
-} satisfies FieldsOf<NewReminder>)
+} satisfies FieldsOf<NewReminder>
 
-const columns = {
-  id: bigint((reminder: Reminder) => reminder.id),
-  ...newColumns,
-  revision: bigint((reminder: Reminder) => reminder.revision),
-}
+/** What is written of a new reminder. */
+export const newColumns = columnsOf(newFields)
 
-export type ReminderRow = RowOf<typeof columns> & Pick<Reminder, "lastRun">
+const fields = {
+  id: { id: bigint((reminder) => reminder.id) },
+  ...newFields,
+  revision: { revision: bigint((reminder) => reminder.revision) },
+} satisfies FieldsOf<Omit<Reminder, "lastRun">>
 
 const lastFields = {
   dueAt: { due_at: instant((run) => run.dueAt) },
@@ -62,11 +57,11 @@ const lastFields = {
 } satisfies FieldsOf<LastRun>
 
 /**
- * The columns of a `ReminderRow`, to select from the table of that alias, with the latest line of the
+ * The columns of a reminder, to select from the table of that alias, with the latest line of the
  * log. Index reminder_runs_by_reminder.
  */
 export const reminderColumns = (alias: string): string =>
-  `${selected(columns, alias)}, (
+  `${selected(columnsOf(fields), alias)}, (
     select ${jsonOf(lastFields, "l")}
     from reminder_runs l
     where l.reminder_id = ${alias}.id
@@ -78,35 +73,18 @@ export const reminderColumns = (alias: string): string =>
 export const contentJson = (alias: string): string =>
   jsonOf(contentFields, alias, "jsonb_build_object")
 
-export const toReminder = (row: ReminderRow): Reminder => ({
-  id: Number(row.id) as ReminderId,
-  workspaceId: Number(row.workspace_id) as WorkspaceId,
-  mode: row.mode,
-  name: row.name,
-  active: row.active,
-  to: row.recipient,
-  from: idOrNull<NumberId>(row.number_id),
-  text: row.text,
-  media: row.media,
-  cron: row.cron,
-  timezone: row.timezone,
-  nextRunAt: millis(row.next_run_at),
-  createdAt: row.created_at.getTime(),
-  revision: Number(row.revision),
+const toRest = decoded<Omit<Reminder, "lastRun">>(fields)
+
+export const toReminder = (row: Pick<Reminder, "lastRun">): Reminder => ({
+  ...toRest(row),
   lastRun: row.lastRun,
 })
 
-export const runColumns = columnsOf({
+const runFields = {
   id: { id: bigint((run) => run.id) },
   ranAt: { ran_at: instant((run) => run.ranAt) },
   ...lastFields,
-} satisfies FieldsOf<LoggedRun>)
+} satisfies FieldsOf<LoggedRun>
 
-export const toRun = (row: RowOf<typeof runColumns>): LoggedRun => ({
-  id: Number(row.id),
-  dueAt: row.due_at.getTime(),
-  ranAt: row.ran_at.getTime(),
-  outcome: row.outcome,
-  messageId: idOrNull<MessageId>(row.message_id),
-  code: row.code,
-})
+export const runColumns = columnsOf(runFields)
+export const toRun = decoded<LoggedRun>(runFields)
