@@ -50,17 +50,20 @@ export const asCommand = <A extends object>(given: JsonValue): Result.Result<A, 
 export const byName = <A extends object>(given: QueryEntries): Result.Result<A, Refusal> =>
   Result.map(queryRecord(given), (record) => record as A)
 
-/** The names of all fields, within fields too. What they hold is the handler's to agree with. */
+/** The names of all fields, within fields too. */
 type Names<A> = A extends string | number | boolean | Date | null | undefined
   ? "value"
   : A extends ReadonlyArray<infer Item>
     ? Names<Item>
     : { readonly [Name in keyof A]-?: Names<A[Name]> }
 
-/** A schema with the fields of what is made of `Given`, neither more nor fewer. */
-type Tied<S extends Schema.Top, A, Given> = [Given] extends [A]
+/**
+ * A schema with the fields of the command that is made of `Given`, neither more nor fewer. Of JSON they
+ * hold what the command takes; in a query all of them hold text.
+ */
+type Tied<S extends Schema.Top, A, Given, Held = A> = [Given] extends [A]
   ? S
-  : [Names<S["Encoded"]>, Names<A>] extends [Names<A>, Names<S["Encoded"]>]
+  : [Names<S["Encoded"]>, Names<A>, Held] extends [Names<A>, Names<S["Encoded"]>, A]
     ? S
     : "the schema's fields are not those of the command"
 
@@ -70,13 +73,13 @@ export const query = <S extends Schema.Top, A>(
 ): Takes<A> => ({ takes: "query", schema, parse })
 
 export const json = <S extends Schema.Top, A>(
-  schema: S & Tied<S, A, JsonValue>,
+  schema: S & Tied<S, A, JsonValue, S["Encoded"]>,
   example: S["Encoded"],
   parse: (given: JsonValue) => Result.Result<A, Refusal>,
 ): Takes<A> => ({ takes: "json", schema, example, parse })
 
 export const optionalJson = <S extends Schema.Top, A>(
-  schema: S & Tied<S, A, JsonValue>,
+  schema: S & Tied<S, A, JsonValue, S["Encoded"]>,
   example: S["Encoded"],
   parse: (given: JsonValue) => Result.Result<A, Refusal>,
 ): Takes<A> => ({ takes: "optional_json", schema, example, parse })

@@ -86,11 +86,13 @@ describe("an entry binds its handler, so that these do not compile:", () => {
     })
     // @ts-expect-error -- `schedule.timezone` is missing
     const within = json(Shallow, example, asCommand<Command>)
+    // @ts-expect-error -- `name` is no number
+    const other = json(Body, example, asCommand<Omit<Command, "name"> & { readonly name: number }>)
     // @ts-expect-error -- `cursor` is missing
     const listed = query(Schema.Struct({ limit: PageInput.fields.limit }), byName<ListPage>)
     assert.deepStrictEqual(
-      [taken, lacking, more, within, listed].map(({ takes }) => takes),
-      ["json", "json", "json", "json", "query"],
+      [taken, lacking, more, within, other, listed].map(({ takes }) => takes),
+      ["json", "json", "json", "json", "json", "query"],
     )
   })
 })

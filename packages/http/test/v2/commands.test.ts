@@ -7,12 +7,14 @@ import {
   Caller,
   Messages,
   NumberChecks,
+  ReminderOperations,
   Reminders,
   WebhookOperations,
   Webhooks,
   Workspaces,
 } from "@messaging-service/core"
 import type {
+  NumberCheckId,
   Refusal,
   ReminderId,
   StoreUnavailable,
@@ -32,7 +34,13 @@ const times = { send_at: "2030-01-31T09:00:00Z", expires_at: "2030-02-28T09:00:0
 const schedule = { cron: "0 9 * * *", timezone: "Europe/Berlin" }
 const reminder = { name: "Rent", to, text: "Hello", media, schedule, active: true }
 
-type Services = Messages | NumberChecks | Reminders | WebhookOperations | Webhooks
+type Services =
+  | Messages
+  | NumberChecks
+  | ReminderOperations
+  | Reminders
+  | WebhookOperations
+  | Webhooks
 
 interface Asker {
   readonly caller: Caller
@@ -200,4 +208,82 @@ layer(layerService())("a command is refused as its body is", (it) => {
       }
     }),
   )
+})
+
+interface List {
+  readonly path: (asker: Asker) => string
+  readonly ask: (
+    asker: Asker,
+    query: never,
+  ) => Effect.Effect<unknown, Refusal | StoreUnavailable, Services>
+  /** Of its own filters. */
+  readonly wrong?: ReadonlyArray<object>
+}
+
+const lists: ReadonlyArray<List> = [
+  {
+    path: () => "/api/v2/messages",
+    ask: ({ caller }, query) => Messages.use((all) => all.list(caller, query)),
+    wrong: [{ status: ["sent", "x"] }, { status: [] }, { from: 0 }, { from: 1.5 }, { to: "12" }],
+  },
+  {
+    path: () => "/api/v2/reminders",
+    ask: ({ caller }, query) => Reminders.use((all) => all.list(caller, query)),
+    wrong: [{ active: 1 }, { active: "" }, { active: [true, true] }],
+  },
+  {
+    path: () => "/api/v2/number-checks",
+    ask: ({ caller }, query) => NumberChecks.use((all) => all.list(caller, query)),
+  },
+  {
+    path: () => "/api/v2/number-checks/1/results",
+    ask: ({ caller }, query) =>
+      NumberChecks.use((all) => all.results(caller, 1 as NumberCheckId, query)),
+    wrong: [{ status: "sent" }, { status: ["failed", ""] }],
+  },
+  {
+    path: ({ caller, endpoint }) =>
+      `/admin/v1/workspaces/${caller.workspaceId}/webhooks/${endpoint}/deliveries`,
+    ask: ({ caller, endpoint }, query) =>
+      WebhookOperations.use((all) => all.deliveries("owner", caller.workspaceId, endpoint, query)),
+  },
+  {
+    path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}/callbacks/deliveries`,
+    ask: ({ caller }, query) =>
+      WebhookOperations.use((all) => all.callbackDeliveries("owner", caller.workspaceId, query)),
+  },
+  {
+    path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}/reminders/1/runs`,
+    ask: ({ caller }, query) =>
+      ReminderOperations.use((all) =>
+        all.runs("owner", caller.workspaceId, 1 as ReminderId, query),
+      ),
+  },
+]
+
+const wrongOfAll: ReadonlyArray<object> = [
+  ...[0, -1, 101, 1.5, 1e21, "", "x"].map((limit) => ({ limit })),
+  { colour: "red" },
+  { limit: 0, colour: "red" },
+]
+
+layer(layerService())("values are refused as the query is that holds their text", (it) => {
+  for (const { ask, path, wrong = [] } of lists) {
+    it.effect(path({ caller: { workspaceId: 0 }, endpoint: 0 } as never), () =>
+      Effect.gen(function* () {
+        const { web } = yield* Doors
+        const asker = yield* anAsker
+        const at = path(asker)
+        for (const query of [...wrongOfAll, ...wrong]) {
+          const refusal = (yield* Effect.flip(ask(asker, query as never))) as Refusal
+          const text = new URLSearchParams(
+            Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+          )
+          const token = at.startsWith("/admin") ? operatorToken : asker.token
+          const answer = yield* web.call({ path: `${at}?${text}`, token })
+          assert.deepStrictEqual(told(refusal), told(errorOf(answer)), `${text}`)
+        }
+      }),
+    )
+  }
 })
