@@ -118,6 +118,7 @@ export const openConnection = (
         ...(settings.uploadAgent === undefined ? {} : { fetchAgent: settings.uploadAgent }),
       })
       const { ev, ws } = socket
+      shield(ws)
 
       ws.on("frame", () => {
         lastWordAt = clock.currentTimeMillisUnsafe()
@@ -168,6 +169,23 @@ export const openConnection = (
         cutOff(socket)
       }),
   )
+
+/**
+ * The library's listeners are asynchronous, and what one of them throws when the connection goes under it
+ * has no other taker: it would end the process. The connection's end is heard of by itself.
+ */
+const shield = (ws: WASocket["ws"]): void => {
+  for (const event of ws.eventNames()) {
+    const listeners = ws.listeners(event)
+    ws.removeAllListeners(event)
+    for (const listener of listeners) {
+      ws.on(event, (...given: ReadonlyArray<unknown>) => {
+        const done: unknown = Reflect.apply(listener, ws, given)
+        if (done instanceof Promise) done.catch(() => undefined)
+      })
+    }
+  }
+}
 
 /** Closing politely waits for the far side, which may be gone. */
 const cutOff = ({ ws }: WASocket): void => {

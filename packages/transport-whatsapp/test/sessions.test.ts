@@ -1,9 +1,9 @@
 /** What becomes of linked numbers: lost connections, words that end them, restarts, ticks, checks. */
 import { assert, layer } from "@effect/vitest"
-import { NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core"
-import type { NumberId, Phone } from "@messaging-service/core"
+import { MediaFilesError, NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core"
+import type { NumberId, OutgoingMedia, Phone } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
-import { Effect, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { Sessions } from "../src/index.ts"
 import {
@@ -22,6 +22,17 @@ import {
 } from "./LiveWorld.ts"
 
 const accepted = { _tag: "Accepted" } as const
+
+const bytes = new Uint8Array(200_000).fill(7)
+
+const aFile = (content: OutgoingMedia["content"]): OutgoingMedia => ({
+  type: "file",
+  fileName: "file.bin",
+  mimeType: "application/octet-stream",
+  size: bytes.length,
+  sha256: "",
+  content,
+})
 
 const isConnected = (id: NumberId) =>
   Effect.map(
@@ -173,6 +184,62 @@ layer(layerWorld)("a session", (it) => {
       assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "send_failed")
       assert.match(outcome._tag === "Refused" ? outcome.error.message : "", /\(463\)/)
       assert.strictEqual(server.copies(other), 0)
+    }),
+  )
+
+  it.effect("tries an upload again, and says so when WhatsApp does not take the file", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      const other = yield* aPerson
+      const sent = (times: number) =>
+        Effect.gen(function* () {
+          yield* server.refuseNext("upload", 500, times)
+          const attempt = yield* Effect.forkChild(
+            sendNow({ ...aText(number, to(other)), media: aFile(Stream.make(bytes)) }),
+          )
+          while (attempt.pollUnsafe() === undefined) {
+            yield* TestClock.adjust("1 second")
+            yield* until(() => true)
+          }
+          return yield* Fiber.join(attempt)
+        })
+      assert.deepStrictEqual(yield* sent(1), accepted)
+      const outcome = yield* sent(3)
+      assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "send_failed")
+      assert.strictEqual(server.copies(other), 1)
+      assert.deepStrictEqual(yield* sent(0), accepted)
+    }),
+  )
+
+  it.effect("does not send a file that cannot be read to its end", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      const other = yield* aPerson
+      const broken = Stream.concat(
+        Stream.make(bytes),
+        Stream.fail(new MediaFilesError({ reason: "io" })),
+      )
+      const outcome = yield* sendNow({ ...aText(number, to(other)), media: aFile(broken) })
+      assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "media_unavailable")
+      assert.strictEqual(server.copies(other), 0)
+    }),
+  )
+
+  it.effect("survives what the library throws when a connection goes under it", () =>
+    Effect.gen(function* () {
+      const number = yield* aLinkedNumber
+      const session = yield* (yield* Sessions).open(number.id)
+      assert.isTrue(session !== null && typeof session !== "string")
+      if (session === null || typeof session === "string") return
+      const { over, socket } = session.connection
+      yield* Effect.promise(() => socket.end(undefined))
+      yield* Deferred.await(over)
+      // An answer is due, and there is nothing left to send it over.
+      socket.ws.emit("CB:iq,type:set,pair-device", { tag: "iq", attrs: { id: "1" } })
+      yield* until(() => true)
+      assert.deepStrictEqual(yield* sendNow(aText(number, to(yield* aPerson))), accepted)
     }),
   )
 
