@@ -37,7 +37,7 @@ export const runServer = (settings: ServerSettings): Effect.Effect<never, Cannot
 
 /** The ports of the server. */
 interface Listeners {
-  /** Where customers come, and whatever has no port of its own. */
+  /** Where customers come, and every part that has no port of its own. */
   readonly open: HttpListener
   readonly admin: HttpListener | null
   readonly metrics: HttpListener | null

@@ -1,6 +1,6 @@
 /**
  * A certificate that signs itself for `media.example`, valid from 2020 to 2120, and its key. It is known
- * to everybody and good for nothing but these tests.
+ * to every reader and good for nothing but these tests.
  */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBbDCCAROgAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1tZWRpYS5l

@@ -1,5 +1,5 @@
 /**
- * A client's connection, between the socket and Node's HTTP server. Node parses whatever has arrived,
+ * A client's connection, between the socket and Node's HTTP server. Node parses all that has arrived,
  * and answers pipelined requests all at once; this passes on small slices, and none while the
  * connection has as many requests under way as it may, so that neither handlers nor parsed requests
  * pile up. The rest stays with the system, and TCP holds the client back.

@@ -1,6 +1,6 @@
 /**
  * Running an app's process from its start to its end (contract: Configuration). SIGTERM and SIGINT
- * interrupt the app, which finishes what is in flight; whatever then still hangs is left behind in
+ * interrupt the app, which finishes what is in flight; work that still hangs then is left behind in
  * time. What goes wrong is said in one line on standard error.
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
@@ -13,7 +13,7 @@ const longestStopMillis = 9500
 
 /** Runs the app as the process's main program. The exit code is 0 after a stop, else 1. */
 export const runProcess = (app: Effect.Effect<never, CannotStart>): void => {
-  // Whatever file the process makes is for its own user alone.
+  // Every file that the process makes is for its own user alone.
   process.umask(0o077)
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, leaveInTime)
   // The reader of a pipe may go away; the service does not stop for it.

@@ -9,7 +9,7 @@ import type { QuotaLimit } from "../message/Quota.ts"
 /** How long a lane stays claimed after its holder died, in service time. */
 export const laneLeaseMillis = 30_000
 
-/** Whether a lease lasts; after it anybody may claim again what it was for. */
+/** Whether a lease lasts; once it has ended, any worker may claim again what it was for. */
 export const isLeased = (leaseUntil: number | null, now: number): boolean =>
   leaseUntil !== null && leaseUntil > now
 

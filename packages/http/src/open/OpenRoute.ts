@@ -1,4 +1,4 @@
-/** Paths that are open to everybody: links, health, metrics and the pages about the API. */
+/** Paths that need no credentials: links, health, metrics and the pages about the API. */
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Exchange, Reply, Surface } from "../answer/Exchange.ts"

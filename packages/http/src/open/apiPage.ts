@@ -18,7 +18,7 @@ export interface ApiPage {
   readonly policy: string
 }
 
-/** What is not to be seen on the page: whatever would lead to a service of Scalar's own. */
+/** What is hidden on the page: everything that would lead to a service of Scalar's own. */
 const appearance = {
   withDefaultFonts: false,
   hideClientButton: true,

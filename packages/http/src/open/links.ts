@@ -1,5 +1,5 @@
 /**
- * What links in answers lead to, open to everybody who has one: stored files (contract: Stored files),
+ * What links in answers lead to, open to all who have it: stored files (contract: Stored files),
  * whose bytes are streamed from where they are kept, and the QR codes of numbers that are being
  * connected (contract: Number status). A browser must never run what a customer has uploaded, so a
  * file is served by its own MIME type only when that is on a list, and as a picture in a page only

@@ -47,7 +47,7 @@ export interface Operation {
   readonly about: string
   /**
    * Names of the security schemes, any one of which is enough; null for credentials that are not in
-   * the headers. Empty when everybody may ask.
+   * the headers. Empty when no credentials are needed.
    */
   readonly security: ReadonlyArray<string | null>
   /** What the parameters in the path are; integers unless said otherwise. */

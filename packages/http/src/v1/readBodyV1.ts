@@ -1,7 +1,7 @@
 /**
  * The body of a version 1 request: JSON, a form, or a multipart form with a file (contract: Version
  * 1: requests). One without a content type is read as JSON when it begins like an object, else as a
- * form. Whatever cannot be read is `Invalid JSON format`, whatever it should have been.
+ * form. A body that cannot be read is `Invalid JSON format`, of whichever kind it should have been.
  */
 import {
   maximumFileBytes,

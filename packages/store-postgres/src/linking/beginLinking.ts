@@ -3,7 +3,7 @@
  *
  * Locks: the claim first, as everywhere. For a new number the workspace, so that numbers are counted
  * and made one after the other; an operator who adds one is not counted and not held up. For one that
- * is there its lane, like everybody who changes its status.
+ * is there its lane, as before every change of its status.
  */
 import type {
   IdempotencyClaim,

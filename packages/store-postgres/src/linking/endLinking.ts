@@ -1,7 +1,7 @@
 /**
  * Ending an attempt at linking together with the status of its number.
  *
- * Locks: the number's lane, like everybody who changes its status; then, where a phone was revealed,
+ * Locks: the number's lane first, as before all changes of its status; then, where a phone was revealed,
  * the workspace, so that of two numbers that reveal the same one only the first keeps it; then the
  * attempt, which may have ended meanwhile.
  */

@@ -40,8 +40,8 @@ create index webhook_endpoints_running on webhook_endpoints (workspace_id, mode)
 create index webhook_endpoints_by_key on webhook_endpoints (key_id)
   where disabled_reason is null and removed_at is null;
 
--- One for each endpoint that is not removed. Whoever changes what is to be delivered to an endpoint
--- locks its lane first and reads deliveries in a later statement; only events are added without.
+-- One for each endpoint that is not removed. A statement that changes what is to be delivered to an
+-- endpoint locks its lane first and reads deliveries in a later statement; only events are added without.
 create table webhook_lanes (
   endpoint_id bigint primary key references webhook_endpoints,
   -- When there is something to claim, as far as the news was read; null when there is nothing.
@@ -75,7 +75,7 @@ create table webhook_deliveries (
 -- Serves claims: the longest due of an endpoint.
 create index webhook_deliveries_due on webhook_deliveries (endpoint_id, due_at, id);
 
--- Endpoints that have got deliveries since somebody last looked.
+-- Endpoints that have got deliveries since the last claim.
 create table webhook_news (
   id bigint generated always as identity primary key,
   endpoint_id bigint not null

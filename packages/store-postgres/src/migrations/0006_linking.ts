@@ -14,7 +14,7 @@ alter table numbers add column mode text not null default 'live';
 create table linking_attempts (
   -- One attempt at most for each number.
   number_id bigint primary key references numbers,
-  -- Serves whoever runs the attempt and knows nothing else of it.
+  -- The worker that runs the attempt knows it by this id alone.
   id text not null unique,
   mode text not null,
   method text not null,
@@ -29,7 +29,7 @@ create table linking_attempts (
   linking boolean not null,
   -- Grows with every claim.
   lease bigint not null default 0,
-  -- Null until somebody claims it.
+  -- Null until a worker claims it.
   lease_until timestamptz,
   -- When there is something to do about it.
   due_at timestamptz not null generated always as (

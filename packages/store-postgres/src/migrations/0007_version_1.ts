@@ -51,7 +51,7 @@ create table callbacks (
   -- Grows with every claim.
   lease bigint not null default 0,
   lease_until timestamptz,
-  -- Due, but there is no room at its target: whoever makes room takes it out again.
+  -- Due, but there is no room at its target: the statement that makes room takes it out again.
   parked boolean not null default false
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- Serves claims and the next due moment,

@@ -100,7 +100,7 @@ const statusParameters = joined(
  * connection is reported to is told. The lane's next due moment is kept while it rests, so that
  * connecting needs no count. Returns the number as it then stands; none when it is unknown or removed.
  *
- * Locks: the lane first, like everybody who changes a status; only a later statement looks at the
+ * Locks: the lane first, as before every change of a status; only a later statement looks at the
  * number, so that no change is told twice.
  */
 export const setNumberStatus = sqlFunction(

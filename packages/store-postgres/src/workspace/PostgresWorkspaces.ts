@@ -76,7 +76,7 @@ where w.id = $id`
  * Deleting a workspace: it is marked, its keys no longer admit, its webhook endpoints and its numbers
  * are gone and their lanes close, and what was to be called for it is dropped.
  *
- * Locks: its lanes first, by id, like everybody. The workspace's row is then locked against the
+ * Locks: its lanes first, by id as everywhere. The workspace's row is then locked against the
  * birth of further numbers, and lanes born in between are closed after all.
  */
 export const deleteWorkspace = sqlFunction(

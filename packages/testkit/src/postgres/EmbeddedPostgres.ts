@@ -150,7 +150,7 @@ const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
   })
 })
 
-/** Root must give up its rights; anyone else runs the server as themselves. */
+/** Root must give up its rights; every other user runs the server under its own. */
 const unprivileged = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
 
 const run = (file: string, args: ReadonlyArray<string>) =>

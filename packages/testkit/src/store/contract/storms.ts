@@ -64,7 +64,7 @@ interface Storm {
   readonly ended: Array<MessageId>
   topUps: number
   now: number
-  /** Set for the last part: everybody finishes what there is. */
+  /** Set for the last part: every worker finishes what there is. */
   calm: boolean
 }
 

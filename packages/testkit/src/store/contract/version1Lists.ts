@@ -277,7 +277,7 @@ export const version1Lists: Topic = (it) => {
         yield* store.checkResults(999_999_999 as NumberCheckId, null, everything),
         { total: 0, items: [] },
       )
-      // A test that claims everybody's checks must not find this one.
+      // A test that claims the checks of all workspaces must not find this one.
       yield* WorkspaceStore.use((workspaces) => workspaces.delete(workspace.id, noon))
     }),
   )
