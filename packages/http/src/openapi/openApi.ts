@@ -1,4 +1,7 @@
-/** The OpenAPI 3.1 document, made from what the surfaces say of themselves. */
+/**
+ * The OpenAPI 3.1 document, made from what the surfaces say of themselves. Effect makes one of an
+ * `HttpApi` alone, which our tables of routes are not (see `RouteTable.ts`).
+ */
 import { makeJsonSchemas } from "./jsonSchemas.ts"
 import type { Direction, JsonSchemas } from "./jsonSchemas.ts"
 import type {

@@ -2,6 +2,10 @@
  * The parts of a multipart form as they come, over Effect's parser of its bytes. Which part is a
  * file is decided here, by its name: where a file is expected, a part is one whatever its own
  * content type is (contract: Media). A form that has a part without a name is malformed.
+ *
+ * Effect's own `Multipart` stands on the same parser, but tells files by content type and file name
+ * alone, and takes a file for whole when the body breaks off inside it. So the reading of parts is our
+ * own.
  */
 import type { Refusal } from "@messaging-service/core"
 import { Cause, Data, Effect, Pull, Stream } from "effect"

@@ -3,10 +3,10 @@
  * segments and ids in braces (`/messages/{id}`); a literal wins over an id, so that
  * `/messages/batch` is never taken for a message.
  *
- * Effect's own router answers another method on a known path with 404, where the contract wants 405
- * with `Allow`. Its declared interfaces read a request behind the credentials at once, where the
- * contract wants rate limit, scope and `Idempotency-Key` in between. So the table, its matcher and
- * the pipelines are our own.
+ * Effect's router answers another method on a known path with 404, where the contract wants 405 with
+ * `Allow`. Its `HttpApi` checks the credentials and then reads the whole request, where the contract
+ * wants rate limit, scope and `Idempotency-Key` in between. So the table, its matcher and the
+ * pipelines are our own.
  */
 import { refuse } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
