@@ -14,7 +14,7 @@ export const byKey = Effect.gen(function* () {
 /** Without one: this program vouches for whom it sends. */
 export const byWord = Effect.gen(function* () {
   const workspaces = yield* Workspaces
-  return Caller.trusted(yield* workspaces.require(yield* aWorkspace), {
+  return Caller.trusted(yield* workspaces.get(yield* aWorkspace), {
     scopes: ["messages:send", "messages:read"],
   })
 })

@@ -26,11 +26,10 @@ export const Service = Core.layer.pipe(Layer.provideMerge(Ports))
 /** A workspace with one connected number. */
 export const aWorkspace = Effect.gen(function* () {
   const { id } = yield* Core.Workspaces.use((all) => all.create("owner", { name: "Example" }))
-  const workspace = Core.parseId<Core.WorkspaceId>(String(id))
   yield* Core.Numbers.use((all) =>
-    all.create("owner", workspace, { platform: "whatsapp", phone: "+15550100001" }),
+    all.create("owner", id, { platform: "whatsapp", phone: "+15550100001" }),
   )
-  return workspace
+  return id
 })
 
 /** A key to such a workspace. */

@@ -9,8 +9,9 @@ import {
   ServiceSecrets,
   WorkspaceStore,
   Workspaces,
+  clientId,
 } from "@messaging-service/core"
-import type { Refusal, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
+import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import { keepSecret } from "@messaging-service/runtime"
 import { Effect } from "effect"
 
@@ -40,7 +41,7 @@ export const seedExample: Effect.Effect<
   if (kept !== mark) return null
 
   const workspace = yield* (yield* Workspaces).create("owner", { name: "Example" })
-  const id = workspace.id as WorkspaceId
+  const { id } = workspace
   const keys = yield* Keys
   yield* (yield* Numbers).create("owner", id, {
     platform: "whatsapp",
@@ -51,7 +52,7 @@ export const seedExample: Effect.Effect<
   const test = yield* keys.create("owner", id, { version: 2, name: "Test", mode: "test" })
   const version1 = yield* keys.create("owner", id, { version: 1 })
   return {
-    clientId: workspace.client_id,
+    clientId: clientId(workspace),
     liveKey: live.key,
     testKey: test.key,
     keyV1: version1.key,

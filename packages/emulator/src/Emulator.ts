@@ -17,10 +17,8 @@ import {
   described,
   formatInstant,
   inputDecoder,
-  limitOf,
   madeUpPhone,
   messageJson,
-  numberJson,
   pageFields,
   parsePhone,
   parsed,
@@ -33,12 +31,11 @@ import {
 } from "@messaging-service/core"
 import type {
   JsonPage,
+  ListPage,
   LinkingAttempt,
   MessageId,
   MessageJson,
   NumberId,
-  NumberJson,
-  QueryEntries,
   Refusal,
   SendingNumber,
   StoreUnavailable,
@@ -112,6 +109,11 @@ export const SentQuery = Schema.Struct({
   number_id: Schema.optionalKey(queryId("Only what left this number's phone.")),
   ...pageFields,
 })
+
+/** Which copies. */
+export interface ListSent extends ListPage {
+  readonly number_id?: number
+}
 
 const decodeBehaviour = inputDecoder(BehaviourBody, Object.keys(BehaviourBody.fields), () => [], {
   groups: { most: maximumGroups },
@@ -198,15 +200,15 @@ export class Emulator extends Context.Service<
      * POST /numbers/{number_id}/scan: the phone takes the code, and the link is made before the
      * answer. Fails with `not_connecting`.
      */
-    scan(id: NumberId | undefined, body: unknown): Effect.Effect<NumberJson, Failure>
+    scan(id: NumberId | undefined, body: unknown): Effect.Effect<SendingNumber, Failure>
     /** POST /numbers/{number_id}/logout: the phone logs out. */
-    logout(id: NumberId | undefined): Effect.Effect<NumberJson, Failure>
+    logout(id: NumberId | undefined): Effect.Effect<SendingNumber, Failure>
     /** PUT /registered: which phones exist, or null for the rule. */
     setRegistered(body: unknown): Effect.Effect<typeof RegisteredJson.Type, Failure>
     /** POST /messages/{message_id}/ticks: that tick arrives from the phone. */
     tick(id: MessageId | undefined, body: unknown): Effect.Effect<MessageJson, Failure>
     /** GET /sent: what left the phones, newest first. */
-    sent(query: QueryEntries): Effect.Effect<JsonPage<SentJson>, Failure>
+    sent(query: ListSent): Effect.Effect<JsonPage<SentJson>, Failure>
     /** GET /clock. */
     readonly clock: Effect.Effect<typeof ClockJson.Type>
     /** POST /clock/advance. Fails with `clock_not_adjustable`. */
@@ -267,7 +269,7 @@ export class Emulator extends Context.Service<
               : phoneDigits(input.phone)
           if (!(yield* progress.taken(attempt))) return yield* notConnecting
           const linked = yield* progress.linked(attempt, phone)
-          return numberJson(linked ?? (yield* notConnecting))
+          return linked ?? (yield* notConnecting)
         }),
         setBehaviour: Effect.fn("Emulator.setBehaviour")(function* (id, body) {
           const number = yield* requireNumber(id)
@@ -284,7 +286,7 @@ export class Emulator extends Context.Service<
         logout: Effect.fn("Emulator.logout")(function* (id) {
           const { id: found } = yield* requireNumber(id)
           const number = yield* numbers.connectionChanged(found, "disconnected", null)
-          return numberJson(number ?? (yield* numberNotFound))
+          return number ?? (yield* numberNotFound)
         }),
         setRegistered: Effect.fn("Emulator.setRegistered")(function* (body) {
           const input = yield* Effect.fromResult(decodeRegistered(body))
@@ -298,13 +300,13 @@ export class Emulator extends Context.Service<
           const message = yield* ticks.arrived(found.transportId, status)
           return messageJson(message ?? found, yield* Clock.currentTimeMillis, link)
         }),
-        sent: Effect.fn("Emulator.sent")(function* (entries) {
-          const query = yield* Effect.fromResult(decodeSent(entries))
+        sent: Effect.fn("Emulator.sent")(function* (asked) {
+          const query = yield* Effect.fromResult(decodeSent(asked))
           const numberId = (query.number_id as NumberId | undefined) ?? null
-          const binding = ["sent", numberId]
-          const before = yield* cursors.read(query.cursor ?? null, binding)
-          const page = yield* phones.sent(numberId, { before, limit: limitOf(query) })
-          return { data: page.items.map(sentJson), next_cursor: cursors.make(page.next, binding) }
+          const { items, next } = yield* cursors.page(query, ["sent", numberId], (page) =>
+            phones.sent(numberId, page),
+          )
+          return { data: items.map(sentJson), next_cursor: next }
         }),
         clock,
         advance: Effect.fn("Emulator.advance")(function* (body) {

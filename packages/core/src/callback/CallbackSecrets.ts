@@ -10,7 +10,6 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
 import { described } from "../request/Described.ts"
 import { SigningSecrets } from "../webhook/signature.ts"
-import { requireRole } from "../workspace/Role.ts"
 import type { Role } from "../workspace/Role.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { CallbackSalts } from "./CallbackSalts.ts"
@@ -44,21 +43,14 @@ export class CallbackSecrets extends Context.Service<
       const secrets = (yield* SigningSecrets).callbacks
       const workspaces = yield* Workspaces
 
-      const requireWorkspace = (role: Role, id: WorkspaceId | undefined) =>
-        Effect.gen(function* () {
-          const workspace = yield* workspaces.require(id)
-          yield* requireRole(role, "webhooks")
-          return workspace.id
-        })
-
       return CallbackSecrets.of({
         get: Effect.fn("CallbackSecrets.get")(function* (role, id) {
-          const workspaceId = yield* requireWorkspace(role, id)
+          const { id: workspaceId } = yield* workspaces.within(role, id, "webhooks")
           const salt = callbackSalt(workspaceId, yield* salts.get(workspaceId))
           return { secret: secrets.of(salt) }
         }),
         rotate: Effect.fn("CallbackSecrets.rotate")(function* (role, id) {
-          const workspaceId = yield* requireWorkspace(role, id)
+          const { id: workspaceId } = yield* workspaces.within(role, id, "webhooks")
           const { salt, secret } = yield* secrets.make
           if (!(yield* salts.put(workspaceId, salt))) return yield* refuse("workspace_not_found")
           return { secret }

@@ -1,5 +1,12 @@
-/** An API key: who may ask, for which workspace, in which mode, for what and from which numbers. */
+/**
+ * An API key: who may ask, for which workspace, in which mode, for what and from which numbers. And
+ * the port that keeps keys and counts what is asked with them.
+ */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { KeyId, NumberId, WorkspaceId } from "../id/Ids.ts"
+import type { Workspace } from "../workspace/Workspace.ts"
 
 /** In the contract's order, which is also the order of every answer. */
 export const scopes = [
@@ -51,3 +58,80 @@ export const mayUse = (key: Pick<ApiKey, "numberIds">, number: NumberId): boolea
 
 /** What a limited key's reads are narrowed to; null for everything. */
 export type Restriction = ReadonlyArray<NumberId> | null
+
+export type NewKey = Omit<ApiKey, "id" | "lastUsedAt" | "lastUsedIp" | "revokedAt"> & {
+  /** SHA-256 of the full key, hexadecimal; the key itself is never stored. */
+  readonly hash: string
+}
+
+/** Requests in the current windows, this one included. */
+export interface RequestCount {
+  readonly minute: number
+  readonly day: number
+}
+
+export interface AdmitQuery {
+  readonly hash: string
+  readonly version: 1 | 2
+  readonly now: number
+  /** Start of the clock minute and of the UTC day that `now` lies in. */
+  readonly minuteStart: number
+  readonly dayStart: number
+  readonly clientAddress: string | null
+}
+
+export interface Admitted {
+  readonly key: ApiKey
+  readonly workspace: Workspace
+  /** Null when the request was not counted because the workspace or the key does not admit. */
+  readonly count: RequestCount | null
+}
+
+export interface AdmitV1Query {
+  readonly hash: string
+  /** The workspace that the request names as its own; null where it need not name one. */
+  readonly workspaceId: WorkspaceId | null
+  readonly now: number
+  /** Start of the clock minute that `now` lies in. */
+  readonly minuteStart: number
+  readonly clientAddress: string | null
+}
+
+export interface AdmittedV1 {
+  readonly key: ApiKey
+  readonly workspace: Workspace
+  /**
+   * The workspace's version 1 requests in the clock minute, this one included. Null when it was not
+   * counted because the workspace or the key does not admit, or another workspace was named.
+   */
+  readonly count: number | null
+}
+
+export class KeyStore extends Context.Service<
+  KeyStore,
+  {
+    /**
+     * One round trip: finds the key and its workspace and, when the workspace's `admits` says so
+     * for version 2 and the key is neither revoked nor past `expiresAt`, counts the request in both
+     * windows and notes time and address of use. Null when no such key was ever issued. Windows
+     * restart when their start differs from the stored one.
+     */
+    admit(query: AdmitQuery): Effect.Effect<Admitted | null, StoreUnavailable>
+    /**
+     * One round trip for a version 1 key: as `admit`, but by the workspace's `admits` for version 1,
+     * only when it is the workspace that the request names, and counted in the minute of the
+     * workspace, which all its version 1 keys share.
+     */
+    admitV1(query: AdmitV1Query): Effect.Effect<AdmittedV1 | null, StoreUnavailable>
+    /** Guard: fewer than `limit` non-revoked keys of that version; null when it does not hold. */
+    insert(key: NewKey, limit: number): Effect.Effect<ApiKey | null, StoreUnavailable>
+    /** Oldest first, revoked ones included. */
+    list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<ApiKey>, StoreUnavailable>
+    /** Sets `revokedAt` once; returns the key, null when unknown. */
+    revoke(
+      workspaceId: WorkspaceId,
+      id: KeyId,
+      now: number,
+    ): Effect.Effect<ApiKey | null, StoreUnavailable>
+  }
+>()("core/KeyStore") {}

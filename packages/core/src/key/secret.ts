@@ -1,4 +1,8 @@
-/** The text of keys: their forms, how they are made, and the hash under which they are stored. */
+/**
+ * The text of keys: their forms, how they are made, and the hash under which they are stored. And how
+ * secrets sign and are compared.
+ */
+import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import type { Ids } from "../id/Ids.ts"
@@ -6,6 +10,10 @@ import type { Mode } from "./ApiKey.ts"
 
 /** SHA-256, hexadecimal. Keys are random, so that a plain hash is enough and can be looked up. */
 export const hashSecret = (secret: string): string => bytesToHex(sha256(utf8ToBytes(secret)))
+
+/** 128 bits of a value's signature, hexadecimal, by which links and cursors are known again. */
+export const signatureOf = (secret: string, value: unknown): string =>
+  bytesToHex(hmac(sha256, utf8ToBytes(secret), utf8ToBytes(JSON.stringify(value)))).slice(0, 32)
 
 /** `svc_live_` or `svc_test_` and 38 letters and digits (contract: Authentication). */
 export const makeKeyV2 = (ids: typeof Ids.Service, mode: Mode): string =>

@@ -15,15 +15,11 @@ import { permit } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { LinkDownloads } from "./LinkDownload.ts"
 import type { LinkTerms, MediaLinkRequest } from "./LinkDownload.ts"
-import { refuseFullDisk } from "./fullDisk.ts"
-import { MediaStore } from "./Media.ts"
-import type { MediaType } from "./Media.ts"
+import { MediaStore, mediaUrlProblems, newMediaFile, refuseFullDisk, removeBytes } from "./Media.ts"
+import type { MediaFile } from "./Media.ts"
 import type { Upload } from "./MediaDirectory.ts"
 import { MediaFiles, filesUnavailable } from "./MediaFiles.ts"
-import { mediaUrlProblems } from "./MediaInput.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
-import { newMediaFile } from "./newMediaFile.ts"
-import { removeBytes } from "./removeBytes.ts"
 
 /** Of a link that is downloaded during the call (contract: Version 1: sends). */
 const linkTerms: LinkTerms = {
@@ -33,15 +29,7 @@ const linkTerms: LinkTerms = {
 }
 
 /** A file that is kept for the messages of one send. */
-export interface Attachment {
-  readonly id: MediaId
-  /** By its MIME type, which is found from the content, else from the name's ending. */
-  readonly type: MediaType
-  readonly mimeType: string
-  readonly fileName: string
-  /** Bytes. */
-  readonly size: number
-}
+export type Attachment = Pick<MediaFile, "id" | "type" | "mimeType" | "fileName" | "size">
 
 /**
  * Bytes that the attachments of one workspace may take together (`ATTACHMENT_BYTES`; contract:
@@ -106,14 +94,11 @@ export class Attachments extends Context.Service<
             Effect.mapError(filesUnavailable("attachment.keep")),
             Effect.tapError(() => giveUp(id, storageKey)),
           )
-          const { mimeType, size, type } = file
-          return { attachment: { id, type, mimeType, fileName, size }, storageKey }
-        }).pipe(
-          (keep) =>
-            Effect.acquireRelease(keep, ({ attachment: { id }, storageKey }, exit) =>
-              isKnown(exit) ? giveUp(id, storageKey) : Effect.void,
-            ),
-          Effect.map(({ attachment }): Attachment => attachment),
+          return { ...file, id }
+        }).pipe((keep) =>
+          Effect.acquireRelease(keep, ({ id, storageKey }, exit) =>
+            isKnown(exit) ? giveUp(id, storageKey) : Effect.void,
+          ),
         )
 
       return Attachments.of({

@@ -12,13 +12,11 @@ import type { WorkspaceId } from "../id/Ids.ts"
 import { makePlaces } from "../limit/Places.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { sleep } from "../time/RealTime.ts"
-import { mimeTypeOf, withFittingEnding } from "./contentType.ts"
-import { fetchedFileName } from "./fetchedFileName.ts"
-import { shortenedFileName } from "./fileName.ts"
+import { mimeTypeOf, whyUnsendable, withFittingEnding } from "./contentType.ts"
+import { fetchedFileName, shortenedFileName } from "./fileName.ts"
 import type { MediaType } from "./Media.ts"
 import { MediaFiles, MediaFilesError } from "./MediaFiles.ts"
 import type { SpooledContent } from "./MediaFiles.ts"
-import { whyUnsendable } from "./mediaType.ts"
 
 /** All tries together, in real time (contract: Media links, Version 1: sends). */
 const timeoutMillis = 30_000

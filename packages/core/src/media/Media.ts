@@ -1,13 +1,23 @@
-/** Images and files: how a request refers to one, and the port that keeps their records. */
-import { Context, Schema } from "effect"
-import type { Effect } from "effect"
+/**
+ * Images and files: how a request refers to one, the record of a file, and the port that keeps these
+ * records.
+ */
+import { Context, Effect, Result, Schema } from "effect"
 import { IdJson } from "../answer/Json.ts"
+import type { OutboundRule } from "../egress/Egress.ts"
+import { parseOutboundUrl } from "../egress/PublicAddress.ts"
+import { problem, refuse } from "../error/Refusal.ts"
+import type { Problem, Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
+import type { Permitted, Sender } from "../key/Caller.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import { described } from "../request/Described.ts"
+import { textBetween } from "../request/Input.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
+import { mediaTypeOf, mimeTypeOf } from "./contentType.ts"
+import type { MediaFiles, SpooledContent } from "./MediaFiles.ts"
 
 export const mediaTypes = ["image", "file"] as const
 
@@ -31,6 +41,47 @@ export const MediaReferenceJson = Schema.Struct({
   type: Schema.NullOr(Schema.Literals(mediaTypes)),
   file_name: Schema.NullOr(Schema.String),
 }).annotate({ identifier: "Media" })
+
+/** Longer links are no use to any receiver and are refused as `invalid_media_url`. */
+const maximumUrlLength = 2048
+
+/** `media` in a request: exactly one of `url` and `media_id` (contract: Media reference). */
+export const MediaInput = Schema.Struct({
+  url: described(
+    Schema.optionalKey(Schema.String),
+    `Public http or https link of at most ${maximumUrlLength} characters; fetched when the message is sent.`,
+  ),
+  media_id: described(Schema.optionalKey(Schema.Int), "Id of a file in the media directory."),
+  type: described(
+    Schema.optionalKey(Schema.Literals(mediaTypes)),
+    "Used when the link does not reveal the kind.",
+  ),
+  file_name: described(Schema.optionalKey(textBetween(1, 255)), "For files."),
+})
+  .check(
+    Schema.makeFilter(
+      (media) =>
+        (media.url === undefined) !== (media.media_id === undefined)
+          ? undefined
+          : "must have exactly one of url and media_id",
+      { toJsonSchema: () => ({ oneOf: [{ required: ["url"] }, { required: ["media_id"] }] }) },
+    ),
+  )
+  .annotate({
+    identifier: "MediaReference",
+    description: "An image or a file: exactly one of `url` and `media_id`.",
+  })
+
+/** The problem of a media link by its text alone, if any; what it resolves to is checked later. */
+export const mediaUrlProblems = (media: unknown, rule: OutboundRule): ReadonlyArray<Problem> => {
+  if (typeof media !== "object" || media === null || !Object.hasOwn(media, "url")) return []
+  const url = (media as { readonly url: unknown }).url
+  if (typeof url !== "string") return []
+  const readable =
+    url.length <= maximumUrlLength &&
+    Result.isSuccess(parseOutboundUrl(url, { allowHttp: true, allowPrivate: rule.allowPrivate }))
+  return readable ? [] : [problem("invalid_media_url", "media.url")]
+}
 
 /** A file of the media directory. */
 export interface MediaFile {
@@ -162,3 +213,48 @@ export class MediaStore extends Context.Service<
     forget(createdBefore: number): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/MediaStore") {}
+
+/** The record of a file that is about to be kept: whose it is, and what its content and name tell. */
+export const newMediaFile = (
+  { mode, workspaceId }: Pick<Sender, "workspaceId" | "mode">,
+  { mimeType: sniffed, size, storageKey }: Pick<SpooledContent, "mimeType" | "size" | "storageKey">,
+  fileName: string,
+  createdAt: number,
+): Omit<MediaFile, "id"> => {
+  const mimeType = mimeTypeOf(sniffed, fileName)
+  const type = mediaTypeOf(mimeType)
+  return { workspaceId, mode, fileName, type, mimeType, size, storageKey, createdAt }
+}
+
+const nothing = { size: 0, mimeType: "", storageKey: "" }
+
+/**
+ * The refusal of a file because the disk is full, whatever the caller has taken of it. `used` and
+ * `limit` are the workspace's own figures, for it has no others to know: what its files take of its
+ * plan's storage.
+ */
+export const refuseFullDisk = (
+  store: typeof MediaStore.Service,
+  caller: Permitted,
+): Effect.Effect<Refusal, StoreUnavailable> =>
+  // No room at all is asked for, so nothing is reserved.
+  Effect.map(store.reserve(newMediaFile(caller, nothing, "", 0), -1), (answer) =>
+    refuse("storage_full", {
+      message: "The service has no room for files at present.",
+      details: {
+        used: answer._tag === "Full" ? answer.used : 0,
+        limit: caller.workspace.plan?.mediaStorageBytes ?? 0,
+      },
+    }),
+  )
+
+/**
+ * Removes the bytes of a file at once when its record ends; what cannot be removed now is found again
+ * by the sweep.
+ */
+export const removeBytes =
+  (store: typeof MediaStore.Service, files: typeof MediaFiles.Service) =>
+  ({ id, storageKey }: Leftover): Effect.Effect<void> =>
+    Effect.andThen(files.remove(storageKey), store.removed([id])).pipe(
+      Effect.catch((error) => Effect.logWarning("a media file is removed later", error)),
+    )

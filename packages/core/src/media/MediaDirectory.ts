@@ -4,8 +4,6 @@
  * like any others.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { TimeJson } from "../answer/Json.ts"
-import type { DeletedJson } from "../answer/Json.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -16,21 +14,15 @@ import { Cursors } from "../request/Cursor.ts"
 import { Idempotent } from "../request/Idempotent.ts"
 import type { Repeatable } from "../request/Idempotent.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
-import { described } from "../request/Described.ts"
-import type { JsonPage } from "../request/Page.ts"
-import { limitOf, pageFields, queryDecoder } from "../request/PageInput.ts"
-import type { QueryEntries } from "../request/PageInput.ts"
-import { formatInstant } from "../time/Instant.ts"
-import { WorkspaceStore } from "../workspace/WorkspaceStore.ts"
-import { refuseFullDisk } from "./fullDisk.ts"
-import { MediaStore, mediaTypes } from "./Media.ts"
-import type { BrokenMediaGuard, Leftover, MediaFile } from "./Media.ts"
+import type { CursorPage } from "../request/Page.ts"
+import { pageFields, queryDecoder } from "../request/PageInput.ts"
+import type { ListPage } from "../request/PageInput.ts"
+import { WorkspaceStore } from "../workspace/Workspace.ts"
+import { MediaStore, mediaTypes, newMediaFile, refuseFullDisk, removeBytes } from "./Media.ts"
+import type { BrokenMediaGuard, Leftover, MediaFile, MediaType } from "./Media.ts"
 import { MediaFiles, filesUnavailable } from "./MediaFiles.ts"
 import type { SpooledContent, StoredContent } from "./MediaFiles.ts"
 import { MediaLinks } from "./MediaLinks.ts"
-import type { MediaLink } from "./MediaLinks.ts"
-import { newMediaFile } from "./newMediaFile.ts"
-import { removeBytes } from "./removeBytes.ts"
 
 /** Bytes of an uploaded file (contract: Media). */
 export const maximumFileBytes = 64 * 1024 * 1024
@@ -50,37 +42,16 @@ export interface OpenedFile {
   readonly content: StoredContent
 }
 
-/** A file of the media directory (contract: Media). */
-export const MediaFileJson = Schema.Struct({
-  id: described(Schema.Int.pipe(Schema.brand("MediaId")), "The `media_id` of a message."),
-  file_name: Schema.String,
-  type: Schema.Literals(mediaTypes),
-  mime_type: described(
-    Schema.String,
-    "Found from the content; of text, whose content does not tell it, from the ending of the name.",
-  ),
-  size: described(Schema.Int, "Bytes."),
-  url: described(Schema.String, "Works for 26 hours; a fresh one with each answer."),
-  created_at: TimeJson,
-}).annotate({ identifier: "MediaFile" })
-
-export type MediaFileJson = typeof MediaFileJson.Type
-
-export const mediaFileJson = (file: MediaFile, now: number, link: MediaLink): MediaFileJson => ({
-  id: file.id,
-  file_name: file.fileName,
-  type: file.type,
-  mime_type: file.mimeType,
-  size: file.size,
-  url: link(file.id, file.fileName, now),
-  created_at: formatInstant(file.createdAt),
-})
-
 /** The query parameters of GET /media. */
 export const MediaQuery = Schema.Struct({
   type: Schema.optionalKey(Schema.Literals(mediaTypes)),
   ...pageFields,
 })
+
+/** Which files. */
+export interface ListMedia extends ListPage {
+  readonly type?: MediaType
+}
 
 const decodeList = queryDecoder(MediaQuery)
 
@@ -90,25 +61,25 @@ export class MediaDirectory extends Context.Service<
   MediaDirectory,
   {
     /**
-     * POST /media: keeps an uploaded file. A repeat shows the first answer with a fresh link. Fails
-     * with `storage_full` (`used` and `limit` in bytes) and the codes of idempotency.
+     * POST /media: keeps an uploaded file. Fails with `storage_full` (`used` and `limit` in bytes) and
+     * the codes of idempotency.
      */
     upload(
       caller: Caller,
       upload: Upload,
       idempotency: IdempotencyKey | null,
-    ): Effect.Effect<Repeatable<MediaFileJson>, Failure>
+    ): Effect.Effect<Repeatable<MediaFile>, Failure>
     /** The refusal of an upload for which the disk has no room. */
     fullDisk(caller: Permitted): Effect.Effect<Refusal, StoreUnavailable>
     /** GET /media: newest first. */
-    list(caller: Caller, query: QueryEntries): Effect.Effect<JsonPage<MediaFileJson>, Failure>
+    list(caller: Caller, query: ListMedia): Effect.Effect<CursorPage<MediaFile>, Failure>
     /** GET /media/{id}. Fails with `media_not_found`. */
-    get(caller: Caller, id: MediaId | undefined): Effect.Effect<MediaFileJson, Failure>
+    get(caller: Caller, id: MediaId | undefined): Effect.Effect<MediaFile, Failure>
     /**
      * DELETE /media/{id}. A waiting message with this file fails with `media_unavailable`. Fails
      * with `media_not_found`.
      */
-    delete(caller: Caller, id: MediaId | undefined): Effect.Effect<DeletedJson, Failure>
+    delete(caller: Caller, id: MediaId | undefined): Effect.Effect<MediaId, Failure>
     /**
      * The file behind a link, given by the two segments of its path. Fails with `not_found`: forged,
      * expired, or its file deleted.
@@ -123,10 +94,11 @@ export class MediaDirectory extends Context.Service<
       const files = yield* MediaFiles
       const idempotent = yield* Idempotent
       const cursors = yield* Cursors
-      const { link, read } = yield* MediaLinks
+      const { read } = yield* MediaLinks
       const workspaces = yield* WorkspaceStore
 
       const remove = removeBytes(store, files)
+      const notFound = refuse("media_not_found", { inPath: true })
 
       const giveUp = (leftover: Leftover) =>
         Effect.andThen(store.discard(leftover.id), remove(leftover))
@@ -159,56 +131,44 @@ export class MediaDirectory extends Context.Service<
           yield* giveUp({ id, storageKey })
           return yield* refuseBroken(broken)
         }
-        return mediaFileJson({ ...file, id }, file.createdAt, link)
+        return { ...file, id }
       })
 
       const again = Effect.fnUntraced(function* ([id]: ReadonlyArray<number>) {
         const found = id === undefined ? null : yield* store.find(id as MediaId)
-        return found === null
-          ? yield* refuse("media_not_found", { inPath: true })
-          : mediaFileJson(found.file, yield* Clock.currentTimeMillis, link)
+        return found === null ? yield* notFound : found.file
       })
-
-      const notFound = refuse("media_not_found", { inPath: true })
 
       return MediaDirectory.of({
         upload: Effect.fn("MediaDirectory.upload")(function* (given, upload, requested) {
           const caller = yield* permit(given, "uploadMedia")
-          return yield* idempotent.run<MediaFileJson, Failure>(caller, requested, {
+          return yield* idempotent.run<MediaFile, Failure>(caller, requested, {
             work: (claim) => keepNew(caller, upload, claim),
             again,
           })
           // All of it was read: a client that hangs up now leaves nothing half done.
         }, Effect.uninterruptible),
         fullDisk: (caller) => refuseFullDisk(store, caller),
-        list: Effect.fn("MediaDirectory.list")(function* (given, entries) {
+        list: Effect.fn("MediaDirectory.list")(function* (given, asked) {
           const { mode, workspaceId } = yield* permit(given, "listMedia")
-          const query = yield* Effect.fromResult(decodeList(entries))
+          const query = yield* Effect.fromResult(decodeList(asked))
           const type = query.type ?? null
           const binding = ["media", workspaceId, mode, type]
-          const before = yield* cursors.read(query.cursor ?? null, binding)
-          const page = yield* store.list(workspaceId, mode, type, {
-            before,
-            limit: limitOf(query),
-          })
-          const now = yield* Clock.currentTimeMillis
-          return {
-            data: page.items.map((file) => mediaFileJson(file, now, link)),
-            next_cursor: cursors.make(page.next, binding),
-          }
+          return yield* cursors.page(query, binding, (page) =>
+            store.list(workspaceId, mode, type, page),
+          )
         }),
         get: Effect.fn("MediaDirectory.get")(function* (given, id) {
           const { mode, workspaceId } = yield* permit(given, "getMedia")
           const file = id === undefined ? null : yield* store.get(workspaceId, mode, id)
-          if (file === null) return yield* notFound
-          return mediaFileJson(file, yield* Clock.currentTimeMillis, link)
+          return file ?? (yield* notFound)
         }),
         delete: Effect.fn("MediaDirectory.delete")(function* (given, id) {
           const { mode, workspaceId } = yield* permit(given, "deleteMedia")
           const file = id === undefined ? null : yield* store.delete(workspaceId, mode, id)
           if (file === null) return yield* notFound
           yield* remove(file)
-          return { id: file.id, deleted: true as const }
+          return file.id
         }, Effect.uninterruptible),
         open: Effect.fn("MediaDirectory.open")(function* (token, segment) {
           const linked = read(token, segment, yield* Clock.currentTimeMillis)

@@ -3,20 +3,14 @@
  * (contract: Stored files). A link says by itself which file it means, under which name and until
  * when; nothing is kept for it.
  */
-import { hmac } from "@noble/hashes/hmac.js"
-import { sha256 } from "@noble/hashes/sha2.js"
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Context, Effect, Layer, Result } from "effect"
 import type { MediaId } from "../id/Ids.ts"
-import { sameSecret } from "../key/secret.ts"
+import { sameSecret, signatureOf } from "../key/secret.ts"
 import { PublicUrl } from "../link/PublicUrl.ts"
 import { Secrets } from "../secret/Secrets.ts"
 
 /** How long a link works, from the answer or the event that shows it. */
 export const linkKeptMillis = 26 * 60 * 60 * 1000
-
-/** 128 bits of the signature are given out. */
-const signatureLength = 32
 
 /** Makes a link to a stored file that works for 26 hours from `now`. Without a name it is `file`. */
 export type MediaLink = (id: MediaId, fileName: string | null, now: number) => string
@@ -34,11 +28,8 @@ const linkName = (fileName: string): string => {
   return /^\.{0,2}$/.test(name) ? "file" : name
 }
 
-const makeToken = (secret: string, id: MediaId, expires: number, name: string): string => {
-  const signed = utf8ToBytes(JSON.stringify([id, expires, name]))
-  const signature = bytesToHex(hmac(sha256, utf8ToBytes(secret), signed))
-  return `${id.toString(36)}-${expires.toString(36)}-${signature.slice(0, signatureLength)}`
-}
+const makeToken = (secret: string, id: MediaId, expires: number, name: string): string =>
+  `${id.toString(36)}-${expires.toString(36)}-${signatureOf(secret, [id, expires, name])}`
 
 /** The path of a link that works until `expires`, in epoch seconds. */
 export const makeLinkPath = (

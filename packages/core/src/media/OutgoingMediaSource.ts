@@ -8,13 +8,13 @@ import type { MediaId, WorkspaceId } from "../id/Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Message } from "../message/Message.ts"
 import type { OutgoingMedia } from "../transport/Transport.ts"
+import { mediaTypeOf, whyUnsendable } from "./contentType.ts"
 import { LinkDownloads, LinksBusy } from "./LinkDownload.ts"
 import type { LinkTerms } from "./LinkDownload.ts"
 import { MediaFiles } from "./MediaFiles.ts"
 import type { StoredContent } from "./MediaFiles.ts"
 import { MediaStore } from "./Media.ts"
 import type { MediaFile, MediaReference } from "./Media.ts"
-import { mediaTypeOf, whyUnsendable } from "./mediaType.ts"
 
 /** Of a link that is fetched when its message is sent (contract: Media links). */
 const linkTerms: LinkTerms = {

@@ -5,7 +5,7 @@
  */
 import { Context } from "effect"
 import type { Effect } from "effect"
-import type { Contact } from "../contact/Contact.ts"
+import type { Contact } from "../contact/Contacts.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type {
   ContactId,

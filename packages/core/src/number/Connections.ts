@@ -2,38 +2,125 @@
  * The numbers of a workspace as its keys see and connect them (contract: Numbers, Connecting a
  * number).
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { CallbackUrls } from "../callback/CallbackUrls.ts"
-import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
+import { problem, refuse } from "../error/Refusal.ts"
+import type { Problem, Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, linkingId } from "../id/Ids.ts"
 import type { NumberId } from "../id/Ids.ts"
+import { mayUse } from "../key/ApiKey.ts"
+import type { ApiKey } from "../key/ApiKey.ts"
 import { permit } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
-import { mayUse } from "../key/ApiKey.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
+import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
+import { described } from "../request/Described.ts"
 import { Idempotent } from "../request/Idempotent.ts"
 import type { Repeatable } from "../request/Idempotent.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
-import { answeredNumber, judgeReconnect, numberLimitRefusal, requireQrCodeApi } from "./connect.ts"
-import { parseConnectRequest } from "./ConnectRequest.ts"
-import type { ConnectRequest } from "./ConnectRequest.ts"
+import { IdInput, inputDecoder } from "../request/Input.ts"
 import {
-  connectJson,
+  LinkingStore,
+  connectView,
   linkingMillis,
   nothingShown,
-  numberJson,
   pairingCodeMillis,
   testLinkingMillis,
 } from "./Linking.ts"
-import type { LinkingView, NumberJson } from "./Linking.ts"
-import { LinkingStore } from "./LinkingStore.ts"
-import type { LinkingOutcome, NewAttempt } from "./LinkingStore.ts"
-import { NumberStore } from "./NumberStore.ts"
+import type { ConnectView, LinkingOutcome, LinkingView, NewAttempt } from "./Linking.ts"
 import { QrLinks } from "./QrLinks.ts"
-import { isSeenBy } from "./SendingNumber.ts"
-import type { SendingNumber } from "./SendingNumber.ts"
+import { NumberStore, isSeenBy, loginMethods } from "./SendingNumber.ts"
+import type { LoginMethod, SendingNumber, ShownNumber } from "./SendingNumber.ts"
+
+export const ConnectBody = Schema.Struct({
+  login_method: described(Schema.optionalKey(Schema.Literals(loginMethods)), "How to link it.", {
+    default: "qr",
+  }),
+  // Unused with `qr`; with `phone_code` it is held to its rules below.
+  phone: described(
+    Schema.optionalKey(Schema.String.annotate({ examples: phoneDescribed.examples })),
+    "Required with `phone_code`: E.164 with a leading +. Unused with `qr`.",
+  ),
+  number_id: described(
+    Schema.optionalKey(IdInput),
+    "Reconnects this number instead of adding one. Required for a key limited to some numbers.",
+  ),
+}).annotate({ identifier: "ConnectNumber" })
+
+/** A number to connect, or one to connect again: in the words of its body. */
+export type ConnectNumber = typeof ConnectBody.Encoded
+
+interface ConnectRequest {
+  readonly method: LoginMethod
+  /** Digits with country code; null with a QR code, which reveals the phone itself. */
+  readonly phone: string | null
+  /** The number to reconnect; null for a new one. */
+  readonly numberId: NumberId | null
+}
+
+type Raw = Readonly<Record<string, unknown>>
+
+const phoneProblems = ({ login_method, phone }: Raw): ReadonlyArray<Problem> => {
+  if (login_method !== "phone_code") return []
+  if (phone === undefined) return [problem("validation_failed", "phone", "is required")]
+  return typeof phone !== "string" || parsePhone(phone) !== undefined
+    ? []
+    : [problem("invalid_phone", "phone")]
+}
+
+const unnamed = problem(
+  "validation_failed",
+  "number_id",
+  "is required: the key is limited to some numbers, which it may reconnect",
+)
+
+const order = Object.keys(ConnectBody.fields)
+const decodeAny = inputDecoder(ConnectBody, order, phoneProblems)
+const decodeLimited = inputDecoder(ConnectBody, order, (input) => [
+  ...phoneProblems(input),
+  ...(input["number_id"] === undefined ? [unnamed] : []),
+])
+
+/** Fails with `validation_failed` and `invalid_phone`. A limited key must name one of its numbers. */
+const parseConnectRequest = (
+  command: unknown,
+  key: Pick<ApiKey, "numberIds">,
+): Result.Result<ConnectRequest, Refusal> =>
+  Result.map((key.numberIds === null ? decodeAny : decodeLimited)(command), (input) => {
+    const method = input.login_method ?? "qr"
+    const phone = method === "qr" ? undefined : parsePhone(input.phone ?? "")
+    return {
+      method,
+      phone: phone === undefined ? null : phoneDigits(phone),
+      numberId: (input.number_id as NumberId | undefined) ?? null,
+    }
+  })
+
+/**
+ * The number that is to be reconnected. A test key is held to every rule, but reconnects only what
+ * test keys added: behind a live number stands a real phone.
+ */
+const judgeReconnect = (
+  key: Pick<ApiKey, "numberIds" | "mode">,
+  number: SendingNumber | null,
+): Result.Result<SendingNumber, Refusal> => {
+  const refused = (...[code, more]: Parameters<typeof refuse>) =>
+    Result.fail(refuse(code, { ...more, field: "number_id" }))
+  if (number === null || !isSeenBy(key.mode, number)) return refused("number_not_found")
+  if (!mayUse(key, number.id)) return refused("number_not_allowed")
+  if (number.platform !== "whatsapp") {
+    return refused("validation_failed", { message: "Telegram accounts are not connected here." })
+  }
+  if (number.status === "connected") return refused("already_connected")
+  if (number.status === "connecting") {
+    return refused("connect_in_progress", { details: { number_id: number.id } })
+  }
+  const message = "A test key reconnects only numbers that a test key added."
+  return number.mode === key.mode
+    ? Result.succeed(number)
+    : refused("number_not_found", { message })
+}
 
 type Failure = Refusal | StoreUnavailable
 
@@ -46,6 +133,11 @@ export interface ConnectTerms {
 /** Version 2's own ways. */
 const plainTerms: ConnectTerms = { callbackUrl: null }
 
+/** A number, and what there is to scan or to type while it is being connected. */
+export interface NumberView extends SendingNumber {
+  readonly connect: ConnectView | null
+}
+
 const isSeen = (caller: Permitted, number: SendingNumber): boolean =>
   isSeenBy(caller.mode, number) && mayUse(caller, number.id)
 
@@ -53,12 +145,12 @@ export class Connections extends Context.Service<
   Connections,
   {
     /** GET /numbers: every number that the key may use, oldest first. */
-    list(caller: Caller): Effect.Effect<{ readonly data: ReadonlyArray<NumberJson> }, Failure>
+    list(caller: Caller): Effect.Effect<ReadonlyArray<SendingNumber>, Failure>
     /**
      * GET /numbers/{id}: `connect` is filled while it is connecting, with a fresh QR link. Fails
      * with `number_not_found`.
      */
-    get(caller: Caller, id: NumberId | undefined): Effect.Effect<NumberJson, Failure>
+    get(caller: Caller, id: NumberId | undefined): Effect.Effect<NumberView, Failure>
     /**
      * POST /numbers: adds a number or reconnects one. Fails with `validation_failed`,
      * `invalid_phone`, `plan_required`, `number_limit_reached`, `number_not_found`,
@@ -67,10 +159,10 @@ export class Connections extends Context.Service<
      */
     connect(
       caller: Caller,
-      body: unknown,
+      command: ConnectNumber,
       idempotency: IdempotencyKey | null,
       terms?: ConnectTerms,
-    ): Effect.Effect<Repeatable<NumberJson>, Failure>
+    ): Effect.Effect<Repeatable<ShownNumber>, Failure>
   }
 >()("core/Connections") {
   static readonly layer = Layer.effect(
@@ -154,19 +246,27 @@ export class Connections extends Context.Service<
         request: ConnectRequest,
         terms: ConnectTerms,
         claim: IdempotencyClaim | null,
-      ): Effect.fn.Return<NumberJson, Failure> {
-        const plan = yield* Effect.fromResult(requireQrCodeApi(caller.workspace.plan))
+      ): Effect.fn.Return<ShownNumber, Failure> {
+        const { plan } = caller.workspace
+        if (plan?.qrCodeApi !== true) {
+          return yield* refuse("plan_required", {
+            message: "The plan does not include the QR code API.",
+          })
+        }
+        const most = plan.maxNumbers ?? 0
         for (;;) {
           const outcome = yield* begin(caller, request, terms, claim)
           if (outcome._tag === "Begun") {
             yield* wakeUp.wake("linking")
-            return numberJson(outcome.number)
+            return outcome.number
           }
           switch (outcome.guard) {
             case "idempotency":
               return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
             case "limit":
-              return yield* numberLimitRefusal(plan.maxNumbers ?? 0)
+              return yield* refuse("number_limit_reached", {
+                message: `The plan has room for ${most} ${most === 1 ? "number" : "numbers"}.`,
+              })
             case "number":
               // A workspace that is gone has no number to be judged again.
               if (request.numberId === null) return yield* refuse("api_key_revoked")
@@ -174,23 +274,27 @@ export class Connections extends Context.Service<
         }
       })
 
+      /** The first answer: the number as it was then, as far as the request itself tells. */
       const again = Effect.fnUntraced(function* (
-        request: ConnectRequest,
-        [id]: ReadonlyArray<number>,
-      ): Effect.fn.Return<NumberJson, Failure> {
-        const numberId = (id ?? 0) as NumberId
-        return answeredNumber(numberId, request, yield* numbers.find(numberId))
+        { method, numberId, phone }: ConnectRequest,
+        [id = 0]: ReadonlyArray<number>,
+      ): Effect.fn.Return<ShownNumber, Failure> {
+        const number = yield* numbers.find(id as NumberId)
+        return {
+          id: id as NumberId,
+          phone: phone ?? (numberId === null ? null : (number?.phone ?? null)),
+          label: number?.label ?? "",
+          platform: "whatsapp",
+          status: "connecting",
+          loginMethod: method,
+        }
       })
 
       return Connections.of({
         list: Effect.fn("Connections.list")(function* (given) {
           const caller = yield* permit(given, "listNumbers")
           const all = yield* numbers.list(caller.workspace.id)
-          return {
-            data: all
-              .filter((number) => isSeen(caller, number))
-              .map((number) => numberJson(number)),
-          }
+          return all.filter((number) => isSeen(caller, number))
         }),
         get: Effect.fn("Connections.get")(function* (given, id) {
           const caller = yield* permit(given, "getNumber")
@@ -198,21 +302,20 @@ export class Connections extends Context.Service<
           if (number === null || !isSeen(caller, number)) return yield* notFound
           // Behind a live number stands a real phone, which a test key must not be able to link.
           const shows = number.status === "connecting" && number.mode === caller.mode
-          if (!shows) return numberJson(number)
+          if (!shows) return { ...number, connect: null }
           const attempt = yield* attempts.get(number.id)
-          const now = yield* Clock.currentTimeMillis
-          return numberJson(number, connectJson(attempt, now, link))
+          return { ...number, connect: connectView(attempt, yield* Clock.currentTimeMillis, link) }
         }),
         connect: Effect.fn("Connections.connect")(function* (
           given,
-          body,
+          command,
           requested,
           terms = plainTerms,
         ) {
           const caller = yield* permit(given, "connectNumber")
-          const request = yield* Effect.fromResult(parseConnectRequest(body, caller))
+          const request = yield* Effect.fromResult(parseConnectRequest(command, caller))
           yield* callbackUrls.check(terms.callbackUrl, caller.workspaceId)
-          return yield* idempotent.run<NumberJson, Failure>(caller, requested, {
+          return yield* idempotent.run<ShownNumber, Failure>(caller, requested, {
             work: (claim) => start(caller, request, terms, claim),
             again: (made) => again(request, made),
           })

@@ -7,9 +7,8 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { ConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
-import type { LinkingAttempt, LinkingView } from "./Linking.ts"
-import { LinkingStore } from "./LinkingStore.ts"
-import type { HeldAttempt } from "./LinkingStore.ts"
+import { LinkingStore } from "./Linking.ts"
+import type { HeldAttempt, LinkingAttempt, LinkingView } from "./Linking.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
 
 export class LinkProgress extends Context.Service<

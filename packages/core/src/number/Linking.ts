@@ -3,13 +3,14 @@
  * pairing code, each replaced by a fresh one in time, until the phone has taken it or ten minutes are
  * over (contract: Number status). One attempt at most for each number.
  */
-import { Schema } from "effect"
-import { TimeJson } from "../answer/Json.ts"
-import type { Ids, LinkingId, NumberId } from "../id/Ids.ts"
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { Callback } from "../callback/Callback.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Ids, LinkingId, NumberId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
-import { described } from "../request/Described.ts"
-import { formatInstant } from "../time/Instant.ts"
-import { loginMethods, numberStatuses, platforms } from "./SendingNumber.ts"
+import type { Shares } from "../limit/Held.ts"
+import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { LoginMethod, SendingNumber } from "./SendingNumber.ts"
 
 /** How long an attempt lasts; then the number is disconnected again (contract: Limits). */
@@ -70,78 +71,155 @@ export const nothingShown: LinkingView = { qrText: null, pairingCode: null, link
 /** Makes a link to the QR image of an attempt, a fresh one with each call. */
 export type QrLink = (attempt: LinkingAttempt, now: number) => string
 
-/** The Connect object (contract: Numbers). */
-export const ConnectJson = Schema.Struct({
-  qr_code_url: described(
-    Schema.NullOr(Schema.String),
-    "Link to the QR image, valid 10 minutes; a fresh one with each call.",
-  ),
-  pairing_code: described(
-    Schema.NullOr(Schema.String),
-    "Code of 8 characters to type on the phone; null until it is ready.",
-  ),
-  pairing_code_expires_at: Schema.NullOr(TimeJson),
-  linking: described(Schema.Boolean, "True after the scan or code entry while linking finishes."),
-  requested_at: Schema.NullOr(TimeJson),
-}).annotate({ identifier: "Connect" })
-
-export type ConnectJson = typeof ConnectJson.Type
-
-/** The pairing code that can be typed at `now`: at the end of its attempt a code ends too. */
-const validPairingCode = (
-  { endsAt, pairingCode }: LinkingAttempt,
-  now: number,
-): PairingCode | null => {
-  if (pairingCode === null) return null
-  const expiresAt = Math.min(pairingCode.expiresAt, endsAt)
-  return expiresAt > now ? { code: pairingCode.code, expiresAt } : null
+/** What a caller is shown of an attempt (contract: Numbers). */
+export interface ConnectView {
+  readonly qrCodeUrl: string | null
+  /** One that can be typed yet. */
+  readonly pairingCode: PairingCode | null
+  readonly linking: boolean
+  /** Null when the attempt has just ended. */
+  readonly requestedAt: number | null
 }
 
-/** The Connect object of a connecting number; `attempt` is null when its attempt has just ended. */
-export const connectJson = (
+/** What there is to be seen at `now` of the attempt of a connecting number. */
+export const connectView = (
   attempt: LinkingAttempt | null,
   now: number,
   qrLink: QrLink,
-): ConnectJson => {
-  const valid = attempt === null ? null : validPairingCode(attempt, now)
+): ConnectView => {
+  if (attempt === null) {
+    return { qrCodeUrl: null, pairingCode: null, linking: false, requestedAt: null }
+  }
+  const { endsAt, linking, pairingCode, qrText, requestedAt } = attempt
+  // At the end of its attempt a code ends too.
+  const expiresAt = Math.min(pairingCode?.expiresAt ?? 0, endsAt)
   return {
-    qr_code_url: attempt === null || attempt.qrText === null ? null : qrLink(attempt, now),
-    pairing_code: valid === null ? null : valid.code,
-    pairing_code_expires_at: valid === null ? null : formatInstant(valid.expiresAt),
-    linking: attempt !== null && attempt.linking,
-    requested_at: attempt === null ? null : formatInstant(attempt.requestedAt),
+    qrCodeUrl: qrText === null ? null : qrLink(attempt, now),
+    pairingCode: pairingCode === null || expiresAt <= now ? null : { ...pairingCode, expiresAt },
+    linking,
+    requestedAt,
   }
 }
 
-/** The Number object (contract: Numbers). */
-export const NumberJson = Schema.Struct({
-  id: described(Schema.Int.pipe(Schema.brand("NumberId")), "The `from` of messages and reminders."),
-  phone: described(
-    Schema.NullOr(Schema.String),
-    "Digits with country code, no +; null until the QR code is scanned.",
-  ),
-  label: Schema.String,
-  platform: Schema.Literals(platforms),
-  status: Schema.Literals(numberStatuses),
-  login_method: Schema.Literals(loginMethods),
-  connect: described(
-    Schema.NullOr(ConnectJson),
-    "Filled only while `status` is `connecting`, and only by GET of a single number.",
-  ),
-}).annotate({ identifier: "Number" })
+export interface NewAttempt extends Omit<LinkingAttempt, "numberId" | "replaced"> {
+  /** Where the attempt, and the number's log-out after it, are reported; replaces what was before. */
+  readonly callbackUrl: string | null
+}
 
-export type NumberJson = typeof NumberJson.Type
+/** What reports the end of an attempt: the one that came true is written. */
+export interface EndReports {
+  readonly connected: Callback
+  readonly disconnected: Callback
+}
 
-/** A Number as lists show it: `connect` is filled only by GET of a single connecting one. */
-export const numberJson = (
-  number: SendingNumber,
-  connect: ConnectJson | null = null,
-): NumberJson => ({
-  id: number.id,
-  phone: number.phone,
-  label: number.label,
-  platform: number.platform,
-  status: number.status,
-  login_method: number.loginMethod,
-  connect,
-})
+/** The first guard that did not hold, in this order: nothing was written. */
+export type BrokenLinkingGuard =
+  /** The claim is no longer this request's. */
+  | "idempotency"
+  /** The workspace was deleted, or the number is gone or no longer disconnected. */
+  | "number"
+  /** The workspace holds as many numbers as it may. */
+  | "limit"
+
+export type LinkingOutcome =
+  | { readonly _tag: "Begun"; readonly number: SendingNumber }
+  | { readonly _tag: "Broken"; readonly guard: BrokenLinkingGuard }
+
+export interface HeldAttempt {
+  readonly attempt: LinkingAttempt
+  readonly workspaceId: WorkspaceId
+  readonly lease: number
+}
+
+export interface LinkingClaimQuery extends Shares {
+  readonly now: number
+  readonly leaseUntil: number
+  readonly limit: number
+}
+
+/**
+ * The port that keeps attempts at linking. An attempt begins together with the change of its
+ * number's status and ends with it, in one commit each; a removed number has none.
+ *
+ * A live attempt is held by the worker that runs its connection, under a lease: a number that grows
+ * with every claim. Only the holder of the present lease may say what is shown; that the number was
+ * linked may be said without holding it, as by the emulator's scan.
+ *
+ * Callbacks are written in the commit of the change that they report, if it is made and if the number
+ * is still one that reports there.
+ */
+export class LinkingStore extends Context.Service<
+  LinkingStore,
+  {
+    /**
+     * Makes a connecting number with its lane and its attempt, if the workspace holds fewer than
+     * `limit` numbers (null: any number) that are not removed. Finishes the claim with the number's
+     * id.
+     */
+    add(
+      number: Omit<SendingNumber, "id" | "status">,
+      attempt: NewAttempt,
+      limit: number | null,
+      idempotency: IdempotencyClaim | null,
+    ): Effect.Effect<LinkingOutcome, StoreUnavailable>
+    /**
+     * Begins an attempt for a disconnected number of the workspace, which takes over its login
+     * method, and its phone unless that is null; the phone that it replaces is kept with the attempt.
+     * Finishes the claim with the number's id.
+     */
+    reconnect(
+      workspaceId: WorkspaceId,
+      numberId: NumberId,
+      attempt: NewAttempt,
+      idempotency: IdempotencyClaim | null,
+    ): Effect.Effect<LinkingOutcome, StoreUnavailable>
+    /** The number's attempt; null when it is not being connected. */
+    get(numberId: NumberId): Effect.Effect<LinkingAttempt | null, StoreUnavailable>
+    /**
+     * Claims live attempts that no worker holds and that have not ended at `now`, the oldest first,
+     * of each workspace its share of the worker at most.
+     */
+    claim(query: LinkingClaimQuery): Effect.Effect<ReadonlyArray<HeldAttempt>, StoreUnavailable>
+    /** Prolongs leases; returns the attempts that are still held by them. */
+    renew(
+      held: ReadonlyArray<{ readonly id: LinkingId; readonly lease: number }>,
+      leaseUntil: number,
+    ): Effect.Effect<ReadonlySet<LinkingId>, StoreUnavailable>
+    /** Replaces what the attempt shows; false when it is over or held by another. */
+    show(
+      id: LinkingId,
+      lease: number,
+      view: LinkingView,
+      callback?: Callback | null,
+    ): Effect.Effect<boolean, StoreUnavailable>
+    /** The phone has taken the code, which needs no lease; false when it is over at `now`. */
+    taken(id: LinkingId, now: number): Effect.Effect<boolean, StoreUnavailable>
+    /**
+     * Ends the attempt by connecting its number with that phone. If another number of the workspace
+     * has the phone (same platform and mode, not removed), the number is disconnected instead, has
+     * its replaced phone again and does not keep that of the other. Returns the number; null when the
+     * attempt is over at `now`.
+     */
+    linked(
+      id: LinkingId,
+      phone: string,
+      now: number,
+      reports?: EndReports | null,
+    ): Effect.Effect<SendingNumber | null, StoreUnavailable>
+    /**
+     * Ends the attempt by disconnecting its number, which has its replaced phone again; false when it
+     * is over already.
+     */
+    giveUp(id: LinkingId, callback?: Callback | null): Effect.Effect<boolean, StoreUnavailable>
+    /** Attempts whose end has come at `now`, the longest ago first. */
+    lapsed(
+      now: number,
+      limit: number,
+    ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
+    /** Test attempts that link themselves by `now` and have not ended before. */
+    dueTest(
+      now: number,
+      limit: number,
+    ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
+  }
+>()("core/LinkingStore") {}

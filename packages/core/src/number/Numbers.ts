@@ -1,6 +1,5 @@
 /** The numbers of a workspace as the operator keeps them (contract: Workspace numbers). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import type { DeletedJson } from "../answer/Json.ts"
 import { ConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
@@ -11,18 +10,15 @@ import { WakeUp } from "../queue/WakeUp.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
 import { described } from "../request/Described.ts"
 import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
-import { requireRole } from "../workspace/Role.ts"
 import type { Role } from "../workspace/Role.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import { numberJson } from "./Linking.ts"
-import type { NumberJson } from "./Linking.ts"
-import { NumberStore } from "./NumberStore.ts"
+import { NumberStore, platforms } from "./SendingNumber.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
 
 const LabelInput = textBetween(0, 100)
 
 export const NumberBody = Schema.Struct({
-  platform: Schema.Literals(["whatsapp", "telegram"]),
+  platform: Schema.Literals(platforms),
   phone: parsed("invalid_phone", parsePhone, phoneDescribed),
   label: described(Schema.optionalKey(LabelInput), "A name for people.", { default: "" }),
   status: described(
@@ -35,6 +31,10 @@ export const NumberBody = Schema.Struct({
 export const NumberPatch = Schema.Struct({ label: Schema.optionalKey(LabelInput) }).annotate({
   identifier: "ChangeNumber",
 })
+
+/** A number to add, and what to change of one: in the words of their bodies. */
+export type CreateNumber = typeof NumberBody.Encoded
+export type ChangeNumber = typeof NumberPatch.Encoded
 
 const decodeBody = inputDecoder(NumberBody, Object.keys(NumberBody.fields))
 const decodePatch = inputDecoder(NumberPatch, Object.keys(NumberPatch.fields))
@@ -56,26 +56,26 @@ export class Numbers extends Context.Service<
     create(
       role: Role,
       workspaceId: WorkspaceId | undefined,
-      body: unknown,
-    ): Effect.Effect<NumberJson, Failure>
+      command: CreateNumber,
+    ): Effect.Effect<SendingNumber, Failure>
     /** GET /workspaces/{id}/numbers: oldest first. */
     list(
       role: Role,
       workspaceId: WorkspaceId | undefined,
-    ): Effect.Effect<{ readonly data: ReadonlyArray<NumberJson> }, Failure>
+    ): Effect.Effect<ReadonlyArray<SendingNumber>, Failure>
     /** PATCH /workspaces/{id}/numbers/{number_id}. Fails with `number_not_found`. */
     update(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: NumberId | undefined,
-      body: unknown,
-    ): Effect.Effect<NumberJson, Failure>
+      command: ChangeNumber,
+    ): Effect.Effect<SendingNumber, Failure>
     /** DELETE: its waiting messages are cancelled, each with its event, before the answer. */
     remove(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: NumberId | undefined,
-    ): Effect.Effect<DeletedJson, Failure>
+    ): Effect.Effect<NumberId, Failure>
     /**
      * A connection came up or dropped, as the transport reports it. Waiting messages of a logged-out
      * number wait until it reconnects. Null when the number is gone.
@@ -99,10 +99,9 @@ export class Numbers extends Context.Service<
       const notFound = refuse("number_not_found", { inPath: true })
 
       return Numbers.of({
-        create: Effect.fn("Numbers.create")(function* (role, workspaceId, body) {
-          const workspace = yield* workspaces.require(workspaceId)
-          yield* requireRole(role, "numbers")
-          const input = yield* Effect.fromResult(decodeBody(body))
+        create: Effect.fn("Numbers.create")(function* (role, workspaceId, command) {
+          const workspace = yield* workspaces.within(role, workspaceId, "numbers")
+          const input = yield* Effect.fromResult(decodeBody(command))
           const status = input.status ?? "connected"
           if (status === "connected" && !connectedFromTheStart) {
             return yield* refuse("validation_failed", {
@@ -110,44 +109,34 @@ export class Numbers extends Context.Service<
               message: "A live number starts disconnected and is connected by linking it.",
             })
           }
-          return numberJson(
-            yield* store.insert({
-              workspaceId: workspace.id,
-              mode: "live",
-              phone: phoneDigits(input.phone),
-              label: input.label ?? "",
-              platform: input.platform,
-              status,
-              loginMethod: "qr",
-              createdAt: yield* Clock.currentTimeMillis,
-            }),
-          )
+          return yield* store.insert({
+            workspaceId: workspace.id,
+            mode: "live",
+            phone: phoneDigits(input.phone),
+            label: input.label ?? "",
+            platform: input.platform,
+            status,
+            loginMethod: "qr",
+            createdAt: yield* Clock.currentTimeMillis,
+          })
         }),
         list: Effect.fn("Numbers.list")(function* (role, workspaceId) {
-          const workspace = yield* workspaces.require(workspaceId)
-          yield* requireRole(role, "numbers")
-          return { data: (yield* store.list(workspace.id)).map((number) => numberJson(number)) }
+          return yield* store.list((yield* workspaces.within(role, workspaceId, "numbers")).id)
         }),
-        update: Effect.fn("Numbers.update")(function* (role, workspaceId, id, body) {
-          const workspace = yield* workspaces.require(workspaceId)
-          yield* requireRole(role, "numbers")
+        update: Effect.fn("Numbers.update")(function* (role, workspaceId, id, command) {
+          const workspace = yield* workspaces.within(role, workspaceId, "numbers")
           const found = id === undefined ? null : yield* store.get(workspace.id, id)
           if (found === null) return yield* notFound
-          const { label } = yield* Effect.fromResult(decodePatch(body))
-          if (label === undefined) return numberJson(found)
-          return numberJson(
-            (yield* store.relabel(workspace.id, found.id, label)) ?? (yield* notFound),
-          )
+          const { label } = yield* Effect.fromResult(decodePatch(command))
+          if (label === undefined) return found
+          return (yield* store.relabel(workspace.id, found.id, label)) ?? (yield* notFound)
         }),
         remove: Effect.fn("Numbers.remove")(function* (role, workspaceId, id) {
-          const workspace = yield* workspaces.require(workspaceId)
-          yield* requireRole(role, "numbers")
+          const workspace = yield* workspaces.within(role, workspaceId, "numbers")
           const now = yield* Clock.currentTimeMillis
           if (id === undefined) return yield* notFound
-          if (!(yield* stranded.removing(store.remove(workspace.id, id, now)))) {
-            return yield* notFound
-          }
-          return { id, deleted: true as const }
+          const removed = yield* stranded.removing(store.remove(workspace.id, id, now))
+          return removed ? id : yield* notFound
         }),
         connectionChanged: Effect.fn("Numbers.connectionChanged")(function* (id, status, phone) {
           const now = yield* Clock.currentTimeMillis

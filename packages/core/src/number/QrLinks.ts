@@ -2,22 +2,19 @@
  * Links to the QR image of a number that is being connected. A link works for ten minutes, without
  * a key, for as long as that attempt goes on, and always shows the newest code; every call makes
  * another one (contract: Number status). Nothing is kept for a link: it says by itself which
- * attempt it means and until when, and is signed.
+ * attempt it means and until when, and is signed. And the port that draws QR codes.
  */
-import { hmac } from "@noble/hashes/hmac.js"
-import { sha256 } from "@noble/hashes/sha2.js"
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Clock, Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids } from "../id/Ids.ts"
 import type { LinkingId, NumberId } from "../id/Ids.ts"
-import { sameSecret } from "../key/secret.ts"
+import { sameSecret, signatureOf } from "../key/secret.ts"
 import { PublicUrl } from "../link/PublicUrl.ts"
 import { Secrets } from "../secret/Secrets.ts"
+import { LinkingStore } from "./Linking.ts"
 import type { QrLink } from "./Linking.ts"
-import { LinkingStore } from "./LinkingStore.ts"
 
 /** How long a link works (contract: Number status). */
 export const qrLinkMillis = 10 * 60 * 1000
@@ -34,8 +31,7 @@ interface Meaning {
 
 const makeToken = (secret: string, attempt: LinkingId, meaning: Meaning): string => {
   const { expires, nonce, numberId } = meaning
-  const signed = utf8ToBytes(JSON.stringify([attempt, numberId, expires, nonce]))
-  const signature = bytesToHex(hmac(sha256, utf8ToBytes(secret), signed)).slice(0, 32)
+  const signature = signatureOf(secret, [attempt, numberId, expires, nonce])
   return `${numberId.toString(36)}-${expires.toString(36)}-${nonce}-${signature}`
 }
 
@@ -93,3 +89,11 @@ export class QrLinks extends Context.Service<
     }),
   )
 }
+
+export class QrImages extends Context.Service<
+  QrImages,
+  {
+    /** A PNG whose QR code says exactly that text. */
+    png(text: string): Effect.Effect<Uint8Array>
+  }
+>()("core/QrImages") {}

@@ -1,4 +1,11 @@
-/** A number that a workspace sends from: a linked WhatsApp phone or a Telegram account. */
+/**
+ * A number that a workspace sends from: a linked WhatsApp phone or a Telegram account. And the port
+ * that keeps numbers.
+ */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { Callback } from "../callback/Callback.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 
@@ -28,6 +35,9 @@ export interface SendingNumber {
   readonly createdAt: number
 }
 
+/** What a caller is shown of it. */
+export type ShownNumber = Omit<SendingNumber, "workspaceId" | "mode" | "createdAt">
+
 /**
  * The modes of the numbers that keys of a mode see: both share what is live (contract: Test mode).
  */
@@ -37,3 +47,52 @@ export const modesSeenBy = (mode: Mode): ReadonlyArray<Mode> =>
 /** Whether keys of that mode see the number. */
 export const isSeenBy = (mode: Mode, number: Pick<SendingNumber, "mode">): boolean =>
   modesSeenBy(mode).includes(number.mode)
+
+/** Each number has one lane, made and removed with it. */
+export class NumberStore extends Context.Service<
+  NumberStore,
+  {
+    insert(number: Omit<SendingNumber, "id">): Effect.Effect<SendingNumber, StoreUnavailable>
+    /** Null when unknown, removed, or of another workspace. */
+    get(
+      workspaceId: WorkspaceId,
+      id: NumberId,
+    ): Effect.Effect<SendingNumber | null, StoreUnavailable>
+    /** Whatever its workspace; for the transports and the emulator. Null when unknown or removed. */
+    find(id: NumberId): Effect.Effect<SendingNumber | null, StoreUnavailable>
+    /**
+     * Where the number's connection is reported; null when nowhere, and when the number is unknown or
+     * removed.
+     */
+    callbackUrl(id: NumberId): Effect.Effect<string | null, StoreUnavailable>
+    /** Oldest first. */
+    list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<SendingNumber>, StoreUnavailable>
+    relabel(
+      workspaceId: WorkspaceId,
+      id: NumberId,
+      label: string,
+    ): Effect.Effect<SendingNumber | null, StoreUnavailable>
+    /**
+     * The number connects, is being connected or drops out: its lane becomes claimable or rests, in
+     * the same commit. `phone` undefined keeps the stored one. Any status but `connecting` ends the
+     * attempt at linking it. The callback is written if the status really changes and the number is
+     * still one that reports there. Null when unknown or removed.
+     */
+    setStatus(
+      id: NumberId,
+      status: NumberStatus,
+      phone: string | undefined,
+      now: number,
+      callback?: Callback | null,
+    ): Effect.Effect<SendingNumber | null, StoreUnavailable>
+    /**
+     * Removes the number and closes its lane: nothing new is accepted or claimed; its waiting
+     * messages become stranded, an attempt at linking it ends. False when unknown or already removed.
+     */
+    remove(
+      workspaceId: WorkspaceId,
+      id: NumberId,
+      now: number,
+    ): Effect.Effect<boolean, StoreUnavailable>
+  }
+>()("core/NumberStore") {}

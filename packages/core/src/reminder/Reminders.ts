@@ -20,7 +20,6 @@ import type { Repeatable } from "../request/Idempotent.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
-import { requireRole } from "../workspace/Role.ts"
 import type { Role } from "../workspace/Role.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { ReminderStore, firstRun } from "./Reminder.ts"
@@ -209,8 +208,7 @@ export class ReminderOperations extends Context.Service<
       return ReminderOperations.of({
         runs: Effect.fn("ReminderOperations.runs")(function* (role, workspaceId, id, query) {
           const asked = yield* Effect.fromResult(parsePageRequest(query))
-          const workspace = yield* workspaces.require(workspaceId)
-          yield* requireRole(role, "reminders")
+          const workspace = yield* workspaces.within(role, workspaceId, "reminders")
           const scope = { workspaceId: workspace.id, mode: null, restriction: null }
           const reminder = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
           return yield* cursors.page(asked, ["reminder_runs", reminder.id], (page) =>

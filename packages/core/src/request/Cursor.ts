@@ -2,13 +2,10 @@
  * Cursors: opaque, signed, and bound to the list they were made for (contract: Pages and cursors).
  * Anything but the exact string given out is `invalid_cursor`.
  */
-import { hmac } from "@noble/hashes/hmac.js"
-import { sha256 } from "@noble/hashes/sha2.js"
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
-import { sameSecret } from "../key/secret.ts"
+import { sameSecret, signatureOf } from "../key/secret.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import { defaultLimit } from "./Page.ts"
 import type { CursorPage, PageOf, PageQuery } from "./Page.ts"
@@ -19,18 +16,9 @@ import type { CursorPage, PageOf, PageQuery } from "./Page.ts"
  */
 export type CursorBinding = ReadonlyArray<string | number | null | ReadonlyArray<string | number>>
 
-/** 128 bits of the signature are given out. */
-const signatureLength = 32
-
-const sign = (secret: Uint8Array, before: number, binding: CursorBinding): string =>
-  bytesToHex(hmac(sha256, secret, utf8ToBytes(JSON.stringify([before, binding])))).slice(
-    0,
-    signatureLength,
-  )
-
 /** The cursor of the page that follows the record with this id. */
 export const makeCursor = (secret: string, before: number, binding: CursorBinding): string =>
-  `${before.toString(36)}.${sign(utf8ToBytes(secret), before, binding)}`
+  `${before.toString(36)}.${signatureOf(secret, [before, binding])}`
 
 /** The id that a cursor of this list continues after; undefined for any other text. */
 export const readCursor = (

@@ -5,7 +5,7 @@
  */
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
-import type { RequestCount } from "../key/KeyStore.ts"
+import type { RequestCount } from "../key/ApiKey.ts"
 
 export const requestsPerMinute = 60
 export const requestsPerDay = 10_000

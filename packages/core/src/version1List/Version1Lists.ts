@@ -1,27 +1,69 @@
 /**
- * The lists of version 1: by page or offset, with a total (contract: Version 1). Each shows records
- * as version 2 does, of the key's mode; the records are the same.
+ * The lists of version 1: by page or offset, newest first and with a total (contract: Version 1). The
+ * records are version 2's, of the key's mode. What is added meanwhile shifts such pages; `Page.ts` has
+ * those that do not shift.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberCheckId } from "../id/Ids.ts"
 import { permit, scopeOf } from "../key/Caller.ts"
-import type { Caller } from "../key/Caller.ts"
-import type { MediaType } from "../media/Media.ts"
-import { mediaFileJson } from "../media/MediaDirectory.ts"
-import type { MediaFileJson } from "../media/MediaDirectory.ts"
-import { MediaLinks } from "../media/MediaLinks.ts"
-import { messageJson } from "../message/messageJson.ts"
-import type { MessageJson } from "../message/messageJson.ts"
+import type { Caller, CallerScope } from "../key/Caller.ts"
+import type { MediaFile, MediaType } from "../media/Media.ts"
+import type { Message } from "../message/Message.ts"
 import { NumberCheckStore } from "../numberCheck/NumberCheck.ts"
 import type { CheckResultStatus, NumberCheckResult } from "../numberCheck/NumberCheck.ts"
 import type { Reminder } from "../reminder/Reminder.ts"
-import { mapOffsetPage } from "../request/OffsetPage.ts"
-import type { OffsetPage, OffsetQuery } from "../request/OffsetPage.ts"
 import { dayMillis } from "../request/RateWindow.ts"
-import { Version1ListStore } from "./Version1ListStore.ts"
+
+export interface OffsetQuery {
+  /** Records to leave out at the front. */
+  readonly offset: number
+  readonly limit: number
+}
+
+export interface OffsetPage<A> {
+  /** Of all pages. */
+  readonly total: number
+  readonly items: ReadonlyArray<A>
+}
+
+/** Page `page` (1 is the first) of a list with that many records on a page. */
+export const offsetOfPage = (page: number, size: number): OffsetQuery => ({
+  offset: (page - 1) * size,
+  limit: size,
+})
+
+/** Whose records. */
+export type Version1ListScope = Omit<CallerScope, "restriction">
+
+export interface Period {
+  /** Created at or after. */
+  readonly since: number
+  /** Created before. */
+  readonly until: number
+}
+
+type Listed<A> = Effect.Effect<OffsetPage<A>, StoreUnavailable>
+
+/** The port that reads them. */
+export class Version1ListStore extends Context.Service<
+  Version1ListStore,
+  {
+    messages(scope: Version1ListScope, period: Period, query: OffsetQuery): Listed<Message>
+    /** What is in the directory; `type` null for both. */
+    media(scope: Version1ListScope, type: MediaType | null, query: OffsetQuery): Listed<MediaFile>
+    /** Paused ones included. */
+    reminders(scope: Version1ListScope, query: OffsetQuery): Listed<Reminder>
+    /** Of a check, whosever it is; `status` null for all. */
+    checkResults(
+      id: NumberCheckId,
+      status: CheckResultStatus | null,
+      query: OffsetQuery,
+    ): Listed<NumberCheckResult>
+  }
+>()("core/Version1ListStore") {}
 
 /** UTC days, by the moments (epoch milliseconds) at which they begin; both are included. */
 export interface Days {
@@ -29,35 +71,24 @@ export interface Days {
   readonly last: number
 }
 
-type Failure = Refusal | StoreUnavailable
+type Answered<A> = Effect.Effect<OffsetPage<A>, Refusal | StoreUnavailable>
 
 export class Version1Lists extends Context.Service<
   Version1Lists,
   {
-    /** Messages created on these days, as they stand now; newest first. */
-    messages(
-      caller: Caller,
-      days: Days,
-      query: OffsetQuery,
-    ): Effect.Effect<OffsetPage<MessageJson>, Failure>
-    /** Files of the media directory, newest first; `type` null for all. */
-    media(
-      caller: Caller,
-      type: MediaType | null,
-      query: OffsetQuery,
-    ): Effect.Effect<OffsetPage<MediaFileJson>, Failure>
-    /** Reminders, newest first, paused ones included. */
-    reminders(caller: Caller, query: OffsetQuery): Effect.Effect<OffsetPage<Reminder>, Failure>
-    /**
-     * Results of a number check, newest first; `status` null for all. Fails with
-     * `number_check_not_found`.
-     */
+    /** Messages created on these days. */
+    messages(caller: Caller, days: Days, query: OffsetQuery): Answered<Message>
+    /** Files of the media directory; `type` null for all. */
+    media(caller: Caller, type: MediaType | null, query: OffsetQuery): Answered<MediaFile>
+    /** Paused ones included. */
+    reminders(caller: Caller, query: OffsetQuery): Answered<Reminder>
+    /** Results of a number check; `status` null for all. Fails with `number_check_not_found`. */
     checkResults(
       caller: Caller,
       id: NumberCheckId | undefined,
       status: CheckResultStatus | null,
       query: OffsetQuery,
-    ): Effect.Effect<OffsetPage<NumberCheckResult>, Failure>
+    ): Answered<NumberCheckResult>
   }
 >()("core/Version1Lists") {
   static readonly layer = Layer.effect(
@@ -65,24 +96,16 @@ export class Version1Lists extends Context.Service<
     Effect.gen(function* () {
       const store = yield* Version1ListStore
       const checks = yield* NumberCheckStore
-      const { link } = yield* MediaLinks
       return Version1Lists.of({
         messages: Effect.fn("Version1Lists.messages")(function* (given, { first, last }, query) {
-          const caller = yield* permit(given, "listMessages")
-          const period = { since: first, until: last + dayMillis }
-          const page = yield* store.messages(scopeOf(caller), period, query)
-          const now = yield* Clock.currentTimeMillis
-          return mapOffsetPage(page, (message) => messageJson(message, now, link))
+          const scope = scopeOf(yield* permit(given, "listMessages"))
+          return yield* store.messages(scope, { since: first, until: last + dayMillis }, query)
         }),
         media: Effect.fn("Version1Lists.media")(function* (given, type, query) {
-          const caller = yield* permit(given, "listMedia")
-          const page = yield* store.media(scopeOf(caller), type, query)
-          const now = yield* Clock.currentTimeMillis
-          return mapOffsetPage(page, (file) => mediaFileJson(file, now, link))
+          return yield* store.media(scopeOf(yield* permit(given, "listMedia")), type, query)
         }),
         reminders: Effect.fn("Version1Lists.reminders")(function* (given, query) {
-          const caller = yield* permit(given, "listReminders")
-          return yield* store.reminders(scopeOf(caller), query)
+          return yield* store.reminders(scopeOf(yield* permit(given, "listReminders")), query)
         }),
         checkResults: Effect.fn("Version1Lists.checkResults")(function* (given, id, status, query) {
           const scope = scopeOf(yield* permit(given, "listNumberCheckResults"))

@@ -23,7 +23,6 @@ import { inputDecoder } from "../request/Input.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
-import { requireRole } from "../workspace/Role.ts"
 import type { Role } from "../workspace/Role.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { SigningSecrets } from "./signature.ts"
@@ -245,12 +244,10 @@ export class WebhookOperations extends Context.Service<
       const wakeUp = yield* WakeUp
 
       const scopeIn = (role: Role, workspaceId: WorkspaceId | undefined) =>
-        Effect.gen(function* () {
-          const workspace = yield* workspaces.require(workspaceId)
-          yield* requireRole(role, "webhooks")
-          const scope: WebhookScope = { workspaceId: workspace.id, mode: null }
-          return scope
-        })
+        Effect.map(workspaces.within(role, workspaceId, "webhooks"), ({ id }): WebhookScope => ({
+          workspaceId: id,
+          mode: null,
+        }))
 
       return WebhookOperations.of({
         list: Effect.fn("WebhookOperations.list")(function* (role, workspaceId) {

@@ -1,8 +1,12 @@
 /**
- * A workspace: what owns keys, numbers, contacts and messages; and its plan, which says how many
- * messages it may still accept and which features it has.
+ * A workspace: what owns keys, numbers, contacts and messages; its plan, which says how many messages
+ * it may still accept and which features it has; and the port that keeps workspaces.
  */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
+import type { PageOf, PageQuery } from "../request/Page.ts"
 
 export interface Plan {
   readonly name: string
@@ -96,3 +100,41 @@ export const admits = (workspace: Standing): Admits => ({
   v1: refusalV1(workspace) === undefined,
   v2: refusalV2(workspace) === undefined,
 })
+
+export type NewWorkspace = Omit<Workspace, "id" | "deletedAt">
+
+/** The fields that change; `plan` is replaced as a whole. */
+export type WorkspaceChange = Partial<
+  Pick<Workspace, "name" | "demo" | "accountDisabled" | "apiV2Enabled" | "plan">
+>
+
+export class WorkspaceStore extends Context.Service<
+  WorkspaceStore,
+  {
+    /** `admits` is kept beside the workspace for `KeyStore`: does a request with its key count? */
+    insert(workspace: NewWorkspace, admits: Admits): Effect.Effect<Workspace, StoreUnavailable>
+    /** Null when unknown or deleted. */
+    get(id: WorkspaceId): Effect.Effect<Workspace | null, StoreUnavailable>
+    /** Newest first, deleted ones left out. */
+    list(query: PageQuery): Effect.Effect<PageOf<Workspace>, StoreUnavailable>
+    /**
+     * Reads, applies `decide` and writes in one atomic step, so that no concurrent change is lost.
+     * Null when unknown or deleted.
+     */
+    update(
+      id: WorkspaceId,
+      decide: (current: Workspace) => {
+        readonly change: WorkspaceChange
+        readonly admits: Admits
+      },
+    ): Effect.Effect<Workspace | null, StoreUnavailable>
+    /**
+     * Marks it deleted: its keys no longer admit, every lane of its numbers is removed (no further
+     * claim, no further acceptance). Its waiting messages become stranded (`MessageStore.stranded`).
+     * False when unknown or already deleted.
+     */
+    delete(id: WorkspaceId, now: number): Effect.Effect<boolean, StoreUnavailable>
+    /** Whether no workspace was ever made. */
+    isEmpty: Effect.Effect<boolean, StoreUnavailable>
+  }
+>()("core/WorkspaceStore") {}

@@ -4,12 +4,9 @@ import { TestClock } from "effect/testing"
 import type { KeyId, NumberId, WorkspaceId } from "../../src/id/Ids.ts"
 import { Admission, bearerToken } from "../../src/key/Admission.ts"
 import type { CredentialsV1 } from "../../src/key/Admission.ts"
-import { mayUse, scopes } from "../../src/key/ApiKey.ts"
-import type { ApiKey, Scope } from "../../src/key/ApiKey.ts"
+import { KeyStore, mayUse, scopes } from "../../src/key/ApiKey.ts"
+import type { AdmitQuery, AdmitV1Query, ApiKey, Scope } from "../../src/key/ApiKey.ts"
 import { Caller } from "../../src/key/Caller.ts"
-import { keyInfo } from "../../src/key/keyInfo.ts"
-import { KeyStore } from "../../src/key/KeyStore.ts"
-import type { AdmitQuery, AdmitV1Query } from "../../src/key/KeyStore.ts"
 import { hashSecret } from "../../src/key/secret.ts"
 import type { RateState } from "../../src/request/RateWindow.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
@@ -622,61 +619,6 @@ describe("scopes and numbers of a key", () => {
       assert.isTrue(mayUse({ numberIds: [6 as NumberId, seven] }, seven))
       assert.isFalse(mayUse({ numberIds: [6 as NumberId] }, seven))
       assert.isFalse(mayUse({ numberIds: [] }, seven))
-    }),
-  )
-})
-
-describe("GET /me", () => {
-  it.effect("shows workspace, key, plan and limits", () =>
-    Effect.sync(() => {
-      const key = aKey({
-        mode: "test",
-        scopes: ["messages:send", "numbers"],
-        numberIds: [7 as NumberId, 9 as NumberId],
-        expiresAt: Date.UTC(2030, 0, 1, 0, 0, 0, 999),
-      })
-      const workspace = aWorkspace({
-        plan: { ...unlimitedPlan, name: "Starter", messagesRemaining: 12 },
-      })
-      assert.deepStrictEqual<unknown>(keyInfo(Caller.ofKey(key, workspace)), {
-        workspace: { id: 1, name: "Workspace" },
-        key: {
-          id: 5,
-          name: "Key",
-          mode: "test",
-          scopes: ["messages:send", "numbers"],
-          limited_to_numbers: true,
-          number_ids: [7, 9],
-          expires_at: "2030-01-01T00:00:00Z",
-        },
-        plan: { name: "Starter" },
-        limits: {
-          requests_per_minute: 60,
-          requests_per_day: 10_000,
-          messages_per_number_per_day: 1000,
-          messages_remaining: 12,
-        },
-      })
-    }),
-  )
-
-  it.effect("number_ids of an unlimited key is []", () =>
-    Effect.sync(() => {
-      const { key } = keyInfo(Caller.ofKey(aKey(), aWorkspace()))
-      assert.deepStrictEqual(
-        [key.limited_to_numbers, key.number_ids, key.expires_at],
-        [false, [], null],
-      )
-    }),
-  )
-
-  it.effect("plan is null without an active one, and messages_remaining null when unlimited", () =>
-    Effect.sync(() => {
-      const info = (plan: Workspace["plan"]) => keyInfo(Caller.ofKey(aKey(), aWorkspace({ plan })))
-      assert.isNull(info(unlimitedPlan).limits.messages_remaining)
-      assert.deepStrictEqual(info(unlimitedPlan).plan, { name: "Unlimited" })
-      assert.isNull(info(null).plan)
-      assert.strictEqual(info(null).limits.messages_remaining, 0)
     }),
   )
 })

@@ -18,7 +18,7 @@ import { Idempotent } from "../../src/request/Idempotent.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
 import { Secrets } from "../../src/secret/Secrets.ts"
 import { SecretsKey } from "../../src/secret/SecretsKey.ts"
-import { WorkspaceStore } from "../../src/workspace/WorkspaceStore.ts"
+import { WorkspaceStore } from "../../src/workspace/Workspace.ts"
 
 const broken = new MediaFilesError({ reason: "io", cause: "no space left" })
 const gone = new StoreUnavailable({ operation: "test", cause: "no answer" })
@@ -103,8 +103,8 @@ const used = ({ workspaceId }: Caller) =>
 
 const listed = (caller: Caller) =>
   Effect.map(
-    MediaDirectory.use((directory) => directory.list(caller, [])),
-    ({ data }) => data.map(({ id }) => id),
+    MediaDirectory.use((directory) => directory.list(caller, {})),
+    ({ items }) => items.map(({ id }) => id),
   )
 
 const sweep = MediaSweep.use(({ runAll }) => runAll)
@@ -244,10 +244,7 @@ describe("a deletion", () => {
         const directory = yield* MediaDirectory
         const caller = yield* aCaller
         const { answer } = yield* upload(caller, 10)
-        assert.deepStrictEqual<unknown>(yield* directory.delete(caller, answer.id), {
-          id: answer.id,
-          deleted: true,
-        })
+        assert.strictEqual(yield* directory.delete(caller, answer.id), answer.id)
         assert.strictEqual(yield* used(caller), 0)
         assert.strictEqual(kept.size, 1)
         yield* sweep

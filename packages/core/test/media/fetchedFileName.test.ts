@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { fetchedFileName } from "../../src/media/fetchedFileName.ts"
+import { fetchedFileName } from "../../src/media/fileName.ts"
 import { codePointLength } from "../../src/text/CodePoints.ts"
 
 const nowhere = "https://example.com/"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { Contact } from "../../src/contact/Contact.ts"
+import type { Contact } from "../../src/contact/Contacts.ts"
 import type { Code } from "../../src/error/Catalogue.ts"
 import type { Refusal } from "../../src/error/Refusal.ts"
 import { fromIndexes } from "../../src/id/Ids.ts"

@@ -193,7 +193,7 @@ export const ahead = (millis: number) =>
 export const aWorkspace = (given: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {
     const { id } = yield* (yield* Workspaces).create("owner", { name: "Workspace", ...given })
-    return id as WorkspaceId
+    return id
   })
 
 /** A workspace with a plan of that many messages. */
@@ -211,9 +211,9 @@ export const aWorkspaceWith = (messagesRemaining: number | null) =>
 
 export const aNumber = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {
-    const body = { platform: "whatsapp", phone: "+15550000100", ...given }
+    const body = { platform: "whatsapp" as const, phone: "+15550000100", ...given }
     const { id } = yield* (yield* Numbers).create("owner", workspace, body)
-    return id as NumberId
+    return id
   })
 
 export const aContact = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>>) =>
@@ -225,7 +225,7 @@ export const aContact = (workspace: WorkspaceId, given: Readonly<Record<string, 
 /** A key's caller, as admission would let it in. */
 export const aKey = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {
-    const body = { version: 2, name: "Key", ...given }
+    const body = { version: 2 as const, name: "Key", ...given }
     const { key } = yield* (yield* Keys).create("owner", workspace, body)
     const { caller } = yield* (yield* Admission).admitV2(`Bearer ${key}`, "192.0.2.1")
     return caller
@@ -392,7 +392,7 @@ export const allEvents = Effect.gen(function* () {
 export const remaining = (workspace: WorkspaceId) =>
   Effect.map(
     Workspaces.use((workspaces) => workspaces.get(workspace)),
-    ({ plan }) => plan?.messages_remaining ?? null,
+    ({ plan }) => plan?.messagesRemaining ?? null,
   )
 
 /** A message as it is stored. */

@@ -77,7 +77,7 @@ describe("a file that comes with a send", () => {
             return file.id
           }),
         )
-        assert.deepStrictEqual((yield* directory.list(key, [])).data, [])
+        assert.deepStrictEqual((yield* directory.list(key, {})).items, [])
         assert.strictEqual((yield* refusal(directory.get(key, id))).code, "media_not_found")
         assert.strictEqual((yield* refusal(directory.delete(key, id))).code, "media_not_found")
         const named = Messages.use((messages) =>

@@ -11,7 +11,14 @@ import {
   Workspaces,
   sharedResources,
 } from "../../src/index.ts"
-import type { CallbackUrl, Caller, NumberId, PostAnswer, WorkspaceId } from "../../src/index.ts"
+import type {
+  CallbackUrl,
+  Caller,
+  ConnectNumber,
+  NumberId,
+  PostAnswer,
+  WorkspaceId,
+} from "../../src/index.ts"
 import { isSignedWith, ok, receiving } from "./Receiving.ts"
 import type { Post } from "./Receiving.ts"
 import {
@@ -291,10 +298,10 @@ describe("the callback of a message", () => {
 })
 
 describe("the callback of a connection", () => {
-  const connect = (key: Caller, body: object = {}, url: string | null = callbackUrl) =>
+  const connect = (key: Caller, body: ConnectNumber = {}, url: string | null = callbackUrl) =>
     Effect.map(
       Connections.use((connections) => connections.connect(key, body, null, { callbackUrl: url })),
-      ({ answer }) => answer.id as NumberId,
+      ({ answer }) => answer.id,
     )
   const scan = (number: NumberId, body: object = {}) =>
     Emulator.use((emulator) => emulator.scan(number, body))
@@ -354,7 +361,11 @@ describe("the callback of a connection", () => {
         const key = yield* aKey(yield* aWorkspace())
         const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
         yield* pass(10 * minute)
-        const again = { login_method: "phone_code", phone: "+15550001111", number_id: number }
+        const again: ConnectNumber = {
+          login_method: "phone_code",
+          phone: "+15550001111",
+          number_id: number,
+        }
         yield* connect(key, again, "https://other.example.com/")
         yield* scan(number)
         yield* settled
@@ -381,8 +392,8 @@ describe("the callback of a connection", () => {
         for (const url of ["", "ftp://example.com/", "http://127.0.0.1/", "http://localhost/"]) {
           assert.strictEqual(yield* code(connect(key, {}, url)), "invalid_callback_url")
         }
-        const { data } = yield* Connections.use((connections) => connections.list(key))
-        assert.deepStrictEqual(data, [])
+        const all = yield* Connections.use((connections) => connections.list(key))
+        assert.deepStrictEqual(all, [])
       }),
       { egress: Egress.layerClosed },
     ),

@@ -48,7 +48,7 @@ import {
 
 const trusted = (workspace: WorkspaceId, trust?: Trust) =>
   Effect.map(
-    Workspaces.use((all) => all.require(workspace)),
+    Workspaces.use((all) => all.get(workspace)),
     (found) => Caller.trusted(found, trust),
   )
 
@@ -95,7 +95,9 @@ const ways: Readonly<Record<OperationName, Begun>> = {
   deleteReminder: (caller) => [Reminders.use((all) => all.remove(caller, 1 as ReminderId))],
   listNumbers: (caller) => [Connections.use((all) => all.list(caller))],
   getNumber: (caller) => [Connections.use((all) => all.get(caller, 1 as NumberId))],
-  connectNumber: (caller) => [Connections.use((all) => all.connect(caller, { x: 1 }, null))],
+  connectNumber: (caller) => [
+    Connections.use((all) => all.connect(caller, { number_id: 0 }, null)),
+  ],
   createWebhook: (caller) => [Webhooks.use((all) => all.create(caller, wrong, null))],
   listWebhooks: (caller) => [Webhooks.use((all) => all.list(caller))],
   getWebhook: (caller) => [Webhooks.use((all) => all.get(caller, 1 as WebhookId))],
@@ -106,7 +108,7 @@ const ways: Readonly<Record<OperationName, Begun>> = {
   testWebhook: (caller) => [Webhooks.use((all) => all.test(caller, 1 as WebhookId))],
   uploadMedia: (caller) => [MediaDirectory.use((all) => all.upload(caller, upload, null))],
   listMedia: (caller) => [
-    MediaDirectory.use((all) => all.list(caller, [["limit", "0"]])),
+    MediaDirectory.use((all) => all.list(caller, { limit: 0 })),
     Version1Lists.use((all) => all.media(caller, null, page)),
   ],
   getMedia: (caller) => [MediaDirectory.use((all) => all.get(caller, 1 as MediaId))],

@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Admission, Keys } from "../../src/index.ts"
-import type { KeyId, Role, WorkspaceId } from "../../src/index.ts"
-import { aNumber, aWorkspace, code, day, inAWorld, pass, refusal } from "./World.ts"
+import type { CreateKey, KeyId, Role, WorkspaceId } from "../../src/index.ts"
+import { aNumber, aWorkspace, code, day, inAWorld, noon, pass, refusal } from "./World.ts"
 
 const unknown = 999_999
 
 describe("keys", () => {
-  const create = (workspace: WorkspaceId, body: object, role: Role = "owner") =>
+  const create = (workspace: WorkspaceId, body: CreateKey, role: Role = "owner") =>
     Keys.use((keys) => keys.create(role, workspace, body))
   const admit = (key: string) =>
     Admission.use((admission) => admission.admitV2(`Bearer ${key}`, "192.0.2.1"))
@@ -16,26 +16,25 @@ describe("keys", () => {
     inAWorld(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
-        const made = yield* create(workspace, { version: 2, name: "Key" })
-        const { key, ...shown } = made
+        const { key, record } = yield* create(workspace, { version: 2, name: "Key" })
         assert.match(key, /^svc_live_[0-9A-Za-z]{38}$/)
-        assert.deepStrictEqual<unknown>(shown, {
-          id: made.id,
+        assert.deepStrictEqual<unknown>(record, {
+          id: record.id,
+          workspaceId: workspace,
           version: 2,
           name: "Key",
           mode: "live",
           scopes: ["messages:send", "messages:read", "reminders", "numbers", "media", "contacts"],
-          limited_to_numbers: false,
-          number_ids: [],
-          expires_at: null,
+          numberIds: null,
+          expiresAt: null,
           last4: key.slice(-4),
-          created_at: "2026-03-02T12:00:00Z",
-          last_used_at: null,
-          last_used_ip: null,
-          revoked_at: null,
+          createdAt: noon,
+          lastUsedAt: null,
+          lastUsedIp: null,
+          revokedAt: null,
         })
-        const { data } = yield* Keys.use((keys) => keys.list("owner", workspace))
-        assert.deepStrictEqual(data, [shown])
+        const all = yield* Keys.use((keys) => keys.list("owner", workspace))
+        assert.deepStrictEqual(all, [record])
       }),
     ),
   )
@@ -45,17 +44,17 @@ describe("keys", () => {
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const number = yield* aNumber(workspace)
-        const made = yield* create(workspace, {
+        const { key, record } = yield* create(workspace, {
           version: 2,
           name: "n".repeat(50),
           mode: "test",
           scopes: ["numbers", "messages:send", "numbers"],
           number_ids: [number, number],
         })
-        assert.match(made.key, /^svc_test_/)
+        assert.match(key, /^svc_test_/)
         assert.deepStrictEqual<unknown>(
-          [made.scopes, made.limited_to_numbers, made.number_ids],
-          [["messages:send", "numbers"], true, [number]],
+          [record.scopes, record.numberIds],
+          [["messages:send", "numbers"], [number]],
         )
       }),
     ),
@@ -65,12 +64,12 @@ describe("keys", () => {
     inAWorld(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
-        const make = (expires_in: string) =>
+        const make = (expires_in: "30d" | "90d" | "1y") =>
           create(workspace, { version: 2, name: "K", expires_in })
         const [month, quarter, year] = [yield* make("30d"), yield* make("90d"), yield* make("1y")]
         assert.deepStrictEqual(
-          [month, quarter, year].map(({ expires_at }) => expires_at),
-          ["2026-04-01T12:00:00Z", "2026-05-31T12:00:00Z", "2027-03-02T12:00:00Z"],
+          [month, quarter, year].map(({ record }) => record.expiresAt),
+          [30, 90, 365].map((days) => noon + days * day),
         )
         yield* pass(30 * day - 1)
         yield* admit(month.key)
@@ -96,7 +95,7 @@ describe("keys", () => {
           // Version 1 counts apart.
           yield* Effect.replicateEffect(create(workspace, { version: 1 }), 10)
           assert.strictEqual(yield* code(create(workspace, { version: 1 })), "key_limit_reached")
-          yield* Keys.use((service) => service.revoke("owner", workspace, keys[3]!.id))
+          yield* Keys.use((service) => service.revoke("owner", workspace, keys[3]!.record.id))
           yield* make
           assert.strictEqual(yield* code(make), "key_limit_reached")
         }),
@@ -107,15 +106,15 @@ describe("keys", () => {
     inAWorld(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
-        const made = yield* create(workspace, { version: 2, name: "Key" })
-        yield* admit(made.key)
-        const revoke = Keys.use((keys) => keys.revoke("owner", workspace, made.id))
-        assert.deepStrictEqual<unknown>(yield* revoke, { id: made.id, revoked: true })
-        assert.strictEqual(yield* code(admit(made.key)), "api_key_revoked")
+        const { key, record } = yield* create(workspace, { version: 2, name: "Key" })
+        yield* admit(key)
+        const revoke = Keys.use((keys) => keys.revoke("owner", workspace, record.id))
+        assert.strictEqual((yield* revoke).id, record.id)
+        assert.strictEqual(yield* code(admit(key)), "api_key_revoked")
         yield* pass(day)
         yield* revoke
-        const { data } = yield* Keys.use((keys) => keys.list("owner", workspace))
-        assert.strictEqual(data[0]?.revoked_at, "2026-03-02T12:00:00Z")
+        const [revoked] = yield* Keys.use((keys) => keys.list("owner", workspace))
+        assert.strictEqual(revoked?.revokedAt, noon)
       }),
     ),
   )
@@ -126,15 +125,15 @@ describe("keys", () => {
       inAWorld(
         Effect.gen(function* () {
           const workspace = yield* aWorkspace()
-          const first = yield* create(workspace, { version: 1 })
-          const second_ = yield* create(workspace, { version: 1 })
-          assert.match(first.key, /^[0-9a-f]{40}$/)
+          const { key, record: first } = yield* create(workspace, { version: 1 })
+          const { record: second_ } = yield* create(workspace, { version: 1 })
+          assert.match(key, /^[0-9a-f]{40}$/)
           assert.deepStrictEqual(
             [first.name, second_.name, first.mode, first.scopes.length],
             ["API Key 1", "API Key 2", "live", 6],
           )
           const remove = Keys.use((keys) => keys.revoke("owner", workspace, first.id))
-          assert.deepStrictEqual<unknown>(yield* remove, { id: first.id, deleted: true })
+          assert.strictEqual((yield* remove).version, 1)
           assert.strictEqual(yield* code(remove), "key_not_found")
           assert.strictEqual(
             yield* code(create(workspace, { version: 1, name: "Mine" })),
@@ -151,11 +150,8 @@ describe("keys", () => {
         const made = yield* create(workspace, { version: 2, name: "Key" })
         yield* pass(day)
         yield* admit(made.key)
-        const { data } = yield* Keys.use((keys) => keys.list("owner", workspace))
-        assert.deepStrictEqual(
-          [data[0]?.last_used_at, data[0]?.last_used_ip],
-          ["2026-03-03T12:00:00Z", "192.0.2.1"],
-        )
+        const [used] = yield* Keys.use((keys) => keys.list("owner", workspace))
+        assert.deepStrictEqual([used?.lastUsedAt, used?.lastUsedIp], [noon + day, "192.0.2.1"])
       }),
     ),
   )
@@ -176,7 +172,7 @@ describe("keys", () => {
   it.effect.each(wrong)("%s is validation_failed", ([, body, field]) =>
     inAWorld(
       Effect.gen(function* () {
-        const refused = yield* refusal(create(yield* aWorkspace(), body))
+        const refused = yield* refusal(create(yield* aWorkspace(), body as CreateKey))
         assert.strictEqual(refused.code, "validation_failed")
         assert.strictEqual(refused.field, field)
       }),
@@ -189,8 +185,8 @@ describe("keys", () => {
         const theirs = yield* aNumber(yield* aWorkspace())
         const workspace = yield* aWorkspace()
         for (const id of [theirs, unknown]) {
-          const body = { version: 2, name: "Key", number_ids: [id] }
-          const refused = yield* refusal(create(workspace, body))
+          const made = create(workspace, { version: 2, name: "Key", number_ids: [id] })
+          const refused = yield* refusal(made)
           assert.deepStrictEqual([refused.code, refused.status], ["number_not_found", 422])
         }
       }),
@@ -206,16 +202,16 @@ describe("keys", () => {
         const seen = (role: Role) =>
           Effect.map(
             Keys.use((keys) => keys.list(role, workspace)),
-            ({ data }) => data.map(({ version }) => version),
+            (all) => all.map(({ version }) => version),
           )
         assert.deepStrictEqual(yield* seen("owner"), [2, 1])
         assert.deepStrictEqual(yield* seen("administrator"), [1])
         assert.strictEqual(yield* code(seen("member")), "role_required")
         const revoke = (role: Role, id: KeyId) =>
           Keys.use((keys) => keys.revoke(role, workspace, id))
-        assert.strictEqual(yield* code(revoke("administrator", two.id)), "role_required")
-        assert.strictEqual(yield* code(revoke("member", one.id)), "role_required")
-        yield* revoke("administrator", one.id)
+        assert.strictEqual(yield* code(revoke("administrator", two.record.id)), "role_required")
+        assert.strictEqual(yield* code(revoke("member", one.record.id)), "role_required")
+        yield* revoke("administrator", one.record.id)
         const forbidden = create(workspace, { version: 2, name: "Key" }, "administrator")
         assert.strictEqual(yield* code(forbidden), "role_required")
         assert.strictEqual(

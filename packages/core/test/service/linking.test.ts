@@ -12,7 +12,13 @@ import {
   linkingLeaseMillis,
   sharedResources,
 } from "../../src/index.ts"
-import type { Caller, LinkingEvent, LinkingRequest, NumberId } from "../../src/index.ts"
+import type {
+  Caller,
+  ConnectNumber,
+  LinkingEvent,
+  LinkingRequest,
+  NumberId,
+} from "../../src/index.ts"
 import {
   aKey,
   aNumber,
@@ -37,7 +43,7 @@ import {
   the,
 } from "./World.ts"
 
-const connect = (key: Caller, body: object = {}) =>
+const connect = (key: Caller, body: ConnectNumber = {}) =>
   Effect.map(
     Connections.use((connections) => connections.connect(key, body, null)),
     ({ answer }) => answer,
@@ -55,7 +61,7 @@ const aKeyToConnect = Effect.flatMap(aWorkspace(), (workspace) => aKey(workspace
 const qrText = (key: Caller, number: { readonly id: number }) =>
   Effect.gen(function* () {
     const { connect: shown } = yield* read(key, number)
-    const segment = String(shown?.qr_code_url).split("/").at(-1) ?? ""
+    const segment = String(shown?.qrCodeUrl).split("/").at(-1) ?? ""
     return yield* QrLinks.use((links) => links.read(segment))
   })
 
@@ -120,8 +126,8 @@ describe("the codes of an attempt", () => {
         for (const passed of [0, 179, 1, 179, 1]) {
           yield* pass(passed * second)
           const { connect: shown } = yield* read(key, number)
-          assert.match(String(shown?.pairing_code), /^[0-9A-Z]{8}$/)
-          seen.add(shown?.pairing_code)
+          assert.match(String(shown?.pairingCode?.code), /^[0-9A-Z]{8}$/)
+          seen.add(shown?.pairingCode?.code)
         }
         assert.strictEqual(seen.size, 3)
       }),
@@ -135,12 +141,9 @@ describe("the codes of an attempt", () => {
         const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
         yield* settled
         yield* pass(second)
-        assert.isNotNull((yield* read(key, number)).connect?.pairing_code)
+        assert.isNotNull((yield* read(key, number)).connect?.pairingCode)
         yield* pass(3 * minute)
-        assert.deepInclude((yield* read(key, number)).connect, {
-          pairing_code: null,
-          pairing_code_expires_at: null,
-        })
+        assert.deepInclude((yield* read(key, number)).connect, { pairingCode: null })
       }),
       {
         linking: linkingBy(() =>
@@ -178,14 +181,12 @@ describe("the end of an attempt", () => {
           yield* pass(passed * minute)
           const { connect: view, phone } = yield* shown
           assert.strictEqual(phone, "15550001111")
-          expiries.push(view?.pairing_code_expires_at)
+          expiries.push(view?.pairingCode?.expiresAt)
         }
-        assert.deepStrictEqual(expiries, [
-          "2026-03-02T12:03:00Z",
-          "2026-03-02T12:06:00Z",
-          "2026-03-02T12:09:00Z",
-          "2026-03-02T12:10:00Z",
-        ])
+        assert.deepStrictEqual(
+          expiries,
+          [3, 6, 9, 10].map((minutes) => noon + minutes * minute),
+        )
         yield* pass(minute)
         assert.deepInclude(yield* shown, { status: "disconnected", phone: own, connect: null })
       }),
@@ -281,11 +282,10 @@ describe("what a transport says while it links", () => {
           yield* settled
           assert.deepStrictEqual(requests, [{ numberId: number.id, method: "qr", phone: null }])
           assert.deepStrictEqual((yield* read(key, number)).connect, {
-            qr_code_url: null,
-            pairing_code: null,
-            pairing_code_expires_at: null,
+            qrCodeUrl: null,
+            pairingCode: null,
             linking: false,
-            requested_at: "2026-03-02T12:00:00Z",
+            requestedAt: noon,
           })
           yield* Queue.offer(said, { _tag: "QrShown", text: "2@abc" })
           yield* settled
@@ -513,8 +513,8 @@ describe("test mode", () => {
         const key = yield* aKey(yield* aWorkspace(), { mode: "test" })
         const scanned = yield* connect(key)
         const typed = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
-        assert.isNotNull((yield* read(key, typed)).connect?.pairing_code)
-        assert.isNotNull((yield* read(key, scanned)).connect?.qr_code_url)
+        assert.isNotNull((yield* read(key, typed)).connect?.pairingCode)
+        assert.isNotNull((yield* read(key, scanned)).connect?.qrCodeUrl)
         yield* pass(5 * second - 1)
         assert.strictEqual((yield* read(key, typed)).status, "connecting")
         yield* pass(1)
@@ -534,7 +534,7 @@ describe("the QR link", () => {
         const number = yield* connect(key)
         yield* settled
         const { connect: shown } = yield* read(key, number)
-        const segment = String(shown?.qr_code_url).split("/").at(-1) ?? ""
+        const segment = String(shown?.qrCodeUrl).split("/").at(-1) ?? ""
         const follow = QrLinks.use((links) => links.read(segment))
         const first = yield* follow
         yield* pass(minute)

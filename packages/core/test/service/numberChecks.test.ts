@@ -231,8 +231,8 @@ describe("a number check", () => {
         const check = yield* made(key, somePhones(1))
         yield* pass(day)
         assert.lengthOf(calls, 1)
-        const { data } = yield* Numbers.use((numbers) => numbers.list("owner", workspace))
-        assert.strictEqual(data[0]?.status, "disconnected")
+        const [only] = yield* Numbers.use((numbers) => numbers.list("owner", workspace))
+        assert.strictEqual(only?.status, "disconnected")
         yield* reconnect(number)
         yield* settled
         assert.strictEqual((yield* read(key, check)).status, "completed")

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Contacts, NumberStore, Numbers, roles } from "../../src/index.ts"
 import type { NumberId } from "../../src/index.ts"
-import { aNumber, aWorkspace, inAWorld, refusal } from "./World.ts"
+import { aNumber, aWorkspace, inAWorld, noon, refusal } from "./World.ts"
 
 const unknown = 999_999
 
@@ -20,12 +20,14 @@ describe("numbers", () => {
           })
           const expected = {
             id: made.id,
+            workspaceId: workspace,
+            mode: "live",
             phone: "442079460958",
             label: "",
             platform: "whatsapp",
             status: "connected",
-            login_method: "qr",
-            connect: null,
+            loginMethod: "qr",
+            createdAt: noon,
           }
           assert.deepStrictEqual<unknown>(made, expected)
           const other = yield* create("owner", workspace, {
@@ -34,15 +36,12 @@ describe("numbers", () => {
             label: "Sales",
             status: "disconnected",
           })
-          assert.deepStrictEqual((yield* list("owner", workspace)).data, [made, other])
+          assert.deepStrictEqual(yield* list("owner", workspace), [made, other])
           const relabelled = yield* update("owner", workspace, made.id, { label: "Support" })
           assert.deepStrictEqual<unknown>(relabelled, { ...expected, label: "Support" })
           assert.deepStrictEqual(yield* update("owner", workspace, made.id, {}), relabelled)
-          assert.deepStrictEqual<unknown>(yield* remove("owner", workspace, made.id), {
-            id: made.id,
-            deleted: true,
-          })
-          assert.deepStrictEqual((yield* list("owner", workspace)).data, [other])
+          assert.strictEqual(yield* remove("owner", workspace, made.id), made.id)
+          assert.deepStrictEqual(yield* list("owner", workspace), [other])
           assert.isNull(yield* NumberStore.use((store) => store.find(made.id)))
         }),
       ),
@@ -84,7 +83,7 @@ describe("numbers", () => {
             Effect.asVoid(
               contacts.create(role, workspace, { name: "Jane", phone: "+15550000061" }),
             ),
-            Effect.asVoid(contacts.list(role, workspace, [])),
+            Effect.asVoid(contacts.list(role, workspace, {})),
           ]
           for (const each of asked) {
             const result = yield* Effect.result(each)

@@ -11,7 +11,19 @@ import {
   offsetOfPage,
 } from "../../src/index.ts"
 import type { NumberCheckId, WorkspaceId } from "../../src/index.ts"
-import { aKey, aStage, aWorkspace, code, day, get, inAWorld, noon, send, settled } from "./World.ts"
+import {
+  aKey,
+  aStage,
+  aWorkspace,
+  code,
+  day,
+  get,
+  inAWorld,
+  noon,
+  send,
+  settled,
+  stored,
+} from "./World.ts"
 
 const midnight = noon - (noon % day)
 
@@ -21,7 +33,7 @@ const aKeyV1 = (workspace: WorkspaceId) =>
     const admission = yield* Admission
     return yield* admission.admitV1({
       clientId: workspace,
-      apiKey: String(key),
+      apiKey: key,
       clientAddress: "192.0.2.1",
     })
   })
@@ -72,7 +84,7 @@ describe("messages of some days", () => {
           { first: midnight, last: midnight + day },
           { offset: 1, limit: 1 },
         )
-        assert.deepStrictEqual(second, { total: 3, items: [yield* get(key, lastToday)] })
+        assert.deepStrictEqual(second, { total: 3, items: [yield* stored(lastToday)] })
         assert.strictEqual((yield* get(caller, tomorrow)).id, tomorrow.id)
       }),
       { worker: false },
@@ -93,7 +105,7 @@ describe("messages of some days", () => {
           lists.messages(caller, { first: today, last: today }, all),
         )
         assert.deepStrictEqual(
-          [total, items.map(({ id, status }) => [id, status])],
+          [total, items.map(({ id, state }) => [id, state])],
           [1, [[sent.id, "sent"]]],
         )
       }),

@@ -8,8 +8,8 @@ import {
   Workspaces,
   messagesRemaining,
 } from "../../src/index.ts"
-import type { WorkspaceId } from "../../src/index.ts"
-import { aKey, aStage, aWorkspace, code, inAWorld, refusal, send } from "./World.ts"
+import type { ChangeWorkspace, WorkspaceId } from "../../src/index.ts"
+import { aKey, aStage, aWorkspace, code, inAWorld, noon, refusal, send } from "./World.ts"
 
 const unknown = 999_999
 
@@ -22,19 +22,19 @@ describe("workspaces", () => {
         assert.deepStrictEqual<unknown>(made, {
           id: made.id,
           name: "Example",
-          client_id: made.id,
           demo: false,
-          account_disabled: false,
-          api_v2_enabled: true,
+          accountDisabled: false,
+          apiV2Enabled: true,
           plan: {
             name: "Unlimited",
-            messages_remaining: null,
+            messagesRemaining: null,
             reminders: true,
-            qr_code_api: true,
-            max_numbers: null,
-            media_storage_bytes: 1_073_741_824,
+            qrCodeApi: true,
+            maxNumbers: null,
+            mediaStorageBytes: 1_073_741_824,
           },
-          created_at: "2026-03-02T12:00:00Z",
+          createdAt: noon,
+          deletedAt: null,
         })
         assert.isNull((yield* create("owner", { name: "Example", plan: null })).plan)
         assert.strictEqual(messagesRemaining(null), 0)
@@ -50,7 +50,7 @@ describe("workspaces", () => {
           keys.create("owner", workspace, { version: 2, name: "Key" }),
         )
         const admit = Admission.use((admission) => admission.admitV2(`Bearer ${key}`, "192.0.2.1"))
-        const change = (body: object) =>
+        const change = (body: ChangeWorkspace) =>
           Workspaces.use((workspaces) => workspaces.update("owner", workspace, body))
         yield* admit
         yield* change({ api_v2_enabled: false })
@@ -79,7 +79,9 @@ describe("workspaces", () => {
           name: "New",
         })
         assert.deepStrictEqual(yield* update("owner", workspace, {}), { ...before, name: "New" })
-        const partial = yield* refusal(update("owner", workspace, { plan: { name: "Small" } }))
+        const partial = yield* refusal(
+          update("owner", workspace, { plan: { name: "Small" } } as ChangeWorkspace),
+        )
         assert.strictEqual(partial.code, "validation_failed")
         assert.strictEqual(partial.field, "plan.messages_remaining")
         assert.isNull((yield* update("owner", workspace, { plan: null })).plan)
@@ -100,7 +102,7 @@ describe("workspaces", () => {
             code(workspaces.delete("owner", id)),
             code(Effect.flatMap(Keys, (keys) => keys.list("owner", id))),
             code(Effect.flatMap(Numbers, (numbers) => numbers.list("owner", id))),
-            code(Effect.flatMap(Contacts, (contacts) => contacts.list("owner", id, []))),
+            code(Effect.flatMap(Contacts, (contacts) => contacts.list("owner", id, {}))),
           ]
           for (const each of asked) assert.strictEqual(yield* each, "workspace_not_found")
         }
@@ -114,19 +116,19 @@ describe("workspaces", () => {
         const ids = yield* Effect.replicateEffect(aWorkspace(), 5)
         const { delete: remove, list } = yield* Workspaces
         yield* remove("owner", ids[3]!)
-        const first = yield* list([["limit", "2"]])
+        const first = yield* list({ limit: 2 })
         assert.deepStrictEqual<unknown>(
-          first.data.map(({ id }) => id),
+          first.items.map(({ id }) => id),
           [ids[4], ids[2]],
         )
-        const cursor = first.next_cursor ?? ""
-        const rest = yield* list([["cursor", cursor]])
+        const cursor = first.next ?? ""
+        const rest = yield* list({ cursor })
         assert.deepStrictEqual<unknown>(
-          rest.data.map(({ id }) => id),
+          rest.items.map(({ id }) => id),
           [ids[1], ids[0]],
         )
-        assert.isNull(rest.next_cursor)
-        assert.strictEqual(yield* code(list([["cursor", `${cursor}x`]])), "invalid_cursor")
+        assert.isNull(rest.next)
+        assert.strictEqual(yield* code(list({ cursor: `${cursor}x` })), "invalid_cursor")
       }),
     ),
   )

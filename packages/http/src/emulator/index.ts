@@ -2,7 +2,7 @@
  * The emulator controls over HTTP (contract: Emulator controls), for `@messaging-service/emulator`:
  * what `HttpOptions.emulator` takes.
  */
-import { MessageJson, NumberJson, pageJson } from "@messaging-service/core"
+import { MessageJson, pageJson } from "@messaging-service/core"
 import {
   AdvanceBody,
   BehaviourBody,
@@ -16,12 +16,14 @@ import {
   SentQuery,
   TickBody,
 } from "@messaging-service/emulator"
+import type { ListSent } from "@messaging-service/emulator"
 import { Effect, Option, Schema } from "effect"
 import { examples, pageOf } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
 import { operatorRoute } from "../operator/OperatorRoute.ts"
 import type { EmulatorControls } from "../operator/OperatorRoute.ts"
-import { asGiven, json, optionalJson, query } from "../route/Entry.ts"
+import { asGiven, byName, json, optionalJson, query } from "../route/Entry.ts"
+import { NumberJson, numberJson } from "../v2/numbers.ts"
 
 const tag = "Emulator"
 
@@ -72,7 +74,7 @@ const routes = (emulator: typeof Emulator.Service) => [
     answer: NumberJson,
     example: examples.number,
     refused: [missingNumber, "not_connecting", "invalid_phone"],
-    handler: ({ id, request }) => emulator.scan(id("number_id"), request),
+    handler: ({ id, request }) => Effect.map(emulator.scan(id("number_id"), request), numberJson),
   }),
   operatorRoute({
     method: "POST",
@@ -84,7 +86,7 @@ const routes = (emulator: typeof Emulator.Service) => [
     answer: NumberJson,
     example: { ...examples.number, status: "disconnected" },
     refused: [missingNumber],
-    handler: ({ id }) => emulator.logout(id("number_id")),
+    handler: ({ id }) => Effect.map(emulator.logout(id("number_id")), numberJson),
   }),
   operatorRoute({
     method: "PUT",
@@ -120,7 +122,7 @@ const routes = (emulator: typeof Emulator.Service) => [
     tag,
     summary: "List what left the phones",
     about: "Newest first: one entry for each copy that a recipient would really see.",
-    request: query(SentQuery, asGiven),
+    request: query(SentQuery, byName<ListSent>),
     success: "A page of copies.",
     answer: pageJson(SentJson),
     example: pageOf(sent),

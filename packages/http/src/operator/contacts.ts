@@ -1,16 +1,37 @@
 /** Contacts of a workspace (contract: Contacts). */
 import {
   ContactBody,
-  ContactJson,
   Contacts,
   DeletedJson,
+  IdJson,
   PageInput,
+  TimeJson,
+  described,
+  formatInstant,
   pageJson,
 } from "@messaging-service/core"
-import { Effect } from "effect"
+import type { Contact, CreateContact, ListPage } from "@messaging-service/core"
+import { Effect, Schema } from "effect"
 import { examples, pageOf } from "../openapi/examples.ts"
-import { asGiven, json, query } from "../route/Entry.ts"
+import { asCommand, byName, deleted, json, query, shownPage } from "../route/Entry.ts"
 import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
+
+/** The Contact object. */
+const ContactJson = Schema.Struct({
+  id: IdJson,
+  name: Schema.String,
+  phone: described(Schema.NullOr(Schema.String), "E.164 with a leading +."),
+  username: described(Schema.NullOr(Schema.String), "As it was given."),
+  created_at: TimeJson,
+}).annotate({ identifier: "Contact" })
+
+const contactJson = ({ createdAt, id, name, phone, username }: Contact) => ({
+  id,
+  name,
+  phone,
+  username,
+  created_at: formatInstant(createdAt),
+})
 
 const tag = "Contacts"
 
@@ -24,13 +45,14 @@ export const contactRoutes = Effect.gen(function* () {
       id: "createContact",
       tag,
       summary: "Save a contact",
-      request: json(ContactBody, { name: "Ada", phone: "+15550001234" }, asGiven),
+      request: json(ContactBody, { name: "Ada", phone: "+15550001234" }, asCommand<CreateContact>),
       status: 201,
       success: "The contact.",
       answer: ContactJson,
       example: examples.contact,
       refused: ["workspace_not_found", "role_required", "invalid_phone", "invalid_username"],
-      handler: ({ id, request, role }) => contacts.create(role, id("id"), request),
+      handler: ({ id, request, role }) =>
+        Effect.map(contacts.create(role, id("id"), request), contactJson),
     }),
     operatorRoute({
       method: "GET",
@@ -39,12 +61,13 @@ export const contactRoutes = Effect.gen(function* () {
       tag,
       summary: "List contacts",
       about: "Newest first.",
-      request: query(PageInput, asGiven),
+      request: query(PageInput, byName<ListPage>),
       success: "A page of contacts.",
       answer: pageJson(ContactJson),
       example: pageOf(examples.contact),
       refused: ["workspace_not_found", "role_required"],
-      handler: ({ id, request, role }) => contacts.list(role, id("id"), request),
+      handler: ({ id, request, role }) =>
+        Effect.map(contacts.list(role, id("id"), request), shownPage(contactJson)),
     }),
     operatorRoute({
       method: "DELETE",
@@ -60,7 +83,8 @@ export const contactRoutes = Effect.gen(function* () {
         "role_required",
         { code: "contact_not_found", inPath: true },
       ],
-      handler: ({ id, role }) => contacts.delete(role, id("id"), id("contact_id")),
+      handler: ({ id, role }) =>
+        Effect.map(contacts.delete(role, id("id"), id("contact_id")), deleted),
     }),
   ]
 })

@@ -1,16 +1,60 @@
 /** Keys of a workspace (contract: Keys). */
 import {
+  DeletedJson,
+  IdJson,
   KeyBody,
-  KeyJson,
   Keys,
-  NewKeyJson,
-  RevokedKeyJson,
+  TimeJson,
+  described,
+  formatInstant,
+  instantOrNull,
   listJson,
 } from "@messaging-service/core"
-import { Effect } from "effect"
+import type { ApiKey, CreateKey } from "@messaging-service/core"
+import { Effect, Schema } from "effect"
 import { listOf } from "../openapi/examples.ts"
-import { asGiven, json } from "../route/Entry.ts"
+import { asCommand, deleted, json } from "../route/Entry.ts"
+import { keyFields, keyFieldsOf } from "../v2/me.ts"
 import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
+
+/** The Key object. */
+const KeyJson = Schema.Struct({
+  id: IdJson,
+  version: Schema.Literals([1, 2]),
+  ...keyFields,
+  expires_at: described(Schema.NullOr(TimeJson), "Null: never."),
+  last4: described(Schema.String, "Last four characters of the key."),
+  created_at: TimeJson,
+  last_used_at: Schema.NullOr(TimeJson),
+  last_used_ip: Schema.NullOr(Schema.String),
+  revoked_at: Schema.NullOr(TimeJson),
+}).annotate({ identifier: "Key" })
+
+/** The answer to a key's creation. */
+const NewKeyJson = Schema.Struct({
+  ...KeyJson.fields,
+  key: described(Schema.String, "The whole key; shown only here."),
+}).annotate({ identifier: "NewKey" })
+
+/** The answer to a key's revocation: version 1 keys are deleted. */
+const RevokedKeyJson = Schema.Union([
+  Schema.Struct({ id: IdJson, revoked: Schema.Literal(true) }),
+  DeletedJson,
+]).annotate({ identifier: "RevokedKey" })
+
+const keyJson = (key: ApiKey): typeof KeyJson.Type => ({
+  id: key.id,
+  version: key.version,
+  ...keyFieldsOf(key),
+  last4: key.last4,
+  created_at: formatInstant(key.createdAt),
+  last_used_at: instantOrNull(key.lastUsedAt),
+  last_used_ip: key.lastUsedIp,
+  revoked_at: instantOrNull(key.revokedAt),
+})
+
+const revokedJson = ({ id, version }: ApiKey): typeof RevokedKeyJson.Type =>
+  version === 1 ? deleted(id) : { id, revoked: true }
 
 const tag = "Keys"
 
@@ -41,13 +85,17 @@ export const keyRoutes = Effect.gen(function* () {
       tag,
       summary: "Create a key",
       about: "At most 10 keys of a version that are not revoked.",
-      request: json(KeyBody, { version: 2, name: "Shop", scopes: "all" }, asGiven),
+      request: json(KeyBody, { version: 2, name: "Shop", scopes: "all" }, asCommand<CreateKey>),
       status: 201,
       success: "The key, whole; it is shown only now.",
       answer: NewKeyJson,
       example: { ...example, key: `svc_live_${"x".repeat(34)}Qx7z` },
       refused: ["workspace_not_found", "role_required", "key_limit_reached", "number_not_found"],
-      handler: ({ id, request, role }) => keys.create(role, id("id"), request),
+      handler: ({ id, request, role }) =>
+        Effect.map(keys.create(role, id("id"), request), ({ key, record }) => ({
+          ...keyJson(record),
+          key,
+        })),
     }),
     operatorRoute({
       method: "GET",
@@ -60,7 +108,8 @@ export const keyRoutes = Effect.gen(function* () {
       answer: listJson(KeyJson),
       example: listOf(example),
       refused: ["workspace_not_found", "role_required"],
-      handler: ({ id, role }) => keys.list(role, id("id")),
+      handler: ({ id, role }) =>
+        Effect.map(keys.list(role, id("id")), (all) => ({ data: all.map(keyJson) })),
     }),
     operatorRoute({
       method: "DELETE",
@@ -74,7 +123,7 @@ export const keyRoutes = Effect.gen(function* () {
       answer: RevokedKeyJson,
       example: { id: 9, revoked: true },
       refused: ["workspace_not_found", "role_required", "key_not_found"],
-      handler: ({ id, role }) => keys.revoke(role, id("id"), id("key_id")),
+      handler: ({ id, role }) => Effect.map(keys.revoke(role, id("id"), id("key_id")), revokedJson),
     }),
   ]
 })

@@ -1,16 +1,11 @@
 /** Numbers of a workspace (contract: Workspace numbers). */
-import {
-  DeletedJson,
-  NumberBody,
-  NumberJson,
-  NumberPatch,
-  Numbers,
-  listJson,
-} from "@messaging-service/core"
+import { DeletedJson, NumberBody, NumberPatch, Numbers, listJson } from "@messaging-service/core"
+import type { ChangeNumber, CreateNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { examples, listOf } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
-import { asGiven, json } from "../route/Entry.ts"
+import { asCommand, deleted, json } from "../route/Entry.ts"
+import { NumberJson, numberJson } from "../v2/numbers.ts"
 import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
 
 const tag = "Workspace numbers"
@@ -27,13 +22,18 @@ export const numberRoutes = Effect.gen(function* () {
       id: "createNumber",
       tag,
       summary: "Add a number",
-      request: json(NumberBody, { platform: "whatsapp", phone: "+15550001000" }, asGiven),
+      request: json(
+        NumberBody,
+        { platform: "whatsapp", phone: "+15550001000" },
+        asCommand<CreateNumber>,
+      ),
       status: 201,
       success: "The number.",
       answer: NumberJson,
       example: examples.number,
       refused: ["workspace_not_found", "role_required", "invalid_phone"],
-      handler: ({ id, request, role }) => numbers.create(role, id("id"), request),
+      handler: ({ id, request, role }) =>
+        Effect.map(numbers.create(role, id("id"), request), numberJson),
     }),
     operatorRoute({
       method: "GET",
@@ -45,7 +45,8 @@ export const numberRoutes = Effect.gen(function* () {
       answer: listJson(NumberJson),
       example: listOf(examples.number),
       refused: ["workspace_not_found", "role_required"],
-      handler: ({ id, role }) => numbers.list(role, id("id")),
+      handler: ({ id, role }) =>
+        Effect.map(numbers.list(role, id("id")), (all) => ({ data: all.map(numberJson) })),
     }),
     operatorRoute({
       method: "PATCH",
@@ -53,12 +54,13 @@ export const numberRoutes = Effect.gen(function* () {
       id: "updateNumber",
       tag,
       summary: "Change a number's label",
-      request: json(NumberPatch, { label: "Front desk" }, asGiven),
+      request: json(NumberPatch, { label: "Front desk" }, asCommand<ChangeNumber>),
       success: "The number as it is now.",
       answer: NumberJson,
       example: examples.number,
       refused: ["workspace_not_found", "role_required", missing],
-      handler: ({ id, request, role }) => numbers.update(role, id("id"), id("number_id"), request),
+      handler: ({ id, request, role }) =>
+        Effect.map(numbers.update(role, id("id"), id("number_id"), request), numberJson),
     }),
     operatorRoute({
       method: "DELETE",
@@ -71,7 +73,8 @@ export const numberRoutes = Effect.gen(function* () {
       answer: DeletedJson,
       example: { id: 12, deleted: true },
       refused: ["workspace_not_found", "role_required", missing],
-      handler: ({ id, role }) => numbers.remove(role, id("id"), id("number_id")),
+      handler: ({ id, role }) =>
+        Effect.map(numbers.remove(role, id("id"), id("number_id")), deleted),
     }),
   ]
 })

@@ -1,17 +1,62 @@
 /** Workspaces (contract: Workspaces). */
 import {
   DeletedJson,
+  IdJson,
   PageInput,
+  TimeJson,
   WorkspaceBody,
-  WorkspaceJson,
   WorkspacePatch,
   Workspaces,
+  clientId,
+  described,
+  formatInstant,
   pageJson,
 } from "@messaging-service/core"
-import { Effect } from "effect"
+import type { ChangeWorkspace, CreateWorkspace, ListPage, Workspace } from "@messaging-service/core"
+import { Effect, Schema } from "effect"
 import { examples, pageOf } from "../openapi/examples.ts"
-import { asGiven, json, query } from "../route/Entry.ts"
+import { asCommand, byName, deleted, json, query, shownPage } from "../route/Entry.ts"
 import { operatorRoute, workspacePath, workspacesPath } from "./OperatorRoute.ts"
+
+/** The Plan object. */
+const PlanJson = Schema.Struct({
+  name: Schema.String,
+  messages_remaining: Schema.NullOr(Schema.Int).annotate({ description: "Null for unlimited." }),
+  reminders: Schema.Boolean,
+  qr_code_api: Schema.Boolean,
+  max_numbers: Schema.NullOr(Schema.Int).annotate({ description: "Null for unlimited." }),
+  media_storage_bytes: Schema.Int,
+}).annotate({ identifier: "Plan" })
+
+/** The Workspace object. */
+const WorkspaceJson = Schema.Struct({
+  id: IdJson,
+  name: Schema.String,
+  client_id: Schema.Int.annotate({ description: "What version 1 clients send as `client_id`." }),
+  demo: Schema.Boolean,
+  account_disabled: Schema.Boolean,
+  api_v2_enabled: Schema.Boolean,
+  plan: described(Schema.NullOr(PlanJson), "Null: no active plan, nothing included."),
+  created_at: TimeJson,
+}).annotate({ identifier: "Workspace" })
+
+const workspaceJson = (workspace: Workspace): typeof WorkspaceJson.Type => ({
+  id: workspace.id,
+  name: workspace.name,
+  client_id: clientId(workspace),
+  demo: workspace.demo,
+  account_disabled: workspace.accountDisabled,
+  api_v2_enabled: workspace.apiV2Enabled,
+  plan: workspace.plan && {
+    name: workspace.plan.name,
+    messages_remaining: workspace.plan.messagesRemaining,
+    reminders: workspace.plan.reminders,
+    qr_code_api: workspace.plan.qrCodeApi,
+    max_numbers: workspace.plan.maxNumbers,
+    media_storage_bytes: workspace.plan.mediaStorageBytes,
+  },
+  created_at: formatInstant(workspace.createdAt),
+})
 
 const tag = "Workspaces"
 
@@ -25,13 +70,13 @@ export const workspaceRoutes = Effect.gen(function* () {
       id: "createWorkspace",
       tag,
       summary: "Create a workspace",
-      request: json(WorkspaceBody, { name: "Example" }, asGiven),
+      request: json(WorkspaceBody, { name: "Example" }, asCommand<CreateWorkspace>),
       status: 201,
       success: "The workspace.",
       answer: WorkspaceJson,
       example: examples.workspace,
       refused: ["role_required"],
-      handler: ({ request, role }) => workspaces.create(role, request),
+      handler: ({ request, role }) => Effect.map(workspaces.create(role, request), workspaceJson),
     }),
     operatorRoute({
       method: "GET",
@@ -40,11 +85,11 @@ export const workspaceRoutes = Effect.gen(function* () {
       tag,
       summary: "List workspaces",
       about: "Newest first.",
-      request: query(PageInput, asGiven),
+      request: query(PageInput, byName<ListPage>),
       success: "A page of workspaces.",
       answer: pageJson(WorkspaceJson),
       example: pageOf(examples.workspace),
-      handler: ({ request }) => workspaces.list(request),
+      handler: ({ request }) => Effect.map(workspaces.list(request), shownPage(workspaceJson)),
     }),
     operatorRoute({
       method: "GET",
@@ -56,7 +101,7 @@ export const workspaceRoutes = Effect.gen(function* () {
       answer: WorkspaceJson,
       example: examples.workspace,
       refused: ["workspace_not_found"],
-      handler: ({ id }) => workspaces.get(id("id")),
+      handler: ({ id }) => Effect.map(workspaces.get(id("id")), workspaceJson),
     }),
     operatorRoute({
       method: "PATCH",
@@ -64,12 +109,13 @@ export const workspaceRoutes = Effect.gen(function* () {
       id: "updateWorkspace",
       tag,
       summary: "Change a workspace",
-      request: json(WorkspacePatch, { account_disabled: true }, asGiven),
+      request: json(WorkspacePatch, { account_disabled: true }, asCommand<ChangeWorkspace>),
       success: "The workspace as it is now.",
       answer: WorkspaceJson,
       example: { ...examples.workspace, account_disabled: true },
       refused: ["workspace_not_found", "role_required"],
-      handler: ({ id, request, role }) => workspaces.update(role, id("id"), request),
+      handler: ({ id, request, role }) =>
+        Effect.map(workspaces.update(role, id("id"), request), workspaceJson),
     }),
     operatorRoute({
       method: "DELETE",
@@ -82,7 +128,7 @@ export const workspaceRoutes = Effect.gen(function* () {
       answer: DeletedJson,
       example: { id: 1, deleted: true },
       refused: ["workspace_not_found", "role_required"],
-      handler: ({ id, role }) => workspaces.delete(role, id("id")),
+      handler: ({ id, role }) => Effect.map(workspaces.delete(role, id("id")), deleted),
     }),
   ]
 })

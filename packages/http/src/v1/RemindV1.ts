@@ -19,7 +19,6 @@ import {
 import type {
   Caller,
   CreateReminder,
-  MediaId,
   MediaType,
   NumberId,
   Refusal,
@@ -101,9 +100,7 @@ const remindV1 = Effect.gen(function* () {
       const media = { media_id: kept.answer.id, type }
       return yield* create(caller, { ...command, media }).pipe(
         Effect.onExit((exit) =>
-          isRefused(exit)
-            ? Effect.ignore(directory.delete(caller, kept.answer.id as MediaId))
-            : Effect.void,
+          isRefused(exit) ? Effect.ignore(directory.delete(caller, kept.answer.id)) : Effect.void,
         ),
       )
     }).pipe(

@@ -1,6 +1,6 @@
 /** What version 1 sends: text, an image or a file, by `msg_type` (contract: Version 1: sends). */
 import { uploadedFileName } from "@messaging-service/core"
-import type { MediaType } from "@messaging-service/core"
+import type { MediaType, Message } from "@messaging-service/core"
 import { Result } from "effect"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
@@ -36,9 +36,12 @@ export const kindOf = ({ msg_type }: Fields): Result.Result<MediaType | null, Fa
 }
 
 /** The number of `msg_type` for what a message carries. */
-export const msgTypeOf = (media: { readonly type: MediaType | null } | null): 0 | 1 | 2 => {
+export const msgTypeOf = ({
+  foundMediaType,
+  media,
+}: Pick<Message, "foundMediaType" | "media">): 0 | 1 | 2 => {
   if (media === null) return 0
-  return media.type === "image" ? 1 : 2
+  return (media.type ?? foundMediaType) === "image" ? 1 : 2
 }
 
 export const textOfContent = ({ message, msg }: Fields): string => msg ?? message ?? ""

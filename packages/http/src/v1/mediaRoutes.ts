@@ -1,7 +1,14 @@
 /** The operations of version 1 on the media directory (contract: Version 1: media). */
-import { MediaDirectory, Version1Lists, mediaTypes, offsetOfPage } from "@messaging-service/core"
-import type { MediaFileJson, MediaId, MediaType } from "@messaging-service/core"
-import { Effect, Result, Schema } from "effect"
+import {
+  MediaDirectory,
+  MediaLinks,
+  Version1Lists,
+  formatInstant,
+  mediaTypes,
+  offsetOfPage,
+} from "@messaging-service/core"
+import type { MediaFile, MediaId, MediaType } from "@messaging-service/core"
+import { Clock, Effect, Result, Schema } from "effect"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
 import { file, idOf, integer, limitField, limitOf, pageField, pageOf, string } from "./FieldsV1.ts"
@@ -37,16 +44,6 @@ const MediaListAnswer = Schema.Struct({
 
 const limits = { otherwise: 20, most: 100 }
 
-const shown = (record: MediaFileJson): typeof FileV1.Type => ({
-  id: record.id,
-  file_name: record.file_name,
-  file_url: record.url,
-  file_type: record.type,
-  file_size: record.size,
-  mime_type: record.mime_type,
-  created_at: record.created_at,
-})
-
 /** Null for both types. */
 const typeOf = (given: string | null): Result.Result<MediaType | null, FailureV1> => {
   if (given === null) return Result.succeed(null)
@@ -57,6 +54,21 @@ const typeOf = (given: string | null): Result.Result<MediaType | null, FailureV1
 export const mediaRoutes = Effect.gen(function* () {
   const directory = yield* MediaDirectory
   const lists = yield* Version1Lists
+  const { link } = yield* MediaLinks
+
+  const shown = Effect.map(
+    Clock.currentTimeMillis,
+    (now) =>
+      (record: MediaFile): typeof FileV1.Type => ({
+        id: record.id,
+        file_name: record.fileName,
+        file_url: link(record.id, record.fileName, now),
+        file_type: record.type,
+        file_size: record.size,
+        mime_type: record.mimeType,
+        created_at: formatInstant(record.createdAt),
+      }),
+  )
 
   return [
     operationV1({
@@ -78,7 +90,7 @@ export const mediaRoutes = Effect.gen(function* () {
         return {
           status: 1,
           message: "Media uploaded",
-          data: shown(answer),
+          data: (yield* shown)(answer),
         }
       }),
     }),
@@ -101,7 +113,7 @@ export const mediaRoutes = Effect.gen(function* () {
         const { items, total } = yield* lists.media(caller, type, offsetOfPage(page, limit))
         return {
           status: 1,
-          data: { total_count: total, page, limit, media_files: items.map(shown) },
+          data: { total_count: total, page, limit, media_files: items.map(yield* shown) },
         }
       }),
     }),

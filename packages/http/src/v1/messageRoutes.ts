@@ -1,14 +1,15 @@
 /** The operations of version 1 on messages that were sent (contract: Version 1: messages). */
 import {
-  MediaLinks,
   Messages,
   Version1Lists,
   failureText,
-  messageJson,
+  formatInstant,
+  instantOrNull,
   offsetOfPage,
   parseId,
+  statusAt,
 } from "@messaging-service/core"
-import type { Caller, MessageId, MessageJson, MessageStatus } from "@messaging-service/core"
+import type { Caller, Message, MessageId, MessageStatus, Recipient } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { msgTypeOf } from "./contentV1.ts"
 import { failV1 } from "./FailureV1.ts"
@@ -45,7 +46,7 @@ export const shownStatus = (
 }
 
 /** Whom it went to, as one text. */
-const shownRecipient = (to: MessageJson["to"]): string => {
+const shownRecipient = (to: Recipient): string => {
   if ("phone" in to) return to.phone
   return "group" in to ? to.group : to.username
 }
@@ -83,33 +84,32 @@ const reportPageSize = 200
 
 const msgId = integer("The message's id.", { required: true })
 
-const statusOf = (message: MessageJson): typeof StatusAnswer.Type => ({
-  ...shownStatus(message.status),
+const statusOf = (message: Message, now: number): typeof StatusAnswer.Type => ({
+  ...shownStatus(statusAt(message, now)),
   message: message.text,
   msg_id: message.id,
-  sent_at: message.sent_at,
+  sent_at: instantOrNull(message.sentAt),
   error: failureText(message.error),
 })
 
-const historyItem = (message: MessageJson): typeof HistoryItem.Type => ({
+const historyItem = (message: Message, now: number): typeof HistoryItem.Type => ({
   msg_id: message.id,
-  ...shownStatus(message.status),
+  ...shownStatus(statusAt(message, now)),
   to: shownRecipient(message.to),
   whatsapp_client: message.from.id,
-  msg_type: msgTypeOf(message.media),
-  created_at: message.created_at,
-  sent_at: message.sent_at,
+  msg_type: msgTypeOf(message),
+  created_at: formatInstant(message.createdAt),
+  sent_at: instantOrNull(message.sentAt),
 })
 
 export const messageRoutes = Effect.gen(function* () {
   const messages = yield* Messages
   const lists = yield* Version1Lists
-  const { link } = yield* MediaLinks
 
   const status = (caller: Caller, id: MessageId | undefined) =>
     Effect.gen(function* () {
       const message = yield* messages.get(caller, id)
-      return statusOf(messageJson(message, yield* Clock.currentTimeMillis, link))
+      return statusOf(message, yield* Clock.currentTimeMillis)
     })
 
   return [
@@ -168,11 +168,12 @@ export const messageRoutes = Effect.gen(function* () {
           { first, last },
           offsetOfPage(page, reportPageSize),
         )
+        const now = yield* Clock.currentTimeMillis
         return {
           status: 1,
           total,
           page,
-          history: items.map(historyItem),
+          history: items.map((message) => historyItem(message, now)),
         }
       }),
     }),

@@ -1,6 +1,6 @@
 /** Numbers as version 1 connects and shows them (contract: Version 1: numbers). */
 import { Connections, numberStatuses, refuse } from "@messaging-service/core"
-import type { NumberId, NumberJson, Refusal } from "@messaging-service/core"
+import type { ConnectNumber, NumberId, Refusal, SendingNumber } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { failV1 } from "./FailureV1.ts"
 import { idOf, integer, string, unreadable } from "./FieldsV1.ts"
@@ -40,7 +40,7 @@ const NumberAnswer = Schema.Struct({
   }),
 })
 
-const shown = ({ id, label, phone, status }: NumberJson) => ({
+const shown = ({ id, label, phone, status }: SendingNumber) => ({
   whatsapp_client: id,
   whatsapp_number: phone,
   label,
@@ -48,7 +48,7 @@ const shown = ({ id, label, phone, status }: NumberJson) => ({
 })
 
 /** Version 1 neither shows nor connects Telegram accounts, which are numbers too. */
-const isShown = ({ platform }: NumberJson): boolean => platform === "whatsapp"
+const isShown = ({ platform }: SendingNumber): boolean => platform === "whatsapp"
 
 /** A Telegram account is refused as a number that the workspace does not have. */
 const ofNumber = (refusal: Refusal): Refusal =>
@@ -77,12 +77,12 @@ export const numberRoutes = Effect.gen(function* () {
         if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
         const phone =
           whatsapp_number === null ? null : yield* Effect.fromResult(phoneOf(whatsapp_number))
-        const body = {
+        const command: ConnectNumber = {
           ...(phone === null ? {} : { login_method: "phone_code", phone }),
           ...(whatsapp_client === null ? {} : { number_id: whatsapp_client }),
         }
         const { answer } = yield* Effect.mapError(
-          connections.connect(caller, body, null, { callbackUrl: webhook_url }),
+          connections.connect(caller, command, null, { callbackUrl: webhook_url }),
           (error) => (error._tag === "Refusal" ? ofNumber(error) : error),
         )
         return {
@@ -101,9 +101,9 @@ export const numberRoutes = Effect.gen(function* () {
       example: {},
       answer: NumberListAnswer,
       handler: ({ caller }) =>
-        Effect.map(connections.list(caller), ({ data }) => ({
+        Effect.map(connections.list(caller), (all) => ({
           status: 1,
-          data: data.filter(isShown).map(shown),
+          data: all.filter(isShown).map(shown),
         })),
     }),
     operationV1({
@@ -122,8 +122,8 @@ export const numberRoutes = Effect.gen(function* () {
           status: 1,
           data: {
             ...shown(number),
-            qr_code_url: number.connect?.qr_code_url ?? null,
-            pairing_code: number.connect?.pairing_code ?? null,
+            qr_code_url: number.connect?.qrCodeUrl ?? null,
+            pairing_code: number.connect?.pairingCode?.code ?? null,
           },
         }
       }),

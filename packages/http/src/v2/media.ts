@@ -1,16 +1,36 @@
 /** The media directory of version 2 (contract: Media). */
 import {
   DeletedJson,
+  IdJson,
   MediaDirectory,
-  MediaFileJson,
+  MediaLinks,
   MediaQuery,
+  TimeJson,
+  described,
+  formatInstant,
+  mediaTypes,
   pageJson,
 } from "@messaging-service/core"
-import { Effect } from "effect"
+import type { ListMedia, MediaFile } from "@messaging-service/core"
+import { Clock, Effect, Schema } from "effect"
 import { examples, pageOf } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
-import { asGiven, file, query } from "../route/Entry.ts"
+import { byName, deleted, file, query, shownAnswer, shownPage } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
+
+/** The Media file object. */
+const MediaFileJson = Schema.Struct({
+  id: described(IdJson, "The `media_id` of a message."),
+  file_name: Schema.String,
+  type: Schema.Literals(mediaTypes),
+  mime_type: described(
+    Schema.String,
+    "Found from the content; of text, whose content does not tell it, from the ending of the name.",
+  ),
+  size: described(Schema.Int, "Bytes."),
+  url: described(Schema.String, "Works for 26 hours; a fresh one with each answer."),
+  created_at: TimeJson,
+}).annotate({ identifier: "MediaFile" })
 
 const common = { tag: "Media" } as const
 
@@ -18,6 +38,22 @@ const missing: Refused = { code: "media_not_found", inPath: true }
 
 export const mediaRoutes = Effect.gen(function* () {
   const media = yield* MediaDirectory
+  const { link } = yield* MediaLinks
+
+  /** How files are shown now, with fresh links. */
+  const shown = Effect.map(
+    Clock.currentTimeMillis,
+    (now) =>
+      (record: MediaFile): typeof MediaFileJson.Type => ({
+        id: record.id,
+        file_name: record.fileName,
+        type: record.type,
+        mime_type: record.mimeType,
+        size: record.size,
+        url: link(record.id, record.fileName, now),
+        created_at: formatInstant(record.createdAt),
+      }),
+  )
 
   return [
     routeV2({
@@ -35,7 +71,10 @@ export const mediaRoutes = Effect.gen(function* () {
       answer: MediaFileJson,
       example: examples.mediaFile,
       refused: ["storage_full"],
-      handler: ({ caller, idempotency, request }) => media.upload(caller, request, idempotency),
+      handler: Effect.fnUntraced(function* ({ caller, idempotency, request }) {
+        const kept = yield* media.upload(caller, request, idempotency)
+        return shownAnswer(yield* shown)(kept)
+      }),
     }),
     routeV2({
       ...common,
@@ -44,11 +83,14 @@ export const mediaRoutes = Effect.gen(function* () {
       id: "listMedia",
       summary: "List files",
       about: "Newest first.",
-      request: query(MediaQuery, asGiven),
+      request: query(MediaQuery, byName<ListMedia>),
       success: "A page of files.",
       answer: pageJson(MediaFileJson),
       example: pageOf(examples.mediaFile),
-      handler: ({ caller, request }) => media.list(caller, request),
+      handler: Effect.fnUntraced(function* ({ caller, request }) {
+        const page = yield* media.list(caller, request)
+        return shownPage(yield* shown)(page)
+      }),
     }),
     routeV2({
       ...common,
@@ -60,7 +102,10 @@ export const mediaRoutes = Effect.gen(function* () {
       answer: MediaFileJson,
       example: examples.mediaFile,
       refused: [missing],
-      handler: ({ caller, id }) => media.get(caller, id("id")),
+      handler: Effect.fnUntraced(function* ({ caller, id }) {
+        const found = yield* media.get(caller, id("id"))
+        return (yield* shown)(found)
+      }),
     }),
     routeV2({
       ...common,
@@ -73,7 +118,7 @@ export const mediaRoutes = Effect.gen(function* () {
       answer: DeletedJson,
       example: { id: 8, deleted: true },
       refused: [missing],
-      handler: ({ caller, id }) => media.delete(caller, id("id")),
+      handler: ({ caller, id }) => Effect.map(media.delete(caller, id("id")), deleted),
     }),
   ]
 })

@@ -1,9 +1,73 @@
 /** Numbers and connecting them (contract: Numbers). */
-import { ConnectBody, Connections, NumberJson, listJson } from "@messaging-service/core"
-import { Effect } from "effect"
+import {
+  ConnectBody,
+  Connections,
+  IdJson,
+  TimeJson,
+  described,
+  instantOrNull,
+  listJson,
+  loginMethods,
+  numberStatuses,
+  platforms,
+} from "@messaging-service/core"
+import type { ConnectNumber, ConnectView, ShownNumber } from "@messaging-service/core"
+import { Effect, Schema } from "effect"
 import { examples, listOf } from "../openapi/examples.ts"
-import { asGiven, json } from "../route/Entry.ts"
+import { asCommand, json, shownAnswer } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
+
+/** The Connect object. */
+const ConnectJson = Schema.Struct({
+  qr_code_url: described(
+    Schema.NullOr(Schema.String),
+    "Link to the QR image, valid 10 minutes; a fresh one with each call.",
+  ),
+  pairing_code: described(
+    Schema.NullOr(Schema.String),
+    "Code of 8 characters to type on the phone; null until it is ready.",
+  ),
+  pairing_code_expires_at: Schema.NullOr(TimeJson),
+  linking: described(Schema.Boolean, "True after the scan or code entry while linking finishes."),
+  requested_at: Schema.NullOr(TimeJson),
+}).annotate({ identifier: "Connect" })
+
+/** The Number object. */
+export const NumberJson = Schema.Struct({
+  id: described(IdJson, "The `from` of messages and reminders."),
+  phone: described(
+    Schema.NullOr(Schema.String),
+    "Digits with country code, no +; null until the QR code is scanned.",
+  ),
+  label: Schema.String,
+  platform: Schema.Literals(platforms),
+  status: Schema.Literals(numberStatuses),
+  login_method: Schema.Literals(loginMethods),
+  connect: described(
+    Schema.NullOr(ConnectJson),
+    "Filled only while `status` is `connecting`, and only by GET of a single number.",
+  ),
+}).annotate({ identifier: "Number" })
+
+/** A number; with `connect` only where it has been looked at for it. */
+export const numberJson = ({
+  connect = null,
+  ...number
+}: ShownNumber & { readonly connect?: ConnectView | null }): typeof NumberJson.Type => ({
+  id: number.id,
+  phone: number.phone,
+  label: number.label,
+  platform: number.platform,
+  status: number.status,
+  login_method: number.loginMethod,
+  connect: connect && {
+    qr_code_url: connect.qrCodeUrl,
+    pairing_code: connect.pairingCode?.code ?? null,
+    pairing_code_expires_at: instantOrNull(connect.pairingCode?.expiresAt ?? null),
+    linking: connect.linking,
+    requested_at: instantOrNull(connect.requestedAt),
+  },
+})
 
 const numbers = { tag: "Numbers" } as const
 
@@ -21,7 +85,8 @@ export const numberRoutes = Effect.gen(function* () {
       success: "The numbers.",
       answer: listJson(NumberJson),
       example: listOf(examples.number),
-      handler: ({ caller }) => connections.list(caller),
+      handler: ({ caller }) =>
+        Effect.map(connections.list(caller), (all) => ({ data: all.map(numberJson) })),
     }),
     routeV2({
       ...numbers,
@@ -35,7 +100,7 @@ export const numberRoutes = Effect.gen(function* () {
       answer: NumberJson,
       example: examples.connecting,
       refused: [{ code: "number_not_found", inPath: true }],
-      handler: ({ caller, id }) => connections.get(caller, id("id")),
+      handler: ({ caller, id }) => Effect.map(connections.get(caller, id("id")), numberJson),
     }),
     routeV2({
       ...numbers,
@@ -46,7 +111,7 @@ export const numberRoutes = Effect.gen(function* () {
       summary: "Connect a WhatsApp number",
       about:
         "Starts linking a phone by QR code or pairing code. It ends after 10 minutes. Needs a plan with the QR code API.",
-      request: json(ConnectBody, { login_method: "qr" }, asGiven),
+      request: json(ConnectBody, { login_method: "qr" }, asCommand<ConnectNumber>),
       status: 202,
       success: "The number, `connecting`.",
       answer: NumberJson,
@@ -61,7 +126,7 @@ export const numberRoutes = Effect.gen(function* () {
         "number_not_found",
       ],
       handler: ({ caller, idempotency, request }) =>
-        connections.connect(caller, request, idempotency),
+        Effect.map(connections.connect(caller, request, idempotency), shownAnswer(numberJson)),
     }),
   ]
 })

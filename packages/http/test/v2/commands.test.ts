@@ -146,7 +146,7 @@ const aMoment = TestClock.adjust("1 second")
 
 const anAsker = Effect.gen(function* () {
   const { token, workspace } = yield* aSender()
-  const found = yield* Workspaces.use((all) => all.require(workspace.id as WorkspaceId))
+  const found = yield* Workspaces.use((all) => all.get(workspace.id as WorkspaceId))
   const caller = Caller.trusted(found)
   const { answer } = yield* Webhooks.use((all) =>
     all.create(caller, { url: "https://example.com/" }, null),

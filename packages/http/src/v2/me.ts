@@ -1,0 +1,78 @@
+/** What a key is and may do (contract: Key info). */
+import {
+  IdJson,
+  TimeJson,
+  dailyQuota,
+  described,
+  instantOrNull,
+  messagesRemaining,
+  requestsPerDay,
+  requestsPerMinute,
+  scopes,
+} from "@messaging-service/core"
+import type { ApiKey, KeyCaller } from "@messaging-service/core"
+import { Effect, Schema } from "effect"
+import { examples } from "../openapi/examples.ts"
+import { routeV2 } from "./RouteV2.ts"
+
+/** What is shown of a key, to itself and to the operator. */
+export const keyFields = {
+  name: Schema.String,
+  mode: Schema.Literals(["live", "test"]),
+  scopes: Schema.Array(Schema.Literals(scopes)),
+  limited_to_numbers: Schema.Boolean,
+  number_ids: described(Schema.Array(IdJson), "Empty unless the key is limited to some numbers."),
+}
+
+export const keyFieldsOf = ({ expiresAt, mode, name, numberIds, scopes: held }: ApiKey) => ({
+  name,
+  mode,
+  scopes: held,
+  limited_to_numbers: numberIds !== null,
+  number_ids: numberIds ?? [],
+  expires_at: instantOrNull(expiresAt),
+})
+
+/** The Key info object. */
+const KeyInfo = Schema.Struct({
+  workspace: Schema.Struct({ id: IdJson, name: Schema.String }),
+  key: Schema.Struct({ id: IdJson, ...keyFields, expires_at: Schema.NullOr(TimeJson) }),
+  plan: described(
+    Schema.NullOr(Schema.Struct({ name: Schema.String })),
+    "Null when the workspace has no active plan.",
+  ),
+  limits: Schema.Struct({
+    requests_per_minute: Schema.Int,
+    requests_per_day: Schema.Int,
+    messages_per_number_per_day: Schema.Int,
+    messages_remaining: described(
+      Schema.NullOr(Schema.Int),
+      "Null when the plan allows unlimited messages.",
+    ),
+  }),
+}).annotate({ identifier: "KeyInfo" })
+
+export const keyInfo = ({ key, workspace }: KeyCaller): typeof KeyInfo.Type => ({
+  workspace: { id: workspace.id, name: workspace.name },
+  key: { id: key.id, ...keyFieldsOf(key) },
+  plan: workspace.plan && { name: workspace.plan.name },
+  limits: {
+    requests_per_minute: requestsPerMinute,
+    requests_per_day: requestsPerDay,
+    messages_per_number_per_day: dailyQuota.messages,
+    messages_remaining: messagesRemaining(workspace.plan),
+  },
+})
+
+export const meRoute = routeV2({
+  method: "GET",
+  path: "/api/v2/me",
+  id: "getKeyInfo",
+  tag: "Account",
+  summary: "Check the key",
+  about: "What the key is and may do. Sends nothing.",
+  success: "What the key is and may do.",
+  answer: KeyInfo,
+  example: examples.keyInfo,
+  handler: ({ caller }) => Effect.succeed(keyInfo(caller)),
+})

@@ -1,0 +1,89 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Caller, scopes, unlimitedPlan } from "@messaging-service/core"
+import type { ApiKey, KeyId, NumberId, Workspace, WorkspaceId } from "@messaging-service/core"
+import { Effect } from "effect"
+import { keyInfo } from "../../src/v2/me.ts"
+
+const aWorkspace = (given: Partial<Workspace> = {}): Workspace => ({
+  id: 1 as WorkspaceId,
+  name: "Workspace",
+  demo: false,
+  accountDisabled: false,
+  apiV2Enabled: true,
+  plan: unlimitedPlan,
+  createdAt: 0,
+  deletedAt: null,
+  ...given,
+})
+
+const aKey = (given: Partial<ApiKey> = {}): ApiKey => ({
+  id: 5 as KeyId,
+  workspaceId: 1 as WorkspaceId,
+  version: 2,
+  name: "Key",
+  mode: "live",
+  scopes,
+  numberIds: null,
+  expiresAt: null,
+  last4: "AAAA",
+  createdAt: 0,
+  lastUsedAt: null,
+  lastUsedIp: null,
+  revokedAt: null,
+  ...given,
+})
+
+describe("GET /me", () => {
+  it.effect("shows workspace, key, plan and limits", () =>
+    Effect.sync(() => {
+      const key = aKey({
+        mode: "test",
+        scopes: ["messages:send", "numbers"],
+        numberIds: [7 as NumberId, 9 as NumberId],
+        expiresAt: Date.UTC(2030, 0, 1, 0, 0, 0, 999),
+      })
+      const workspace = aWorkspace({
+        plan: { ...unlimitedPlan, name: "Starter", messagesRemaining: 12 },
+      })
+      assert.deepStrictEqual<unknown>(keyInfo(Caller.ofKey(key, workspace)), {
+        workspace: { id: 1, name: "Workspace" },
+        key: {
+          id: 5,
+          name: "Key",
+          mode: "test",
+          scopes: ["messages:send", "numbers"],
+          limited_to_numbers: true,
+          number_ids: [7, 9],
+          expires_at: "2030-01-01T00:00:00Z",
+        },
+        plan: { name: "Starter" },
+        limits: {
+          requests_per_minute: 60,
+          requests_per_day: 10_000,
+          messages_per_number_per_day: 1000,
+          messages_remaining: 12,
+        },
+      })
+    }),
+  )
+
+  it.effect("number_ids of an unlimited key is []", () =>
+    Effect.sync(() => {
+      const { key } = keyInfo(Caller.ofKey(aKey(), aWorkspace()))
+      assert.deepStrictEqual(
+        [key.limited_to_numbers, key.number_ids, key.expires_at],
+        [false, [], null],
+      )
+    }),
+  )
+
+  it.effect("plan is null without an active one, and messages_remaining null when unlimited", () =>
+    Effect.sync(() => {
+      const info = (plan: Workspace["plan"]) => keyInfo(Caller.ofKey(aKey(), aWorkspace({ plan })))
+      assert.isNull(info(unlimitedPlan).limits.messages_remaining)
+      assert.deepStrictEqual(info(unlimitedPlan).plan, { name: "Unlimited" })
+      assert.isNull(info(null).plan)
+      assert.strictEqual(info(null).limits.messages_remaining, 0)
+    }),
+  )
+})
