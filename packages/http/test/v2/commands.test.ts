@@ -5,8 +5,13 @@
 import { assert, layer } from "@effect/vitest"
 import {
   Caller,
+  Connections,
+  Contacts,
+  Keys,
+  MediaDirectory,
   Messages,
   NumberChecks,
+  Numbers,
   ReminderOperations,
   Reminders,
   WebhookOperations,
@@ -15,6 +20,7 @@ import {
 } from "@messaging-service/core"
 import type {
   NumberCheckId,
+  NumberId,
   Refusal,
   ReminderId,
   StoreUnavailable,
@@ -34,18 +40,35 @@ const times = { send_at: "2030-01-31T09:00:00Z", expires_at: "2030-02-28T09:00:0
 const schedule = { cron: "0 9 * * *", timezone: "Europe/Berlin" }
 const reminder = { name: "Rent", to, text: "Hello", media, schedule, active: true }
 
+const plan = {
+  name: "Small",
+  messages_remaining: 5,
+  reminders: true,
+  qr_code_api: true,
+  max_numbers: null,
+  media_storage_bytes: 0,
+}
+const workspace = { name: "Example", demo: false, api_v2_enabled: true, plan }
+
 type Services =
+  | Connections
+  | Contacts
+  | Keys
+  | MediaDirectory
   | Messages
   | NumberChecks
+  | Numbers
   | ReminderOperations
   | Reminders
   | WebhookOperations
   | Webhooks
+  | Workspaces
 
 interface Asker {
   readonly caller: Caller
   readonly token: string
   readonly endpoint: WebhookId
+  readonly number: NumberId
 }
 
 interface Door {
@@ -107,6 +130,62 @@ const doors: ReadonlyArray<Door> = [
     ask: ({ caller, endpoint }, command) =>
       WebhookOperations.use((all) => all.redeliver("owner", caller.workspaceId, endpoint, command)),
   },
+  {
+    what: "a number to connect",
+    path: () => "/api/v2/numbers",
+    command: { login_method: "phone_code", phone: "+15550001234", number_id: 999 },
+    ask: ({ caller }, command) => Connections.use((all) => all.connect(caller, command, null)),
+  },
+  {
+    what: "a workspace",
+    path: () => "/admin/v1/workspaces",
+    command: workspace,
+    ask: (_, command) => Workspaces.use((all) => all.create("owner", command)),
+  },
+  {
+    what: "a change of a workspace",
+    method: "PATCH",
+    path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}`,
+    command: { ...workspace, account_disabled: false },
+    ask: ({ caller }, command) =>
+      Workspaces.use((all) => all.update("owner", caller.workspaceId, command)),
+  },
+  {
+    what: "a key",
+    path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}/keys`,
+    command: {
+      version: 2,
+      name: "Key",
+      mode: "test",
+      scopes: ["media", "numbers"],
+      number_ids: [999],
+      expires_in: "30d",
+    },
+    ask: ({ caller }, command) =>
+      Keys.use((all) => all.create("owner", caller.workspaceId, command)),
+  },
+  {
+    what: "a number",
+    path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}/numbers`,
+    command: { platform: "telegram", phone: "+15550001234", label: "", status: "disconnected" },
+    ask: ({ caller }, command) =>
+      Numbers.use((all) => all.create("owner", caller.workspaceId, command)),
+  },
+  {
+    what: "a change of a number",
+    method: "PATCH",
+    path: ({ caller, number }) => `/admin/v1/workspaces/${caller.workspaceId}/numbers/${number}`,
+    command: { label: "Front desk" },
+    ask: ({ caller, number }, command) =>
+      Numbers.use((all) => all.update("owner", caller.workspaceId, number, command)),
+  },
+  {
+    what: "a contact",
+    path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}/contacts`,
+    command: { name: "Ada", phone: "+15550001234" },
+    ask: ({ caller }, command) =>
+      Contacts.use((all) => all.create("owner", caller.workspaceId, command)),
+  },
 ]
 
 const many = (value: unknown) => Array.from({ length: 1001 }, () => value)
@@ -151,7 +230,8 @@ const anAsker = Effect.gen(function* () {
   const { answer } = yield* Webhooks.use((all) =>
     all.create(caller, { url: "https://example.com/" }, null),
   )
-  return { caller, token, endpoint: answer.id }
+  const [number] = yield* Numbers.use((all) => all.list("owner", found.id))
+  return { caller, token, endpoint: answer.id, number: number?.id ?? (0 as NumberId) }
 })
 
 /** What every refusal tells; of further problems an answer leaves out the code. */
@@ -258,6 +338,19 @@ const lists: ReadonlyArray<List> = [
       ReminderOperations.use((all) =>
         all.runs("owner", caller.workspaceId, 1 as ReminderId, query),
       ),
+  },
+  {
+    path: () => "/api/v2/media",
+    ask: ({ caller }, query) => MediaDirectory.use((all) => all.list(caller, query)),
+    wrong: [{ type: "video" }, { type: "" }, { type: ["image", "file"] }],
+  },
+  {
+    path: () => "/admin/v1/workspaces",
+    ask: (_, query) => Workspaces.use((all) => all.list(query)),
+  },
+  {
+    path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}/contacts`,
+    ask: ({ caller }, query) => Contacts.use((all) => all.list("owner", caller.workspaceId, query)),
   },
 ]
 
