@@ -49,6 +49,15 @@ const packagesThatChoose = {
 const packagesWithAnEmulatorEntry = ["store-memory", "store-postgres", "http"]
 const emulatorEntry = "src/emulator"
 
+/** Packages that stand under the service: they know its ports, and nothing that calls it. */
+const packagesUnderTheService = [
+  "store-memory",
+  "store-postgres",
+  "transport-whatsapp",
+  "node",
+  "testkit",
+]
+
 /** Tests that need the whole service under them, and so choose adapters as an app does. */
 const testsThatChoose = {
   core: ["store-memory", "emulator"],
@@ -104,6 +113,13 @@ const workspaceComplaint = (place, specifier) => {
   if (imported === place.name) return undefined
   if (apps.includes(imported)) return `"${specifier}" is a program: nothing imports it.`
   if (place.area === "apps") return undefined
+  if (
+    specifier === `${scope}core` &&
+    place.room === "src" &&
+    packagesUnderTheService.includes(place.name)
+  ) {
+    return `${place.path} stands under the service: import "${specifier}/ports".`
+  }
   if (place.name === "core" && place.room === "src") {
     return `The core may not import "${specifier}": everything points towards the core.`
   }

@@ -1,124 +1,219 @@
-export * from "./MessagingService.ts"
-export * from "./answer/Json.ts"
-export * from "./callback/Callback.ts"
-export * from "./callback/CallbackSalts.ts"
-export * from "./callback/CallbackSecrets.ts"
-export * from "./callback/CallbackUrls.ts"
-export * from "./callback/ConnectionCallbacks.ts"
-export * from "./contact/Contacts.ts"
-export * from "./egress/Egress.ts"
-export { isPublicAddress, parseOutboundUrl } from "./egress/PublicAddress.ts"
-export type { OutboundUrl, OutboundUrlProblem } from "./egress/PublicAddress.ts"
-export * from "./error/Catalogue.ts"
-export * from "./error/Refusal.ts"
-export * from "./error/StoreUnavailable.ts"
-export * from "./event/MessageEvent.ts"
-export * from "./event/Outbox.ts"
-export * from "./event/PingEvent.ts"
-export * from "./id/Ids.ts"
-export * from "./key/Admission.ts"
-export * from "./key/ApiKey.ts"
-export * from "./key/Caller.ts"
-export * from "./key/Keys.ts"
-export * from "./key/secret.ts"
-export { addressGroup } from "./limit/addressGroup.ts"
-export { makePlaces, makeRefusingPlaces } from "./limit/Places.ts"
-export type { Places, RefusingPlaces } from "./limit/Places.ts"
-export { crowdedOf, givePlaces, heldBy, isCrowded, takeInRounds, takeShares } from "./limit/Held.ts"
-export type { Crowded, Capacity, Shares } from "./limit/Held.ts"
-export { sharedResources } from "./limit/sharedResources.ts"
-export type { SharedResource } from "./limit/sharedResources.ts"
-export * from "./link/PublicUrl.ts"
-export * from "./media/Attachments.ts"
-export * from "./media/Media.ts"
-export * from "./media/MediaDirectory.ts"
-export * from "./media/MediaFiles.ts"
-export * from "./media/MediaLinks.ts"
-export * from "./media/MediaSweep.ts"
-export * from "./media/OutgoingMediaSource.ts"
-export * from "./media/fileName.ts"
-export * from "./media/contentType.ts"
-export * from "./memory/Remembered.ts"
-export * from "./message/Acceptor.ts"
-export * from "./message/ListRequest.ts"
-export * from "./message/Message.ts"
-export * from "./message/MessageChange.ts"
-export * from "./message/MessageStore.ts"
-export * from "./message/Messages.ts"
-export * from "./message/Quota.ts"
-export * from "./message/SendRequest.ts"
-export * from "./message/SendTerms.ts"
-export * from "./message/Stranded.ts"
-export * from "./message/Ticks.ts"
-export * from "./message/accept.ts"
-export * from "./message/messageJson.ts"
-export * from "./monitoring/ServiceFigures.ts"
+/**
+ * What a program needs that calls the service: the layers and services, what they are asked and what
+ * they answer, and the errors; also the inner services that the types of the layers name. What stands
+ * under the service is in `ports.ts`; ports for which the core has a layer of its own are in both.
+ */
+export { layer, layerServices, layerWorker } from "./MessagingService.ts"
+export { DeletedJson, IdJson, TimeJson, listJson, pageJson } from "./answer/Json.ts"
+export { callbackContentType, failureText } from "./callback/Callback.ts"
+export type { CallbackAttempt } from "./callback/Callback.ts"
+export { CallbackSecretJson, CallbackSecrets } from "./callback/CallbackSecrets.ts"
+export { CallbackUrls } from "./callback/CallbackUrls.ts"
+export type { CallbackUrl } from "./callback/CallbackUrls.ts"
+export { ConnectionCallbacks } from "./callback/ConnectionCallbacks.ts"
+export { ContactBody, Contacts } from "./contact/Contacts.ts"
+export type { Contact, CreateContact } from "./contact/Contacts.ts"
+export { Egress, OutboundRule } from "./egress/Egress.ts"
+export { catalogue } from "./error/Catalogue.ts"
+export type { Code } from "./error/Catalogue.ts"
+export { Refusal, maximumErrors, refuse } from "./error/Refusal.ts"
+export type { Problem } from "./error/Refusal.ts"
+export { StoreUnavailable } from "./error/StoreUnavailable.ts"
+export { Ids, parseId, requestId } from "./id/Ids.ts"
+export type {
+  ContactId,
+  EventId,
+  KeyId,
+  MediaId,
+  MessageId,
+  NumberCheckId,
+  NumberId,
+  ReminderId,
+  WebhookId,
+  WorkspaceId,
+} from "./id/Ids.ts"
+export { Admission, bearerToken } from "./key/Admission.ts"
+export type { AdmittedCaller, CredentialsV1 } from "./key/Admission.ts"
+export { scopes } from "./key/ApiKey.ts"
+export type { ApiKey, Mode, Restriction, Scope } from "./key/ApiKey.ts"
+export { Caller, operations, permit } from "./key/Caller.ts"
+export type {
+  KeyCaller,
+  OperationName,
+  OperationRule,
+  Permitted,
+  Sender,
+  Trust,
+} from "./key/Caller.ts"
+export { KeyBody, Keys } from "./key/Keys.ts"
+export type { CreateKey } from "./key/Keys.ts"
+export { PublicUrl } from "./link/PublicUrl.ts"
+export { AttachmentBytes, Attachments } from "./media/Attachments.ts"
+export type { Attachment } from "./media/Attachments.ts"
+export { MediaReferenceJson, mediaTypes } from "./media/Media.ts"
+export type { MediaFile, MediaReference, MediaType } from "./media/Media.ts"
+export { MediaDirectory, MediaQuery, maximumFileBytes } from "./media/MediaDirectory.ts"
+export type { ListMedia, OpenedFile, Upload } from "./media/MediaDirectory.ts"
+export { filesUnavailable } from "./media/MediaFiles.ts"
+export { MediaLinks } from "./media/MediaLinks.ts"
+export type { LinkedFile } from "./media/MediaLinks.ts"
+export { MediaUnavailable, OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
+export { uploadedFileName } from "./media/fileName.ts"
+export { Acceptor } from "./message/Acceptor.ts"
+export { ListQuery } from "./message/ListRequest.ts"
+export type { ListMessages, ListRequest } from "./message/ListRequest.ts"
+export { messageStatuses, statusAt } from "./message/Message.ts"
+export type {
+  Message,
+  MessageError,
+  MessageErrorCode,
+  MessageEventType,
+  MessageState,
+  MessageStatus,
+} from "./message/Message.ts"
+export { Messages } from "./message/Messages.ts"
+export type { Sent } from "./message/Messages.ts"
+export { BatchBody, SendBody, maximumRecipients, sendRequestParser } from "./message/SendRequest.ts"
+export type {
+  SendBatch,
+  SendMessage,
+  SendRequest,
+  SendRequestParser,
+} from "./message/SendRequest.ts"
+export { Stranded } from "./message/Stranded.ts"
+export { Ticks } from "./message/Ticks.ts"
+export { MessageJson, acceptedMessageJson, messageJson } from "./message/messageJson.ts"
 export { startCounting } from "./monitoring/counters.ts"
-export * from "./number/Connections.ts"
-export * from "./number/LinkProgress.ts"
-export * from "./number/Linking.ts"
-export * from "./number/SendingNumber.ts"
-export * from "./number/Numbers.ts"
-export * from "./number/QrLinks.ts"
-export * from "./numberCheck/NumberCheck.ts"
-export * from "./numberCheck/NumberChecks.ts"
-export * from "./queue/DeliveryQueue.ts"
-export * from "./queue/Lane.ts"
-export * from "./queue/LaneQueue.ts"
-export { WakeUp, makeLocal as makeLocalWakeUp } from "./queue/WakeUp.ts"
-export type { Sleeper } from "./queue/WakeUp.ts"
-export * from "./queue/WorkStatus.ts"
-export * from "./recipient/GroupName.ts"
-export * from "./recipient/Phone.ts"
-export * from "./recipient/Recipient.ts"
-export * from "./recipient/RecipientInput.ts"
-export * from "./recipient/Username.ts"
-export * from "./reminder/Cron.ts"
-export * from "./reminder/Reminder.ts"
-export * from "./reminder/ReminderRequest.ts"
-export * from "./reminder/ReminderRun.ts"
-export * from "./reminder/Reminders.ts"
-export * from "./reminder/Schedule.ts"
-export * from "./reminder/TimeZone.ts"
-export * from "./request/Cursor.ts"
-export * from "./request/Described.ts"
-export * from "./request/Idempotency.ts"
-export * from "./request/Input.ts"
-export * from "./request/Page.ts"
-export * from "./request/PageInput.ts"
-export * from "./request/RateWindow.ts"
-export * from "./request/ServiceSecrets.ts"
-export * from "./request/StrictJson.ts"
-export * from "./secret/Secrets.ts"
-export * from "./secret/SecretsKey.ts"
-export * from "./text/CodePoints.ts"
-export * from "./time/ClockStore.ts"
-export * from "./time/Instant.ts"
-export { RealTime, sleep as sleepInRealTime } from "./time/RealTime.ts"
-export * from "./transport/NumberLinking.ts"
-export * from "./transport/NumberOwnership.ts"
-export * from "./transport/SessionStore.ts"
-export * from "./transport/SessionVault.ts"
-export * from "./transport/Transport.ts"
-export * from "./webhook/DeliveryCall.ts"
-export * from "./webhook/WebhookEndpoint.ts"
-export * from "./webhook/WebhookStore.ts"
-export * from "./webhook/Webhooks.ts"
-export * from "./webhook/signature.ts"
-export * from "./worker/Attempt.ts"
-export * from "./worker/Deliverer.ts"
-export * from "./worker/Dispatcher.ts"
-export * from "./worker/DueMessages.ts"
-export * from "./worker/Housekeeper.ts"
-export * from "./worker/LeasedWork.ts"
-export * from "./worker/Linker.ts"
-export * from "./worker/Loop.ts"
-export * from "./worker/NumberChecker.ts"
-export * from "./worker/ReminderRunner.ts"
-export * from "./worker/Worker.ts"
-export * from "./workspace/Role.ts"
-export * from "./workspace/Workspace.ts"
-export * from "./workspace/Workspaces.ts"
-export * from "./request/IdempotencyStore.ts"
-export * from "./request/Idempotent.ts"
-export * from "./version1List/Version1Lists.ts"
+export { ConnectBody, Connections } from "./number/Connections.ts"
+export type { ConnectNumber, ConnectTerms } from "./number/Connections.ts"
+export { LinkProgress } from "./number/LinkProgress.ts"
+export { madeUpPhone, pairingCodeMillis } from "./number/Linking.ts"
+export type { ConnectView, LinkingAttempt, LinkingView } from "./number/Linking.ts"
+export { ConnectedFromTheStart, NumberBody, NumberPatch, Numbers } from "./number/Numbers.ts"
+export type { ChangeNumber, CreateNumber } from "./number/Numbers.ts"
+export { QrLinks } from "./number/QrLinks.ts"
+export { loginMethods, numberStatuses } from "./number/SendingNumber.ts"
+export type {
+  LoginMethod,
+  NumberStatus,
+  Platform,
+  SendingNumber,
+  ShownNumber,
+} from "./number/SendingNumber.ts"
+export { checkResultStatuses, numberCheckStatuses } from "./numberCheck/NumberCheck.ts"
+export type {
+  CheckResultStatus,
+  NumberCheck,
+  NumberCheckResult,
+  NumberCheckStatus,
+} from "./numberCheck/NumberCheck.ts"
+export {
+  NumberCheckBody,
+  NumberChecks,
+  ResultsQuery,
+  maximumPhones,
+} from "./numberCheck/NumberChecks.ts"
+export type { CheckNumbers, ListCheckResults } from "./numberCheck/NumberChecks.ts"
+export { WakeUp } from "./queue/WakeUp.ts"
+export { isGroupName } from "./recipient/GroupName.ts"
+export { parsePhone, phoneDescribed, phoneDigits } from "./recipient/Phone.ts"
+export type { Phone } from "./recipient/Phone.ts"
+export type { Recipient, RequestedRecipient, Target } from "./recipient/Recipient.ts"
+export { parseUsername } from "./recipient/Username.ts"
+export type { Username } from "./recipient/Username.ts"
+export { maximumReminderNameLength } from "./reminder/Reminder.ts"
+export type { LastRun, Reminder, ReminderContent } from "./reminder/Reminder.ts"
+export {
+  ReminderBody,
+  ReminderChangeBody,
+  ReminderQuery,
+  reminderRequestParser,
+} from "./reminder/ReminderRequest.ts"
+export type {
+  ChangeReminder,
+  CreateReminder,
+  ListReminders,
+  ReminderChange,
+} from "./reminder/ReminderRequest.ts"
+export type { LoggedRun } from "./reminder/ReminderRun.ts"
+export { ReminderOperations, Reminders } from "./reminder/Reminders.ts"
+export type { ReminderSchedule } from "./reminder/Schedule.ts"
+export { formatInZone, momentInZone, parseTimeZone } from "./reminder/TimeZone.ts"
+export type { TimeZone } from "./reminder/TimeZone.ts"
+export { Cursors } from "./request/Cursor.ts"
+export type { CursorBinding } from "./request/Cursor.ts"
+export { described, describedKeys } from "./request/Described.ts"
+export type { Described } from "./request/Described.ts"
+export { fingerprint, parseIdempotencyKey } from "./request/Idempotency.ts"
+export type { IdempotencyKey } from "./request/Idempotency.ts"
+export { Idempotent } from "./request/Idempotent.ts"
+export type { Repeatable } from "./request/Idempotent.ts"
+export { decoded, inputDecoder, parsed, textBetween } from "./request/Input.ts"
+export type { CursorPage, JsonPage } from "./request/Page.ts"
+export {
+  PageInput,
+  limitOf,
+  pageFields,
+  queryDecoder,
+  queryId,
+  queryRecord,
+  refuseQuery,
+} from "./request/PageInput.ts"
+export type { ListPage, QueryEntries, TypedQuery } from "./request/PageInput.ts"
+export { ratePolicy, requestsPerDay, requestsPerMinute } from "./request/RateWindow.ts"
+export type { RateState } from "./request/RateWindow.ts"
+export { canonicalJson, parseStrictJson } from "./request/StrictJson.ts"
+export type { JsonObject, JsonValue, UnreadableJson } from "./request/StrictJson.ts"
+export { CannotOpen, Secrets, WrongSecretsKey, plainSecretNames } from "./secret/Secrets.ts"
+export type { SigningPurpose } from "./secret/Secrets.ts"
+export {
+  OlderSecretsKeys,
+  SecretsKey,
+  newSecretsKey,
+  parseSecretsKey,
+  parseSecretsKeys,
+  secretsKeyRule,
+} from "./secret/SecretsKey.ts"
+export type { SecretsKeys } from "./secret/SecretsKey.ts"
+export { isBlank } from "./text/CodePoints.ts"
+export { formatInstant, instantOrNull, parseInstant } from "./time/Instant.ts"
+export type { Instant, Moment } from "./time/Instant.ts"
+export { NumberOwnership } from "./transport/NumberOwnership.ts"
+export { SessionVault } from "./transport/SessionVault.ts"
+export { Version1Lists, offsetOfPage } from "./version1List/Version1Lists.ts"
+export type { Days, OffsetPage } from "./version1List/Version1Lists.ts"
+export { DeliveryCall } from "./webhook/DeliveryCall.ts"
+export {
+  EndpointBody,
+  deliveryErrors,
+  disabledReasons,
+  webhookEventTypes,
+} from "./webhook/WebhookEndpoint.ts"
+export type {
+  CreateWebhook,
+  DeliveryAttempt,
+  DeliveryError,
+  DisabledReason,
+  EndpointRequest,
+  WebhookEndpoint,
+  WebhookEventType,
+} from "./webhook/WebhookEndpoint.ts"
+export { RedeliverBody, WebhookOperations, Webhooks } from "./webhook/Webhooks.ts"
+export type { EndpointWithSecret, QueuedEvent, RedeliverEvent } from "./webhook/Webhooks.ts"
+export { SigningSecrets, secretOfSalt, webhookUserAgent } from "./webhook/signature.ts"
+export type { SaltedSecrets, SigningSecret } from "./webhook/signature.ts"
+export { Attempt } from "./worker/Attempt.ts"
+export { Deliverer, callsPerTarget, deliveryLeaseMillis } from "./worker/Deliverer.ts"
+export { Dispatcher } from "./worker/Dispatcher.ts"
+export { Expirer, TestModeSender } from "./worker/DueMessages.ts"
+export { Housekeeper, Housekeeping } from "./worker/Housekeeper.ts"
+export { Linker } from "./worker/Linker.ts"
+export { NumberChecker } from "./worker/NumberChecker.ts"
+export { ReminderRunner } from "./worker/ReminderRunner.ts"
+export { Worker } from "./worker/Worker.ts"
+export { roles } from "./workspace/Role.ts"
+export type { Duty, Role } from "./workspace/Role.ts"
+export { clientId, unlimitedPlan } from "./workspace/Workspace.ts"
+export type { Plan, Workspace } from "./workspace/Workspace.ts"
+export { WorkspaceBody, WorkspacePatch, Workspaces } from "./workspace/Workspaces.ts"
+export type { ChangeWorkspace, CreateWorkspace } from "./workspace/Workspaces.ts"

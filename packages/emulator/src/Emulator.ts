@@ -5,13 +5,9 @@
 import {
   Cursors,
   IdJson,
-  Ids,
-  LinkingStore,
   LinkProgress,
   MediaLinks,
-  MessageStore,
   Numbers,
-  NumberStore,
   Ticks,
   TimeJson,
   described,
@@ -29,17 +25,15 @@ import {
   refuse,
   textBetween,
 } from "@messaging-service/core"
+import type { JsonPage, ListPage, MessageJson, Refusal } from "@messaging-service/core"
+import { Ids, LinkingStore, MessageStore, NumberStore } from "@messaging-service/core/ports"
 import type {
-  JsonPage,
-  ListPage,
   LinkingAttempt,
   MessageId,
-  MessageJson,
   NumberId,
-  Refusal,
   SendingNumber,
   StoreUnavailable,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { Idle } from "./Idle.ts"
 import { SimulatedPhones, defaultBehaviour } from "./SimulatedPhones.ts"

@@ -1,14 +1,13 @@
 /** Waiting until the service is idle (`settle`, `clock/advance`; contract: Emulator controls). */
+import { Housekeeping, deliveryLeaseMillis } from "@messaging-service/core"
 import {
-  Housekeeping,
   WakeUp,
   WorkStatus,
-  deliveryLeaseMillis,
   kindsOfWork,
   sharedWork,
   sleepInRealTime as sleep,
-} from "@messaging-service/core"
-import type { StoreUnavailable } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
+import type { StoreUnavailable } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, FiberHandle, Layer } from "effect"
 import { ParkedSends } from "./Parking.ts"
 

@@ -4,7 +4,7 @@
  * to know that such an attempt does not end while it waits for it (`clock/advance`, `settle`;
  * contract: Emulator controls).
  */
-import type { NumberId } from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core/ports"
 import { Clock, Context, Effect } from "effect"
 
 /** Which attempts wait for time alone. */

@@ -4,8 +4,8 @@
  * stands for as long as it can be typed. That the phone takes a code is made by the emulator's scan,
  * which reports it to the core: here nothing ever is linked.
  */
-import { Ids, NumberLinking, pairingCodeMillis } from "@messaging-service/core"
-import type { LinkingEvent } from "@messaging-service/core"
+import { Ids, NumberLinking, pairingCodeMillis } from "@messaging-service/core/ports"
+import type { LinkingEvent } from "@messaging-service/core/ports"
 import { Clock, Effect, Layer, Stream } from "effect"
 
 const firstQrMillis = 60_000

@@ -3,7 +3,7 @@
  * exist, and what left. It lives in the store beside everything else, so that it outlives a killed
  * process and is one world for all workers (contract: Emulator controls).
  */
-import { isRegisteredInTestMode } from "@messaging-service/core"
+import { isRegisteredInTestMode } from "@messaging-service/core/ports"
 import type {
   MessageId,
   NumberId,
@@ -12,7 +12,7 @@ import type {
   Phone,
   StoreUnavailable,
   TransportId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Context } from "effect"
 import type { Effect } from "effect"
 

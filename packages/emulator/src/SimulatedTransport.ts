@@ -16,7 +16,7 @@ import {
   PhoneDirectory,
   TelegramTransport,
   WhatsAppTransport,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import type {
   MessageErrorCode,
   NumberId,
@@ -28,7 +28,7 @@ import type {
   StoreUnavailable,
   Target,
   Transport,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Clock, Context, Effect, Layer, Stream } from "effect"
 import { ParkedSends, makeParking } from "./Parking.ts"
 import { SimulatedPhones, defaultBehaviour, isRegistered } from "./SimulatedPhones.ts"

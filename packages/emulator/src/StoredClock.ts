@@ -3,8 +3,8 @@
  * outlives a restart and every process lives at the same time (`CLOCK=adjustable`; contract:
  * Configuration).
  */
-import { ClockStore, RealTime } from "@messaging-service/core"
-import type { StoreUnavailable } from "@messaging-service/core"
+import { ClockStore, RealTime } from "@messaging-service/core/ports"
+import type { StoreUnavailable } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Duration } from "effect"
 import { AdjustableClock, makeAdjustableClock } from "./AdjustableClock.ts"

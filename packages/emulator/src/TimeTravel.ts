@@ -3,7 +3,8 @@
  * (`clock/advance`; contract: Emulator controls).
  */
 import { refuse } from "@messaging-service/core"
-import type { Refusal, StoreUnavailable } from "@messaging-service/core"
+import type { Refusal } from "@messaging-service/core"
+import type { StoreUnavailable } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Idle } from "./Idle.ts"
 

@@ -1,10 +1,24 @@
 export { AdjustableClock } from "./AdjustableClock.ts"
-export * from "./Emulator.ts"
+export {
+  AdvanceBody,
+  BehaviourBody,
+  BehaviourJson,
+  ClockJson,
+  Emulator,
+  RegisteredBody,
+  RegisteredJson,
+  ScanBody,
+  SentJson,
+  SentQuery,
+  TickBody,
+} from "./Emulator.ts"
+export type { ListSent } from "./Emulator.ts"
 export { Idle } from "./Idle.ts"
 export { layer, layerEmulator } from "./layer.ts"
 export { ParkedSends } from "./Parking.ts"
 export { layerLinking } from "./SimulatedLinking.ts"
-export * from "./SimulatedPhones.ts"
+export { SimulatedPhones, defaultBehaviour, isRegistered } from "./SimulatedPhones.ts"
+export type { Behaviour, SentCopy, SentMedia } from "./SimulatedPhones.ts"
 export { defaultErrorMessage, layerTransport } from "./SimulatedTransport.ts"
 export { layerStoredClock } from "./StoredClock.ts"
 export { MovableClock, TimeTravel } from "./TimeTravel.ts"

@@ -1,7 +1,8 @@
 /** When time may move on although another process has something in its hands. */
 import { assert, it } from "@effect/vitest"
-import { Housekeeping, WakeUp, WorkStatus, deliveryLeaseMillis } from "@messaging-service/core"
-import type { NumberId } from "@messaging-service/core"
+import { Housekeeping, deliveryLeaseMillis } from "@messaging-service/core"
+import { WakeUp, WorkStatus } from "@messaging-service/core/ports"
+import type { NumberId } from "@messaging-service/core/ports"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Idle, ParkedSends } from "../src/index.ts"

@@ -1,4 +1,4 @@
-import { TelegramTransport, WhatsAppTransport } from "@messaging-service/core"
+import { TelegramTransport, WhatsAppTransport } from "@messaging-service/core/ports"
 import { transportContract } from "@messaging-service/testkit"
 import { simulatedWorld } from "./SimulatedWorld.ts"
 

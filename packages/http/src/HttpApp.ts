@@ -3,8 +3,10 @@
  * belongs to follows from its path alone; what every answer has in common (request id, error object,
  * log line, what becomes of a fault) is settled here, once.
  */
-import { Ids, Refusal, makeRefusingPlaces, refuse, sharedResources } from "@messaging-service/core"
-import type { RefusingPlaces, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
+import { Ids, Refusal, refuse } from "@messaging-service/core"
+import type { StoreUnavailable, WorkspaceId } from "@messaging-service/core"
+import { makeRefusingPlaces, sharedResources } from "@messaging-service/core/ports"
+import type { RefusingPlaces } from "@messaging-service/core/ports"
 import { Cause, Effect, Layer } from "effect"
 import { serve } from "effect/http/HttpServer"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"

@@ -8,27 +8,29 @@ import type {
   Attachments,
   CallbackSecrets,
   CallbackUrls,
-  ClockStore,
   Connections,
   Contacts,
   Ids,
   Keys,
   MediaDirectory,
-  MediaFiles,
   MediaLinks,
   Messages,
   NumberChecks,
   Numbers,
-  QrImages,
   QrLinks,
   ReminderOperations,
   Reminders,
-  ServiceFigures,
   Version1Lists,
   WebhookOperations,
   Webhooks,
   Workspaces,
 } from "@messaging-service/core"
+import type {
+  ClockStore,
+  MediaFiles,
+  QrImages,
+  ServiceFigures,
+} from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { toWebHandlerLayerWith } from "effect/http/HttpEffect"
 import { httpApp } from "./HttpApp.ts"

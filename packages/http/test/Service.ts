@@ -3,13 +3,6 @@
  * free port.
  */
 import { layerServer } from "@effect/platform-node/NodeHttpServer"
-import type {
-  Admission,
-  ClockStore,
-  MediaFiles,
-  ServiceFigures,
-  StoreUnavailable,
-} from "@messaging-service/core"
 import {
   Egress,
   Ids,
@@ -21,6 +14,8 @@ import {
   SecretsKey,
   layerWorker,
 } from "@messaging-service/core"
+import type { Admission, StoreUnavailable } from "@messaging-service/core"
+import type { ClockStore, MediaFiles, ServiceFigures } from "@messaging-service/core/ports"
 import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
 import { layer as layerMemory } from "@messaging-service/store-memory/emulator"
 import { layer as layerTransport, layerEmulator } from "@messaging-service/emulator"

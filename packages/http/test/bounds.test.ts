@@ -4,7 +4,8 @@
  * held to the same.
  */
 import { assert, layer } from "@effect/vitest"
-import { maximumErrors, sharedResources } from "@messaging-service/core"
+import { maximumErrors } from "@messaging-service/core"
+import { sharedResources } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import type { Answer, Call } from "./Doors.ts"

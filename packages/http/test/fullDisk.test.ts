@@ -3,7 +3,8 @@
  * fetched any more, and everything else goes on.
  */
 import { assert, layer } from "@effect/vitest"
-import { Egress, EgressError } from "@messaging-service/core"
+import { Egress } from "@messaging-service/core"
+import { EgressError } from "@messaging-service/core/ports"
 import { Effect, Layer, Stream } from "effect"
 import { Disk } from "./Disk.ts"
 import { Doors, errorOf } from "./Doors.ts"

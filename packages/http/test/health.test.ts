@@ -1,11 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import {
-  ClockStore,
-  MediaFiles,
-  MediaFilesError,
-  RealTime,
-  StoreUnavailable,
-} from "@messaging-service/core"
+import { StoreUnavailable } from "@messaging-service/core"
+import { ClockStore, MediaFiles, MediaFilesError, RealTime } from "@messaging-service/core/ports"
 import { Duration, Effect, Layer } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import { layerService } from "./Service.ts"

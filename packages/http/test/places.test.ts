@@ -3,16 +3,9 @@
  * for health and metrics.
  */
 import { assert, describe, it } from "@effect/vitest"
-import {
-  Admission,
-  Caller,
-  ClockStore,
-  RealTime,
-  layerServices,
-  sharedResources,
-  unlimitedPlan,
-} from "@messaging-service/core"
+import { Admission, Caller, layerServices, unlimitedPlan } from "@messaging-service/core"
 import type { KeyId, WorkspaceId } from "@messaging-service/core"
+import { ClockStore, RealTime, sharedResources } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { toWebHandler } from "../src/index.ts"
 import type { HttpServices } from "../src/index.ts"

@@ -4,8 +4,8 @@
  * later changes nothing. What the socket is really connected to is looked at once more before the
  * first byte, of TLS too, leaves.
  */
-import { EgressError } from "@messaging-service/core"
-import type { OutboundRule, OutboundUrl, WorkspaceId } from "@messaging-service/core"
+import { EgressError } from "@messaging-service/core/ports"
+import type { OutboundRule, OutboundUrl, WorkspaceId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { connect, isIP } from "node:net"

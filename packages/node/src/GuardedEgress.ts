@@ -12,7 +12,7 @@ import {
   RealTime,
   parseOutboundUrl,
   remembered,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import type {
   EgressAnswer,
   FetchLimits,
@@ -21,7 +21,7 @@ import type {
   PostLimits,
   PostRequest,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Deferred, Effect, Layer, Result, Stream } from "effect"
 import type { Scope } from "effect"
 import type { Dispatcher } from "undici"

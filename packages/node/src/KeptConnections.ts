@@ -12,8 +12,13 @@
  * delivery row of apps/bench has both in one run: with these, 1.09 times as many calls in a second
  * (median of 5 rounds, 0.83 to 1.14; both processors busy with other things).
  */
-import { EgressError, makeRefusingPlaces, sharedResources } from "@messaging-service/core"
-import type { PostAnswer, PostLimits, PostRequest, WorkspaceId } from "@messaging-service/core"
+import { EgressError, makeRefusingPlaces, sharedResources } from "@messaging-service/core/ports"
+import type {
+  PostAnswer,
+  PostLimits,
+  PostRequest,
+  WorkspaceId,
+} from "@messaging-service/core/ports"
 import { Effect, Exit, Scope } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import type { Socket } from "node:net"

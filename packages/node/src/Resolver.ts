@@ -5,8 +5,13 @@
  * Look-ups of one name that are under way at the same time are one look-up, and a workspace has a
  * bounded number of them: names whose servers are silent delay their own workspace alone.
  */
-import { EgressError, isPublicAddress, makePlaces, sharedResources } from "@messaging-service/core"
-import type { OutboundRule, WorkspaceId } from "@messaging-service/core"
+import {
+  EgressError,
+  isPublicAddress,
+  makePlaces,
+  sharedResources,
+} from "@messaging-service/core/ports"
+import type { OutboundRule, WorkspaceId } from "@messaging-service/core/ports"
 import { Effect, Fiber } from "effect"
 import type { Scope } from "effect"
 import { isIP } from "node:net"

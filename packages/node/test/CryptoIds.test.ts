@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Ids, requestId } from "@messaging-service/core"
+import { requestId } from "@messaging-service/core"
+import { Ids } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { layerCryptoIds, uniformIndexes } from "../src/NodeServices.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Egress, EgressError, OutboundRule } from "@messaging-service/core"
-import type { FetchLimits, WorkspaceId } from "@messaging-service/core"
+import { Egress, EgressError, OutboundRule } from "@messaging-service/core/ports"
+import type { FetchLimits, WorkspaceId } from "@messaging-service/core/ports"
 import { Effect, Fiber, Layer, Stream } from "effect"
 import { connect, isIP } from "node:net"
 import type { TcpNetConnectOpts } from "node:net"

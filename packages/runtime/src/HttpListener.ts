@@ -4,7 +4,7 @@
  * being built wait for it, all but those about its health.
  */
 import { makeHandler } from "@effect/platform-node/NodeHttpServer"
-import { addressGroup, sharedResources, sleepInRealTime } from "@messaging-service/core"
+import { addressGroup, sharedResources, sleepInRealTime } from "@messaging-service/core/ports"
 import { Effect, Latch } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"

@@ -2,9 +2,9 @@
  * What the server and the worker both read from the environment (contract: Configuration).
  * Variables of the HTTP interface alone are the server's.
  */
-import { sharedResources } from "@messaging-service/core"
 import { parseSecretsKeys, secretsKeyRule } from "@messaging-service/core"
 import type { SecretsKeys } from "@messaging-service/core"
+import { sharedResources } from "@messaging-service/core/ports"
 import {
   clientVersionRule,
   deviceNameRule,

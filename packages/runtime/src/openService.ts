@@ -5,7 +5,6 @@
  */
 import {
   AttachmentBytes,
-  ClockStore,
   NumberOwnership,
   OlderSecretsKeys,
   OutboundRule,
@@ -17,6 +16,7 @@ import {
   parseSecretsKey,
 } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
+import { ClockStore } from "@messaging-service/core/ports"
 import {
   layerCryptoIds,
   layerDiskMediaFiles,

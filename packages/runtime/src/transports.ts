@@ -2,12 +2,8 @@
  * What numbers are connected by, as the configuration chooses: simulated phones, or WhatsApp for real.
  * The code of live transports is loaded only when they are chosen: it is large.
  */
-import {
-  ConnectedFromTheStart,
-  Secrets,
-  SessionVault,
-  TelegramTransport,
-} from "@messaging-service/core"
+import { ConnectedFromTheStart, Secrets, SessionVault } from "@messaging-service/core"
+import { TelegramTransport } from "@messaging-service/core/ports"
 import type { WhatsAppSettings } from "@messaging-service/transport-whatsapp"
 import { Effect, Layer, Stream } from "effect"
 

@@ -2,15 +2,6 @@
  * What happens to a lane and to the messages that wait in it, whichever port asks for it, and its
  * number's quota, decided by the core from the planned times that this store has sorted.
  */
-import type {
-  ExactQuota,
-  LaneChange,
-  MessageChange,
-  NumberId,
-  PlannedQuota,
-  QuotaFacts,
-  SendingNumber,
-} from "@messaging-service/core"
 import {
   countExactly,
   countsInQuota,
@@ -24,7 +15,16 @@ import {
   nextDueAfter,
   quotaVerdict,
   withMessages,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
+import type {
+  ExactQuota,
+  LaneChange,
+  MessageChange,
+  NumberId,
+  PlannedQuota,
+  QuotaFacts,
+  SendingNumber,
+} from "@messaging-service/core/ports"
 import { Sorted, turningPoint } from "./collections.ts"
 import { call, fanOut } from "./deliveryQueue.ts"
 import { announce } from "./serviceStores.ts"

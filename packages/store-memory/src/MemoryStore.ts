@@ -25,7 +25,7 @@ import {
   WebhookStore,
   WorkStatus,
   WorkspaceStore,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Context, Layer } from "effect"
 import { contactStore } from "./contactStore.ts"
 import { callbackSalts, deliveryQueue } from "./deliveryQueue.ts"

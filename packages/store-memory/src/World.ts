@@ -35,7 +35,7 @@ import type {
   WebhookId,
   Workspace,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Sorted, Table, turningPoint } from "./collections.ts"
 
 export interface WorkspaceRow {

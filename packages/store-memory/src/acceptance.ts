@@ -1,4 +1,11 @@
 /** The two steps of an acceptance: its facts, and its commit behind the guards. */
+import {
+  connectedShown,
+  coversMessages,
+  isLimited,
+  isSeenBy,
+  withMessages,
+} from "@messaging-service/core/ports"
 import type {
   Acceptance,
   AcceptanceFacts,
@@ -13,14 +20,7 @@ import type {
   Phone,
   Platform,
   RefusedMessage,
-} from "@messaging-service/core"
-import {
-  connectedShown,
-  coversMessages,
-  isLimited,
-  isSeenBy,
-  withMessages,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { claim, finishClaim, isHeld } from "./idempotency.ts"
 import { keptFile } from "./mediaStore.ts"
 import { countAndRemember, enqueue, hasRoom, quotaFacts, tell } from "./Lane.ts"

@@ -1,6 +1,6 @@
 /** The collections that the world is made of. */
-import type { PageOf, PageQuery } from "@messaging-service/core"
-import { pageOf } from "@messaging-service/core"
+import { pageOf } from "@messaging-service/core/ports"
+import type { PageOf, PageQuery } from "@messaging-service/core/ports"
 
 const longestChunk = 512
 

@@ -1,5 +1,5 @@
 /** `ContactStore` in memory. */
-import type { ContactStore } from "@messaging-service/core"
+import type { ContactStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { newestFirst } from "./collections.ts"
 import { contactOf } from "./World.ts"

@@ -2,6 +2,7 @@
  * `DeliveryQueue` and `CallbackSalts` in memory; before them what happens to deliveries whichever port
  * asks: to those of a target, a webhook endpoint or an origin of callbacks, and to an endpoint.
  */
+import { givePlaces, isLeased, isToldOf, takeInRounds } from "@messaging-service/core/ports"
 import type {
   Callback,
   CallbackSalts,
@@ -16,8 +17,7 @@ import type {
   WebhookId,
   WebhookScope,
   WorkspaceId,
-} from "@messaging-service/core"
-import { givePlaces, isLeased, isToldOf, takeInRounds } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect, FiberSet } from "effect"
 import { Sorted } from "./collections.ts"
 import { byDueDelivery, tellQueued, workspaceOf } from "./World.ts"

@@ -1,11 +1,11 @@
 /** Claims on `Idempotency-Key`s: who holds a key, and what its first request made. */
-import { claimOutcome, isClaimVoid, isRecordVoid } from "@messaging-service/core"
+import { claimOutcome, isClaimVoid, isRecordVoid } from "@messaging-service/core/ports"
 import type {
   ClaimOutcome,
   IdempotencyClaim,
   IdempotencyStore,
   KeyStanding,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { IdempotencyRow, World } from "./World.ts"
 

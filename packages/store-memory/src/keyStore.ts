@@ -1,12 +1,12 @@
 /** `KeyStore` in memory. */
+import { countRequest, dayMillis, keyRefusal, minuteMillis } from "@messaging-service/core/ports"
 import type {
   AdmitQuery,
   AdmitV1Query,
   ApiKey,
   KeyStore,
   RequestCount,
-} from "@messaging-service/core"
-import { countRequest, dayMillis, keyRefusal, minuteMillis } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { stop } from "./deliveryQueue.ts"
 import type { KeyRow, WorkspaceRow, World } from "./World.ts"

@@ -1,4 +1,5 @@
 /** `LaneQueue` in memory: which lane has its turn, and who may settle it. */
+import { cappedUntil, mayBeHandedOut, takeShares } from "@messaging-service/core/ports"
 import type {
   ClaimedMessage,
   ClaimQuery,
@@ -6,8 +7,7 @@ import type {
   MessageId,
   NumberId,
   Settlement,
-} from "@messaging-service/core"
-import { cappedUntil, mayBeHandedOut, takeShares } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { finish, firstDueAt, release, take, turn } from "./Lane.ts"
 import { messageOf } from "./World.ts"

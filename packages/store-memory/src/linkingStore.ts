@@ -1,4 +1,5 @@
 /** `LinkingStore` in memory. The few numbers that are being connected are looked through each time. */
+import { isCrowded, isLeased, takeShares } from "@messaging-service/core/ports"
 import type {
   BrokenLinkingGuard,
   Crowded,
@@ -10,8 +11,7 @@ import type {
   NewAttempt,
   SendingNumber,
   WorkspaceId,
-} from "@messaging-service/core"
-import { isCrowded, isLeased, takeShares } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { report } from "./deliveryQueue.ts"
 import { finishClaim, isHeld } from "./idempotency.ts"

@@ -6,7 +6,7 @@ import type {
   Mode,
   Reservation,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { finishClaim, isHeld } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"

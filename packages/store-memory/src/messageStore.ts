@@ -1,12 +1,12 @@
 /** `MessageStore` in memory. */
-import { hasExpired, statusAt } from "@messaging-service/core"
+import { hasExpired, statusAt } from "@messaging-service/core/ports"
 import type {
   Message,
   MessageFilter,
   MessageId,
   MessageScope,
   MessageStore,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { accept, insertRefused, loadAcceptance } from "./acceptance.ts"
 import { releaseClaim } from "./idempotency.ts"

@@ -1,4 +1,5 @@
 /** `NumberCheckStore` in memory. */
+import { canBeAsked, isAskedBy, takeShares } from "@messaging-service/core/ports"
 import type {
   CheckClaimQuery,
   CheckSettlement,
@@ -6,8 +7,7 @@ import type {
   NumberCheckScope,
   NumberCheckStore,
   Phone,
-} from "@messaging-service/core"
-import { canBeAsked, isAskedBy, takeShares } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { finishClaim, isHeld } from "./idempotency.ts"
 import { standing } from "./Lane.ts"

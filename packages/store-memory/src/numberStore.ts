@@ -1,5 +1,10 @@
 /** `NumberStore` in memory. */
-import type { NumberId, NumberStore, SendingNumber, WorkspaceId } from "@messaging-service/core"
+import type {
+  NumberId,
+  NumberStore,
+  SendingNumber,
+  WorkspaceId,
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { report } from "./deliveryQueue.ts"
 import { closeLane, openLane, reschedule } from "./Lane.ts"

@@ -9,7 +9,7 @@ import type {
   ReminderScope,
   ReminderStore,
   RunCommit,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { accept } from "./acceptance.ts"
 import { finishClaim, isHeld } from "./idempotency.ts"

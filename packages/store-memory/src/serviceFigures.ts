@@ -1,6 +1,6 @@
 /** `ServiceFigures` in memory: one walk over the lanes and one over the endpoints. */
-import { isLeased, statusAt } from "@messaging-service/core"
-import type { Figures, NumberCount, ServiceFigures } from "@messaging-service/core"
+import { isLeased, statusAt } from "@messaging-service/core/ports"
+import type { Figures, NumberCount, ServiceFigures } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { firstDueAt } from "./Lane.ts"
 import type { Lane, World } from "./World.ts"

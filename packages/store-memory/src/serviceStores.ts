@@ -1,5 +1,5 @@
 /** What is the whole service's: `ClockStore`, `ServiceSecrets`, and `Outbox` in memory. */
-import type { ClockStore, Outbox, OutboxEvent, ServiceSecrets } from "@messaging-service/core"
+import type { ClockStore, Outbox, OutboxEvent, ServiceSecrets } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { World } from "./World.ts"
 

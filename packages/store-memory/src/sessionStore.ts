@@ -1,5 +1,5 @@
 /** `SessionStore` in memory. */
-import type { KeyChange, NumberId, SessionStore } from "@messaging-service/core"
+import type { KeyChange, NumberId, SessionStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { laneOf } from "./World.ts"
 import type { World } from "./World.ts"

@@ -1,5 +1,5 @@
 /** `Version1ListStore` in memory. */
-import type { OffsetPage, OffsetQuery, Version1ListStore } from "@messaging-service/core"
+import type { OffsetPage, OffsetQuery, Version1ListStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { messageOf } from "./World.ts"
 import type { World } from "./World.ts"

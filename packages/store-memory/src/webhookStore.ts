@@ -10,7 +10,7 @@ import type {
   WebhookInsertion,
   WebhookScope,
   WebhookStore,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import {
   drop,

@@ -1,5 +1,5 @@
 /** `WorkStatus` in memory: the heads of the collections that the loops work off. */
-import { crowdedOf, heldBy, isCrowded, isLeased, kindsOfWork } from "@messaging-service/core"
+import { crowdedOf, heldBy, isCrowded, isLeased, kindsOfWork } from "@messaging-service/core/ports"
 import type {
   AttemptInHands,
   Crowded,
@@ -7,7 +7,7 @@ import type {
   Work,
   WorkspaceId,
   WorkStatus,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { nextLinkingDue, workspaceOfAttempt } from "./linkingStore.ts"
 import { claimableAt } from "./numberCheckStore.ts"

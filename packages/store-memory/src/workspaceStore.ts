@@ -1,5 +1,5 @@
 /** `WorkspaceStore` in memory. */
-import type { Workspace, WorkspaceStore } from "@messaging-service/core"
+import type { Workspace, WorkspaceStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { dropCallbacks, removeEndpoint } from "./deliveryQueue.ts"
 import { closeLane } from "./Lane.ts"

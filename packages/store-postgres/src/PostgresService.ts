@@ -2,7 +2,7 @@
  * What is the whole service's: its secrets, what callbacks are signed with, and the offset of the
  * adjustable clock, the same for all processes.
  */
-import { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core"
+import { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "./database/Database.ts"
 import { bigint, text } from "./database/Fields.ts"

@@ -1,20 +1,22 @@
 /** Migrations: together with others, on top of what is there, and no further than needed. */
 import { assert, layer } from "@effect/vitest"
 import {
+  Secrets,
+  SecretsKey,
+  SigningSecrets,
+  plainSecretNames,
+  secretOfSalt,
+} from "@messaging-service/core"
+import {
   Ids,
   KeyStore,
   MessageStore,
   NumberStore,
-  Secrets,
-  SecretsKey,
-  SigningSecrets,
   WebhookStore,
   WorkStatus,
   WorkspaceStore,
-  plainSecretNames,
-  secretOfSalt,
-} from "@messaging-service/core"
-import type { MessageId, NumberId, WorkspaceId } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
+import type { MessageId, NumberId, WorkspaceId } from "@messaging-service/core/ports"
 import { EmbeddedPostgres, delivering, noon, scopeOf } from "@messaging-service/testkit"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,6 +1,6 @@
 /** A database that goes away and comes back: every call ends in bounded time, and the process goes on. */
 import { assert, layer } from "@effect/vitest"
-import { ClockStore, StoreUnavailable } from "@messaging-service/core"
+import { ClockStore, StoreUnavailable } from "@messaging-service/core/ports"
 import { EmbeddedPostgres, accepted, aStage } from "@messaging-service/testkit"
 import { Context, Effect, Fiber } from "effect"
 import { aDatabase, aDoor, aProcess } from "./databases.ts"

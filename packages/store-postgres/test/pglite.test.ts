@@ -1,6 +1,6 @@
 /** What is particular about the embedded database: its files, and its one session. */
 import { assert, it } from "@effect/vitest"
-import { StoreUnavailable, WorkspaceStore } from "@messaging-service/core"
+import { StoreUnavailable, WorkspaceStore } from "@messaging-service/core/ports"
 import { messages } from "@electric-sql/pglite"
 import { aWorkspace } from "@messaging-service/testkit"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"

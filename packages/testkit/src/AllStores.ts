@@ -21,7 +21,7 @@ import type {
   WebhookStore,
   WorkStatus,
   WorkspaceStore,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import type { SimulatedPhones } from "@messaging-service/emulator"
 
 export type AllStores =

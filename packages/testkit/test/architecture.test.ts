@@ -92,6 +92,12 @@ const breaches: ReadonlyArray<Breach> = [
     source: `export { it } from "./emulator/index.ts"`,
     rule: imports,
   },
+  ...["store-memory", "store-postgres", "transport-whatsapp", "node", "testkit"].map((name) => ({
+    does: `${name} importing what calls the service`,
+    room: `packages/${name}/src`,
+    source: `export { it } from "@messaging-service/core"`,
+    rule: imports,
+  })),
   {
     does: "the emulator importing a store",
     room: "packages/emulator/src",
@@ -265,9 +271,9 @@ const permitted: ReadonlyArray<Sample> = [
     source: "export const it = (at: number) => new Date(at)",
   },
   {
-    does: "an adapter importing the core, and a platform",
+    does: "an adapter importing the core's ports, and a platform",
     room: "packages/node/src",
-    source: `export { it } from "@messaging-service/core"\nexport { that } from "node:fs"`,
+    source: `export { it } from "@messaging-service/core/ports"\nexport { that } from "node:fs"`,
   },
   ...["store-memory", "store-postgres", "http"].map((name) => ({
     does: `${name}'s entry for the emulator importing the emulator and the rest of the package`,

@@ -68,7 +68,7 @@ it.effect.each(rules)("$rule: core has it and the memory store runs it", ({ core
     for (const { files } of memory) {
       for (const file of files) {
         const source = read(`packages/store-memory/src/${file}`)
-        const imported = importedFrom(source, "@messaging-service/core")
+        const imported = importedFrom(source, "@messaging-service/core/ports")
         assert.isTrue(
           names.some((name) => imported.includes(name)),
           `${file} does not run it`,
@@ -81,12 +81,12 @@ it.effect.each(rules)("$rule: core has it and the memory store runs it", ({ core
 it.effect.each(rules)("$rule: what SQL repeats is compared with core", ({ core, sql, tests }) =>
   Effect.sync(() => {
     const names = core.flatMap((home) => home.names)
-    const asked = importedFrom(compared, "@messaging-service/core")
+    const asked = importedFrom(compared, "@messaging-service/core/ports")
     for (const { files, names: repeated } of sql) {
       for (const file of files) {
         const source = read(`packages/store-postgres/src/${file}`)
         if (repeated.length === 0) {
-          const imported = importedFrom(source, "@messaging-service/core")
+          const imported = importedFrom(source, "@messaging-service/core/ports")
           assert.isTrue(
             names.some((name) => imported.includes(name)),
             `${file} does not ask core`,

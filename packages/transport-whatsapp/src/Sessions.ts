@@ -3,8 +3,8 @@
  * when it is lost, and given up when the far side says so. Numbers begin side by side a few at a
  * time, so that many of them load neither this machine nor the far side at once.
  */
-import { SessionVault } from "@messaging-service/core"
-import type { NumberId, Phone, TransportEvent, TransportId } from "@messaging-service/core"
+import { SessionVault } from "@messaging-service/core/ports"
+import type { NumberId, Phone, TransportEvent, TransportId } from "@messaging-service/core/ports"
 import {
   Clock,
   Context,

@@ -9,7 +9,7 @@ import {
   SessionVault,
   WhatsAppTransport,
   sleepInRealTime,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import type {
   MessageErrorCode,
   NumberId,
@@ -18,7 +18,7 @@ import type {
   PhonesOutcome,
   SendOutcome,
   Target,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import type { proto } from "baileys"
 import { Clock, Context, Data, Deferred, Effect, Layer, Stream } from "effect"
 import { addressOf, canonicalAddresses } from "./addresses.ts"

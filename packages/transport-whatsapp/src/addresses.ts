@@ -1,5 +1,5 @@
 /** Addresses of persons and groups, as WhatsApp spells them. Pure. */
-import type { Phone } from "@messaging-service/core"
+import type { Phone } from "@messaging-service/core/ports"
 
 /** Before the far side was asked, which may know the phone by another address. */
 export const addressOf = (phone: Phone): string => `${phone.slice(1)}@s.whatsapp.net`

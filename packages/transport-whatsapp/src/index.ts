@@ -1,6 +1,11 @@
 /** WhatsApp behind the core's ports. */
-import type { NumberLinking, PhoneDirectory, WhatsAppTransport } from "@messaging-service/core"
-import type { NumberStore, SessionVault } from "@messaging-service/core"
+import type {
+  NumberLinking,
+  PhoneDirectory,
+  WhatsAppTransport,
+  NumberStore,
+  SessionVault,
+} from "@messaging-service/core/ports"
 import { Layer } from "effect"
 import { layerLinking } from "./linking.ts"
 import { Sessions } from "./Sessions.ts"

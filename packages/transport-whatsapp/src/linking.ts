@@ -9,8 +9,8 @@ import {
   NumberStore,
   SessionVault,
   pairingCodeMillis,
-} from "@messaging-service/core"
-import type { LinkingEvent, LinkingRequest } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
+import type { LinkingEvent, LinkingRequest } from "@messaging-service/core/ports"
 import { Browsers } from "baileys"
 import { Cause, Clock, Effect, Layer, Queue, Stream } from "effect"
 import { randomBytes } from "node:crypto"

@@ -3,17 +3,15 @@
  * code, and what they send is read on the phones of others. Connections live by the real clock.
  */
 import { assert } from "@effect/vitest"
+import { parsePhone, Secrets, SecretsKey } from "@messaging-service/core"
 import {
   Ids,
   NumberLinking,
   NumberStore,
-  parsePhone,
-  Secrets,
-  SecretsKey,
   SessionVault,
   WhatsAppTransport,
   WorkspaceStore,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import type {
   LinkingEvent,
   LinkingRequest,
@@ -23,7 +21,7 @@ import type {
   Target,
   TransportEvent,
   TransportId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Clock, Context, Effect, Layer, Stream } from "effect"

@@ -1,7 +1,7 @@
 /** Linking numbers over the protocol: QR and pairing codes, and every way in which it ends. */
 import { assert, layer } from "@effect/vitest"
-import { NumberStore, SessionVault } from "@messaging-service/core"
-import type { LinkingEvent } from "@messaging-service/core"
+import { NumberStore, SessionVault } from "@messaging-service/core/ports"
+import type { LinkingEvent } from "@messaging-service/core/ports"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect } from "effect"
 import { Sessions } from "../src/index.ts"

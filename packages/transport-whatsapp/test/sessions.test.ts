@@ -1,7 +1,12 @@
 /** What becomes of linked numbers: lost connections, words that end them, restarts, ticks, checks. */
 import { assert, layer } from "@effect/vitest"
-import { MediaFilesError, NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core"
-import type { NumberId, OutgoingMedia, Phone } from "@messaging-service/core"
+import {
+  MediaFilesError,
+  NumberStore,
+  PhoneDirectory,
+  SessionVault,
+} from "@messaging-service/core/ports"
+import type { NumberId, OutgoingMedia, Phone } from "@messaging-service/core/ports"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"

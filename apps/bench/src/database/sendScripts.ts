@@ -8,7 +8,7 @@ import {
   dailyQuota,
   dayStart,
   minuteStart,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { acceptStatement, admitStatement, loadStatement } from "@messaging-service/store-postgres"
 import { hashSql } from "./fixture.ts"
 import { bind } from "./Script.ts"

@@ -2,12 +2,12 @@
 import {
   Deliverer,
   DeliveryCall,
-  DeliveryQueue,
   OutboundRule,
   SigningSecrets,
   WakeUp,
 } from "@messaging-service/core"
 import type { Egress } from "@messaging-service/core"
+import { DeliveryQueue } from "@messaging-service/core/ports"
 import { layerEgress } from "@messaging-service/node"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"

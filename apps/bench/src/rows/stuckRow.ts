@@ -1,6 +1,6 @@
 /** Claiming while many messages are overdue on numbers that are logged out, against without them. */
-import { LaneQueue, dailyQuota } from "@messaging-service/core"
-import type { Settlement } from "@messaging-service/core"
+import { LaneQueue, dailyQuota } from "@messaging-service/core/ports"
+import type { Settlement } from "@messaging-service/core/ports"
 import { Context, Effect, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
 import { loadWaiting, loadWorkspace } from "../database/fixture.ts"

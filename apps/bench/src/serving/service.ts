@@ -7,12 +7,11 @@ import {
   NumberOwnership,
   OutgoingMediaSource,
   Attempt,
-  TelegramTransport,
-  WhatsAppTransport,
   layerServices,
   SecretsKey,
 } from "@messaging-service/core"
-import type { OutgoingMessage, Transport } from "@messaging-service/core"
+import { TelegramTransport, WhatsAppTransport } from "@messaging-service/core/ports"
+import type { OutgoingMessage, Transport } from "@messaging-service/core/ports"
 import {
   layerCryptoIds,
   layerDiskMediaFiles,

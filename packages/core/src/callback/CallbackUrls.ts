@@ -16,7 +16,7 @@ import { maximumWebhookUrlLength } from "../webhook/WebhookEndpoint.ts"
 export type CallbackUrl = string & Brand.Brand<"CallbackUrl">
 
 /** Whether the rule lets a callback go to this URL, as far as its text tells. */
-export const mayBeCallback = (url: string, { allowPrivate }: OutboundRule): url is CallbackUrl =>
+const mayBeCallback = (url: string, { allowPrivate }: OutboundRule): url is CallbackUrl =>
   codePointLength(url) <= maximumWebhookUrlLength &&
   Result.isSuccess(parseOutboundUrl(url, { allowHttp: true, allowPrivate }))
 

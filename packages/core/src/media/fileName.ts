@@ -5,10 +5,10 @@ import { codePointLength } from "../text/CodePoints.ts"
 import { endingOf } from "./contentType.ts"
 
 /** Code points. */
-export const maximumFileNameLength = 255
+const maximumFileNameLength = 255
 
 /** The last step of a path, without control characters and white space around it; may be empty. */
-export const fileNameIn = (given: string): string => {
+const fileNameIn = (given: string): string => {
   const path = given.toWellFormed()
   const last = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1)
   return last.replaceAll(/\p{Cc}/gu, "").trim()

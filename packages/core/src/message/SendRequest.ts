@@ -19,7 +19,7 @@ import { compareInstants, momentText, parseInstant } from "../time/Instant.ts"
 import type { Instant, Moment } from "../time/Instant.ts"
 
 /** Code points. */
-export const maximumTextLength = 3000
+const maximumTextLength = 3000
 export const maximumRecipients = 1000
 
 export interface SendRequest {

@@ -17,7 +17,7 @@ import { LinkingStore } from "./Linking.ts"
 import type { QrLink } from "./Linking.ts"
 
 /** How long a link works (contract: Number status). */
-export const qrLinkMillis = 10 * 60 * 1000
+const qrLinkMillis = 10 * 60 * 1000
 
 const suffix = ".png"
 

@@ -15,7 +15,7 @@ import type { LastRun, Reminder, ReminderContent } from "./Reminder.ts"
 import { latestRunIn, nextRunAfter } from "./Schedule.ts"
 
 /** How long ago a missed run may have been due to be made up; an hour in milliseconds. */
-export const madeUpMillis = 60 * 60 * 1000
+const madeUpMillis = 60 * 60 * 1000
 
 /** A run to be committed, with the reminder's advance. */
 export interface ReminderRun {

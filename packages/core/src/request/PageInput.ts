@@ -61,7 +61,7 @@ const LimitText = textFor("Records of a page.", {
   default: defaultLimit,
 })
 
-export const LimitInput = decoded(LimitText, (text: string) => {
+const LimitInput = decoded(LimitText, (text: string) => {
   const limit = integer.test(text) ? Number(text) : Number.NaN
   return limit >= 1 && limit <= maximumLimit ? limit : refusedAs("validation_failed")
 })

@@ -10,7 +10,7 @@ import type { RequestCount } from "../key/ApiKey.ts"
 export const requestsPerMinute = 60
 export const requestsPerDay = 10_000
 /** Version 1 requests of a workspace in a clock minute (contract: Version 1: requests). */
-export const requestsPerMinuteV1 = 60
+const requestsPerMinuteV1 = 60
 /** Requests with a wrong key that one address may make in a clock minute. */
 export const wrongKeysPerMinute = 30
 

@@ -53,7 +53,7 @@ export class CannotOpen extends Data.TaggedError("CannotOpen") {
 const nonceBytes = 24
 
 /** The key for a purpose: HKDF with SHA-256. */
-export const deriveKey = (key: Uint8Array, purpose: string): Uint8Array =>
+const deriveKey = (key: Uint8Array, purpose: string): Uint8Array =>
   hkdf(sha256, key, undefined, utf8ToBytes(`messaging-service ${purpose}`), 32)
 
 /** A secrets key with what is made from it. */

@@ -35,13 +35,13 @@ export const retryDelaysMillis: ReadonlyArray<number> = [
 ]
 
 /** The delays after each failed callback: four attempts in five minutes (contract: Version 1: callbacks). */
-export const callbackDelaysMillis: ReadonlyArray<number> = [10 * second, minute, 4 * minute]
+const callbackDelaysMillis: ReadonlyArray<number> = [10 * second, minute, 4 * minute]
 
 /** The share by which chance may lengthen a delay, so that failures of one moment spread. */
 const jitterShare = 0.05
 
 /** An endpoint to which nothing was delivered for this long stops. */
-export const silenceMillis = 120 * hour
+const silenceMillis = 120 * hour
 
 export interface FailedAttempt {
   /** From 1. */

@@ -19,7 +19,7 @@ import type { Plan, Workspace, WorkspaceChange } from "./Workspace.ts"
 const Amount = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 /** A Plan in a request; every field is required. */
-export const PlanInput = Schema.Struct({
+const PlanInput = Schema.Struct({
   name: textBetween(1, 100),
   messages_remaining: described(
     Schema.NullOr(Amount),

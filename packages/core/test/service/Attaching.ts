@@ -3,16 +3,11 @@
  * look at what there is of it afterwards.
  */
 import { Effect, Layer, Option, Stream } from "effect"
-import {
-  Attachments,
-  Egress,
-  EgressError,
-  MediaFiles,
-  MediaStore,
-  Messages,
-  plainTerms,
-} from "../../src/index.ts"
-import type { Attachment, Caller, MediaId, SendTerms } from "../../src/index.ts"
+import { Attachments, Egress, Messages } from "../../src/index.ts"
+import type { Attachment, Caller, MediaId } from "../../src/index.ts"
+import { EgressError, MediaFiles, MediaStore } from "../../src/ports.ts"
+import { plainTerms } from "../../src/message/SendTerms.ts"
+import type { SendTerms } from "../../src/message/SendTerms.ts"
 import { shown, the } from "./World.ts"
 
 /** What a link answers with: a content, or a status without one. */

@@ -25,20 +25,13 @@ import {
   Keys,
   MediaLinks,
   Messages,
-  MessageStore,
   NumberOwnership,
   Numbers,
-  Outbox,
-  PhoneDirectory,
-  TelegramTransport,
   WakeUp,
-  WhatsAppTransport,
-  WorkStatus,
   Worker,
   Workspaces,
   acceptedMessageJson,
   messageJson,
-  sharedWork,
   layerServices,
   SecretsKey,
   layerWorker,
@@ -50,13 +43,20 @@ import type {
   MessageId,
   MessageJson,
   NumberId,
-  NumberLinking,
-  NumberStore,
   Refusal,
   StoreUnavailable,
-  Transport,
   WorkspaceId,
 } from "../../src/index.ts"
+import {
+  MessageStore,
+  Outbox,
+  PhoneDirectory,
+  TelegramTransport,
+  WhatsAppTransport,
+  WorkStatus,
+  sharedWork,
+} from "../../src/ports.ts"
+import type { NumberLinking, NumberStore, Transport } from "../../src/ports.ts"
 
 export const second = 1000
 export const minute = 60 * second

@@ -1,15 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope, Stream } from "effect"
-import {
-  AttachmentBytes,
-  EgressError,
-  MediaDirectory,
-  Messages,
-  StoreUnavailable,
-  plainTerms,
-  sharedResources,
-} from "../../src/index.ts"
+import { AttachmentBytes, MediaDirectory, Messages, StoreUnavailable } from "../../src/index.ts"
 import type { Attachment, MediaId, MessageId } from "../../src/index.ts"
+import { EgressError, sharedResources } from "../../src/ports.ts"
+import { plainTerms } from "../../src/message/SendTerms.ts"
 import { bytes, contentOf, leftOver, linked, linksTo, sendWith, uploaded } from "./Attaching.ts"
 import { storeWithin } from "./Watched.ts"
 import {

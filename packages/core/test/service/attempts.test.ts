@@ -2,8 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Emulator } from "@messaging-service/emulator"
 import { Clock, Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { LaneQueue, Numbers, dailyQuota } from "../../src/index.ts"
-import type { OutgoingMessage, SendOutcome, Transport } from "../../src/index.ts"
+import { Numbers } from "../../src/index.ts"
+import { LaneQueue, dailyQuota } from "../../src/ports.ts"
+import type { OutgoingMessage, SendOutcome, Transport } from "../../src/ports.ts"
 import {
   aContact,
   ahead,

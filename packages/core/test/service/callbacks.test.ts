@@ -2,23 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Emulator } from "@messaging-service/emulator"
 import { Effect } from "effect"
-import {
-  CallbackSecrets,
-  Connections,
-  Egress,
-  EgressError,
-  Messages,
-  Workspaces,
-  sharedResources,
-} from "../../src/index.ts"
-import type {
-  CallbackUrl,
-  Caller,
-  ConnectNumber,
-  NumberId,
-  PostAnswer,
-  WorkspaceId,
-} from "../../src/index.ts"
+import { CallbackSecrets, Connections, Egress, Messages, Workspaces } from "../../src/index.ts"
+import type { CallbackUrl, Caller, ConnectNumber, NumberId, WorkspaceId } from "../../src/index.ts"
+import { EgressError, sharedResources } from "../../src/ports.ts"
+import type { PostAnswer } from "../../src/ports.ts"
 import { isSignedWith, ok, receiving } from "./Receiving.ts"
 import type { Post } from "./Receiving.ts"
 import {

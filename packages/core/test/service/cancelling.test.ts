@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { LaneQueue, Messages, Numbers, Workspaces, dailyQuota } from "../../src/index.ts"
+import { Messages, Numbers, Workspaces } from "../../src/index.ts"
 import type { Caller, MessageJson } from "../../src/index.ts"
+import { LaneQueue, dailyQuota } from "../../src/ports.ts"
 import {
   ahead,
   aKey,

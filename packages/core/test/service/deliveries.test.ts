@@ -3,25 +3,16 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Layer, Random } from "effect"
 import { TestClock } from "effect/testing"
 import {
-  DeliveryQueue,
   Egress,
-  EgressError,
   StoreUnavailable,
   WebhookOperations,
   Webhooks,
   callsPerTarget,
   deliveryLeaseMillis,
-  endpointLimit,
-  sharedResources,
 } from "../../src/index.ts"
-import type {
-  Caller,
-  CursorPage,
-  ListPage,
-  PostAnswer,
-  WebhookId,
-  WorkspaceId,
-} from "../../src/index.ts"
+import type { Caller, CursorPage, ListPage, WebhookId, WorkspaceId } from "../../src/index.ts"
+import { DeliveryQueue, EgressError, endpointLimit, sharedResources } from "../../src/ports.ts"
+import type { PostAnswer } from "../../src/ports.ts"
 import { storeWithin } from "./Watched.ts"
 import { aStage, hour, inAWorld, pass, second, send, settled, startWorker } from "./World.ts"
 

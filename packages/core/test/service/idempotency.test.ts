@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { MessageStore, claimKeptMillis, claimantOf } from "../../src/index.ts"
+import { MessageStore, claimKeptMillis } from "../../src/ports.ts"
+import { claimantOf } from "../../src/key/Caller.ts"
 import {
   aContact,
   ahead,

@@ -2,23 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Emulator } from "@messaging-service/emulator"
 import { Clock, Effect, Layer, Queue, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import {
-  Connections,
-  LinkingStore,
-  NumberLinking,
-  Numbers,
-  QrLinks,
-  WakeUp,
-  linkingLeaseMillis,
-  sharedResources,
-} from "../../src/index.ts"
-import type {
-  Caller,
-  ConnectNumber,
-  LinkingEvent,
-  LinkingRequest,
-  NumberId,
-} from "../../src/index.ts"
+import { Connections, Numbers, QrLinks, WakeUp } from "../../src/index.ts"
+import type { Caller, ConnectNumber, NumberId } from "../../src/index.ts"
+import { LinkingStore, NumberLinking, sharedResources } from "../../src/ports.ts"
+import type { LinkingEvent, LinkingRequest } from "../../src/ports.ts"
+import { linkingLeaseMillis } from "../../src/number/Linking.ts"
 import {
   aKey,
   aNumber,

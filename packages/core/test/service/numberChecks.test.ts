@@ -2,18 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { layer as layerTransport, Emulator } from "@messaging-service/emulator"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import {
-  NumberCheckStore,
-  NumberChecker,
-  NumberChecks,
-  Numbers,
-  PhoneDirectory,
-  checkChunk,
-  checkLeaseMillis,
-  checkRetryMillis,
-  checkTimeoutMillis,
-  sharedResources,
-} from "../../src/index.ts"
+import { NumberChecker, NumberChecks, Numbers } from "../../src/index.ts"
 import type {
   Caller,
   CursorPage,
@@ -23,8 +12,15 @@ import type {
   NumberCheckResult,
   NumberId,
   Phone,
-  PhonesOutcome,
 } from "../../src/index.ts"
+import { NumberCheckStore, PhoneDirectory, sharedResources } from "../../src/ports.ts"
+import type { PhonesOutcome } from "../../src/ports.ts"
+import {
+  checkChunk,
+  checkLeaseMillis,
+  checkRetryMillis,
+  checkTimeoutMillis,
+} from "../../src/numberCheck/NumberCheck.ts"
 import {
   aKey,
   aNumber,

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Contacts, NumberStore, Numbers, roles } from "../../src/index.ts"
+import { Contacts, Numbers, roles } from "../../src/index.ts"
 import type { NumberId } from "../../src/index.ts"
+import { NumberStore } from "../../src/ports.ts"
 import { aNumber, aWorkspace, inAWorld, noon, refusal } from "./World.ts"
 
 const unknown = 999_999

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { Egress, Messages, plainTerms } from "../../src/index.ts"
-import type { CallbackUrl, Caller, MessageId, SendTerms } from "../../src/index.ts"
+import { Egress, Messages } from "../../src/index.ts"
+import type { CallbackUrl, Caller, MessageId } from "../../src/index.ts"
+import { plainTerms } from "../../src/message/SendTerms.ts"
+import type { SendTerms } from "../../src/message/SendTerms.ts"
 import { contentOf, leftOver, uploaded } from "./Attaching.ts"
 import {
   ahead,

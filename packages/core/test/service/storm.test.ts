@@ -7,15 +7,9 @@ import { assert, describe, it } from "@effect/vitest"
 import type { SentCopy } from "@messaging-service/emulator"
 import { Clock, Effect, Fiber, Random } from "effect"
 import { TestClock } from "effect/testing"
-import {
-  LaneQueue,
-  MessageStore,
-  Numbers,
-  StoreUnavailable,
-  countExactly,
-  dailyQuota,
-} from "../../src/index.ts"
+import { Numbers, StoreUnavailable } from "../../src/index.ts"
 import type { Caller, Message, MessageId, NumberId } from "../../src/index.ts"
+import { LaneQueue, MessageStore, countExactly, dailyQuota } from "../../src/ports.ts"
 import {
   aKey,
   allEvents,

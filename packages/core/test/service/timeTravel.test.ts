@@ -3,8 +3,9 @@ import { Emulator, MovableClock } from "@messaging-service/emulator"
 import { Clock, Duration, Effect } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { dailyQuota, LaneQueue, Messages, RealTime } from "../../src/index.ts"
+import { Messages } from "../../src/index.ts"
 import type { CallbackUrl } from "../../src/index.ts"
+import { dailyQuota, LaneQueue, RealTime } from "../../src/ports.ts"
 import { receiving } from "./Receiving.ts"
 import {
   ahead,

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Queue, Stream } from "effect"
 import { StoreUnavailable } from "../../src/index.ts"
-import type { SendOutcome, TransportEvent } from "../../src/index.ts"
+import type { SendOutcome, TransportEvent } from "../../src/ports.ts"
 import {
   aStage,
   events,

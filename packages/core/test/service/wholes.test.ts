@@ -9,25 +9,20 @@ import {
   Connections,
   Messages,
   NumberChecks,
-  NumberLinking,
-  PhoneDirectory,
   Webhooks,
   Worker,
-  WorkStatus,
   callsPerTarget,
+} from "../../src/index.ts"
+import type { CallbackUrl, CreateWebhook, StoreUnavailable } from "../../src/index.ts"
+import {
+  NumberLinking,
+  PhoneDirectory,
+  WorkStatus,
   endpointLimit,
   sharedResources,
   sharedWork,
-} from "../../src/index.ts"
-import type {
-  CallbackUrl,
-  CreateWebhook,
-  LinkingEvent,
-  PhonesOutcome,
-  PostAnswer,
-  SendOutcome,
-  StoreUnavailable,
-} from "../../src/index.ts"
+} from "../../src/ports.ts"
+import type { LinkingEvent, PhonesOutcome, PostAnswer, SendOutcome } from "../../src/ports.ts"
 import { ok, receiving } from "./Receiving.ts"
 import {
   aNumber,

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable, WorkStatus, sharedResources } from "../../src/index.ts"
+import { StoreUnavailable } from "../../src/index.ts"
 import type { MessageJson } from "../../src/index.ts"
+import { WorkStatus, sharedResources } from "../../src/ports.ts"
 import {
   ahead,
   aKey,

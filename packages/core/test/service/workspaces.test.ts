@@ -1,14 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import {
-  Admission,
-  Contacts,
-  Keys,
-  Numbers,
-  Workspaces,
-  messagesRemaining,
-} from "../../src/index.ts"
+import { Admission, Contacts, Keys, Numbers, Workspaces } from "../../src/index.ts"
 import type { ChangeWorkspace, WorkspaceId } from "../../src/index.ts"
+import { messagesRemaining } from "../../src/ports.ts"
 import { aKey, aStage, aWorkspace, code, inAWorld, noon, refusal, send } from "./World.ts"
 
 const unknown = 999_999

@@ -2,8 +2,9 @@
  * Whether the process runs, and whether its store answers and more can be written (contract: Open
  * paths).
  */
-import { ClockStore, MediaFiles, filesUnavailable, sleepInRealTime } from "@messaging-service/core"
+import { filesUnavailable } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
+import { ClockStore, MediaFiles, sleepInRealTime } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Reply } from "../answer/Exchange.ts"
 import { commonHeaders } from "../openapi/headers.ts"

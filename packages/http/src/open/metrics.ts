@@ -3,8 +3,10 @@
  * and how the whole service stands. The figures of the whole service are read from the store at most
  * once in some seconds however often they are asked for, and the path answers without the store too.
  */
-import { ServiceFigures, mostCounted, startCounting } from "@messaging-service/core"
-import type { Figures, NumberStatus, Platform, StoreUnavailable } from "@messaging-service/core"
+import { startCounting } from "@messaging-service/core"
+import type { NumberStatus, Platform, StoreUnavailable } from "@messaging-service/core"
+import { ServiceFigures, mostCounted } from "@messaging-service/core/ports"
+import type { Figures } from "@messaging-service/core/ports"
 import { Clock, Effect, Metric, Semaphore, Stream } from "effect"
 import { format } from "effect/observability/PrometheusMetrics"
 import { askStore } from "./health.ts"

@@ -1,7 +1,8 @@
 /** The request target: its path, as routes know it, and its query, decoded strictly. */
 import { Result } from "effect"
-import { refuse, sharedResources } from "@messaging-service/core"
+import { refuse } from "@messaging-service/core"
 import type { QueryEntries, Refusal } from "@messaging-service/core"
+import { sharedResources } from "@messaging-service/core/ports"
 
 export interface Target {
   /** Without query; one trailing slash is tolerated and taken off. */

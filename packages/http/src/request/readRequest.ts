@@ -1,12 +1,7 @@
 /** What an operation takes of a request, read as its entry says. */
 import { maximumFileBytes, refuse, refuseQuery, uploadedFileName } from "@messaging-service/core"
-import type {
-  JsonValue,
-  MediaFiles,
-  Refusal,
-  StoreUnavailable,
-  Upload,
-} from "@messaging-service/core"
+import type { JsonValue, Refusal, StoreUnavailable, Upload } from "@messaging-service/core"
+import type { MediaFiles } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"

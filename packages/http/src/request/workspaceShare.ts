@@ -3,7 +3,8 @@
  * of media links) leave the places of the others alone.
  */
 import { refuse } from "@messaging-service/core"
-import type { RefusingPlaces, Refusal, WorkspaceId } from "@messaging-service/core"
+import type { Refusal, WorkspaceId } from "@messaging-service/core"
+import type { RefusingPlaces } from "@messaging-service/core/ports"
 import { Effect, Scope } from "effect"
 
 /** There is no room for the request now; a second later there may be. */

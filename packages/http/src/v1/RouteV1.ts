@@ -1,5 +1,6 @@
 /** What the table of version 1 says about an operation, and what its handler is given. */
-import type { Caller, Refusal, SpooledContent, StoreUnavailable } from "@messaging-service/core"
+import type { Caller, Refusal, StoreUnavailable } from "@messaging-service/core"
+import type { SpooledContent } from "@messaging-service/core/ports"
 import type { Effect, Scope } from "effect"
 import { Schema } from "effect"
 import type { Route } from "../route/RouteTable.ts"

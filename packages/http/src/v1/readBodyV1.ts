@@ -7,16 +7,11 @@ import {
   maximumFileBytes,
   parseStrictJson,
   refuse,
-  sharedResources,
   uploadedFileName,
 } from "@messaging-service/core"
-import type {
-  JsonObject,
-  JsonValue,
-  MediaFiles,
-  Refusal,
-  StoreUnavailable,
-} from "@messaging-service/core"
+import type { JsonObject, JsonValue, Refusal, StoreUnavailable } from "@messaging-service/core"
+import { sharedResources } from "@messaging-service/core/ports"
+import type { MediaFiles } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"

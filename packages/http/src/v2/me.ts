@@ -2,15 +2,14 @@
 import {
   IdJson,
   TimeJson,
-  dailyQuota,
   described,
   instantOrNull,
-  messagesRemaining,
   requestsPerDay,
   requestsPerMinute,
   scopes,
 } from "@messaging-service/core"
 import type { ApiKey, KeyCaller } from "@messaging-service/core"
+import { dailyQuota, messagesRemaining } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import { routeV2 } from "./RouteV2.ts"

@@ -9,9 +9,9 @@ import {
   listJson,
   loginMethods,
   numberStatuses,
-  platforms,
 } from "@messaging-service/core"
 import type { ConnectNumber, ConnectView, ShownNumber } from "@messaging-service/core"
+import { platforms } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples, listOf } from "../openapi/examples.ts"
 import { asCommand, json, shownAnswer } from "../route/Entry.ts"

@@ -2,7 +2,6 @@
 import {
   Admission,
   MediaDirectory,
-  MediaFiles,
   canonicalJson,
   fingerprint,
   parseId,
@@ -10,7 +9,9 @@ import {
   permit,
   ratePolicy,
 } from "@messaging-service/core"
-import type { RateState, RefusingPlaces, WorkspaceId } from "@messaging-service/core"
+import type { RateState, WorkspaceId } from "@messaging-service/core"
+import { MediaFiles } from "@messaging-service/core/ports"
+import type { RefusingPlaces } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
 import type { Exchange, Surface } from "../answer/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Outbox } from "@messaging-service/core"
+import { Outbox } from "@messaging-service/core/ports"
 import { Effect, Random } from "effect"
 import { TestClock } from "effect/testing"
 import { request as nodeRequest } from "node:http"

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { EgressError } from "@messaging-service/core"
+import { EgressError } from "@messaging-service/core/ports"
 import { layerEgress, realTimeLayer } from "@messaging-service/node"
 import { Effect, Layer } from "effect"
 import { errorOf } from "../Doors.ts"

@@ -1,6 +1,6 @@
 /** Saved contacts. */
-import { ContactStore } from "@messaging-service/core"
-import type { Contact, ContactId } from "@messaging-service/core"
+import { ContactStore } from "@messaging-service/core/ports"
+import type { Contact, ContactId } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import {

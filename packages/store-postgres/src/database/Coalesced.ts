@@ -6,7 +6,7 @@
  */
 import { Deferred, Effect, Exit } from "effect"
 import type { Scope } from "effect"
-import type { StoreUnavailable } from "@messaging-service/core"
+import type { StoreUnavailable } from "@messaging-service/core/ports"
 import * as SqlError from "effect/sql/SqlError"
 import type { DatabaseService } from "./Database.ts"
 

@@ -5,7 +5,7 @@
  *
  * Time-outs run on real time, whatever clock governs the service: they are about the network.
  */
-import { StoreUnavailable, makePlaces, sharedResources } from "@messaging-service/core"
+import { StoreUnavailable, makePlaces, sharedResources } from "@messaging-service/core/ports"
 import { PgPool } from "@effect/sql-pg"
 import type { PgConnection } from "@effect/sql-pg"
 import { Clock, Context, Data, Effect, Exit, Layer, Schedule } from "effect"

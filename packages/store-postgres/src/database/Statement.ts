@@ -2,8 +2,8 @@
  * Statements with parameters that have names. A text says `$now` for the parameter `now`; the names
  * become numbers once, when the module is loaded, so that the text which is sent is always the same.
  */
-import { pageOf } from "@messaging-service/core"
-import type { PageOf, StoreUnavailable } from "@messaging-service/core"
+import { pageOf } from "@messaging-service/core/ports"
+import type { PageOf, StoreUnavailable } from "@messaging-service/core/ports"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { DatabaseService } from "./Database.ts"

@@ -1,5 +1,5 @@
 /** The other side of the simulated wire. */
-import type { NumberId, Phone } from "@messaging-service/core"
+import type { NumberId, Phone } from "@messaging-service/core/ports"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"

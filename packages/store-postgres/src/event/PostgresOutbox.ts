@@ -6,8 +6,8 @@
  * that it will stay empty. A transaction has an id of its own before it takes a position; once all
  * that were under way when the gap was first seen are over, what is still missing was rolled back.
  */
-import { Outbox } from "@messaging-service/core"
-import type { OutboxEvent } from "@messaging-service/core"
+import { Outbox } from "@messaging-service/core/ports"
+import type { OutboxEvent } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { bigint, columnsOf, decoded, instant, integer, selected, text } from "../database/Fields.ts"

@@ -1,6 +1,6 @@
 /** API keys and the counts of what is asked with them. */
-import { KeyStore } from "@messaging-service/core"
-import type { NewKey } from "@messaging-service/core"
+import { KeyStore } from "@messaging-service/core/ports"
+import type { NewKey } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
 import { Database } from "../database/Database.ts"

@@ -4,7 +4,7 @@
  *
  * Locks: the row of each key's windows, in the order of the keys' hashes.
  */
-import type { Admitted, AdmitQuery, StoreUnavailable } from "@messaging-service/core"
+import type { Admitted, AdmitQuery, StoreUnavailable } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { instant, integer, listed, text } from "../database/Fields.ts"

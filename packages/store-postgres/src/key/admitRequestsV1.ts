@@ -6,7 +6,7 @@
  * Locks: the rows of the workspaces' windows in the order of their ids; then those of the keys, which
  * keep the last use, in the order of theirs.
  */
-import type { AdmittedV1, AdmitV1Query, StoreUnavailable } from "@messaging-service/core"
+import type { AdmittedV1, AdmitV1Query, StoreUnavailable } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, columnsOf, instant, text } from "../database/Fields.ts"

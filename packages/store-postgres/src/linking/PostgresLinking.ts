@@ -1,5 +1,5 @@
 /** Attempts at linking numbers to phones. */
-import { LinkingStore } from "@messaging-service/core"
+import { LinkingStore } from "@messaging-service/core/ports"
 import type {
   BrokenLinkingGuard,
   Callback,
@@ -9,7 +9,7 @@ import type {
   LinkingView,
   NumberId,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, listed, text, texts } from "../database/Fields.ts"

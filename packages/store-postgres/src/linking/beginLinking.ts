@@ -12,7 +12,7 @@ import type {
   NewAttempt,
   NumberId,
   SendingNumber,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import {
   bigint,
   boolean,

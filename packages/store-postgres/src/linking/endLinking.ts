@@ -5,7 +5,7 @@
  * the workspace, so that of two numbers that reveal the same one only the first keeps it; then the
  * attempt, which may have ended meanwhile.
  */
-import type { Callback, EndReports } from "@messaging-service/core"
+import type { Callback, EndReports } from "@messaging-service/core/ports"
 import { connectionParameters, report } from "../webhook/queueDeliveries.ts"
 import { instant, text } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"

@@ -1,6 +1,6 @@
 /** The records of media files, and what they take of their workspace's storage. */
-import { MediaStore } from "@messaging-service/core"
-import type { MediaFile } from "@messaging-service/core"
+import { MediaStore } from "@messaging-service/core/ports"
+import type { MediaFile } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { bigint, bigints, decoded, idBefore, instant, integer, text } from "../database/Fields.ts"

@@ -1,6 +1,6 @@
 /** Messages: accepting, reading, ending, and what the worker's sweeps look for. */
-import { MessageStore } from "@messaging-service/core"
-import type { Message } from "@messaging-service/core"
+import { MessageStore } from "@messaging-service/core/ports"
+import type { Message } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
 import { Database } from "../database/Database.ts"

@@ -14,7 +14,7 @@ import type {
   MessageId,
   NewMessage,
   StoreUnavailable,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import {

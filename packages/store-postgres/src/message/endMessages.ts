@@ -10,7 +10,7 @@ import type {
   MessageId,
   RefusedMessage,
   StoreUnavailable,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, columnsOf, instant, listed, text, within } from "../database/Fields.ts"

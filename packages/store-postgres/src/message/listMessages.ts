@@ -4,6 +4,7 @@
  * scans, of which every one finds nothing but what belongs on the page: a filter that matches nothing
  * reads nothing, however many messages there are.
  */
+import { messageStatuses, pageOf, transitions } from "@messaging-service/core/ports"
 import type {
   Message,
   MessageFilter,
@@ -13,8 +14,7 @@ import type {
   PageOf,
   PageQuery,
   StoreUnavailable,
-} from "@messaging-service/core"
-import { messageStatuses, pageOf, transitions } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, text, texts } from "../database/Fields.ts"

@@ -11,7 +11,7 @@ import {
   connectedShown,
   modesSeenBy,
   platforms,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import type {
   AcceptanceFacts,
   AcceptanceQuery,
@@ -26,7 +26,7 @@ import type {
   Platform,
   SendingNumber,
   StoreUnavailable,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { contactFields } from "../contact/PostgresContacts.ts"

@@ -8,7 +8,7 @@ import type {
   Phone,
   Recipient,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import {
   bigint,
   columnsOf,

@@ -2,8 +2,8 @@
  * How the whole service stands, in one statement. It is made every few seconds by every process that
  * is watched, and so reads no table from end to end that grows with what was sent.
  */
-import { ServiceFigures } from "@messaging-service/core"
-import type { Figures, NumberStatus, Platform } from "@messaging-service/core"
+import { ServiceFigures } from "@messaging-service/core/ports"
+import type { Figures, NumberStatus, Platform } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { instant, integer } from "../database/Fields.ts"

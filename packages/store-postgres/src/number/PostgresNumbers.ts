@@ -1,6 +1,6 @@
 /** Numbers, each with its lane. */
-import { NumberStore } from "@messaging-service/core"
-import type { Callback } from "@messaging-service/core"
+import { NumberStore } from "@messaging-service/core/ports"
+import type { Callback } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { bigint, instant, text, without } from "../database/Fields.ts"

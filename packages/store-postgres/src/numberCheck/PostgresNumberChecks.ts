@@ -1,5 +1,5 @@
 /** Number checks and their results. */
-import { NumberCheckStore } from "@messaging-service/core"
+import { NumberCheckStore } from "@messaging-service/core/ports"
 import type {
   BrokenCheckGuard,
   IdempotencyClaim,
@@ -7,7 +7,7 @@ import type {
   NumberCheck,
   NumberCheckId,
   NumberCheckResult,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import {

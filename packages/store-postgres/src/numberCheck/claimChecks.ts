@@ -4,7 +4,7 @@ import type {
   CheckSettlement,
   ClaimedCheck,
   StoreUnavailable,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import {

@@ -1,5 +1,5 @@
 /** The `Database` on an embedded PGlite, for a single process that needs no server. */
-import { StoreUnavailable } from "@messaging-service/core"
+import { StoreUnavailable } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises"

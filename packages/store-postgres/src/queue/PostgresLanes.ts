@@ -1,6 +1,6 @@
 /** The lanes, and what is left to do. */
-import { LaneQueue, WorkStatus, kindsOfWork } from "@messaging-service/core"
-import type { NumberId, Capacity, SharedWork, Work, Workload } from "@messaging-service/core"
+import { LaneQueue, WorkStatus, kindsOfWork } from "@messaging-service/core/ports"
+import type { NumberId, Capacity, SharedWork, Work, Workload } from "@messaging-service/core/ports"
 import { Effect, Layer, Record } from "effect"
 import { Database } from "../database/Database.ts"
 import { bigints, instant, integer } from "../database/Fields.ts"

@@ -7,8 +7,8 @@
  * until it is flushed) and at most ten times a second, however much work there is. It is sent and
  * heard on one connection, so that a process knows its own words.
  */
-import { WakeUp, kindsOfWork, makeLocalWakeUp } from "@messaging-service/core"
-import type { Work } from "@messaging-service/core"
+import { WakeUp, kindsOfWork, makeLocalWakeUp } from "@messaging-service/core/ports"
+import type { Work } from "@messaging-service/core/ports"
 import { PgConnection } from "@effect/sql-pg"
 import { Effect, Latch, Layer, Queue } from "effect"
 import { connectionConfig, inRealTime } from "../database/Database.ts"

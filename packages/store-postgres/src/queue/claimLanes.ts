@@ -12,7 +12,7 @@ import type {
   LaneQueue,
   NumberId,
   StoreUnavailable,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import {

@@ -2,7 +2,7 @@
  * The core's `Lane.ts` and what it says of expiry, as conditions in SQL. The words of each are the
  * aliases of tables and the placeholder of the present moment.
  */
-import type { Shares } from "@messaging-service/core"
+import type { Shares } from "@messaging-service/core/ports"
 import { bigints, columnsOf, integer, integers } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 

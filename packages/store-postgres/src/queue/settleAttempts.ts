@@ -5,7 +5,7 @@
  * Locks: the lanes by id, then the workspaces that get allowance back, by id. A lane whose lease is
  * another one by now has been handed to another worker: that settlement is passed over.
  */
-import type { MessageId, Settlement, StoreUnavailable } from "@messaging-service/core"
+import type { MessageId, Settlement, StoreUnavailable } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, instant, integer, listed, within } from "../database/Fields.ts"

@@ -1,5 +1,5 @@
 /** Reminders, and the log of their runs. */
-import { ReminderStore } from "@messaging-service/core"
+import { ReminderStore } from "@messaging-service/core/ports"
 import type {
   IdempotencyClaim,
   NewReminder,
@@ -8,7 +8,7 @@ import type {
   ReminderContent,
   ReminderId,
   ReminderRun,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import {

@@ -5,7 +5,7 @@ import type {
   NewReminder,
   Reminder,
   ReminderContent,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import {
   bigint,
   boolean,

@@ -4,7 +4,12 @@
  *
  * Locks: the reminder, then those of an acceptance. No holder of one of these asks for a reminder.
  */
-import type { Acceptance, ReminderRun, RunCommit, StoreUnavailable } from "@messaging-service/core"
+import type {
+  Acceptance,
+  ReminderRun,
+  RunCommit,
+  StoreUnavailable,
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, columnsOf, instant } from "../database/Fields.ts"

@@ -2,8 +2,8 @@
  * Claims on idempotency keys: made before the work, and finished in the commit of what was made with
  * them. Sends claim and finish theirs many at a time, in functions of their own.
  */
-import { IdempotencyStore, answerKeptMillis, claimKeptMillis } from "@messaging-service/core"
-import type { ClaimOutcome, IdempotencyClaim } from "@messaging-service/core"
+import { IdempotencyStore, answerKeptMillis, claimKeptMillis } from "@messaging-service/core/ports"
+import type { ClaimOutcome, IdempotencyClaim } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { bigint, columnsOf, epochMillis, instant, text } from "../database/Fields.ts"

@@ -1,6 +1,6 @@
 /** What live transports keep, sealed. */
-import { SessionStore } from "@messaging-service/core"
-import type { KeptSession, KeyChange, NumberId } from "@messaging-service/core"
+import { SessionStore } from "@messaging-service/core/ports"
+import type { KeptSession, KeyChange, NumberId } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { bigint, instant, integer, text, texts } from "../database/Fields.ts"

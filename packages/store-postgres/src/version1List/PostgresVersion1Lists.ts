@@ -2,8 +2,8 @@
  * Lists by offset, newest first, each with its total from the same statement. The total costs what
  * there is to count, and a page what lies before it: both are read from an index.
  */
-import { Version1ListStore } from "@messaging-service/core"
-import type { OffsetPage } from "@messaging-service/core"
+import { Version1ListStore } from "@messaging-service/core/ports"
+import type { OffsetPage } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { bigint, instant, text } from "../database/Fields.ts"

@@ -1,12 +1,12 @@
 /** What is to be delivered to webhook endpoints and to the receivers of callbacks. */
-import { DeliveryQueue } from "@messaging-service/core"
+import { DeliveryQueue } from "@messaging-service/core/ports"
 import type {
   ClaimedDelivery,
   DeliveryQuery,
   DeliveryResult,
   EventId,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { statement } from "../database/Statement.ts"

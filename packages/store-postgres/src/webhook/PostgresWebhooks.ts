@@ -1,5 +1,5 @@
 /** Webhook endpoints and their delivery log. */
-import { WebhookStore } from "@messaging-service/core"
+import { WebhookStore } from "@messaging-service/core/ports"
 import type {
   CallbackAttempt,
   DeliveryAttempt,
@@ -8,7 +8,7 @@ import type {
   WebhookEventType,
   WebhookId,
   WebhookInsertion,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { bigint, boolean, idBefore, instant, integer, jsonOf, text } from "../database/Fields.ts"

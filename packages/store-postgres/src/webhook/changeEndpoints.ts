@@ -7,7 +7,7 @@
  * other and none is missed by a revocation or a deletion; then the lanes by endpoint; then the
  * endpoints.
  */
-import type { IdempotencyClaim, NewWebhook } from "@messaging-service/core"
+import type { IdempotencyClaim, NewWebhook } from "@messaging-service/core/ports"
 import {
   bigint,
   columnsOf,

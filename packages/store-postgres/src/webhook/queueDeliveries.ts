@@ -3,7 +3,7 @@
  * It only inserts, so that those who write for one target do not wait for one another; the claim
  * counts how many of a target go out at once.
  */
-import type { Callback } from "@messaging-service/core"
+import type { Callback } from "@messaging-service/core/ports"
 import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import { bigint, columnsOf, instant, listed, text, within, without } from "../database/Fields.ts"

@@ -12,7 +12,7 @@
  * Locks: the lanes of callbacks that are new, by id; the lanes of the results and of the news by id,
  * at once; then the endpoints that stop; then further lanes, without waiting for any.
  */
-import type { DeliveryQuery, DeliveryResult } from "@messaging-service/core"
+import type { DeliveryQuery, DeliveryResult } from "@messaging-service/core/ports"
 import { bigint, columnsOf, instant, integer, text, within } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"

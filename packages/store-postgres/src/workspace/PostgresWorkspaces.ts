@@ -1,6 +1,6 @@
 /** Workspaces and their plans. */
-import { WorkspaceStore } from "@messaging-service/core"
-import type { Admits, NewWorkspace } from "@messaging-service/core"
+import { WorkspaceStore } from "@messaging-service/core/ports"
+import type { Admits, NewWorkspace } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import {

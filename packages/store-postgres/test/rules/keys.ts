@@ -12,8 +12,8 @@ import {
   messagesRemaining,
   minuteMillis,
   unlimitedPlan,
-} from "@messaging-service/core"
-import type { IdempotencyRecord, Plan, RequestWindow } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
+import type { IdempotencyRecord, Plan, RequestWindow } from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"

@@ -11,8 +11,8 @@ import {
   mayHaveLeft,
   modesSeenBy,
   nextDueAfter,
-} from "@messaging-service/core"
-import type { LaneChange, LaneDue, NumberId } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
+import type { LaneChange, LaneDue, NumberId } from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"

@@ -11,8 +11,8 @@ import {
   quotaVerdict,
   statusAt,
   transitions,
-} from "@messaging-service/core"
-import type { MessageState } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
+import type { MessageState } from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"

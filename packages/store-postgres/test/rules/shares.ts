@@ -8,8 +8,8 @@ import {
   takeInRounds,
   takeShares,
   webhookEventTypes,
-} from "@messaging-service/core"
-import type { Shares, WorkspaceId } from "@messaging-service/core"
+} from "@messaging-service/core/ports"
+import type { Shares, WorkspaceId } from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"

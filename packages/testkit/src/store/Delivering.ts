@@ -1,6 +1,11 @@
 /** What tests of deliveries need: endpoints, events for them, and the verbs of a delivery loop. */
 import { assert } from "@effect/vitest"
-import { DeliveryQueue, WebhookStore, heldBy, webhookEventTypes } from "@messaging-service/core"
+import {
+  DeliveryQueue,
+  WebhookStore,
+  heldBy,
+  webhookEventTypes,
+} from "@messaging-service/core/ports"
 import type {
   ApiKey,
   ClaimedDelivery,
@@ -10,7 +15,7 @@ import type {
   SendingNumber,
   WebhookEndpoint,
   WebhookScope,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { only, present } from "./Expect.ts"
 import { cancelled, end } from "./Sending.ts"

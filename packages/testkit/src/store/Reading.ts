@@ -1,5 +1,5 @@
 /** What a test asks a store: one question each, answered as the store has it now. */
-import { MessageStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import { MessageStore, WorkspaceStore, WorkStatus } from "@messaging-service/core/ports"
 import type {
   Acceptance,
   AcceptanceQuery,
@@ -14,7 +14,7 @@ import type {
   SendingNumber,
   Workspace,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { present } from "./Expect.ts"
 import { accept, aQuery, noon } from "./World.ts"

@@ -1,6 +1,6 @@
 /** The verbs of a worker in a test: claim, settle, end; each with defaults for what does not matter. */
 import { assert } from "@effect/vitest"
-import { endMessage, LaneQueue, MessageStore } from "@messaging-service/core"
+import { endMessage, LaneQueue, MessageStore } from "@messaging-service/core/ports"
 import type {
   ClaimedMessage,
   ClaimQuery,
@@ -11,7 +11,7 @@ import type {
   MessageError,
   SendingNumber,
   Settlement,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { only, present } from "./Expect.ts"
 import { anEventId, day, minute, noon } from "./World.ts"

@@ -13,7 +13,7 @@ import {
   NumberStore,
   unlimitedPlan,
   WorkspaceStore,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import type {
   Acceptance,
   AcceptanceQuery,
@@ -36,7 +36,7 @@ import type {
   SendingNumber,
   TransportId,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect, Random } from "effect"
 import { at, only, present } from "./Expect.ts"
 

@@ -12,7 +12,7 @@ import type {
   OutgoingMessage,
   Transport,
   TransportId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect, Fiber, Schema, Stream } from "effect"
 import type { Context, Layer } from "effect"
 import { createHash } from "node:crypto"

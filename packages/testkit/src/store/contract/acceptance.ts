@@ -1,13 +1,18 @@
 /** `MessageStore.accept`: the whole acceptance or nothing. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import {
+  MessageStore,
+  NumberStore,
+  WorkspaceStore,
+  WorkStatus,
+} from "@messaging-service/core/ports"
 import type {
   Acceptance,
   BrokenGuard,
   MediaReference,
   NumberId,
   Recipient,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { ids, only, present } from "../Expect.ts"
 import { brokenBy, claimKey, exactQuotaOf, lookUp, messagesOf, remaining } from "../Reading.ts"

@@ -6,7 +6,7 @@ import {
   linkingMillis,
   nothingShown,
   NumberStore,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import type {
   Callback,
   ConnectionEvent,
@@ -15,7 +15,7 @@ import type {
   NewAttempt,
   SendingNumber,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { aCallbackUrl, aCallingStage, callbacksOf } from "../Calling.ts"
 import { claimDue } from "../Delivering.ts"

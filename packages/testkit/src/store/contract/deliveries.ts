@@ -1,6 +1,6 @@
 /** Deliveries to webhook endpoints: who gets an event, and how endpoints share a claim. */
 import { assert } from "@effect/vitest"
-import type { EventId } from "@messaging-service/core"
+import type { EventId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import {
   anEndpoint,

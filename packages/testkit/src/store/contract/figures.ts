@@ -3,8 +3,13 @@
  * an era of its own for the earliest.
  */
 import { assert } from "@effect/vitest"
-import { NumberStore, ServiceFigures, WorkspaceStore, mostCounted } from "@messaging-service/core"
-import type { Figures, NumberStatus, Platform } from "@messaging-service/core"
+import {
+  NumberStore,
+  ServiceFigures,
+  WorkspaceStore,
+  mostCounted,
+} from "@messaging-service/core/ports"
+import type { Figures, NumberStatus, Platform } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import {
   aStageWithKey,

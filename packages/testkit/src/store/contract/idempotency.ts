@@ -5,7 +5,7 @@ import {
   claimKeptMillis,
   IdempotencyStore,
   MessageStore,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
 import { brokenBy, claimKey, facts, messagesOf } from "../Reading.ts"

@@ -8,7 +8,7 @@ import {
   WorkspaceStore,
   linkingMillis,
   nothingShown,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import type {
   Crowded,
   IdempotencyClaim,
@@ -18,7 +18,7 @@ import type {
   NewAttempt,
   SendingNumber,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
 import { plenty } from "../Reading.ts"

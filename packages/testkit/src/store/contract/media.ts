@@ -1,6 +1,6 @@
 /** `MediaStore`: the records of the media directory, and the room that files take. */
 import { assert } from "@effect/vitest"
-import { MediaStore, WorkspaceStore } from "@messaging-service/core"
+import { MediaStore, WorkspaceStore } from "@messaging-service/core/ports"
 import type {
   IdempotencyClaim,
   MediaFile,
@@ -8,7 +8,7 @@ import type {
   MediaType,
   Mode,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
 import { atOnce } from "../Races.ts"

@@ -1,6 +1,11 @@
 /** `NumberCheckStore`: lists of phones, taken up chunk by chunk by any number of workers. */
 import { assert } from "@effect/vitest"
-import { NumberCheckStore, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import {
+  NumberCheckStore,
+  NumberStore,
+  WorkspaceStore,
+  WorkStatus,
+} from "@messaging-service/core/ports"
 import type {
   CheckClaimQuery,
   CheckSettlement,
@@ -14,7 +19,7 @@ import type {
   Phone,
   SendingNumber,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { at, ids, only, present } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"

@@ -1,7 +1,7 @@
 /** `NumberStore`: the numbers of a workspace, their status and their removal. */
 import { assert } from "@effect/vitest"
-import { NumberStore } from "@messaging-service/core"
-import type { NumberId, SendingNumber } from "@messaging-service/core"
+import { NumberStore } from "@messaging-service/core/ports"
+import type { NumberId, SendingNumber } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
 import { aNumber, aStage, aWorkspace, minute, noon, oneSecond } from "../World.ts"

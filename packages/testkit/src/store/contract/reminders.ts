@@ -10,7 +10,7 @@ import {
   ReminderStore,
   WorkspaceStore,
   WorkStatus,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import type {
   MediaId,
   NewReminder,
@@ -24,7 +24,7 @@ import type {
   SendingNumber,
   TimeZone,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { ids, only, present } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"

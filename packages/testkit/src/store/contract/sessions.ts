@@ -1,7 +1,7 @@
 /** `SessionStore`: what live transports keep of a number. */
 import { assert } from "@effect/vitest"
-import { NumberStore, SessionStore, WorkspaceStore } from "@messaging-service/core"
-import type { KeyChange, NumberId } from "@messaging-service/core"
+import { NumberStore, SessionStore, WorkspaceStore } from "@messaging-service/core/ports"
+import type { KeyChange, NumberId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
 import { aNumber, aStage, aWorkspace, noon, oneSecond } from "../World.ts"

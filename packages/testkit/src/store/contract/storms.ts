@@ -5,14 +5,19 @@
  * must add up to what is left.
  */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, transition, WorkspaceStore } from "@messaging-service/core"
+import {
+  MessageStore,
+  NumberStore,
+  transition,
+  WorkspaceStore,
+} from "@messaging-service/core/ports"
 import type {
   Message,
   MessageId,
   MessageState,
   SendingNumber,
   WorkspaceId,
-} from "@messaging-service/core"
+} from "@messaging-service/core/ports"
 import { Effect, Random } from "effect"
 import { assertLanes } from "../Attempts.ts"
 import type { Attempt } from "../Attempts.ts"

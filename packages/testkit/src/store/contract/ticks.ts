@@ -1,7 +1,7 @@
 /** `MessageStore.tick`: word from the far side about a message that left. */
 import { assert } from "@effect/vitest"
-import { MessageStore } from "@messaging-service/core"
-import type { Message } from "@messaging-service/core"
+import { MessageStore } from "@messaging-service/core/ports"
+import type { Message } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { followOutbox } from "../follow.ts"
 import { lookUp } from "../Reading.ts"

@@ -1,7 +1,12 @@
 /** `WorkStatus`: when a loop must look again, and whether all is idle. It sees the whole store, so each test has an era. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
-import type { Work } from "@messaging-service/core"
+import {
+  MessageStore,
+  NumberStore,
+  WorkspaceStore,
+  WorkStatus,
+} from "@messaging-service/core/ports"
+import type { Work } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { claimDue } from "../Delivering.ts"
 import { at, present } from "../Expect.ts"

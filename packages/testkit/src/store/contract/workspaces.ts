@@ -1,7 +1,7 @@
 /** `WorkspaceStore`: making, changing and deleting workspaces. */
 import { assert } from "@effect/vitest"
-import { NumberStore, WorkspaceStore } from "@messaging-service/core"
-import type { WorkspaceId } from "@messaging-service/core"
+import { NumberStore, WorkspaceStore } from "@messaging-service/core/ports"
+import type { WorkspaceId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { present } from "../Expect.ts"
 import { brokenBy } from "../Reading.ts"

@@ -1,0 +1,290 @@
+/**
+ * What an adapter needs that stands under the service: the ports of storage, transports, clock,
+ * queues, calls and ids, the types their methods speak of, and the rules that stores run.
+ */
+export { callbackTypes, connectionCallback } from "./callback/Callback.ts"
+export type {
+  Callback,
+  CallbackAttempt,
+  CallbackType,
+  ConnectionEvent,
+} from "./callback/Callback.ts"
+export { CallbackSalts } from "./callback/CallbackSalts.ts"
+export { ContactStore } from "./contact/Contacts.ts"
+export type { Contact } from "./contact/Contacts.ts"
+export { Egress, EgressError, OutboundRule } from "./egress/Egress.ts"
+export type {
+  EgressAnswer,
+  FetchLimits,
+  PostAnswer,
+  PostLimits,
+  PostRequest,
+} from "./egress/Egress.ts"
+export { isPublicAddress, parseOutboundUrl } from "./egress/PublicAddress.ts"
+export type { OutboundUrl, OutboundUrlProblem } from "./egress/PublicAddress.ts"
+export { StoreUnavailable } from "./error/StoreUnavailable.ts"
+export type { MessageEvent } from "./event/MessageEvent.ts"
+export { Outbox, eventsKeptMillis } from "./event/Outbox.ts"
+export type { OutboxEvent } from "./event/Outbox.ts"
+export { Ids, fromIndexes } from "./id/Ids.ts"
+export type {
+  ContactId,
+  EventId,
+  KeyId,
+  LinkingId,
+  MediaId,
+  MessageId,
+  NumberCheckId,
+  NumberId,
+  ReminderId,
+  TransportId,
+  WebhookId,
+  WorkspaceId,
+} from "./id/Ids.ts"
+export { KeyStore, keyLimit, keyRefusal } from "./key/ApiKey.ts"
+export type {
+  AdmitQuery,
+  AdmitV1Query,
+  Admitted,
+  AdmittedV1,
+  ApiKey,
+  Mode,
+  NewKey,
+  RequestCount,
+} from "./key/ApiKey.ts"
+export {
+  crowdedOf,
+  givePlaces,
+  heldBy,
+  heldNearShare,
+  isCrowded,
+  takeInRounds,
+  takeShares,
+} from "./limit/Held.ts"
+export type { Capacity, Crowded, Shares } from "./limit/Held.ts"
+export { makePlaces, makeRefusingPlaces } from "./limit/Places.ts"
+export type { Places, RefusingPlaces } from "./limit/Places.ts"
+export { addressGroup } from "./limit/addressGroup.ts"
+export { sharedResources } from "./limit/sharedResources.ts"
+export type { SharedResource } from "./limit/sharedResources.ts"
+export { MediaStore } from "./media/Media.ts"
+export type {
+  AttachmentSweep,
+  BrokenMediaGuard,
+  Leftover,
+  LeftoverQuery,
+  MediaFile,
+  MediaReference,
+  MediaType,
+  Reservation,
+} from "./media/Media.ts"
+export { MediaFiles, MediaFilesError, unknownMimeType } from "./media/MediaFiles.ts"
+export type { SpooledContent, StoredContent } from "./media/MediaFiles.ts"
+export type { MediaLink } from "./media/MediaLinks.ts"
+export { mediaTypeOf } from "./media/contentType.ts"
+export { remembered } from "./memory/Remembered.ts"
+export {
+  hasExpired,
+  messageStatuses,
+  statesGivenBack,
+  statusAt,
+  transition,
+  transitions,
+} from "./message/Message.ts"
+export type {
+  Message,
+  MessageError,
+  MessageErrorCode,
+  MessageEventType,
+  MessageState,
+  MessageStatus,
+  Transition,
+  Trigger,
+} from "./message/Message.ts"
+export { endMessage, refusedMessage } from "./message/MessageChange.ts"
+export type { Ending, MessageChange } from "./message/MessageChange.ts"
+export { MessageStore, connectedShown } from "./message/MessageStore.ts"
+export type {
+  Acceptance,
+  AcceptanceFacts,
+  AcceptanceOutcome,
+  AcceptanceQuery,
+  BrokenGuard,
+  FoundMessage,
+  MessageFilter,
+  MessageScope,
+  NewMessage,
+  NumberFacts,
+  RefusedMessage,
+} from "./message/MessageStore.ts"
+export {
+  countExactly,
+  countsInQuota,
+  dailyQuota,
+  fitsByBound,
+  fullUntil,
+  isInBound,
+  quotaVerdict,
+} from "./message/Quota.ts"
+export type {
+  ExactQuota,
+  PlannedQuota,
+  QuotaFacts,
+  QuotaLimit,
+  QuotaVerdict,
+} from "./message/Quota.ts"
+export { ServiceFigures, mostCounted } from "./monitoring/ServiceFigures.ts"
+export type { Figures, NumberCount } from "./monitoring/ServiceFigures.ts"
+export { LinkingStore, linkingMillis, nothingShown, pairingCodeMillis } from "./number/Linking.ts"
+export type {
+  BrokenLinkingGuard,
+  EndReports,
+  HeldAttempt,
+  LinkingAttempt,
+  LinkingClaimQuery,
+  LinkingOutcome,
+  LinkingView,
+  NewAttempt,
+  PairingCode,
+  QrLink,
+} from "./number/Linking.ts"
+export { QrImages } from "./number/QrLinks.ts"
+export { NumberStore, isSeenBy, modesSeenBy, platforms } from "./number/SendingNumber.ts"
+export type { NumberStatus, Platform, SendingNumber } from "./number/SendingNumber.ts"
+export {
+  NumberCheckStore,
+  canBeAsked,
+  isAskedBy,
+  isRegisteredInTestMode,
+} from "./numberCheck/NumberCheck.ts"
+export type {
+  BrokenCheckGuard,
+  CheckClaimQuery,
+  CheckInsertion,
+  CheckResultStatus,
+  CheckSettlement,
+  ClaimedCheck,
+  NewNumberCheck,
+  NumberCheck,
+  NumberCheckResult,
+  NumberCheckScope,
+} from "./numberCheck/NumberCheck.ts"
+export { DeliveryQueue } from "./queue/DeliveryQueue.ts"
+export type {
+  ClaimedDelivery,
+  DeliveryQuery,
+  DeliveryResult,
+  TargetKind,
+} from "./queue/DeliveryQueue.ts"
+export {
+  cappedUntil,
+  isClaimable,
+  isInHands,
+  isLeased,
+  mayBeHandedOut,
+  mayHaveLeft,
+  nextDueAfter,
+} from "./queue/Lane.ts"
+export type { Attempts, LaneChange, LaneDue } from "./queue/Lane.ts"
+export { LaneQueue } from "./queue/LaneQueue.ts"
+export type { ClaimQuery, ClaimedMessage, Owned, Settlement } from "./queue/LaneQueue.ts"
+export { WakeUp, makeLocal as makeLocalWakeUp } from "./queue/WakeUp.ts"
+export type { Sleeper } from "./queue/WakeUp.ts"
+export { WorkStatus, kindsOfWork, sharedWork } from "./queue/WorkStatus.ts"
+export type { AttemptInHands, SharedWork, Work, Workload } from "./queue/WorkStatus.ts"
+export type { Phone } from "./recipient/Phone.ts"
+export type { Recipient, Target } from "./recipient/Recipient.ts"
+export { ReminderStore } from "./reminder/Reminder.ts"
+export type {
+  DueReminder,
+  LastRun,
+  NewReminder,
+  Reminder,
+  ReminderContent,
+  ReminderInsertion,
+  ReminderScope,
+  RunCommit,
+} from "./reminder/Reminder.ts"
+export type { LoggedRun, ReminderRun, RunOutcome } from "./reminder/ReminderRun.ts"
+export type { TimeZone } from "./reminder/TimeZone.ts"
+export {
+  answerKeptMillis,
+  claimKeptMillis,
+  claimOutcome,
+  isClaimVoid,
+  isRecordVoid,
+} from "./request/Idempotency.ts"
+export type {
+  ClaimOutcome,
+  IdempotencyClaim,
+  IdempotencyRecord,
+  KeyStanding,
+} from "./request/Idempotency.ts"
+export { IdempotencyStore } from "./request/IdempotencyStore.ts"
+export { pageOf } from "./request/Page.ts"
+export type { PageOf, PageQuery } from "./request/Page.ts"
+export {
+  countRequest,
+  dayMillis,
+  dayStart,
+  minuteMillis,
+  minuteStart,
+} from "./request/RateWindow.ts"
+export type { RequestWindow } from "./request/RateWindow.ts"
+export { ServiceSecrets } from "./request/ServiceSecrets.ts"
+export { ClockStore } from "./time/ClockStore.ts"
+export { RealTime, sleep as sleepInRealTime } from "./time/RealTime.ts"
+export { NumberLinking } from "./transport/NumberLinking.ts"
+export type { LinkingEvent, LinkingRequest } from "./transport/NumberLinking.ts"
+export { NumberOwnership } from "./transport/NumberOwnership.ts"
+export { SessionStore } from "./transport/SessionStore.ts"
+export type { KeptSession, KeyChange } from "./transport/SessionStore.ts"
+export { SessionVault } from "./transport/SessionVault.ts"
+export { PhoneDirectory, TelegramTransport, WhatsAppTransport } from "./transport/Transport.ts"
+export type {
+  OutgoingMedia,
+  OutgoingMessage,
+  PhonesOutcome,
+  SendOutcome,
+  Transport,
+  TransportEvent,
+} from "./transport/Transport.ts"
+export { Version1ListStore } from "./version1List/Version1Lists.ts"
+export type {
+  OffsetPage,
+  OffsetQuery,
+  Period,
+  Version1ListScope,
+} from "./version1List/Version1Lists.ts"
+export type { MadeCall } from "./webhook/DeliveryCall.ts"
+export { endpointLimit, isToldOf, webhookEventTypes } from "./webhook/WebhookEndpoint.ts"
+export type {
+  DeliveryAttempt,
+  DeliveryError,
+  DisabledReason,
+  WebhookEndpoint,
+  WebhookEventType,
+} from "./webhook/WebhookEndpoint.ts"
+export { WebhookStore } from "./webhook/WebhookStore.ts"
+export type {
+  NewWebhook,
+  Queueing,
+  WebhookInsertion,
+  WebhookScope,
+} from "./webhook/WebhookStore.ts"
+export { HmacSha256 } from "./webhook/signature.ts"
+export {
+  WorkspaceStore,
+  coversMessages,
+  isLimited,
+  messagesRemaining,
+  unlimitedPlan,
+  withMessages,
+} from "./workspace/Workspace.ts"
+export type {
+  Admits,
+  NewWorkspace,
+  Plan,
+  Workspace,
+  WorkspaceChange,
+} from "./workspace/Workspace.ts"

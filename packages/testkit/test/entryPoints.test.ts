@@ -1,0 +1,56 @@
+/**
+ * Entry points name what they offer, one by one, so that nothing is offered by accident. What the
+ * READMEs and the examples import of them is there: of READMEs no compiler says so.
+ */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { globSync, readFileSync } from "node:fs"
+import { resolve } from "node:path"
+
+const root = resolve(import.meta.dirname, "../../..")
+const read = (file: string): string => readFileSync(resolve(root, file), "utf8")
+
+const entryPoints: ReadonlyArray<readonly [specifier: string, file: string]> = [
+  ["@messaging-service/core", "packages/core/src/index.ts"],
+  ["@messaging-service/core/ports", "packages/core/src/ports.ts"],
+  ["@messaging-service/emulator", "packages/emulator/src/index.ts"],
+]
+
+it.effect.each(entryPoints)("%s names what it exports", ([, file]) =>
+  Effect.sync(() => assert.notMatch(read(file), /export \*/)),
+)
+
+/** The names in braces, under which others know them. */
+const namesIn = (braces: string): ReadonlyArray<string> =>
+  braces
+    .split(",")
+    .map((name) => name.trim().replace(/^type /, ""))
+    .filter((name) => name !== "")
+
+const exportedBy = (file: string): ReadonlyArray<string> =>
+  [...read(file).matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, braces = ""]) =>
+    namesIn(braces).map((name) => name.split(" as ").at(-1) ?? ""),
+  )
+
+/** What a text uses of a module: the names it imports, and those of the module as a whole. */
+const usedOf = (specifier: string, text: string): ReadonlyArray<string> =>
+  [...text.matchAll(/import (?:type )?(?:\{([^}]*)\}|\* as (\w+)) from "([^"]+)"/g)]
+    .filter(([, , , from]) => from === specifier)
+    .flatMap(([, braces, whole = ""]) =>
+      braces === undefined
+        ? [...text.matchAll(new RegExp(`\\b${whole}\\.(\\w+)`, "g"))].map(([, name = ""]) => name)
+        : namesIn(braces).map((name) => name.split(" as ")[0] ?? ""),
+    )
+
+const shown = globSync(
+  ["README.md", "docs/**/*.md", "{packages,apps}/*/README.md", "apps/examples/src/*.ts"],
+  { cwd: root },
+)
+
+it.effect.each(entryPoints)("%s has what the READMEs and the examples use of it", ([name, file]) =>
+  Effect.sync(() => {
+    const used = shown.flatMap((page) => usedOf(name, read(page)))
+    assert.isNotEmpty(used)
+    assert.includeMembers([...exportedBy(file)], used)
+  }),
+)
