@@ -134,7 +134,8 @@ export const makeLeasedLoop = <Claimed, Result>(
         const holding = Latch.makeUnsafe(false)
         const idle = Latch.makeUnsafe(true)
         /** What it holds of each kind. */
-        const pools = new Map<Capacity, RefusingPlaces<WorkspaceId>>()
+        const shared = makeRefusingPlaces<WorkspaceId>(capacity)
+        const pools = new Map<Capacity, RefusingPlaces<WorkspaceId>>([[capacity, shared]])
         /** What has ended and waits to be settled: side by side, since there are thousands a second. */
         let ended: Array<Claimed> = []
         let results: Array<Result> = []
@@ -143,18 +144,15 @@ export const makeLeasedLoop = <Claimed, Result>(
         const sleeper = yield* wakeUp.sleeper(work)
         const fork = Effect.runForkWith(yield* Effect.context<never>())
 
-        const poolOf = (kind: Capacity): RefusingPlaces<WorkspaceId> => {
+        const poolOf = (claimed: Claimed): RefusingPlaces<WorkspaceId> => {
+          const kind = leased.capacityOf?.(claimed) ?? capacity
           const pool = pools.get(kind) ?? makeRefusingPlaces(kind)
-          pools.set(kind, pool)
+          if (!pools.has(kind)) pools.set(kind, pool)
           return pool
         }
-        const shared = poolOf(capacity)
-
-        const poolFor = (claimed: Claimed): RefusingPlaces<WorkspaceId> =>
-          leased.capacityOf === undefined ? shared : poolOf(leased.capacityOf(claimed))
 
         const uncount = (claimed: Claimed) =>
-          poolFor(claimed).giveBackShare(leased.workspaceOf(claimed))
+          poolOf(claimed).giveBackShare(leased.workspaceOf(claimed))
 
         /**
          * Counts what was claimed, and returns what may begin. Claims keep to the share themselves.
@@ -164,7 +162,7 @@ export const makeLeasedLoop = <Claimed, Result>(
          */
         const hold = (claimed: ReadonlyArray<Claimed>): ReadonlyArray<Claimed> => {
           const mayBegin = claimed.filter((each) =>
-            poolFor(each).takeShare(leased.workspaceOf(each)),
+            poolOf(each).takeShare(leased.workspaceOf(each)),
           )
           for (const each of mayBegin) held.set(each, null)
           if (held.size > 0) {

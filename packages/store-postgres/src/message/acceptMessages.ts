@@ -83,6 +83,15 @@ export const batchOf = (acceptances: ReadonlyArray<Acceptance>): Batch => ({
   messages: acceptances.flatMap(({ messages }) => messages),
 })
 
+/** The lane that was looked at last, if it changed. */
+const writeLane = `if v_lane_changed then
+      update lanes l
+      set next_due = v_lane.next_due,
+        quota_bound = v_lane.quota_bound,
+        quota_full_until = v_lane.quota_full_until
+      where l.number_id = v_lane.number_id;
+    end if;`
+
 /**
  * The first arrays hold one element for each acceptance, which are ordered by number; those that
  * begin with `m_` one for each message, in the order of the acceptances, or none where all are null.
@@ -156,14 +165,8 @@ export const acceptMessages = sqlFunction(
       continue when v_guards[i] is not null;
 
       if v_lane.number_id is distinct from p_number[i] then
-        if v_lane_changed then
-          update lanes l
-          set next_due = v_lane.next_due,
-            quota_bound = v_lane.quota_bound,
-            quota_full_until = v_lane.quota_full_until
-          where l.number_id = v_lane.number_id;
-          v_lane_changed := false;
-        end if;
+        ${writeLane}
+        v_lane_changed := false;
         v_lane := null;
         while v_lane_at < cardinality(v_lanes)
           and v_lanes[v_lane_at + 1].number_id <= p_number[i]
@@ -246,13 +249,7 @@ export const acceptMessages = sqlFunction(
       end if;
     end loop;
 
-    if v_lane_changed then
-      update lanes l
-      set next_due = v_lane.next_due,
-        quota_bound = v_lane.quota_bound,
-        quota_full_until = v_lane.quota_full_until
-      where l.number_id = v_lane.number_id;
-    end if;
+    ${writeLane}
 
     if v_accepted > 0 then
       for k in 1 .. cardinality(v_limited) loop

@@ -17,7 +17,7 @@ import { bigint, boolean, columnsOf, instant, listed, text, within } from "../da
 import type { FieldsOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { each, given, joined, on, single, statement } from "../database/Statement.ts"
-import { firstWaiting, inHands, nextDueAfter } from "../queue/lane.ts"
+import { firstWaiting, inHands, lockLanes, nextDueAfter } from "../queue/lane.ts"
 import { anyQueued, callbackColumns, fanOut, writeCallbacks } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { isLimited } from "../workspace/workspaceRow.ts"
@@ -68,21 +68,22 @@ export const announce = `announced as (
  * Gives allowance back: what cancelled and expired messages took from a limited plan. By then the
  * lanes are locked; the workspaces follow, by id. A plan that is unlimited by now gets nothing.
  */
-export const giveBackAllowance = (workspaces: string): string => `
-  perform
-  from workspaces w
-  where w.id = any (${workspaces})
-  order by w.id
-  for no key update;
-  update workspaces w
-  set plan_messages_remaining = w.plan_messages_remaining + back.count
-  from (
-    select given.workspace_id, count(*) as count
-    from unnest(${workspaces}) given (workspace_id)
-    group by given.workspace_id
-  ) back
-  where w.id = back.workspace_id
-    and ${isLimited("w")};`
+export const giveBackAllowance = (workspaces: string): string => `if ${workspaces} is not null then
+      perform
+      from workspaces w
+      where w.id = any (${workspaces})
+      order by w.id
+      for no key update;
+      update workspaces w
+      set plan_messages_remaining = w.plan_messages_remaining + back.count
+      from (
+        select given.workspace_id, count(*) as count
+        from unnest(${workspaces}) given (workspace_id)
+        group by given.workspace_id
+      ) back
+      where w.id = back.workspace_id
+        and ${isLimited("w")};
+    end if;`
 
 export interface EndedRow {
   readonly message_id: bigint
@@ -139,11 +140,7 @@ export const endMessages = sqlFunction(
     v_lanes bigint[];
     v_with_room bigint[];
   begin
-    perform
-    from lanes l
-    where l.number_id = any (p_number_id)
-    order by l.number_id
-    for no key update;
+    ${lockLanes("p_number_id")}
 
     with ended as (
       update messages m
@@ -191,9 +188,7 @@ export const endMessages = sqlFunction(
       )
     where l.number_id = any (v_lanes);
 
-    if v_given_back is not null then
-      ${giveBackAllowance("v_given_back")}
-    end if;
+    ${giveBackAllowance("v_given_back")}
 
     return query
     select ended.id, v_queued

@@ -7,7 +7,7 @@ import { bigint, instant, text, without } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { given, joined, single, statement } from "../database/Statement.ts"
 import { phoneWithoutLink } from "../linking/endLinking.ts"
-import { inHands, nextDueAfter } from "../queue/lane.ts"
+import { inHands, lockLanes, nextDueAfter } from "../queue/lane.ts"
 import { DeliveriesQueued, connectionParameters, report } from "../webhook/queueDeliveries.ts"
 import { numberColumns, numberTable, toNumber } from "./numberRow.ts"
 
@@ -167,11 +167,7 @@ export const removeLanes = sqlFunction(
   language plpgsql
   as $function$
   begin
-    perform
-    from lanes l
-    where l.number_id = any (p_numbers)
-    order by l.number_id
-    for no key update;
+    ${lockLanes("p_numbers")}
 
     update lanes l
     set connected = false,

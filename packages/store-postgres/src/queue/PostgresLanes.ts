@@ -1,9 +1,9 @@
 /** The lanes, and what is left to do. */
 import { LaneQueue, WorkStatus, kindsOfWork } from "@messaging-service/core/ports"
-import type { NumberId, Capacity, SharedWork, Work, Workload } from "@messaging-service/core/ports"
+import type { NumberId, SharedWork, Work, Workload } from "@messaging-service/core/ports"
 import { Effect, Layer, Record } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigints, instant, integer } from "../database/Fields.ts"
+import { bigints, instant, integers } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
 import { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { canBeAsked } from "../numberCheck/claimChecks.ts"
@@ -158,8 +158,16 @@ order by c.next_due
 limit 1`,
 })
 
+/** In the order in which a workload is told how many places there are of each. */
+const shared = [
+  "lanes",
+  "number_checks",
+  "linking",
+  "deliveries",
+] as const satisfies ReadonlyArray<SharedWork>
+
 /** So many places are never taken. */
-const endless: Capacity = { whole: 2_147_483_647, share: { most: 2_147_483_647 } }
+const endless = 2_147_483_647
 
 const nextDue = Record.map(
   nextDueBeside({
@@ -175,10 +183,12 @@ const nextDue = Record.map(
  * The workspaces that hold so many of the leases; null, which is all, where no place is left. The cast
  * makes one list of it, where `all` would take a mere subquery for rows of lists.
  */
-const crowdedAmong = (holders: string, most: string, whole: string): string => `((
+const crowdedAmong = (holders: string, work: SharedWork): string => {
+  const place = shared.indexOf(work) + 1
+  return `((
     select case
-      when coalesce(sum(held.leases), 0) < ${whole}
-        then coalesce(array_agg(held.workspace_id) filter (where held.leases >= ${most}), '{}')
+      when coalesce(sum(held.leases), 0) < $whole[${place}]
+        then coalesce(array_agg(held.workspace_id) filter (where held.leases >= $most[${place}]), '{}')
     end
     from (
       select holder.workspace_id, count(*) as leases
@@ -186,18 +196,14 @@ const crowdedAmong = (holders: string, most: string, whole: string): string => `
       group by holder.workspace_id
     ) held
   )::bigint[])`
+}
 
 const counted = nextDueBeside({
-  lanes: crowdedAmong(
-    `select l.workspace_id from lanes l where ${isLeased("l", "$now")}`,
-    "$lanesMost",
-    "$lanesWhole",
-  ),
+  lanes: crowdedAmong(`select l.workspace_id from lanes l where ${isLeased("l", "$now")}`, "lanes"),
   // Index number_checks_due.
   number_checks: crowdedAmong(
     `select c.workspace_id from number_checks c where c.next_due is not null and ${isLeased("c", "$now")}`,
-    "$checksMost",
-    "$checksWhole",
+    "number_checks",
   ),
   linking: crowdedAmong(
     `
@@ -206,8 +212,7 @@ const counted = nextDueBeside({
         join numbers n on n.id = a.number_id
         where ${isLeased("a", "$now")}
       `,
-    "$linkingMost",
-    "$linkingWhole",
+    "linking",
   ),
   deliveries: crowdedAmong(
     `
@@ -217,8 +222,7 @@ const counted = nextDueBeside({
         where l.workspace_id is not null
           and held.until > $now
       `,
-    "$deliveriesMost",
-    "$deliveriesWhole",
+    "deliveries",
   ),
 })
 
@@ -226,20 +230,7 @@ const counted = nextDueBeside({
  * One statement, so one snapshot. It finds what is in hands by looking through the lanes and the open
  * checks: only the emulator controls ask.
  */
-const workload = statement(
-  "workload",
-  given({
-    now: instant,
-    lanesMost: integer,
-    lanesWhole: integer,
-    checksMost: integer,
-    checksWhole: integer,
-    linkingMost: integer,
-    linkingWhole: integer,
-    deliveriesMost: integer,
-    deliveriesWhole: integer,
-  }),
-)`
+const workload = statement("workload", given({ now: instant, most: integers, whole: integers }))`
 select
   least(
     ${kindsOfWork.map((work) => `(${counted[work]})`).join(",\n    ")}
@@ -295,28 +286,15 @@ export const layerWorkStatus = Layer.effect(
           { crowded: crowded === "all" ? null : crowded },
           (row: { readonly due: Date }) => row.due.getTime(),
         ),
-      workload: (now, places) => {
-        const {
-          deliveries = endless,
-          lanes = endless,
-          linking = endless,
-          number_checks: checks = endless,
-        } = places ?? {}
-        return Effect.map(
+      workload: (now, places) =>
+        Effect.map(
           workload.rows<WorkloadRow>(database, {
             now,
-            lanesMost: lanes.share.most,
-            lanesWhole: lanes.whole,
-            checksMost: checks.share.most,
-            checksWhole: checks.whole,
-            linkingMost: linking.share.most,
-            linkingWhole: linking.whole,
-            deliveriesMost: deliveries.share.most,
-            deliveriesWhole: deliveries.whole,
+            most: shared.map((work) => places?.[work].share.most ?? endless),
+            whole: shared.map((work) => places?.[work].whole ?? endless),
           }),
           ([row]) => toWorkload(row),
-        )
-      },
+        ),
     }),
   ),
 )

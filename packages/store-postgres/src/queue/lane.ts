@@ -53,6 +53,13 @@ export const firstWaiting = (
   limit 1
 )`
 
+/** A statement that locks these lanes; only a later one sees them as they are then. */
+export const lockLanes = (numbers: string): string => `perform
+    from lanes l
+    where l.number_id = any (${numbers})
+    order by l.number_id
+    for no key update;`
+
 /** How many messages the lane has sent in the window that ends now, and when the first. */
 export const sentInWindow = (lane: string, now: string, window: string): string => `
         -- Index messages_sent.

@@ -22,7 +22,7 @@ import {
 import type { EndedRow } from "../message/endMessages.ts"
 import { anyQueued } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { firstWaiting, nextDueAfter } from "./lane.ts"
+import { firstWaiting, lockLanes, nextDueAfter } from "./lane.ts"
 
 interface Settling {
   readonly now: number
@@ -67,11 +67,7 @@ export const settleAttempts = sqlFunction(
     v_held integer[];
     v_given_back bigint[];
   begin
-    perform
-    from lanes l
-    where l.number_id = any (p_number_id)
-    order by l.number_id
-    for no key update;
+    ${lockLanes("p_number_id")}
 
     select array_agg(held.place)
     into v_held
@@ -136,9 +132,7 @@ export const settleAttempts = sqlFunction(
     where s.place = any (v_held)
       and l.number_id = s.number_id;
 
-    if v_given_back is not null then
-      ${giveBackAllowance("v_given_back")}
-    end if;
+    ${giveBackAllowance("v_given_back")}
 
     return query
     select p_message_id[held.place], v_queued
