@@ -11,7 +11,7 @@ export const byKey = Effect.gen(function* () {
   return caller
 })
 
-/** Without one: this program vouches for whom it sends. */
+/** Without a key: this program itself says for which workspace it sends. */
 export const byWord = Effect.gen(function* () {
   const workspaces = yield* Workspaces
   return Caller.trusted(yield* workspaces.get(yield* aWorkspace), {

@@ -46,7 +46,7 @@ export class Idle extends Context.Service<
 
       const look = Effect.gen(function* () {
         const load = yield* status.workload(yield* Clock.currentTimeMillis, sharedWork)
-        // Later than the store's answer: what was put off to the moment of its commit is due by now.
+        // Read after the store's answer, so that work put off to the moment of its commit is due.
         const now = yield* Clock.currentTimeMillis
         const { deliveringUntil, inHands, nextDue } = load
         return {

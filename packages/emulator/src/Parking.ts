@@ -50,7 +50,7 @@ export const makeParking = (): Parking => {
             () => (Number.isFinite(millis) ? Effect.sleep(millis) : Effect.never),
             (place) => Effect.sync(() => places.delete(place)),
           ),
-    // Whose moment has come goes on by itself, even if it has not been its turn to run yet.
+    // An attempt whose moment has come needs no more time, even if its fiber has not run yet.
     parked: Effect.map(
       Clock.currentTimeMillis,
       (now) =>

@@ -44,7 +44,7 @@ export class TimeTravel extends Context.Service<
           if (now >= target) return
           const next = Math.min(
             target,
-            // Time passes by itself too: what has fallen due meanwhile is worked off first.
+            // System time passes too: what has fallen due meanwhile is worked off first.
             due === null ? target : Math.max(now, due),
             wake === null || wake <= now ? target : wake,
           )

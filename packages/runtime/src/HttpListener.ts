@@ -31,7 +31,7 @@ const limits = {
 /** How often to look which clients read nothing of their answers, in real time. */
 const readingCheckMillis = 5_000
 
-/** So many looks in a row at an answer of which nothing was read end its connection: after 30 s. */
+/** After so many looks in a row at which the client had read nothing its connection ends: 30 s. */
 const looksInVain = 6
 
 /** How long a stop waits for answers under way, in real time: as long as the worker's attempts get. */
@@ -131,7 +131,7 @@ const complaint = (error: NodeJS.ErrnoException, host: string, port: string): st
 /** A connection that is open, and whose it is. */
 interface Open {
   readonly address: string
-  /** Looks at an answer of which nothing was read meanwhile. */
+  /** How many looks in a row found that the client had read nothing of its answer. */
   looks: number
 }
 

@@ -62,7 +62,7 @@ export class Sorted<A> implements Iterable<A> {
     if (chunk.length === 0) this.#chunks.splice(at, 1)
   }
 
-  /** How many items stand at the front of which `isBefore` is true; it must turn false once. */
+  /** For how many items at the front `isBefore` is true; it must be false for all behind them. */
   count(isBefore: (item: A) => boolean): number {
     const at = this.#chunkAt(isBefore)
     let count = 0
@@ -71,7 +71,7 @@ export class Sorted<A> implements Iterable<A> {
     return chunk === undefined ? count : count + turningPoint(chunk, isBefore)
   }
 
-  /** The items behind those of which `isBefore` is true. Do not change the collection meanwhile. */
+  /** The items for which `isBefore` is false. Do not change the collection meanwhile. */
   *from(isBefore: (item: A) => boolean): Generator<A> {
     const at = this.#chunkAt(isBefore)
     for (let index = at; index < this.#chunks.length; index++) {
@@ -84,7 +84,7 @@ export class Sorted<A> implements Iterable<A> {
     for (const chunk of this.#chunks) yield* chunk
   }
 
-  /** The first chunk that holds an item of which `isBefore` is false. */
+  /** The first chunk with an item for which `isBefore` is false. */
   #chunkAt(isBefore: (item: A) => boolean): number {
     return turningPoint(this.#chunks, (chunk) => isBefore(chunk[chunk.length - 1] as A))
   }

@@ -18,7 +18,7 @@ type Offer =
   | { readonly row: MessageRow }
   | { readonly row: null; readonly restsUntil: number | null }
 
-/** What the lane, whose turn it is, gives; changes nothing. */
+/** What a claim of this lane would hand out; changes nothing. */
 const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
   if (lane.inFlight !== null) return { row: lane.inFlight.row }
   for (const row of lane.waiting) {

@@ -51,7 +51,7 @@ export class Admission extends Context.Service<
   {
     /**
      * Admits a version 2 request, for one operation. Fails with the refusals of keys and workspaces,
-     * and with `rate_limited`; of such a request too `counted` is told the rate.
+     * and with `rate_limited`; `counted` is told the rate then too.
      */
     admitV2(
       authorization: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * Whose address it is, where callers are told apart by theirs: IPv6 hands each customer a whole /64,
- * so that its addresses count as one; an IPv4 address stands for itself.
+ * Which addresses count as one caller: IPv6 gives each customer a whole /64, so all addresses of
+ * one /64 are the same caller; an IPv4 address stands for itself.
  */
 import ipaddr from "ipaddr.js"
 

@@ -172,8 +172,8 @@ export const sharedResources = table({
     above: "the number is `connecting` and shows no code until there is room; its ten minutes run",
   },
   /**
-   * Of each target five at once, be it a webhook endpoint, of which a workspace has five, or an
-   * origin of callbacks: the share is that of both together.
+   * Each target (a webhook endpoint, of which a workspace has five, or an origin of callbacks) is
+   * called five times at once; the share is of both kinds together.
    */
   receiverCalls: {
     what: "calls of receivers under way: webhook endpoints and version 1 callbacks",

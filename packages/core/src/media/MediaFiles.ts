@@ -19,7 +19,7 @@ export const filesUnavailable =
   (cause: MediaFilesError): StoreUnavailable =>
     new StoreUnavailable({ operation, cause })
 
-/** For a content of which nothing is known. */
+/** The type of a content that could not be told. */
 export const unknownMimeType = "application/octet-stream"
 
 /** A file whose content can be read more than once. */

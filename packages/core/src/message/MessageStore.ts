@@ -37,8 +37,8 @@ export interface AcceptanceQuery {
   readonly contactIds: ReadonlyArray<ContactId>
   readonly mediaId: MediaId | null
   /**
-   * Count a number's planned messages exactly, around this planned time; else the bound will do. A
-   * `numberId` of null: those of each connected number, of which the facts then hold all.
+   * Count a number's planned messages exactly, around this planned time; when null the bound will
+   * do. A `numberId` of null asks for every connected number, and the facts then hold them all.
    */
   readonly exactQuota: {
     readonly numberId: NumberId | null
@@ -108,7 +108,7 @@ export interface MessageScope {
 }
 
 export interface MessageFilter {
-  /** Read against `now`: `queued` and `scheduled` are told apart by it. Null for all. */
+  /** `now` decides which waiting messages are `queued` and which `scheduled`. Null for all. */
   readonly statuses: ReadonlyArray<MessageStatus> | null
   readonly from: NumberId | null
   readonly phone: Phone | null

@@ -21,8 +21,8 @@ export const kindsOfWork = [
 export type Work = (typeof kindsOfWork)[number]
 
 /**
- * Kinds of which a worker holds only so many at once, and of one workspace no more than a share. Of
- * deliveries that is said of callbacks; webhook endpoints are few.
+ * The kinds of work with a limit on how much a worker holds at once, and on how much of that
+ * belongs to one workspace. The limit of deliveries is that of callbacks: webhook endpoints are few.
  */
 export const sharedWork = {
   lanes: sharedResources.lanes,

@@ -2,7 +2,7 @@
  * When a reminder runs, as its five fields write it: minute, hour, day of month, month, day of week. The fields are read
  * here, because `cron-parser` takes more than the contract (six fields, `@daily`, `L`, `?`, `5/15`) and less (a list that
  * names a value twice). Which days match is its work, asked in UTC, where every day has 24 hours. What becomes of the
- * times of those days where a zone's clocks change is the matter of `Schedule.ts`.
+ * times of those days where a zone's clocks change is decided in `Schedule.ts`.
  */
 import { CronDate, CronExpressionParser } from "cron-parser"
 import { Result } from "effect"

@@ -19,7 +19,7 @@ import type { LeasedLoop } from "./LeasedWork.ts"
 /** Attempts that one round takes of each kind at most. */
 const batch = 100
 
-/** Between two connections of one attempt of which the first showed nothing, in real time. */
+/** The pause in real time after a connection that showed no code, before the next one. */
 const restMillis = 1000
 
 /** What a connection says is stored as soon as the store answers. */

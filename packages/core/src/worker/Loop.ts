@@ -25,7 +25,7 @@ interface LoopOptions<E, R> {
   readonly sleeper?: Sleeper
   /** One round; returns whether it found work, so that another round follows at once. */
   readonly runOnce: Effect.Effect<boolean, E, R>
-  /** The workspaces of which the loop holds as much as it may: only its own settling frees places. */
+  /** The workspaces whose share is used up: only what this loop settles makes room for them. */
   readonly crowded?: () => Crowded
 }
 

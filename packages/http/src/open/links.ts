@@ -73,7 +73,7 @@ const contentDisposition = (mimeType: string, fileName: string): string => {
   return `${kind}; filename="${asciiName(fileName)}"; filename*=UTF-8''${extendedName(fileName)}`
 }
 
-/** A part is sent only of the content that the client has the rest of. */
+/** A part is sent only when the client's other parts are of the same content. */
 const rangeHeader = ({ request }: Exchange, etag: string): string | undefined => {
   const condition = request.headers["if-range"]
   return condition === undefined || condition === etag ? request.headers["range"] : undefined

@@ -61,7 +61,7 @@ export const readOptionalJson = (request: HttpServerRequest): Effect.Effect<Json
     bytes.length === 0 ? Effect.succeed({}) : readJson(request),
   )
 
-/** Whether a web-standard request comes without a body, of which there is no stream either. */
+/** Whether a web-standard request comes without a body; it has no stream to read then. */
 const isBodiless = ({ source }: HttpServerRequest): boolean =>
   source instanceof Request && source.body === null
 

@@ -47,7 +47,7 @@ where o.id > $after
 order by o.id
 limit $limit`
 
-/** Taken before the events are read: what is over by now is seen by them. */
+/** Taken before the events are read, so that the read sees all transactions that are over now. */
 const snapshot = statement("outbox.snapshot", given({}))`
 select
   pg_snapshot_xmin(s.taken)::text as over,
@@ -88,7 +88,7 @@ export const layerOutbox = Layer.effect(
     /** The position before a gap, and the first transaction that cannot fill it. */
     const gaps = new Map<number, bigint>()
 
-    /** The transactions that are under way now, of which one may fill the gap after that position. */
+    /** Notes which transactions are under way: one of them may yet fill the gap after `before`. */
     const remember = (before: number, taken: SnapshotRow) => {
       gaps.set(before, BigInt(taken.next))
       const oldest = gaps.keys().next().value

@@ -319,7 +319,7 @@ export const isQueued = (message: string, now: string): string =>
   `(${message}.send_at is null or ${message}.send_at <= ${now})`
 export const isScheduled = (message: string, now: string): string => `${message}.send_at > ${now}`
 
-/** Which of the messages that wait are meant, told apart by the time; null for none. */
+/** Which waiting messages are meant: queued, scheduled or both; null for none. */
 const waitingCondition = (
   statuses: ReadonlyArray<MessageStatus> | null,
   bind: Bind,

@@ -2,8 +2,8 @@
  * Settling attempts: the end of each message or its return to the lane, its event, what it gives
  * back and the lane's next due moment, in one commit.
  *
- * Locks: the lanes by id, then the workspaces that get allowance back, by id. A lane whose lease is
- * another one by now has been handed to another worker: that settlement is passed over.
+ * Locks: the lanes by id, then the workspaces that get allowance back, by id. When the lane
+ * has a newer lease, another worker holds it: that settlement is passed over.
  */
 import type { MessageId, Settlement, StoreUnavailable } from "@messaging-service/core/ports"
 import { Effect } from "effect"
