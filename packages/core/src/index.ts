@@ -4,7 +4,7 @@
  * under the service is in `ports.ts`; ports for which the core has a layer of its own are in both.
  */
 export { layer, layerServices, layerWorker } from "./MessagingService.ts"
-export { DeletedJson, IdJson, TimeJson, listJson, pageJson } from "./answer/Json.ts"
+export { DeletedJson, IdJson, TimeJson, listJson, pageJson, PublicUrl } from "./request/Answer.ts"
 export { callbackContentType, failureText } from "./callback/Callback.ts"
 export type { CallbackAttempt } from "./callback/Callback.ts"
 export { CallbackSecretJson, CallbackSecrets } from "./callback/CallbackSecrets.ts"
@@ -47,7 +47,6 @@ export type {
 } from "./key/Caller.ts"
 export { KeyBody, Keys } from "./key/Keys.ts"
 export type { CreateKey } from "./key/Keys.ts"
-export { PublicUrl } from "./link/PublicUrl.ts"
 export { AttachmentBytes, Attachments } from "./media/Attachments.ts"
 export type { Attachment } from "./media/Attachments.ts"
 export { MediaReferenceJson, mediaTypes } from "./media/Media.ts"
@@ -115,12 +114,11 @@ export {
 } from "./numberCheck/NumberChecks.ts"
 export type { CheckNumbers, ListCheckResults } from "./numberCheck/NumberChecks.ts"
 export { WakeUp } from "./queue/WakeUp.ts"
-export { isGroupName } from "./recipient/GroupName.ts"
+export { isGroupName, parseUsername } from "./recipient/RecipientInput.ts"
 export { parsePhone, phoneDescribed, phoneDigits } from "./recipient/Phone.ts"
 export type { Phone } from "./recipient/Phone.ts"
 export type { Recipient, RequestedRecipient, Target } from "./recipient/Recipient.ts"
-export { parseUsername } from "./recipient/Username.ts"
-export type { Username } from "./recipient/Username.ts"
+export type { Username } from "./recipient/RecipientInput.ts"
 export { maximumReminderNameLength } from "./reminder/Reminder.ts"
 export type { LastRun, Reminder, ReminderContent } from "./reminder/Reminder.ts"
 export {
@@ -144,11 +142,9 @@ export { Cursors } from "./request/Cursor.ts"
 export type { CursorBinding } from "./request/Cursor.ts"
 export { described, describedKeys } from "./request/Described.ts"
 export type { Described } from "./request/Described.ts"
-export { fingerprint, parseIdempotencyKey } from "./request/Idempotency.ts"
-export type { IdempotencyKey } from "./request/Idempotency.ts"
-export { Idempotent } from "./request/Idempotent.ts"
-export type { Repeatable } from "./request/Idempotent.ts"
-export { decoded, inputDecoder, parsed, textBetween } from "./request/Input.ts"
+export { fingerprint, parseIdempotencyKey, Idempotent } from "./request/Idempotency.ts"
+export type { IdempotencyKey, Repeatable } from "./request/Idempotency.ts"
+export { decoded, inputDecoder, parsed, textBetween, isBlank } from "./request/Input.ts"
 export type { CursorPage, JsonPage } from "./request/Page.ts"
 export {
   PageInput,
@@ -164,21 +160,22 @@ export { ratePolicy, requestsPerDay, requestsPerMinute } from "./request/RateWin
 export type { RateState } from "./request/RateWindow.ts"
 export { canonicalJson, parseStrictJson } from "./request/StrictJson.ts"
 export type { JsonObject, JsonValue, UnreadableJson } from "./request/StrictJson.ts"
-export { CannotOpen, Secrets, WrongSecretsKey, plainSecretNames } from "./secret/Secrets.ts"
-export type { SigningPurpose } from "./secret/Secrets.ts"
 export {
+  CannotOpen,
+  Secrets,
+  WrongSecretsKey,
+  plainSecretNames,
   OlderSecretsKeys,
   SecretsKey,
   newSecretsKey,
   parseSecretsKey,
   parseSecretsKeys,
   secretsKeyRule,
-} from "./secret/SecretsKey.ts"
-export type { SecretsKeys } from "./secret/SecretsKey.ts"
-export { isBlank } from "./text/CodePoints.ts"
+} from "./secret/Secrets.ts"
+export type { SigningPurpose, SecretsKeys } from "./secret/Secrets.ts"
 export { formatInstant, instantOrNull, parseInstant } from "./time/Instant.ts"
 export type { Instant, Moment } from "./time/Instant.ts"
-export { NumberOwnership } from "./transport/NumberOwnership.ts"
+export { NumberOwnership } from "./transport/Transport.ts"
 export { SessionVault } from "./transport/SessionVault.ts"
 export { Version1Lists, offsetOfPage } from "./version1List/Version1Lists.ts"
 export type { Days, OffsetPage } from "./version1List/Version1Lists.ts"

@@ -9,7 +9,7 @@ export type {
   CallbackType,
   ConnectionEvent,
 } from "./callback/Callback.ts"
-export { CallbackSalts } from "./callback/CallbackSalts.ts"
+export { CallbackSalts } from "./callback/CallbackSecrets.ts"
 export { ContactStore } from "./contact/Contacts.ts"
 export type { Contact } from "./contact/Contacts.ts"
 export { Egress, EgressError, OutboundRule } from "./egress/Egress.ts"
@@ -64,7 +64,7 @@ export {
 export type { Capacity, Crowded, Shares } from "./limit/Held.ts"
 export { makePlaces, makeRefusingPlaces } from "./limit/Places.ts"
 export type { Places, RefusingPlaces } from "./limit/Places.ts"
-export { addressGroup } from "./limit/addressGroup.ts"
+export { addressGroup } from "./key/WrongKeys.ts"
 export { sharedResources } from "./limit/sharedResources.ts"
 export type { SharedResource } from "./limit/sharedResources.ts"
 export { MediaStore } from "./media/Media.ts"
@@ -82,7 +82,7 @@ export { MediaFiles, MediaFilesError, unknownMimeType } from "./media/MediaFiles
 export type { SpooledContent, StoredContent } from "./media/MediaFiles.ts"
 export type { MediaLink } from "./media/MediaLinks.ts"
 export { mediaTypeOf } from "./media/contentType.ts"
-export { remembered } from "./memory/Remembered.ts"
+export { remembered } from "./limit/Remembered.ts"
 export {
   hasExpired,
   messageStatuses,
@@ -213,6 +213,7 @@ export {
   claimOutcome,
   isClaimVoid,
   isRecordVoid,
+  IdempotencyStore,
 } from "./request/Idempotency.ts"
 export type {
   ClaimOutcome,
@@ -220,7 +221,6 @@ export type {
   IdempotencyRecord,
   KeyStanding,
 } from "./request/Idempotency.ts"
-export { IdempotencyStore } from "./request/IdempotencyStore.ts"
 export { pageOf } from "./request/Page.ts"
 export type { PageOf, PageQuery } from "./request/Page.ts"
 export {
@@ -231,16 +231,19 @@ export {
   minuteStart,
 } from "./request/RateWindow.ts"
 export type { RequestWindow } from "./request/RateWindow.ts"
-export { ServiceSecrets } from "./request/ServiceSecrets.ts"
-export { ClockStore } from "./time/ClockStore.ts"
-export { RealTime, sleep as sleepInRealTime } from "./time/RealTime.ts"
+export { ServiceSecrets } from "./secret/ServiceSecrets.ts"
+export { RealTime, sleep as sleepInRealTime, ClockStore } from "./time/RealTime.ts"
 export { NumberLinking } from "./transport/NumberLinking.ts"
 export type { LinkingEvent, LinkingRequest } from "./transport/NumberLinking.ts"
-export { NumberOwnership } from "./transport/NumberOwnership.ts"
 export { SessionStore } from "./transport/SessionStore.ts"
 export type { KeptSession, KeyChange } from "./transport/SessionStore.ts"
 export { SessionVault } from "./transport/SessionVault.ts"
-export { PhoneDirectory, TelegramTransport, WhatsAppTransport } from "./transport/Transport.ts"
+export {
+  PhoneDirectory,
+  TelegramTransport,
+  WhatsAppTransport,
+  NumberOwnership,
+} from "./transport/Transport.ts"
 export type {
   OutgoingMedia,
   OutgoingMessage,

@@ -12,7 +12,6 @@ import { described } from "../request/Described.ts"
 import { SigningSecrets } from "../webhook/signature.ts"
 import type { Role } from "../workspace/Role.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import { CallbackSalts } from "./CallbackSalts.ts"
 
 /** What signs a workspace's callbacks (contract: Callback secret). */
 export const CallbackSecretJson = Schema.Struct({
@@ -24,6 +23,20 @@ export type CallbackSecretJson = typeof CallbackSecretJson.Type
 /** The salt of a workspace's secret; `stored` is null until the secret is changed. */
 export const callbackSalt = (workspaceId: WorkspaceId, stored: string | null): string =>
   stored ?? `callbacks of workspace ${workspaceId}`
+
+/** The port that keeps what the secrets of callbacks are made from. It holds no rule. */
+export class CallbackSalts extends Context.Service<
+  CallbackSalts,
+  {
+    /** The workspace's; null while none was ever put, and for an unknown or deleted workspace. */
+    get(workspaceId: WorkspaceId): Effect.Effect<string | null, StoreUnavailable>
+    /**
+     * Replaces it: attempts claimed from now on are signed with the new one. False when the workspace
+     * is unknown or deleted.
+     */
+    put(workspaceId: WorkspaceId, salt: string): Effect.Effect<boolean, StoreUnavailable>
+  }
+>()("core/CallbackSalts") {}
 
 type Failure = Refusal | StoreUnavailable
 

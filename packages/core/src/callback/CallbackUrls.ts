@@ -9,7 +9,7 @@ import { parseOutboundUrl } from "../egress/PublicAddress.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
-import { codePointLength } from "../text/CodePoints.ts"
+import { codePointLength } from "../request/Input.ts"
 import { maximumWebhookUrlLength } from "../webhook/WebhookEndpoint.ts"
 
 /** An address that was let pass. */

@@ -5,8 +5,8 @@
  * resolves to, and of the address that a connection really has.
  */
 import { Result } from "effect"
+
 import ipaddr from "ipaddr.js"
-import { badPorts } from "./badPorts.ts"
 
 /**
  * Whether an address (dotted decimal or IPv6 text, as sockets and resolvers report it) is global
@@ -113,3 +113,16 @@ const isPrivateHost = (hostname: string): boolean => {
   if (!name.includes(".")) return true
   return localDomains.some((domain) => name === domain || name.endsWith(`.${domain}`))
 }
+
+/**
+ * Ports that no link may name: those of the "bad port" list of the Fetch standard, which browsers do
+ * not call either. Other protocols than HTTP live there (mail, remote login, names, printers), and
+ * some of them would take a request of ours for commands.
+ */
+const badPorts: ReadonlySet<number> = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,
+  103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465,
+  512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993,
+  995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668,
+  6669, 6679, 6697, 10080,
+])

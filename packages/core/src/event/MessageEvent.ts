@@ -2,11 +2,11 @@
  * Events: what others must hear of. Each is written in the commit that changes the message, with
  * its body frozen, so that no change goes unannounced and every delivery says the same.
  */
-import type { EventId, MessageId, WorkspaceId } from "../id/Ids.ts"
+import type { EventId, MessageId, WorkspaceId, WebhookId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { MediaLink } from "../media/MediaLinks.ts"
-import { messageJson } from "../message/messageJson.ts"
 import type { Message, MessageEventType } from "../message/Message.ts"
+import { messageJson } from "../message/messageJson.ts"
 import { formatInstant } from "../time/Instant.ts"
 
 export interface MessageEvent {
@@ -39,5 +39,25 @@ export const messageEvent = (
     type,
     created_at: formatInstant(now),
     data: { message: messageJson(message, now, link) },
+  }),
+})
+
+/** The `ping` that a test of a webhook endpoint sends (contract: Events). */
+export interface PingEvent {
+  readonly id: EventId
+  readonly createdAt: number
+  /** The envelope's bytes as every attempt sends them. */
+  readonly body: string
+}
+
+/** A ping of that endpoint, made at `now`. */
+export const pingEvent = (id: EventId, webhookId: WebhookId, now: number): PingEvent => ({
+  id,
+  createdAt: now,
+  body: JSON.stringify({
+    id,
+    type: "ping",
+    created_at: formatInstant(now),
+    data: { webhook_id: webhookId },
   }),
 })

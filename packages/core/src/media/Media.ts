@@ -3,7 +3,7 @@
  * records.
  */
 import { Context, Effect, Result, Schema } from "effect"
-import { IdJson } from "../answer/Json.ts"
+import { IdJson } from "../request/Answer.ts"
 import type { OutboundRule } from "../egress/Egress.ts"
 import { parseOutboundUrl } from "../egress/PublicAddress.ts"
 import { problem, refuse } from "../error/Refusal.ts"

@@ -6,7 +6,7 @@
 import { Context, Effect, Layer, Result } from "effect"
 import type { MediaId } from "../id/Ids.ts"
 import { sameSecret, signatureOf } from "../key/secret.ts"
-import { PublicUrl } from "../link/PublicUrl.ts"
+import { PublicUrl } from "../request/Answer.ts"
 import { Secrets } from "../secret/Secrets.ts"
 
 /** How long a link works, from the answer or the event that shows it. */

@@ -26,10 +26,9 @@ import type { Message } from "./Message.ts"
 import { endMessage } from "./MessageChange.ts"
 import { MessageStore } from "./MessageStore.ts"
 import type { Acceptance, AcceptanceFacts } from "./MessageStore.ts"
-import { keepRefused, leavesMessage } from "./keepRefused.ts"
 import { sendRequestParser } from "./SendRequest.ts"
 import type { SendBatch, SendMessage, SendRequest } from "./SendRequest.ts"
-import { plainTerms, underTerms } from "./SendTerms.ts"
+import { plainTerms, underTerms, keepRefused, leavesMessage } from "./SendTerms.ts"
 import type { SendTerms } from "./SendTerms.ts"
 
 /** How often a commit is tried anew when others changed what it was decided on. */

@@ -1,6 +1,6 @@
 /** A Message as version 2 and its events show it (contract: Messages). */
 import { Schema } from "effect"
-import { TimeJson } from "../answer/Json.ts"
+import { TimeJson } from "../request/Answer.ts"
 import { MediaReferenceJson } from "../media/Media.ts"
 import type { MediaLink } from "../media/MediaLinks.ts"
 import { platforms } from "../number/SendingNumber.ts"

@@ -16,9 +16,8 @@ import type { Caller, Permitted } from "../key/Caller.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
 import { described } from "../request/Described.ts"
-import { Idempotent } from "../request/Idempotent.ts"
-import type { Repeatable } from "../request/Idempotent.ts"
-import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import { Idempotent } from "../request/Idempotency.ts"
+import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
 import { IdInput, inputDecoder } from "../request/Input.ts"
 import {
   LinkingStore,

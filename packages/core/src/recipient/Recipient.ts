@@ -1,11 +1,11 @@
 /** Who a message goes to, once it is accepted; and what a transport has to reach. */
 import { Schema } from "effect"
-import { IdJson } from "../answer/Json.ts"
+import { IdJson } from "../request/Answer.ts"
 import type { ContactId } from "../id/Ids.ts"
 import { described } from "../request/Described.ts"
 import type { Phone } from "./Phone.ts"
-import { parseUsername } from "./Username.ts"
-import type { Username } from "./Username.ts"
+import { parseUsername } from "./RecipientInput.ts"
+import type { Username } from "./RecipientInput.ts"
 
 /** What a request names: exactly one key of the contract's `to`. */
 export type RequestedRecipient =

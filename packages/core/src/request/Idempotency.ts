@@ -3,9 +3,13 @@
  * commit of its effect, and released when the request is refused; what is kept is what the answer
  * can be built from again, not the answer.
  */
-import { Result } from "effect"
+import { Result, Context, Clock, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Ids } from "../id/Ids.ts"
+import { claimantOf } from "../key/Caller.ts"
+import type { Permitted } from "../key/Caller.ts"
 import { hashSecret } from "../key/secret.ts"
 
 /** From the first request; hours in milliseconds. */
@@ -115,4 +119,81 @@ export const judgeClaim = (
   return outcome.record.fingerprint === requested.fingerprint
     ? Result.succeed(outcome.record)
     : Result.fail(refuse("idempotency_key_reused"))
+}
+
+/**
+ * The port that keeps claims for operations other than sending, which claims together with its other
+ * reads. The finished record is written by the operation's own commit.
+ */
+export class IdempotencyStore extends Context.Service<
+  IdempotencyStore,
+  {
+    /**
+     * Claims the key unless it is claimed or finished; the same rule as in
+     * `MessageStore.loadAcceptance`.
+     */
+    claim(claim: IdempotencyClaim, now: number): Effect.Effect<ClaimOutcome, StoreUnavailable>
+    /** Frees a claim of a refused request, if it is still this one's. */
+    release(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
+    /**
+     * Drops finished records and claims that are void at `now`; they answer no request any more.
+     */
+    forgetVoid(now: number): Effect.Effect<void, StoreUnavailable>
+  }
+>()("core/IdempotencyStore") {}
+
+/** The answer of an idempotent operation that is not a send. */
+export interface Repeatable<A> {
+  readonly answer: A
+  /** The answer repeats that of the first request with the same `Idempotency-Key`. */
+  readonly replayed: boolean
+}
+
+export class Idempotent extends Context.Service<
+  Idempotent,
+  {
+    /**
+     * Runs `work` with a claim that its commit must finish, or `again` with the ids that the first
+     * request made. A refusal frees the key. Fails with `idempotency_key_reused` and
+     * `idempotency_in_progress`.
+     */
+    run<A, E>(
+      caller: Permitted,
+      requested: IdempotencyKey | null,
+      operation: {
+        readonly work: (claim: IdempotencyClaim | null) => Effect.Effect<A, E>
+        readonly again: (madeIds: ReadonlyArray<number>) => Effect.Effect<A, E>
+      },
+    ): Effect.Effect<Repeatable<A>, E | Refusal | StoreUnavailable>
+  }
+>()("core/Idempotent") {
+  static readonly layer = Layer.effect(
+    Idempotent,
+    Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      const ids = yield* Ids
+
+      return Idempotent.of({
+        run: (caller, requested, { again, work }) =>
+          Effect.gen(function* () {
+            if (requested === null) return { answer: yield* work(null), replayed: false }
+            const claim: IdempotencyClaim = {
+              keyId: claimantOf(caller),
+              key: requested.key,
+              fingerprint: requested.fingerprint,
+              token: ids.hex(16),
+            }
+            const outcome = yield* store.claim(claim, yield* Clock.currentTimeMillis)
+            const record = yield* Effect.fromResult(judgeClaim(outcome, requested))
+            if (record !== null) {
+              return { answer: yield* again(record.madeIds), replayed: true }
+            }
+            const answer = yield* work(claim).pipe(
+              Effect.onError(() => Effect.ignore(store.release(claim))),
+            )
+            return { answer, replayed: false }
+          }),
+      })
+    }),
+  )
 }

@@ -5,6 +5,7 @@
  */
 import { Context, Effect } from "effect"
 import type { Duration } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 
 export interface RealTime {
   readonly sleep: (duration: Duration.Input) => Effect.Effect<void>
@@ -18,3 +19,16 @@ export const RealTime = Context.Reference<RealTime>("core/RealTime", {
 /** Sleeps in real time. */
 export const sleep = (duration: Duration.Input): Effect.Effect<void> =>
   Effect.flatMap(RealTime, (realTime) => realTime.sleep(duration))
+
+/** The port that keeps the adjustable clock's offset and tells whether the store answers. */
+export class ClockStore extends Context.Service<
+  ClockStore,
+  {
+    /** Milliseconds that service time is ahead of system time. */
+    offset: Effect.Effect<number, StoreUnavailable>
+    /** Raises the offset; it never goes back. Returns the one then in force. */
+    raiseOffset(to: number): Effect.Effect<number, StoreUnavailable>
+    /** Answers when the store does. */
+    ping: Effect.Effect<void, StoreUnavailable>
+  }
+>()("core/ClockStore") {}

@@ -12,8 +12,7 @@ import type { EventId, KeyId, WebhookId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { MessageEventType } from "../message/Message.ts"
 import { described } from "../request/Described.ts"
-import { inputDecoder, textBetween } from "../request/Input.ts"
-import { codePointLength } from "../text/CodePoints.ts"
+import { inputDecoder, textBetween, codePointLength } from "../request/Input.ts"
 
 /**
  * Running endpoints that a workspace may hold, in both modes together (contract: Webhook

@@ -7,7 +7,7 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Context, Effect, Layer } from "effect"
 import { Ids } from "../id/Ids.ts"
-import { remembered } from "../memory/Remembered.ts"
+import { remembered } from "../limit/Remembered.ts"
 import { Secrets } from "../secret/Secrets.ts"
 
 /** `User-Agent` of every delivery. */

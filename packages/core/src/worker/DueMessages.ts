@@ -6,14 +6,14 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../id/Ids.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
-import type { Message } from "../message/Message.ts"
+import type { Message, MessageError } from "../message/Message.ts"
 import { endMessage } from "../message/MessageChange.ts"
 import type { Ending } from "../message/MessageChange.ts"
 import { MessageStore } from "../message/MessageStore.ts"
-import { testEnding } from "../message/testMode.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import type { Work } from "../queue/WorkStatus.ts"
+import { targetOf } from "../recipient/Recipient.ts"
 import { runLoop } from "./Loop.ts"
 
 /** Messages that one commit ends at most. */
@@ -53,6 +53,22 @@ export class Expirer extends Context.Service<Expirer, EndingLoop>()("core/Expire
     Expirer,
     makeEndingLoop("expiry", "expired", () => ({ trigger: "expire" })),
   )
+}
+
+/** The phones to which test messages fail, and how. */
+const failingTestPhones: Readonly<Record<string, MessageError>> = {
+  "+15005550001": {
+    code: "recipient_not_found",
+    message: "In test mode this phone is not registered.",
+  },
+  "+15005550009": { code: "send_failed", message: "In test mode sending to this phone fails." },
+}
+
+/** How a due test message ends (contract: Test mode). */
+const testEnding = (message: Pick<Message, "to">): Ending => {
+  const target = targetOf(message.to)
+  const error = target.kind === "phone" ? failingTestPhones[target.phone] : undefined
+  return error === undefined ? { trigger: "send_succeeded" } : { trigger: "send_failed", error }
 }
 
 /** Test messages become `sent` at once or when due, but for the phones that always fail. */

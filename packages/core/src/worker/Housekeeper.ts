@@ -10,7 +10,7 @@ import { NumberCheckStore, checksKeptMillis } from "../numberCheck/NumberCheck.t
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import { ReminderStore, runsKeptMillis } from "../reminder/Reminder.ts"
-import { IdempotencyStore } from "../request/IdempotencyStore.ts"
+import { IdempotencyStore } from "../request/Idempotency.ts"
 import { sleep } from "../time/RealTime.ts"
 import { WebhookStore } from "../webhook/WebhookStore.ts"
 import { runLoop } from "./Loop.ts"

@@ -15,8 +15,7 @@ import {
   testModeOutcome,
 } from "../numberCheck/NumberCheck.ts"
 import type { CheckOutcome, CheckSettlement, ClaimedCheck } from "../numberCheck/NumberCheck.ts"
-import { NumberOwnership } from "../transport/NumberOwnership.ts"
-import { PhoneDirectory } from "../transport/Transport.ts"
+import { PhoneDirectory, NumberOwnership } from "../transport/Transport.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"
 import type { LeasedLoop } from "./LeasedWork.ts"
 

@@ -1,8 +1,7 @@
 /** What the guard against wrong keys remembers, and how much of it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { makeWrongKeys } from "../../src/key/WrongKeys.ts"
-import { addressGroup } from "../../src/limit/addressGroup.ts"
+import { makeWrongKeys, addressGroup } from "../../src/key/WrongKeys.ts"
 import { sharedResources } from "../../src/limit/sharedResources.ts"
 
 const now = Date.UTC(2026, 2, 2, 12, 34, 56, 789)

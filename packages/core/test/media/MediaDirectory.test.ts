@@ -14,10 +14,9 @@ import { MediaFiles, MediaFilesError } from "../../src/media/MediaFiles.ts"
 import { MediaLinks } from "../../src/media/MediaLinks.ts"
 import { MediaSweep } from "../../src/media/MediaSweep.ts"
 import { Cursors } from "../../src/request/Cursor.ts"
-import { Idempotent } from "../../src/request/Idempotent.ts"
+import { Idempotent } from "../../src/request/Idempotency.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
-import { Secrets } from "../../src/secret/Secrets.ts"
-import { SecretsKey } from "../../src/secret/SecretsKey.ts"
+import { Secrets, SecretsKey } from "../../src/secret/Secrets.ts"
 import { WorkspaceStore } from "../../src/workspace/Workspace.ts"
 
 const broken = new MediaFilesError({ reason: "io", cause: "no space left" })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import type { MediaId } from "../../src/id/Ids.ts"
-import { PublicUrl } from "../../src/link/PublicUrl.ts"
+import { PublicUrl } from "../../src/request/Answer.ts"
 import {
   MediaLinks,
   linkKeptMillis,

@@ -1,7 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { Secrets, WrongSecretsKey, plainSecretNames } from "../../src/secret/Secrets.ts"
-import { parseSecretsKey, parseSecretsKeys } from "../../src/secret/SecretsKey.ts"
+import {
+  Secrets,
+  WrongSecretsKey,
+  plainSecretNames,
+  parseSecretsKey,
+  parseSecretsKeys,
+} from "../../src/secret/Secrets.ts"
 import { aSecretsKey, layerSecrets } from "./layerSecrets.ts"
 import type { Stored } from "./layerSecrets.ts"
 

@@ -1,5 +1,5 @@
-/** The parts that answers share, as schemas. */
-import { Schema } from "effect"
+/** What answers share: schemas of their parts, and the origin that their links begin with. */
+import { Context, Schema } from "effect"
 
 /** Times in answers. */
 export const TimeJson = Schema.String.annotate({
@@ -30,3 +30,12 @@ export const pageJson = <S extends Schema.Top>(item: S) =>
       description: "The `cursor` of the next page; null on the last one.",
     }),
   })
+
+/**
+ * Where the service is reached from outside (`PUBLIC_URL`; contract: Configuration): the origin that
+ * links begin with, without a slash at its end. Answers and events carry links, so the server and the
+ * worker are given the same.
+ */
+export const PublicUrl = Context.Reference<string>("core/PublicUrl", {
+  defaultValue: () => "http://127.0.0.1:8080",
+})
