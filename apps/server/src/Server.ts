@@ -19,7 +19,7 @@ import { Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import { exampleText, keepKeys, localUrl, seedExample } from "./Example.ts"
 import type { Example } from "./Example.ts"
-import { operatorTokenKind } from "./operatorToken.ts"
+import { operatorTokenKind } from "./ServerSettings.ts"
 import type { ServerSettings } from "./ServerSettings.ts"
 
 /** Runs until interrupted; then finishes what is in flight, requests and attempts side by side. */

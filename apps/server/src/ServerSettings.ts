@@ -10,9 +10,8 @@ import {
   trueOrFalse,
   variable,
 } from "@messaging-service/runtime"
-import type { Environment, ServiceSettings } from "@messaging-service/runtime"
+import type { Environment, ServiceSettings, SecretKind } from "@messaging-service/runtime"
 import { Effect, Redacted } from "effect"
-import { isToken, tokenRule } from "./operatorToken.ts"
 
 export interface ServerSettings {
   /** Null for the one that is kept in the data directory. */
@@ -27,6 +26,31 @@ export interface ServerSettings {
   readonly seedExample: boolean
   readonly service: ServiceSettings
 }
+
+/** Letters and digits of a generated token: some 238 bits. */
+const tokenLength = 40
+
+/** Shorter ones could be guessed; one that is generated at random has as many in hexadecimal. */
+const shortestToken = 32
+
+/** Whether it is long enough, and a header can carry it as it stands. */
+const isToken = (text: string): boolean =>
+  text.length >= shortestToken && /^[!-~](?:[ -~]*[!-~])$/.test(text)
+
+/**
+ * The operator's token when none is configured: generated on the first start and kept in the data
+ * directory (`OPERATOR_TOKEN`; contract: Configuration).
+ */
+export const operatorTokenKind: SecretKind = {
+  name: "operator-token",
+  what: "operator token",
+  make: (ids) => ids.alphanumeric(tokenLength),
+  isUsable: isToken,
+  mend: "remove it to have a new one made",
+}
+
+/** What `OPERATOR_TOKEN` must be. */
+const tokenRule = `at least ${shortestToken} printable ASCII characters`
 
 const serverVariables = {
   OPERATOR_TOKEN: variable(tokenRule, (text) => (isToken(text) ? Redacted.make(text) : undefined)),

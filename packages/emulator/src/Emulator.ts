@@ -36,8 +36,10 @@ import type {
 } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { Idle } from "./Idle.ts"
+import { layerLinking } from "./SimulatedLinking.ts"
 import { SimulatedPhones, defaultBehaviour } from "./SimulatedPhones.ts"
 import type { Behaviour, SentCopy } from "./SimulatedPhones.ts"
+import { layerTransport } from "./SimulatedTransport.ts"
 import { TimeTravel } from "./TimeTravel.ts"
 
 const day = 24 * 60 * 60 * 1000
@@ -313,3 +315,12 @@ export class Emulator extends Context.Service<
     }),
   )
 }
+
+/** Every port behind which simulated phones stand: sending on both platforms, and linking. */
+export const layer = Layer.merge(layerTransport, layerLinking)
+
+/** The emulator controls, over the core's services and the simulated phones. */
+export const layerEmulator = Emulator.layer.pipe(
+  Layer.provide(TimeTravel.layer),
+  Layer.provideMerge(Idle.layer),
+)

@@ -7,9 +7,8 @@ import {
   sharedWork,
   sleepInRealTime as sleep,
 } from "@messaging-service/core/ports"
-import type { StoreUnavailable } from "@messaging-service/core/ports"
+import type { StoreUnavailable, NumberId } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, FiberHandle, Layer } from "effect"
-import { ParkedSends } from "./Parking.ts"
 
 /** How often to look again, in real time. */
 const pollMillis = 5
@@ -22,6 +21,66 @@ const patienceMillis = 2000
 
 /** A call of a receiver takes no longer, and is recorded by then, unless its worker has died. */
 const longestCallMillis = 16_000
+
+/**
+ * Which attempts wait for the service's clock alone. Behind an adjustable clock a latency, or a phone
+ * that never answers, ends only when time is moved on: the emulator has to know that such an attempt
+ * does not end while it waits for it.
+ */
+export class ParkedSends extends Context.Service<
+  ParkedSends,
+  {
+    /**
+     * The numbers of this process whose attempt does nothing until service time reaches a moment
+     * that still lies ahead, or never goes on by itself.
+     */
+    readonly parked: Effect.Effect<ReadonlySet<NumberId>>
+  }
+>()("emulator/ParkedSends") {}
+
+export interface ClockWaits {
+  /** Lets the number's attempt wait; `Infinity` for ever. */
+  wait(numberId: NumberId, millis: number): Effect.Effect<void>
+  readonly parked: (typeof ParkedSends.Service)["parked"]
+}
+
+interface Waiting {
+  readonly numberId: NumberId
+  /** The moment until which nothing happens by itself. */
+  readonly until: number
+}
+
+export const makeClockWaits = (): ClockWaits => {
+  const places = new Set<Waiting>()
+
+  const enter = (numberId: NumberId, millis: number) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const place: Waiting = { numberId, until: now + millis }
+      places.add(place)
+      return place
+    })
+
+  return {
+    wait: (numberId, millis) =>
+      millis <= 0
+        ? Effect.void
+        : Effect.acquireUseRelease(
+            enter(numberId, millis),
+            () => (Number.isFinite(millis) ? Effect.sleep(millis) : Effect.never),
+            (place) => Effect.sync(() => places.delete(place)),
+          ),
+    // An attempt whose moment has come needs no more time, even if its fiber has not run yet.
+    parked: Effect.map(
+      Clock.currentTimeMillis,
+      (now) =>
+        new Set(
+          Array.from(places)
+            .filter(({ until }) => until > now)
+            .map(({ numberId }) => numberId),
+        ),
+    ),
+  }
+}
 
 export class Idle extends Context.Service<
   Idle,

@@ -30,7 +30,7 @@ import type {
   Transport,
 } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, Layer, Stream } from "effect"
-import { ParkedSends, makeParking } from "./Parking.ts"
+import { ParkedSends, makeClockWaits } from "./Idle.ts"
 import { SimulatedPhones, defaultBehaviour, isRegistered } from "./SimulatedPhones.ts"
 import type { Behaviour, SentMedia } from "./SimulatedPhones.ts"
 
@@ -45,7 +45,7 @@ export const layerTransport: Layer.Layer<
   Effect.gen(function* () {
     const numbers = yield* NumberStore
     const phones = yield* SimulatedPhones
-    const parking = makeParking()
+    const clockWaits = makeClockWaits()
 
     const whenConnected = <A, E>(numberId: NumberId, then: Effect.Effect<A, E>) =>
       Effect.flatMap(numbers.find(numberId), (number): Effect.Effect<A | typeof notConnected, E> =>
@@ -61,7 +61,7 @@ export const layerTransport: Layer.Layer<
         numberId,
         Effect.gen(function* () {
           const behaviour = (yield* phones.behaviour(numberId)) ?? defaultBehaviour
-          yield* parking.wait(
+          yield* clockWaits.wait(
             numberId,
             behaviour.send === "hang" ? Infinity : behaviour.latencyMillis,
           )
@@ -153,7 +153,7 @@ export const layerTransport: Layer.Layer<
     return Context.make(WhatsAppTransport, transport).pipe(
       Context.add(TelegramTransport, transport),
       Context.add(PhoneDirectory, { checkPhones }),
-      Context.add(ParkedSends, { parked: parking.parked }),
+      Context.add(ParkedSends, { parked: clockWaits.parked }),
     )
   }),
 )

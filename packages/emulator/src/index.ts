@@ -11,11 +11,11 @@ export {
   SentJson,
   SentQuery,
   TickBody,
+  layer,
+  layerEmulator,
 } from "./Emulator.ts"
 export type { ListSent } from "./Emulator.ts"
-export { Idle } from "./Idle.ts"
-export { layer, layerEmulator } from "./layer.ts"
-export { ParkedSends } from "./Parking.ts"
+export { Idle, ParkedSends } from "./Idle.ts"
 export { layerLinking } from "./SimulatedLinking.ts"
 export { SimulatedPhones, defaultBehaviour, isRegistered } from "./SimulatedPhones.ts"
 export type { Behaviour, SentCopy, SentMedia } from "./SimulatedPhones.ts"

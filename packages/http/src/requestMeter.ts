@@ -4,8 +4,8 @@
  * each is made when it is first met.
  */
 import { Effect, Metric } from "effect"
-import { none } from "./answer/Exchange.ts"
-import type { Exchange } from "./answer/Exchange.ts"
+import { none } from "./route/Exchange.ts"
+import type { Exchange } from "./route/Exchange.ts"
 
 /** In place of a status, when the client went away before there was an answer. */
 export const noAnswer = 0

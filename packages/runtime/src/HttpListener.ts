@@ -13,10 +13,9 @@ import { createServer } from "node:http"
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { CannotStart, briefly } from "./CannotStart.ts"
+import { CannotStart, briefly } from "./runProcess.ts"
 import { ClientConnection } from "./ClientConnection.ts"
 import { addressOf } from "./ServiceSettings.ts"
-import { startingHealth } from "./startingHealth.ts"
 
 /** Clients that are slow on purpose may not keep connections for ever. Milliseconds. */
 const limits = {
@@ -248,5 +247,34 @@ const openAnswers = () => {
       waiting = []
     },
     allGiven: allGiven.await,
+  }
+}
+
+/**
+ * Health while the service is being built, which takes long when tables must be brought up to date:
+ * the process runs, and is not ready (contract: Open paths). Every other request waits.
+ */
+const answersWhileStarting: Readonly<Record<string, readonly [status: number, word: string]>> = {
+  "/health/live": [200, "ok"],
+  "/health/ready": [503, "unavailable"],
+}
+
+/** The listener for a request about health; undefined for any other. */
+const startingHealth = (
+  method: string | undefined,
+  target: string | undefined,
+): RequestListener | undefined => {
+  const answer = answersWhileStarting[(target ?? "").split("?", 1)[0] ?? ""]
+  if (answer === undefined || (method !== "GET" && method !== "HEAD")) return undefined
+  const [status, word] = answer
+  return (_, response) => {
+    const body = JSON.stringify({ status: word })
+    response
+      .writeHead(status, {
+        "content-type": "application/json",
+        "content-length": body.length,
+        "cache-control": "no-store",
+      })
+      .end(method === "HEAD" ? undefined : body)
   }
 }

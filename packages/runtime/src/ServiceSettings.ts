@@ -15,7 +15,7 @@ import {
 } from "@messaging-service/transport-whatsapp/settings"
 import { Effect, Redacted } from "effect"
 import { resolve } from "node:path"
-import { CannotStart } from "./CannotStart.ts"
+import { CannotStart } from "./runProcess.ts"
 import type { TransportChoice } from "./transports.ts"
 import { byteSize, oneOf, trueOrFalse, variable } from "./Variables.ts"
 import type { VariablesOf } from "./Variables.ts"

@@ -8,7 +8,7 @@ import type { SimulatedPhones } from "@messaging-service/emulator"
 import type { MemoryStore } from "@messaging-service/store-memory"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
-import type { CannotStart } from "./CannotStart.ts"
+import type { CannotStart } from "./runProcess.ts"
 import { closeDataDirectory, holdAlone } from "./DataDirectory.ts"
 import type { ServiceSettings, StoreChoice } from "./ServiceSettings.ts"
 

@@ -4,7 +4,7 @@
  */
 import { decoded } from "@messaging-service/core"
 import { Effect, Schema, SchemaIssue } from "effect"
-import { CannotStart } from "./CannotStart.ts"
+import { CannotStart } from "./runProcess.ts"
 
 /** The environment of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>

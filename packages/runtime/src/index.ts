@@ -1,5 +1,4 @@
 /** What both apps are made from; for them alone. */
-export * from "./CannotStart.ts"
 export * from "./DataDirectory.ts"
 export * from "./HttpListener.ts"
 export * from "./Logging.ts"

@@ -32,7 +32,7 @@ import {
 } from "@messaging-service/emulator"
 import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
-import { CannotStart, briefly } from "./CannotStart.ts"
+import { CannotStart, briefly } from "./runProcess.ts"
 import { openDataDirectory, passingDirectory } from "./DataDirectory.ts"
 import { keptSecret } from "./keptSecret.ts"
 import type { SecretKind } from "./keptSecret.ts"

@@ -1,7 +1,7 @@
 /** Paths that need no credentials: links, health, metrics and the pages about the API. */
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
-import type { Exchange, Reply, Surface } from "../answer/Exchange.ts"
+import type { Exchange, Reply, Surface } from "../route/Exchange.ts"
 import { refusals } from "../openapi/errors.ts"
 import type { Refused } from "../openapi/errors.ts"
 import { clientRequestId, commonHeaders } from "../openapi/headers.ts"

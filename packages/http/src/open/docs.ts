@@ -4,7 +4,7 @@
  */
 import { catalogue } from "@messaging-service/core"
 import { Effect, Semaphore, Stream } from "effect"
-import type { Exchange, Reply } from "../answer/Exchange.ts"
+import type { Exchange, Reply } from "../route/Exchange.ts"
 import { HttpOptions, publicUrlOf } from "../HttpOptions.ts"
 import { commonHeaders } from "../openapi/headers.ts"
 import type { Header, JsonObject } from "../openapi/Operation.ts"

@@ -11,7 +11,7 @@
 import { refuse } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
 import { Result } from "effect"
-import type { Exchange } from "../answer/Exchange.ts"
+import type { Exchange } from "./Exchange.ts"
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 

@@ -5,7 +5,7 @@
  */
 import type { Code, Refusal } from "@messaging-service/core"
 import { Data, Stream } from "effect"
-import type { Exchange, Reply } from "../answer/Exchange.ts"
+import type { Exchange, Reply } from "../route/Exchange.ts"
 
 interface Text {
   /** 400 when left out. */

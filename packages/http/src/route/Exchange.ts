@@ -2,9 +2,11 @@
  * One request on its way to its answer. Headers of the answer are written down as soon as they are
  * known, so that whatever happens afterwards, a refusal or a fault, the answer carries them.
  */
-import { requestId } from "@messaging-service/core"
-import type { Ids, Refusal, StoreUnavailable } from "@messaging-service/core"
-import type { Effect, Stream } from "effect"
+import { requestId, refuse } from "@messaging-service/core"
+import type { Ids, Refusal, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
+import type { RefusingPlaces } from "@messaging-service/core/ports"
+import { Effect, Scope } from "effect"
+import type { Stream } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { clientRequestId } from "../request/HeaderValues.ts"
 import { parseTarget } from "../request/Target.ts"
@@ -72,3 +74,33 @@ export const refusalReply = (exchange: Exchange, refusal: Refusal, publicUrl: st
   if (refusal.retryAfter !== null) exchange.headers["retry-after"] = String(refusal.retryAfter)
   return { status: refusal.status, body: errorBody(refusal, exchange.id, publicUrl) }
 }
+
+/** There is no room for the request now; a second later there may be. */
+export const serviceBusy = refuse("service_unavailable", { retryAfter: 1 })
+
+const shareUsedUp = refuse("service_unavailable", {
+  message:
+    "The workspace has too many requests under way. Retry after the seconds of `Retry-After`.",
+  retryAfter: 1,
+})
+
+/**
+ * Takes a place of the workspace's share of the requests under way until the scope closes; fails when
+ * there is none. So slow requests of one workspace (uploads, downloads of media links) leave places to
+ * the others. Not by `Effect.acquireRelease`, which joins all services of the request anew to give it
+ * back.
+ */
+export const takeWorkspaceShare = (
+  places: RefusingPlaces<WorkspaceId>,
+  workspace: WorkspaceId,
+): Effect.Effect<void, Refusal, Scope.Scope> =>
+  Effect.uninterruptible(
+    Effect.flatMap(Effect.scope, (scope) =>
+      places.takeShare(workspace)
+        ? Scope.addFinalizer(
+            scope,
+            Effect.sync(() => places.giveBackShare(workspace)),
+          )
+        : Effect.fail(shareUsedUp),
+    ),
+  )
