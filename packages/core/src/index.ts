@@ -148,14 +148,12 @@ export { decoded, inputDecoder, parsed, textBetween, isBlank } from "./request/I
 export type { CursorPage, JsonPage } from "./request/Page.ts"
 export {
   PageInput,
-  limitOf,
   pageFields,
   queryDecoder,
   queryId,
-  queryRecord,
-  refuseQuery,
+  refuseParameters,
 } from "./request/PageInput.ts"
-export type { ListPage, QueryEntries, TypedQuery } from "./request/PageInput.ts"
+export type { ListPage } from "./request/PageInput.ts"
 export { ratePolicy, requestsPerDay, requestsPerMinute } from "./request/RateWindow.ts"
 export type { RateState } from "./request/RateWindow.ts"
 export { canonicalJson, parseStrictJson } from "./request/StrictJson.ts"

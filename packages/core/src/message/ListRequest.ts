@@ -5,8 +5,9 @@ import type { NumberId } from "../id/Ids.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import type { CursorBinding } from "../request/Cursor.ts"
 import { instantParameter, parsed } from "../request/Input.ts"
-import { limitOf, namesInput, pageFields, queryDecoder, queryId } from "../request/PageInput.ts"
-import type { ListPage, QueryEntries } from "../request/PageInput.ts"
+import { defaultLimit } from "../request/Page.ts"
+import { namesInput, pageFields, queryDecoder, queryId } from "../request/PageInput.ts"
+import type { ListPage } from "../request/PageInput.ts"
 import type { Instant, Moment } from "../time/Instant.ts"
 import { messageStatuses } from "./Message.ts"
 import type { MessageStatus } from "./Message.ts"
@@ -53,10 +54,8 @@ export interface ListMessages extends ListPage {
   readonly until?: Moment
 }
 
-/** From a query string's parameters, or from the values themselves. */
-export const parseListRequest = (
-  given: ListMessages | QueryEntries,
-): Result.Result<ListRequest, Refusal> =>
+/** From the values themselves, or from their text in a query. */
+export const parseListRequest = (given: ListMessages): Result.Result<ListRequest, Refusal> =>
   Result.map(decode(given), (query) => {
     const filter: MessageFilter = {
       statuses: query.status ?? null,
@@ -67,7 +66,7 @@ export const parseListRequest = (
     }
     return {
       filter,
-      limit: limitOf(query),
+      limit: query.limit ?? defaultLimit,
       cursor: query.cursor ?? null,
       binding: [filter.statuses, filter.from, filter.phone, filter.since, filter.until],
     }

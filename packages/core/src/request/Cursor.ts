@@ -34,9 +34,6 @@ export const readCursor = (
 export class Cursors extends Context.Service<
   Cursors,
   {
-    make(before: number | null, binding: CursorBinding): string | null
-    /** Fails with `invalid_cursor`. Null (no cursor) is the first page. */
-    read(cursor: string | null, binding: CursorBinding): Effect.Effect<number | null, Refusal>
     /** The page that is asked for of the list of that binding. Fails with `invalid_cursor`. */
     page<A, E>(
       asked: { readonly limit?: number; readonly cursor?: string | null },
@@ -49,22 +46,12 @@ export class Cursors extends Context.Service<
     Cursors,
     Effect.gen(function* () {
       const secret = (yield* Secrets).keys.cursors
-      const make = (before: number | null, binding: CursorBinding) =>
-        before === null ? null : makeCursor(secret, before, binding)
-      const read = (cursor: string | null, binding: CursorBinding) => {
-        if (cursor === null) return Effect.succeed(null)
-        const before = readCursor(secret, cursor, binding)
-        return before === undefined
-          ? Effect.fail(refuse("invalid_cursor", { field: "cursor" }))
-          : Effect.succeed(before)
-      }
       return Cursors.of({
-        make,
-        read,
         page: Effect.fnUntraced(function* ({ cursor = null, limit = defaultLimit }, binding, load) {
-          const before = yield* read(cursor, binding)
+          const before = cursor === null ? null : readCursor(secret, cursor, binding)
+          if (before === undefined) return yield* refuse("invalid_cursor", { field: "cursor" })
           const { items, next } = yield* load({ before, limit })
-          return { items, next: make(next, binding) }
+          return { items, next: next === null ? null : makeCursor(secret, next, binding) }
         }),
       })
     }),

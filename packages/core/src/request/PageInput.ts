@@ -1,19 +1,13 @@
-/** `limit` and `cursor` of a paged list, and queries as records (contract: Pages and cursors). */
+/** What lists are asked for, `limit` and `cursor` of all of them (contract: Pages and cursors). */
 import { Result, Schema } from "effect"
 import type { SchemaIssue } from "effect"
 import { problem, problemsOf, refuseAll } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
+import type { Problem, Refusal } from "../error/Refusal.ts"
 import { momentText } from "../time/Instant.ts"
 import { decoded, fieldDecoder, refusedAs } from "./Input.ts"
 import { defaultLimit, maximumLimit } from "./Page.ts"
 
-/** The parameters of a query string, decoded, in their order. */
-export type QueryEntries = ReadonlyArray<readonly [string, string]>
-
 const integer = /^-?\d{1,15}$/
-
-/** What an operation that lists is asked for, by name: text as in a query, or the value itself. */
-export type TypedQuery = object
 
 /** Which page of a list. */
 export interface ListPage {
@@ -21,20 +15,21 @@ export interface ListPage {
   readonly cursor?: string
 }
 
-const isEntries = (query: TypedQuery | QueryEntries): query is QueryEntries => Array.isArray(query)
-
 /** A value as the text that a query has in its place. */
 const queryText = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.join(",")
   return typeof value === "number" || typeof value === "boolean" ? String(value) : momentText(value)
 }
 
-const typedRecord = (query: TypedQuery): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(
-    Object.entries(query).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, queryText(value)]],
-    ),
-  )
+/** What is given may be anything, whatever its type says; the decoder refuses what is no object. */
+const inText = (query: unknown): unknown =>
+  typeof query !== "object" || query === null || Array.isArray(query)
+    ? query
+    : Object.fromEntries(
+        Object.entries(query).flatMap(([name, value]: readonly [string, unknown]) =>
+          value === undefined ? [] : [[name, queryText(value)]],
+        ),
+      )
 
 /** Text in a query that stands for a value of that JSON Schema. */
 export const textFor = (description: string, parameter: Readonly<Record<string, unknown>>) =>
@@ -83,8 +78,6 @@ export const pageFields = {
   ),
 }
 
-export const limitOf = (query: { readonly limit?: number }): number => query.limit ?? defaultLimit
-
 /** Code points of a name in a message; a longer one stands in `field` already. */
 const longestName = 40
 
@@ -93,34 +86,19 @@ const short = (name: string): string => {
   return points.length <= longestName ? name : `${points.slice(0, longestName).join("")}…`
 }
 
-/** A problem with a query parameter, named in `field` and in the message. */
-const named = (refusal: Refusal): Refusal => {
-  const [first, ...rest] = problemsOf(refusal).map(({ code, field, message }) =>
+/** The refusal of parameters: each is named in `field` and in its message. */
+export const refuseParameters = (problems: ReadonlyArray<Problem>): Refusal => {
+  const named = problems.map(({ code, field, message }) =>
     problem(code, field, field === null ? message : `${short(field)}: ${message}`),
   )
-  return first === undefined ? refusal : refuseAll(first, rest)
+  const [first = problem("validation_failed", null), ...rest] = named
+  return refuseAll(first, rest)
 }
 
 /**
- * A query as a record; a repeated parameter is `validation_failed` (contract: Requests and
- * answers).
+ * A decoder for what a list is asked, by name, in the order of the schema's fields: text as in a
+ * query, or the value itself.
  */
-export const queryRecord = (
-  entries: QueryEntries,
-): Result.Result<Readonly<Record<string, string>>, Refusal> => {
-  const record: Record<string, string> = Object.create(null) as Record<string, string>
-  for (const [name, value] of entries) {
-    if (name in record) {
-      return Result.fail(
-        named(refuseAll(problem("validation_failed", name, "must be given only once"), [])),
-      )
-    }
-    record[name] = value
-  }
-  return Result.succeed(record)
-}
-
-/** A decoder for the parameters of a query, in the order of the schema's fields. */
 export const queryDecoder = <
   S extends Schema.Top & {
     readonly DecodingServices: never
@@ -130,29 +108,12 @@ export const queryDecoder = <
   schema: S,
 ) => {
   const decode = fieldDecoder(schema, Object.keys(schema.fields))
-  const read = (record: Readonly<Record<string, unknown>>) => Result.mapError(decode(record), named)
-  return (query: TypedQuery | QueryEntries): Result.Result<S["Type"], Refusal> =>
-    isEntries(query) ? Result.flatMap(queryRecord(query), read) : read(typedRecord(query))
-}
-
-/** The query of an operation that takes none: any parameter in it is unknown, on every path. */
-export const refuseQuery = (entries: QueryEntries): Result.Result<void, Refusal> => {
-  const [first, ...rest] = entries.map(([name]) =>
-    problem("validation_failed", name, "is not a known field"),
-  )
-  return first === undefined ? Result.void : Result.fail(named(refuseAll(first, rest)))
+  return (query: object): Result.Result<S["Type"], Refusal> =>
+    Result.mapError(decode(inText(query)), (refusal) => refuseParameters(problemsOf(refusal)))
 }
 
 /** The query of a list that has no filters. */
 export const PageInput = Schema.Struct(pageFields)
 
-const decodePage = queryDecoder(PageInput)
-
 /** As `PageInput`. */
-export const parsePageRequest = (
-  given: ListPage | QueryEntries,
-): Result.Result<{ readonly limit: number; readonly cursor: string | null }, Refusal> =>
-  Result.map(decodePage(given), (query) => ({
-    limit: limitOf(query),
-    cursor: query.cursor ?? null,
-  }))
+export const parsePageRequest = queryDecoder(PageInput)

@@ -2,20 +2,17 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { parseListRequest } from "../../src/message/ListRequest.ts"
 import type { ListMessages, ListRequest } from "../../src/message/ListRequest.ts"
-import type { QueryEntries } from "../../src/request/PageInput.ts"
 
-const query = (given: Readonly<Record<string, string>>): QueryEntries => Object.entries(given)
-
-const told = (entries: QueryEntries) =>
-  Result.match(parseListRequest(entries), {
+const told = (query: object) =>
+  Result.match(parseListRequest(query), {
     onSuccess: () => [],
     onFailure: ({ code, errors, field }) =>
       [{ code, field }, ...errors].map((each) => [each.code, each.field]),
   })
 
 const taken = (given: Readonly<Record<string, string>>): ListRequest => {
-  assert.deepStrictEqual(told(query(given)), [])
-  return Result.getOrThrow(parseListRequest(query(given)))
+  assert.deepStrictEqual(told(given), [])
+  return Result.getOrThrow(parseListRequest(given as ListMessages))
 }
 
 const noon = Date.UTC(2030, 0, 1, 12)
@@ -137,47 +134,35 @@ describe("GET /messages", () => {
   )
 
   const refused: ReadonlyArray<
-    readonly [what: string, entries: QueryEntries, told: ReadonlyArray<ReadonlyArray<string>>]
+    readonly [what: string, query: object, told: ReadonlyArray<ReadonlyArray<string>>]
   > = [
-    ["an unknown status", query({ status: "waiting" }), [["validation_failed", "status"]]],
-    ["an empty status", query({ status: "" }), [["validation_failed", "status"]]],
-    ["a status in capitals", query({ status: "Sent" }), [["validation_failed", "status"]]],
-    ["a trailing comma", query({ status: "sent," }), [["validation_failed", "status"]]],
-    ["a space between", query({ status: "sent, read" }), [["validation_failed", "status"]]],
-    ["a from that is no id", query({ from: "x" }), [["validation_failed", "from"]]],
-    ["a from of 0", query({ from: "0" }), [["validation_failed", "from"]]],
-    ["an empty from", query({ from: "" }), [["validation_failed", "from"]]],
-    [
-      "a from that is too large",
-      query({ from: "9007199254740992" }),
-      [["validation_failed", "from"]],
-    ],
-    ["a to without +", query({ to: "15550000001" }), [["invalid_phone", "to"]]],
-    ["an empty to", query({ to: "" }), [["invalid_phone", "to"]]],
+    ["an unknown status", { status: "waiting" }, [["validation_failed", "status"]]],
+    ["an empty status", { status: "" }, [["validation_failed", "status"]]],
+    ["a status in capitals", { status: "Sent" }, [["validation_failed", "status"]]],
+    ["a trailing comma", { status: "sent," }, [["validation_failed", "status"]]],
+    ["a space between", { status: "sent, read" }, [["validation_failed", "status"]]],
+    ["a from that is no id", { from: "x" }, [["validation_failed", "from"]]],
+    ["a from of 0", { from: "0" }, [["validation_failed", "from"]]],
+    ["an empty from", { from: "" }, [["validation_failed", "from"]]],
+    ["a from that is too large", { from: "9007199254740992" }, [["validation_failed", "from"]]],
+    ["a to without +", { to: "15550000001" }, [["invalid_phone", "to"]]],
+    ["an empty to", { to: "" }, [["invalid_phone", "to"]]],
     [
       "a since without an offset",
-      query({ since: "2030-01-01T12:00:00" }),
+      { since: "2030-01-01T12:00:00" },
       [["invalid_datetime", "since"]],
     ],
-    ["an until that is a date", query({ until: "2030-01-01" }), [["invalid_datetime", "until"]]],
+    ["an until that is a date", { until: "2030-01-01" }, [["invalid_datetime", "until"]]],
     [
       "a plus sign that became a space",
-      query({ since: "2030-01-01T12:00:00 02:00" }),
+      { since: "2030-01-01T12:00:00 02:00" },
       [["invalid_datetime", "since"]],
     ],
-    ["a limit of 101", query({ limit: "101" }), [["validation_failed", "limit"]]],
-    ["an unknown parameter", query({ page: "2" }), [["validation_failed", "page"]]],
-    [
-      "a repeated parameter",
-      [
-        ["status", "sent"],
-        ["status", "read"],
-      ],
-      [["validation_failed", "status"]],
-    ],
+    ["a limit of 101", { limit: "101" }, [["validation_failed", "limit"]]],
+    ["an unknown parameter", { page: "2" }, [["validation_failed", "page"]]],
     [
       "several problems, unknown parameters last",
-      query({ page: "2", limit: "0", until: "x", since: "y", to: "z", from: "f", status: "s" }),
+      { page: "2", limit: "0", until: "x", since: "y", to: "z", from: "f", status: "s" },
       [
         ["validation_failed", "status"],
         ["validation_failed", "from"],

@@ -103,25 +103,33 @@ describe("Cursors", () => {
   const cursors = (key: string) =>
     Effect.provide(Cursors, Cursors.layer.pipe(Layer.provide(layerSecrets(new Map(), key))))
 
+  /** What the page of a cursor continues after, and the cursor of the page behind record 7. */
+  const page = (
+    made: typeof Cursors.Service,
+    cursor: string | null,
+    binding: CursorBinding,
+    next: number | null = 7,
+  ) => made.page({ cursor }, binding, ({ before }) => Effect.succeed({ items: [before], next }))
+
   it.effect("no cursor is the first page, and the last page has none", () =>
     Effect.gen(function* () {
       const made = yield* cursors(aSecretsKey("01"))
-      assert.isNull(yield* made.read(null, ["messages"]))
-      assert.isNull(made.make(null, ["messages"]))
+      const only = yield* page(made, null, ["messages"], null)
+      assert.deepStrictEqual(only, { items: [null], next: null })
     }),
   )
 
   it.effect("a malformed one, or one made for other filters, is invalid_cursor", () =>
     Effect.gen(function* () {
       const made = yield* cursors(aSecretsKey("01"))
-      const cursor = made.make(7, ["messages", 1])
-      assert.strictEqual(yield* made.read(cursor, ["messages", 1]), 7)
+      const { next } = yield* page(made, null, ["messages", 1])
+      assert.deepStrictEqual((yield* page(made, next, ["messages", 1])).items, [7])
       for (const [text, binding] of [
         ["", ["messages", 1]],
-        [`${cursor}x`, ["messages", 1]],
-        [cursor, ["messages", 2]],
+        [`${next}x`, ["messages", 1]],
+        [next, ["messages", 2]],
       ] as const) {
-        const { code, field, status } = yield* Effect.flip(made.read(text, binding))
+        const { code, field, status } = yield* Effect.flip(page(made, text, binding))
         assert.deepStrictEqual([code, status, field], ["invalid_cursor", 400, "cursor"])
       }
     }),
@@ -132,12 +140,10 @@ describe("Cursors", () => {
       const first = yield* cursors(aSecretsKey("01"))
       const second = yield* cursors(aSecretsKey("01"))
       const elsewhere = yield* cursors(aSecretsKey("02"))
-      const cursor = first.make(7, ["messages"])
-      assert.strictEqual(yield* second.read(cursor, ["messages"]), 7)
-      assert.strictEqual(
-        (yield* Effect.flip(elsewhere.read(cursor, ["messages"]))).code,
-        "invalid_cursor",
-      )
+      const { next } = yield* page(first, null, ["messages"])
+      assert.deepStrictEqual((yield* page(second, next, ["messages"])).items, [7])
+      const refused = yield* Effect.flip(page(elsewhere, next, ["messages"]))
+      assert.strictEqual(refused.code, "invalid_cursor")
     }),
   )
 })

@@ -1,7 +1,7 @@
 /** The request target: its path, as routes know it, and its query, decoded strictly. */
 import { Result } from "effect"
-import { refuse } from "@messaging-service/core"
-import type { QueryEntries, Refusal } from "@messaging-service/core"
+import { refuse, refuseParameters } from "@messaging-service/core"
+import type { Refusal } from "@messaging-service/core"
 import { sharedResources } from "@messaging-service/core/ports"
 
 export interface Target {
@@ -19,6 +19,9 @@ export const parseTarget = (url: string): Target => {
     query: mark === -1 ? "" : url.slice(mark + 1),
   }
 }
+
+/** The parameters of a query string, decoded, in their order. */
+export type QueryEntries = ReadonlyArray<readonly [string, string]>
 
 /** Why parameters could not be read. */
 export type EntriesProblem = "malformed" | "too_many"
@@ -83,3 +86,29 @@ export const parseQuery = (query: string): Result.Result<QueryEntries, Refusal> 
   Result.mapError(parseEntries(query), (problem) =>
     problem === "too_many" ? tooMany : malformed(query),
   )
+
+const wrong = (field: string, message: string) => ({
+  code: "validation_failed" as const,
+  field,
+  message,
+})
+
+/** The parameters by their names, each given once. Fails with `validation_failed`. */
+export const queryRecord = (
+  entries: QueryEntries,
+): Result.Result<Readonly<Record<string, string>>, Refusal> => {
+  const record: Record<string, string> = Object.create(null) as Record<string, string>
+  for (const [name, value] of entries) {
+    if (name in record) {
+      return Result.fail(refuseParameters([wrong(name, "must be given only once")]))
+    }
+    record[name] = value
+  }
+  return Result.succeed(record)
+}
+
+/** The query of an operation that takes none: any parameter in it is unknown, on every path. */
+export const refuseQuery = (entries: QueryEntries): Result.Result<void, Refusal> =>
+  entries.length === 0
+    ? Result.void
+    : Result.fail(refuseParameters(entries.map(([name]) => wrong(name, "is not a known field"))))

@@ -1,5 +1,5 @@
 /** What an operation takes of a request, read as its entry says. */
-import { maximumFileBytes, refuse, refuseQuery, uploadedFileName } from "@messaging-service/core"
+import { maximumFileBytes, refuse, uploadedFileName } from "@messaging-service/core"
 import type { JsonValue, Refusal, StoreUnavailable, Upload } from "@messaging-service/core"
 import type { MediaFiles } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
@@ -12,7 +12,7 @@ import { readJson, readOptionalJson } from "./JsonBody.ts"
 import { isMultipart, readForm } from "./MultipartForm.ts"
 import type { Form, FormLimits } from "./MultipartForm.ts"
 import type { FormProblem } from "./MultipartParts.ts"
-import { parseQuery } from "./Target.ts"
+import { parseQuery, refuseQuery } from "./Target.ts"
 
 interface ReadBody {
   /** What must be the same for a repeat, beside method and path (contract: Idempotency). */

@@ -3,13 +3,11 @@
  * finds it by its method and path, the pipeline reads what it takes, its handler is bound to its
  * schemas by the types, and the OpenAPI document is made from the same entry.
  */
-import { queryRecord } from "@messaging-service/core"
 import type {
   CursorPage,
   DeletedJson,
   JsonPage,
   JsonValue,
-  QueryEntries,
   Refusal,
   Repeatable,
   Upload,
@@ -17,6 +15,8 @@ import type {
 import { Result } from "effect"
 import type { Schema } from "effect"
 import type { Refused } from "../openapi/errors.ts"
+import { queryRecord } from "../request/Target.ts"
+import type { QueryEntries } from "../request/Target.ts"
 import type { Method, Route } from "./RouteTable.ts"
 
 /** What an operation takes besides its path, and how its handler's `request` is made of that. */

@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import type { Refusal } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
-import { parseQuery, parseTarget } from "../../src/request/Target.ts"
+import { parseQuery, parseTarget, queryRecord, refuseQuery } from "../../src/request/Target.ts"
+import type { QueryEntries } from "../../src/request/Target.ts"
 
 describe("a request target", () => {
   for (const [url, path, query] of [
@@ -79,5 +81,49 @@ describe("a query string", () => {
           .join("&")
         assert.deepStrictEqual(Result.getOrThrow(parseQuery(query)), known)
       }),
+  )
+})
+
+const messagesOf = (result: Result.Result<unknown, Refusal>) =>
+  Result.match(result, {
+    onSuccess: () => [],
+    onFailure: ({ errors, message }) => [message, ...errors.map((each) => each.message)],
+  })
+
+describe("parameters by their names", () => {
+  it.effect("a repeated one is refused, also with the same value", () =>
+    Effect.sync(() => {
+      for (const again of ["1", "2"]) {
+        const refused = queryRecord([
+          ["limit", "1"],
+          ["limit", again],
+        ])
+        assert.deepStrictEqual(messagesOf(refused), ["limit: must be given only once"])
+      }
+    }),
+  )
+
+  it.effect("names that every object has are names like any other", () =>
+    Effect.sync(() => {
+      const entries: QueryEntries = [
+        ["constructor", "a"],
+        ["__proto__", "b"],
+      ]
+      assert.deepStrictEqual(Object.entries(Result.getOrThrow(queryRecord(entries))), entries)
+    }),
+  )
+
+  it.effect("none may be given to an operation without a query", () =>
+    Effect.sync(() => {
+      const given: QueryEntries = [
+        ["limit", "0"],
+        ["colour", "red"],
+      ]
+      assert.deepStrictEqual(messagesOf(refuseQuery(given)), [
+        "limit: is not a known field",
+        "colour: is not a known field",
+      ])
+      assert.deepStrictEqual(messagesOf(refuseQuery([])), [])
+    }),
   )
 })
