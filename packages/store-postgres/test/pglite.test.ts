@@ -1,9 +1,9 @@
 /** What is particular about the embedded database: its files, and its one session. */
-import { assert, it } from "@effect/vitest"
+import { assert, it, layer } from "@effect/vitest"
 import { StoreUnavailable, WorkspaceStore } from "@messaging-service/core/ports"
 import { messages } from "@electric-sql/pglite"
 import { aWorkspace } from "@messaging-service/testkit"
-import { Context, Deferred, Effect, Fiber, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -64,59 +64,65 @@ it.live("a directory is locked while its user runs, and free once that is gone",
   }),
 )
 
-it.live("nothing is kept of what statements have answered", () =>
-  Effect.gen(function* () {
-    const database = Context.get(yield* Layer.build(layerPgliteDatabase({})), Database)
-    for (let time = 0; time < 20; time++) {
-      yield* database.query("rows", "select generate_series(1, 1000)")
-    }
-    const kept = queryObjects(messages.DataRowMessage, { format: "count" })
-    assert.isBelow(kept, 1000)
-  }),
-)
+// One database for all: starting one takes seconds of work.
+layer(layerPgliteDatabase({}), { excludeTestServices: true, timeout: "60 seconds" })(
+  "the one session",
+  (it) => {
+    it.effect("nothing is kept of what statements have answered", () =>
+      Effect.gen(function* () {
+        const database = yield* Database
+        for (let time = 0; time < 20; time++) {
+          yield* database.query("rows", "select generate_series(1, 1000)")
+        }
+        const kept = queryObjects(messages.DataRowMessage, { format: "count" })
+        assert.isBelow(kept, 1000)
+      }),
+    )
 
-it.live("a statement is answered at whatever moment after another it comes", () =>
-  Effect.gen(function* () {
-    const database = Context.get(yield* Layer.build(layerPgliteDatabase({})), Database)
-    for (let later = 0; later < 30; later++) {
-      yield* database.query("first", "select 1")
-      for (let turn = 0; turn < later; turn++) yield* Effect.promise(() => Promise.resolve())
-    }
-  }),
-)
+    it.effect("a statement is answered at whatever moment after another it comes", () =>
+      Effect.gen(function* () {
+        const database = yield* Database
+        for (let later = 0; later < 30; later++) {
+          yield* database.query("first", "select 1")
+          for (let turn = 0; turn < later; turn++) yield* Effect.promise(() => Promise.resolve())
+        }
+      }),
+    )
 
-it.live(
-  "who is in a transaction has the session to itself; one that breaks off leaves nothing",
-  () =>
-    Effect.gen(function* () {
-      const database = Context.get(yield* Layer.build(layerPgliteDatabase({})), Database)
-      yield* database.query("make", "create table things (name text)")
-      const begun = yield* Deferred.make<void>()
-      const slow = yield* database
-        .transaction("slow", (run) =>
-          Effect.gen(function* () {
-            yield* run("insert into things values ('lost')")
-            yield* Deferred.succeed(begun, undefined)
-            return yield* Effect.never
-          }),
-        )
-        .pipe(Effect.forkChild)
-      yield* Deferred.await(begun)
-      const other = yield* Effect.forkChild(
-        database.query<{ readonly name: string }>("read", "select name from things"),
-      )
-      yield* Fiber.interrupt(slow)
-      assert.deepStrictEqual(yield* Fiber.join(other), [])
+    it.effect(
+      "who is in a transaction has the session to itself; one that breaks off leaves nothing",
+      () =>
+        Effect.gen(function* () {
+          const database = yield* Database
+          yield* database.query("make", "create table things (name text)")
+          const begun = yield* Deferred.make<void>()
+          const slow = yield* database
+            .transaction("slow", (run) =>
+              Effect.gen(function* () {
+                yield* run("insert into things values ('lost')")
+                yield* Deferred.succeed(begun, undefined)
+                return yield* Effect.never
+              }),
+            )
+            .pipe(Effect.forkChild)
+          yield* Deferred.await(begun)
+          const other = yield* Effect.forkChild(
+            database.query<{ readonly name: string }>("read", "select name from things"),
+          )
+          yield* Fiber.interrupt(slow)
+          assert.deepStrictEqual(yield* Fiber.join(other), [])
 
-      const broken = database.transaction("broken", (run) =>
-        Effect.andThen(run("insert into things values ('lost')"), run("select 1 / 0")),
-      )
-      assert.instanceOf(yield* Effect.flip(broken), StoreUnavailable)
-      yield* database.transaction("kept", (run) => run("insert into things values ('kept')"))
-      const rows = yield* database.query<{ readonly name: string }>(
-        "read",
-        "select name from things",
-      )
-      assert.deepStrictEqual(rows, [{ name: "kept" }])
-    }),
+          const broken = database.transaction("broken", (run) =>
+            Effect.andThen(run("insert into things values ('lost')"), run("select 1 / 0")),
+          )
+          assert.instanceOf(yield* Effect.flip(broken), StoreUnavailable)
+          yield* database.transaction("kept", (run) => run("insert into things values ('kept')"))
+          const rows = yield* database.query<{ readonly name: string }>(
+            "read",
+            "select name from things",
+          )
+          assert.deepStrictEqual(rows, [{ name: "kept" }])
+        }),
+    )
+  },
 )
