@@ -2,4 +2,4 @@
 import { storeContract } from "@messaging-service/testkit"
 import { layer } from "../src/emulator/index.ts"
 
-storeContract("the store in memory", layer, { parallel: false })
+storeContract("the store in memory", layer, { parallel: false, quick: true })

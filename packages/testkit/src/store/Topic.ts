@@ -10,6 +10,11 @@ export interface StoreContractOptions {
    * that takes one operation after the other has fewer ways to lose them. Default true.
    */
   readonly parallel?: boolean
+  /**
+   * Whether thousands of operations take no time worth counting, as in memory: more histories are
+   * then drawn. Default false.
+   */
+  readonly quick?: boolean
 }
 
 export type Topic = (it: StoreTester, options: Required<StoreContractOptions>) => void

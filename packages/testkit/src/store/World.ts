@@ -53,6 +53,10 @@ let drawn = 0
 export const fresh = (): number => ++drawn
 
 let eras = 0
+/** From here on the tests are those of another store, in which nothing was ever made. */
+export const anotherStore = (): void => {
+  eras = 0
+}
 /**
  * A moment long before everything that any earlier test of this process put into the store: for
  * what looks at the whole store and takes the earliest.

@@ -2,7 +2,7 @@
  * The contract that every store is held to: one suite over the storage ports. A store's own tests
  * call `storeContract` with a layer of an empty store; every test makes its own workspaces in it.
  */
-import { describe, layer } from "@effect/vitest"
+import { beforeAll, describe, layer } from "@effect/vitest"
 import type { Layer } from "effect"
 import type { AllStores } from "../AllStores.ts"
 import { attachmentRaces, attachments } from "./contract/attachments.ts"
@@ -51,6 +51,7 @@ import { webhooks } from "./contract/webhooks.ts"
 import { workspaces } from "./contract/workspaces.ts"
 import { workStatus } from "./contract/workStatus.ts"
 import type { StoreContractOptions, Topic } from "./Topic.ts"
+import { anotherStore } from "./World.ts"
 
 /** In the order in which they run: an empty store's answer comes first. */
 const topics: Readonly<Record<string, Topic>> = {
@@ -115,8 +116,9 @@ export const storeContract = (
   stores: Layer.Layer<AllStores, unknown>,
   options: StoreContractOptions = {},
 ): void => {
-  const settled = { parallel: true, ...options }
+  const settled = { parallel: true, quick: false, ...options }
   layer(stores, { excludeTestServices: true, timeout: "60 seconds" })(name, (it) => {
+    beforeAll(anotherStore)
     for (const [topic, declare] of Object.entries(topics)) {
       describe(topic, () => declare(it, settled))
     }

@@ -53,7 +53,7 @@ const assertFacts = (
   }
 }
 
-export const quota: Topic = (it, { parallel }) => {
+export const quota: Topic = (it, { quick }) => {
   it.effect("messages planned within 24 hours before and up to the planned time count", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
@@ -299,7 +299,7 @@ export const quota: Topic = (it, { parallel }) => {
     }),
   )
 
-  const asked = parallel ? 12 : 40
+  const asked = quick ? 40 : 12
   it.effect.each(Array.from({ length: 40 }, (_, run) => run))(
     "whatever is planned, the store counts as the core does (run %i)",
     (run) =>
@@ -334,7 +334,7 @@ export const quota: Topic = (it, { parallel }) => {
       }).pipe(Random.withSeed(`counts ${run}`)),
   )
 
-  const runs = parallel ? 12 : 40
+  const runs = quick ? 40 : 12
   it.effect.each(Array.from({ length: runs }, (_, run) => run))(
     "whatever was accepted, sent, cancelled: the store decides as an exact count does (run %i)",
     (run) =>

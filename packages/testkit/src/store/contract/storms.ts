@@ -229,8 +229,8 @@ const eventOf: Readonly<Partial<Record<MessageState, string>>> = {
   expired: "message.expired",
 }
 
-export const storms: Topic = (it, { parallel }) => {
-  it.effect.each(range(parallel ? 3 : 6))(
+export const storms: Topic = (it, { quick }) => {
+  it.effect.each(range(quick ? 6 : 3))(
     "every message ends once, is announced once, and the sums are right (storm %i)",
     (seed) =>
       Effect.gen(function* () {
