@@ -25,12 +25,17 @@ import type {
 import { Deferred, Effect, Layer, Result, Stream } from "effect"
 import type { Scope } from "effect"
 import type { Dispatcher } from "undici"
-import { dialTcp, openConnection, originOf } from "./GuardedConnection.ts"
-import type { ConnectionSettings } from "./GuardedConnection.ts"
+import {
+  callableAddresses,
+  dialTcp,
+  openConnection,
+  originOf,
+  sharedLookUps,
+  withoutBrackets,
+} from "./GuardedConnection.ts"
+import type { ConnectionSettings, Resolver } from "./GuardedConnection.ts"
 import { clientOver, plainHeaders, postOverKept } from "./KeptConnections.ts"
 import { nameServerResolver } from "./NameServers.ts"
-import { callableAddresses, sharedLookUps, withoutBrackets } from "./Resolver.ts"
-import type { Resolver } from "./Resolver.ts"
 
 export interface EgressOptions {
   /** How names are resolved; by the hosts file and the system's name servers by default. */

@@ -17,7 +17,7 @@ import { Effect } from "effect"
 import { Resolver as NodeResolver } from "node:dns/promises"
 import { readFileSync, statSync } from "node:fs"
 import { isIP } from "node:net"
-import type { Resolver } from "./Resolver.ts"
+import type { Resolver } from "./GuardedConnection.ts"
 
 export interface NameServerOptions {
   /** `address` or `address:port` of each name server; the system's by default. */

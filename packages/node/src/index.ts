@@ -8,4 +8,4 @@ export {
   realTimeLayer,
   systemClock,
 } from "./NodeServices.ts"
-export type { Resolver } from "./Resolver.ts"
+export type { Resolver } from "./GuardedConnection.ts"

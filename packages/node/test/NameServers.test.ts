@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { nameServerResolver } from "../src/NameServers.ts"
-import { sharedLookUps } from "../src/Resolver.ts"
+import { sharedLookUps } from "../src/GuardedConnection.ts"
 import { aNameServer } from "./NameServer.ts"
 import type { Answer, Question } from "./NameServer.ts"
 

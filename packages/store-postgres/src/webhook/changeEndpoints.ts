@@ -313,6 +313,27 @@ const endPending = sqlFunction(
   $function$`,
 )
 
+/** Ends those of them that have not ended, with what is pending: their ids are in `v_ended`. */
+const endThem = (change: string, hasNotEnded: string): string => `perform
+    from webhook_lanes l
+    where l.endpoint_id = any (p_endpoints)
+    order by l.endpoint_id
+    for no key update;
+
+    with ended as (
+      update webhook_endpoints e
+      set ${change}
+      where e.id = any (p_endpoints)
+        and ${hasNotEnded}
+      returning e.id
+    )
+    select array_agg(ended.id)
+    into v_ended
+    from ended;
+    if v_ended is not null then
+      perform ${endPending.name}(v_ended);
+    end if;`
+
 /** Stops those of them that run. */
 export const stopEndpoints = sqlFunction(
   "stop_webhook_endpoints",
@@ -321,28 +342,9 @@ export const stopEndpoints = sqlFunction(
   language plpgsql
   as $function$
   declare
-    v_stopped bigint[];
+    v_ended bigint[];
   begin
-    perform
-    from webhook_lanes l
-    where l.endpoint_id = any (p_endpoints)
-    order by l.endpoint_id
-    for no key update;
-
-    with stopped as (
-      update webhook_endpoints e
-      set disabled_reason = p_reason
-      where e.id = any (p_endpoints)
-        and e.disabled_reason is null
-        and e.removed_at is null
-      returning e.id
-    )
-    select array_agg(stopped.id)
-    into v_stopped
-    from stopped;
-    if v_stopped is not null then
-      perform ${endPending.name}(v_stopped);
-    end if;
+    ${endThem("disabled_reason = p_reason", "e.disabled_reason is null and e.removed_at is null")}
   end
   $function$`,
 )
@@ -355,31 +357,12 @@ export const removeEndpoints = sqlFunction(
   language plpgsql
   as $function$
   declare
-    v_removed bigint[];
+    v_ended bigint[];
   begin
-    perform
-    from webhook_lanes l
-    where l.endpoint_id = any (p_endpoints)
-    order by l.endpoint_id
-    for no key update;
-
-    with removed as (
-      update webhook_endpoints e
-      set removed_at = p_now
-      where e.id = any (p_endpoints)
-        and e.removed_at is null
-      returning e.id
-    )
-    select array_agg(removed.id)
-    into v_removed
-    from removed;
-    if v_removed is null then
-      return 0;
-    end if;
-    perform ${endPending.name}(v_removed);
+    ${endThem("removed_at = p_now", "e.removed_at is null")}
     delete from webhook_lanes l
-    where l.endpoint_id = any (v_removed);
-    return cardinality(v_removed);
+    where l.endpoint_id = any (v_ended);
+    return coalesce(cardinality(v_ended), 0);
   end
   $function$`,
 )
