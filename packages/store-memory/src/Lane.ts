@@ -28,15 +28,15 @@ import type {
 import { Sorted, turningPoint } from "./collections.ts"
 import { call, fanOut } from "./deliveryQueue.ts"
 import { announce } from "./serviceStores.ts"
-import { byDue } from "./World.ts"
-import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
+import { byDue } from "./tables.ts"
+import type { Lane, MessageRow, WorkspaceRow, Tables } from "./tables.ts"
 
 export const openLane = (
-  world: World,
+  tables: Tables,
   workspace: WorkspaceRow,
   number: Omit<SendingNumber, "id">,
 ): Lane =>
-  world.lanes.insert((id: NumberId) => ({
+  tables.lanes.insert((id: NumberId) => ({
     number: { ...number, id },
     workspace,
     callbackUrl: null,
@@ -67,79 +67,79 @@ export const firstDueAt = ({ waiting }: Lane, now: number): number | null => {
 }
 
 /** Notes what happened to the lane. */
-export const turn = (world: World, lane: Lane, change: LaneChange): void => {
+export const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
   const { inFlight, nextDue, removed, restsUntil } = lane
   lane.nextDue = nextDueAfter(
     { nextDue, leaseUntil: inFlight?.leaseUntil ?? null, restsUntil, removed },
     change,
   )
-  reschedule(world, lane)
+  reschedule(tables, lane)
 }
 
 /** Puts the lane into its place in the agenda; to be called when its number connects or drops out. */
-export const reschedule = (world: World, lane: Lane): void => {
+export const reschedule = (tables: Tables, lane: Lane): void => {
   const at = isClaimable(standing(lane)) ? lane.nextDue : null
   if (at === lane.agendaAt) return
-  if (lane.agendaAt !== null) world.agenda.delete({ at: lane.agendaAt, lane })
-  if (at !== null) world.agenda.add({ at, lane })
+  if (lane.agendaAt !== null) tables.agenda.delete({ at: lane.agendaAt, lane })
+  if (at !== null) tables.agenda.add({ at, lane })
   lane.agendaAt = at
 }
 
 /** A new message waits. */
-export const enqueue = (world: World, row: MessageRow): void => {
+export const enqueue = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
   if (message.mode === "test") {
     lane.waitingTest.add(row)
   } else {
     lane.waiting.add(row)
     if (countsInQuota(message, false)) lane.counting.add(row)
-    turn(world, lane, { _tag: "Accepted", dueAt: message.dueAt })
+    turn(tables, lane, { _tag: "Accepted", dueAt: message.dueAt })
   }
-  offer(world, row)
+  offer(tables, row)
 }
 
 /** The message waits and is not being sent: sweeps may find it. */
-const offer = (world: World, row: MessageRow): void => {
-  if (row.message.expiresAt !== null) world.expiring.add(row)
-  if (row.lane.removed) world.stranded.add(row)
-  else if (row.message.mode === "test") world.dueTest.add(row)
+const offer = (tables: Tables, row: MessageRow): void => {
+  if (row.message.expiresAt !== null) tables.expiring.add(row)
+  if (row.lane.removed) tables.stranded.add(row)
+  else if (row.message.mode === "test") tables.dueTest.add(row)
 }
 
 /** The message no longer waits, or is being sent. */
-const withdraw = (world: World, row: MessageRow): void => {
-  if (row.message.expiresAt !== null) world.expiring.delete(row)
-  world.stranded.delete(row)
-  if (row.message.mode === "test") world.dueTest.delete(row)
+const withdraw = (tables: Tables, row: MessageRow): void => {
+  if (row.message.expiresAt !== null) tables.expiring.delete(row)
+  tables.stranded.delete(row)
+  if (row.message.mode === "test") tables.dueTest.delete(row)
 }
 
 /** Hands a message out under a new lease. */
-export const take = (world: World, row: MessageRow, leaseUntil: number): void => {
+export const take = (tables: Tables, row: MessageRow, leaseUntil: number): void => {
   const { lane } = row
-  withdraw(world, row)
+  withdraw(tables, row)
   lane.lease++
   lane.inFlight = { row, leaseUntil }
-  world.inFlight.add(lane.number.id)
-  turn(world, lane, { _tag: "HandedOut", leaseUntil })
+  tables.inFlight.add(lane.number.id)
+  turn(tables, lane, { _tag: "HandedOut", leaseUntil })
 }
 
 /** The message in flight is settled: it ended, or waits again. */
 export const release = (
-  world: World,
+  tables: Tables,
   lane: Lane,
   now: number,
   again: { readonly notBefore: number | null } | null,
 ): void => {
   const row = lane.inFlight?.row
   lane.inFlight = null
-  world.inFlight.delete(lane.number.id)
+  tables.inFlight.delete(lane.number.id)
   lane.restsUntil = again?.notBefore ?? null
-  turn(world, lane, {
+  turn(tables, lane, {
     _tag: "Settled",
     now,
     again: again && row !== undefined ? { ...again, mayHaveLeft: mayHaveLeft(row) } : null,
     firstDueAt: firstDueAt(lane, now),
   })
-  if (row?.message.state === "waiting" && !mayHaveLeft(row)) offer(world, row)
+  if (row?.message.state === "waiting" && !mayHaveLeft(row)) offer(tables, row)
 }
 
 /** Of a message that waits. */
@@ -148,11 +148,11 @@ export const isInFlight = (row: MessageRow): boolean =>
 
 /** Writes down what others are to hear of a message's end. */
 export const tell = (
-  world: World,
+  tables: Tables,
   owner: WorkspaceRow,
   { callback, event }: MessageChange,
 ): void => {
-  announce(world, {
+  announce(tables, {
     eventId: event.id,
     type: event.type,
     workspaceId: event.workspaceId,
@@ -161,20 +161,20 @@ export const tell = (
     createdAt: event.createdAt,
     body: event.body,
   })
-  fanOut(world, owner, event)
-  call(world, callback)
+  fanOut(tables, owner, event)
+  call(tables, callback)
 }
 
 /**
  * Writes a message's end: its state, its event, and what it gives back. A lane that loses its head
  * is due with the next one, but never before its turn.
  */
-export const finish = (world: World, row: MessageRow, change: MessageChange): void => {
+export const finish = (tables: Tables, row: MessageRow, change: MessageChange): void => {
   const { lane } = row
   const { state, sentAt, error, foundMediaType, from } = change.message
-  withdraw(world, row)
+  withdraw(tables, row)
   row.message = { ...row.message, state, sentAt, error, foundMediaType, from }
-  tell(world, lane.workspace, change)
+  tell(tables, lane.workspace, change)
   if (row.message.mode === "test") {
     lane.waitingTest.delete(row)
     return
@@ -192,7 +192,7 @@ export const finish = (world: World, row: MessageRow, change: MessageChange): vo
     lane.fullUntil = null
   }
   if (change.givesBack) giveBack(row)
-  turn(world, lane, { _tag: "Ended", firstDueAt: firstDueAt(lane, change.event.createdAt) })
+  turn(tables, lane, { _tag: "Ended", firstDueAt: firstDueAt(lane, change.event.createdAt) })
 }
 
 /** The plan gets the message back, if the message took from it and it counts. */
@@ -204,18 +204,18 @@ const giveBack = ({ lane: { workspace: owner }, tookAllowance }: MessageRow): vo
 /**
  * Removes the number: what waits and is not in flight is stranded, and attempts at linking it end.
  */
-export const closeLane = (world: World, lane: Lane, now: number): void => {
+export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.removed = true
-  world.linkings.delete(lane.number.id)
+  tables.linkings.delete(lane.number.id)
   const head = lane.waiting.first
-  turn(world, lane, {
+  turn(tables, lane, {
     _tag: "Removed",
     now,
     mayHaveLeft: head !== undefined && mayHaveLeft(head),
   })
   for (const row of [...lane.waiting, ...lane.waitingTest]) {
-    withdraw(world, row)
-    if (!isInFlight(row)) offer(world, row)
+    withdraw(tables, row)
+    if (!isInFlight(row)) offer(tables, row)
   }
 }
 

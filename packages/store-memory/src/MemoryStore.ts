@@ -1,5 +1,5 @@
 /**
- * Every storage port in memory, over one world that lives as long as the layer: for tests,
+ * Every storage port in memory, over one set of tables that lives as long as the layer: for tests,
  * simulations, and embedders without a database. Nothing survives the process, and no other process
  * sees it.
  */
@@ -43,34 +43,34 @@ import { serviceFigures } from "./serviceFigures.ts"
 import { clockStore, outbox, serviceSecrets } from "./serviceStores.ts"
 import { sessionStore } from "./sessionStore.ts"
 import { webhookStore } from "./webhookStore.ts"
-import { makeWorld } from "./World.ts"
-import type { World } from "./World.ts"
+import { makeTables } from "./tables.ts"
+import type { Tables } from "./tables.ts"
 import { workspaceStore } from "./workspaceStore.ts"
 import { workStatus } from "./workStatus.ts"
 
-/** Every port over that world. */
-export const memoryStore = (world: World) =>
-  Context.make(WorkspaceStore, workspaceStore(world)).pipe(
-    Context.add(KeyStore, keyStore(world)),
-    Context.add(NumberStore, numberStore(world)),
-    Context.add(LinkingStore, linkingStore(world)),
-    Context.add(ContactStore, contactStore(world)),
-    Context.add(MediaStore, mediaStore(world)),
-    Context.add(NumberCheckStore, numberCheckStore(world)),
-    Context.add(MessageStore, messageStore(world)),
-    Context.add(Outbox, outbox(world)),
-    Context.add(LaneQueue, laneQueue(world)),
-    Context.add(WorkStatus, workStatus(world)),
-    Context.add(ServiceFigures, serviceFigures(world)),
-    Context.add(ServiceSecrets, serviceSecrets(world)),
-    Context.add(ClockStore, clockStore(world)),
-    Context.add(IdempotencyStore, idempotencyStore(world)),
-    Context.add(WebhookStore, webhookStore(world)),
-    Context.add(DeliveryQueue, deliveryQueue(world)),
-    Context.add(CallbackSalts, callbackSalts(world)),
-    Context.add(ReminderStore, reminderStore(world)),
-    Context.add(Version1ListStore, version1ListStore(world)),
-    Context.add(SessionStore, sessionStore(world)),
+/** Every port over those tables. */
+export const memoryStore = (tables: Tables) =>
+  Context.make(WorkspaceStore, workspaceStore(tables)).pipe(
+    Context.add(KeyStore, keyStore(tables)),
+    Context.add(NumberStore, numberStore(tables)),
+    Context.add(LinkingStore, linkingStore(tables)),
+    Context.add(ContactStore, contactStore(tables)),
+    Context.add(MediaStore, mediaStore(tables)),
+    Context.add(NumberCheckStore, numberCheckStore(tables)),
+    Context.add(MessageStore, messageStore(tables)),
+    Context.add(Outbox, outbox(tables)),
+    Context.add(LaneQueue, laneQueue(tables)),
+    Context.add(WorkStatus, workStatus(tables)),
+    Context.add(ServiceFigures, serviceFigures(tables)),
+    Context.add(ServiceSecrets, serviceSecrets(tables)),
+    Context.add(ClockStore, clockStore(tables)),
+    Context.add(IdempotencyStore, idempotencyStore(tables)),
+    Context.add(WebhookStore, webhookStore(tables)),
+    Context.add(DeliveryQueue, deliveryQueue(tables)),
+    Context.add(CallbackSalts, callbackSalts(tables)),
+    Context.add(ReminderStore, reminderStore(tables)),
+    Context.add(Version1ListStore, version1ListStore(tables)),
+    Context.add(SessionStore, sessionStore(tables)),
   )
 
 /** The ports that the layer gives. */
@@ -78,4 +78,4 @@ export type MemoryStore =
   ReturnType<typeof memoryStore> extends Context.Context<infer Ports> ? Ports : never
 
 /** An empty store, a new one each time that the layer is built. */
-export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => memoryStore(makeWorld()))
+export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => memoryStore(makeTables()))

@@ -24,8 +24,8 @@ import type {
 import { claim, finishClaim, isHeld } from "./idempotency.ts"
 import { keptFile } from "./mediaStore.ts"
 import { countAndRemember, enqueue, hasRoom, quotaFacts, tell } from "./Lane.ts"
-import { contactOf, laneIn } from "./World.ts"
-import type { Lane, MessageRow, WorkspaceRow, World } from "./World.ts"
+import { contactOf, laneIn } from "./tables.ts"
+import type { Lane, MessageRow, WorkspaceRow, Tables } from "./tables.ts"
 
 const factsOf = (lane: Lane, query: AcceptanceQuery): NumberFacts => {
   const asked = query.exactQuota
@@ -53,9 +53,9 @@ const connected = (
 }
 
 /** Reads everything that the rules of acceptance ask for, and claims the `Idempotency-Key`. */
-export const loadAcceptance = (world: World, query: AcceptanceQuery): AcceptanceFacts => {
-  const owner = world.workspaces.get(query.workspaceId)
-  const asked = query.from === null ? undefined : laneIn(world, query.workspaceId, query.from)
+export const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts => {
+  const owner = tables.workspaces.get(query.workspaceId)
+  const asked = query.from === null ? undefined : laneIn(tables, query.workspaceId, query.from)
   const named = asked !== undefined && isSeenBy(query.mode, asked.number) ? asked : undefined
 
   const contactIdByPhone = new Map<Phone, ContactId>()
@@ -70,7 +70,7 @@ export const loadAcceptance = (world: World, query: AcceptanceQuery): Acceptance
   }
 
   return {
-    claim: query.idempotency === null ? null : claim(world, query.idempotency, query.now),
+    claim: query.idempotency === null ? null : claim(tables, query.idempotency, query.now),
     plan: owner?.workspace.plan ?? null,
     named: named === undefined ? null : factsOf(named, query),
     connected:
@@ -80,15 +80,17 @@ export const loadAcceptance = (world: World, query: AcceptanceQuery): Acceptance
     contactIdByPhone,
     contacts,
     media:
-      query.mediaId === null ? null : keptFile(world, query.workspaceId, query.mode, query.mediaId),
+      query.mediaId === null
+        ? null
+        : keptFile(tables, query.workspaceId, query.mode, query.mediaId),
   }
 }
 
 /** The first guard that does not hold, in the order in which they are to be named. */
-const brokenGuard = (world: World, acceptance: Acceptance): BrokenGuard | null => {
+const brokenGuard = (tables: Tables, acceptance: Acceptance): BrokenGuard | null => {
   const { workspaceId, numberId, idempotency, allowance, quota, now } = acceptance
-  if (idempotency !== null && !isHeld(world, idempotency)) return "idempotency"
-  const lane = laneIn(world, workspaceId, numberId)
+  if (idempotency !== null && !isHeld(tables, idempotency)) return "idempotency"
+  const lane = laneIn(tables, workspaceId, numberId)
   if (lane === undefined) return "number"
   if (!coversMessages(lane.workspace.workspace.plan, allowance)) return "allowance"
   if (quota !== null && !hasRoom(lane, quota, now)) return "quota"
@@ -103,27 +105,27 @@ const takeAllowance = (owner: WorkspaceRow, allowance: number): boolean => {
 }
 
 /** Makes a new message known to those who look for it. */
-const enter = (world: World, row: MessageRow): void => {
+const enter = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
-  world.messagesByTransportId.set(message.transportId, row)
+  tables.messagesByTransportId.set(message.transportId, row)
   lane.workspace.messages[message.mode].push(row)
   const attachmentId = message.media?.attachmentId ?? null
   if (attachmentId === null) return
-  const beside = world.messagesByAttachment.get(attachmentId)
-  if (beside === undefined) world.messagesByAttachment.set(attachmentId, [row])
+  const beside = tables.messagesByAttachment.get(attachmentId)
+  if (beside === undefined) tables.messagesByAttachment.set(attachmentId, [row])
   else beside.push(row)
 }
 
 /** Writes the whole acceptance, or names the guard that forbids it. */
-export const accept = (world: World, acceptance: Acceptance): AcceptanceOutcome => {
-  const guard = brokenGuard(world, acceptance)
-  const lane = laneIn(world, acceptance.workspaceId, acceptance.numberId)
+export const accept = (tables: Tables, acceptance: Acceptance): AcceptanceOutcome => {
+  const guard = brokenGuard(tables, acceptance)
+  const lane = laneIn(tables, acceptance.workspaceId, acceptance.numberId)
   if (guard !== null || lane === undefined) return { _tag: "Broken", guard: guard ?? "number" }
 
   const tookAllowance = takeAllowance(lane.workspace, acceptance.allowance)
   const ids: Array<MessageId> = []
   for (const message of acceptance.messages) {
-    const row = world.messages.insert((id): MessageRow => ({
+    const row = tables.messages.insert((id): MessageRow => ({
       message: { ...message, id, state: "waiting", sentAt: null, error: null },
       lane,
       tookAllowance,
@@ -131,25 +133,25 @@ export const accept = (world: World, acceptance: Acceptance): AcceptanceOutcome 
     }))
     const { id } = row.message
     ids.push(id)
-    enter(world, row)
-    enqueue(world, row)
+    enter(tables, row)
+    enqueue(tables, row)
   }
-  if (acceptance.idempotency !== null) finishClaim(world, acceptance.idempotency, ids)
+  if (acceptance.idempotency !== null) finishClaim(tables, acceptance.idempotency, ids)
   return { _tag: "Accepted", ids }
 }
 
 /** Writes a refused message as it has ended: no lane ever held it, and nothing was taken for it. */
-export const insertRefused = (world: World, refused: RefusedMessage): MessageChange | null => {
-  const lane = laneIn(world, refused.workspaceId, refused.numberId)
+export const insertRefused = (tables: Tables, refused: RefusedMessage): MessageChange | null => {
+  const lane = laneIn(tables, refused.workspaceId, refused.numberId)
   if (lane === undefined) return null
-  const change = refused.ended(world.messages.nextId)
-  const row = world.messages.insert((): MessageRow => ({
+  const change = refused.ended(tables.messages.nextId)
+  const row = tables.messages.insert((): MessageRow => ({
     message: change.message,
     lane,
     tookAllowance: false,
     interruptions: 0,
   }))
-  enter(world, row)
-  tell(world, lane.workspace, change)
+  enter(tables, row)
+  tell(tables, lane.workspace, change)
   return change
 }

@@ -1,4 +1,4 @@
-/** The collections that the world is made of. */
+/** The collections that the tables are made of. */
 import { pageOf } from "@messaging-service/core/ports"
 import type { PageOf, PageQuery } from "@messaging-service/core/ports"
 

@@ -2,15 +2,15 @@
 import type { ContactStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { newestFirst } from "./collections.ts"
-import { contactOf } from "./World.ts"
-import type { World } from "./World.ts"
+import { contactOf } from "./tables.ts"
+import type { Tables } from "./tables.ts"
 
-export const contactStore = (world: World): typeof ContactStore.Service => ({
+export const contactStore = (tables: Tables): typeof ContactStore.Service => ({
   insert: (given) =>
     Effect.suspend(() => {
-      const owner = world.workspaces.get(given.workspaceId)
+      const owner = tables.workspaces.get(given.workspaceId)
       if (owner === undefined) return Effect.die(new Error("a contact needs a workspace"))
-      const contact = world.contacts.insert((id) => ({ ...given, id }))
+      const contact = tables.contacts.insert((id) => ({ ...given, id }))
       owner.contacts.push(contact)
       if (contact.phone !== null) {
         const sharing = owner.contactsByPhone.get(contact.phone) ?? []
@@ -22,7 +22,7 @@ export const contactStore = (world: World): typeof ContactStore.Service => ({
   list: (workspaceId, query) =>
     Effect.sync(() =>
       newestFirst(
-        world.workspaces.get(workspaceId)?.contacts ?? [],
+        tables.workspaces.get(workspaceId)?.contacts ?? [],
         query,
         (contact) => contact.id,
         (contact) => contact,
@@ -31,7 +31,7 @@ export const contactStore = (world: World): typeof ContactStore.Service => ({
 
   delete: (workspaceId, id) =>
     Effect.sync(() => {
-      const owner = world.workspaces.get(workspaceId)
+      const owner = tables.workspaces.get(workspaceId)
       const contact = owner === undefined ? undefined : contactOf(owner, id)
       if (owner === undefined || contact === undefined) return false
       owner.contacts.splice(owner.contacts.indexOf(contact), 1)

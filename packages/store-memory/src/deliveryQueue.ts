@@ -20,7 +20,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect, FiberSet } from "effect"
 import { Sorted } from "./collections.ts"
-import { byDueDelivery, tellQueued, workspaceOf } from "./World.ts"
+import { byDueDelivery, tellQueued, workspaceOf } from "./tables.ts"
 import type {
   CallbackLane,
   DeliveryLane,
@@ -31,8 +31,8 @@ import type {
   LoggedAttempt,
   TargetLane,
   WorkspaceRow,
-  World,
-} from "./World.ts"
+  Tables,
+} from "./tables.ts"
 
 /** A lane on which nothing is to be delivered yet. */
 const emptyLane = (workspaceId: WorkspaceId): TargetLane => ({
@@ -43,10 +43,10 @@ const emptyLane = (workspaceId: WorkspaceId): TargetLane => ({
 })
 
 /** Puts the lane into its place in the agenda. */
-const turnAt = (world: World, lane: DeliveryLane, at: number | null): void => {
+const turnAt = (tables: Tables, lane: DeliveryLane, at: number | null): void => {
   if (at === lane.agendaAt) return
-  if (lane.agendaAt !== null) world.deliveryTurns.delete({ at: lane.agendaAt, lane })
-  if (at !== null) world.deliveryTurns.add({ at, lane })
+  if (lane.agendaAt !== null) tables.deliveryTurns.delete({ at: lane.agendaAt, lane })
+  if (at !== null) tables.deliveryTurns.add({ at, lane })
   lane.agendaAt = at
 }
 
@@ -54,11 +54,11 @@ const turnAt = (world: World, lane: DeliveryLane, at: number | null): void => {
  * When something could next be claimed: the earliest that is not in flight, or the end of a lease;
  * only the latter while no more may be in flight.
  */
-export const reschedule = (world: World, lane: DeliveryLane, full = false): void => {
+export const reschedule = (tables: Tables, lane: DeliveryLane, full = false): void => {
   let at = Number.POSITIVE_INFINITY
   for (const { leaseUntil } of lane.inFlight.values()) at = Math.min(at, leaseUntil)
   if (!full) at = Math.min(at, waiting(lane).next().value?.dueAt ?? Number.POSITIVE_INFINITY)
-  turnAt(world, lane, at === Number.POSITIVE_INFINITY ? null : at)
+  turnAt(tables, lane, at === Number.POSITIVE_INFINITY ? null : at)
 }
 
 /** What is not in flight, in the order in which it falls due. */
@@ -69,20 +69,20 @@ function* waiting(lane: DeliveryLane): Generator<DeliveryRow, undefined> {
 
 /** Something more is to be delivered. */
 export const queue = (
-  world: World,
+  tables: Tables,
   lane: DeliveryLane,
   event: FrozenEvent,
   dueAt: number,
 ): void => {
   lane.pending.add({
-    id: ++world.lastDeliveryId,
+    id: ++tables.lastDeliveryId,
     lane,
     event,
     dueAt,
     attempts: 0,
     lastAttempt: null,
   })
-  turnAt(world, lane, Math.min(lane.agendaAt ?? dueAt, dueAt))
+  turnAt(tables, lane, Math.min(lane.agendaAt ?? dueAt, dueAt))
 }
 
 /** Takes a delivery out; if it failed before, there is no next attempt after all. */
@@ -93,13 +93,17 @@ export const drop = (delivery: DeliveryRow): void => {
   if (lastAttempt !== null) lastAttempt.attempt = { ...lastAttempt.attempt, nextAttemptAt: null }
 }
 
-const dropAll = (world: World, lane: DeliveryLane): void => {
+const dropAll = (tables: Tables, lane: DeliveryLane): void => {
   for (const delivery of Array.from(lane.pending)) drop(delivery)
-  reschedule(world, lane)
+  reschedule(tables, lane)
 }
 
-export const openEndpoint = (world: World, owner: WorkspaceRow, given: NewWebhook): EndpointRow => {
-  const row = world.endpoints.insert((id: WebhookId): EndpointRow => ({
+export const openEndpoint = (
+  tables: Tables,
+  owner: WorkspaceRow,
+  given: NewWebhook,
+): EndpointRow => {
+  const row = tables.endpoints.insert((id: WebhookId): EndpointRow => ({
     ...emptyLane(given.workspaceId),
     kind: "webhook",
     id,
@@ -123,78 +127,78 @@ export const shown = ({ endpoint, log }: EndpointRow): WebhookEndpoint => ({
 
 /** The endpoint, unless it is unknown, removed or not to be seen in that scope. */
 export const endpointIn = (
-  world: World,
+  tables: Tables,
   { workspaceId, mode }: WebhookScope,
   id: WebhookId,
 ): EndpointRow | undefined => {
-  const row = world.endpoints.get(id)
+  const row = tables.endpoints.get(id)
   if (row === undefined || row.removed || row.endpoint.workspaceId !== workspaceId) return undefined
   return mode === null || row.endpoint.mode === mode ? row : undefined
 }
 
 /** Queues a message's event for every endpoint that is to hear of it. */
-export const fanOut = (world: World, owner: WorkspaceRow, event: MessageEvent): void => {
+export const fanOut = (tables: Tables, owner: WorkspaceRow, event: MessageEvent): void => {
   const { id, type, body, createdAt } = event
   for (const row of owner.endpoints) {
     if (row.removed || !isToldOf(row.endpoint, event)) continue
-    queue(world, row, { id, type, body, url: null }, createdAt)
-    tellQueued(world)
+    queue(tables, row, { id, type, body, url: null }, createdAt)
+    tellQueued(tables)
   }
 }
 
 /** Stops a running endpoint. */
-export const stop = (world: World, row: EndpointRow, reason: DisabledReason): void => {
+export const stop = (tables: Tables, row: EndpointRow, reason: DisabledReason): void => {
   if (!isRunning(row)) return
   row.endpoint = { ...row.endpoint, disabledReason: reason }
-  dropAll(world, row)
+  dropAll(tables, row)
 }
 
-export const removeEndpoint = (world: World, row: EndpointRow): void => {
-  dropAll(world, row)
+export const removeEndpoint = (tables: Tables, row: EndpointRow): void => {
+  dropAll(tables, row)
   row.removed = true
   row.log = []
 }
 
-const laneTo = (world: World, owner: WorkspaceRow, origin: string): CallbackLane => {
+const laneTo = (tables: Tables, owner: WorkspaceRow, origin: string): CallbackLane => {
   const known = owner.callbackLanes.get(origin)
   if (known !== undefined) return known
   const made: CallbackLane = {
     ...emptyLane(owner.workspace.id),
     kind: "callback",
-    id: --world.lastCallbackLaneId,
+    id: --tables.lastCallbackLaneId,
     origin,
   }
   owner.callbackLanes.set(origin, made)
-  world.callbackLanes.set(made.id, made)
+  tables.callbackLanes.set(made.id, made)
   return made
 }
 
 /** Queues a callback, unless its workspace is deleted. */
-export const call = (world: World, callback: Callback | null): void => {
-  const owner = callback === null ? undefined : workspaceOf(world, callback.workspaceId)
+export const call = (tables: Tables, callback: Callback | null): void => {
+  const owner = callback === null ? undefined : workspaceOf(tables, callback.workspaceId)
   if (callback === null || owner === undefined) return
   const { body, createdAt, eventId: id, target, type, url } = callback
-  queue(world, laneTo(world, owner, target), { id, type, body, url }, createdAt)
-  tellQueued(world)
+  queue(tables, laneTo(tables, owner, target), { id, type, body, url }, createdAt)
+  tellQueued(tables)
 }
 
 /** Queues the callback of a number's connection, if the number still reports there. */
-export const report = (world: World, lane: Lane, callback: Callback | null): void => {
-  if (!lane.removed && callback?.url === lane.callbackUrl) call(world, callback)
+export const report = (tables: Tables, lane: Lane, callback: Callback | null): void => {
+  if (!lane.removed && callback?.url === lane.callbackUrl) call(tables, callback)
 }
 
 /** The lane is forgotten, once nothing is to be delivered on it. */
-const forgetEmpty = (world: World, lane: CallbackLane): void => {
+const forgetEmpty = (tables: Tables, lane: CallbackLane): void => {
   if (lane.pending.size > 0) return
-  world.callbackLanes.delete(lane.id)
-  world.workspaces.get(lane.workspaceId)?.callbackLanes.delete(lane.origin)
+  tables.callbackLanes.delete(lane.id)
+  tables.workspaces.get(lane.workspaceId)?.callbackLanes.delete(lane.origin)
 }
 
 /** Nothing more is sent for the workspace. */
-export const dropCallbacks = (world: World, owner: WorkspaceRow): void => {
+export const dropCallbacks = (tables: Tables, owner: WorkspaceRow): void => {
   for (const lane of Array.from(owner.callbackLanes.values())) {
-    dropAll(world, lane)
-    forgetEmpty(world, lane)
+    dropAll(tables, lane)
+    forgetEmpty(tables, lane)
   }
 }
 
@@ -212,11 +216,11 @@ const candidates = (lane: DeliveryLane, { now, perTarget }: DeliveryQuery): Arra
   return found
 }
 
-const claim = (world: World, query: DeliveryQuery): ReadonlyArray<ClaimedDelivery> => {
+const claim = (tables: Tables, query: DeliveryQuery): ReadonlyArray<ClaimedDelivery> => {
   const lanes: Array<DeliveryLane> = []
   const found: Array<ReadonlyArray<DeliveryRow>> = []
   const give = givePlaces(query.callbacks, query.callbacks.limit)
-  for (const { at, lane } of world.deliveryTurns) {
+  for (const { at, lane } of tables.deliveryTurns) {
     if (at > query.now || lanes.length >= query.limit) break
     forgetLapsed(lane, query.now)
     const due = candidates(lane, query)
@@ -226,15 +230,15 @@ const claim = (world: World, query: DeliveryQuery): ReadonlyArray<ClaimedDeliver
     lanes.push(lane)
   }
   const claimed = takeInRounds(found, byDueDelivery, query.limit).map((delivery) =>
-    hold(world, delivery, query.leaseUntil),
+    hold(tables, delivery, query.leaseUntil),
   )
-  for (const lane of lanes) reschedule(world, lane, lane.inFlight.size >= query.perTarget)
+  for (const lane of lanes) reschedule(tables, lane, lane.inFlight.size >= query.perTarget)
   return claimed
 }
 
-const hold = (world: World, delivery: DeliveryRow, leaseUntil: number): ClaimedDelivery => {
+const hold = (tables: Tables, delivery: DeliveryRow, leaseUntil: number): ClaimedDelivery => {
   const { attempts, event, id, lane } = delivery
-  const lease = ++world.lastDeliveryLease
+  const lease = ++tables.lastDeliveryLease
   lane.inFlight.set(id, { delivery, lease, leaseUntil })
   const isCallback = lane.kind === "callback"
   return {
@@ -248,28 +252,28 @@ const hold = (world: World, delivery: DeliveryRow, leaseUntil: number): ClaimedD
     attempt: attempts + 1,
     url: isCallback ? (event.url ?? "") : lane.endpoint.url,
     secretSalt: isCallback
-      ? (world.workspaces.get(lane.workspaceId)?.callbackSalt ?? null)
+      ? (tables.workspaces.get(lane.workspaceId)?.callbackSalt ?? null)
       : lane.endpoint.secretSalt,
   }
 }
 
-const laneOf = (world: World, { kind, targetId }: DeliveryResult): DeliveryLane | undefined =>
+const laneOf = (tables: Tables, { kind, targetId }: DeliveryResult): DeliveryLane | undefined =>
   kind === "webhook"
-    ? world.endpoints.get(targetId as WebhookId)
-    : world.callbackLanes.get(targetId)
+    ? tables.endpoints.get(targetId as WebhookId)
+    : tables.callbackLanes.get(targetId)
 
-const logOf = (world: World, lane: DeliveryLane): Array<LoggedAttempt> | undefined =>
-  lane.kind === "webhook" ? lane.log : world.workspaces.get(lane.workspaceId)?.callbackLog
+const logOf = (tables: Tables, lane: DeliveryLane): Array<LoggedAttempt> | undefined =>
+  lane.kind === "webhook" ? lane.log : tables.workspaces.get(lane.workspaceId)?.callbackLog
 
-const settle = (world: World, result: DeliveryResult): void => {
-  const lane = laneOf(world, result)
+const settle = (tables: Tables, result: DeliveryResult): void => {
+  const lane = laneOf(tables, result)
   const held = lane?.inFlight.get(result.id)
   if (lane === undefined || held === undefined || held.lease !== result.lease) return
   const { delivery } = held
   const logged: LoggedAttempt = {
     event: delivery.event,
     attempt: {
-      id: ++world.lastAttemptId,
+      id: ++tables.lastAttemptId,
       eventId: delivery.event.id,
       type: delivery.event.type,
       attempt: delivery.attempts + 1,
@@ -282,7 +286,7 @@ const settle = (world: World, result: DeliveryResult): void => {
   }
   lane.pending.delete(delivery)
   lane.inFlight.delete(delivery.id)
-  logOf(world, lane)?.push(logged)
+  logOf(tables, lane)?.push(logged)
   if (result.nextAttemptAt !== null) {
     delivery.dueAt = result.nextAttemptAt
     delivery.attempts++
@@ -292,33 +296,33 @@ const settle = (world: World, result: DeliveryResult): void => {
   if (lane.kind === "webhook" && result.error === null) {
     lane.deliveredSince = Math.max(lane.deliveredSince, result.attemptedAt)
   }
-  reschedule(world, lane)
-  if (lane.kind === "callback") forgetEmpty(world, lane)
+  reschedule(tables, lane)
+  if (lane.kind === "callback") forgetEmpty(tables, lane)
 }
 
 /** Judged when all results are recorded: what was delivered together with a failure counts. */
-const stopSilent = (world: World, result: DeliveryResult): void => {
-  const lane = laneOf(world, result)
+const stopSilent = (tables: Tables, result: DeliveryResult): void => {
+  const lane = laneOf(tables, result)
   const since = result.stopUnlessDeliveredSince
   if (lane?.kind === "webhook" && since !== null && lane.deliveredSince <= since) {
-    stop(world, lane, "delivery_failures")
+    stop(tables, lane, "delivery_failures")
   }
 }
 
-const settleAll = (world: World, results: ReadonlyArray<DeliveryResult>): void => {
-  for (const result of results) settle(world, result)
-  for (const result of results) stopSilent(world, result)
+const settleAll = (tables: Tables, results: ReadonlyArray<DeliveryResult>): void => {
+  for (const result of results) settle(tables, result)
+  for (const result of results) stopSilent(tables, result)
 }
 
-export const deliveryQueue = (world: World): typeof DeliveryQueue.Service => ({
-  claim: (query) => Effect.sync(() => claim(world, query)),
+export const deliveryQueue = (tables: Tables): typeof DeliveryQueue.Service => ({
+  claim: (query) => Effect.sync(() => claim(tables, query)),
 
-  settle: (results) => Effect.sync(() => settleAll(world, results)),
+  settle: (results) => Effect.sync(() => settleAll(tables, results)),
 
   settleAndClaim: (results, query) =>
     Effect.sync(() => {
-      settleAll(world, results)
-      return claim(world, query)
+      settleAll(tables, results)
+      return claim(tables, query)
     }),
 
   whenQueued: (tell) =>
@@ -326,18 +330,18 @@ export const deliveryQueue = (world: World): typeof DeliveryQueue.Service => ({
       const run = yield* FiberSet.makeRuntime<never, void>()
       const listener = () => void run(tell)
       yield* Effect.acquireRelease(
-        Effect.sync(() => world.queuedListeners.add(listener)),
-        () => Effect.sync(() => world.queuedListeners.delete(listener)),
+        Effect.sync(() => tables.queuedListeners.add(listener)),
+        () => Effect.sync(() => tables.queuedListeners.delete(listener)),
       )
     }),
 })
 
-export const callbackSalts = (world: World): typeof CallbackSalts.Service => ({
-  get: (workspaceId) => Effect.sync(() => workspaceOf(world, workspaceId)?.callbackSalt ?? null),
+export const callbackSalts = (tables: Tables): typeof CallbackSalts.Service => ({
+  get: (workspaceId) => Effect.sync(() => workspaceOf(tables, workspaceId)?.callbackSalt ?? null),
 
   put: (workspaceId, salt) =>
     Effect.sync(() => {
-      const row = workspaceOf(world, workspaceId)
+      const row = workspaceOf(tables, workspaceId)
       if (row === undefined) return false
       row.callbackSalt = salt
       return true

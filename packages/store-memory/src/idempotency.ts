@@ -7,7 +7,7 @@ import type {
   KeyStanding,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import type { IdempotencyRow, World } from "./World.ts"
+import type { IdempotencyRow, Tables } from "./tables.ts"
 
 const identity = (claim: IdempotencyClaim) => `${claim.keyId} ${claim.key}`
 
@@ -24,14 +24,14 @@ const isVoid = ({ claimedAt, madeIds }: IdempotencyRow, now: number): boolean =>
   madeIds === null ? isClaimVoid(claimedAt, now) : isRecordVoid(claimedAt, now)
 
 /** Claims the key, unless another request holds it or has finished. */
-export const claim = (world: World, request: IdempotencyClaim, now: number): ClaimOutcome => {
-  forgetVoid(world, now)
+export const claim = (tables: Tables, request: IdempotencyClaim, now: number): ClaimOutcome => {
+  forgetVoid(tables, now)
   const key = identity(request)
-  const outcome = claimOutcome(standingOf(world.idempotency.get(key)), request.token, now)
+  const outcome = claimOutcome(standingOf(tables.idempotency.get(key)), request.token, now)
   if (outcome._tag !== "Claimed") return outcome
   // Behind all others, because the collection is kept in the order of claims.
-  world.idempotency.delete(key)
-  world.idempotency.set(key, {
+  tables.idempotency.delete(key)
+  tables.idempotency.set(key, {
     fingerprint: request.fingerprint,
     token: request.token,
     claimedAt: now,
@@ -41,43 +41,43 @@ export const claim = (world: World, request: IdempotencyClaim, now: number): Cla
 }
 
 /** The unfinished claim, if no other request took it over meanwhile. */
-const held = (world: World, request: IdempotencyClaim): IdempotencyRow | undefined => {
-  const row = world.idempotency.get(identity(request))
+const held = (tables: Tables, request: IdempotencyClaim): IdempotencyRow | undefined => {
+  const row = tables.idempotency.get(identity(request))
   return row?.token === request.token && row.madeIds === null ? row : undefined
 }
 
-export const isHeld = (world: World, request: IdempotencyClaim): boolean =>
-  held(world, request) !== undefined
+export const isHeld = (tables: Tables, request: IdempotencyClaim): boolean =>
+  held(tables, request) !== undefined
 
 export const finishClaim = (
-  world: World,
+  tables: Tables,
   request: IdempotencyClaim,
   madeIds: ReadonlyArray<number>,
 ): void => {
-  const row = held(world, request)
+  const row = held(tables, request)
   if (row !== undefined) row.madeIds = madeIds
 }
 
-export const releaseClaim = (world: World, request: IdempotencyClaim): void => {
-  if (isHeld(world, request)) world.idempotency.delete(identity(request))
+export const releaseClaim = (tables: Tables, request: IdempotencyClaim): void => {
+  if (isHeld(tables, request)) tables.idempotency.delete(identity(request))
 }
 
 /** Drops what is void from the front, so that a long run does not keep every key it ever saw. */
-const forgetVoid = (world: World, now: number): void => {
-  for (const [key, row] of world.idempotency) {
+const forgetVoid = (tables: Tables, now: number): void => {
+  for (const [key, row] of tables.idempotency) {
     if (!isRecordVoid(row.claimedAt, now)) return
-    world.idempotency.delete(key)
+    tables.idempotency.delete(key)
   }
 }
 
 /** `IdempotencyStore` in memory. */
-export const idempotencyStore = (world: World): typeof IdempotencyStore.Service => ({
-  claim: (request, now) => Effect.sync(() => claim(world, request, now)),
-  release: (request) => Effect.sync(() => releaseClaim(world, request)),
+export const idempotencyStore = (tables: Tables): typeof IdempotencyStore.Service => ({
+  claim: (request, now) => Effect.sync(() => claim(tables, request, now)),
+  release: (request) => Effect.sync(() => releaseClaim(tables, request)),
   forgetVoid: (now) =>
     Effect.sync(() => {
-      for (const [key, row] of world.idempotency) {
-        if (isVoid(row, now)) world.idempotency.delete(key)
+      for (const [key, row] of tables.idempotency) {
+        if (isVoid(row, now)) tables.idempotency.delete(key)
       }
     }),
 })

@@ -9,7 +9,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { stop } from "./deliveryQueue.ts"
-import type { KeyRow, WorkspaceRow, World } from "./World.ts"
+import type { KeyRow, WorkspaceRow, Tables } from "./tables.ts"
 
 const hashKey = (version: number, hash: string) => `${version} ${hash}`
 
@@ -32,11 +32,11 @@ const countV1 = (row: KeyRow, owner: WorkspaceRow, query: AdmitV1Query): number 
   return owner.minuteV1.count
 }
 
-export const keyStore = (world: World): typeof KeyStore.Service => ({
+export const keyStore = (tables: Tables): typeof KeyStore.Service => ({
   admit: (query) =>
     Effect.sync(() => {
-      const row = world.keysByHash.get(hashKey(query.version, query.hash))
-      const owner = row === undefined ? undefined : world.workspaces.get(row.key.workspaceId)
+      const row = tables.keysByHash.get(hashKey(query.version, query.hash))
+      const owner = row === undefined ? undefined : tables.workspaces.get(row.key.workspaceId)
       if (row === undefined || owner === undefined) return null
       const requests = count(row, owner, query)
       return { key: row.key, workspace: owner.workspace, count: requests }
@@ -44,8 +44,8 @@ export const keyStore = (world: World): typeof KeyStore.Service => ({
 
   admitV1: (query) =>
     Effect.sync(() => {
-      const row = world.keysByHash.get(hashKey(1, query.hash))
-      const owner = row === undefined ? undefined : world.workspaces.get(row.key.workspaceId)
+      const row = tables.keysByHash.get(hashKey(1, query.hash))
+      const owner = row === undefined ? undefined : tables.workspaces.get(row.key.workspaceId)
       if (row === undefined || owner === undefined) return null
       const requests = countV1(row, owner, query)
       return { key: row.key, workspace: owner.workspace, count: requests }
@@ -53,33 +53,33 @@ export const keyStore = (world: World): typeof KeyStore.Service => ({
 
   insert: ({ hash, ...given }, limit) =>
     Effect.sync((): ApiKey | null => {
-      const owner = world.workspaces.get(given.workspaceId)
+      const owner = tables.workspaces.get(given.workspaceId)
       if (owner === undefined) return null
       const holds = owner.keys.filter(
         ({ key }) => key.version === given.version && key.revokedAt === null,
       )
       if (holds.length >= limit) return null
-      const row = world.keys.insert((id): KeyRow => ({
+      const row = tables.keys.insert((id): KeyRow => ({
         key: { ...given, id, lastUsedAt: null, lastUsedIp: null, revokedAt: null },
         hash,
         minute: { start: Number.NaN, count: 0 },
         day: { start: Number.NaN, count: 0 },
       }))
       owner.keys.push(row)
-      world.keysByHash.set(hashKey(given.version, hash), row)
+      tables.keysByHash.set(hashKey(given.version, hash), row)
       return row.key
     }),
 
   list: (workspaceId) =>
-    Effect.sync(() => (world.workspaces.get(workspaceId)?.keys ?? []).map((row) => row.key)),
+    Effect.sync(() => (tables.workspaces.get(workspaceId)?.keys ?? []).map((row) => row.key)),
 
   revoke: (workspaceId, id, now) =>
     Effect.sync(() => {
-      const row = world.keys.get(id)
+      const row = tables.keys.get(id)
       if (row === undefined || row.key.workspaceId !== workspaceId) return null
       if (row.key.revokedAt === null) row.key = { ...row.key, revokedAt: now }
-      for (const endpoint of world.workspaces.get(workspaceId)?.endpoints ?? []) {
-        if (endpoint.endpoint.keyId === id) stop(world, endpoint, "key_revoked")
+      for (const endpoint of tables.workspaces.get(workspaceId)?.endpoints ?? []) {
+        if (endpoint.endpoint.keyId === id) stop(tables, endpoint, "key_revoked")
       }
       return row.key
     }),

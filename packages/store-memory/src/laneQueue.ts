@@ -10,8 +10,8 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { finish, firstDueAt, release, take, turn } from "./Lane.ts"
-import { messageOf } from "./World.ts"
-import type { Lane, MessageRow, World } from "./World.ts"
+import { messageOf } from "./tables.ts"
+import type { Lane, MessageRow, Tables } from "./tables.ts"
 
 /** What a lane has to give: a message, or nothing until a later moment. */
 type Offer =
@@ -31,17 +31,17 @@ const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
 }
 
 /** The lanes that may be claimed, the longest due first. */
-function* dueLanes(world: World, { now, owned }: ClaimQuery): Generator<Lane> {
+function* dueLanes(tables: Tables, { now, owned }: ClaimQuery): Generator<Lane> {
   const mine = owned === "all" ? null : new Set(owned)
-  for (const { at, lane } of world.agenda) {
+  for (const { at, lane } of tables.agenda) {
     if (at > now) return
     if (mine === null || mine.has(lane.number.id)) yield lane
   }
 }
 
-const claimLanes = (world: World, query: ClaimQuery): ReadonlyArray<ClaimedMessage> => {
+const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMessage> => {
   const lanes = takeShares(
-    dueLanes(world, query),
+    dueLanes(tables, query),
     (lane) => lane.number.workspaceId,
     query,
     query.limit,
@@ -53,13 +53,17 @@ const claimLanes = (world: World, query: ClaimQuery): ReadonlyArray<ClaimedMessa
     if (offer.row === null) {
       const { restsUntil } = offer
       lane.restsUntil = restsUntil ?? lane.restsUntil
-      turn(world, lane, { _tag: "PassedOver", restsUntil, firstDueAt: firstDueAt(lane, query.now) })
+      turn(tables, lane, {
+        _tag: "PassedOver",
+        restsUntil,
+        firstDueAt: firstDueAt(lane, query.now),
+      })
       continue
     }
     const { row } = offer
     // Begun before, and never settled.
     if (lane.inFlight !== null) row.interruptions++
-    take(world, row, query.leaseUntil)
+    take(tables, row, query.leaseUntil)
     claimed.push({
       message: messageOf(row),
       number: lane.number,
@@ -72,41 +76,41 @@ const claimLanes = (world: World, query: ClaimQuery): ReadonlyArray<ClaimedMessa
 }
 
 /** The lane, if this lease is still the one under which it has a message in flight. */
-const heldLane = (world: World, numberId: NumberId, lease: number): Lane | undefined => {
-  const lane = world.lanes.get(numberId)
+const heldLane = (tables: Tables, numberId: NumberId, lease: number): Lane | undefined => {
+  const lane = tables.lanes.get(numberId)
   return lane !== undefined && lane.inFlight !== null && lane.lease === lease ? lane : undefined
 }
 
 /** Settles one attempt; the message's id, or undefined when the lease is no longer the lane's. */
-const settleOne = (world: World, settlement: Settlement, now: number): MessageId | undefined => {
+const settleOne = (tables: Tables, settlement: Settlement, now: number): MessageId | undefined => {
   const { numberId, lease } = settlement
-  const lane = heldLane(world, numberId, lease)
+  const lane = heldLane(tables, numberId, lease)
   const row = lane?.inFlight?.row
   if (lane === undefined || row === undefined) return undefined
   const { id } = row.message
   if (settlement._tag === "Ended") {
     if (settlement.change.message.id !== id) return undefined
-    finish(world, row, settlement.change)
-    release(world, lane, now, null)
+    finish(tables, row, settlement.change)
+    release(tables, lane, now, null)
     return id
   }
   if (settlement.messageId !== id) return undefined
   if (settlement.interrupted) row.interruptions++
-  release(world, lane, now, settlement)
+  release(tables, lane, now, settlement)
   return id
 }
 
-export const laneQueue = (world: World): typeof LaneQueue.Service => ({
-  claim: (query) => Effect.sync(() => claimLanes(world, query)),
+export const laneQueue = (tables: Tables): typeof LaneQueue.Service => ({
+  claim: (query) => Effect.sync(() => claimLanes(tables, query)),
 
   renew: (leases, leaseUntil) =>
     Effect.sync(() => {
       const renewed = new Set<NumberId>()
       for (const { numberId, lease } of leases) {
-        const lane = heldLane(world, numberId, lease)
+        const lane = heldLane(tables, numberId, lease)
         if (lane === undefined || lane.inFlight === null) continue
         lane.inFlight = { row: lane.inFlight.row, leaseUntil }
-        turn(world, lane, { _tag: "HandedOut", leaseUntil })
+        turn(tables, lane, { _tag: "HandedOut", leaseUntil })
         renewed.add(numberId)
       }
       return renewed
@@ -116,7 +120,7 @@ export const laneQueue = (world: World): typeof LaneQueue.Service => ({
     Effect.sync(() => {
       const settled = new Set<MessageId>()
       for (const settlement of settlements) {
-        const id = settleOne(world, settlement, now)
+        const id = settleOne(tables, settlement, now)
         if (id !== undefined) settled.add(id)
       }
       return settled

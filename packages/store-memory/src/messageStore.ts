@@ -12,8 +12,8 @@ import { accept, insertRefused, loadAcceptance } from "./acceptance.ts"
 import { releaseClaim } from "./idempotency.ts"
 import { finish, isInFlight } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
-import { messageOf } from "./World.ts"
-import type { MessageRow, World } from "./World.ts"
+import { messageOf } from "./tables.ts"
+import type { MessageRow, Tables } from "./tables.ts"
 
 const isSeen = ({ workspaceId, mode, restriction }: MessageScope, message: Message): boolean =>
   message.workspaceId === workspaceId &&
@@ -43,18 +43,18 @@ const firstOf = (
   return found
 }
 
-export const messageStore = (world: World): typeof MessageStore.Service => ({
-  loadAcceptance: (query) => Effect.sync(() => loadAcceptance(world, query)),
+export const messageStore = (tables: Tables): typeof MessageStore.Service => ({
+  loadAcceptance: (query) => Effect.sync(() => loadAcceptance(tables, query)),
 
-  accept: (acceptance) => Effect.sync(() => accept(world, acceptance)),
+  accept: (acceptance) => Effect.sync(() => accept(tables, acceptance)),
 
-  insertRefused: (refused) => Effect.sync(() => insertRefused(world, refused)),
+  insertRefused: (refused) => Effect.sync(() => insertRefused(tables, refused)),
 
-  releaseClaim: (claim) => Effect.sync(() => releaseClaim(world, claim)),
+  releaseClaim: (claim) => Effect.sync(() => releaseClaim(tables, claim)),
 
   get: (scope, id) =>
     Effect.sync(() => {
-      const row = world.messages.get(id)
+      const row = tables.messages.get(id)
       if (row === undefined || !isSeen(scope, row.message)) return null
       return {
         message: messageOf(row),
@@ -65,7 +65,7 @@ export const messageStore = (world: World): typeof MessageStore.Service => ({
   byIds: (ids) =>
     Effect.sync(() =>
       ids.flatMap((id) => {
-        const row = world.messages.get(id)
+        const row = tables.messages.get(id)
         return row === undefined ? [] : messageOf(row)
       }),
     ),
@@ -73,7 +73,7 @@ export const messageStore = (world: World): typeof MessageStore.Service => ({
   list: (scope, filter, page, now) =>
     Effect.sync(() =>
       newestFirst(
-        world.workspaces.get(scope.workspaceId)?.messages[scope.mode] ?? [],
+        tables.workspaces.get(scope.workspaceId)?.messages[scope.mode] ?? [],
         page,
         (row) => row.message.id,
         (row) =>
@@ -85,9 +85,9 @@ export const messageStore = (world: World): typeof MessageStore.Service => ({
     Effect.sync(() => {
       const ended = new Set<MessageId>()
       for (const change of changes) {
-        const row = world.messages.get(change.message.id)
+        const row = tables.messages.get(change.message.id)
         if (row === undefined || row.message.state !== "waiting" || isInFlight(row)) continue
-        finish(world, row, change)
+        finish(tables, row, change)
         ended.add(row.message.id)
       }
       return ended
@@ -95,22 +95,22 @@ export const messageStore = (world: World): typeof MessageStore.Service => ({
 
   expired: (now, limit) =>
     Effect.sync(() =>
-      firstOf(world.expiring, limit, (message) => (hasExpired(message, now) ? "take" : "stop")),
+      firstOf(tables.expiring, limit, (message) => (hasExpired(message, now) ? "take" : "stop")),
     ),
 
   dueTest: (now, limit) =>
     Effect.sync(() =>
-      firstOf(world.dueTest, limit, (message) => {
+      firstOf(tables.dueTest, limit, (message) => {
         if (message.dueAt > now) return "stop"
         return hasExpired(message, now) ? "skip" : "take"
       }),
     ),
 
-  stranded: (limit) => Effect.sync(() => firstOf(world.stranded, limit, () => "take")),
+  stranded: (limit) => Effect.sync(() => firstOf(tables.stranded, limit, () => "take")),
 
   tick: (transportId, from, state) =>
     Effect.sync(() => {
-      const row = world.messagesByTransportId.get(transportId)
+      const row = tables.messagesByTransportId.get(transportId)
       if (row === undefined) return null
       if (from.includes(row.message.state)) row.message = { ...row.message, state }
       return messageOf(row)

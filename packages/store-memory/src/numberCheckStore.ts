@@ -12,8 +12,8 @@ import { Effect } from "effect"
 import { finishClaim, isHeld } from "./idempotency.ts"
 import { standing } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
-import { laneIn } from "./World.ts"
-import type { CheckRow, World } from "./World.ts"
+import { laneIn } from "./tables.ts"
+import type { CheckRow, Tables } from "./tables.ts"
 
 const isSeen = (
   { mode, restriction, workspaceId }: NumberCheckScope,
@@ -39,9 +39,9 @@ const nextPhones = (row: CheckRow, chunk: number): ReadonlyArray<Phone> => {
   return [...phones]
 }
 
-const claim = (world: World, query: CheckClaimQuery): ReadonlyArray<ClaimedCheck> => {
+const claim = (tables: Tables, query: CheckClaimQuery): ReadonlyArray<ClaimedCheck> => {
   const { chunk, leaseUntil, limit, now } = query
-  const due = [...world.openChecks]
+  const due = [...tables.openChecks]
     .filter(({ check, lane }) => isAskedBy(check, standing(lane), query.owned))
     .flatMap((row) => {
       const at = claimableAt(row)
@@ -67,7 +67,7 @@ const claim = (world: World, query: CheckClaimQuery): ReadonlyArray<ClaimedCheck
 }
 
 const answer = (
-  world: World,
+  tables: Tables,
   row: CheckRow,
   { answers }: Extract<CheckSettlement, { readonly _tag: "Answered" }>,
   now: number,
@@ -94,18 +94,18 @@ const answer = (
   }
   row.nextDue = now
   row.tries = 0
-  if (isComplete) world.openChecks.delete(row)
+  if (isComplete) tables.openChecks.delete(row)
 }
 
-export const numberCheckStore = (world: World): typeof NumberCheckStore.Service => ({
+export const numberCheckStore = (tables: Tables): typeof NumberCheckStore.Service => ({
   insert: ({ phones, ...check }, idempotency) =>
     Effect.sync(() => {
-      if (idempotency !== null && !isHeld(world, idempotency)) {
+      if (idempotency !== null && !isHeld(tables, idempotency)) {
         return { _tag: "Broken", guard: "idempotency" }
       }
-      const lane = laneIn(world, check.workspaceId, check.numberId)
+      const lane = laneIn(tables, check.workspaceId, check.numberId)
       if (lane === undefined) return { _tag: "Broken", guard: "number" }
-      const row = world.checks.insert((id): CheckRow => ({
+      const row = tables.checks.insert((id): CheckRow => ({
         check: {
           ...check,
           id,
@@ -118,7 +118,7 @@ export const numberCheckStore = (world: World): typeof NumberCheckStore.Service 
         },
         lane,
         results: phones.map((phone) => ({
-          id: ++world.lastCheckResultId,
+          id: ++tables.lastCheckResultId,
           phone,
           status: "pending",
           checkedAt: null,
@@ -129,22 +129,22 @@ export const numberCheckStore = (world: World): typeof NumberCheckStore.Service 
         tries: 0,
         forgotten: false,
       }))
-      world.openChecks.add(row)
+      tables.openChecks.add(row)
       const { id } = row.check
-      if (idempotency !== null) finishClaim(world, idempotency, [id])
+      if (idempotency !== null) finishClaim(tables, idempotency, [id])
       return { _tag: "Made", id }
     }),
 
   get: (scope, id) =>
     Effect.sync(() => {
-      const row = world.checks.get(id)
+      const row = tables.checks.get(id)
       return row !== undefined && isSeen(scope, row) ? row.check : null
     }),
 
   list: (scope, page) =>
     Effect.sync(() =>
       newestFirst(
-        world.checks.rows,
+        tables.checks.rows,
         page,
         ({ check }) => check.id,
         (row) => (isSeen(scope, row) ? row.check : null),
@@ -154,24 +154,24 @@ export const numberCheckStore = (world: World): typeof NumberCheckStore.Service 
   results: (id, statuses, page) =>
     Effect.sync(() =>
       newestFirst(
-        world.checks.get(id)?.results ?? [],
+        tables.checks.get(id)?.results ?? [],
         page,
         (result) => result.id,
         (result) => (statuses === null || statuses.includes(result.status) ? result : null),
       ),
     ),
 
-  claim: (query) => Effect.sync(() => claim(world, query)),
+  claim: (query) => Effect.sync(() => claim(tables, query)),
 
   settle: (settlement, now) =>
     Effect.sync(() => {
-      const row = world.checks.get(settlement.id)
+      const row = tables.checks.get(settlement.id)
       if (row === undefined || row.leaseUntil === null || row.lease !== settlement.lease) {
         return false
       }
       row.leaseUntil = null
       if (settlement._tag === "Answered") {
-        answer(world, row, settlement, now)
+        answer(tables, row, settlement, now)
       } else {
         row.nextDue = settlement.notBefore ?? now
         if (settlement.tried) row.tries++
@@ -181,7 +181,7 @@ export const numberCheckStore = (world: World): typeof NumberCheckStore.Service 
 
   forget: (completedBefore) =>
     Effect.sync(() => {
-      for (const row of world.checks.rows) {
+      for (const row of tables.checks.rows) {
         const { completedAt } = row.check
         if (completedAt === null || completedAt >= completedBefore) continue
         row.forgotten = true

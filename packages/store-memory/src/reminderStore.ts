@@ -14,7 +14,7 @@ import { Effect } from "effect"
 import { accept } from "./acceptance.ts"
 import { finishClaim, isHeld } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
-import type { ReminderRow, World } from "./World.ts"
+import type { ReminderRow, Tables } from "./tables.ts"
 
 const isSeen = (scope: ReminderScope, { reminder, removedAt }: ReminderRow): boolean =>
   removedAt === null &&
@@ -23,32 +23,32 @@ const isSeen = (scope: ReminderScope, { reminder, removedAt }: ReminderRow): boo
   (scope.restriction === null ||
     (reminder.from !== null && scope.restriction.includes(reminder.from)))
 
-const rowIn = (world: World, scope: ReminderScope, id: ReminderId): ReminderRow | undefined => {
-  const row = world.reminders.get(id)
+const rowIn = (tables: Tables, scope: ReminderScope, id: ReminderId): ReminderRow | undefined => {
+  const row = tables.reminders.get(id)
   return row !== undefined && isSeen(scope, row) ? row : undefined
 }
 
 /** The reminder, if it is there and has not been changed since that revision. */
-const rowAt = (world: World, id: ReminderId, revision: number): ReminderRow | undefined => {
-  const row = world.reminders.get(id)
+const rowAt = (tables: Tables, id: ReminderId, revision: number): ReminderRow | undefined => {
+  const row = tables.reminders.get(id)
   return row?.removedAt === null && row.reminder.revision === revision ? row : undefined
 }
 
 /** Replaces a reminder by its next revision, where it then stands among those that are due. */
-const revise = (world: World, row: ReminderRow, change: Partial<Reminder>): void => {
-  world.dueReminders.delete(row)
+const revise = (tables: Tables, row: ReminderRow, change: Partial<Reminder>): void => {
+  tables.dueReminders.delete(row)
   row.reminder = { ...row.reminder, ...change, revision: row.reminder.revision + 1 }
-  if (row.reminder.nextRunAt !== null) world.dueReminders.add(row)
+  if (row.reminder.nextRunAt !== null) tables.dueReminders.add(row)
 }
 
 const advance = (
-  world: World,
+  tables: Tables,
   row: ReminderRow,
   { dueAt, nextRunAt, ranAt }: ReminderRun,
   line: Pick<LoggedRun, "outcome" | "messageId" | "code"> | null,
 ): void => {
-  revise(world, row, line === null ? { nextRunAt } : { nextRunAt, lastRun: { dueAt, ...line } })
-  if (line !== null) row.runs.push({ id: ++world.lastRunId, dueAt, ranAt, ...line })
+  revise(tables, row, line === null ? { nextRunAt } : { nextRunAt, lastRun: { dueAt, ...line } })
+  if (line !== null) row.runs.push({ id: ++tables.lastRunId, dueAt, ranAt, ...line })
 }
 
 const contentOf = (content: ReminderContent): ReminderContent => ({
@@ -62,15 +62,15 @@ const contentOf = (content: ReminderContent): ReminderContent => ({
   timezone: content.timezone,
 })
 
-export const reminderStore = (world: World): typeof ReminderStore.Service => ({
+export const reminderStore = (tables: Tables): typeof ReminderStore.Service => ({
   insert: (given, idempotency) =>
     Effect.suspend((): Effect.Effect<ReminderInsertion> => {
-      if (idempotency !== null && !isHeld(world, idempotency)) {
+      if (idempotency !== null && !isHeld(tables, idempotency)) {
         return Effect.succeed({ _tag: "Broken", guard: "idempotency" })
       }
-      const owner = world.workspaces.get(given.workspaceId)
+      const owner = tables.workspaces.get(given.workspaceId)
       if (owner === undefined) return Effect.die(new Error("a reminder needs a workspace"))
-      const row = world.reminders.insert((id): ReminderRow => ({
+      const row = tables.reminders.insert((id): ReminderRow => ({
         reminder: { ...given, id, revision: 1, lastRun: null },
         previousNumberId: null,
         original: contentOf(given),
@@ -79,23 +79,23 @@ export const reminderStore = (world: World): typeof ReminderStore.Service => ({
         runs: [],
       }))
       owner.reminders.push(row)
-      if (given.nextRunAt !== null) world.dueReminders.add(row)
-      if (idempotency !== null) finishClaim(world, idempotency, [row.reminder.id])
+      if (given.nextRunAt !== null) tables.dueReminders.add(row)
+      if (idempotency !== null) finishClaim(tables, idempotency, [row.reminder.id])
       return Effect.succeed({ _tag: "Inserted", reminder: row.reminder })
     }),
 
-  get: (scope, id) => Effect.sync(() => rowIn(world, scope, id)?.reminder ?? null),
+  get: (scope, id) => Effect.sync(() => rowIn(tables, scope, id)?.reminder ?? null),
 
   made: (id) =>
     Effect.sync(() => {
-      const row = world.reminders.get(id)
+      const row = tables.reminders.get(id)
       return row === undefined || row.forgotten ? null : { ...row.reminder, ...row.original }
     }),
 
   list: (scope, { active }, page) =>
     Effect.sync(() =>
       newestFirst(
-        world.workspaces.get(scope.workspaceId)?.reminders ?? [],
+        tables.workspaces.get(scope.workspaceId)?.reminders ?? [],
         page,
         (row) => row.reminder.id,
         (row) =>
@@ -107,17 +107,17 @@ export const reminderStore = (world: World): typeof ReminderStore.Service => ({
 
   update: (id, revision, content, nextRunAt) =>
     Effect.sync(() => {
-      const row = rowAt(world, id, revision)
+      const row = rowAt(tables, id, revision)
       if (row === undefined) return false
-      revise(world, row, { ...contentOf(content), nextRunAt })
+      revise(tables, row, { ...contentOf(content), nextRunAt })
       return true
     }),
 
   remove: (scope, id, now) =>
     Effect.sync(() => {
-      const row = rowIn(world, scope, id)
+      const row = rowIn(tables, scope, id)
       if (row === undefined) return false
-      revise(world, row, { nextRunAt: null })
+      revise(tables, row, { nextRunAt: null })
       row.removedAt = now
       return true
     }),
@@ -125,10 +125,10 @@ export const reminderStore = (world: World): typeof ReminderStore.Service => ({
   due: (now, limit) =>
     Effect.sync(() => {
       const due = []
-      for (const { previousNumberId, reminder } of world.dueReminders) {
+      for (const { previousNumberId, reminder } of tables.dueReminders) {
         const dueAt = reminder.nextRunAt
         if (due.length >= limit || dueAt === null || dueAt > now) break
-        const owner = world.workspaces.get(reminder.workspaceId)
+        const owner = tables.workspaces.get(reminder.workspaceId)
         if (owner === undefined) continue
         due.push({ reminder, dueAt, previousNumberId, workspace: owner.workspace })
       }
@@ -137,29 +137,29 @@ export const reminderStore = (world: World): typeof ReminderStore.Service => ({
 
   run: (acceptance, run) =>
     Effect.sync((): RunCommit => {
-      const row = rowAt(world, run.id, run.revision)
+      const row = rowAt(tables, run.id, run.revision)
       if (row === undefined) return { _tag: "Broken", guard: "reminder" }
-      const outcome = accept(world, acceptance)
+      const outcome = accept(tables, acceptance)
       if (outcome._tag === "Accepted") {
         const messageId = outcome.ids[0] ?? null
         row.previousNumberId = acceptance.numberId
-        advance(world, row, run, { outcome: "accepted", messageId, code: null })
+        advance(tables, row, run, { outcome: "accepted", messageId, code: null })
       }
       return outcome
     }),
 
   pass: (run, outcome) =>
     Effect.sync(() => {
-      const row = rowAt(world, run.id, run.revision)
+      const row = rowAt(tables, run.id, run.revision)
       if (row === undefined) return false
-      advance(world, row, run, outcome === null ? null : { messageId: null, ...outcome })
+      advance(tables, row, run, outcome === null ? null : { messageId: null, ...outcome })
       return true
     }),
 
   runs: (id, page) =>
     Effect.sync(() =>
       newestFirst(
-        world.reminders.get(id)?.runs ?? [],
+        tables.reminders.get(id)?.runs ?? [],
         page,
         (run) => run.id,
         (run) => run,
@@ -168,7 +168,7 @@ export const reminderStore = (world: World): typeof ReminderStore.Service => ({
 
   forget: (before) =>
     Effect.sync(() => {
-      for (const row of world.reminders.rows) {
+      for (const row of tables.reminders.rows) {
         const latest = row.removedAt === null ? row.runs.at(-1) : undefined
         row.runs = row.runs.filter((run) => run.ranAt >= before || run === latest)
         if (row.removedAt !== null && row.removedAt < before) row.forgotten = true

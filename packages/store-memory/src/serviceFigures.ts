@@ -3,12 +3,12 @@ import { isLeased, statusAt } from "@messaging-service/core/ports"
 import type { Figures, NumberCount, ServiceFigures } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { firstDueAt } from "./Lane.ts"
-import type { Lane, World } from "./World.ts"
+import type { Lane, Tables } from "./tables.ts"
 
-const countWaiting = (world: World, now: number, countAtMost: number) => {
+const countWaiting = (tables: Tables, now: number, countAtMost: number) => {
   let queued = 0
   let scheduled = 0
-  for (const { waiting } of world.lanes.rows) {
+  for (const { waiting } of tables.lanes.rows) {
     for (const { message } of waiting) {
       if (queued + scheduled === countAtMost) return { queued, scheduled }
       if (statusAt(message, now) === "queued") queued++
@@ -35,10 +35,10 @@ const countNumbers = (lanes: ReadonlyArray<Lane>): ReadonlyArray<NumberCount> =>
   return [...counts.values()]
 }
 
-const countDeliveries = (world: World, countAtMost: number) => {
+const countDeliveries = (tables: Tables, countAtMost: number) => {
   let deliveries = 0
   let retries = 0
-  for (const { pending } of world.endpoints.rows) {
+  for (const { pending } of tables.endpoints.rows) {
     for (const { attempts } of pending) {
       if (deliveries === countAtMost) return { deliveries, retries }
       deliveries++
@@ -48,26 +48,26 @@ const countDeliveries = (world: World, countAtMost: number) => {
   return { deliveries, retries }
 }
 
-const figures = (world: World, now: number, countAtMost: number): Figures => {
-  const lanes = world.lanes.rows
+const figures = (tables: Tables, now: number, countAtMost: number): Figures => {
+  const lanes = tables.lanes.rows
   const leases = lanes.flatMap(({ inFlight }) => inFlight?.leaseUntil ?? [])
   const isConnected = ({ number }: Lane) => number.status === "connected"
   return {
-    ...countWaiting(world, now, countAtMost),
+    ...countWaiting(tables, now, countAtMost),
     firstDueAt: {
       connected: earliest(lanes.filter(isConnected).map((lane) => firstDue(lane, now))),
       notConnected: earliest(
         lanes.filter((lane) => !isConnected(lane)).map((lane) => firstDue(lane, now)),
       ),
     },
-    laneDueAt: world.agenda.first?.at ?? null,
+    laneDueAt: tables.agenda.first?.at ?? null,
     lanesInFlight: leases.length,
     leasesRunOut: leases.filter((until) => !isLeased(until, now)).length,
     numbers: countNumbers(lanes),
-    ...countDeliveries(world, countAtMost),
+    ...countDeliveries(tables, countAtMost),
   }
 }
 
-export const serviceFigures = (world: World): typeof ServiceFigures.Service => ({
-  read: (now, countAtMost) => Effect.sync(() => figures(world, now, countAtMost)),
+export const serviceFigures = (tables: Tables): typeof ServiceFigures.Service => ({
+  read: (now, countAtMost) => Effect.sync(() => figures(tables, now, countAtMost)),
 })

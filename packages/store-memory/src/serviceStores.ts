@@ -1,59 +1,59 @@
 /** What is the whole service's: `ClockStore`, `ServiceSecrets`, and `Outbox` in memory. */
 import type { ClockStore, Outbox, OutboxEvent, ServiceSecrets } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import type { World } from "./World.ts"
+import type { Tables } from "./tables.ts"
 
-export const clockStore = (world: World): typeof ClockStore.Service => ({
-  offset: Effect.sync(() => world.clockOffset),
+export const clockStore = (tables: Tables): typeof ClockStore.Service => ({
+  offset: Effect.sync(() => tables.clockOffset),
 
   raiseOffset: (to) =>
     Effect.sync(() => {
-      world.clockOffset = Math.max(world.clockOffset, to)
-      return world.clockOffset
+      tables.clockOffset = Math.max(tables.clockOffset, to)
+      return tables.clockOffset
     }),
 
   ping: Effect.void,
 })
 
-export const serviceSecrets = (world: World): typeof ServiceSecrets.Service => ({
+export const serviceSecrets = (tables: Tables): typeof ServiceSecrets.Service => ({
   getOrCreate: (name, candidate) =>
     Effect.sync(() => {
-      const secret = world.secrets.get(name) ?? candidate
-      world.secrets.set(name, secret)
+      const secret = tables.secrets.get(name) ?? candidate
+      tables.secrets.set(name, secret)
       return secret
     }),
 
-  get: (name) => Effect.sync(() => world.secrets.get(name) ?? null),
+  get: (name) => Effect.sync(() => tables.secrets.get(name) ?? null),
 
   exchange: (name, instead, value) =>
     Effect.sync(() => {
-      world.secrets.delete(name)
-      if (!world.secrets.has(instead)) world.secrets.set(instead, value)
+      tables.secrets.delete(name)
+      if (!tables.secrets.has(instead)) tables.secrets.set(instead, value)
     }),
 
   replace: (name, before, value) =>
     Effect.sync(() => {
-      if (world.secrets.get(name) === before) world.secrets.set(name, value)
+      if (tables.secrets.get(name) === before) tables.secrets.set(name, value)
     }),
 })
 
 /** Writes an event behind all others. */
-export const announce = (world: World, event: Omit<OutboxEvent, "id">): void => {
-  world.outbox.push({ ...event, id: world.outboxDropped + world.outbox.length + 1 })
+export const announce = (tables: Tables, event: Omit<OutboxEvent, "id">): void => {
+  tables.outbox.push({ ...event, id: tables.outboxDropped + tables.outbox.length + 1 })
 }
 
 /** Positions count the events, dropped ones included, from 1. */
-export const outbox = (world: World): typeof Outbox.Service => ({
+export const outbox = (tables: Tables): typeof Outbox.Service => ({
   read: (after, limit) =>
     Effect.sync(() => {
-      const start = Math.max(after - world.outboxDropped, 0)
-      return world.outbox.slice(start, start + limit)
+      const start = Math.max(after - tables.outboxDropped, 0)
+      return tables.outbox.slice(start, start + limit)
     }),
 
   forget: (before) =>
     Effect.sync(() => {
-      const kept = world.outbox.findIndex((event) => event.createdAt >= before)
-      const dropped = world.outbox.splice(0, kept === -1 ? world.outbox.length : kept)
-      world.outboxDropped += dropped.length
+      const kept = tables.outbox.findIndex((event) => event.createdAt >= before)
+      const dropped = tables.outbox.splice(0, kept === -1 ? tables.outbox.length : kept)
+      tables.outboxDropped += dropped.length
     }),
 })

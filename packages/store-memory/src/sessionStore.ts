@@ -1,8 +1,8 @@
 /** `SessionStore` in memory. */
 import type { KeyChange, NumberId, SessionStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import { laneOf } from "./World.ts"
-import type { World } from "./World.ts"
+import { laneOf } from "./tables.ts"
+import type { Tables } from "./tables.ts"
 
 interface Session {
   credentials: string
@@ -10,7 +10,7 @@ interface Session {
   readonly keys: Map<string, Map<string, string>>
 }
 
-export const sessionStore = (world: World): typeof SessionStore.Service => {
+export const sessionStore = (tables: Tables): typeof SessionStore.Service => {
   const sessions = new Map<NumberId, Session>()
 
   const writeKeys = ({ keys }: Session, changes: ReadonlyArray<KeyChange>) => {
@@ -27,7 +27,7 @@ export const sessionStore = (world: World): typeof SessionStore.Service => {
       [...sessions.keys()]
         .toSorted((a, b) => a - b)
         .flatMap((numberId) => {
-          const lane = world.lanes.get(numberId)
+          const lane = tables.lanes.get(numberId)
           if (lane === undefined) return []
           const { platform, status } = lane.number
           return { numberId, platform, status, removed: lane.removed }
@@ -49,7 +49,7 @@ export const sessionStore = (world: World): typeof SessionStore.Service => {
 
     write: (numberId, credentials, keys) =>
       Effect.sync(() => {
-        if (laneOf(world, numberId) === undefined) return
+        if (laneOf(tables, numberId) === undefined) return
         const known = sessions.get(numberId)
         // Keys without credentials are nothing that a device could come back with.
         if (known === undefined && credentials === null) return
@@ -61,7 +61,7 @@ export const sessionStore = (world: World): typeof SessionStore.Service => {
 
     replace: (numberId, credentials, keys) =>
       Effect.sync(() => {
-        if (laneOf(world, numberId) === undefined) return
+        if (laneOf(tables, numberId) === undefined) return
         const session: Session = { credentials, keys: new Map() }
         writeKeys(session, keys)
         sessions.set(numberId, session)

@@ -1,8 +1,8 @@
 /** `Version1ListStore` in memory. */
 import type { OffsetPage, OffsetQuery, Version1ListStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import { messageOf } from "./World.ts"
-import type { World } from "./World.ts"
+import { messageOf } from "./tables.ts"
+import type { Tables } from "./tables.ts"
 
 /** The newest first, of records that stand oldest first. */
 const page = <A>(oldestFirst: ReadonlyArray<A>, { limit, offset }: OffsetQuery): OffsetPage<A> => ({
@@ -10,10 +10,10 @@ const page = <A>(oldestFirst: ReadonlyArray<A>, { limit, offset }: OffsetQuery):
   items: oldestFirst.toReversed().slice(offset, offset + limit),
 })
 
-export const version1ListStore = (world: World): typeof Version1ListStore.Service => ({
+export const version1ListStore = (tables: Tables): typeof Version1ListStore.Service => ({
   messages: ({ mode, workspaceId }, { since, until }, query) =>
     Effect.sync(() => {
-      const rows = world.workspaces.get(workspaceId)?.messages[mode] ?? []
+      const rows = tables.workspaces.get(workspaceId)?.messages[mode] ?? []
       const messages = rows
         .filter(({ message }) => message.createdAt >= since && message.createdAt < until)
         .map(messageOf)
@@ -22,7 +22,7 @@ export const version1ListStore = (world: World): typeof Version1ListStore.Servic
 
   media: ({ mode, workspaceId }, type, query) =>
     Effect.sync(() => {
-      const files = (world.workspaces.get(workspaceId)?.media ?? []).flatMap(({ file, state }) =>
+      const files = (tables.workspaces.get(workspaceId)?.media ?? []).flatMap(({ file, state }) =>
         state === "kept" && file.mode === mode && (type === null || file.type === type) ? file : [],
       )
       return page(files, query)
@@ -30,7 +30,7 @@ export const version1ListStore = (world: World): typeof Version1ListStore.Servic
 
   reminders: ({ mode, workspaceId }, query) =>
     Effect.sync(() => {
-      const rows = world.workspaces.get(workspaceId)?.reminders ?? []
+      const rows = tables.workspaces.get(workspaceId)?.reminders ?? []
       const reminders = rows.flatMap(({ reminder, removedAt }) =>
         removedAt === null && reminder.mode === mode ? reminder : [],
       )
@@ -39,7 +39,7 @@ export const version1ListStore = (world: World): typeof Version1ListStore.Servic
 
   checkResults: (id, status, query) =>
     Effect.sync(() => {
-      const results = world.checks.get(id)?.results ?? []
+      const results = tables.checks.get(id)?.results ?? []
       return page(
         results.filter((result) => status === null || result.status === status),
         query,

@@ -24,8 +24,8 @@ import {
 } from "./deliveryQueue.ts"
 import { finishClaim, isHeld } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
-import { workspaceOf } from "./World.ts"
-import type { EndpointRow, FrozenEvent, LoggedAttempt, WorkspaceRow, World } from "./World.ts"
+import { workspaceOf } from "./tables.ts"
+import type { EndpointRow, FrozenEvent, LoggedAttempt, WorkspaceRow, Tables } from "./tables.ts"
 
 const running = (owner: WorkspaceRow): number => owner.endpoints.filter(isRunning).length
 
@@ -43,37 +43,37 @@ const attempted = (
   return undefined
 }
 
-export const webhookStore = (world: World): typeof WebhookStore.Service => ({
+export const webhookStore = (tables: Tables): typeof WebhookStore.Service => ({
   insert: (given, limit, idempotency) =>
     Effect.sync((): WebhookInsertion => {
-      if (idempotency !== null && !isHeld(world, idempotency)) {
+      if (idempotency !== null && !isHeld(tables, idempotency)) {
         return { _tag: "Broken", guard: "idempotency" }
       }
-      if (given.keyId !== null && world.keys.get(given.keyId)?.key.revokedAt !== null) {
+      if (given.keyId !== null && tables.keys.get(given.keyId)?.key.revokedAt !== null) {
         return { _tag: "Broken", guard: "key" }
       }
-      const owner = workspaceOf(world, given.workspaceId)
+      const owner = workspaceOf(tables, given.workspaceId)
       if (owner === undefined || running(owner) >= limit) return { _tag: "Broken", guard: "limit" }
-      const row = openEndpoint(world, owner, given)
-      if (idempotency !== null) finishClaim(world, idempotency, [row.endpoint.id])
+      const row = openEndpoint(tables, owner, given)
+      if (idempotency !== null) finishClaim(tables, idempotency, [row.endpoint.id])
       return { _tag: "Inserted", endpoint: shown(row) }
     }),
 
   get: (scope, id) =>
     Effect.sync(() => {
-      const row = endpointIn(world, scope, id)
+      const row = endpointIn(tables, scope, id)
       return row === undefined ? null : shown(row)
     }),
 
   made: (id) =>
     Effect.sync(() => {
-      const row = world.endpoints.get(id)
+      const row = tables.endpoints.get(id)
       return row === undefined ? null : shown(row)
     }),
 
   list: (scope, stopped) =>
     Effect.sync(() =>
-      (workspaceOf(world, scope.workspaceId)?.endpoints ?? [])
+      (workspaceOf(tables, scope.workspaceId)?.endpoints ?? [])
         .filter(
           (row) =>
             !row.removed &&
@@ -85,7 +85,7 @@ export const webhookStore = (world: World): typeof WebhookStore.Service => ({
 
   rotate: (scope, id, secret) =>
     Effect.sync(() => {
-      const row = endpointIn(world, scope, id)
+      const row = endpointIn(tables, scope, id)
       if (row === undefined) return null
       row.endpoint = { ...row.endpoint, ...secret }
       return shown(row)
@@ -93,16 +93,16 @@ export const webhookStore = (world: World): typeof WebhookStore.Service => ({
 
   remove: (scope, id) =>
     Effect.sync(() => {
-      const row = endpointIn(world, scope, id)
+      const row = endpointIn(tables, scope, id)
       if (row === undefined) return false
-      removeEndpoint(world, row)
+      removeEndpoint(tables, row)
       return true
     }),
 
   resume: (scope, id, limit, now) =>
     Effect.sync((): WebhookEndpoint | "limit" | null => {
-      const row = endpointIn(world, scope, id)
-      const owner = workspaceOf(world, scope.workspaceId)
+      const row = endpointIn(tables, scope, id)
+      const owner = workspaceOf(tables, scope.workspaceId)
       if (row === undefined || owner === undefined) return null
       if (isRunning(row)) return shown(row)
       if (running(owner) >= limit) return "limit"
@@ -113,22 +113,22 @@ export const webhookStore = (world: World): typeof WebhookStore.Service => ({
 
   ping: (scope, id, { id: eventId, body, createdAt }) =>
     Effect.sync(() =>
-      queueing(world, scope, id, (row) => {
-        queue(world, row, { id: eventId, type: "ping", body, url: null }, createdAt)
+      queueing(tables, scope, id, (row) => {
+        queue(tables, row, { id: eventId, type: "ping", body, url: null }, createdAt)
         return "ping"
       }),
     ),
 
   redeliver: (scope, id, eventId, now) =>
     Effect.sync(() =>
-      queueing(world, scope, id, (row, owner) => {
+      queueing(tables, scope, id, (row, owner) => {
         const event = attempted(owner, row, eventId)
         if (event === undefined) return null
         for (const delivery of Array.from(row.pending)) {
           if (delivery.event.id === eventId) drop(delivery)
         }
-        reschedule(world, row)
-        queue(world, row, event, now)
+        reschedule(tables, row)
+        queue(tables, row, event, now)
         return event.type
       }),
     ),
@@ -136,7 +136,7 @@ export const webhookStore = (world: World): typeof WebhookStore.Service => ({
   attempts: (id, page) =>
     Effect.sync(() =>
       newestFirst(
-        world.endpoints.get(id)?.log ?? [],
+        tables.endpoints.get(id)?.log ?? [],
         page,
         (logged) => logged.attempt.id,
         (logged) => logged.attempt as DeliveryAttempt,
@@ -146,7 +146,7 @@ export const webhookStore = (world: World): typeof WebhookStore.Service => ({
   callbackAttempts: (workspaceId, page) =>
     Effect.sync(() =>
       newestFirst(
-        workspaceOf(world, workspaceId)?.callbackLog ?? [],
+        workspaceOf(tables, workspaceId)?.callbackLog ?? [],
         page,
         (logged) => logged.attempt.id,
         ({ attempt, event }): CallbackAttempt => ({
@@ -160,20 +160,20 @@ export const webhookStore = (world: World): typeof WebhookStore.Service => ({
   forgetAttempts: (before) =>
     Effect.sync(() => {
       const isKept = ({ attempt }: LoggedAttempt) => attempt.attemptedAt >= before
-      for (const row of world.endpoints.rows) row.log = row.log.filter(isKept)
-      for (const row of world.workspaces.rows) row.callbackLog = row.callbackLog.filter(isKept)
+      for (const row of tables.endpoints.rows) row.log = row.log.filter(isKept)
+      for (const row of tables.workspaces.rows) row.callbackLog = row.callbackLog.filter(isKept)
     }),
 })
 
 /** Queues something for a running endpoint: the type of the event, null when there is none. */
 const queueing = (
-  world: World,
+  tables: Tables,
   scope: WebhookScope,
   id: WebhookEndpoint["id"],
   make: (row: EndpointRow, owner: WorkspaceRow) => FrozenEvent["type"] | null,
 ): Queueing => {
-  const row = endpointIn(world, scope, id)
-  const owner = workspaceOf(world, scope.workspaceId)
+  const row = endpointIn(tables, scope, id)
+  const owner = workspaceOf(tables, scope.workspaceId)
   if (row === undefined || owner === undefined) return { _tag: "NoEndpoint" }
   if (!isRunning(row)) return { _tag: "Stopped" }
   const type = make(row, owner)

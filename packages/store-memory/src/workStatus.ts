@@ -11,28 +11,28 @@ import type {
 import { Effect } from "effect"
 import { nextLinkingDue, workspaceOfAttempt } from "./linkingStore.ts"
 import { claimableAt } from "./numberCheckStore.ts"
-import type { World } from "./World.ts"
+import type { Tables } from "./tables.ts"
 
-const nextDue: Readonly<Record<Work, (world: World, crowded: Crowded) => number | null>> = {
-  lanes: (world, crowded) => {
-    for (const { at, lane } of world.agenda) {
+const nextDue: Readonly<Record<Work, (tables: Tables, crowded: Crowded) => number | null>> = {
+  lanes: (tables, crowded) => {
+    for (const { at, lane } of tables.agenda) {
       if (lane.inFlight !== null || !isCrowded(crowded, lane.number.workspaceId)) return at
     }
     return null
   },
-  expiry: (world) => world.expiring.first?.message.expiresAt ?? null,
-  test_messages: (world) => world.dueTest.first?.message.dueAt ?? null,
+  expiry: (tables) => tables.expiring.first?.message.expiresAt ?? null,
+  test_messages: (tables) => tables.dueTest.first?.message.dueAt ?? null,
   // Due before any time that a clock shows, so they are always due.
-  stranded: (world) => (world.stranded.size > 0 ? 0 : null),
-  reminders: (world) => world.dueReminders.first?.reminder.nextRunAt ?? null,
-  deliveries: (world, crowded) => {
-    for (const { at, lane } of world.deliveryTurns) {
+  stranded: (tables) => (tables.stranded.size > 0 ? 0 : null),
+  reminders: (tables) => tables.dueReminders.first?.reminder.nextRunAt ?? null,
+  deliveries: (tables, crowded) => {
+    for (const { at, lane } of tables.deliveryTurns) {
       if (lane.kind === "webhook" || !isCrowded(crowded, lane.workspaceId)) return at
     }
     return null
   },
-  number_checks: (world, crowded) => {
-    const moments = [...world.openChecks]
+  number_checks: (tables, crowded) => {
+    const moments = [...tables.openChecks]
       .filter((row) => row.leaseUntil !== null || !isCrowded(crowded, row.check.workspaceId))
       .flatMap((row) => claimableAt(row) ?? [])
     return moments.length === 0 ? null : Math.min(...moments)
@@ -42,36 +42,36 @@ const nextDue: Readonly<Record<Work, (world: World, crowded: Crowded) => number 
 
 /** The workspaces of the leases that are held, one for each lease. */
 const holders: Readonly<
-  Record<SharedWork, (world: World, now: number) => ReadonlyArray<WorkspaceId>>
+  Record<SharedWork, (tables: Tables, now: number) => ReadonlyArray<WorkspaceId>>
 > = {
-  lanes: (world, now) =>
-    Array.from(world.inFlight, (id) => world.lanes.get(id)).flatMap((lane) =>
+  lanes: (tables, now) =>
+    Array.from(tables.inFlight, (id) => tables.lanes.get(id)).flatMap((lane) =>
       isLeased(lane?.inFlight?.leaseUntil ?? null, now) ? (lane?.number.workspaceId ?? []) : [],
     ),
-  deliveries: (world, now) =>
-    [...world.callbackLanes.values()].flatMap(({ inFlight, workspaceId }) =>
+  deliveries: (tables, now) =>
+    [...tables.callbackLanes.values()].flatMap(({ inFlight, workspaceId }) =>
       [...inFlight.values()].flatMap(({ leaseUntil }) => (leaseUntil > now ? workspaceId : [])),
     ),
-  number_checks: (world, now) =>
-    Array.from(world.openChecks).flatMap(({ check, leaseUntil }) =>
+  number_checks: (tables, now) =>
+    Array.from(tables.openChecks).flatMap(({ check, leaseUntil }) =>
       isLeased(leaseUntil, now) ? check.workspaceId : [],
     ),
-  linking: (world, now) =>
-    [...world.linkings.values()].flatMap((row) =>
-      isLeased(row.leaseUntil, now) ? (workspaceOfAttempt(world, row) ?? []) : [],
+  linking: (tables, now) =>
+    [...tables.linkings.values()].flatMap((row) =>
+      isLeased(row.leaseUntil, now) ? (workspaceOfAttempt(tables, row) ?? []) : [],
     ),
 }
 
 const isShared = (work: Work): work is SharedWork => work in holders
 
 /** The messages and checks under a lease, in the order of their names. */
-const inHands = (world: World, now: number): ReadonlyArray<AttemptInHands> => {
-  const messages = [...world.inFlight].flatMap((numberId) => {
-    const lane = world.lanes.get(numberId)
+const inHands = (tables: Tables, now: number): ReadonlyArray<AttemptInHands> => {
+  const messages = [...tables.inFlight].flatMap((numberId) => {
+    const lane = tables.lanes.get(numberId)
     if (lane === undefined || !isLeased(lane.inFlight?.leaseUntil ?? null, now)) return []
     return { numberId, attempt: `message ${numberId} ${lane.lease}` }
   })
-  const checks = [...world.openChecks].flatMap(({ check, lease, leaseUntil }) =>
+  const checks = [...tables.openChecks].flatMap(({ check, lease, leaseUntil }) =>
     isLeased(leaseUntil, now)
       ? { numberId: check.numberId, attempt: `check ${check.id} ${lease}` }
       : [],
@@ -88,30 +88,30 @@ const extreme = (
   return known.length === 0 ? null : choose(...known)
 }
 
-const deliveringUntil = (world: World): number | null =>
+const deliveringUntil = (tables: Tables): number | null =>
   extreme(
     Math.max,
-    [...world.endpoints.rows, ...world.callbackLanes.values()].flatMap(({ inFlight }) =>
+    [...tables.endpoints.rows, ...tables.callbackLanes.values()].flatMap(({ inFlight }) =>
       Array.from(inFlight.values(), ({ leaseUntil }) => leaseUntil),
     ),
   )
 
-export const workStatus = (world: World): typeof WorkStatus.Service => ({
-  nextDue: (work, passedOver = []) => Effect.sync(() => nextDue[work](world, passedOver)),
+export const workStatus = (tables: Tables): typeof WorkStatus.Service => ({
+  nextDue: (work, passedOver = []) => Effect.sync(() => nextDue[work](tables, passedOver)),
   workload: (now, places) =>
     Effect.sync(() => ({
       nextDue: extreme(
         Math.min,
         kindsOfWork.map((work) =>
           nextDue[work](
-            world,
+            tables,
             places !== undefined && isShared(work)
-              ? crowdedOf(heldBy(holders[work](world, now)), places[work])
+              ? crowdedOf(heldBy(holders[work](tables, now)), places[work])
               : [],
           ),
         ),
       ),
-      inHands: inHands(world, now),
-      deliveringUntil: deliveringUntil(world),
+      inHands: inHands(tables, now),
+      deliveringUntil: deliveringUntil(tables),
     })),
 })

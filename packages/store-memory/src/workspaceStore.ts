@@ -4,13 +4,13 @@ import { Effect } from "effect"
 import { dropCallbacks, removeEndpoint } from "./deliveryQueue.ts"
 import { closeLane } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
-import { workspaceOf } from "./World.ts"
-import type { World } from "./World.ts"
+import { workspaceOf } from "./tables.ts"
+import type { Tables } from "./tables.ts"
 
-export const workspaceStore = (world: World): typeof WorkspaceStore.Service => ({
+export const workspaceStore = (tables: Tables): typeof WorkspaceStore.Service => ({
   insert: (given, admits) =>
     Effect.sync(() => {
-      const row = world.workspaces.insert((id) => ({
+      const row = tables.workspaces.insert((id) => ({
         workspace: { ...given, id, deletedAt: null },
         callbackSalt: null,
         admits,
@@ -31,12 +31,12 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
       return row.workspace
     }),
 
-  get: (id) => Effect.sync(() => workspaceOf(world, id)?.workspace ?? null),
+  get: (id) => Effect.sync(() => workspaceOf(tables, id)?.workspace ?? null),
 
   list: (query) =>
     Effect.sync(() =>
       newestFirst(
-        world.workspaces.rows,
+        tables.workspaces.rows,
         query,
         (row) => row.workspace.id,
         ({ workspace }) => (workspace.deletedAt === null ? workspace : null),
@@ -45,7 +45,7 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
 
   update: (id, decide) =>
     Effect.sync((): Workspace | null => {
-      const row = workspaceOf(world, id)
+      const row = workspaceOf(tables, id)
       if (row === undefined) return null
       const { change, admits } = decide(row.workspace)
       row.workspace = { ...row.workspace, ...change }
@@ -55,15 +55,15 @@ export const workspaceStore = (world: World): typeof WorkspaceStore.Service => (
 
   delete: (id, now) =>
     Effect.sync(() => {
-      const row = workspaceOf(world, id)
+      const row = workspaceOf(tables, id)
       if (row === undefined) return false
       row.workspace = { ...row.workspace, deletedAt: now }
       row.admits = { v1: false, v2: false }
-      for (const lane of row.lanes) if (!lane.removed) closeLane(world, lane, now)
-      for (const endpoint of row.endpoints) removeEndpoint(world, endpoint)
-      dropCallbacks(world, row)
+      for (const lane of row.lanes) if (!lane.removed) closeLane(tables, lane, now)
+      for (const endpoint of row.endpoints) removeEndpoint(tables, endpoint)
+      dropCallbacks(tables, row)
       return true
     }),
 
-  isEmpty: Effect.sync(() => world.workspaces.rows.length === 0),
+  isEmpty: Effect.sync(() => tables.workspaces.rows.length === 0),
 })

@@ -6,14 +6,14 @@ import { Context, Effect, Layer } from "effect"
 import { memoryStore } from "../MemoryStore.ts"
 import type { MemoryStore } from "../MemoryStore.ts"
 import { newestFirst } from "../collections.ts"
-import { makeWorld } from "../World.ts"
-import type { World } from "../World.ts"
+import { makeTables } from "../tables.ts"
+import type { Tables } from "../tables.ts"
 
 export { layerMediaFiles } from "../MemoryMediaFiles.ts"
 export type { MemoryStore } from "../MemoryStore.ts"
 
 /** The far side, which names messages as the store beside it does. */
-const simulatedPhones = (world: World): typeof SimulatedPhones.Service => {
+const simulatedPhones = (tables: Tables): typeof SimulatedPhones.Service => {
   const behaviours = new Map<NumberId, Behaviour>()
   const copies: Array<SentCopy> = []
   const copiesByNumber = new Map<NumberId, Array<SentCopy>>()
@@ -42,7 +42,7 @@ const simulatedPhones = (world: World): typeof SimulatedPhones.Service => {
         const identity = `${copy.numberId} ${copy.transportId}`
         if (received.has(identity)) return false
         received.add(identity)
-        const message = world.messagesByTransportId.get(copy.transportId)?.message
+        const message = tables.messagesByTransportId.get(copy.transportId)?.message
         const shown: SentCopy = {
           ...copy,
           id: copies.length + 1,
@@ -69,6 +69,6 @@ const simulatedPhones = (world: World): typeof SimulatedPhones.Service => {
 
 /** An empty store, and phones that have sent nothing; new ones each time that the layer is built. */
 export const layer: Layer.Layer<MemoryStore | SimulatedPhones> = Layer.syncContext(() => {
-  const world = makeWorld()
-  return Context.add(memoryStore(world), SimulatedPhones, simulatedPhones(world))
+  const tables = makeTables()
+  return Context.add(memoryStore(tables), SimulatedPhones, simulatedPhones(tables))
 })

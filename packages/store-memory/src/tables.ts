@@ -249,7 +249,7 @@ export interface DeliveryTurn {
   readonly lane: DeliveryLane
 }
 
-export interface World {
+export interface Tables {
   readonly workspaces: Table<WorkspaceId, WorkspaceRow>
   readonly keys: Table<KeyId, KeyRow>
   readonly keysByHash: Map<string, KeyRow>
@@ -323,7 +323,7 @@ export const byDueDelivery = (a: DeliveryRow, b: DeliveryRow): number =>
 const byNextRun = (a: ReminderRow, b: ReminderRow): number =>
   (a.reminder.nextRunAt ?? 0) - (b.reminder.nextRunAt ?? 0) || a.reminder.id - b.reminder.id
 
-export const makeWorld = (): World => ({
+export const makeTables = (): Tables => ({
   workspaces: new Table(),
   keys: new Table(),
   keysByHash: new Map(),
@@ -361,25 +361,29 @@ export const makeWorld = (): World => ({
 })
 
 /** Deliveries were queued by a step that ends before any other begins. */
-export const tellQueued = ({ queuedListeners }: World): void => {
+export const tellQueued = ({ queuedListeners }: Tables): void => {
   for (const tell of queuedListeners) tell()
 }
 
 /** The workspace, unless it is unknown or deleted. */
-export const workspaceOf = (world: World, id: WorkspaceId): WorkspaceRow | undefined => {
-  const row = world.workspaces.get(id)
+export const workspaceOf = (tables: Tables, id: WorkspaceId): WorkspaceRow | undefined => {
+  const row = tables.workspaces.get(id)
   return row === undefined || row.workspace.deletedAt !== null ? undefined : row
 }
 
 /** The number's lane, unless the number is unknown or removed. */
-export const laneOf = (world: World, id: NumberId): Lane | undefined => {
-  const lane = world.lanes.get(id)
+export const laneOf = (tables: Tables, id: NumberId): Lane | undefined => {
+  const lane = tables.lanes.get(id)
   return lane === undefined || lane.removed ? undefined : lane
 }
 
 /** The number's lane, if it is one of that workspace. */
-export const laneIn = (world: World, workspaceId: WorkspaceId, id: NumberId): Lane | undefined => {
-  const lane = laneOf(world, id)
+export const laneIn = (
+  tables: Tables,
+  workspaceId: WorkspaceId,
+  id: NumberId,
+): Lane | undefined => {
+  const lane = laneOf(tables, id)
   return lane?.number.workspaceId === workspaceId ? lane : undefined
 }
 
