@@ -12,7 +12,7 @@ import { measure } from "./measuring/rounds.ts"
 import { headText, machine, rowText } from "./report.ts"
 import type { MeasuredRow, Report } from "./report.ts"
 import { rows } from "./rows/index.ts"
-import { fullSizes, openStage, serverSettings, smokeSettings, smokeSizes } from "./Stage.ts"
+import { fullSizes, openSetup, serverSettings, smokeSettings, smokeSizes } from "./Setup.ts"
 
 class WrongArguments extends Data.TaggedError("WrongArguments")<{ readonly message: string }> {}
 
@@ -43,16 +43,16 @@ const run = Effect.fnUntraced(function* (
   settings: Readonly<Record<string, string>>,
 ) {
   const sizes = smoke ? smokeSizes : fullSizes
-  const stage = yield* openStage(sizes)
+  const setup = yield* openSetup(sizes)
   const postgres = yield* Effect.scoped(
-    Effect.flatMap(stage.database, (database) => database.query("show server_version")),
+    Effect.flatMap(setup.database, (database) => database.query("show server_version")),
   )
   const head = {
     smoke,
     rounds: sizes.rounds,
     node: process.versions.node,
     postgres: String(postgres[0]?.["server_version"]),
-    pgbench: stage.pgbench,
+    pgbench: setup.pgbench,
     ...machine(),
     settings,
   }
@@ -60,7 +60,7 @@ const run = Effect.fnUntraced(function* (
   const measured: Array<MeasuredRow> = []
   for (const { id, prepare, title } of rows.filter((row) => only.includes(row.id))) {
     const figures = yield* Effect.scoped(
-      Effect.flatMap(prepare(stage), (comparison) => measure(comparison, sizes.rounds)),
+      Effect.flatMap(prepare(setup), (comparison) => measure(comparison, sizes.rounds)),
     )
     const row = { id, title, machineLoad: loadavg()[0] ?? 0, ...figures }
     measured.push(row)

@@ -90,7 +90,7 @@ const noteMade = (
   const { operation } = routeOf(target.document, shot)
   if (operation === undefined) return
   const isAnswered = outcome?.kind === "answer"
-  if (isAnswered) harvest(cell.world, made, operation, shot, outcome.answer)
+  if (isAnswered) harvest(cell.inventory, made, operation, shot, outcome.answer)
   const isUnseen = shot.raw === undefined ? !isAnswered : mayBeDoneUnseen(shot, isAnswered)
   if (isUnseen && mayMakeMessages(operation)) made.isUncertain = true
 }
@@ -139,7 +139,7 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
     for (const index of indexes) {
       const shot = generate({
         document: target.document,
-        world: cell.world,
+        inventory: cell.inventory,
         seed: options.seed,
         index,
         mood: moodOfCell(number),

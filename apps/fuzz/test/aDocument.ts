@@ -1,11 +1,11 @@
-/** A small document and a world with fixed ids, so that tests need no server. */
+/** A small document and an inventory with fixed ids, so that tests need no server. */
 import { readDocument } from "@messaging-service/testkit/openapi"
 import type { DocumentObject, Operation } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../src/request/Shot.ts"
 import type { WireAnswer } from "../src/wire/AnswerReader.ts"
 import type { Outcome } from "../src/wire/Connection.ts"
-import { noIds } from "../src/world/World.ts"
-import type { World } from "../src/world/World.ts"
+import { noIds } from "../src/world/Inventory.ts"
+import type { Inventory } from "../src/world/Inventory.ts"
 
 const common = { "X-Request-Id": {}, "X-Client-Request-Id": {}, "Cache-Control": {} }
 const rates = {
@@ -219,8 +219,8 @@ export const operation = (id: string): Operation => {
 
 const key = (mode: string) => `svc_${mode}_${"A".repeat(38)}`
 
-/** A new world each time: a run adds to it. */
-export const aWorld = (): World => ({
+/** A new inventory each time: a run adds to it. */
+export const anInventory = (): Inventory => ({
   host: "127.0.0.1:8080",
   operatorToken: "operator-token-operator-token-0123",
   clientId: 7,

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { takeCensus } from "../src/oracle/census.ts"
 import { harvest, nothingMade } from "../src/oracle/harvest.ts"
 import type { Connection } from "../src/wire/Connection.ts"
-import { aShot, aWorld, anAnswer, operation } from "./aDocument.ts"
+import { aShot, anInventory, anAnswer, operation } from "./aDocument.ts"
 
 /** A service that lists these messages, and no reminders. */
 const listing = (messages: ReadonlyArray<{ readonly id: number; readonly text: string }>) => {
@@ -21,7 +21,7 @@ const listing = (messages: ReadonlyArray<{ readonly id: number; readonly text: s
 
 describe("the count of messages", () => {
   const cell = () => ({
-    world: aWorld(),
+    inventory: anInventory(),
     witnesses: ["live", "test"] as const,
     messages: [1, 2, 3],
   })
@@ -30,7 +30,13 @@ describe("the count of messages", () => {
     Effect.promise(() => {
       const made = nothingMade()
       for (const id of answered) {
-        harvest(aWorld(), made, operation("sendMessage"), aShot(), anAnswer(202, { id, text: "" }))
+        harvest(
+          anInventory(),
+          made,
+          operation("sendMessage"),
+          aShot(),
+          anAnswer(202, { id, text: "" }),
+        )
       }
       return takeCensus(listing(listed), cell(), made)
     })

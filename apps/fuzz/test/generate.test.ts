@@ -2,13 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { generate } from "../src/request/generate.ts"
 import { bytesOf } from "../src/request/Shot.ts"
-import { aWorld, document } from "./aDocument.ts"
+import { anInventory, document } from "./aDocument.ts"
 
 const shots = (seed: number, count: number) =>
   Array.from({ length: count }, (_, index) =>
     generate({
       document,
-      world: aWorld(),
+      inventory: anInventory(),
       seed,
       index,
       mood: index % 16 === 15 ? "intruding" : "usual",
@@ -44,7 +44,13 @@ describe("generating", () => {
   })
 
   it("makes a request that does not depend on those before it", () => {
-    const alone = generate({ document, world: aWorld(), seed: 5, index: 321, mood: "usual" })
+    const alone = generate({
+      document,
+      inventory: anInventory(),
+      seed: 5,
+      index: 321,
+      mood: "usual",
+    })
     assert.deepStrictEqual(alone, shots(5, 322)[321])
   })
 

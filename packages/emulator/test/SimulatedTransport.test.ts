@@ -18,7 +18,7 @@ import { Clock, Effect, Fiber, Ref, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { defaultErrorMessage, ParkedSends, defaultBehaviour } from "../src/index.ts"
 import type { Behaviour } from "../src/index.ts"
-import { World, phone, simulatedWorld } from "./SimulatedWorld.ts"
+import { FarSideState, phone, layerFarSideInMemory } from "./FarSideInMemory.ts"
 
 const number = 7 as NumberId
 const other = 8 as NumberId
@@ -35,20 +35,22 @@ const send = (changed: Partial<OutgoingMessage> = {}) =>
   WhatsAppTransport.use((transport) => transport.send({ ...message, ...changed }))
 
 const behave = (behaviour: Partial<Behaviour>, id = number) =>
-  Effect.map(World, ({ behaviours }) => behaviours.set(id, { ...defaultBehaviour, ...behaviour }))
+  Effect.map(FarSideState, ({ behaviours }) =>
+    behaviours.set(id, { ...defaultBehaviour, ...behaviour }),
+  )
 
 const parked = Effect.flatMap(ParkedSends, (sends) => sends.parked).pipe(
   Effect.map((numbers) => Array.from(numbers)),
 )
 
-const copies = Effect.map(World, (world) => world.copies)
+const copies = Effect.map(FarSideState, (state) => state.copies)
 
 /** Both numbers are connected. */
-const inWorld = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  World.use(({ statuses }) => {
+const onFarSide = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  FarSideState.use(({ statuses }) => {
     statuses.set(number, "connected").set(other, "connected")
     return effect
-  }).pipe(Effect.provide(simulatedWorld))
+  }).pipe(Effect.provide(layerFarSideInMemory))
 
 const refusal = (code: MessageErrorCode) =>
   Effect.map(send(), (outcome) => {
@@ -64,7 +66,7 @@ describe("a simulated phone", () => {
       assert.deepStrictEqual(yield* telegram.send(message), { _tag: "Accepted" })
       assert.isTrue(telegram.dropsCopies)
       assert.strictEqual((yield* copies).length, 1)
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 
   it.effect("that fails gives the reason it was given, else one of its own", () =>
@@ -73,7 +75,7 @@ describe("a simulated phone", () => {
       assert.strictEqual(yield* refusal("send_failed"), "Out of order")
       yield* behave({ send: "fail" })
       assert.strictEqual(yield* refusal("send_failed"), defaultErrorMessage)
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 
   it.effect(
@@ -86,14 +88,14 @@ describe("a simulated phone", () => {
         yield* TestClock.adjust(20)
         assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "Unknown" })
         assert.strictEqual((yield* copies).length, 1)
-        const { behaviours } = yield* World
+        const { behaviours } = yield* FarSideState
         assert.deepStrictEqual(behaviours.get(number), {
           send: "succeed",
           latencyMillis: 20,
           groups,
           errorMessage: "kept",
         })
-      }).pipe(inWorld),
+      }).pipe(onFarSide),
   )
 
   it.effect("that drops goes on dropping until an attempt has reached the far side", () =>
@@ -103,7 +105,7 @@ describe("a simulated phone", () => {
       assert.strictEqual((yield* send({ to: stranger }))._tag, "Refused")
       assert.strictEqual((yield* send())._tag, "Unknown")
       assert.strictEqual((yield* send())._tag, "Accepted")
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 
   it.effect("answers after its latency, and the copy does not arrive before", () =>
@@ -116,7 +118,7 @@ describe("a simulated phone", () => {
       yield* TestClock.adjust(1)
       assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "Accepted" })
       assert.strictEqual((yield* copies)[0]?.at, 1500)
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 
   it.effect("that hangs never answers, however long one waits, and shows nothing", () =>
@@ -127,7 +129,7 @@ describe("a simulated phone", () => {
       assert.isUndefined(attempt.pollUnsafe())
       yield* Fiber.interrupt(attempt)
       assert.deepStrictEqual(yield* copies, [])
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 
   it.effect("keeps to the behaviour that an attempt began with", () =>
@@ -139,7 +141,7 @@ describe("a simulated phone", () => {
       yield* TestClock.adjust(500)
       assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "Accepted" })
       assert.strictEqual((yield* send())._tag, "Refused")
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 
   it.effect("that logs out during the latency sends nothing", () =>
@@ -147,30 +149,30 @@ describe("a simulated phone", () => {
       yield* behave({ latencyMillis: 1000 })
       const attempt = yield* Effect.forkChild(send())
       yield* TestClock.adjust(500)
-      ;(yield* World).statuses.set(number, "disconnected")
+      ;(yield* FarSideState).statuses.set(number, "disconnected")
       yield* TestClock.adjust(500)
       assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "NotConnected" })
       assert.deepStrictEqual(yield* copies, [])
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 
   it.effect("that is being linked is not connected yet", () =>
     Effect.gen(function* () {
-      ;(yield* World).statuses.set(number, "connecting")
+      ;(yield* FarSideState).statuses.set(number, "connecting")
       assert.deepStrictEqual(yield* send(), { _tag: "NotConnected" })
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 })
 
 describe("recipients", () => {
   it.effect("a list of registered phones takes the rule's place", () =>
     Effect.gen(function* () {
-      const world = yield* World
-      world.registered = [phone("+4915112340000")]
+      const state = yield* FarSideState
+      state.registered = [phone("+4915112340000")]
       yield* refusal("recipient_not_found")
       const listed = { kind: "phone", phone: phone("+4915112340000") } as const
       assert.strictEqual((yield* send({ to: listed }))._tag, "Accepted")
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 
   it.effect("a group is matched by its exact name", () =>
@@ -180,7 +182,7 @@ describe("recipients", () => {
       assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "group_not_found")
       const exact = yield* send({ to: { kind: "group", group: "Team " } })
       assert.strictEqual(exact._tag, "Accepted")
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 
   it.effect("two groups of one name fail the message as ambiguous", () =>
@@ -191,7 +193,7 @@ describe("recipients", () => {
       if (outcome._tag !== "Refused") return
       assert.strictEqual(outcome.error.code, "group_not_found")
       assert.include(outcome.error.message, "ambiguous")
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 })
 
@@ -210,7 +212,7 @@ describe("media", () => {
       const outcome = yield* send({ media })
       assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "media_unavailable")
       assert.deepStrictEqual(yield* copies, [])
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 })
 
@@ -218,23 +220,23 @@ describe("a store that does not answer", () => {
   for (const operation of ["find", "behaviour", "registered"] as const) {
     it.effect(`to ${operation} postpones: nothing was handed over`, () =>
       Effect.gen(function* () {
-        const { unavailable } = yield* World
+        const { unavailable } = yield* FarSideState
         unavailable.add(operation)
         assert.strictEqual((yield* send())._tag, "Postponed")
         assert.deepStrictEqual(yield* copies, [])
-      }).pipe(inWorld),
+      }).pipe(onFarSide),
     )
   }
 
   it.effect("to receive leaves it Unknown, and the repeat shows no second copy", () =>
     Effect.gen(function* () {
-      const { unavailable } = yield* World
+      const { unavailable } = yield* FarSideState
       unavailable.add("receive")
       assert.deepStrictEqual(yield* send(), { _tag: "Unknown" })
       unavailable.clear()
       assert.deepStrictEqual(yield* send(), { _tag: "Accepted" })
       assert.strictEqual((yield* copies).length, 1)
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 })
 
@@ -253,7 +255,7 @@ describe("parked sends", () => {
       assert.deepStrictEqual(yield* parked, [other])
       yield* Fiber.interrupt(hanging)
       assert.deepStrictEqual(yield* parked, [])
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 
   it.effect("an attempt whose moment has come is parked no more, even before it runs on", () =>
@@ -276,7 +278,7 @@ describe("parked sends", () => {
         assert.deepStrictEqual(yield* parked, [])
         yield* Fiber.interrupt(attempt)
       }).pipe(Effect.provideService(Clock.Clock, clock))
-    }).pipe(inWorld),
+    }).pipe(onFarSide),
   )
 })
 
@@ -293,20 +295,20 @@ describe("a simulated phone that is asked which others exist", () => {
   })
 
   it.effect("tells those that were set, or by the rule those that do not end in 0000", () =>
-    inWorld(
+    onFarSide(
       Effect.gen(function* () {
-        const world = yield* World
+        const state = yield* FarSideState
         assert.deepStrictEqual(yield* ask(), checked(here))
-        world.registered = [nowhere]
+        state.registered = [nowhere]
         assert.deepStrictEqual(yield* ask(), checked(nowhere))
-        world.registered = []
+        state.registered = []
         assert.deepStrictEqual(yield* ask(), checked())
       }),
     ),
   )
 
   it.effect("takes its latency, and is seen waiting", () =>
-    inWorld(
+    onFarSide(
       Effect.gen(function* () {
         yield* behave({ latencyMillis: 1000 })
         const asking = yield* Effect.forkChild(ask())
@@ -321,7 +323,7 @@ describe("a simulated phone that is asked which others exist", () => {
   )
 
   it.effect("that hangs never answers, until it is interrupted", () =>
-    inWorld(
+    onFarSide(
       Effect.gen(function* () {
         yield* behave({ send: "hang" })
         const asking = yield* Effect.forkChild(ask())
@@ -335,22 +337,22 @@ describe("a simulated phone that is asked which others exist", () => {
   )
 
   it.effect("answers even if its sends fail or break", () =>
-    inWorld(
+    onFarSide(
       Effect.gen(function* () {
         for (const send of ["fail", "drop"] as const) {
           yield* behave({ send })
           assert.deepStrictEqual(yield* ask(), checked(here))
         }
-        const { behaviours } = yield* World
+        const { behaviours } = yield* FarSideState
         assert.strictEqual(behaviours.get(number)?.send, "drop")
       }),
     ),
   )
 
   it.effect("must be connected, before its latency and after it", () =>
-    inWorld(
+    onFarSide(
       Effect.gen(function* () {
-        const { statuses } = yield* World
+        const { statuses } = yield* FarSideState
         yield* behave({ latencyMillis: 1000 })
         const asking = yield* Effect.forkChild(ask())
         yield* TestClock.adjust(500)
@@ -364,9 +366,9 @@ describe("a simulated phone that is asked which others exist", () => {
   )
 
   it.effect("asks for a pause while the store does not answer", () =>
-    inWorld(
+    onFarSide(
       Effect.gen(function* () {
-        const { unavailable } = yield* World
+        const { unavailable } = yield* FarSideState
         for (const operation of ["find", "behaviour", "registered"] as const) {
           unavailable.add(operation)
           assert.deepStrictEqual(yield* ask(), { _tag: "Postponed", afterMillis: 1000 })

@@ -1,6 +1,6 @@
 import { TelegramTransport, WhatsAppTransport } from "@messaging-service/core/ports"
 import { transportContract } from "@messaging-service/testkit"
-import { simulatedWorld } from "./SimulatedWorld.ts"
+import { layerFarSideInMemory } from "./FarSideInMemory.ts"
 
-transportContract("simulated WhatsApp", WhatsAppTransport, simulatedWorld)
-transportContract("simulated Telegram", TelegramTransport, simulatedWorld)
+transportContract("simulated WhatsApp", WhatsAppTransport, layerFarSideInMemory)
+transportContract("simulated Telegram", TelegramTransport, layerFarSideInMemory)

@@ -13,7 +13,7 @@ import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { stream, text } from "effect/http/HttpServerResponse"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { none, openExchange, refusalReply, serviceBusy } from "./route/Exchange.ts"
-import type { Exchange, Reply, Surface } from "./route/Exchange.ts"
+import type { Exchange, Reply, Handler } from "./route/Exchange.ts"
 import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import { docsRoutes } from "./open/docs.ts"
 import { healthRoutes } from "./open/health.ts"
@@ -36,7 +36,7 @@ type SayNo = (exchange: Exchange, refusal: Refusal, publicUrl: string) => Reply
 /** A part of the interface, and where requests to it find their places. */
 interface Part {
   readonly prefix: string
-  readonly surface: Surface
+  readonly surface: Handler
   readonly places: Pick<RefusingPlaces<never>, "take" | "giveBack">
   /** The error object when left out. */
   readonly sayNo?: SayNo

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import type { Call } from "./Doors.ts"
 import { layerService, operatorToken, publicUrl } from "./Service.ts"
-import { aSender } from "./World.ts"
+import { aSender } from "./Records.ts"
 
 const requestId = /^req_[0-9A-Za-z]{24}$/
 

@@ -4,7 +4,7 @@ import { connect } from "node:net"
 import { Doors, errorOf } from "./Doors.ts"
 import type { Call } from "./Doors.ts"
 import { layerService } from "./Service.ts"
-import { aSender, aText } from "./World.ts"
+import { aSender, aText } from "./Records.ts"
 
 const path = "/api/v2/messages"
 const limit = 1_048_576

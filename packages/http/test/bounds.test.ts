@@ -14,7 +14,7 @@ import type { DocumentObject, Json, Placed } from "./openapi/Document.ts"
 import { layerService, operatorToken } from "./Service.ts"
 import { aClient } from "./v1/Asking.ts"
 import { form, multipart } from "./v2/Uploading.ts"
-import { aKey, aSender } from "./World.ts"
+import { aKey, aSender } from "./Records.ts"
 
 /** Enough to break every bound many times over; a full body of 1 MiB would only take longer. */
 const bodyBytes = 4 * sharedResources.refusalBytes.whole

@@ -2,8 +2,8 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import { layerService } from "./Service.ts"
-import { aKey, aSender, aWorkspace, bodyOf, operate } from "./World.ts"
-import type { PageBody } from "./World.ts"
+import { aKey, aSender, aWorkspace, bodyOf, operate } from "./Records.ts"
+import type { PageBody } from "./Records.ts"
 
 describe("credentials", () => {
   layer(layerService())("over real sockets", (it) => {

@@ -3,7 +3,7 @@ import { Admission, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer, Logger, References } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import { layerService, operatorToken } from "./Service.ts"
-import { aText, operate } from "./World.ts"
+import { aText, operate } from "./Records.ts"
 
 /** What was logged, with its annotations. */
 interface Line {

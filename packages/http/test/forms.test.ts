@@ -11,7 +11,7 @@ import { layerService } from "./Service.ts"
 import { aClient } from "./v1/Asking.ts"
 import type { Client } from "./v1/Asking.ts"
 import { path as mediaPath } from "./v2/Uploading.ts"
-import { aSender } from "./World.ts"
+import { aSender } from "./Records.ts"
 
 const boundary = "bound"
 

@@ -11,7 +11,7 @@ import { Doors, errorOf } from "./Doors.ts"
 import { layerService } from "./Service.ts"
 import { aClient, aText, answered, ask, call, saysNo, withFile } from "./v1/Asking.ts"
 import { aPart, post, upload } from "./v2/Uploading.ts"
-import { aSender } from "./World.ts"
+import { aSender } from "./Records.ts"
 
 const gibibyte = 1024 ** 3
 const mebibyte = 1024 ** 2

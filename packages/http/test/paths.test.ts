@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { connect } from "node:net"
 import { Doors, errorOf } from "./Doors.ts"
 import { layerService } from "./Service.ts"
-import { aSender, aText, bodyOf, operate } from "./World.ts"
-import type { MessageBody, PageBody } from "./World.ts"
+import { aSender, aText, bodyOf, operate } from "./Records.ts"
+import type { MessageBody, PageBody } from "./Records.ts"
 
 /** Everything that a server writes to a connection that was sent these bytes. */
 const raw = (port: number, bytes: string): Promise<string> =>

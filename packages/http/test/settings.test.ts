@@ -2,7 +2,7 @@ import { assert, describe, it as plain, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import { layerService, operatorToken } from "./Service.ts"
-import { operate } from "./World.ts"
+import { operate } from "./Records.ts"
 
 /** The statuses that the operator gets. */
 const statusesOf = (...paths: ReadonlyArray<string>) =>

@@ -13,7 +13,7 @@ import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
 import { check } from "../measuring/checks.ts"
 import { layerService } from "../serving/service.ts"
-import { storeOn } from "../Stage.ts"
+import { storeOn } from "../Setup.ts"
 import type { Delivery } from "./Delivery.ts"
 
 /** The service's own default. */

@@ -3,7 +3,7 @@
  * that must hold. A row that comes later is one more of these.
  */
 import type { Effect, Scope } from "effect"
-import type { Stage } from "../Stage.ts"
+import type { Setup } from "../Setup.ts"
 import type { CheckFailed } from "./CheckFailed.ts"
 
 /** Whether more of it is better (a rate) or less (a time); of what is counted, the name says what. */
@@ -46,5 +46,5 @@ export interface Row {
   readonly id: string
   readonly title: string
   /** Loads what the candidates need; it goes with the scope. */
-  prepare(stage: Stage): Effect.Effect<Comparison, CheckFailed, Scope.Scope>
+  prepare(setup: Setup): Effect.Effect<Comparison, CheckFailed, Scope.Scope>
 }

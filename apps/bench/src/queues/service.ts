@@ -4,7 +4,7 @@ import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
 import { check } from "../measuring/checks.ts"
 import { layerService } from "../serving/service.ts"
-import { storeOn } from "../Stage.ts"
+import { storeOn } from "../Setup.ts"
 import type { Queue } from "./Queue.ts"
 
 /** The service's own default. */

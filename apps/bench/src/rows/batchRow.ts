@@ -15,7 +15,7 @@ import type { Row } from "../measuring/Comparison.ts"
 import { layerService } from "../serving/service.ts"
 import { batchParameters } from "./batchParameters.ts"
 import { callerOf } from "./callerOf.ts"
-import { storeOn } from "../Stage.ts"
+import { storeOn } from "../Setup.ts"
 
 const size = 1000
 

@@ -7,7 +7,7 @@ import { CheckFailed } from "../measuring/CheckFailed.ts"
 import type { Row } from "../measuring/Comparison.ts"
 import { median } from "../measuring/rounds.ts"
 import { layerService } from "../serving/service.ts"
-import { storeOn } from "../Stage.ts"
+import { storeOn } from "../Setup.ts"
 import { callerOf } from "./callerOf.ts"
 import { waitUntilSettled } from "./waitUntilSettled.ts"
 

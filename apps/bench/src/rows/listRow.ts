@@ -8,7 +8,7 @@ import { check } from "../measuring/checks.ts"
 import { CheckFailed } from "../measuring/CheckFailed.ts"
 import type { Candidate, Row } from "../measuring/Comparison.ts"
 import { median } from "../measuring/rounds.ts"
-import { storeOn } from "../Stage.ts"
+import { storeOn } from "../Setup.ts"
 
 /** Messages on a page: the contract's default. */
 const limit = 50

@@ -7,7 +7,7 @@ import type { Json } from "@messaging-service/testkit/openapi"
 import type { Connection } from "../wire/Connection.ts"
 import { call } from "../world/makeCell.ts"
 import type { Cell } from "../world/makeCell.ts"
-import { reminderText } from "../world/World.ts"
+import { reminderText } from "../world/Inventory.ts"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
 import type { Made } from "./harvest.ts"
@@ -42,14 +42,14 @@ const listAll = async (
 /** What the count shows; null when it cannot be taken. */
 export const takeCensus = async (
   connection: Connection,
-  { messages: first, witnesses, world }: Cell,
+  { messages: first, witnesses, inventory }: Cell,
   made: Made,
 ): Promise<ReadonlyArray<Finding> | null> => {
   if (made.isUncertain) return null
   const messages: Array<Listed> = []
   const texts = new Set([reminderText, ...made.reminderTexts])
   for (const token of witnesses) {
-    const read = (path: string) => call(connection, world.host, { method: "GET", path, token })
+    const read = (path: string) => call(connection, inventory.host, { method: "GET", path, token })
     const reminders = await listAll("/api/v2/reminders", read)
     const listed = await listAll("/api/v2/messages", read)
     if (reminders === undefined || listed === undefined) return null

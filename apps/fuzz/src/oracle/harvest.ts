@@ -3,7 +3,7 @@ import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json, Operation } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
-import type { IdKind, World } from "../world/World.ts"
+import type { IdKind, Inventory } from "../world/Inventory.ts"
 
 /** What the requests of a cell have made, as their answers say. */
 export interface Made {
@@ -63,18 +63,18 @@ const makesMessages =
 
 export const mayMakeMessages = ({ id }: Operation): boolean => makesMessages.test(id)
 
-const keepLinks = (world: World, body: Json): void => {
+const keepLinks = (inventory: Inventory, body: Json): void => {
   const connect = isJson(body["connect"]) ? body["connect"]["qr_code_url"] : null
   for (const url of [body["url"], connect]) {
     if (typeof url !== "string" || !URL.canParse(url)) continue
     const { pathname } = new URL(url)
-    if (/^\/(?:media|qr)\//.test(pathname)) keep(world.links, pathname)
+    if (/^\/(?:media|qr)\//.test(pathname)) keep(inventory.links, pathname)
   }
 }
 
 /** Reads one answer of an operation. */
 export const harvest = (
-  world: World,
+  inventory: Inventory,
   made: Made,
   operation: Operation,
   shot: Shot,
@@ -96,16 +96,16 @@ export const harvest = (
   const [kind, field, isVictims] = kindsOf[id] ?? []
   const of = field === undefined ? undefined : value[field]
   if (kind !== undefined && typeof of === "number") {
-    keep((isVictims === true ? world.victim : world.ids)[kind], of)
+    keep((isVictims === true ? inventory.victim : inventory.ids)[kind], of)
   }
   const cursor = value["next_cursor"]
   if (typeof cursor === "string") {
-    const cursors = world.cursors.get(id) ?? []
+    const cursors = inventory.cursors.get(id) ?? []
     keep(cursors, cursor)
-    world.cursors.set(id, cursors)
+    inventory.cursors.set(id, cursors)
   }
-  if (typeof value["event_id"] === "string") keep(world.events, value["event_id"])
-  keepLinks(world, value)
+  if (typeof value["event_id"] === "string") keep(inventory.events, value["event_id"])
+  keepLinks(inventory, value)
 }
 
 /** Version 1 fetches links while it answers and keeps what it fetched. */

@@ -1,6 +1,6 @@
 /** One request as it goes onto the socket, and what the generator knows about it. */
 import type { Operation } from "@messaging-service/testkit/openapi"
-import type { KeyName } from "../world/World.ts"
+import type { KeyName } from "../world/Inventory.ts"
 
 /** How the request shows who asks. */
 export type Credentials =

@@ -1,8 +1,8 @@
 /** Values for fields and parameters by their names, so that requests reach what lies behind the form. */
 import type { Operation } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"
-import { reminderText } from "../world/World.ts"
-import type { IdKind, Ids, World } from "../world/World.ts"
+import { reminderText } from "../world/Inventory.ts"
+import type { IdKind, Ids, Inventory } from "../world/Inventory.ts"
 import { links } from "./texts.ts"
 
 /** What a value is made for. */
@@ -13,7 +13,7 @@ export interface Place {
 }
 
 /** An id that mostly is there; sometimes another workspace's, or nothing's. */
-const someId = (chance: Chance, { ids, victim }: World, kind: IdKind, own: Ids): number => {
+const someId = (chance: Chance, { ids, victim }: Inventory, kind: IdKind, own: Ids): number => {
   const from = chance.weighted([
     [5, "first"],
     [10, "any"],
@@ -64,25 +64,27 @@ const kindsOfFields: Readonly<Record<string, IdKind>> = {
 }
 
 /** The number that sends, mostly a connected one of WhatsApp. */
-const sendingNumber = (chance: Chance, world: World, own: Ids): number =>
+const sendingNumber = (chance: Chance, inventory: Inventory, own: Ids): number =>
   chance.weighted([
-    [12, world.whatsapp],
-    [2, world.telegram],
-    [2, someId(chance, world, "number", own)],
+    [12, inventory.whatsapp],
+    [2, inventory.telegram],
+    [2, someId(chance, inventory, "number", own)],
   ])
 
 const phone = (chance: Chance): string => `+1555010${String(chance.below(10_000)).padStart(4, "0")}`
 
 /** ISO 8601, so far from the service's time when the cell was made. */
-const momentIn = (world: World, seconds: number): string =>
-  new Date(world.now + seconds * 1000).toISOString()
+const momentIn = (inventory: Inventory, seconds: number): string =>
+  new Date(inventory.now + seconds * 1000).toISOString()
 
-const someText = (chance: Chance, _world: World, { operation }: Place): string => {
+const someText = (chance: Chance, _world: Inventory, { operation }: Place): string => {
   const text = chance.pick(["Hello", "*Hello* 😀", "x".repeat(3000)])
   return /reminder/i.test(operation.id) ? reminderText : text
 }
 
-const makers: Readonly<Record<string, (chance: Chance, world: World, place: Place) => unknown>> = {
+const makers: Readonly<
+  Record<string, (chance: Chance, inventory: Inventory, place: Place) => unknown>
+> = {
   phone: (chance, _world, { operation }) =>
     operation.surface === "v1" ? phone(chance).slice(2) : phone(chance),
   country_code: () => "1",
@@ -96,14 +98,15 @@ const makers: Readonly<Record<string, (chance: Chance, world: World, place: Plac
   name: (chance) => chance.pick(["Ada", "Stand-up"]),
   client_id: (_chance, { clientId }) => clientId,
   api_key: (_chance, { keys }) => keys.v1,
-  send_at: (chance, world) => momentIn(world, chance.pick([3600, 86_400, 2_000_000])),
-  expires_at: (_chance, world) => momentIn(world, 4_000_000),
-  since: (_chance, world) => momentIn(world, -3600),
-  until: (_chance, world) => momentIn(world, 3600),
-  date: (_chance, world) => momentIn(world, 172_800).slice(0, 10).split("-").toReversed().join("/"),
+  send_at: (chance, inventory) => momentIn(inventory, chance.pick([3600, 86_400, 2_000_000])),
+  expires_at: (_chance, inventory) => momentIn(inventory, 4_000_000),
+  since: (_chance, inventory) => momentIn(inventory, -3600),
+  until: (_chance, inventory) => momentIn(inventory, 3600),
+  date: (_chance, inventory) =>
+    momentIn(inventory, 172_800).slice(0, 10).split("-").toReversed().join("/"),
   time: (chance) => chance.pick(["09:30", "23:59"]),
-  start_date: (_chance, world) => dayFirst(momentIn(world, -86_400)),
-  end_date: (_chance, world) => dayFirst(momentIn(world, 86_400)),
+  start_date: (_chance, inventory) => dayFirst(momentIn(inventory, -86_400)),
+  end_date: (_chance, inventory) => dayFirst(momentIn(inventory, 86_400)),
   timezone: (chance) => chance.pick(["UTC", "Europe/Berlin", "America/New_York"]),
   cron: (chance) => chance.pick(["50 9 * * 1-5", "0 0 1 1 *", "*/15 * * * *"]),
   cron_expression: (chance) => chance.pick(["50 9 * * 1-5", "0 0 1 1 *"]),
@@ -144,20 +147,20 @@ const linkNames = new Set(["url", "img_url", "file_url", "webhook", "webhook_url
  */
 export const fieldValue = (
   chance: Chance,
-  world: World,
+  inventory: Inventory,
   place: Place,
 ): { readonly value: unknown } | undefined => {
   const { name, operation } = place
-  const own = operation.surface === "operator" ? world.victim : world.ids
-  if (linkNames.has(name)) return { value: links(chance, world.receiver) }
+  const own = operation.surface === "operator" ? inventory.victim : inventory.ids
+  if (linkNames.has(name)) return { value: links(chance, inventory.receiver) }
   if (name === "from" || name === "whatsapp_client") {
-    return { value: sendingNumber(chance, world, own) }
+    return { value: sendingNumber(chance, inventory, own) }
   }
   const kind = kindOf(place)
   // What belongs to a workspace belongs to the first one.
   const isOfChild = kind === "workspace" && operation.path.split("{").length > 2
   if (isOfChild && chance.is(0.95)) return { value: own.workspace[0] ?? 1 }
-  if (kind !== undefined) return { value: someId(chance, world, kind, own) }
+  if (kind !== undefined) return { value: someId(chance, inventory, kind, own) }
   const maker = Object.hasOwn(makers, name) ? makers[name] : undefined
-  return maker === undefined ? undefined : { value: maker(chance, world, place) }
+  return maker === undefined ? undefined : { value: maker(chance, inventory, place) }
 }

@@ -5,7 +5,7 @@
 import type { Operation, ServiceDocument, Surface } from "@messaging-service/testkit/openapi"
 import { chanceOf } from "../Chance.ts"
 import type { Chance } from "../Chance.ts"
-import type { World } from "../world/World.ts"
+import type { Inventory } from "../world/Inventory.ts"
 import { mutateHeaders } from "./headers.ts"
 import { rawShot } from "./rawHttp.ts"
 import type { Credentials, Shot } from "./Shot.ts"
@@ -14,7 +14,7 @@ import { makeShot } from "./validRequest.ts"
 
 export interface Generating {
   readonly document: ServiceDocument
-  readonly world: World
+  readonly inventory: Inventory
   readonly seed: number
   readonly index: number
   readonly mood: Mood
@@ -108,7 +108,7 @@ const isHarmless = ({ aim, body }: Shot): boolean => {
 }
 
 /** The request of that index. */
-export const generate = ({ document, index, mood, seed, world }: Generating): Shot => {
+export const generate = ({ document, index, mood, seed, inventory }: Generating): Shot => {
   const chance = chanceOf(seed, index)
   const surface = chance.weighted(surfaceWeights(mood))
   const operations = document.operations.filter((each) => each.surface === surface)
@@ -122,10 +122,10 @@ export const generate = ({ document, index, mood, seed, world }: Generating): Sh
   ])
   const chosen = Array.from({ length: count }, () => chance.weighted(changes))
   const bodyChanges = chosen.filter((each) => each === "body").length
-  let shot = makeShot({ chance, document, world, operation, credentials }, bodyChanges)
+  let shot = makeShot({ chance, document, inventory, operation, credentials }, bodyChanges)
   // A request that is not HTTP any more is not changed further.
   for (const change of [...chosen].toSorted((a, b) => Number(a === "raw") - Number(b === "raw"))) {
-    if (shot.raw === undefined) shot = applyChange(shot, change, chance, world.host)
+    if (shot.raw === undefined) shot = applyChange(shot, change, chance, inventory.host)
   }
   return isHarmless(shot) ? shot : { ...shot, body: Buffer.from('{"seconds":1}') }
 }

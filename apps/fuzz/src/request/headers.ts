@@ -1,6 +1,6 @@
 /** Headers of every kind: who asks, what the body is, ids of the client's own, roles, ranges. */
 import type { Chance } from "../Chance.ts"
-import type { KeyName, World } from "../world/World.ts"
+import type { KeyName, Inventory } from "../world/Inventory.ts"
 import type { Credentials, Shot } from "./Shot.ts"
 
 export type Headers = ReadonlyArray<readonly [name: string, value: string]>
@@ -48,7 +48,7 @@ export const isKeyName = (credentials: Credentials): credentials is KeyName =>
 export const authorization = (
   credentials: Credentials,
   chance: Chance,
-  { keys, operatorToken }: World,
+  { keys, operatorToken }: Inventory,
 ): Headers => {
   const strange = strangeAuthorization(chance, chance.pick([keys.live, keys.v1, operatorToken]))
   if (credentials === "none") return []

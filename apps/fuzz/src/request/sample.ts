@@ -2,14 +2,14 @@
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json, Operation, ServiceDocument } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"
-import type { World } from "../world/World.ts"
+import type { Inventory } from "../world/Inventory.ts"
 import { fieldValue } from "./fieldValues.ts"
 import type { Credentials } from "./Shot.ts"
 
 export interface Sampling {
   readonly chance: Chance
   readonly document: ServiceDocument
-  readonly world: World
+  readonly inventory: Inventory
   readonly operation: Operation
   readonly credentials: Credentials
 }
@@ -95,9 +95,9 @@ const sampleString = (chance: Chance, schema: Json): string => {
 
 /** A value of the schema; `name` is that of the field it is for. */
 export const sampleField = (sampling: Sampling, name: string, given: Json): unknown => {
-  const { chance, document, operation, world } = sampling
+  const { chance, document, operation, inventory } = sampling
   const schema = document.resolve(given)
-  const known = fieldValue(chance, world, { operation, name })
+  const known = fieldValue(chance, inventory, { operation, name })
   const isObject = "properties" in schema || "anyOf" in schema
   if (known?.value !== undefined && !isObject && !isList(schema) && chance.is(0.95))
     return known.value

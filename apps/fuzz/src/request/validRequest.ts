@@ -19,14 +19,14 @@ interface Content {
 }
 
 const pathOf = (sampling: Sampling): string => {
-  const { chance, operation, world } = sampling
+  const { chance, operation, inventory } = sampling
   // Only a link that the service gave out leads anywhere.
   const prefix = /^\/(?:media|qr)\//.exec(operation.path)?.[0] ?? "?"
-  const link = chance.pick(world.links.filter((each) => each.startsWith(prefix)))
+  const link = chance.pick(inventory.links.filter((each) => each.startsWith(prefix)))
   const isLink = chance.is(0.8)
   if (link !== undefined && isLink) return link
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const value = fieldValue(chance, world, { operation, name })?.value
+    const value = fieldValue(chance, inventory, { operation, name })?.value
     return encodeURIComponent(String(value ?? "x"))
   })
 }
@@ -71,10 +71,14 @@ const valueOf = (sampling: Sampling, { examples, schema }: MediaObject): Json =>
 
 /** Mends what contradicts itself, mostly: two recipients or none, a number of the wrong platform. */
 const fitting = (sampling: Sampling, value: Json): Json => {
-  const { chance, credentials, operation, world } = sampling
+  const { chance, credentials, operation, inventory } = sampling
   const fixed: Record<string, unknown> = { ...value }
   const isFixed = chance.is(0.9)
-  const wrongKey = chance.pick(["x", "0123456789abcdef0123456789abcdef01234567", world.keys.live])
+  const wrongKey = chance.pick([
+    "x",
+    "0123456789abcdef0123456789abcdef01234567",
+    inventory.keys.live,
+  ])
   if (credentials === "none") delete fixed["api_key"]
   else if (credentials !== "v1" && "api_key" in fixed) fixed["api_key"] = wrongKey
   if (!isFixed) return fixed
@@ -82,12 +86,12 @@ const fitting = (sampling: Sampling, value: Json): Json => {
   const recipients = [fixed["to"]].flat().filter(isJson)
   if (!("from" in fixed) || recipients.length === 0) return fixed
   const names = new Set(recipients.flatMap((to) => Object.keys(to)))
-  if (names.has("group") || names.has("phone")) fixed["from"] = world.whatsapp
-  if (names.has("username")) fixed["from"] = world.telegram
+  if (names.has("group") || names.has("phone")) fixed["from"] = inventory.whatsapp
+  if (names.has("username")) fixed["from"] = inventory.telegram
   return fixed
 }
 
-const fitVersion1 = ({ operation, world }: Sampling, fixed: Record<string, unknown>): void => {
+const fitVersion1 = ({ operation, inventory }: Sampling, fixed: Record<string, unknown>): void => {
   const isSend = /v1(?:SendMsg|ScheduleMsg|ReminderCreate)$/.test(operation.id)
   if (isSend && !("group_name" in fixed)) fixed["phone"] ??= "5550100001"
   if ("phone" in fixed) {
@@ -95,16 +99,16 @@ const fitVersion1 = ({ operation, world }: Sampling, fixed: Record<string, unkno
     fixed["country_code"] = "1"
   }
   if ("msg" in fixed) delete fixed["message"]
-  if (fixed["msg_type"] === 1) fixed["img_url"] = `${world.receiver}/a.png`
-  if (fixed["msg_type"] === 2) fixed["file_url"] = `${world.receiver}/a.txt`
+  if (fixed["msg_type"] === 1) fixed["img_url"] = `${inventory.receiver}/a.png`
+  if (fixed["msg_type"] === 2) fixed["file_url"] = `${inventory.receiver}/a.txt`
 }
 
 const jsonContent = (sampling: Sampling, media: MediaObject, changes: number): Content => {
-  const { chance, world } = sampling
+  const { chance, inventory } = sampling
   const node = nodeOf(valueOf(sampling, media))
   const isBroken = changes > 0 && chance.is(0.25)
   const done = Array.from({ length: changes - (isBroken ? 1 : 0) }, () =>
-    mutateNode(node, chance, world.receiver),
+    mutateNode(node, chance, inventory.receiver),
   )
   const text = textOf(node)
   const [how, body] = isBroken ? brokenText(text, chance) : ["", Buffer.from(text)]
@@ -176,10 +180,10 @@ const headersOf = (chance: Chance, { parameters }: Operation): Shot["headers"] =
   })
 
 /** Version 1 takes its key in the body too, which every body here has unless it comes with none. */
-const shown = ({ chance, credentials, operation, world }: Sampling): Shot["headers"] => {
+const shown = ({ chance, credentials, operation, inventory }: Sampling): Shot["headers"] => {
   const isInBody = operation.surface === "v1" && credentials === "v1" && operation.method === "POST"
   const isLeftOut = isInBody && chance.is(0.5) && !operation.path.includes("/verification/")
-  const headers = authorization(credentials, chance, world)
+  const headers = authorization(credentials, chance, inventory)
   return isLeftOut ? [] : headers
 }
 

@@ -1,16 +1,16 @@
 /**
- * A cell: the world that a run of consecutive requests happens in. It is made anew for each run, with
+ * A cell: the workspaces that a run of consecutive requests uses. It is made anew for each run, with
  * records of every kind, so that what one run spoils no other one meets.
  */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json } from "@messaging-service/testkit/openapi"
 import { multipart, filePart, png } from "../request/multipart.ts"
 import type { Connection } from "../wire/Connection.ts"
-import { noIds, reminderText } from "./World.ts"
-import type { IdKind, Ids, KeyName, World } from "./World.ts"
+import { noIds, reminderText } from "./Inventory.ts"
+import type { IdKind, Ids, KeyName, Inventory } from "./Inventory.ts"
 
 export interface Cell {
-  readonly world: World
+  readonly inventory: Inventory
   /** Keys that no request uses, for looking at what there is: live and test. */
   readonly witnesses: readonly [live: string, test: string]
   /** The messages that it begins with. */
@@ -234,7 +234,7 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
   return {
     witnesses,
     messages,
-    world: {
+    inventory: {
       host,
       operatorToken,
       clientId: Number(workspace["client_id"]),
@@ -253,8 +253,8 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
 }
 
 /** Deletes the cell's workspaces, so that a long run does not pile up their work. */
-export const endCell = async (connection: Connection, { world }: Cell): Promise<void> => {
-  const { host, ids, operatorToken, victim } = world
+export const endCell = async (connection: Connection, { inventory }: Cell): Promise<void> => {
+  const { host, ids, operatorToken, victim } = inventory
   const deleted = (id: number) => {
     const path = `/admin/v1/workspaces/${id}`
     return call(connection, host, { method: "DELETE", path, token: operatorToken })

@@ -22,7 +22,7 @@ import { Caller } from "./Caller.ts"
 import type { KeyCaller } from "./Caller.ts"
 import { hashSecret, isKeyV1, isKeyV2, sameSecret } from "./secret.ts"
 import { makeWrongKeys } from "./WrongKeys.ts"
-import type { Surface } from "./WrongKeys.ts"
+import type { Api } from "./WrongKeys.ts"
 
 /** What a version 1 request brings (contract: Version 1: credentials). */
 export interface CredentialsV1 {
@@ -91,9 +91,9 @@ export class Admission extends Context.Service<
       const wrongKeys = makeWrongKeys()
 
       /** Counts a credential that was never issued, and refuses with it or with the guard. */
-      const wrong = (surface: Surface, address: string, refusal: Refusal) =>
+      const wrong = (api: Api, address: string, refusal: Refusal) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          Effect.fail(wrongKeys.count(surface, address, now) ? tooManyWrong : refusal),
+          Effect.fail(wrongKeys.count(api, address, now) ? tooManyWrong : refusal),
         )
 
       /** Asks the store for a key, unless it was unknown a moment ago. */

@@ -10,8 +10,8 @@ import ipaddr from "ipaddr.js"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { minuteStart, wrongKeysPerMinute } from "../request/RateWindow.ts"
 
-/** The surfaces whose wrong credentials are counted apart. */
-export type Surface = "v1" | "v2" | "operator"
+/** The interfaces whose wrong credentials are counted apart. */
+export type Api = "v1" | "v2" | "operator"
 
 /**
  * How long a key that was not found is taken for unknown without asking the store, milliseconds: a
@@ -22,9 +22,9 @@ const unknownKeyMillis = 10_000
 
 export interface WrongKeys {
   /** Counts a wrong credential; whether it is one too many, and so to be refused as such. */
-  count(surface: Surface, address: string, now: number): boolean
+  count(api: Api, address: string, now: number): boolean
   /** Whether the address has already sent one too many in this minute. */
-  isExceeded(surface: Surface, address: string, now: number): boolean
+  isExceeded(api: Api, address: string, now: number): boolean
   /** Whether the store did not know the key with that hash a moment ago. */
   isUnknown(hash: string, now: number): boolean
   /** Remembers that the store does not know the key with that hash. */
@@ -40,33 +40,30 @@ const makeRoom = (entries: Map<string, unknown>, most: number): void => {
 
 /** A guard that has counted nothing. */
 export const makeWrongKeys = (): WrongKeys => {
-  /** By surface, in the minute that they began in. */
-  const counted = new Map<
-    Surface,
-    { readonly start: number; readonly byGroup: Map<string, number> }
-  >()
+  /** By interface, in the minute that they began in. */
+  const counted = new Map<Api, { readonly start: number; readonly byGroup: Map<string, number> }>()
   const unknownSince = new Map<string, number>()
 
-  const ofMinute = (surface: Surface, now: number): Map<string, number> => {
+  const ofMinute = (api: Api, now: number): Map<string, number> => {
     const start = minuteStart(now)
-    const present = counted.get(surface)
+    const present = counted.get(api)
     if (present?.start === start) return present.byGroup
     const byGroup = new Map<string, number>()
-    counted.set(surface, { start, byGroup })
+    counted.set(api, { start, byGroup })
     return byGroup
   }
 
   return {
-    count: (surface, address, now) => {
-      const byGroup = ofMinute(surface, now)
+    count: (api, address, now) => {
+      const byGroup = ofMinute(api, now)
       const group = addressGroup(address)
       const count = (byGroup.get(group) ?? 0) + 1
       if (count === 1) makeRoom(byGroup, sharedResources.wrongKeyAddresses.whole)
       byGroup.set(group, count)
       return count > wrongKeysPerMinute
     },
-    isExceeded: (surface, address, now) =>
-      (ofMinute(surface, now).get(addressGroup(address)) ?? 0) > wrongKeysPerMinute,
+    isExceeded: (api, address, now) =>
+      (ofMinute(api, now).get(addressGroup(address)) ?? 0) > wrongKeysPerMinute,
     isUnknown: (hash, now) => {
       const since = unknownSince.get(hash)
       if (since === undefined) return false

@@ -1,7 +1,7 @@
 /** Paths that need no credentials: links, health, metrics and the pages about the API. */
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
-import type { Exchange, Reply, Surface } from "../route/Exchange.ts"
+import type { Exchange, Reply, Handler } from "../route/Exchange.ts"
 import { refusals } from "../openapi/errors.ts"
 import type { Refused } from "../openapi/errors.ts"
 import { clientRequestId, commonHeaders } from "../openapi/headers.ts"
@@ -35,7 +35,7 @@ export interface OpenRoute extends Route {
 }
 
 /** Serves the paths of that table. */
-export const openSurface = (routes: ReadonlyArray<OpenRoute>): Surface => {
+export const openSurface = (routes: ReadonlyArray<OpenRoute>): Handler => {
   const match = routeMatcher(routes)
   return (exchange) =>
     Effect.flatMap(Effect.fromResult(findRoute(match, exchange)), ({ parameter, route }) =>

@@ -3,7 +3,7 @@ import { Admission, parseId, refuse, roles } from "@messaging-service/core"
 import type { Refusal, Role } from "@messaging-service/core"
 import { Effect, Redacted, Result } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import type { Surface } from "../route/Exchange.ts"
+import type { Handler } from "../route/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf } from "../request/HeaderValues.ts"
@@ -55,7 +55,7 @@ export const operatorSurface = Effect.fnUntraced(function* (
   const addressOf = clientAddressReader(yield* HttpOptions)
   const match = routeMatcher(routes)
 
-  const surface: Surface = Effect.fnUntraced(function* (exchange) {
+  const surface: Handler = Effect.fnUntraced(function* (exchange) {
     const { request } = exchange
 
     // Route

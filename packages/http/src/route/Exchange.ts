@@ -39,8 +39,8 @@ export interface Content {
   readonly bytes: Stream.Stream<Uint8Array, unknown>
 }
 
-/** One part of the interface: everything under one prefix of paths. */
-export type Surface = (exchange: Exchange) => Effect.Effect<Reply, Refusal | StoreUnavailable>
+/** What answers the requests of one surface: of everything under one prefix of paths. */
+export type Handler = (exchange: Exchange) => Effect.Effect<Reply, Refusal | StoreUnavailable>
 
 export const openExchange = (request: HttpServerRequest, ids: typeof Ids.Service): Exchange => {
   const { path, query } = parseTarget(request.url)

@@ -5,7 +5,7 @@ import { MediaFiles } from "@messaging-service/core/ports"
 import type { RefusingPlaces } from "@messaging-service/core/ports"
 import { Effect, Result, Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import type { Exchange, Reply, Surface } from "../route/Exchange.ts"
+import type { Exchange, Reply, Handler } from "../route/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf } from "../request/HeaderValues.ts"
@@ -108,7 +108,7 @@ export const surfaceV1 = Effect.fnUntraced(function* (
     return answer
   }, Effect.scoped)
 
-  const surface: Surface = (exchange) => {
+  const surface: Handler = (exchange) => {
     // Method
     const found = findRoute(match, exchange)
     if (Result.isFailure(found)) return Effect.fail(found.failure)

@@ -13,7 +13,7 @@ import type { RateState, WorkspaceId } from "@messaging-service/core"
 import { MediaFiles } from "@messaging-service/core/ports"
 import type { RefusingPlaces } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
-import type { Exchange, Surface } from "../route/Exchange.ts"
+import type { Exchange, Handler } from "../route/Exchange.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf, headerValues } from "../request/HeaderValues.ts"
@@ -49,7 +49,7 @@ export const surfaceV2 = Effect.fnUntraced(function* (
       ),
     )
 
-  const surface: Surface = Effect.fnUntraced(function* (exchange) {
+  const surface: Handler = Effect.fnUntraced(function* (exchange) {
     const { request, path } = exchange
 
     // Route

@@ -4,7 +4,7 @@ import type { Check, DocumentObject, Operation } from "@messaging-service/testki
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
 import type { Answer, Call } from "../Doors.ts"
-import { bodyOf } from "../World.ts"
+import { bodyOf } from "../Records.ts"
 
 export type { DocumentObject, Json, MediaObject } from "@messaging-service/testkit/openapi"
 export type { Operation as Placed } from "@messaging-service/testkit/openapi"

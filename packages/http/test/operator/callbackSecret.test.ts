@@ -2,8 +2,8 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aWorkspace, bodyOf, operate } from "../World.ts"
-import type { Made } from "../World.ts"
+import { aWorkspace, bodyOf, operate } from "../Records.ts"
+import type { Made } from "../Records.ts"
 
 const pathOf = (workspace: Made) => `/admin/v1/workspaces/${workspace.id}/callback-secret`
 

@@ -2,7 +2,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../Service.ts"
-import { aKey, aNumber, aWorkspace, remove } from "../World.ts"
+import { aKey, aNumber, aWorkspace, remove } from "../Records.ts"
 import { code, connect, follow as look, qrLink, read } from "../v2/Connecting.ts"
 import { follow, upload } from "../v2/Uploading.ts"
 

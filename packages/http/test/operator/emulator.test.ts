@@ -3,8 +3,8 @@ import { layerStoredClock } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
 import { Doors, errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aSender, aText, bodyOf, operate, settle } from "../World.ts"
-import type { MessageBody, PageBody } from "../World.ts"
+import { aSender, aText, bodyOf, operate, settle } from "../Records.ts"
+import type { MessageBody, PageBody } from "../Records.ts"
 
 const simulator = "/admin/v1/simulator"
 

@@ -2,8 +2,8 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Doors, errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aContact, aKey, aSender, aText, aWorkspace, bodyOf, operate } from "../World.ts"
-import type { Made, MessageBody, PageBody } from "../World.ts"
+import { aContact, aKey, aSender, aText, aWorkspace, bodyOf, operate } from "../Records.ts"
+import type { Made, MessageBody, PageBody } from "../Records.ts"
 
 const root = "/admin/v1/workspaces"
 

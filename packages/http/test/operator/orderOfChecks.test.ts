@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { Doors, errorOf } from "../Doors.ts"
 import type { Call } from "../Doors.ts"
 import { layerService, operatorToken } from "../Service.ts"
-import { operate } from "../World.ts"
+import { operate } from "../Records.ts"
 
 const root = "/admin/v1/workspaces"
 const jsonType = ["content-type", "application/json"] as const

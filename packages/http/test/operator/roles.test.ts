@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { errorOf } from "../Doors.ts"
 import type { Call } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aContact, aNumber, aWorkspace, operate } from "../World.ts"
-import type { Made } from "../World.ts"
+import { aContact, aNumber, aWorkspace, operate } from "../Records.ts"
+import type { Made } from "../Records.ts"
 
 const root = "/admin/v1/workspaces"
 

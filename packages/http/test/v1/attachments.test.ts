@@ -9,7 +9,7 @@ import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect, Layer, Stream } from "effect"
 import { Disk } from "../Disk.ts"
 import { layerService } from "../Service.ts"
-import { advance, change, settle } from "../World.ts"
+import { advance, change, settle } from "../Records.ts"
 import { aClient, aText, answered, ask, call, saysNo, withFile } from "./Asking.ts"
 
 const limit = 1000

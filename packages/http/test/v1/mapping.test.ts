@@ -17,8 +17,8 @@ import {
   remove,
   revoke,
   settle,
-} from "../World.ts"
-import type { Made, MessageBody } from "../World.ts"
+} from "../Records.ts"
+import type { Made, MessageBody } from "../Records.ts"
 import { cancel, get, post, send } from "../v2/Asking.ts"
 import { upload } from "../v2/Uploading.ts"
 import { aClient, aLonelyClient, aText, answered, ask, onV2, saysNo, sends } from "./Asking.ts"

@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aNumber, change, operate } from "../World.ts"
+import { aNumber, change, operate } from "../Records.ts"
 import { aClient, aLonelyClient, aText, answered, ask, call, saysNo } from "./Asking.ts"
 import type { Credentials, Fields } from "./Asking.ts"
 

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layerService } from "../Service.ts"
-import { settle } from "../World.ts"
+import { settle } from "../Records.ts"
 import { aClient, answered, ask, sends } from "./Asking.ts"
 import type { Credentials, Fields } from "./Asking.ts"
 

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layerService } from "../Service.ts"
-import { settle } from "../World.ts"
+import { settle } from "../Records.ts"
 import { aClient, answered, ask, onV2, saysNo, sends, shapeOf } from "./Asking.ts"
 import type { SentBody } from "./Asking.ts"
 

@@ -11,7 +11,7 @@ import type { Answer } from "../Doors.ts"
 import { layerService } from "../Service.ts"
 import { aPart, form, multipart, path as mediaPath } from "../v2/Uploading.ts"
 import type { FormPart } from "../v2/Uploading.ts"
-import { aSender } from "../World.ts"
+import { aSender } from "../Records.ts"
 import { aClient, aText, answered, at, call, saysNo, withFile } from "./Asking.ts"
 import type { Fields } from "./Asking.ts"
 

@@ -1,8 +1,8 @@
 /** Requests about messages, as the suites of version 2 make them. */
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
-import { aText, bodyOf } from "../World.ts"
-import type { MessageBody, PageBody } from "../World.ts"
+import { aText, bodyOf } from "../Records.ts"
+import type { MessageBody, PageBody } from "../Records.ts"
 
 export const path = "/api/v2/messages"
 

@@ -6,7 +6,7 @@ import jsQR from "jsqr"
 import { PNG } from "pngjs"
 import { Doors } from "../Doors.ts"
 import { publicUrl } from "../Service.ts"
-import { bodyOf, operate } from "../World.ts"
+import { bodyOf, operate } from "../Records.ts"
 import { get, post } from "./Asking.ts"
 
 export const numbersPath = "/api/v2/numbers"

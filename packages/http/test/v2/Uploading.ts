@@ -5,7 +5,7 @@ import { createHash } from "node:crypto"
 import { Doors } from "../Doors.ts"
 import type { Answer, Call } from "../Doors.ts"
 import { publicUrl } from "../Service.ts"
-import { bodyOf } from "../World.ts"
+import { bodyOf } from "../Records.ts"
 
 export const path = "/api/v2/media"
 

@@ -32,7 +32,7 @@ import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import type { ErrorBody } from "../Doors.ts"
 import { layerService, operatorToken } from "../Service.ts"
-import { aSender } from "../World.ts"
+import { aSender } from "../Records.ts"
 
 const to = { phone: "+15550001234" }
 const media = { url: "https://example.com/a.png", type: "image", file_name: "a.png" }

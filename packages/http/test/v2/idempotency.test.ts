@@ -5,8 +5,8 @@ import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import type { Call } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aSender, aText, bodyOf } from "../World.ts"
-import type { MessageBody, PageBody } from "../World.ts"
+import { aKey, aSender, aText, bodyOf } from "../Records.ts"
+import type { MessageBody, PageBody } from "../Records.ts"
 
 const path = "/api/v2/messages"
 const keyed = (key: string) => [["idempotency-key", key]] as const

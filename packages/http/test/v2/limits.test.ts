@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import type { Answer } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aSender, aText, aWorkspace, operate, revoke } from "../World.ts"
+import { aKey, aSender, aText, aWorkspace, operate, revoke } from "../Records.ts"
 
 const me = "/api/v2/me"
 

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aNumber, aPhone, aSender, settle } from "../World.ts"
+import { aKey, aNumber, aPhone, aSender, settle } from "../Records.ts"
 import { anHourLater, get, idsOf, list, path, send } from "./Asking.ts"
 
 layer(layerService())("the list of messages", (it) => {

@@ -6,8 +6,8 @@ import { request as nodeRequest } from "node:http"
 import { Disk } from "../Disk.ts"
 import { Doors, errorOf } from "../Doors.ts"
 import { layerService, publicUrl } from "../Service.ts"
-import { aKey, aSender, bodyOf, operate, settle } from "../World.ts"
-import type { MessageBody, PageBody } from "../World.ts"
+import { aKey, aSender, bodyOf, operate, settle } from "../Records.ts"
+import type { MessageBody, PageBody } from "../Records.ts"
 import {
   aPart,
   boundary,

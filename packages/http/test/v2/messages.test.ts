@@ -12,8 +12,8 @@ import {
   bodyOf,
   operate,
   settle,
-} from "../World.ts"
-import type { MessageBody, PageBody } from "../World.ts"
+} from "../Records.ts"
+import type { MessageBody, PageBody } from "../Records.ts"
 import { anHourLater, cancel, get, idsOf, list, path, post, send } from "./Asking.ts"
 
 layer(layerService())("GET /me", (it) => {

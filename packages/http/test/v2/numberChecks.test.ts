@@ -4,8 +4,8 @@ import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import type { Answer, Call } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aNumber, aPhone, aSender, aWorkspace, bodyOf, operate, settle } from "../World.ts"
-import type { PageBody } from "../World.ts"
+import { aKey, aNumber, aPhone, aSender, aWorkspace, bodyOf, operate, settle } from "../Records.ts"
+import type { PageBody } from "../Records.ts"
 
 const path = "/api/v2/number-checks"
 

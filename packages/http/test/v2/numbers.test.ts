@@ -4,8 +4,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import { layerService, publicUrl } from "../Service.ts"
-import { aKey, aNumber, aPhone, aSender, aWorkspace, bodyOf, operate, settle } from "../World.ts"
-import type { MessageBody } from "../World.ts"
+import { aKey, aNumber, aPhone, aSender, aWorkspace, bodyOf, operate, settle } from "../Records.ts"
+import type { MessageBody } from "../Records.ts"
 import { get, path as messagesPath, post, send } from "./Asking.ts"
 import {
   ask,

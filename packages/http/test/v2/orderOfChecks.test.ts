@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import type { Call } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aNumber, aSender, aText, aWorkspace, change, remove, revoke } from "../World.ts"
+import { aKey, aNumber, aSender, aText, aWorkspace, change, remove, revoke } from "../Records.ts"
 
 const oversized = "x".repeat(1_048_577)
 

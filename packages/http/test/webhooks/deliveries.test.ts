@@ -11,8 +11,8 @@ import {
   remove as removeWorkspace,
   revoke,
   settle,
-} from "../World.ts"
-import type { PageBody } from "../World.ts"
+} from "../Records.ts"
+import type { PageBody } from "../Records.ts"
 import { cancel, get, send } from "../v2/Asking.ts"
 import {
   anEndpoint,

@@ -4,7 +4,7 @@ import { layerEgress, realTimeLayer } from "@messaging-service/node"
 import { Effect, Layer } from "effect"
 import { errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aNumber, aSender, bodyOf, operate, revoke } from "../World.ts"
+import { aKey, aNumber, aSender, bodyOf, operate, revoke } from "../Records.ts"
 import {
   anEndpoint,
   ask,

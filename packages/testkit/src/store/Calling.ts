@@ -4,7 +4,7 @@ import type { Callback, SendingNumber } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { present } from "./Expect.ts"
 import { cancelled, end } from "./Sending.ts"
-import { aMessage, aStage, fresh, noon } from "./World.ts"
+import { aMessage, aStage, fresh, noon } from "./Records.ts"
 
 /** An address at a target of its own. */
 export const aCallbackUrl = (): string => `https://host${fresh()}.example.com/callback`

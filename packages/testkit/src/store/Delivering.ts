@@ -19,7 +19,7 @@ import type {
 import { Effect } from "effect"
 import { only, present } from "./Expect.ts"
 import { cancelled, end } from "./Sending.ts"
-import { aKey, aMessage, aStage, fresh, hour, minute, noon } from "./World.ts"
+import { aKey, aMessage, aStage, fresh, hour, minute, noon } from "./Records.ts"
 
 /** The limit with which tests that do not speak of it make endpoints. */
 export const manyEndpoints = 1000

@@ -17,7 +17,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { present } from "./Expect.ts"
-import { accept, aQuery, noon } from "./World.ts"
+import { accept, aQuery, noon } from "./Records.ts"
 
 /** The guard that an acceptance broke; null when it went through. */
 export const brokenBy = (acceptance: Acceptance) =>

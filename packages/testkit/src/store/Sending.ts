@@ -14,7 +14,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { only, present } from "./Expect.ts"
-import { anEventId, day, minute, noon } from "./World.ts"
+import { anEventId, day, minute, noon } from "./Records.ts"
 
 export const sendFailed: MessageError = { code: "send_failed", message: "The send failed." }
 

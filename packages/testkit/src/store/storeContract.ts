@@ -51,7 +51,7 @@ import { webhooks } from "./contract/webhooks.ts"
 import { workspaces } from "./contract/workspaces.ts"
 import { workStatus } from "./contract/workStatus.ts"
 import type { StoreContractOptions, Topic } from "./Topic.ts"
-import { anotherStore } from "./World.ts"
+import { anotherStore } from "./Records.ts"
 
 /** In the order in which they run: an empty store's answer comes first. */
 const topics: Readonly<Record<string, Topic>> = {

@@ -5,8 +5,8 @@
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../../Service.ts"
-import { aNumber, change, operate, remove } from "../../World.ts"
-import type { Made } from "../../World.ts"
+import { aNumber, change, operate, remove } from "../../Records.ts"
+import type { Made } from "../../Records.ts"
 import {
   aClient,
   aLonelyClient,

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../../Service.ts"
-import { aKey } from "../../World.ts"
+import { aKey } from "../../Records.ts"
 import { get } from "../../v2/Asking.ts"
 import { aClient, aText, answered, call, saysNo, withFile } from "../Asking.ts"
 import type { Fields } from "../Asking.ts"

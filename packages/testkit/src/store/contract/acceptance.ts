@@ -37,7 +37,7 @@ import {
   minute,
   noon,
   waiting,
-} from "../World.ts"
+} from "../Records.ts"
 
 export const accepting: Topic = (it) => {
   it.effect("messages wait as they were accepted, for all recipients and contents", () =>

@@ -17,7 +17,16 @@ import {
   sent,
 } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aMessage, anAcceptance, aPlan, aStage, hour, noon, admitsAll } from "../World.ts"
+import {
+  accepted,
+  aMessage,
+  anAcceptance,
+  aPlan,
+  aStage,
+  hour,
+  noon,
+  admitsAll,
+} from "../Records.ts"
 
 const setPlan = (workspace: Workspace, plan: Plan | null) =>
   WorkspaceStore.use((store) =>

@@ -18,7 +18,7 @@ import {
   hour,
   minute,
   noon,
-} from "../World.ts"
+} from "../Records.ts"
 
 /** How long unused attachments are kept, in these tests. */
 const kept = 26 * hour

@@ -48,7 +48,7 @@ import {
   hour,
   minute,
   noon,
-} from "../World.ts"
+} from "../Records.ts"
 
 export const callbacks: Topic = (it) => {
   it.effect("every end of a message that reports is written with it, the others' is not", () =>

@@ -21,7 +21,7 @@ import { aCallbackUrl, aCallingStage, callbacksOf } from "../Calling.ts"
 import { claimDue } from "../Delivering.ts"
 import { only, present } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"
-import { anEra, anEventId, aNumber, aPhone, aStage, fresh, minute } from "../World.ts"
+import { anEra, anEventId, aNumber, aPhone, aStage, fresh, minute } from "../Records.ts"
 
 const digits = (): string => aPhone().slice(1)
 

@@ -18,7 +18,7 @@ import {
 import { at, only, present } from "../Expect.ts"
 import { failed, cancelled, change, claimOne, end, sendNext, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aKey, aMessage, aStage, day, hour, minute, noon } from "../World.ts"
+import { accepted, aKey, aMessage, aStage, day, hour, minute, noon } from "../Records.ts"
 
 export const deliveries: Topic = (it) => {
   it.effect("an event reaches every endpoint of its workspace and mode that subscribed to it", () =>

@@ -18,7 +18,7 @@ import {
 import { at, present } from "../Expect.ts"
 import { cancelled, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { aMessage, anEra, aStage, day, hour, minute, noon } from "../World.ts"
+import { aMessage, anEra, aStage, day, hour, minute, noon } from "../Records.ts"
 
 /** When a delivery loop must look again, if that is within 50 days of `era`. */
 const nextDue = (era: number) =>

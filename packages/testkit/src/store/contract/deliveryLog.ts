@@ -19,7 +19,7 @@ import {
 } from "../Delivering.ts"
 import { at, only, present } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"
-import { aKey, anEra, day, hour, minute, noon, oneSecond } from "../World.ts"
+import { aKey, anEra, day, hour, minute, noon, oneSecond } from "../Records.ts"
 
 export const deliveryLog: Topic = (it) => {
   it.effect("every attempt is written down, the latest beside its endpoint", () =>

@@ -8,7 +8,7 @@ import { followOutbox, story } from "../follow.ts"
 import { lookUp, stateOf } from "../Reading.ts"
 import { claim, claimOne, endedAs, failed, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aMessage, aNumber, aStage, hour, minute, noon } from "../World.ts"
+import { accepted, aMessage, aNumber, aStage, hour, minute, noon } from "../Records.ts"
 
 export const departures: Topic = (it) => {
   it.effect("what the media turned out to be is written with the end, and shown from then on", () =>

@@ -4,7 +4,7 @@ import { ContactStore } from "@messaging-service/core/ports"
 import type { ContactId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
-import { aContact, aPhone, aWorkspace, noon } from "../World.ts"
+import { aContact, aPhone, aWorkspace, noon } from "../Records.ts"
 
 export const contacts: Topic = (it) => {
   it.effect("contacts are kept as given and paged newest first", () =>

@@ -20,7 +20,7 @@ import {
   settle,
 } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aMessage, anEra, aStage, hour, minute, noon, oneSecond } from "../World.ts"
+import { accepted, aMessage, anEra, aStage, hour, minute, noon, oneSecond } from "../Records.ts"
 
 const expiredOf = (workspaceId: WorkspaceId, now: number) =>
   Effect.map(

@@ -16,7 +16,7 @@ import {
   aWorkspace,
   noon,
   admitsAll,
-} from "../World.ts"
+} from "../Records.ts"
 
 export const acceptanceFacts: Topic = (it) => {
   it.effect("what was not asked for is not there", () =>

@@ -33,7 +33,7 @@ import {
   hour,
   minute,
   oneSecond,
-} from "../World.ts"
+} from "../Records.ts"
 
 const figuresAt = (now: number, countAtMost = mostCounted) =>
   ServiceFigures.use((figures) => figures.read(now, countAtMost))

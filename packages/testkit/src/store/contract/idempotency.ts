@@ -21,7 +21,7 @@ import {
   hour,
   noon,
   oneSecond,
-} from "../World.ts"
+} from "../Records.ts"
 
 const claimed = { _tag: "Claimed" } as const
 const inProgress = { _tag: "InProgress" } as const

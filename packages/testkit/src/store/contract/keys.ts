@@ -18,8 +18,8 @@ import {
   oneSecond,
   admitsAll,
   admitsNone,
-} from "../World.ts"
-import type { IssuedKey } from "../World.ts"
+} from "../Records.ts"
+import type { IssuedKey } from "../Records.ts"
 
 const query = (issued: IssuedKey, now = noon): AdmitQuery => ({
   hash: issued.hash,

@@ -15,8 +15,8 @@ import {
   minute,
   noon,
   oneSecond,
-} from "../World.ts"
-import type { IssuedKey } from "../World.ts"
+} from "../Records.ts"
+import type { IssuedKey } from "../Records.ts"
 
 const aKeyV1 = (workspaceId: WorkspaceId) =>
   aKey(workspaceId, { version: 1, name: "API Key 1", hash: aHash() })

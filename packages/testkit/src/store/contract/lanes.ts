@@ -28,7 +28,7 @@ import {
   noon,
   oneSecond,
   someNumbers,
-} from "../World.ts"
+} from "../Records.ts"
 
 const setStatus = (number: SendingNumber, status: SendingNumber["status"], now = noon) =>
   NumberStore.use((store) => store.setStatus(number.id, status, undefined, now))

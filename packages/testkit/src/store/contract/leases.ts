@@ -21,7 +21,7 @@ import {
   settle,
 } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aMessage, aNumber, aStage, hour, minute, noon, oneSecond } from "../World.ts"
+import { accepted, aMessage, aNumber, aStage, hour, minute, noon, oneSecond } from "../Records.ts"
 
 export const leases: Topic = (it) => {
   it.effect("a settlement writes the message's end and its event in one", () =>

@@ -36,7 +36,7 @@ import {
   fresh,
   minute,
   oneSecond,
-} from "../World.ts"
+} from "../Records.ts"
 
 const digits = (): string => aPhone().slice(1)
 

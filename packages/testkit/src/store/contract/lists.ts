@@ -25,7 +25,7 @@ import {
   hour,
   minute,
   noon,
-} from "../World.ts"
+} from "../Records.ts"
 
 const everything: MessageFilter = {
   statuses: null,

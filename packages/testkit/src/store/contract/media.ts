@@ -25,7 +25,7 @@ import {
   hour,
   minute,
   noon,
-} from "../World.ts"
+} from "../Records.ts"
 
 const anUnknownId = 999_999_999 as MediaId
 

@@ -7,7 +7,7 @@ import { at, ids, only, present } from "../Expect.ts"
 import { lookUp, scopeOf } from "../Reading.ts"
 import { cancelled, claimOne, end, expired, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aMessage, anEra, aNumber, aStage, hour, minute, noon } from "../World.ts"
+import { accepted, aMessage, anEra, aNumber, aStage, hour, minute, noon } from "../Records.ts"
 
 const link = (number: SendingNumber, phone: string) =>
   NumberStore.use((numbers) => numbers.setStatus(number.id, "connected", phone, noon))

@@ -39,7 +39,7 @@ import {
   minute,
   noon,
   oneSecond,
-} from "../World.ts"
+} from "../Records.ts"
 
 const anUnknownId = 999_999_999 as NumberCheckId
 

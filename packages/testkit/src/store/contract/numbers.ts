@@ -4,7 +4,7 @@ import { NumberStore } from "@messaging-service/core/ports"
 import type { NumberId, SendingNumber } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
-import { aNumber, aStage, aWorkspace, minute, noon, oneSecond } from "../World.ts"
+import { aNumber, aStage, aWorkspace, minute, noon, oneSecond } from "../Records.ts"
 
 export const numbers: Topic = (it) => {
   it.effect("a number is kept as it was given", () =>

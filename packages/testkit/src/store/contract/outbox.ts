@@ -6,7 +6,7 @@ import { at, ids, present } from "../Expect.ts"
 import { followOutbox, readOutbox } from "../follow.ts"
 import { cancelled, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aStage, hour, noon, oneSecond } from "../World.ts"
+import { accepted, aStage, hour, noon, oneSecond } from "../Records.ts"
 
 export const outbox: Topic = (it) => {
   it.effect("each end of a message is announced, an acceptance is not", () =>

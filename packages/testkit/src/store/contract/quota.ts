@@ -19,7 +19,7 @@ import {
   hour,
   minute,
   noon,
-} from "../World.ts"
+} from "../Records.ts"
 
 const three: QuotaLimit = { messages: 3, windowMillis: day }
 

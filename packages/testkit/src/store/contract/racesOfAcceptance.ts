@@ -34,7 +34,7 @@ import {
   minute,
   noon,
   admitsAll,
-} from "../World.ts"
+} from "../Records.ts"
 
 const sizeOf = (acceptance: Acceptance) => acceptance.messages.length
 

@@ -8,7 +8,7 @@ import { claimDue, delivered, refused, settleDeliveries, sharing } from "../Deli
 import { at } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"
 import type { Topic } from "../Topic.ts"
-import { aWorkspace, below, day, hour, noon, someNumbers } from "../World.ts"
+import { aWorkspace, below, day, hour, noon, someNumbers } from "../Records.ts"
 
 interface Race {
   now: number

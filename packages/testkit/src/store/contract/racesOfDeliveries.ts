@@ -19,7 +19,7 @@ import {
 import { at } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"
 import type { Topic } from "../Topic.ts"
-import { aKey, below, day, hour, noon, oneSecond, someNumbers } from "../World.ts"
+import { aKey, below, day, hour, noon, oneSecond, someNumbers } from "../Records.ts"
 
 interface Race {
   now: number

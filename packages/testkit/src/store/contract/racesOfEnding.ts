@@ -8,7 +8,7 @@ import { atOnce, range } from "../Races.ts"
 import { remaining } from "../Reading.ts"
 import { cancelled, change, end, expired } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, anEra, aNumber, aPlan, aStage, hour, minute, noon } from "../World.ts"
+import { accepted, anEra, aNumber, aPlan, aStage, hour, minute, noon } from "../Records.ts"
 
 export const endingRaces: Topic = (it, { parallel }) => {
   const rounds = range(parallel ? 4 : 3)

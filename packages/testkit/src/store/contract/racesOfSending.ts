@@ -20,7 +20,7 @@ import {
   settle,
 } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aMessage, aStage, minute, noon, oneSecond, someNumbers } from "../World.ts"
+import { accepted, aMessage, aStage, minute, noon, oneSecond, someNumbers } from "../Records.ts"
 
 export const sendingRaces: Topic = (it, { parallel }) => {
   const rounds = range(parallel ? 4 : 3)

@@ -10,7 +10,7 @@ import { followOutbox } from "../follow.ts"
 import { atOnce, range } from "../Races.ts"
 import { again, claim, failed, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aStage, below, hour, noon, oneSecond, someNumbers } from "../World.ts"
+import { accepted, aStage, below, hour, noon, oneSecond, someNumbers } from "../Records.ts"
 
 /** A worker that now and then loses a lease, postpones or settles too late. */
 const worker = (

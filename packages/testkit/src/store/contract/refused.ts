@@ -41,7 +41,7 @@ import {
   hour,
   minute,
   noon,
-} from "../World.ts"
+} from "../Records.ts"
 
 const dailyLimit: MessageError = { code: "send_failed", message: "Daily limit reached" }
 

@@ -46,7 +46,7 @@ import {
   minute,
   noon,
   waiting,
-} from "../World.ts"
+} from "../Records.ts"
 
 const aContent = (given: Partial<ReminderContent> = {}): ReminderContent => ({
   name: "Rent",

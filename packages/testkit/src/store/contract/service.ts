@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { ClockStore, ServiceSecrets } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
-import { aWorkspace, hour, oneSecond } from "../World.ts"
+import { aWorkspace, hour, oneSecond } from "../Records.ts"
 
 export const clock: Topic = (it) => {
   it.effect("the offset rises and never goes back", () =>

@@ -4,7 +4,7 @@ import { NumberStore, SessionStore, WorkspaceStore } from "@messaging-service/co
 import type { KeyChange, NumberId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
-import { aNumber, aStage, aWorkspace, noon, oneSecond } from "../World.ts"
+import { aNumber, aStage, aWorkspace, noon, oneSecond } from "../Records.ts"
 
 const key = (type: string, id: string, value: string | null): KeyChange => ({ type, id, value })
 

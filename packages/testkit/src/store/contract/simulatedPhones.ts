@@ -6,7 +6,7 @@ import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import { ids, only } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"
-import { aMessage, aNumber, aPhone, aStage, aTransportId, noon, oneSecond } from "../World.ts"
+import { aMessage, aNumber, aPhone, aStage, aTransportId, noon, oneSecond } from "../Records.ts"
 
 type Copy = Omit<SentCopy, "id" | "messageId">
 

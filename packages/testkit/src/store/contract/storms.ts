@@ -54,7 +54,7 @@ import {
   oneSecond,
   waiting,
   admitsAll,
-} from "../World.ts"
+} from "../Records.ts"
 
 const initialAllowance = 150
 

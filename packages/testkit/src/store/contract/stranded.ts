@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
 import { again, cancelled, claimOne, end, sendNext, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aMessage, aNumber, aStage, hour, noon, oneSecond } from "../World.ts"
+import { accepted, aMessage, aNumber, aStage, hour, noon, oneSecond } from "../Records.ts"
 
 const strandedOf = (workspaceId: WorkspaceId) =>
   Effect.map(

@@ -5,7 +5,7 @@ import type { WorkspaceId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { cancelled, change, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { aMessage, anEra, aNumber, aStage, hour, minute, noon } from "../World.ts"
+import { aMessage, anEra, aNumber, aStage, hour, minute, noon } from "../Records.ts"
 
 const dueOf = (workspaceId: WorkspaceId, now: number) =>
   Effect.map(

@@ -7,7 +7,7 @@ import { followOutbox } from "../follow.ts"
 import { lookUp } from "../Reading.ts"
 import { sendNext } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { aMessage, aStage, aTransportId, noon } from "../World.ts"
+import { aMessage, aStage, aTransportId, noon } from "../Records.ts"
 
 const delivered = (message: Message) =>
   MessageStore.use((store) => store.tick(message.transportId, ["sent"], "delivered"))

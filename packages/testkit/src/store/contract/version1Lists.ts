@@ -36,7 +36,7 @@ import {
   minute,
   noon,
   oneSecond,
-} from "../World.ts"
+} from "../Records.ts"
 
 const everything = { offset: 0, limit: 1000 }
 

@@ -22,7 +22,7 @@ import {
 import { at, ids, present } from "../Expect.ts"
 import { claimKey } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
-import { aClaim, aKey, hour, noon, oneSecond } from "../World.ts"
+import { aClaim, aKey, hour, noon, oneSecond } from "../Records.ts"
 
 const insert = (endpoint: NewWebhook, limit = manyEndpoints) =>
   WebhookStore.use((store) => store.insert(endpoint, limit, null))

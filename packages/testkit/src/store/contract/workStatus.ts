@@ -36,7 +36,7 @@ import {
   hour,
   minute,
   oneSecond,
-} from "../World.ts"
+} from "../Records.ts"
 
 /** The next due moment if it lies in the 50 days after `era`, else null: what is later is not ours. */
 const nextDue = (work: Work, era: number) =>

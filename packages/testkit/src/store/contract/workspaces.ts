@@ -16,7 +16,7 @@ import {
   oneSecond,
   admitsAll,
   admitsNone,
-} from "../World.ts"
+} from "../Records.ts"
 
 export const workspaces: Topic = (it) => {
   it.effect("a store is empty until its first workspace, and not again when that is deleted", () =>

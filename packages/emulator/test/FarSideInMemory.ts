@@ -23,7 +23,7 @@ export const phone = (text: string): Phone => {
 }
 
 /** What a test may look into and turn round. */
-export interface World {
+export interface FarSideState {
   readonly statuses: Map<NumberId, NumberStatus>
   readonly behaviours: Map<NumberId, Behaviour>
   readonly copies: Array<Omit<SentCopy, "id" | "messageId">>
@@ -32,9 +32,9 @@ export interface World {
   readonly unavailable: Set<"find" | "behaviour" | "registered" | "receive">
 }
 
-export const World = Context.Service<"test/World", World>("test/World")
+export const FarSideState = Context.Service<"test/FarSideState", FarSideState>("test/FarSideState")
 
-const worldLayer = Layer.sync(World, (): World => ({
+const stateLayer = Layer.sync(FarSideState, (): FarSideState => ({
   statuses: new Map(),
   behaviours: new Map(),
   copies: [],
@@ -42,20 +42,20 @@ const worldLayer = Layer.sync(World, (): World => ({
   unavailable: new Set(),
 }))
 
-const answer = <A>(world: World, operation: string, value: () => A) =>
+const answer = <A>(state: FarSideState, operation: string, value: () => A) =>
   Effect.suspend(() => {
     const result = value()
-    return Array.from<string>(world.unavailable).includes(operation)
+    return Array.from<string>(state.unavailable).includes(operation)
       ? Effect.fail(new StoreUnavailable({ operation, cause: "test" }))
       : Effect.succeed(result)
   })
 
 const numberStoreLayer = Layer.unwrap(
-  Effect.map(World, (world) =>
+  Effect.map(FarSideState, (state) =>
     Layer.mock(NumberStore, {
       find: (id) =>
-        answer(world, "find", () => {
-          const status = world.statuses.get(id)
+        answer(state, "find", () => {
+          const status = state.statuses.get(id)
           return status === undefined
             ? null
             : {
@@ -75,18 +75,18 @@ const numberStoreLayer = Layer.unwrap(
 )
 
 const phonesLayer = Layer.unwrap(
-  Effect.map(World, (world) =>
+  Effect.map(FarSideState, (state) =>
     Layer.mock(SimulatedPhones, {
-      behaviour: (id) => answer(world, "behaviour", () => world.behaviours.get(id) ?? null),
-      registered: answer(world, "registered", () => world.registered),
+      behaviour: (id) => answer(state, "behaviour", () => state.behaviours.get(id) ?? null),
+      registered: answer(state, "registered", () => state.registered),
       receive: (copy, then) =>
-        answer(world, "receive", () => {
-          const known = world.copies.some(
+        answer(state, "receive", () => {
+          const known = state.copies.some(
             ({ numberId, transportId }) =>
               numberId === copy.numberId && transportId === copy.transportId,
           )
-          if (!known) world.copies.push(copy)
-          if (then !== null) world.behaviours.set(copy.numberId, then)
+          if (!known) state.copies.push(copy)
+          if (then !== null) state.behaviours.set(copy.numberId, then)
           return !known
         }),
     }),
@@ -103,7 +103,7 @@ const sends: Readonly<Record<Taking, Behaviour["send"]>> = {
 const farSideLayer = Layer.effect(
   FarSide,
   Effect.gen(function* () {
-    const { statuses, behaviours, copies } = yield* World
+    const { statuses, behaviours, copies } = yield* FarSideState
     const { parked } = yield* ParkedSends
     let numbers = 0
     return FarSide.of({
@@ -141,8 +141,8 @@ const farSideLayer = Layer.effect(
   }),
 )
 
-export const simulatedWorld = farSideLayer.pipe(
+export const layerFarSideInMemory = farSideLayer.pipe(
   Layer.provideMerge(transportLayer),
   Layer.provide([numberStoreLayer, phonesLayer]),
-  Layer.provideMerge(worldLayer),
+  Layer.provideMerge(stateLayer),
 )

@@ -88,7 +88,7 @@ export const smokeSizes: Sizes = {
   pipelined: 100,
 }
 
-export interface Stage {
+export interface Setup {
   readonly sizes: Sizes
   /** Path of pgbench; null where it is not installed. */
   readonly pgbench: string | null
@@ -100,16 +100,16 @@ export interface Stage {
 export const storeOn = ({ database, path, username }: TestDatabase, maxConnections: number) =>
   layerPostgres({ database, path, username, maxConnections })
 
-export const openStage = Effect.fnUntraced(function* (sizes: Sizes) {
+export const openSetup = Effect.fnUntraced(function* (sizes: Sizes) {
   const cluster = yield* EmbeddedPostgres
   const template = yield* cluster.createDatabase()
   // Building the store once brings the template's tables up to date.
   yield* Effect.scoped(Layer.build(storeOn(template, 4)))
   const pgbench = yield* findPgbench
-  const stage: Stage = {
+  const setup: Setup = {
     sizes,
     pgbench,
     database: Effect.orDie(Effect.flatMap(cluster.createDatabase(template.database), openDatabase)),
   }
-  return stage
+  return setup
 })

@@ -1,5 +1,5 @@
 /**
- * The small world that a test of a store needs: workspaces, keys, numbers and messages with
+ * The records that a test of a store needs: workspaces, keys, numbers and messages with
  * defaults for everything that the test does not speak of. Each builder makes records of its own,
  * so that one store serves many tests; what must be unique is drawn from a counter.
  */

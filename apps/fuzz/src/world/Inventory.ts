@@ -31,7 +31,7 @@ export type IdKind = (typeof idKinds)[number]
 
 export type Ids = Readonly<Record<IdKind, Array<number>>>
 
-export interface World {
+export interface Inventory {
   /** `127.0.0.1:port` */
   readonly host: string
   readonly operatorToken: string
