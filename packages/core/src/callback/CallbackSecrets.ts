@@ -10,7 +10,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
 import { described } from "../request/Described.ts"
 import { SigningSecrets } from "../webhook/signature.ts"
-import type { Role } from "../workspace/Role.ts"
+import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 
 /** What signs a workspace's callbacks (contract: Callback secret). */

@@ -12,7 +12,7 @@ import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
 import type { CursorPage, PageOf, PageQuery } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
-import type { Role } from "../workspace/Role.ts"
+import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 
 /** A name with exactly one of a phone and a Telegram username. */

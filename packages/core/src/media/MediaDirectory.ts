@@ -1,7 +1,7 @@
 /**
  * The media directory: files that customers upload once and send by their id (contract: Media). The
  * plan's storage is shared by both worlds of a workspace, because the bytes of test files take room
- * like any others.
+ * like any others. And the sweep of all media files.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
@@ -11,7 +11,7 @@ import type { MediaId } from "../id/Ids.ts"
 import { permit } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { Cursors } from "../request/Cursor.ts"
-import { Idempotent } from "../request/Idempotency.ts"
+import { Idempotent, answerKeptMillis } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { pageFields, queryDecoder } from "../request/PageInput.ts"
@@ -21,7 +21,7 @@ import { MediaStore, mediaTypes, newMediaFile, refuseFullDisk, removeBytes } fro
 import type { BrokenMediaGuard, Leftover, MediaFile, MediaType } from "./Media.ts"
 import { MediaFiles, filesUnavailable } from "./MediaFiles.ts"
 import type { SpooledContent, StoredContent } from "./MediaFiles.ts"
-import { MediaLinks } from "./MediaLinks.ts"
+import { MediaLinks, linkKeptMillis } from "./MediaLinks.ts"
 
 /** Bytes of an uploaded file (contract: Media). */
 export const maximumFileBytes = 64 * 1024 * 1024
@@ -190,6 +190,76 @@ export class MediaDirectory extends Context.Service<
           return { fileName: linked.fileName, mimeType: found.file.mimeType, content }
         }),
       })
+    }),
+  )
+}
+
+/** From a file's reservation to its commit it takes no longer than this, or its process died. */
+const reservationMillis = 60 * 60 * 1000
+
+/**
+ * An attachment is kept that long past the final state of its last message (contract: Version 1:
+ * sends), so that the link in the event of that moment works for as long as it says. A call whose
+ * message is not committed yet has that long too.
+ */
+const attachmentMillis = linkKeptMillis
+
+/** Files of one round of the sweep. */
+const batch = 100
+
+/**
+ * The sweep of media files: finishes what uploads and deletions that were cut off have left half done,
+ * and removes the files of deleted workspaces and attachments that are no longer needed. Harms nothing
+ * when several workers do it.
+ */
+export class MediaSweep extends Context.Service<
+  MediaSweep,
+  {
+    /** Removes one batch of left-over files; returns how many. */
+    readonly runOnce: Effect.Effect<number, StoreUnavailable>
+    /** Removes all there are, and forgets those whose upload can no longer be repeated. */
+    readonly runAll: Effect.Effect<void, StoreUnavailable>
+  }
+>()("core/MediaSweep") {
+  static readonly layer = Layer.effect(
+    MediaSweep,
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const files = yield* MediaFiles
+
+      const remove = (leftover: Leftover) =>
+        files.remove(leftover.storageKey).pipe(
+          Effect.as<ReadonlyArray<Leftover>>([leftover]),
+          Effect.catch((error) =>
+            Effect.as(Effect.logWarning("a media file could not be removed", error), []),
+          ),
+        )
+
+      const runOnce = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        const leftovers = yield* store.leftovers({
+          reservedBefore: now - reservationMillis,
+          limit: batch,
+        })
+        const removed = (yield* Effect.forEach(leftovers, remove)).flat()
+        if (removed.length > 0) yield* store.removed(removed.map(({ id }) => id))
+        return removed.length
+      })
+
+      const runAll = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        yield* store.sweepAttachments({ now, unusedSince: now - attachmentMillis })
+        yield* Effect.repeat(runOnce, { while: (removed) => removed === batch })
+        // A repeat of the upload shows the file's record for a day.
+        yield* store.forget(now - answerKeptMillis)
+        yield* files.removeAbandoned.pipe(
+          Effect.catch((error) =>
+            Effect.logWarning("abandoned uploads could not be removed", error),
+          ),
+        )
+      })
+
+      return MediaSweep.of({ runOnce, runAll })
     }),
   )
 }

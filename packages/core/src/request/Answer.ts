@@ -11,26 +11,6 @@ export const TimeJson = Schema.String.annotate({
 
 export const IdJson = Schema.Int
 
-/** What a deletion is answered with. */
-export const DeletedJson = Schema.Struct({ id: IdJson, deleted: Schema.Literal(true) }).annotate({
-  identifier: "Deleted",
-})
-
-export type DeletedJson = typeof DeletedJson.Type
-
-/** A list that is always whole. */
-export const listJson = <S extends Schema.Top>(item: S) =>
-  Schema.Struct({ data: Schema.Array(item) })
-
-/** The page envelope (contract: Pages and cursors). */
-export const pageJson = <S extends Schema.Top>(item: S) =>
-  Schema.Struct({
-    data: Schema.Array(item),
-    next_cursor: Schema.NullOr(Schema.String).annotate({
-      description: "The `cursor` of the next page; null on the last one.",
-    }),
-  })
-
 /**
  * Where the service is reached from outside (`PUBLIC_URL`; contract: Configuration): the origin that
  * links begin with, without a slash at its end. Answers and events carry links, so the server and the

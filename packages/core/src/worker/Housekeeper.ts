@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Outbox, eventsKeptMillis } from "../event/Outbox.ts"
-import { MediaSweep } from "../media/MediaSweep.ts"
+import { MediaSweep } from "../media/MediaDirectory.ts"
 import { Stranded } from "../message/Stranded.ts"
 import { NumberCheckStore, checksKeptMillis } from "../numberCheck/NumberCheck.ts"
 import { WakeUp } from "../queue/WakeUp.ts"

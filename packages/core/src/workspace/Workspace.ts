@@ -1,9 +1,11 @@
 /**
  * A workspace: what owns keys, numbers, contacts and messages; its plan, which says how many messages
- * it may still accept and which features it has; and the port that keeps workspaces.
+ * it may still accept and which features it has; what its people may do, as the operator API can act
+ * for them (`Acting-Role`); and the port that keeps workspaces.
  */
-import { Context } from "effect"
-import type { Effect } from "effect"
+import { Context, Effect } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
@@ -100,6 +102,42 @@ export const admits = (workspace: Standing): Admits => ({
   v1: refusalV1(workspace) === undefined,
   v2: refusalV2(workspace) === undefined,
 })
+
+export const roles = ["owner", "administrator", "member"] as const
+
+export type Role = (typeof roles)[number]
+
+/** What needs a role; every role may read the workspace itself. */
+export type Duty =
+  | "workspace"
+  | "keys_v2"
+  | "keys_v1"
+  | "contacts"
+  | "numbers"
+  | "webhooks"
+  | "reminders"
+
+const allowed: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
+  workspace: ["owner"],
+  keys_v2: ["owner"],
+  keys_v1: ["owner", "administrator"],
+  contacts: ["owner", "administrator"],
+  numbers: ["owner", "administrator"],
+  webhooks: ["owner", "administrator"],
+  reminders: ["owner", "administrator"],
+}
+
+export const may = (role: Role, duty: Duty): boolean => allowed[duty].includes(role)
+
+/** Fails with `role_required`. */
+export const requireRole = (role: Role, duty: Duty): Effect.Effect<void, Refusal> =>
+  may(role, duty)
+    ? Effect.void
+    : Effect.fail(
+        refuse("role_required", {
+          message: `This takes one of these roles: ${allowed[duty].join(", ")}.`,
+        }),
+      )
 
 export type NewWorkspace = Omit<Workspace, "id" | "deletedAt">
 

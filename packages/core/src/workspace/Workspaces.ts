@@ -11,10 +11,8 @@ import { inputDecoder, textBetween } from "../request/Input.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
-import { requireRole } from "./Role.ts"
-import type { Duty, Role } from "./Role.ts"
-import { WorkspaceStore, admits, unlimitedPlan } from "./Workspace.ts"
-import type { Plan, Workspace, WorkspaceChange } from "./Workspace.ts"
+import { WorkspaceStore, admits, requireRole, unlimitedPlan } from "./Workspace.ts"
+import type { Duty, Plan, Role, Workspace, WorkspaceChange } from "./Workspace.ts"
 
 const Amount = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 

@@ -2,7 +2,7 @@
  * The emulator controls over HTTP (contract: Emulator controls), for `@messaging-service/emulator`:
  * what `HttpOptions.emulator` takes.
  */
-import { MessageJson, pageJson } from "@messaging-service/core"
+import { MessageJson } from "@messaging-service/core"
 import {
   AdvanceBody,
   BehaviourBody,
@@ -22,7 +22,7 @@ import { examples, pageOf } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
 import { operatorRoute } from "../operator/OperatorRoute.ts"
 import type { EmulatorControls } from "../operator/OperatorRoute.ts"
-import { asGiven, byName, json, optionalJson, query } from "../route/Entry.ts"
+import { asGiven, byName, json, optionalJson, pageJson, query } from "../route/Entry.ts"
 import { NumberJson, numberJson } from "../v2/numbers.ts"
 
 const tag = "Emulator"

@@ -2,18 +2,25 @@
 import {
   ContactBody,
   Contacts,
-  DeletedJson,
   IdJson,
   PageInput,
   TimeJson,
   described,
   formatInstant,
-  pageJson,
 } from "@messaging-service/core"
 import type { Contact, CreateContact, ListPage } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples, pageOf } from "../openapi/examples.ts"
-import { asCommand, byName, deleted, json, query, shownPage } from "../route/Entry.ts"
+import {
+  DeletedJson,
+  asCommand,
+  byName,
+  deleted,
+  json,
+  pageJson,
+  query,
+  shownPage,
+} from "../route/Entry.ts"
 import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
 
 /** The Contact object. */

@@ -13,14 +13,12 @@ import {
   WebhookOperations,
   described,
   formatInstant,
-  listJson,
-  pageJson,
 } from "@messaging-service/core"
 import type { CallbackAttempt, ListPage, LoggedRun, RedeliverEvent } from "@messaging-service/core"
 import { callbackTypes } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples, listOf, pageOf } from "../openapi/examples.ts"
-import { asCommand, byName, json, query, shownPage } from "../route/Entry.ts"
+import { asCommand, byName, json, listJson, pageJson, query, shownPage } from "../route/Entry.ts"
 import { RunOutcomeJson } from "../v2/reminders.ts"
 import {
   DeliveryJson,

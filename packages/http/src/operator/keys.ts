@@ -1,6 +1,5 @@
 /** Keys of a workspace (contract: Keys). */
 import {
-  DeletedJson,
   IdJson,
   KeyBody,
   Keys,
@@ -8,12 +7,11 @@ import {
   described,
   formatInstant,
   instantOrNull,
-  listJson,
 } from "@messaging-service/core"
 import type { ApiKey, CreateKey } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { listOf } from "../openapi/examples.ts"
-import { asCommand, deleted, json } from "../route/Entry.ts"
+import { DeletedJson, asCommand, deleted, json, listJson } from "../route/Entry.ts"
 import { keyFields, keyFieldsOf } from "../v2/me.ts"
 import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
 

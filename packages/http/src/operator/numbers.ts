@@ -1,10 +1,10 @@
 /** Numbers of a workspace (contract: Workspace numbers). */
-import { DeletedJson, NumberBody, NumberPatch, Numbers, listJson } from "@messaging-service/core"
+import { NumberBody, NumberPatch, Numbers } from "@messaging-service/core"
 import type { ChangeNumber, CreateNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { examples, listOf } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
-import { asCommand, deleted, json } from "../route/Entry.ts"
+import { DeletedJson, asCommand, deleted, json, listJson } from "../route/Entry.ts"
 import { NumberJson, numberJson } from "../v2/numbers.ts"
 import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
 

@@ -1,6 +1,5 @@
 /** Workspaces (contract: Workspaces). */
 import {
-  DeletedJson,
   IdJson,
   PageInput,
   TimeJson,
@@ -10,12 +9,20 @@ import {
   clientId,
   described,
   formatInstant,
-  pageJson,
 } from "@messaging-service/core"
 import type { ChangeWorkspace, CreateWorkspace, ListPage, Workspace } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples, pageOf } from "../openapi/examples.ts"
-import { asCommand, byName, deleted, json, query, shownPage } from "../route/Entry.ts"
+import {
+  DeletedJson,
+  asCommand,
+  byName,
+  deleted,
+  json,
+  pageJson,
+  query,
+  shownPage,
+} from "../route/Entry.ts"
 import { operatorRoute, workspacePath, workspacesPath } from "./OperatorRoute.ts"
 
 /** The Plan object. */

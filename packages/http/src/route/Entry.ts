@@ -3,17 +3,16 @@
  * finds it by its method and path, the pipeline reads what it takes, its handler is bound to its
  * schemas by the types, and the OpenAPI document is made from the same entry.
  */
+import { IdJson } from "@messaging-service/core"
 import type {
   CursorPage,
-  DeletedJson,
   JsonPage,
   JsonValue,
   Refusal,
   Repeatable,
   Upload,
 } from "@messaging-service/core"
-import { Result } from "effect"
-import type { Schema } from "effect"
+import { Result, Schema } from "effect"
 import type { Refused } from "../openapi/errors.ts"
 import { queryRecord } from "../request/Target.ts"
 import type { QueryEntries } from "../request/Target.ts"
@@ -87,6 +86,24 @@ export const optionalJson = <S extends Schema.Top, A>(
 /** It goes with the request, unless it is kept. */
 export const file: Takes<Upload> = { takes: "file", parse: asGiven }
 
+/** What a deletion is answered with. */
+export const DeletedJson = Schema.Struct({ id: IdJson, deleted: Schema.Literal(true) }).annotate({
+  identifier: "Deleted",
+})
+
+/** A list that is always whole. */
+export const listJson = <S extends Schema.Top>(item: S) =>
+  Schema.Struct({ data: Schema.Array(item) })
+
+/** The page envelope (contract: Pages and cursors). */
+export const pageJson = <S extends Schema.Top>(item: S) =>
+  Schema.Struct({
+    data: Schema.Array(item),
+    next_cursor: Schema.NullOr(Schema.String).annotate({
+      description: "The `cursor` of the next page; null on the last one.",
+    }),
+  })
+
 /** A page of a list, each record as `show` shows it. */
 export const shownPage =
   <A, B>(show: (record: A) => B) =>
@@ -100,8 +117,7 @@ export const shownAnswer =
   <A, B>(show: (made: A) => B) =>
   ({ answer, replayed }: Repeatable<A>): Repeatable<B> => ({ answer: show(answer), replayed })
 
-/** What the deletion of that is answered with. */
-export const deleted = (id: number): DeletedJson => ({ id, deleted: true })
+export const deleted = (id: number): typeof DeletedJson.Type => ({ id, deleted: true })
 
 export interface Entry<
   Path extends string = string,

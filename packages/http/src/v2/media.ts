@@ -1,6 +1,5 @@
 /** The media directory of version 2 (contract: Media). */
 import {
-  DeletedJson,
   IdJson,
   MediaDirectory,
   MediaLinks,
@@ -9,13 +8,21 @@ import {
   described,
   formatInstant,
   mediaTypes,
-  pageJson,
 } from "@messaging-service/core"
 import type { ListMedia, MediaFile } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples, pageOf } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
-import { byName, deleted, file, query, shownAnswer, shownPage } from "../route/Entry.ts"
+import {
+  DeletedJson,
+  byName,
+  deleted,
+  file,
+  pageJson,
+  query,
+  shownAnswer,
+  shownPage,
+} from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 /** The Media file object. */

@@ -7,15 +7,13 @@ import {
   Messages,
   SendBody,
   acceptedMessageJson,
-  listJson,
   messageJson,
-  pageJson,
 } from "@messaging-service/core"
 import type { ListMessages, Message, SendBatch, SendMessage } from "@messaging-service/core"
 import { Clock, Effect } from "effect"
 import { examples, listOf, pageOf } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
-import { asCommand, byName, json, query } from "../route/Entry.ts"
+import { asCommand, byName, json, listJson, pageJson, query, shownPage } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 /** What is wrong with a recipient or with what it is sent. */
@@ -68,12 +66,9 @@ export const messageRoutes = Effect.gen(function* () {
       example: pageOf(examples.sent),
       refused: ["invalid_datetime", "invalid_phone"],
       handler: Effect.fnUntraced(function* ({ caller, request }) {
-        const { items, next } = yield* messages.list(caller, request)
+        const page = yield* messages.list(caller, request)
         const now = yield* Clock.currentTimeMillis
-        return {
-          data: items.map((message) => messageJson(message, now, link)),
-          next_cursor: next,
-        }
+        return shownPage((message: Message) => messageJson(message, now, link))(page)
       }),
     }),
     routeV2({

@@ -11,7 +11,6 @@ import {
   formatInstant,
   instantOrNull,
   numberCheckStatuses,
-  pageJson,
 } from "@messaging-service/core"
 import type {
   CheckNumbers,
@@ -22,7 +21,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples, pageOf } from "../openapi/examples.ts"
-import { asCommand, byName, json, query, shownAnswer, shownPage } from "../route/Entry.ts"
+import { asCommand, byName, json, pageJson, query, shownAnswer, shownPage } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 const NumberCheckJson = Schema.Struct({

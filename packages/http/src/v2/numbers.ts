@@ -6,7 +6,6 @@ import {
   TimeJson,
   described,
   instantOrNull,
-  listJson,
   loginMethods,
   numberStatuses,
 } from "@messaging-service/core"
@@ -14,7 +13,7 @@ import type { ConnectNumber, ConnectView, ShownNumber } from "@messaging-service
 import { platforms } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples, listOf } from "../openapi/examples.ts"
-import { asCommand, json, shownAnswer } from "../route/Entry.ts"
+import { asCommand, json, listJson, shownAnswer } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 /** The Connect object. */

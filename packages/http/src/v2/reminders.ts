@@ -1,6 +1,5 @@
 /** Reminders of version 2 (contract: Reminders). */
 import {
-  DeletedJson,
   IdJson,
   MediaReferenceJson,
   ReminderBody,
@@ -11,7 +10,6 @@ import {
   described,
   formatInZone,
   formatInstant,
-  pageJson,
   refuse,
 } from "@messaging-service/core"
 import type {
@@ -25,7 +23,17 @@ import type {
 import { Effect, Schema } from "effect"
 import { examples, pageOf } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
-import { asCommand, byName, deleted, json, query, shownAnswer, shownPage } from "../route/Entry.ts"
+import {
+  DeletedJson,
+  asCommand,
+  byName,
+  deleted,
+  json,
+  pageJson,
+  query,
+  shownAnswer,
+  shownPage,
+} from "../route/Entry.ts"
 import { refusedContent } from "./messages.ts"
 import { routeV2 } from "./RouteV2.ts"
 

@@ -1,6 +1,5 @@
 /** Webhook endpoints (contract: Webhook endpoints). */
 import {
-  DeletedJson,
   EndpointBody,
   IdJson,
   TimeJson,
@@ -10,7 +9,6 @@ import {
   disabledReasons,
   formatInstant,
   instantOrNull,
-  listJson,
   webhookEventTypes,
 } from "@messaging-service/core"
 import type {
@@ -22,7 +20,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples, listOf } from "../openapi/examples.ts"
-import { asCommand, deleted, json, shownAnswer } from "../route/Entry.ts"
+import { DeletedJson, asCommand, deleted, json, listJson, shownAnswer } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 const deliveryStatus = ({ error, nextAttemptAt }: DeliveryAttempt) => {

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { DeletedJson, PageInput } from "@messaging-service/core"
+import { PageInput } from "@messaging-service/core"
 import type { CreateReminder, ListPage } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
-import { asCommand, byName, json, query } from "../../src/route/Entry.ts"
+import { DeletedJson, asCommand, byName, json, query } from "../../src/route/Entry.ts"
 import { operationV1 } from "../../src/v1/RouteV1.ts"
 import { routeV2 } from "../../src/v2/RouteV2.ts"
 
