@@ -173,7 +173,7 @@ export {
 export type { SigningPurpose, SecretsKeys } from "./secret/Secrets.ts"
 export { formatInstant, instantOrNull, parseInstant } from "./time/Instant.ts"
 export type { Instant, Moment } from "./time/Instant.ts"
-export { NumberOwnership } from "./transport/Transport.ts"
+export { NumberOwnership } from "./transport/NumberOwnership.ts"
 export { SessionVault } from "./transport/SessionVault.ts"
 export { Version1Lists, offsetOfPage } from "./version1List/Version1Lists.ts"
 export type { Days, OffsetPage } from "./version1List/Version1Lists.ts"

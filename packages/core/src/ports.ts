@@ -235,15 +235,11 @@ export { ServiceSecrets } from "./secret/ServiceSecrets.ts"
 export { RealTime, sleep as sleepInRealTime, ClockStore } from "./time/RealTime.ts"
 export { NumberLinking } from "./transport/NumberLinking.ts"
 export type { LinkingEvent, LinkingRequest } from "./transport/NumberLinking.ts"
+export { NumberOwnership } from "./transport/NumberOwnership.ts"
 export { SessionStore } from "./transport/SessionStore.ts"
 export type { KeptSession, KeyChange } from "./transport/SessionStore.ts"
 export { SessionVault } from "./transport/SessionVault.ts"
-export {
-  PhoneDirectory,
-  TelegramTransport,
-  WhatsAppTransport,
-  NumberOwnership,
-} from "./transport/Transport.ts"
+export { PhoneDirectory, TelegramTransport, WhatsAppTransport } from "./transport/Transport.ts"
 export type {
   OutgoingMedia,
   OutgoingMessage,

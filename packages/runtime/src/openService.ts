@@ -82,7 +82,15 @@ const layerMedia = ({ dataDirectory, diskReserve, store }: ServiceSettings) =>
       })
 
 const layerAdapters = (settings: ServiceSettings) =>
-  Layer.mergeAll(layerEgress(), layerQrCodeImages, layerMedia(settings), NumberOwnership.layerAll)
+  Layer.mergeAll(
+    layerEgress(),
+    layerQrCodeImages,
+    layerMedia(settings),
+    // Any process can send from simulated phones; connections belong to one process at a time.
+    settings.transport.kind === "live" && isShared(settings.store)
+      ? NumberOwnership.layerLeased
+      : NumberOwnership.layerAll,
+  )
 
 /** The secrets key: the configured one, else one that is generated and kept in the data directory. */
 const layerSecretsKey = ({ dataDirectory, secretsKeys }: ServiceSettings) =>

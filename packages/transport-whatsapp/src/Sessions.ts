@@ -3,7 +3,7 @@
  * when it is lost, and given up when the far side says so. Numbers begin side by side a few at a
  * time, so that many of them load neither this machine nor the far side at once.
  */
-import { SessionVault } from "@messaging-service/core/ports"
+import { NumberOwnership, SessionVault } from "@messaging-service/core/ports"
 import type { NumberId, Phone, TransportEvent, TransportId } from "@messaging-service/core/ports"
 import {
   Clock,
@@ -84,7 +84,8 @@ export class Sessions extends Context.Service<
   static readonly layer = (settings: WhatsAppSettings) => Layer.effect(Sessions, make(settings))
 }
 
-/** How often removed numbers are looked for, and numbers that another process linked. */
+/** How often it is asked whether numbers are this worker's, and which are linked and removed. */
+const askMillis = 1000
 const lookMillis = 30_000
 
 /** How long a goodbye to the far side may take. */
@@ -95,6 +96,7 @@ const trimMillis = 60 * 60_000
 
 const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
   const vault = yield* SessionVault
+  const ownership = yield* NumberOwnership
   const events = yield* Queue.unbounded<TransportEvent>()
   const fibers = yield* FiberMap.make<NumberId>()
   const starts = yield* Semaphore.make(settings.startsAtOnce)
@@ -348,6 +350,13 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
     held.delete(numberId)
   })
 
+  const releaseAll = Effect.suspend(() => {
+    held.clear()
+    return FiberMap.clear(fibers)
+  })
+
+  const isHolder = Effect.map(ownership.owned, (owned) => owned === "all")
+
   const logOut = Effect.fnUntraced(function* (numberId: NumberId) {
     const open = held.get(numberId)?.open ?? null
     if (open !== null) {
@@ -389,12 +398,23 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
 
   return Sessions.of({
     events: Queue.asDequeue(events),
-    run: look.pipe(
-      Effect.andThen(Effect.sleep(lookMillis)),
-      Effect.forever,
-      Effect.ensuring(FiberMap.clear(fibers)),
-    ),
+    run: Effect.gen(function* () {
+      let nextLook = 0
+      for (;;) {
+        const now = yield* Clock.currentTimeMillis
+        if (!(yield* isHolder)) {
+          nextLook = 0
+          yield* releaseAll
+        } else if (now >= nextLook) {
+          nextLook = now + lookMillis
+          yield* look
+        }
+        yield* Effect.sleep(askMillis)
+      }
+    }).pipe(Effect.ensuring(releaseAll)),
     open: Effect.fnUntraced(function* (numberId) {
+      // Another worker has its connection.
+      if (!(yield* isHolder)) return yield* Effect.never
       const known = held.get(numberId)
       if (known !== undefined) {
         return known.status.state === "disconnected" ? known.status.reason : yield* settled(known)

@@ -3,9 +3,8 @@ import type {
   NumberLinking,
   PhoneDirectory,
   WhatsAppTransport,
-  NumberStore,
-  SessionVault,
 } from "@messaging-service/core/ports"
+import type { NumberOwnership, NumberStore, SessionVault } from "@messaging-service/core/ports"
 import { Layer } from "effect"
 import { layerLinking } from "./linking.ts"
 import { Sessions } from "./Sessions.ts"
@@ -26,7 +25,7 @@ export const layer = (
 ): Layer.Layer<
   WhatsAppTransport | PhoneDirectory | NumberLinking | Sessions,
   never,
-  SessionVault | NumberStore
+  SessionVault | NumberStore | NumberOwnership
 > =>
   Layer.merge(layerTransport, layerLinking(settings)).pipe(
     Layer.provideMerge(Sessions.layer(settings)),

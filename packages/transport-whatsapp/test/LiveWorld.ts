@@ -7,6 +7,7 @@ import { parsePhone, Secrets, SecretsKey } from "@messaging-service/core"
 import {
   Ids,
   NumberLinking,
+  NumberOwnership,
   NumberStore,
   SessionVault,
   WhatsAppTransport,
@@ -43,7 +44,7 @@ export const Told = Context.Service<"test/Told", Array<TransportEvent>>("test/To
 /** Stores, and the vault over them, that outlive an adapter. */
 export const layerStores = SessionVault.layer.pipe(
   Layer.provide(Secrets.layer),
-  Layer.provideMerge(memoryStore),
+  Layer.provideMerge(Layer.merge(memoryStore, NumberOwnership.layerAll)),
   Layer.provide(SecretsKey.layerRandom),
   Layer.provideMerge(Ids.layerRandom),
 )

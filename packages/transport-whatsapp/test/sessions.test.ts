@@ -2,11 +2,12 @@
 import { assert, layer } from "@effect/vitest"
 import {
   MediaFilesError,
+  NumberOwnership,
   NumberStore,
   PhoneDirectory,
   SessionVault,
 } from "@messaging-service/core/ports"
-import type { NumberId, OutgoingMedia, Phone } from "@messaging-service/core/ports"
+import type { NumberId, OutgoingMedia, Owned, Phone } from "@messaging-service/core/ports"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -296,6 +297,37 @@ layer(Layer.provideMerge(layerStores, layerServer))("an adapter that is started 
         )
         assert.strictEqual(server.sessions(digits)[0]?.most, 1)
       }).pipe(Effect.provide(layerAdapter()))
+    }),
+  )
+
+  it.effect("connects nothing while another worker holds the numbers", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* Effect.provide(aLinkedNumber, layerAdapter())
+      const logins = () => server.sessions(number.digits)[0]?.logins
+      const isOpen = () => server.sessions(number.digits)[0]?.open === 1
+      yield* until(() => !isOpen())
+      const before = logins()
+      let asked = 0
+      let owned: Owned = []
+      const ownership = Layer.succeed(NumberOwnership, {
+        owned: Effect.sync(() => {
+          asked++
+          return owned
+        }),
+        hold: Effect.never,
+      })
+      yield* Effect.gen(function* () {
+        const attempt = yield* Effect.forkChild(sendNow(aText(number, to(yield* aPerson))))
+        yield* until(() => asked > 3)
+        assert.isUndefined(attempt.pollUnsafe())
+        assert.strictEqual(logins(), before)
+        owned = "all"
+        yield* until(isOpen)
+        owned = []
+        yield* until(() => !isOpen())
+        yield* Fiber.interrupt(attempt)
+      }).pipe(Effect.provide(Layer.provide(layerAdapter(), ownership)))
     }),
   )
 

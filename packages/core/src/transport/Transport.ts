@@ -3,14 +3,13 @@
  * attempt ends with the far side's word or with not knowing; a call that merely returned is not
  * "sent". Ticks and connection changes come as a stream.
  */
-import { Context, Effect, Layer } from "effect"
-import type { Stream } from "effect"
+import { Context } from "effect"
+import type { Effect, Stream } from "effect"
 import type { NumberId, TransportId } from "../id/Ids.ts"
 import type { MediaType } from "../media/Media.ts"
 import type { MediaFilesError } from "../media/MediaFiles.ts"
 import type { MessageError } from "../message/Message.ts"
 import type { NumberStatus } from "../number/SendingNumber.ts"
-import type { Owned } from "../queue/LaneQueue.ts"
 import type { Phone } from "../recipient/Phone.ts"
 import type { Target } from "../recipient/Recipient.ts"
 
@@ -95,23 +94,3 @@ export class WhatsAppTransport extends Context.Service<WhatsAppTransport, Transp
 export class TelegramTransport extends Context.Service<TelegramTransport, Transport>()(
   "core/TelegramTransport",
 ) {}
-
-/**
- * Which numbers' connections this worker holds. A single process holds all; several processes share
- * them by leases, so that no two ever hold one number's connection.
- */
-export class NumberOwnership extends Context.Service<
-  NumberOwnership,
-  {
-    /** The numbers whose lanes this worker may claim now. */
-    readonly owned: Effect.Effect<Owned>
-  }
->()("core/NumberOwnership") {
-  /**
-   * Every number: for a single process, and for transports without connections of their own (the
-   * simulated phones), whose sends any worker can make.
-   */
-  static readonly layerAll = Layer.succeed(NumberOwnership, {
-    owned: Effect.succeed<Owned>("all"),
-  })
-}

@@ -13,6 +13,7 @@ import type { HeldAttempt } from "../number/Linking.ts"
 import { sleep } from "../time/RealTime.ts"
 import { NumberLinking } from "../transport/NumberLinking.ts"
 import type { LinkingEvent } from "../transport/NumberLinking.ts"
+import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"
 import type { LeasedLoop } from "./LeasedWork.ts"
 
@@ -38,6 +39,7 @@ export class Linker extends Context.Service<Linker, Pick<LeasedLoop, "run">>()("
       const progress = yield* LinkProgress
       const linking = yield* NumberLinking
       const ids = yield* Ids
+      const ownership = yield* NumberOwnership
 
       /** Stores what a connection says; false when the attempt is over or no longer this worker's. */
       const take = (held: Holding, event: LinkingEvent) => {
@@ -132,9 +134,14 @@ export class Linker extends Context.Service<Linker, Pick<LeasedLoop, "run">>()("
         leaseMillis: linkingLeaseMillis,
         workspaceOf: ({ workspaceId }) => workspaceId,
         alsoEachRound: endOthers,
+        // What is linked is connected from then on, which is for the holder of the numbers to do.
         claim: (query, held) =>
-          Effect.map(store.claim(query), (claimed) =>
-            claimed.filter((each) => !isResumed(each, held)),
+          Effect.flatMap(ownership.owned, (owned) =>
+            owned.length === 0
+              ? Effect.succeed([])
+              : Effect.map(store.claim(query), (claimed) =>
+                  claimed.filter((each) => !isResumed(each, held)),
+                ),
           ),
         perform: runAttempt,
         // What a connection shows is stored at once.

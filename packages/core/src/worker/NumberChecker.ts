@@ -15,7 +15,8 @@ import {
   testModeOutcome,
 } from "../numberCheck/NumberCheck.ts"
 import type { CheckOutcome, CheckSettlement, ClaimedCheck } from "../numberCheck/NumberCheck.ts"
-import { PhoneDirectory, NumberOwnership } from "../transport/Transport.ts"
+import { NumberOwnership } from "../transport/NumberOwnership.ts"
+import { PhoneDirectory } from "../transport/Transport.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"
 import type { LeasedLoop } from "./LeasedWork.ts"
 

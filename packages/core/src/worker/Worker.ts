@@ -5,6 +5,7 @@
 import { Context, Effect, Layer, Stream } from "effect"
 import { Ticks } from "../message/Ticks.ts"
 import { Numbers } from "../number/Numbers.ts"
+import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { TransportEvent } from "../transport/Transport.ts"
 import { Deliverer } from "./Deliverer.ts"
@@ -52,6 +53,7 @@ export class Worker extends Context.Service<
         (yield* Housekeeper).run,
         (yield* NumberChecker).run,
         yield* takeTransportEvents,
+        (yield* NumberOwnership).hold,
       ]
       return Worker.of({
         run: Effect.andThen(
