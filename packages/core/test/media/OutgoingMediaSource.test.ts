@@ -62,7 +62,7 @@ type Reason = EgressError["reason"]
 /** An answer, the reason why none came, or one that takes its time. */
 type Reply = EgressAnswer | Reason | Effect.Effect<EgressAnswer, EgressError>
 
-interface Stage {
+interface Setup {
   /** One for each call, the last one for all that follow. */
   readonly replies?: ReadonlyArray<Reply>
   readonly records?: ReadonlyArray<MediaFile>
@@ -72,7 +72,7 @@ interface Stage {
   readonly full?: boolean
 }
 
-const stage = ({ replies = [answer(200)], records = [record], ...given }: Stage) =>
+const setup = ({ replies = [answer(200)], records = [record], ...given }: Setup) =>
   Effect.gen(function* () {
     const calls: Array<readonly [url: string, limits: FetchLimits]> = []
     const released = yield* Ref.make(0)
@@ -127,9 +127,9 @@ const stage = ({ replies = [answer(200)], records = [record], ...given }: Stage)
   })
 
 /** Why the media cannot be had. */
-const reason = (given: Stage, reference: MediaReference = link()) =>
+const reason = (given: Setup, reference: MediaReference = link()) =>
   Effect.gen(function* () {
-    const { calls, open } = yield* stage(given)
+    const { calls, open } = yield* setup(given)
     const error = yield* Effect.flip(open(owner, reference))
     assert.strictEqual(error._tag, "MediaUnavailable")
     return { message: error.message, calls: calls.length }
@@ -138,7 +138,7 @@ const reason = (given: Stage, reference: MediaReference = link()) =>
 describe("a file of the media directory", () => {
   it.effect("is sent as it was stored", () =>
     Effect.gen(function* () {
-      const { calls, open } = yield* stage({})
+      const { calls, open } = yield* setup({})
       const outgoing = yield* open(owner, stored())
       assert.deepStrictEqual(outgoing, {
         type: "file",
@@ -154,7 +154,7 @@ describe("a file of the media directory", () => {
 
   it.effect("a link is fetched later when the disk has no room, for it is not to blame", () =>
     Effect.gen(function* () {
-      const { open } = yield* stage({ full: true })
+      const { open } = yield* setup({ full: true })
       const error = yield* Effect.flip(open(owner, link()))
       assert.strictEqual(error._tag, "LinksBusy")
     }),
@@ -163,7 +163,7 @@ describe("a file of the media directory", () => {
   it.effect("has the MIME type that was found for it, by its name too", () =>
     Effect.gen(function* () {
       const csv = { ...record, fileName: "list.csv", mimeType: "text/csv" }
-      const { open } = yield* stage({
+      const { open } = yield* setup({
         records: [csv],
         open: Effect.succeed(content({ mimeType: "application/octet-stream" })),
       })
@@ -173,7 +173,7 @@ describe("a file of the media directory", () => {
 
   it.effect("takes name and type from the request where it gives them", () =>
     Effect.gen(function* () {
-      const { open } = yield* stage({})
+      const { open } = yield* setup({})
       const { fileName, type } = yield* open(owner, stored({ type: "file", fileName: "a.png" }))
       assert.deepStrictEqual([type, fileName], ["file", "a.png"])
     }),
@@ -195,7 +195,7 @@ describe("a file of the media directory", () => {
 describe("a link", () => {
   it.effect("is fetched when the message is sent: at most 100 MB, 30 s, 3 redirects", () =>
     Effect.gen(function* () {
-      const { calls, open } = yield* stage({})
+      const { calls, open } = yield* setup({})
       const outgoing = yield* open(owner, link())
       assert.deepStrictEqual(calls, [
         [
@@ -218,7 +218,7 @@ describe("a link", () => {
     Effect.gen(function* () {
       const typeOf = (mimeType: string, given: Partial<MediaReference> = {}) =>
         Effect.gen(function* () {
-          const { open } = yield* stage({ mimeType })
+          const { open } = yield* setup({ mimeType })
           return (yield* open(owner, link({ url: "https://example.com/download", ...given }))).type
         })
       assert.strictEqual(yield* typeOf("image/jpeg"), "image")
@@ -229,7 +229,7 @@ describe("a link", () => {
 
   it.effect("keeps its connection for as long as the attempt needs the content", () =>
     Effect.gen(function* () {
-      const { open, released } = yield* stage({})
+      const { open, released } = yield* setup({})
       yield* Effect.scoped(
         Effect.gen(function* () {
           yield* open(owner, link())
@@ -257,7 +257,7 @@ describe("a link", () => {
   it.effect("answering 5xx is tried three times", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* reason({ replies: [answer(503)] })).calls, 3)
-      const { calls, open } = yield* stage({ replies: [answer(500), answer(502), answer(200)] })
+      const { calls, open } = yield* setup({ replies: [answer(500), answer(502), answer(200)] })
       yield* open(owner, link())
       assert.lengthOf(calls, 3)
     }),
@@ -273,7 +273,7 @@ describe("a link", () => {
         ),
       })
       assert.strictEqual((yield* reason({ replies: [broken] })).calls, 3)
-      const { calls, open } = yield* stage({ replies: [broken, "connection", answer(200)] })
+      const { calls, open } = yield* setup({ replies: [broken, "connection", answer(200)] })
       yield* open(owner, link())
       assert.lengthOf(calls, 3)
     }),
@@ -300,7 +300,7 @@ describe("a link", () => {
   it.effect("has 30 s for all its tries together", () =>
     Effect.gen(function* () {
       const slow = Effect.andThen(Effect.sleep(14 * second), Effect.succeed(answer(500)))
-      const { calls, open } = yield* stage({ replies: [slow] })
+      const { calls, open } = yield* setup({ replies: [slow] })
       const start = yield* Clock.currentTimeMillis
       const fiber = yield* Effect.forkChild(Effect.flip(Effect.scoped(open(owner, link()))))
       yield* TestClock.adjust(30 * second - 1)
@@ -320,7 +320,7 @@ describe("places for the files of links", () => {
 
   it.effect("one workspace fetches no more than its share, and is in no other one's way", () =>
     Effect.gen(function* () {
-      const { calls, open } = yield* stage(hanging)
+      const { calls, open } = yield* setup(hanging)
       for (let message = 0; message < share.most + 5; message++) {
         yield* Effect.forkChild(open(of(1), link()), { startImmediately: true })
       }
@@ -332,7 +332,7 @@ describe("places for the files of links", () => {
 
   it.effect("all together fetch no more than the whole", () =>
     Effect.gen(function* () {
-      const { calls, open } = yield* stage(hanging)
+      const { calls, open } = yield* setup(hanging)
       for (let message = 0; message < whole + 5; message++) {
         yield* Effect.forkChild(open(of(message), link()), { startImmediately: true })
       }
@@ -343,7 +343,7 @@ describe("places for the files of links", () => {
 
   it.effect("a file has its place until its message is sent", () =>
     Effect.gen(function* () {
-      const { calls, open } = yield* stage({})
+      const { calls, open } = yield* setup({})
       const sent = yield* Scope.make()
       for (let message = 0; message < share.most; message++) {
         yield* Scope.provide(open(of(1), link()), sent)
@@ -357,7 +357,7 @@ describe("places for the files of links", () => {
 
   it.effect("a link without a place after 30 s is tried another time", () =>
     Effect.gen(function* () {
-      const { calls, open } = yield* stage({})
+      const { calls, open } = yield* setup({})
       for (let message = 0; message < share.most; message++) yield* open(of(1), link())
       const fiber = yield* Effect.forkChild(Effect.flip(open(of(1), link())))
       yield* TestClock.adjust(30 * second - 1)
@@ -371,12 +371,12 @@ describe("places for the files of links", () => {
 
 describe("the name of a fetched file", () => {
   const named = (
-    given: Stage & { readonly headers?: EgressAnswer["headers"]; readonly from?: string },
+    given: Setup & { readonly headers?: EgressAnswer["headers"]; readonly from?: string },
     reference: Partial<MediaReference> = {},
   ) =>
     Effect.gen(function* () {
       const { from: url = "https://example.com/d/7", headers = {} } = given
-      const { open } = yield* stage({ ...given, replies: [answer(200, { url, headers })] })
+      const { open } = yield* setup({ ...given, replies: [answer(200, { url, headers })] })
       const { fileName, mimeType } = yield* open(owner, link({ url, ...reference }))
       return [fileName, mimeType]
     })

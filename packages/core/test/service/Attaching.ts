@@ -8,7 +8,7 @@ import type { Attachment, Caller, MediaId } from "../../src/index.ts"
 import { EgressError, MediaFiles, MediaStore } from "../../src/ports.ts"
 import { plainTerms } from "../../src/message/SendTerms.ts"
 import type { SendTerms } from "../../src/message/SendTerms.ts"
-import { shown, the } from "./World.ts"
+import { shown, the } from "./Operations.ts"
 
 /** What a link answers with: a content, or a status without one. */
 type Answer = Stream.Stream<Uint8Array, EgressError> | number

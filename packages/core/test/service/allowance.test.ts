@@ -2,29 +2,23 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Workspaces } from "../../src/index.ts"
 import {
-  ahead,
   allEvents,
-  aStage,
   cancel,
   code,
-  day,
-  inAWorld,
   logOut,
-  minute,
-  pass,
   refusal,
   remaining,
   send,
   sendBatch,
-  settled,
   status,
-} from "./World.ts"
+} from "./Operations.ts"
+import { ahead, aSender, day, inAService, minute, pass, settled } from "./Service.ts"
 
 describe("the plan's allowance", () => {
   it.effect("is taken at acceptance, also for scheduled messages, until no_credits", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage(3)
+        const { key, workspace } = yield* aSender(3)
         yield* send(key)
         yield* send(key, { send_at: yield* ahead(day) })
         assert.strictEqual(yield* remaining(workspace), 1)
@@ -39,9 +33,9 @@ describe("the plan's allowance", () => {
   )
 
   it.effect("cancelled and expired give it back, failed does not", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage(10)
+        const { key, number, workspace } = yield* aSender(10)
         const failing = yield* send(key, { to: { phone: "+15550010000" } })
         yield* settled
         yield* logOut(number)
@@ -57,9 +51,9 @@ describe("the plan's allowance", () => {
   )
 
   it.effect("what an unlimited plan accepted is not given to a limited one", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage(null)
+        const { key, number, workspace } = yield* aSender(null)
         yield* logOut(number)
         const message = yield* send(key, { from: number })
         yield* Workspaces.use((workspaces) =>
@@ -81,9 +75,9 @@ describe("the plan's allowance", () => {
   )
 
   it.effect("two requests at once cannot take the same last message", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage(1)
+        const { key, workspace } = yield* aSender(1)
         const results = yield* Effect.forEach(
           Array.from({ length: 20 }),
           () => Effect.result(send(key)),
@@ -101,9 +95,9 @@ describe("the plan's allowance", () => {
 
 describe("a batch is all or nothing", () => {
   it.effect("one bad recipient queues nothing", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage(10)
+        const { key, workspace } = yield* aSender(10)
         const to = [{ phone: "+15550000001" }, { phone: "+15550000002" }, { contact_id: 999_999 }]
         const refused = yield* refusal(sendBatch(key, 0, { to }))
         assert.deepStrictEqual(

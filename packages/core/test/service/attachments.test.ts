@@ -6,33 +6,29 @@ import { EgressError, sharedResources } from "../../src/ports.ts"
 import { plainTerms } from "../../src/message/SendTerms.ts"
 import { bytes, contentOf, leftOver, linked, linksTo, sendWith, uploaded } from "./Attaching.ts"
 import { storeWithin } from "./Watched.ts"
+import { copies, get, refusal, status, the } from "./Operations.ts"
 import {
   ahead,
   aKey,
   aNumber,
-  aStage,
+  aSender,
   aWorkspaceWith,
-  copies,
   day,
-  get,
   hour,
-  inAWorld,
+  inAService,
   minute,
   pass,
-  refusal,
   settled,
-  status,
-  the,
-} from "./World.ts"
+} from "./Service.ts"
 
 /** A little longer than the rest between two sweeps. */
 const aSweep = 11 * minute
 
 describe("a file that comes with a send", () => {
   it.effect("is what is sent, may be without text, and is shown with a link that works", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const message = yield* Effect.scoped(
           Effect.flatMap(uploaded(key, "Brief.pdf", "content"), (file) => sendWith(key, file)),
         )
@@ -59,10 +55,10 @@ describe("a file that comes with a send", () => {
   )
 
   it.effect("is not listed in the media directory and takes no storage quota", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        // The plan of this stage has no storage at all.
-        const { key } = yield* aStage()
+        // The plan of this sender has no storage at all.
+        const { key } = yield* aSender()
         const directory = yield* MediaDirectory
         const id = yield* Effect.scoped(
           Effect.gen(function* () {
@@ -84,9 +80,9 @@ describe("a file that comes with a send", () => {
   )
 
   it.effect("is one file for all messages of a batch, until the last of them is over", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const { id, messages } = yield* Effect.scoped(
           Effect.gen(function* () {
             const attachment = yield* uploaded(key, "a.pdf", "content")
@@ -113,9 +109,9 @@ describe("a file that comes with a send", () => {
   )
 
   it.effect("is kept 26 h past the final state of its message, and goes then", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const { file } = yield* Effect.scoped(
           Effect.gen(function* () {
             const sent = yield* uploaded(key, "a.pdf", "content")
@@ -137,9 +133,9 @@ describe("a link that is downloaded during the call", () => {
   const nameless = "https://example.com/download?id=7"
 
   it.effect("becomes a file that is called as the request says, else as the link ends", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const names: ReadonlyArray<readonly [string, string | null, string]> = [
           [url, null, "report.pdf"],
           [url, "Brief № 7.pdf", "Brief № 7.pdf"],
@@ -176,9 +172,9 @@ describe("a link that is downloaded during the call", () => {
     ["that leads to more than 100 MiB", "https://example.com/huge"],
   ]
   it.effect.each(broken)("%s is invalid_media_url and leaves nothing", ([, link]) =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const refused = yield* refusal(Effect.scoped(linked(key, link)))
         assert.deepStrictEqual([refused.code, refused.field], ["invalid_media_url", "media.url"])
         assert.isNull(yield* contentOf(1))
@@ -203,9 +199,9 @@ describe("a link that is downloaded during the call", () => {
   it.effect("has 30 s, and 100 MB are not too much", () => {
     const size = 100_000_001
     const whole = Array.from({ length: 95 }, () => megabyte)
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const waiting = yield* Effect.forkChild(
           Effect.result(Effect.scoped(linked(key, "https://example.com/slow"))),
         )
@@ -241,10 +237,10 @@ describe("links that are downloaded during a call", () => {
   const quick = "https://example.com/quick"
 
   it.effect("above its workspace's share it waits 5 s and is told to come back later", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
-        const other = (yield* aStage()).key
+        const { key } = yield* aSender()
+        const other = (yield* aSender()).key
         const { most } = sharedResources.linkedFiles.share
         for (let call = 0; call < most; call++) {
           yield* Effect.forkChild(Effect.scoped(linked(key, "https://example.com/slow")))
@@ -270,9 +266,9 @@ describe("links that are downloaded during a call", () => {
 
 describe("a call that is cut off", () => {
   it.effect("during the download leaves nothing behind", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const call = yield* Effect.forkChild(Effect.scoped(linked(key, "https://example.com/slow")))
         yield* settled
         yield* Fiber.interrupt(call)
@@ -288,9 +284,9 @@ describe("a call that is cut off", () => {
   )
 
   it.effect("between file and message leaves nothing behind", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const attached = yield* Deferred.make<Attachment>()
         const call = yield* Effect.forkChild(
           Effect.scoped(
@@ -310,9 +306,9 @@ describe("a call that is cut off", () => {
   )
 
   it.effect("behind its message takes nothing from that one", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const sent = yield* Deferred.make<{ readonly id: MediaId; readonly message: MessageId }>()
         const call = yield* Effect.forkChild(
           Effect.scoped(
@@ -334,9 +330,9 @@ describe("a call that is cut off", () => {
   )
 
   it.effect("by the end of its process leaves a file that goes 26 h later", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         // This scope is never closed: the process is dead.
         const scope = yield* Scope.make()
         const { id } = yield* Scope.provide(uploaded(key, "a.pdf", "content"), scope)
@@ -352,9 +348,9 @@ describe("a call that is cut off", () => {
 
 describe("a send that is refused", () => {
   it.effect("leaves nothing of its file either when an adapter says so in words of its own", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const call = Effect.andThen(uploaded(key, "a.pdf", "content"), Effect.fail("no" as const))
         yield* Effect.flip(Effect.scoped(call))
         assert.isNull(yield* contentOf(1))
@@ -364,7 +360,7 @@ describe("a send that is refused", () => {
   )
 
   it.effect("leaves nothing of its file, wherever the refusal becomes an answer", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspaceWith(0)
         yield* aNumber(workspace)
@@ -393,9 +389,9 @@ describe("a send that is refused", () => {
         return yield* new StoreUnavailable({ operation: asked, cause: "the answer was lost" })
       }),
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         trouble.losing = true
         const call = Effect.flatMap(uploaded(key, "a.pdf", "content"), (file) =>
           sendWith(key, file),

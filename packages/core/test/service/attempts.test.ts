@@ -6,39 +6,41 @@ import { Numbers } from "../../src/index.ts"
 import { LaneQueue, dailyQuota } from "../../src/ports.ts"
 import type { OutgoingMessage, SendOutcome, Transport } from "../../src/ports.ts"
 import {
+  arrived,
+  behave,
+  copies,
+  events,
+  get,
+  logOut,
+  reconnect,
+  send,
+  sendBatch,
+  status,
+  statuses,
+} from "./Operations.ts"
+import {
   aContact,
   ahead,
   aKey,
   aNumber,
-  arrived,
-  aStage,
-  behave,
-  copies,
+  aSender,
   day,
-  events,
-  get,
   hour,
-  inAWorld,
-  logOut,
+  inAService,
   minute,
   noon,
   pass,
-  reconnect,
   second,
-  send,
-  sendBatch,
   settled,
   startWorker,
-  status,
-  statuses,
   transportOf,
-} from "./World.ts"
+} from "./Service.ts"
 
 describe("what the far side refuses", () => {
   it.effect("fails with the reason that the phone gives", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { send: "fail", error_message: "The battery is empty." })
         const message = yield* send(key)
         yield* settled
@@ -54,9 +56,9 @@ describe("what the far side refuses", () => {
   )
 
   it.effect("a phone that is not registered is recipient_not_found", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const unregistered = yield* send(key, { to: { phone: "+15550010000" } })
         const registered = yield* send(key, { to: { phone: "+15550010001" } })
         yield* settled
@@ -71,9 +73,9 @@ describe("what the far side refuses", () => {
   )
 
   it.effect("a group is matched exactly when the message is sent; none is group_not_found", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { groups: ["Team", "Twice", "Twice"] })
         const known = yield* send(key, { to: { group: "Team" } })
         const others = yield* Effect.forEach(["team", " Team", "Nobody", "Twice"], (group) =>
@@ -91,9 +93,9 @@ describe("what the far side refuses", () => {
   )
 
   it.effect("a failed message does not hold up those behind it", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* send(key, { to: { phone: "+15550010000" } })
         const behind = yield* send(key)
         yield* settled
@@ -103,9 +105,9 @@ describe("what the far side refuses", () => {
   )
 
   it.effect("media that cannot be had is media_unavailable", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const message = yield* send(key, { media: { url: "https://example.com/a.png" } })
         yield* settled
         const failed = yield* get(key, message)
@@ -117,9 +119,9 @@ describe("what the far side refuses", () => {
 
 describe("a transport that does not answer", () => {
   it.effect("for 60 s three times ends in outcome_unknown, and the message is not sent again", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { send: "hang" })
         const message = yield* send(key)
         yield* pass(3 * minute - 1)
@@ -136,9 +138,9 @@ describe("a transport that does not answer", () => {
   )
 
   it.effect("and then answers, gets the same message once", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { send: "hang" })
         const message = yield* send(key)
         yield* pass(90 * second)
@@ -152,9 +154,9 @@ describe("a transport that does not answer", () => {
   )
 
   it.effect("holds what is behind it, and no other number", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { number, workspace } = yield* aStage()
+        const { number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace)
         const key = yield* aKey(workspace)
         yield* behave(number, { send: "hang" })
@@ -173,9 +175,9 @@ describe("a transport that does not answer", () => {
   )
 
   it.effect("keeps its lane while it takes longer than a lease", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { latency_ms: 59 * second })
         const messages = yield* sendBatch(key, 3)
         yield* pass(10 * minute)
@@ -191,9 +193,9 @@ describe("a transport that does not answer", () => {
 
 describe("a connection that breaks before the ack", () => {
   it.effect("is repeated with the same id, and the recipient sees one copy", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { send: "drop" })
         const message = yield* send(key)
         yield* settled
@@ -205,9 +207,9 @@ describe("a connection that breaks before the ack", () => {
   )
 
   it.effect("and a message that expires meanwhile end in outcome_unknown, not sent again", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { send: "hang" })
         const message = yield* send(key, { expires_at: yield* ahead(30 * second) })
         yield* pass(30 * second)
@@ -240,9 +242,9 @@ describe("a worker that died with a message in its hands", () => {
   })
 
   it.effect("is followed by another that repeats the attempt once the lease ran out", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const [first, second_] = yield* sendBatch(key, 2)
         yield* claimAndDie
         yield* startWorker
@@ -256,9 +258,9 @@ describe("a worker that died with a message in its hands", () => {
   )
 
   it.effect("three times ends in outcome_unknown", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const message = yield* send(key)
         for (let death = 0; death < 3; death++) {
           assert.lengthOf(yield* claimAndDie, 1)
@@ -273,9 +275,9 @@ describe("a worker that died with a message in its hands", () => {
   )
 
   it.effect("leaves an expired message as outcome_unknown: it may have left in time", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const message = yield* send(key, { expires_at: yield* ahead(10 * second) })
         yield* claimAndDie
         yield* startWorker
@@ -288,9 +290,9 @@ describe("a worker that died with a message in its hands", () => {
   )
 
   it.effect("leaves a removed number's message as outcome_unknown: cancelled may not be true", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const [begun, behind] = yield* sendBatch(key, 2)
         yield* claimAndDie
         yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
@@ -305,9 +307,9 @@ describe("a worker that died with a message in its hands", () => {
   )
 
   it.effect("leaves a logged-out number's message waiting until it is back", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         const message = yield* send(key)
         yield* claimAndDie
         yield* logOut(number)
@@ -344,9 +346,9 @@ describe("other transports", () => {
   it.effect("a flood wait lets the number's lane rest, and sends then", () => {
     const wait: SendOutcome = { _tag: "Postponed", afterMillis: 5 * minute }
     const { given, layer } = scripted([Effect.succeed(wait)], true)
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const telegram = yield* aNumber(workspace, { platform: "telegram" })
         const contact = yield* aContact(workspace, { username: "@jane_doe" })
         const first = yield* send(key, { from: telegram, to: { contact_id: contact } })
@@ -368,9 +370,9 @@ describe("other transports", () => {
   it.effect("a flood wait holds up no other number", () => {
     const wait: SendOutcome = { _tag: "Postponed", afterMillis: hour }
     const { layer } = scripted([Effect.succeed(wait)], true)
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { number, workspace } = yield* aStage()
+        const { number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace)
         const key = yield* aKey(workspace)
         const flooded = yield* send(key, { from: number })
@@ -392,9 +394,9 @@ describe("other transports", () => {
     "one that cannot drop copies and %s is never asked again: outcome_unknown",
     ([, answer]) => {
       const { given, layer } = scripted([answer], false)
-      return inAWorld(
+      return inAService(
         Effect.gen(function* () {
-          const { key } = yield* aStage()
+          const { key } = yield* aSender()
           const [first, second_] = yield* sendBatch(key, 2)
           yield* pass(day)
           assert.strictEqual((yield* get(key, first!)).error?.code, "outcome_unknown")
@@ -411,9 +413,9 @@ describe("other transports", () => {
     "one that says it is not connected logs the number out, and is not asked in a circle",
     () => {
       const { given, layer } = scripted([Effect.succeed({ _tag: "NotConnected" })], true)
-      return inAWorld(
+      return inAService(
         Effect.gen(function* () {
-          const { key, number } = yield* aStage()
+          const { key, number } = yield* aSender()
           const message = yield* send(key)
           yield* pass(day)
           assert.strictEqual(yield* status(key, message), "queued")

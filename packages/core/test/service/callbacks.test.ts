@@ -8,25 +8,20 @@ import { EgressError, sharedResources } from "../../src/ports.ts"
 import type { PostAnswer } from "../../src/ports.ts"
 import { isSignedWith, ok, receiving } from "./Receiving.ts"
 import type { Post } from "./Receiving.ts"
+import { behave, cancel, code, logOut, shown, the } from "./Operations.ts"
 import {
   ahead,
   aKey,
-  aStage,
+  aSender,
   aWorkspace,
-  behave,
-  cancel,
-  code,
   hour,
-  inAWorld,
-  logOut,
+  inAService,
   minute,
   noon,
   pass,
   second,
   settled,
-  shown,
-  the,
-} from "./World.ts"
+} from "./Service.ts"
 
 const callbackUrl = "http://example.com/told" as CallbackUrl
 
@@ -66,9 +61,9 @@ const failing: PostAnswer = { status: 500, headers: {} }
 describe("the callback of a message", () => {
   it.effect("is form-encoded and signed with the workspace's secret", () => {
     const { egress, posts } = receiving()
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         yield* pass(1)
         const { id } = yield* sendReporting(key)
         yield* settled
@@ -97,9 +92,9 @@ describe("the callback of a message", () => {
 
   it.effect("tells every end: a failure with its error, a cancel, an expiry", () => {
     const { egress, posts } = receiving()
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { send: "fail", error_message: "No such phone" })
         const failed = yield* sendReporting(key)
         yield* settled
@@ -125,9 +120,9 @@ describe("the callback of a message", () => {
 
   it.effect("has four attempts, 10 s, 1 min and 4 min apart, with one id and one body", () => {
     const { egress, posts } = receiving(() => Effect.succeed(failing))
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* sendReporting(key)
         yield* settled
         // Each delay is up to 5 % longer by jitter.
@@ -166,9 +161,9 @@ describe("the callback of a message", () => {
         ? Effect.fail(new EgressError({ reason: "timeout" }))
         : Effect.succeed(answer)
     })
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* sendReporting(key)
         yield* pass(11 * second)
         yield* pass(hour)
@@ -186,9 +181,9 @@ describe("the callback of a message", () => {
     const { egress, posts } = receiving(() =>
       Effect.succeed({ status: 503, headers: { "retry-after": "3600" } }),
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* sendReporting(key)
         yield* pass(20 * second - 1)
         assert.lengthOf(posts, 1)
@@ -201,9 +196,9 @@ describe("the callback of a message", () => {
 
   it.effect("is signed with the secret of the moment of each attempt", () => {
     const { egress, posts } = receiving(() => Effect.succeed(failing))
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const before = yield* secretOf(workspace)
         yield* sendReporting(key)
         yield* settled
@@ -226,9 +221,9 @@ describe("the callback of a message", () => {
     const { egress, posts } = receiving(({ url }) =>
       url === callbackUrl ? Effect.never : Effect.succeed(ok),
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         for (let each = 0; each < 8; each++) yield* sendReporting(key)
         yield* sendReporting(key, {}, "https://quick.example.com/" as CallbackUrl)
         yield* settled
@@ -248,10 +243,10 @@ describe("the callback of a message", () => {
     const { egress, posts } = receiving(({ url }) =>
       url === quick ? Effect.succeed(ok) : Effect.never,
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
-        const other = (yield* aStage()).key
+        const { key } = yield* aSender()
+        const other = (yield* aSender()).key
         const { most } = sharedResources.callbackCalls.share
         for (let each = 0; each < most + 20; each++) {
           yield* sendReporting(key, {}, `https://hangs${each}.example.com/` as CallbackUrl)
@@ -268,9 +263,9 @@ describe("the callback of a message", () => {
 
   it.effect("goes with its workspace, whose messages end unreported", () => {
     const { egress, posts } = receiving(() => Effect.succeed(failing))
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         yield* sendReporting(key)
         yield* sendReporting(key, { send_at: yield* ahead(hour) })
         yield* settled
@@ -295,7 +290,7 @@ describe("the callback of a connection", () => {
 
   it.effect("comes with each QR code, the link that is made, and the log-out", () => {
     const { egress, posts } = receiving()
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const key = yield* aKey(workspace)
@@ -326,7 +321,7 @@ describe("the callback of a connection", () => {
 
   it.effect("tells of an attempt that lapsed; a pairing code is not told of", () => {
     const { egress, posts } = receiving()
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
         const key = yield* aKey(yield* aWorkspace())
         const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
@@ -343,7 +338,7 @@ describe("the callback of a connection", () => {
 
   it.effect("goes where the latest attempt said; after one of version 2 nowhere", () => {
     const { egress, posts } = receiving()
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
         const key = yield* aKey(yield* aWorkspace())
         const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
@@ -373,7 +368,7 @@ describe("the callback of a connection", () => {
   })
 
   it.effect("an address that may not be called is refused, and nothing is connected", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const key = yield* aKey(yield* aWorkspace())
         for (const url of ["", "ftp://example.com/", "http://127.0.0.1/", "http://localhost/"]) {

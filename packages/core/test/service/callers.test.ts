@@ -31,20 +31,8 @@ import type {
   WebhookId,
   WorkspaceId,
 } from "../../src/index.ts"
-import {
-  aKey,
-  aNumber,
-  aStage,
-  aWorkspace,
-  answer,
-  hour,
-  inAWorld,
-  noon,
-  refusal,
-  send,
-  status,
-  settled,
-} from "./World.ts"
+import { answer, refusal, send, status } from "./Operations.ts"
+import { aKey, aNumber, aSender, aWorkspace, hour, inAService, noon, settled } from "./Service.ts"
 
 const trusted = (workspace: WorkspaceId, trust?: Trust) =>
   Effect.map(
@@ -126,9 +114,9 @@ describe("the gate", () => {
   const rules = Object.entries(operations) as ReadonlyArray<[OperationName, OperationRule]>
 
   it.effect.each(rules)("of %s asks for its scope, before anything else", ([name, { scope }]) =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { workspace } = yield* aStage()
+        const { workspace } = yield* aSender()
         if (scope === null) return
         const others = scopes.filter((each) => each !== scope)
         for (const way of ways[name](yield* trusted(workspace, { scopes: others }))) {
@@ -145,9 +133,9 @@ describe("the gate", () => {
   )
 
   it.effect.each(rules)("of %s refuses limited callers where its entry says so", ([name, rule]) =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { number, workspace } = yield* aStage()
+        const { number, workspace } = yield* aSender()
         const limited = yield* trusted(workspace, { numberIds: [number] })
         if (!rule.unlimitedOnly) return void (yield* permit(limited, name))
         for (const way of ways[name](limited)) {
@@ -161,9 +149,9 @@ describe("the gate", () => {
 
 describe("a command", () => {
   it.effect("may hold dates, which are held to the rules of text", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const messages = yield* Messages
         const hello = { to: { phone: "+15550000001" }, text: "Hello" }
         const send_at = new Date(noon + hour)
@@ -194,9 +182,9 @@ describe("a command", () => {
 
 describe("a trusted caller", () => {
   it.effect("sends without a key", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { workspace } = yield* aStage()
+        const { workspace } = yield* aSender()
         const caller = yield* trusted(workspace)
         const message = yield* send(caller, { to: { phone: "+15550000001" }, text: "Hello" })
         yield* settled
@@ -206,9 +194,9 @@ describe("a trusted caller", () => {
   )
 
   it.effect("has what its maker said: scopes, numbers and mode", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { number, workspace } = yield* aStage()
+        const { number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace)
         const reader = yield* trusted(workspace, { scopes: ["messages:read"] })
         assert.strictEqual((yield* refusal(send(reader))).code, "missing_scope")
@@ -225,9 +213,9 @@ describe("a trusted caller", () => {
   )
 
   it.effect("is answered again by its idempotency key, apart from others' keys", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const another = yield* aWorkspace()
         yield* aNumber(another)
         const caller = yield* trusted(workspace)
@@ -252,9 +240,9 @@ describe("a trusted caller", () => {
   )
 
   it.effect("makes webhook endpoints", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { workspace } = yield* aStage()
+        const { workspace } = yield* aSender()
         const caller = yield* trusted(workspace)
         const webhooks = yield* Webhooks
         yield* webhooks.create(caller, { url: "https://example.com/" }, null)

@@ -5,34 +5,36 @@ import { Messages, Numbers, Workspaces } from "../../src/index.ts"
 import type { Caller, MessageJson } from "../../src/index.ts"
 import { LaneQueue, dailyQuota } from "../../src/ports.ts"
 import {
-  ahead,
-  aKey,
-  aNumber,
   arrived,
-  aStage,
-  aWorkspace,
   behave,
   cancel,
   code,
-  day,
   events,
   get,
-  hour,
-  inAWorld,
   logOut,
-  minute,
-  pass,
   reconnect,
   refusal,
   remaining,
-  second,
   send,
   sendBatch,
-  settled,
-  startWorker,
   status,
   statuses,
-} from "./World.ts"
+} from "./Operations.ts"
+import {
+  ahead,
+  aKey,
+  aNumber,
+  aSender,
+  aWorkspace,
+  day,
+  hour,
+  inAService,
+  minute,
+  pass,
+  second,
+  settled,
+  startWorker,
+} from "./Service.ts"
 
 /** Cancels while time goes on: the answer, and how long it took. */
 const cancelAndWait = (caller: Caller, message: MessageJson, waits: number) =>
@@ -50,9 +52,9 @@ const cancelAndWait = (caller: Caller, message: MessageJson, waits: number) =>
 
 describe("DELETE of a waiting message", () => {
   it.effect("cancels a queued one, which is answered as cancelled, with its event", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* logOut(number)
         const message = yield* send(key, { from: number })
         assert.deepStrictEqual(yield* cancel(key, message), { ...message, status: "cancelled" })
@@ -66,9 +68,9 @@ describe("DELETE of a waiting message", () => {
   )
 
   it.effect("cancels a scheduled one, which then is never sent", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const message = yield* send(key, { send_at: yield* ahead(hour) })
         assert.strictEqual((yield* cancel(key, message)).status, "cancelled")
         yield* pass(day)
@@ -79,9 +81,9 @@ describe("DELETE of a waiting message", () => {
   )
 
   it.effect("lets those behind it go", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* logOut(number)
         const [first, second_, third] = yield* sendBatch(key, 3, { from: number })
         assert.isDefined(first)
@@ -94,9 +96,9 @@ describe("DELETE of a waiting message", () => {
   )
 
   it.effect("of a message that is no longer waiting is not_cancellable, with its status", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         const sent = yield* send(key)
         yield* settled
         const cancelled = yield* send(key, { send_at: yield* ahead(hour) })
@@ -129,9 +131,9 @@ describe("DELETE of a waiting message", () => {
   )
 
   it.effect("past its expires_at finds it expired, whether or not the sweep came by", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const message = yield* send(key, { expires_at: yield* ahead(minute) })
         yield* TestClock.adjust(minute)
         const refused = yield* refusal(cancel(key, message))
@@ -146,9 +148,9 @@ describe("DELETE of a waiting message", () => {
   )
 
   it.effect("of an unknown id is message_not_found", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace)
         const message = yield* send(key, { from: number, send_at: yield* ahead(hour) })
         const strangers = [
@@ -173,9 +175,9 @@ describe("DELETE of a waiting message", () => {
 
 describe("DELETE of a message in the hands of the transport", () => {
   it.effect("waits for that attempt to settle, then answers by the settled state", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { latency_ms: 3 * second })
         const message = yield* send(key)
         yield* settled
@@ -192,9 +194,9 @@ describe("DELETE of a message in the hands of the transport", () => {
   )
 
   it.effect("cancels it when the attempt put it back to wait", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { latency_ms: 3 * second })
         const message = yield* send(key)
         yield* settled
@@ -210,9 +212,9 @@ describe("DELETE of a message in the hands of the transport", () => {
   )
 
   it.effect("waits at most 5 s, then is not_cancellable", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { latency_ms: 30 * second })
         const message = yield* send(key)
         yield* settled
@@ -233,9 +235,9 @@ describe("DELETE of a message in the hands of the transport", () => {
 
 describe("a cancelled message is never sent, even if a worker was just about to claim it", () => {
   it.effect("cancelled before the claim: nothing is claimed", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const message = yield* send(key)
         yield* cancel(key, message)
         assert.deepStrictEqual(yield* claimAll, [])
@@ -248,9 +250,9 @@ describe("a cancelled message is never sent, even if a worker was just about to 
   )
 
   it.effect("claimed before the cancel: it is not cancelled, and leaves", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const message = yield* send(key)
         assert.lengthOf(yield* claimAll, 1)
         const { result } = yield* cancelAndWait(key, message, 5 * second)
@@ -266,9 +268,9 @@ describe("a cancelled message is never sent, even if a worker was just about to 
   )
 
   it.effect("cancels that race with sending end in exactly one outcome each", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { latency_ms: 10 })
         const messages = yield* sendBatch(key, 100)
         const asked = yield* Effect.forEach(messages, (message, index) =>
@@ -311,9 +313,9 @@ describe("a cancelled message is never sent, even if a worker was just about to 
 
 describe("removing a number or a workspace", () => {
   it.effect("cancels the number's waiting messages, each with its event, before it answers", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage(10)
+        const { key, number, workspace } = yield* aSender(10)
         const other = yield* aNumber(workspace)
         yield* logOut(number)
         yield* logOut(other)
@@ -343,10 +345,10 @@ describe("removing a number or a workspace", () => {
   )
 
   it.effect("cancels the workspace's waiting messages, each with its event", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
-        const bystander = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
+        const bystander = yield* aSender()
         yield* logOut(number)
         yield* logOut(bystander.number)
         const waiting = yield* sendBatch(key, 1000, { from: number })
@@ -365,9 +367,9 @@ describe("removing a number or a workspace", () => {
   )
 
   it.effect("lets an attempt under way end, and reports what came of it", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         yield* behave(number, { latency_ms: 10 * second })
         const [first, second_] = yield* sendBatch(key, 2)
         yield* settled

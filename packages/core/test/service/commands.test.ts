@@ -26,9 +26,10 @@ import type {
   StoreUnavailable,
   WorkspaceId,
 } from "../../src/index.ts"
-import { aKey, aStage, inAWorld, refusal } from "./World.ts"
+import { refusal } from "./Operations.ts"
+import { aKey, aSender, inAService } from "./Service.ts"
 
-interface Stage {
+interface TestSender {
   readonly key: Caller
   readonly limited: Caller
   readonly number: NumberId
@@ -40,7 +41,7 @@ type Services = Connections | Contacts | Keys | MediaDirectory | Numbers | Works
 interface Operation {
   readonly right: object
   readonly give: (
-    stage: Stage,
+    sender: TestSender,
     command: object,
   ) => Effect.Effect<unknown, Refusal | StoreUnavailable, Services>
   /** For each field, its code and values that are refused with it. */
@@ -219,8 +220,8 @@ const operations: Readonly<Record<string, Operation>> = {
   },
 }
 
-const aWholeStage = Effect.gen(function* () {
-  const { key, number, workspace } = yield* aStage()
+const aWholeSender = Effect.gen(function* () {
+  const { key, number, workspace } = yield* aSender()
   const limited = yield* aKey(workspace, { number_ids: [number] })
   return { key, limited, number, workspace }
 })
@@ -233,20 +234,20 @@ const withWrong = (right: object, field: string, value: unknown) => ({
 
 describe("a typed command", () => {
   it.effect.each(Object.entries(operations))("%s is as strict as a body", ([name, operation]) =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const stage = yield* aWholeStage
+        const sender = yield* aWholeSender
         for (const [field, [code, ...values]] of Object.entries(operation.wrong)) {
           for (const value of values) {
             const given = withWrong(operation.right, field, value)
-            const refused = yield* refusal(operation.give(stage, given))
+            const refused = yield* refusal(operation.give(sender, given))
             const what = `${field}: ${typeof value} ${String(JSON.stringify(value, replaced))}`
             assert.deepStrictEqual([refused.code, refused.field, what], [code, field, what])
           }
         }
         // A query has no such form.
         for (const given of name.startsWith("List") ? [] : [null, [], "text", 1, true]) {
-          const refused = yield* refusal(operation.give(stage, given as unknown as object))
+          const refused = yield* refusal(operation.give(sender, given as unknown as object))
           assert.strictEqual(refused.code, "validation_failed")
           assert.isNull(refused.field)
         }

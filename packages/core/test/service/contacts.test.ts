@@ -2,14 +2,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Contacts } from "../../src/index.ts"
 import type { CreateContact, WorkspaceId } from "../../src/index.ts"
-import { aContact, aStage, aWorkspace, code, inAWorld, noon, refusal, send } from "./World.ts"
+import { code, refusal, send } from "./Operations.ts"
+import { aContact, aSender, aWorkspace, inAService, noon } from "./Service.ts"
 
 describe("contacts", () => {
   const create = (workspace: WorkspaceId, body: CreateContact) =>
     Contacts.use((contacts) => contacts.create("owner", workspace, body))
 
   it.effect("have a name and exactly one of phone and username", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const jane = yield* create(workspace, { name: "Jane", phone: "+1 555-000-0001" })
@@ -45,9 +46,9 @@ describe("contacts", () => {
   )
 
   it.effect("a deleted one can no longer be sent to, nor another workspace's", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const contact = yield* aContact(workspace, { phone: "+15550000061" })
         const theirs = yield* aContact(yield* aWorkspace(), { phone: "+15550000062" })
         yield* send(key, { to: { contact_id: contact } })
@@ -68,9 +69,9 @@ describe("contacts", () => {
   )
 
   it.effect("a phone shows the oldest contact that has it", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const to = { phone: "+15550000061" }
         assert.deepStrictEqual<unknown>((yield* send(key, { to })).to, {
           phone: "+15550000061",

@@ -14,7 +14,8 @@ import type { Caller, CursorPage, ListPage, WebhookId, WorkspaceId } from "../..
 import { DeliveryQueue, EgressError, endpointLimit, sharedResources } from "../../src/ports.ts"
 import type { PostAnswer } from "../../src/ports.ts"
 import { storeWithin } from "./Watched.ts"
-import { aStage, hour, inAWorld, pass, second, send, settled, startWorker } from "./World.ts"
+import { send } from "./Operations.ts"
+import { aSender, hour, inAService, pass, second, settled, startWorker } from "./Service.ts"
 
 interface Call {
   readonly at: number
@@ -61,9 +62,9 @@ const log = (workspace: WorkspaceId, endpoint: WebhookId) =>
 describe("a delivery", () => {
   it.effect("that a stopping worker has begun is ended and recorded; no other is begun", () => {
     const { calls, egress } = receiving(() => Effect.as(Effect.sleep(3 * second), ok))
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const endpoint = yield* anEndpoint(key)
         const worker = yield* startWorker
         yield* send(key)
@@ -87,9 +88,9 @@ describe("a delivery", () => {
 
   it.effect("that a worker took and never settled is made again when its lease is over", () => {
     const { calls, egress } = receiving(() => Effect.succeed(ok))
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const endpoint = yield* anEndpoint(key)
         const worker = yield* startWorker
         yield* send(key)
@@ -137,9 +138,9 @@ describe("a delivery", () => {
           return yield* new StoreUnavailable({ operation, cause: "a test" })
         }),
       )
-      return inAWorld(
+      return inAService(
         Effect.gen(function* () {
-          const { key, workspace } = yield* aStage()
+          const { key, workspace } = yield* aSender()
           const endpoint = yield* anEndpoint(key)
           yield* send(key)
           yield* settled
@@ -166,9 +167,9 @@ describe("a delivery", () => {
         return ok
       }),
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const endpoint = yield* anEndpoint(key)
         for (let sent = 0; sent < 60; sent++) yield* send(key)
         yield* settled
@@ -216,9 +217,9 @@ describe("endpoints", () => {
         return ok
       }),
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* anEndpoint(key)
         for (let sent = 0; sent < 23; sent++) yield* send(key)
         yield* settled
@@ -245,9 +246,9 @@ describe("endpoints", () => {
           return ok
         }),
       )
-      return inAWorld(
+      return inAService(
         Effect.gen(function* () {
-          const { key } = yield* aStage()
+          const { key } = yield* aSender()
           const endpoints = Effect.forEach([1, 2, 3, 4, 5], () => anEndpoint(key))
           const first = yield* endpoints
           for (let sent = 0; sent < callsPerTarget; sent++) yield* send(key)

@@ -3,35 +3,37 @@ import { Clock, Effect } from "effect"
 import { MessageStore, claimKeptMillis } from "../../src/ports.ts"
 import { claimantOf } from "../../src/key/Caller.ts"
 import {
-  aContact,
-  ahead,
-  aKey,
   messagesOf,
   answer,
   arrived,
-  aStage,
   cancel,
   code,
-  day,
-  hour,
-  inAWorld,
   logOut,
-  minute,
-  pass,
   reconnect,
   refusal,
   remaining,
   sendBatch,
-  settled,
   status,
   the,
-} from "./World.ts"
+} from "./Operations.ts"
+import {
+  aContact,
+  ahead,
+  aKey,
+  aSender,
+  day,
+  hour,
+  inAService,
+  minute,
+  pass,
+  settled,
+} from "./Service.ts"
 
 describe("Idempotency-Key", () => {
   it.effect("a repeat returns the first answer, marked as a replay, and does nothing twice", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage(10)
+        const { key, workspace } = yield* aSender(10)
         const first = yield* answer(key, {}, "key")
         assert.isFalse(first.replayed)
         yield* pass(minute)
@@ -48,9 +50,9 @@ describe("Idempotency-Key", () => {
   )
 
   it.effect("a repeat gets the first answer even when its send_at has passed since", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const given = { send_at: yield* ahead(hour), expires_at: yield* ahead(2 * hour) }
         const first = yield* answer(key, given, "key")
         yield* pass(3 * hour)
@@ -64,9 +66,9 @@ describe("Idempotency-Key", () => {
   it.effect(
     "a repeat gets the first answer though number, plan and quota would refuse it now",
     () =>
-      inAWorld(
+      inAService(
         Effect.gen(function* () {
-          const { key, number, workspace } = yield* aStage(1)
+          const { key, number, workspace } = yield* aSender(1)
           const contact = yield* aContact(workspace, { phone: "+15550000061" })
           const given = { to: { contact_id: contact } }
           const first = yield* answer(key, given, "key")
@@ -79,9 +81,9 @@ describe("Idempotency-Key", () => {
   )
 
   it.effect("a batch is replayed in the order of to, whatever became of its messages", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* logOut(number)
         const first = yield* sendBatch(key, 5, { from: number }, "key")
         yield* cancel(key, first[2]!)
@@ -95,9 +97,9 @@ describe("Idempotency-Key", () => {
   )
 
   it.effect("the same key with another request is idempotency_key_reused", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         yield* answer(key, {}, "key", "one")
         const refused = yield* refusal(answer(key, { text: "Other" }, "key", "two"))
         assert.deepStrictEqual([refused.code, refused.status], ["idempotency_key_reused", 422])
@@ -112,9 +114,9 @@ describe("Idempotency-Key", () => {
   it.effect(
     "while the first is running the second is idempotency_in_progress, and one is made",
     () =>
-      inAWorld(
+      inAService(
         Effect.gen(function* () {
-          const { key, workspace } = yield* aStage(10)
+          const { key, workspace } = yield* aSender(10)
           const results = yield* Effect.forEach(
             Array.from({ length: 10 }),
             () => Effect.result(answer(key, {}, "key")),
@@ -140,9 +142,9 @@ describe("Idempotency-Key", () => {
   )
 
   it.effect("errors are not stored: a corrected request may reuse the key", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage(5)
+        const { key, number } = yield* aSender(5)
         const codes = yield* Effect.all([
           code(answer(key, { from: 999_999 }, "key", "one")),
           code(answer(key, { to: { contact_id: 999_999 } }, "key", "two")),
@@ -164,9 +166,9 @@ describe("Idempotency-Key", () => {
   )
 
   it.effect("is kept for 24 hours from the first request, and is then new", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* answer(key, {}, "key")
         yield* pass(day - 1)
         assert.isTrue((yield* answer(key, {}, "key")).replayed)
@@ -179,9 +181,9 @@ describe("Idempotency-Key", () => {
   )
 
   it.effect("is scoped to the API key", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const other = yield* aKey(workspace)
         yield* answer(key, {}, "key")
         assert.isFalse((yield* answer(other, {}, "key", "other")).replayed)
@@ -190,9 +192,9 @@ describe("Idempotency-Key", () => {
   )
 
   it.effect("a claim whose process died is free again after 30 s", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const store = yield* MessageStore
         // What a request does first, and then its process dies.
         yield* store.loadAcceptance({

@@ -2,7 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Admission, Keys } from "../../src/index.ts"
 import type { CreateKey, KeyId, Role, WorkspaceId } from "../../src/index.ts"
-import { aNumber, aWorkspace, code, day, inAWorld, noon, pass, refusal } from "./World.ts"
+import { code, refusal } from "./Operations.ts"
+import { aNumber, aWorkspace, day, inAService, noon, pass } from "./Service.ts"
 
 const unknown = 999_999
 
@@ -13,7 +14,7 @@ describe("keys", () => {
     Admission.use((admission) => admission.admitV2(`Bearer ${key}`, "192.0.2.1"))
 
   it.effect("a key shows its text once, with everything as chosen or by default", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const { key, record } = yield* create(workspace, { version: 2, name: "Key" })
@@ -40,7 +41,7 @@ describe("keys", () => {
   )
 
   it.effect("scopes come back in the contract's order, numbers once, the mode in the prefix", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const number = yield* aNumber(workspace)
@@ -61,7 +62,7 @@ describe("keys", () => {
   )
 
   it.effect("30d, 90d and 1y are 30, 90 and 365 days, after which the key has expired", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const make = (expires_in: "30d" | "90d" | "1y") =>
@@ -83,7 +84,7 @@ describe("keys", () => {
   it.effect(
     "at most 10 non-revoked ones of a version: expired ones count, revoked ones do not",
     () =>
-      inAWorld(
+      inAService(
         Effect.gen(function* () {
           const workspace = yield* aWorkspace()
           const make = create(workspace, { version: 2, name: "Key", expires_in: "30d" })
@@ -103,7 +104,7 @@ describe("keys", () => {
   )
 
   it.effect("revoking stops a key at once, once and for all", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const { key, record } = yield* create(workspace, { version: 2, name: "Key" })
@@ -122,7 +123,7 @@ describe("keys", () => {
   it.effect(
     "version 1 keys are named API Key <n>, live, with every scope, and deleted for good",
     () =>
-      inAWorld(
+      inAService(
         Effect.gen(function* () {
           const workspace = yield* aWorkspace()
           const { key, record: first } = yield* create(workspace, { version: 1 })
@@ -144,7 +145,7 @@ describe("keys", () => {
   )
 
   it.effect("lists show time and address of last use", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const made = yield* create(workspace, { version: 2, name: "Key" })
@@ -170,7 +171,7 @@ describe("keys", () => {
     ["an unknown field", { version: 2, name: "Key", colour: "red" }, "colour"],
   ]
   it.effect.each(wrong)("%s is validation_failed", ([, body, field]) =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const refused = yield* refusal(create(yield* aWorkspace(), body as CreateKey))
         assert.strictEqual(refused.code, "validation_failed")
@@ -180,7 +181,7 @@ describe("keys", () => {
   )
 
   it.effect("a number that is not the workspace's is number_not_found", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const theirs = yield* aNumber(yield* aWorkspace())
         const workspace = yield* aWorkspace()
@@ -194,7 +195,7 @@ describe("keys", () => {
   )
 
   it.effect("owners see all, administrators version 1, members none", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const two = yield* create(workspace, { version: 2, name: "Key" })

@@ -1,13 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Messages } from "../../src/index.ts"
-import { ahead, aKey, aNumber, aStage, cancel, code, get, hour, inAWorld, send } from "./World.ts"
+import { cancel, code, get, send } from "./Operations.ts"
+import { ahead, aKey, aNumber, aSender, hour, inAService } from "./Service.ts"
 
 describe("a key limited to some numbers", () => {
   it.effect("sends, reads, lists and cancels only what is its numbers'", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { number, workspace } = yield* aStage()
+        const { number, workspace } = yield* aSender()
         const own = yield* aNumber(workspace)
         const all = yield* aKey(workspace)
         const limited = yield* aKey(workspace, { number_ids: [own] })
@@ -32,9 +33,9 @@ describe("a key limited to some numbers", () => {
   )
 
   it.effect("uses the only connected number when it is its own", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { number, workspace } = yield* aStage()
+        const { number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace, { status: "disconnected" })
         const limited = yield* aKey(workspace, { number_ids: [number] })
         const elsewhere = yield* aKey(workspace, { number_ids: [other] })

@@ -7,29 +7,21 @@ import type { Caller, ConnectNumber, NumberId } from "../../src/index.ts"
 import { LinkingStore, NumberLinking, sharedResources } from "../../src/ports.ts"
 import type { LinkingEvent, LinkingRequest } from "../../src/ports.ts"
 import { linkingLeaseMillis } from "../../src/number/Linking.ts"
+import { allEvents, answer, arrived, code, get, logOut, refusal, send, the } from "./Operations.ts"
 import {
   aKey,
   aNumber,
-  aStage,
+  aSender,
   aWorkspace,
-  allEvents,
-  answer,
-  arrived,
-  code,
-  get,
-  inAWorld,
-  logOut,
+  inAService,
   minute,
   noon,
   pass,
-  refusal,
   second,
-  send,
   settled,
   startWorker,
   stopWorker,
-  the,
-} from "./World.ts"
+} from "./Service.ts"
 
 const connect = (key: Caller, body: ConnectNumber = {}) =>
   Effect.map(
@@ -58,7 +50,7 @@ const attemptOf = (number: { readonly id: number }) =>
 
 describe("a message from a number that is not linked yet", () => {
   it.effect("shows no phone until it is, and then the one that it left from", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key)
@@ -86,7 +78,7 @@ describe("a message from a number that is not linked yet", () => {
 
 describe("the codes of an attempt", () => {
   it.effect("a QR code stands for 60 s, five more for 20 s each, and then it begins again", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key)
@@ -105,7 +97,7 @@ describe("the codes of an attempt", () => {
   )
 
   it.effect("an expired pairing code is followed by the next, asked for by itself", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
@@ -123,7 +115,7 @@ describe("the codes of an attempt", () => {
   )
 
   it.effect("a pairing code past its end is not shown while there is no other", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
@@ -152,9 +144,9 @@ describe("the codes of an attempt", () => {
 
 describe("the end of an attempt", () => {
   it.effect("is the end of its pairing code too, and of a reconnect's other phone", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         const own = (yield* read(key, { id: number })).phone
         yield* logOut(number)
         yield* connect(key, {
@@ -182,7 +174,7 @@ describe("the end of an attempt", () => {
   )
 
   it.effect("comes after ten minutes, not before, and the number can be connected again", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key)
@@ -200,7 +192,7 @@ describe("the end of an attempt", () => {
   )
 
   it.effect("a scan in time wins: nothing disconnects the number later", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key)
@@ -213,7 +205,7 @@ describe("the end of an attempt", () => {
   )
 
   it.effect("a logout and a removal end it too", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const key = yield* aKey(workspace)
@@ -231,9 +223,9 @@ describe("the end of an attempt", () => {
   )
 
   it.effect("what waited for the number leaves in order once it is linked again", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* logOut(number)
         const waiting: Array<number> = []
         for (let each = 0; each < 5; each++) {
@@ -263,7 +255,7 @@ describe("what a transport says while it links", () => {
     Effect.gen(function* () {
       const said = yield* Queue.unbounded<LinkingEvent>()
       const requests: Array<LinkingRequest> = []
-      yield* inAWorld(
+      yield* inAService(
         Effect.gen(function* () {
           const key = yield* aKeyToConnect
           const number = yield* connect(key)
@@ -296,7 +288,7 @@ describe("what a transport says while it links", () => {
   )
 
   it.effect("that it cannot be linked at all ends the attempt at once", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key)
@@ -311,7 +303,7 @@ describe("what a transport says while it links", () => {
 
   it.effect("nothing, again and again: it is asked once a second, until the time is over", () => {
     let asked = 0
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key)
@@ -335,7 +327,7 @@ describe("what a transport says while it links", () => {
 
   it.effect("a connection is given up when the attempt is over, however it ended", () => {
     const open = new Set<number>()
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const scanned = yield* connect(key)
@@ -369,7 +361,7 @@ describe("several workers", () => {
         Stream.never,
       ),
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
         const first = yield* startWorker
         const key = yield* aKeyToConnect
@@ -389,7 +381,7 @@ describe("several workers", () => {
 
   it.effect("a lease that is not renewed runs out, and the attempt is taken over", () => {
     let connections = 0
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         yield* connect(key)
@@ -424,7 +416,7 @@ describe("a workspace that links many numbers at once", () => {
         const { most } = sharedResources.linkAttempts.share
         const said = yield* Queue.unbounded<LinkingEvent>()
         let connections = 0
-        yield* inAWorld(
+        yield* inAService(
           Effect.gen(function* () {
             const key = yield* aKeyToConnect
             const numbers = yield* Effect.forEach(Array.from({ length: most + 3 }), () =>
@@ -465,7 +457,7 @@ describe("a lease that ran out under its holder", () => {
     Effect.gen(function* () {
       const said = yield* Queue.unbounded<LinkingEvent>()
       let connections = 0
-      yield* inAWorld(
+      yield* inAService(
         Effect.gen(function* () {
           const key = yield* aKeyToConnect
           const number = yield* connect(key)
@@ -496,7 +488,7 @@ describe("a lease that ran out under its holder", () => {
 
 describe("test mode", () => {
   it.effect("a number links itself after 5 s, without any transport", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const key = yield* aKey(yield* aWorkspace(), { mode: "test" })
         const scanned = yield* connect(key)
@@ -516,7 +508,7 @@ describe("test mode", () => {
 
 describe("the QR link", () => {
   it.effect("works for ten minutes from the call, and shows the newest code", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key)
@@ -543,7 +535,7 @@ describe("the QR link", () => {
 
 describe("what stands in the way", () => {
   it.effect("connect_in_progress names the number", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key)
@@ -558,7 +550,7 @@ describe("what stands in the way", () => {
   )
 
   it.effect("a limited key of one world is not told of numbers of the other", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const number = yield* aNumber(workspace, { status: "disconnected" })

@@ -2,24 +2,20 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Messages } from "../../src/index.ts"
 import type { ListMessages, Message } from "../../src/index.ts"
+import { code, get, logOut, send, sendBatch } from "./Operations.ts"
 import {
   aContact,
   ahead,
   aKey,
   aNumber,
-  aStage,
+  aSender,
   aWorkspace,
-  code,
-  get,
   hour,
-  inAWorld,
-  logOut,
+  inAService,
   minute,
   pass,
-  send,
-  sendBatch,
   settled,
-} from "./World.ts"
+} from "./Service.ts"
 
 describe("GET /messages", () => {
   const list = (caller: Parameters<typeof get>[0], query: ListMessages = {}) =>
@@ -31,9 +27,9 @@ describe("GET /messages", () => {
     page.data.map(({ id }): number => id)
 
   it.effect("pages newest first; items added meanwhile do not shift pages", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const made = (yield* sendBatch(key, 60)).map(({ id }): number => id).toReversed()
         const first = yield* list(key)
         assert.deepStrictEqual(ids(first), made.slice(0, 25))
@@ -48,9 +44,9 @@ describe("GET /messages", () => {
   )
 
   it.effect("a cursor made for other filters, or by another key's view, is invalid_cursor", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         yield* sendBatch(key, 5)
         yield* settled
         const { next_cursor } = yield* list(key, { limit: 2, status: "sent" })
@@ -74,9 +70,9 @@ describe("GET /messages", () => {
   )
 
   it.effect("filters by status, from, to, since and until", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { number, workspace } = yield* aStage()
+        const { number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace)
         const key = yield* aKey(workspace)
         const sent = yield* send(key, { from: number })

@@ -2,20 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import type { Caller, MediaType, MessageJson } from "../../src/index.ts"
 import { linksTo } from "./Attaching.ts"
-import {
-  aKey,
-  allEvents,
-  answer,
-  aStage,
-  aWorkspace,
-  aNumber,
-  behave,
-  get,
-  inAWorld,
-  send,
-  settled,
-  the,
-} from "./World.ts"
+import { allEvents, answer, behave, get, send, the } from "./Operations.ts"
+import { aKey, aSender, aWorkspace, aNumber, inAService, settled } from "./Service.ts"
 
 const gif = new TextEncoder().encode("GIF89a\u0001")
 const text = new TextEncoder().encode("Hello")
@@ -39,9 +27,9 @@ const announced = ({ id }: MessageJson) =>
 
 describe("the type of media that neither the request nor the link tells", () => {
   it.effect("is settled when the message is sent, and shown from then on", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         for (const [url, type] of [
           [picture, "image"],
           [note, "file"],
@@ -63,9 +51,9 @@ describe("the type of media that neither the request nor the link tells", () => 
   )
 
   it.effect("is settled by an attempt that the far side refuses, too", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { send: "fail" })
         const message = yield* send(key, { media: { url: picture } })
         yield* settled
@@ -78,9 +66,9 @@ describe("the type of media that neither the request nor the link tells", () => 
   )
 
   it.effect("stays unknown where the media could not be had, and in test mode", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const missing = yield* send(key, { media: { url: "https://example.com/nothing" } })
         const workspace = yield* aWorkspace()
         yield* aNumber(workspace)
@@ -95,9 +83,9 @@ describe("the type of media that neither the request nor the link tells", () => 
   )
 
   it.effect("is what the request says, when it says it", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const message = yield* send(key, { media: { url: picture, type: "file" } })
         yield* settled
         assert.strictEqual(yield* shownType(key, message), "file")

@@ -21,24 +21,21 @@ import {
   checkRetryMillis,
   checkTimeoutMillis,
 } from "../../src/numberCheck/NumberCheck.ts"
+import { aPhone, behave, logOut, reconnect } from "./Operations.ts"
 import {
   aKey,
   aNumber,
-  aPhone,
-  aStage,
-  behave,
+  aSender,
   day,
-  inAWorld,
-  logOut,
+  inAService,
   minute,
   noon,
   pass,
-  reconnect,
   second,
   settled,
   startWorker,
   stopWorker,
-} from "./World.ts"
+} from "./Service.ts"
 
 const unknownPhone = "+15550000000"
 
@@ -106,9 +103,9 @@ const unknown: Effect.Effect<PhonesOutcome> = Effect.succeed({ _tag: "Unknown" }
 
 describe("a number check", () => {
   it.effect("tells which phones are registered, a doubled phone in each of its places", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const a = aPhone()
         const check = yield* made(key, [a, unknownPhone, a], { name: "Customers" })
         assert.deepStrictEqual(check, {
@@ -144,9 +141,9 @@ describe("a number check", () => {
   )
 
   it.effect("asks the phones that were set, not the rule", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const [a, b] = [aPhone(), aPhone()]
         yield* Emulator.use((emulator) => emulator.setRegistered({ phones: [b, unknownPhone] }))
         const check = yield* made(key, [a, b, unknownPhone])
@@ -162,9 +159,9 @@ describe("a number check", () => {
 
   it.effect("asks for 50 phones at a time, for each once", () => {
     const { calls, transport } = scripted([])
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const phones = somePhones(120)
         const check = yield* made(key, [...phones, ...phones.toReversed()])
         yield* settled
@@ -184,9 +181,9 @@ describe("a number check", () => {
   })
 
   it.effect("takes the time that its phone takes", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { latency_ms: 3000 })
         const check = yield* made(key, somePhones(60))
         yield* pass(2999)
@@ -201,9 +198,9 @@ describe("a number check", () => {
   )
 
   it.effect("waits while its number is logged out, and goes on where it was", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { latency_ms: 1000 })
         const check = yield* made(key, somePhones(70))
         yield* pass(1500)
@@ -221,9 +218,9 @@ describe("a number check", () => {
   it.effect("notes that its number turned out to be logged out", () => {
     const notConnected = Effect.succeed<PhonesOutcome>({ _tag: "NotConnected" })
     const { calls, transport } = scripted([notConnected])
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const check = yield* made(key, somePhones(1))
         yield* pass(day)
         assert.lengthOf(calls, 1)
@@ -248,9 +245,9 @@ describe("a number check", () => {
     "a far side that %s is asked three times for a chunk; then it failed, and the next one comes",
     ([, answer, takes]) => {
       const { calls, transport } = scripted([answer, answer, answer])
-      return inAWorld(
+      return inAService(
         Effect.gen(function* () {
-          const { key } = yield* aStage()
+          const { key } = yield* aSender()
           const check = yield* made(key, somePhones(60))
           const [first = 0, next = 0] = checkRetryMillis
           yield* pass(3 * takes + first + next)
@@ -276,9 +273,9 @@ describe("a number check", () => {
   it.effect("a try that succeeds forgives those before it", () => {
     const checked = Effect.succeed<PhonesOutcome>({ _tag: "Checked", registered: new Set() })
     const { transport } = scripted([unknown, unknown, checked, unknown, unknown, checked])
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const check = yield* made(key, somePhones(100))
         yield* pass(2 * minute)
         assert.strictEqual((yield* read(key, check)).notRegistered, 100)
@@ -290,9 +287,9 @@ describe("a number check", () => {
   it.effect("a pause that the far side asks for is no try", () => {
     const pause = Effect.succeed<PhonesOutcome>({ _tag: "Postponed", afterMillis: 10 * minute })
     const { calls, transport } = scripted([pause, pause, pause, pause])
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const check = yield* made(key, somePhones(1))
         yield* pass(40 * minute)
         assert.deepStrictEqual(
@@ -306,9 +303,9 @@ describe("a number check", () => {
   })
 
   it.effect("a number that does not answer holds up no other number's check", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace)
         yield* behave(number, { send: "hang" })
         const slow = yield* made(key, somePhones(1), { from: number })
@@ -321,10 +318,10 @@ describe("a number check", () => {
   )
 
   it.effect("a workspace whose checks hang holds its share of a worker, and no other's up", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
-        const modest = (yield* aStage()).key
+        const { key, number } = yield* aSender()
+        const modest = (yield* aSender()).key
         yield* behave(number, { send: "hang" })
         const { most } = sharedResources.numberChecks.share
         const slow: Array<NumberCheck> = []
@@ -346,9 +343,9 @@ describe("a number check", () => {
 
   it.effect("of a test key follows the rule, and reaches no transport, not even logged out", () => {
     const { calls, transport } = scripted([])
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { number, workspace } = yield* aStage()
+        const { number, workspace } = yield* aSender()
         const test = yield* aKey(workspace, { mode: "test" })
         yield* Emulator.use((emulator) => emulator.setRegistered({ phones: [unknownPhone] }))
         const check = yield* made(test, [aPhone(), unknownPhone])
@@ -362,9 +359,9 @@ describe("a number check", () => {
   })
 
   it.effect("whose number is removed can no longer be made: what is left failed", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         yield* behave(number, { latency_ms: 1000 })
         const check = yield* made(key, somePhones(130))
         yield* pass(1500)
@@ -377,9 +374,9 @@ describe("a number check", () => {
   )
 
   it.effect("a worker that is stopped gives its chunk back at once", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { send: "hang" })
         const first = yield* startWorker
         const check = yield* made(key, somePhones(3))
@@ -396,9 +393,9 @@ describe("a number check", () => {
   )
 
   it.effect("a chunk of a worker that died is taken up when its lease runs out", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const check = yield* made(key, somePhones(80))
         const store = yield* NumberCheckStore
         const [lost] = yield* store.claim({
@@ -426,10 +423,10 @@ describe("a number check", () => {
   )
 
   it.effect("can be driven by hand, without the loop", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const checker = yield* NumberChecker
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const check = yield* made(key, somePhones(60))
         assert.strictEqual(yield* checker.runOnce, 1)
         assert.strictEqual((yield* read(key, check)).checked, 50)
@@ -442,9 +439,9 @@ describe("a number check", () => {
   )
 
   it.effect("a repeat shows the first answer, whatever was found out since", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const phones = somePhones(2)
         const first = yield* create(key, phones, {}, "k")
         yield* pass(minute)
@@ -459,9 +456,9 @@ describe("a number check", () => {
   )
 
   it.effect("time moves on to the end of a look, and not past it", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { latency_ms: 5000 })
         const check = yield* made(key, somePhones(150))
         const settling = yield* Effect.forkChild(Emulator.use((emulator) => emulator.settle))

@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import { Contacts, Numbers, roles } from "../../src/index.ts"
 import type { NumberId } from "../../src/index.ts"
 import { NumberStore } from "../../src/ports.ts"
-import { aNumber, aWorkspace, inAWorld, noon, refusal } from "./World.ts"
+import { refusal } from "./Operations.ts"
+import { aNumber, aWorkspace, inAService, noon } from "./Service.ts"
 
 const unknown = 999_999
 
@@ -11,7 +12,7 @@ describe("numbers", () => {
   it.effect(
     "are made connected unless told otherwise, listed oldest first, relabelled, removed",
     () =>
-      inAWorld(
+      inAService(
         Effect.gen(function* () {
           const workspace = yield* aWorkspace()
           const { create, list, remove, update } = yield* Numbers
@@ -49,7 +50,7 @@ describe("numbers", () => {
   )
 
   it.effect("an unknown, removed or another workspace's number is number_not_found, 404", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const removed = yield* aNumber(workspace)
@@ -70,7 +71,7 @@ describe("numbers", () => {
   )
 
   it.effect("owners and administrators keep numbers and contacts, members do not", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const numbers = yield* Numbers

@@ -1,33 +1,35 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import {
-  ahead,
-  aKey,
-  aNumber,
-  aStage,
   cancel,
   code,
   copies,
-  day,
-  hour,
-  inAWorld,
   logOut,
-  noon,
-  pass,
   reconnect,
   refusal,
-  second,
   send,
   sendBatch,
-  settled,
   statuses,
-} from "./World.ts"
+} from "./Operations.ts"
+import {
+  ahead,
+  aKey,
+  aNumber,
+  aSender,
+  day,
+  hour,
+  inAService,
+  noon,
+  pass,
+  second,
+  settled,
+} from "./Service.ts"
 
 describe("the number's 24-hour quota", () => {
   it.effect("the 1,000th message is accepted, the 1,001st is number_daily_cap_reached", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* logOut(number)
         yield* sendBatch(key, 999, { from: number })
         assert.strictEqual(
@@ -45,9 +47,9 @@ describe("the number's 24-hour quota", () => {
   )
 
   it.effect("Retry-After tells when the number has room, and then it has", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* send(key)
         yield* pass(hour)
         yield* sendBatch(key, 999)
@@ -64,9 +66,9 @@ describe("the number's 24-hour quota", () => {
   )
 
   it.effect("planned time governs: scheduled messages fill the window around their send_at", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         const at = (millis: number) => Effect.map(ahead(millis), (send_at) => ({ send_at }))
         yield* sendBatch(key, 1000, yield* at(2 * day))
         const full = Effect.gen(function* () {
@@ -84,9 +86,9 @@ describe("the number's 24-hour quota", () => {
   )
 
   it.effect("cancelled and expired messages give it back", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* logOut(number)
         const [first] = yield* sendBatch(key, 1000, {
           from: number,
@@ -105,9 +107,9 @@ describe("the number's 24-hour quota", () => {
   )
 
   it.effect("failed messages do not give it back", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const failing = Array.from({ length: 1000 }, () => ({ phone: "+15550010000" }))
         const messages = yield* sendBatch(key, 0, { to: failing })
         yield* settled
@@ -118,9 +120,9 @@ describe("the number's 24-hour quota", () => {
   )
 
   it.effect("is the number's, not the workspace's", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { number, workspace } = yield* aStage()
+        const { number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace)
         const key = yield* aKey(workspace)
         yield* sendBatch(key, 1000, { from: number })
@@ -133,9 +135,9 @@ describe("the number's 24-hour quota", () => {
   )
 
   it.effect("requests at once cannot overfill it", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* sendBatch(key, 990)
         const results = yield* Effect.forEach(
           Array.from({ length: 30 }),
@@ -153,9 +155,9 @@ describe("the number's 24-hour quota", () => {
 
 describe("a number that comes back with more than 1,000 waiting", () => {
   it.effect("sends 1,000 in 24 hours; what would be over waits, still queued", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* logOut(number)
         const first = yield* sendBatch(key, 1000, { from: number })
         yield* pass(day)

@@ -6,26 +6,19 @@ import { plainTerms } from "../../src/message/SendTerms.ts"
 import type { SendTerms } from "../../src/message/SendTerms.ts"
 import { contentOf, leftOver, uploaded } from "./Attaching.ts"
 import {
-  ahead,
   allEvents,
-  aStage,
   cancel,
   code,
   copies,
-  day,
   get,
-  hour,
-  inAWorld,
   logOut,
-  minute,
-  pass,
   refusal,
   remaining,
   send,
   sendBatch,
-  settled,
   the,
-} from "./World.ts"
+} from "./Operations.ts"
+import { ahead, aSender, day, hour, inAService, minute, pass, settled } from "./Service.ts"
 
 const full = "number_daily_cap_reached"
 
@@ -52,20 +45,20 @@ const keptId = (refused: {
  * A workspace whose only number has no room. It is logged out, so that what was accepted waits and
  * the tests are about nothing else.
  */
-const aFullStage = (accepted = 1000, messagesRemaining: number | null = null) =>
+const aFullSender = (accepted = 1000, messagesRemaining: number | null = null) =>
   Effect.gen(function* () {
-    const stage = yield* aStage(messagesRemaining)
-    const { key, number } = stage
+    const sender = yield* aSender(messagesRemaining)
+    const { key, number } = sender
     yield* logOut(number)
     yield* sendBatch(key, accepted, { from: number })
-    return { ...stage, from: { from: number } }
+    return { ...sender, from: { from: number } }
   })
 
 describe("a message that is refused because its number has no room, and is kept", () => {
   it.effect("is stored as failed; the refusal tells its id, and version 2 reads it", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { from, key, number } = yield* aFullStage()
+        const { from, key, number } = yield* aFullSender()
         const refused = yield* refusal(sendKept(key, from))
         assert.deepStrictEqual(
           [refused.code, refused.status, refused.retryAfter],
@@ -97,9 +90,9 @@ describe("a message that is refused because its number has no room, and is kept"
   )
 
   it.effect("takes no allowance and nothing of the quota, however many there are", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { from, key, workspace } = yield* aFullStage(999, 2500)
+        const { from, key, workspace } = yield* aFullSender(999, 2500)
         yield* pass(hour)
         yield* sendKept(key, from)
         for (let count = 0; count < 20; count++) {
@@ -114,9 +107,9 @@ describe("a message that is refused because its number has no room, and is kept"
   )
 
   it.effect("is stored too when its planned time has no room", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* sendBatch(key, 1000, { send_at: yield* ahead(2 * day) })
         const refused = yield* refusal(sendKept(key, { send_at: yield* ahead(2 * day) }))
         const message = yield* get(key, { id: keptId(refused) })
@@ -140,9 +133,9 @@ describe("a message that is refused because its number has no room, and is kept"
           return { status: 200, headers: {} }
         }),
     })
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { from, key } = yield* aFullStage()
+        const { from, key } = yield* aFullSender()
         const callbackUrl = "https://example.com/callback" as CallbackUrl
         const refused = yield* refusal(sendKept(key, from, { callbackUrl }))
         yield* pass(minute)
@@ -159,9 +152,9 @@ describe("a message that is refused because its number has no room, and is kept"
   })
 
   it.effect("keeps its attachment like any other message, for 26 h", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { from, key } = yield* aFullStage()
+        const { from, key } = yield* aFullSender()
         const { file, refused } = yield* Effect.scoped(
           Effect.gen(function* () {
             const attachment = yield* uploaded(key, "a.pdf", "content")
@@ -183,9 +176,9 @@ describe("a message that is refused because its number has no room, and is kept"
   )
 
   it.effect("at once with others: each is either accepted or stored as failed", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { from, key } = yield* aFullStage(990)
+        const { from, key } = yield* aFullSender(990)
         const results = yield* Effect.forEach(
           Array.from({ length: 30 }),
           () => Effect.result(sendKept(key, from)),
@@ -212,9 +205,9 @@ describe("a message that is refused because its number has no room, and is kept"
 
 describe("a refusal that keeps nothing", () => {
   it.effect("is every one of version 2: a refused send stores nothing", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { from, key } = yield* aFullStage()
+        const { from, key } = yield* aFullSender()
         const before = (yield* allEvents).length
         const refused = yield* refusal(send(key, from))
         assert.deepStrictEqual([refused.code, refused.details], [full, {}])
@@ -224,9 +217,9 @@ describe("a refusal that keeps nothing", () => {
   )
 
   it.effect("is that of a batch, all or nothing", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { from, key } = yield* aFullStage(999)
+        const { from, key } = yield* aFullSender(999)
         const sendTwo = Messages.use((messages) =>
           messages.sendBatch(
             key,
@@ -244,9 +237,9 @@ describe("a refusal that keeps nothing", () => {
   )
 
   it.effect("is any other than the number's quota", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { from, key } = yield* aFullStage(1000, 1000)
+        const { from, key } = yield* aFullSender(1000, 1000)
         const before = (yield* allEvents).length
         // Neither credits nor room: the allowance is looked at first.
         assert.strictEqual(yield* code(sendKept(key, from)), "no_credits")

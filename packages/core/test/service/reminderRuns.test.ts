@@ -5,28 +5,23 @@ import { Contacts, Messages, Numbers, ReminderRunner, Workspaces } from "../../s
 import type { Caller, CursorPage, Message, MessageJson } from "../../src/index.ts"
 import { list, log, nextRun, patch, read, remind, remove, scheduled } from "./Reminding.ts"
 import { storeWithin } from "./Watched.ts"
+import { arrived, copies, logOut, remaining, sendBatch, shown } from "./Operations.ts"
 import {
   aContact,
   aKey,
   aNumber,
-  arrived,
-  aStage,
-  copies,
+  aSender,
   day,
   hour,
-  inAWorld,
-  logOut,
+  inAService,
   minute,
   noon,
   pass,
-  remaining,
   second,
-  sendBatch,
   settled,
-  shown,
   startWorker,
   stopWorker,
-} from "./World.ts"
+} from "./Service.ts"
 
 /** The messages that a key sees, oldest first. */
 const sent = (key: Caller) =>
@@ -51,9 +46,9 @@ const times = (key: Caller) =>
 
 describe("a run", () => {
   it.effect("sends one ordinary message at its due time, which uses the plan's allowance", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage(5)
+        const { key, number, workspace } = yield* aSender(5)
         const reminder = yield* scheduled(key, "0 13 * * *")
         yield* pass(hour - second)
         assert.deepStrictEqual(yield* sent(key), [])
@@ -79,9 +74,9 @@ describe("a run", () => {
   )
 
   it.effect("comes at the same time of day for months, over both changes of the clocks", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* scheduled(key, "0 9 1 * *", "Europe/Berlin")
         const made = yield* scheduled(key, "30 2 * * SUN", "Europe/Berlin", { text: "Night" })
         for (let month = 0; month < 12; month++) yield* pass(30 * day)
@@ -117,9 +112,9 @@ describe("a run", () => {
   )
 
   it.effect("of a frequent pattern follows real time through a change of the clocks", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const { id } = yield* scheduled(key, "*/30 * * * *", "Europe/Berlin", { active: false })
         yield* pass(27 * day)
         yield* patch(key, { id }, { active: true })
@@ -132,9 +127,9 @@ describe("a run", () => {
   )
 
   it.effect("of a paused or deleted reminder does not come", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const paused = yield* scheduled(key, "0 * * * *")
         const deleted = yield* scheduled(key, "0 * * * *")
         yield* pass(hour)
@@ -148,9 +143,9 @@ describe("a run", () => {
   )
 
   it.effect("of a resumed reminder comes at its next due time, and none is made up", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const { id } = yield* scheduled(key, "0 13 * * *", "UTC", { active: false })
         yield* pass(hour + minute)
         const resumed = yield* patch(key, { id }, { active: true })
@@ -164,9 +159,9 @@ describe("a run", () => {
   )
 
   it.effect("uses what the reminder says by then, and follows a new schedule at once", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const made = yield* scheduled(key, "0 20 * * *")
         yield* patch(key, made, { text: "New" })
         yield* patch(key, made, { schedule: { cron: "15 12 * * *" } })
@@ -181,9 +176,9 @@ describe("a run", () => {
   )
 
   it.effect("goes to the contact as it is by then, from the number that is connected by then", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const contact_id = yield* aContact(workspace, { phone: "+15550000007" })
         const made = yield* scheduled(key, "0 * * * *", "UTC", { to: { contact_id } })
         yield* pass(hour)
@@ -214,9 +209,9 @@ describe("a run", () => {
   )
 
   it.effect("from a named number that is logged out is accepted and waits", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* scheduled(key, "0 13 * * *", "UTC", { from: number })
         yield* logOut(number)
         yield* pass(hour)
@@ -227,9 +222,9 @@ describe("a run", () => {
   )
 
   it.effect("of test mode makes a test message, which reaches no transport", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage(5)
+        const { key, workspace } = yield* aSender(5)
         const test = yield* aKey(workspace, { mode: "test" })
         yield* scheduled(test, "0 13 * * *")
         yield* pass(hour)
@@ -247,9 +242,9 @@ describe("a run without a number of its own", () => {
   const froms = (key: Caller) => Effect.map(sent(key), (all) => all.map(({ from }) => from.id))
 
   it.effect("takes the one with most room in its 24 hours, the oldest among equals", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number: first, workspace } = yield* aStage()
+        const { key, number: first, workspace } = yield* aSender()
         const second = yield* aNumber(workspace, { phone: "+15550000102" })
         const third = yield* aNumber(workspace, { phone: "+15550000103" })
         const reminder = yield* scheduled(key, "0 * * * *")
@@ -278,9 +273,9 @@ describe("a run without a number of its own", () => {
   )
 
   it.effect("takes one of the platform that the recipient needs, WhatsApp where both could", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number: whatsapp, workspace } = yield* aStage()
+        const { key, number: whatsapp, workspace } = yield* aSender()
         const telegram = yield* aNumber(workspace, { platform: "telegram", phone: "+15550000102" })
         const second = yield* aNumber(workspace, { platform: "telegram", phone: "+15550000103" })
         yield* sendBatch(key, 5, { from: whatsapp })
@@ -319,9 +314,9 @@ describe("a run without a number of its own", () => {
   )
 
   it.effect("is refused where none is connected and none was before, or that one is gone", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const reminder = yield* scheduled(key, "0 * * * *")
         yield* logOut(number)
         yield* pass(hour)
@@ -344,9 +339,9 @@ describe("last_run", () => {
     Effect.map(read(key, { id: reminder.id as never }), (found) => found.lastRun)
 
   it.effect("tells what became of the latest run, and why", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage(1)
+        const { key } = yield* aSender(1)
         const made = yield* scheduled(key, "0 * * * *")
         assert.isNull(made.lastRun)
         assert.isNull(yield* lastRun(key, made))
@@ -376,9 +371,9 @@ describe("last_run", () => {
   )
 
   it.effect("tells of runs that passed while nothing was running and were not made up", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const made = yield* scheduled(key, "4 15 * * *")
         yield* TestClock.adjust(4 * hour + 5 * minute)
         yield* startWorker
@@ -397,9 +392,9 @@ describe("last_run", () => {
 
 describe("a run that is refused", () => {
   it.effect("leaves no message, is shown in the log, and the reminder goes on", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage(1)
+        const { key, number, workspace } = yield* aSender(1)
         const made = yield* scheduled(key, "0 * * * *", "UTC", { from: number })
         const workspaces = yield* Workspaces
         const plan = (messages_remaining: number, reminders: boolean) => ({
@@ -437,9 +432,9 @@ describe("a run that is refused", () => {
   )
 
   it.effect("because the number has its 1,000 in 24 hours comes again when there is room", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const made = yield* scheduled(key, "0 13 * * *")
         yield* sendBatch(key, 1000)
         yield* pass(2 * day)
@@ -452,9 +447,9 @@ describe("a run that is refused", () => {
   )
 
   it.effect("a deleted workspace has no runs", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         yield* scheduled(key, "0 * * * *")
         yield* Workspaces.use((workspaces) => workspaces.delete("owner", workspace))
         yield* pass(day)
@@ -466,9 +461,9 @@ describe("a run that is refused", () => {
 
 describe("runs missed while nothing was running", () => {
   it.effect("only the latest one within the last hour is made up", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const often = yield* scheduled(key, "*/10 * * * *")
         const hourAgo = yield* scheduled(key, "5 15 * * *")
         const longAgo = yield* scheduled(key, "4 15 * * *")
@@ -496,9 +491,9 @@ describe("runs missed while nothing was running", () => {
 
 describe("exactly one message for each due time", () => {
   it.effect("with two workers at it, for hours of runs every minute", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         yield* startWorker
         const made = yield* scheduled(key, "* * * * *")
         yield* pass(3 * hour)
@@ -523,9 +518,9 @@ describe("exactly one message for each due time", () => {
             return yield* effect
           }),
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage(10)
+        const { key, workspace } = yield* aSender(10)
         const made = yield* scheduled(key, "0 13 * * *")
         yield* TestClock.adjust(hour)
         const { runOnce } = yield* ReminderRunner
@@ -547,9 +542,9 @@ describe("exactly one message for each due time", () => {
         ? effect
         : Effect.andThen(Deferred.succeed(reached, undefined), Effect.never),
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const made = yield* scheduled(key, "0 13 * * *")
         const worker = yield* startWorker
         yield* TestClock.adjust(hour)
@@ -579,9 +574,9 @@ describe("exactly one message for each due time", () => {
             Effect.andThen(Deferred.succeed(reached, undefined), Effect.never),
           ),
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* scheduled(key, "0 13 * * *")
         const worker = yield* startWorker
         yield* TestClock.adjust(hour)
@@ -611,9 +606,9 @@ describe("exactly one message for each due time", () => {
               return yield* effect
             }),
       )
-      return inAWorld(
+      return inAService(
         Effect.gen(function* () {
-          const { key } = yield* aStage()
+          const { key } = yield* aSender()
           const made = yield* remind(key, { schedule: { cron: "0 13 * * *" } })
           const context = yield* Effect.context<never>()
           change = Effect.provideContext(patch(key, made, { text: "New" }), context as never)
@@ -637,9 +632,9 @@ it.effect("an idle worker asks nothing for a reminder that is due on a later day
       return effect
     }),
   )
-  return inAWorld(
+  return inAService(
     Effect.gen(function* () {
-      const { key } = yield* aStage()
+      const { key } = yield* aSender()
       yield* scheduled(key, "0 0 1 6 *")
       yield* settled
       asked.length = 0

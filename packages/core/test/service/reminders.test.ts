@@ -19,20 +19,18 @@ import {
   remove,
   scheduled,
 } from "./Reminding.ts"
+import { code, logOut, refusal } from "./Operations.ts"
 import {
   aContact,
   aKey,
   aNumber,
-  aStage,
+  aSender,
   aWorkspace,
-  code,
   hour,
-  inAWorld,
-  logOut,
+  inAService,
   noon,
   pass,
-  refusal,
-} from "./World.ts"
+} from "./Service.ts"
 
 /** The code and the field of the refusal with which an operation must fail. */
 const refusedAs = <A, R>(operation: Effect.Effect<A, Refusal | StoreUnavailable, R>) =>
@@ -52,9 +50,9 @@ const withoutReminders = { plan: aPlan({ reminders: false }) }
 
 describe("a new reminder", () => {
   it.effect("is answered as it was asked for, active, in UTC and from any number by default", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const made = yield* remind(key)
         assert.deepStrictEqual<unknown>(made, {
           id: made.id,
@@ -79,9 +77,9 @@ describe("a new reminder", () => {
   )
 
   it.effect("shows its next run in its zone with the offset, in the database's spelling", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const made = yield* scheduled(key, "30 9 * * MON", "asia/calcutta")
         assert.deepInclude<unknown>(made, { cron: "30 9 * * MON", timezone: "Asia/Calcutta" })
         assert.strictEqual(nextRun(made), "2026-03-09T09:30:00+05:30")
@@ -90,9 +88,9 @@ describe("a new reminder", () => {
   )
 
   it.effect("that is paused has no next run", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const made = yield* remind(key, { active: false })
         assert.deepInclude(made, { active: false, nextRunAt: null })
       }),
@@ -100,9 +98,9 @@ describe("a new reminder", () => {
   )
 
   it.effect("keeps recipient and media as they were referred to", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         yield* aNumber(workspace, { platform: "telegram", phone: "+15550000101" })
         const contact_id = yield* aContact(workspace, { phone: "+15550000007" })
         for (const [to, kept] of [
@@ -157,9 +155,9 @@ describe("a new reminder", () => {
   ] as ReadonlyArray<readonly [Readonly<Record<string, unknown>>, string]>)(
     "is refused: %j is %s",
     ([given, expected]) =>
-      inAWorld(
+      inAService(
         Effect.gen(function* () {
-          const { key } = yield* aStage()
+          const { key } = yield* aSender()
           // What is undefined is left out, as JSON leaves it out.
           const command = JSON.parse(JSON.stringify(aCommand(given))) as CreateReminder
           const create = Reminders.use((reminders) => reminders.create(key, command, null))
@@ -170,9 +168,9 @@ describe("a new reminder", () => {
   )
 
   it.effect("has its problems in the order of the contract's table", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const refused = yield* refusal(
           remind(key, {
             active: 1,
@@ -191,7 +189,7 @@ describe("a new reminder", () => {
   )
 
   it.effect("needs a plan with reminders, before its references are looked at", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace(withoutReminders)
         const key = yield* aKey(workspace)
@@ -203,9 +201,9 @@ describe("a new reminder", () => {
   )
 
   it.effect("sends from a connected number that suits its recipient", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const telegram = yield* aNumber(workspace, { platform: "telegram", phone: "+15550000101" })
         assert.strictEqual((yield* remind(key, { from: number })).from, number)
         const jane = { username: "@jane" }
@@ -234,9 +232,9 @@ describe("a new reminder", () => {
   )
 
   it.effect("is made once for an Idempotency-Key, and its repeat gets the first answer", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const first = yield* answer(key, {}, "k")
         assert.isFalse(first.replayed)
         yield* patch(key, first.answer, { name: "other", schedule: { cron: "* * * * *" } })
@@ -251,9 +249,9 @@ describe("a new reminder", () => {
   )
 
   it.effect("that is refused leaves its Idempotency-Key free", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         assert.strictEqual(yield* code(answer(key, { from: 99 }, "k")), "number_not_connected")
         assert.isFalse((yield* answer(key, {}, "k")).replayed)
       }),
@@ -263,9 +261,9 @@ describe("a new reminder", () => {
 
 describe("a change", () => {
   it.effect("touches the fields that are given and no others", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         const made = yield* scheduled(key, "0 9 * * *", "Europe/Berlin")
         for (const [given, change] of [
           [{ name: "Other" }, { name: "Other" }],
@@ -287,9 +285,9 @@ describe("a change", () => {
   )
 
   it.effect("of the schedule replaces it as a whole, and without timezone keeps the zone", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const made = yield* scheduled(key, "0 9 * * *", "Europe/Berlin")
         const other = yield* patch(key, made, { schedule: { cron: "0 18 * * *" } })
         assert.deepInclude<unknown>(other, { cron: "0 18 * * *", timezone: "Europe/Berlin" })
@@ -306,9 +304,9 @@ describe("a change", () => {
   )
 
   it.effect("that blanks the text is text_required, with media too", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const made = yield* remind(key, { media: { url: "https://example.com/a" } })
         assert.strictEqual(yield* refusedAs(patch(key, made, { text: "" })), "text_required text")
       }),
@@ -316,9 +314,9 @@ describe("a change", () => {
   )
 
   it.effect("to paused works in any plan, and alone; everything else needs a plan", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const made = yield* remind(key)
         const workspaces = yield* Workspaces
         yield* workspaces.update("owner", workspace, withoutReminders)
@@ -340,9 +338,9 @@ describe("a change", () => {
   )
 
   it.effect("of another field does not ask whether the number is still connected, or there", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace, { phone: "+15550000102" })
         const made = yield* remind(key, { from: number })
         yield* logOut(number)
@@ -360,9 +358,9 @@ describe("a change", () => {
   )
 
   it.effect("of the recipient must suit the number, and of the number the recipient", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const made = yield* remind(key, { from: number, to: { group: "Team" } })
         assert.strictEqual(
           yield* refusedAs(patch(key, made, { to: { username: "@jane" } })),
@@ -384,9 +382,9 @@ describe("a change", () => {
   )
 
   it.effect("says nothing of a contact that was deleted since", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const contact_id = yield* aContact(workspace, { phone: "+15550000007" })
         const made = yield* remind(key, { to: { contact_id } })
         yield* Contacts.use((contacts) => contacts.delete("owner", workspace, contact_id))
@@ -398,9 +396,9 @@ describe("a change", () => {
 
 describe("a key that may not see a reminder finds none", () => {
   it.effect("another workspace, the other mode, and a key limited to other numbers", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const made = yield* remind(key)
         const strangers = [
           yield* aKey(yield* aWorkspace()),
@@ -421,9 +419,9 @@ describe("a key that may not see a reminder finds none", () => {
   )
 
   it.effect("a limited key names one of its numbers, and goes on naming one", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const other: NumberId = yield* aNumber(workspace, { phone: "+15550000102" })
         const limited = yield* aKey(workspace, { number_ids: [number] })
         for (const from of [undefined, null]) {
@@ -454,9 +452,9 @@ describe("a key that may not see a reminder finds none", () => {
 
 describe("the list", () => {
   it.effect("is paged, newest first, and filtered by active", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const a = yield* remind(key)
         const b = yield* remind(key, { active: false })
         const c = yield* remind(key)

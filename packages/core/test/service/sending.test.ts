@@ -1,40 +1,42 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import {
-  aContact,
-  ahead,
-  aKey,
   allEvents,
-  aNumber,
   arrived,
-  aStage,
   behave,
   copies,
-  day,
   events,
   get,
-  hour,
-  inAWorld,
   logOut,
-  minute,
-  noon,
-  pass,
   reconnect,
-  second,
   send,
   sendBatch,
-  settled,
   status,
   statuses,
   stored,
   the,
-} from "./World.ts"
+} from "./Operations.ts"
+import {
+  aContact,
+  ahead,
+  aKey,
+  aNumber,
+  aSender,
+  day,
+  hour,
+  inAService,
+  minute,
+  noon,
+  pass,
+  second,
+  settled,
+} from "./Service.ts"
 
 describe("a message that is sent", () => {
   it.effect("is queued, then sent, with its event in the outbox", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const message = yield* send(key)
         assert.deepStrictEqual<unknown>(message, {
           id: message.id,
@@ -87,9 +89,9 @@ describe("a message that is sent", () => {
   )
 
   it.effect("goes to each kind of recipient", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const telegram = yield* aNumber(workspace, { platform: "telegram", phone: "+15550000200" })
         const withPhone = yield* aContact(workspace, { phone: "+15550000061" })
         const withUsername = yield* aContact(workspace, { username: "t.me/jane_doe" })
@@ -107,9 +109,9 @@ describe("a message that is sent", () => {
   )
 
   it.effect("a recipient that appears twice receives two messages", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const messages = yield* sendBatch(key, 2)
         yield* settled
         assert.deepStrictEqual<unknown>(
@@ -123,9 +125,9 @@ describe("a message that is sent", () => {
 
 describe("a scheduled message", () => {
   it.effect("becomes queued when due, then sent", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         const message = yield* send(key, { send_at: yield* ahead(hour) })
         assert.strictEqual(message.status, "scheduled")
         assert.strictEqual(message.send_at, "2026-03-02T13:00:00Z")
@@ -145,9 +147,9 @@ describe("a scheduled message", () => {
   )
 
   it.effect("is sent at its time to the millisecond", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* send(key, { send_at: yield* ahead(90 * second + 123) })
         yield* pass(day)
         assert.strictEqual(the(yield* copies()).at, noon + 90 * second + 123)
@@ -158,9 +160,9 @@ describe("a scheduled message", () => {
 
 describe("a message with expires_at", () => {
   it.effect("becomes expired instead of being sent, with its event", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* logOut(number)
         const message = yield* send(key, { from: number, expires_at: yield* ahead(minute) })
         yield* pass(minute - 1)
@@ -176,9 +178,9 @@ describe("a message with expires_at", () => {
   )
 
   it.effect("that leaves in time is sent, and nothing expires it afterwards", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const message = yield* send(key, { expires_at: yield* ahead(minute) })
         yield* pass(day)
         assert.strictEqual(yield* status(key, message), "sent")
@@ -188,9 +190,9 @@ describe("a message with expires_at", () => {
   )
 
   it.effect("expires when its turn comes at the very moment of its expiry", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         // The one in front takes a minute; the one behind falls due and expires with its end.
         yield* behave(number, { latency_ms: minute - 1 })
         const first = yield* send(key)
@@ -205,9 +207,9 @@ describe("a message with expires_at", () => {
   it.effect(
     "expiry wins when sending and expiry are due at once, after the worker stood still",
     () =>
-      inAWorld(
+      inAService(
         Effect.gen(function* () {
-          const { key, number } = yield* aStage()
+          const { key, number } = yield* aSender()
           yield* logOut(number)
           const message = yield* send(key, {
             from: number,
@@ -235,9 +237,9 @@ describe("a message with expires_at", () => {
     })
 
   it.effect("a scheduled message expires only after its send_at, when it could not leave", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* logOut(number)
         const message = yield* send(key, {
           from: number,
@@ -255,9 +257,9 @@ describe("a message with expires_at", () => {
 
 describe("the order in which messages leave", () => {
   it.effect("messages of one number leave in the order in which they fell due, then by id", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* logOut(number)
         const from = { from: number }
         const late = yield* send(key, { ...from, send_at: yield* ahead(2 * minute) })
@@ -277,9 +279,9 @@ describe("the order in which messages leave", () => {
   )
 
   it.effect("one at a time: the next leaves when the one before has settled", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { latency_ms: 10 * second })
         yield* sendBatch(key, 3)
         yield* pass(minute)
@@ -292,9 +294,9 @@ describe("the order in which messages leave", () => {
   )
 
   it.effect("a number that hangs does not hold up other numbers", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { number: slow, workspace } = yield* aStage()
+        const { number: slow, workspace } = yield* aSender()
         const quick = yield* aNumber(workspace)
         const key = yield* aKey(workspace)
         yield* behave(slow, { send: "hang" })
@@ -310,9 +312,9 @@ describe("the order in which messages leave", () => {
   it.effect(
     "a logged-out number holds only its own lane, and drains in order when it is back",
     () =>
-      inAWorld(
+      inAService(
         Effect.gen(function* () {
-          const { number: lost, workspace } = yield* aStage()
+          const { number: lost, workspace } = yield* aSender()
           const other = yield* aNumber(workspace)
           const key = yield* aKey(workspace)
           yield* logOut(lost)
@@ -333,9 +335,9 @@ describe("the order in which messages leave", () => {
   )
 
   it.effect("a number that logs out during an attempt keeps the message waiting", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { latency_ms: 10 * second })
         const message = yield* send(key)
         yield* pass(5 * second)

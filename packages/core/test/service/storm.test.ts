@@ -11,26 +11,28 @@ import { Numbers, StoreUnavailable } from "../../src/index.ts"
 import type { Caller, Message, MessageId, NumberId } from "../../src/index.ts"
 import { LaneQueue, MessageStore, countExactly, dailyQuota } from "../../src/ports.ts"
 import {
-  aKey,
   allEvents,
-  aNumber,
   answer,
-  aWorkspaceWith,
   behave,
   cancel,
   copies,
-  day,
-  hour,
-  inAWorld,
-  iso,
   logOut,
   messagesOf,
-  minute,
   reconnect,
   remaining,
+} from "./Operations.ts"
+import {
+  aKey,
+  aNumber,
+  aWorkspaceWith,
+  day,
+  hour,
+  inAService,
+  iso,
+  minute,
   second,
   settled,
-} from "./World.ts"
+} from "./Service.ts"
 import { storeWithin } from "./Watched.ts"
 
 const allowance = 10_000
@@ -68,7 +70,7 @@ interface Asked {
 const storm = (seed: string, actions: number) =>
   Effect.gen(function* () {
     const { store, trouble } = unreliableStore()
-    return yield* inAWorld(
+    return yield* inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspaceWith(allowance)
         const live = yield* aKey(workspace)

@@ -3,41 +3,43 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Messages } from "../../src/index.ts"
 import {
-  aContact,
-  ahead,
-  aKey,
   allEvents,
   arrived,
-  aStage,
   cancel,
   code,
   events,
   get,
-  hour,
-  inAWorld,
   logOut,
-  minute,
-  pass,
   remaining,
   send,
   sendBatch,
-  settled,
-  startWorker,
   status,
   statuses,
-} from "./World.ts"
+} from "./Operations.ts"
+import {
+  aContact,
+  ahead,
+  aKey,
+  aSender,
+  hour,
+  inAService,
+  minute,
+  pass,
+  settled,
+  startWorker,
+} from "./Service.ts"
 
 describe("test mode", () => {
-  const aTestStage = (allowance: number | null = 5) =>
+  const aTestSender = (allowance: number | null = 5) =>
     Effect.gen(function* () {
-      const stage = yield* aStage(allowance)
-      return { ...stage, test: yield* aKey(stage.workspace, { mode: "test" }) }
+      const sender = yield* aSender(allowance)
+      return { ...sender, test: yield* aKey(sender.workspace, { mode: "test" }) }
     })
 
   it.effect("a message is answered as queued and becomes sent at once, reaching no transport", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { test, workspace } = yield* aTestStage()
+        const { test, workspace } = yield* aTestSender()
         const message = yield* send(test)
         assert.strictEqual(message.status, "queued")
         yield* settled
@@ -55,9 +57,9 @@ describe("test mode", () => {
   )
 
   it.effect("a scheduled one becomes sent when due", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { test } = yield* aTestStage()
+        const { test } = yield* aTestSender()
         const message = yield* send(test, { send_at: yield* ahead(hour) })
         yield* pass(hour - 1)
         assert.strictEqual(yield* status(test, message), "scheduled")
@@ -68,9 +70,9 @@ describe("test mode", () => {
   )
 
   it.effect("also from a logged-out number", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { number, test } = yield* aTestStage()
+        const { number, test } = yield* aTestSender()
         yield* logOut(number)
         const message = yield* send(test, { from: number })
         yield* settled
@@ -80,9 +82,9 @@ describe("test mode", () => {
   )
 
   it.effect("two phones fail: recipient_not_found and send_failed, a contact's too", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { test, workspace } = yield* aTestStage()
+        const { test, workspace } = yield* aTestSender()
         const contact = yield* aContact(workspace, { phone: "+15005550009" })
         const messages = [
           yield* send(test, { to: { phone: "+15005550001" } }),
@@ -109,9 +111,9 @@ describe("test mode", () => {
   )
 
   it.effect("consumes neither allowance nor quota, and gives none back", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, test, workspace } = yield* aTestStage(1000)
+        const { key, test, workspace } = yield* aTestSender(1000)
         yield* sendBatch(test, 1000)
         yield* sendBatch(test, 1000)
         const cancelled = yield* send(test, { send_at: yield* ahead(hour) })
@@ -127,9 +129,9 @@ describe("test mode", () => {
   )
 
   it.effect("is subject to the quota that live messages used up", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, test } = yield* aTestStage(null)
+        const { key, test } = yield* aTestSender(null)
         yield* sendBatch(key, 1000)
         assert.strictEqual(yield* code(send(test)), "number_daily_cap_reached")
       }),
@@ -137,9 +139,9 @@ describe("test mode", () => {
   )
 
   it.effect("test and live see only messages of their own mode", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, test } = yield* aTestStage()
+        const { key, test } = yield* aTestSender()
         const live = yield* send(key)
         const tried = yield* send(test)
         yield* settled
@@ -156,9 +158,9 @@ describe("test mode", () => {
   )
 
   it.effect("expiry wins when both are due, after the worker stood still", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { test } = yield* aTestStage()
+        const { test } = yield* aTestSender()
         const expired = yield* send(test, { expires_at: yield* ahead(minute) })
         const sent = yield* send(test, { expires_at: yield* ahead(minute + 1) })
         yield* TestClock.adjust(minute)

@@ -2,19 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { Ticks } from "../../src/index.ts"
 import type { MessageJson } from "../../src/index.ts"
-import {
-  ahead,
-  aStage,
-  events,
-  get,
-  hour,
-  inAWorld,
-  send,
-  settled,
-  status,
-  statuses,
-  stored,
-} from "./World.ts"
+import { events, get, send, status, statuses, stored } from "./Operations.ts"
+import { ahead, aSender, hour, inAService, settled } from "./Service.ts"
 
 describe("ticks", () => {
   const tick = (message: MessageJson, state: "delivered" | "read") =>
@@ -27,9 +16,9 @@ describe("ticks", () => {
     "repeat, skip and come out of order, and the status never goes back",
     [Schema.Array(Schema.Literals(["delivered", "read"]))],
     ([ticks]) =>
-      inAWorld(
+      inAService(
         Effect.gen(function* () {
-          const { key } = yield* aStage()
+          const { key } = yield* aSender()
           const message = yield* send(key)
           yield* settled
           const order = ["sent", "delivered", "read"]
@@ -47,9 +36,9 @@ describe("ticks", () => {
   )
 
   it.effect("move no message that was not sent", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const failed = yield* send(key, { to: { phone: "+15550010000" } })
         const scheduled = yield* send(key, { send_at: yield* ahead(hour) })
         yield* settled
@@ -63,7 +52,7 @@ describe("ticks", () => {
   )
 
   it.effect("of an id that is no message's are ignored", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const ticks = yield* Ticks
         const unknown = "FFFFFFFFFFFFFFFFFFFF" as Parameters<typeof ticks.arrived>[0]

@@ -8,40 +8,42 @@ import type { CallbackUrl } from "../../src/index.ts"
 import { dailyQuota, LaneQueue, RealTime } from "../../src/ports.ts"
 import { receiving } from "./Receiving.ts"
 import {
-  ahead,
-  aKey,
-  aNumber,
-  aStage,
   behave,
   code,
   copies,
-  day,
   events,
   get,
-  hour,
-  inAWorld,
   logOut,
-  minute,
-  noon,
   reconnect,
-  second,
   send,
   sendBatch,
-  startWorker,
   status,
   statuses,
-} from "./World.ts"
-import type { World, WorldParts } from "./World.ts"
+} from "./Operations.ts"
+import {
+  ahead,
+  aKey,
+  aNumber,
+  aSender,
+  day,
+  hour,
+  inAService,
+  minute,
+  noon,
+  second,
+  startWorker,
+} from "./Service.ts"
+import type { TestService, ServiceParts } from "./Service.ts"
 
 /**
  * A world whose service time is moved by the emulator alone. Real seconds pass at once while a
  * fiber waits for them, and hours do not pass at all.
  */
 const withMovableClock = <A, E>(
-  test: Effect.Effect<A, E, World | Scope.Scope>,
-  parts: WorldParts = {},
+  test: Effect.Effect<A, E, TestService | Scope.Scope>,
+  parts: ServiceParts = {},
 ) =>
-  inAWorld(test, parts).pipe(
+  inAService(test, parts).pipe(
     Effect.provideService(MovableClock, {
       moveTo: (moment) => TestClock.setTime(moment),
       nextWake: Effect.succeed(null),
@@ -60,7 +62,7 @@ describe("POST /clock/advance", () => {
   it.effect("moves time on from due moment to due moment, working off each first", () =>
     withMovableClock(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const test = yield* aKey(workspace, { mode: "test" })
         const offsets = [hour, minute, 3 * day, day + 1, minute]
         const messages = yield* Effect.forEach(offsets, (offset) =>
@@ -88,7 +90,7 @@ describe("POST /clock/advance", () => {
   it.effect("moves no further than asked", () =>
     withMovableClock(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const message = yield* send(key, { send_at: yield* ahead(minute) })
         yield* advance(59.999)
         assert.strictEqual(yield* status(key, message), "scheduled")
@@ -102,7 +104,7 @@ describe("POST /clock/advance", () => {
   it.effect("works off latencies and phones that hang on the way", () =>
     withMovableClock(
       Effect.gen(function* () {
-        const { number: slow, workspace } = yield* aStage()
+        const { number: slow, workspace } = yield* aSender()
         const hanging = yield* aNumber(workspace)
         const key = yield* aKey(workspace)
         yield* behave(slow, { latency_ms: 10 * second })
@@ -127,7 +129,7 @@ describe("POST /clock/advance", () => {
     )
     return withMovableClock(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const sent = yield* Messages.use((messages) =>
           messages.send(key, { to: { phone: "+15550000001" }, text: "Hello" }, null, {
             callbackUrl: "https://example.com/" as CallbackUrl,
@@ -151,7 +153,7 @@ describe("POST /clock/advance", () => {
   it.effect("does not wait for what no time will bring: a number that is logged out", () =>
     withMovableClock(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* logOut(number)
         const message = yield* send(key, { from: number })
         yield* advance(day / second)
@@ -173,7 +175,7 @@ describe("POST /clock/advance", () => {
   )
 
   it.effect("needs an adjustable clock, else clock_not_adjustable", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         assert.strictEqual(yield* code(advance(60)), "clock_not_adjustable")
         const { now } = yield* Effect.flatMap(Emulator, (emulator) => emulator.clock)
@@ -187,7 +189,7 @@ describe("POST /settle", () => {
   it.effect("answers once nothing is due and nothing is in flight", () =>
     withMovableClock(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         const messages = yield* sendBatch(key, 200)
         const later = yield* send(key, { send_at: yield* ahead(hour) })
         assert.deepStrictEqual(yield* Effect.flatMap(Emulator, (emulator) => emulator.settle), {})
@@ -201,7 +203,7 @@ describe("POST /settle", () => {
   it.effect("a message that a dead worker left on a logged-out number does not hold time up", () =>
     withMovableClock(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         const message = yield* send(key)
         // Claims as a worker would that dies before it sends anything.
         const claimed = yield* LaneQueue.use((lanes) =>

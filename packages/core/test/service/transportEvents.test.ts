@@ -2,19 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Queue, Stream } from "effect"
 import { StoreUnavailable } from "../../src/index.ts"
 import type { SendOutcome, TransportEvent } from "../../src/ports.ts"
-import {
-  aStage,
-  events,
-  inAWorld,
-  logOut,
-  send,
-  settled,
-  status,
-  statuses,
-  sendBatch,
-  stored,
-  transportOf,
-} from "./World.ts"
+import { events, logOut, send, status, statuses, sendBatch, stored } from "./Operations.ts"
+import { aSender, inAService, settled, transportOf } from "./Service.ts"
 import { storeWithin } from "./Watched.ts"
 
 /** Transports that accept everything, and report what they are told to report. */
@@ -32,9 +21,9 @@ describe("what a transport reports by itself", () => {
   it.effect("ticks move the message on, without an event", () =>
     Effect.gen(function* () {
       const { layer, report } = yield* reporting
-      yield* inAWorld(
+      yield* inAService(
         Effect.gen(function* () {
-          const { key } = yield* aStage()
+          const { key } = yield* aSender()
           const message = yield* send(key)
           yield* settled
           const { transportId } = yield* stored(message)
@@ -52,9 +41,9 @@ describe("what a transport reports by itself", () => {
   it.effect("a connection that comes up drains the lane, one that drops holds it", () =>
     Effect.gen(function* () {
       const { layer, report } = yield* reporting
-      yield* inAWorld(
+      yield* inAService(
         Effect.gen(function* () {
-          const { key, number } = yield* aStage()
+          const { key, number } = yield* aSender()
           const change = (to: "connected" | "disconnected", phone: string | null = null) =>
             report({ _tag: "ConnectionChanged", numberId: number, status: to, phone })
           yield* change("disconnected")
@@ -85,9 +74,9 @@ describe("what a transport reports by itself", () => {
           return yield* effect
         }),
       )
-      yield* inAWorld(
+      yield* inAService(
         Effect.gen(function* () {
-          const { key, number } = yield* aStage()
+          const { key, number } = yield* aSender()
           const message = yield* send(key)
           yield* settled
           yield* logOut(number)

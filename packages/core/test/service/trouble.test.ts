@@ -3,29 +3,22 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Numbers, StoreUnavailable, Workspaces } from "../../src/index.ts"
 import {
-  ahead,
   answer,
   arrived,
-  aStage,
   behave,
   cancel,
   code,
-  day,
   events,
   get,
-  inAWorld,
   logOut,
-  minute,
-  pass,
   reconnect,
-  second,
   send,
   sendBatch,
-  settled,
   status,
   statuses,
   the,
-} from "./World.ts"
+} from "./Operations.ts"
+import { ahead, aSender, day, inAService, minute, pass, second, settled } from "./Service.ts"
 import { storeWithin } from "./Watched.ts"
 
 /** A store of which one operation, each time it is set to, does its work and says that it failed. */
@@ -45,9 +38,9 @@ const storeThatLoses = (operation: string) => {
 describe("when the answer of the store is lost", () => {
   it.effect("what was accepted is sent all the same, and a repeat gets its answer", () => {
     const { store, trouble } = storeThatLoses("MessageStore.accept")
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         trouble.losing = true
         const failed = yield* Effect.flip(answer(key, {}, "key"))
         assert.strictEqual(failed._tag, "StoreUnavailable")
@@ -64,9 +57,9 @@ describe("when the answer of the store is lost", () => {
 
   it.effect("a number that is back drains its lane", () => {
     const { store, trouble } = storeThatLoses("NumberStore.setStatus")
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* logOut(number)
         const message = yield* send(key, { from: number })
         yield* settled
@@ -81,9 +74,9 @@ describe("when the answer of the store is lost", () => {
 
   it.effect("a message that was settled is not sent again", () => {
     const { store, trouble } = storeThatLoses("LaneQueue.settle")
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         trouble.losing = true
         const messages = yield* sendBatch(key, 3)
         yield* pass(minute)
@@ -99,9 +92,9 @@ describe("when the answer of the store is lost", () => {
 
   it.effect("a claimed message is repeated once its lease ran out", () => {
     const { store, trouble } = storeThatLoses("LaneQueue.claim")
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         trouble.losing = true
         const message = yield* send(key)
         yield* pass(minute)
@@ -116,9 +109,9 @@ describe("when the answer of the store is lost", () => {
 describe("a removal that is cut off half way is finished by the worker", () => {
   const removed = (operation: string, remove: "number" | "workspace") => {
     const { store, trouble } = storeThatLoses(operation)
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         yield* logOut(number)
         const messages = yield* sendBatch(key, 1000, { from: number })
         trouble.losing = true
@@ -162,9 +155,9 @@ describe("a removal that is cut off half way is finished by the worker", () => {
         return Effect.never
       }),
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         yield* logOut(number)
         const messages = yield* sendBatch(key, 10, { from: number })
         yield* settled
@@ -186,19 +179,19 @@ describe("a message that may have left from a number that then logged out", () =
   /** Interrupted once, and then the number is gone. */
   const inDoubt = (given: Readonly<Record<string, unknown>> = {}) =>
     Effect.gen(function* () {
-      const stage = yield* aStage()
-      yield* behave(stage.number, { send: "hang" })
-      const message = yield* send(stage.key, given)
+      const sender = yield* aSender()
+      yield* behave(sender.number, { send: "hang" })
+      const message = yield* send(sender.key, given)
       yield* pass(90 * second)
-      yield* logOut(stage.number)
+      yield* logOut(sender.number)
       yield* pass(minute)
-      yield* behave(stage.number, {})
-      assert.strictEqual(yield* status(stage.key, message), "queued")
-      return { ...stage, message }
+      yield* behave(sender.number, {})
+      assert.strictEqual(yield* status(sender.key, message), "queued")
+      return { ...sender, message }
     })
 
   it.effect("is not cancelled, and leaves once when the number is back", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const { key, message, number } = yield* inDoubt()
         const asked = yield* Effect.forkChild(code(cancel(key, message)))
@@ -213,7 +206,7 @@ describe("a message that may have left from a number that then logged out", () =
   )
 
   it.effect("is not called expired, and is not sent after its expiry: outcome_unknown", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const { key, message, number } = yield* inDoubt({ expires_at: yield* ahead(10 * minute) })
         yield* pass(day)
@@ -228,7 +221,7 @@ describe("a message that may have left from a number that then logged out", () =
   )
 
   it.effect("is not called cancelled when the number is removed: outcome_unknown, at once", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const { key, message, number, workspace } = yield* inDoubt()
         yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))

@@ -11,19 +11,8 @@ import {
   offsetOfPage,
 } from "../../src/index.ts"
 import type { NumberCheckId, WorkspaceId } from "../../src/index.ts"
-import {
-  aKey,
-  aStage,
-  aWorkspace,
-  code,
-  day,
-  get,
-  inAWorld,
-  noon,
-  send,
-  settled,
-  stored,
-} from "./World.ts"
+import { code, get, send, stored } from "./Operations.ts"
+import { aKey, aSender, aWorkspace, day, inAService, noon, settled } from "./Service.ts"
 
 const midnight = noon - (noon % day)
 
@@ -53,9 +42,9 @@ describe("pages by number", () => {
 
 describe("messages of some days", () => {
   it.effect("both days are included, whole, and the newest comes first", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const caller = yield* aKeyV1(workspace)
         const lists = yield* Version1Lists
         yield* send(key, { text: "today" })
@@ -92,9 +81,9 @@ describe("messages of some days", () => {
   )
 
   it.effect("they stand as they do now, and test messages are not among them", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const caller = yield* aKeyV1(workspace)
         yield* send(yield* aKey(workspace, { mode: "test" }))
         const sent = yield* send(key)
@@ -115,9 +104,9 @@ describe("messages of some days", () => {
 
 describe("reminders and results of number checks", () => {
   it.effect("reminders are those that version 2 lists", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const reminders = yield* Reminders
         const make = (name: string) =>
           reminders.create(
@@ -140,9 +129,9 @@ describe("reminders and results of number checks", () => {
   )
 
   it.effect("results are those of a check of the workspace, else number_check_not_found", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, workspace } = yield* aStage()
+        const { key, workspace } = yield* aSender()
         const lists = yield* Version1Lists
         const { answer } = yield* NumberChecks.use((checks) =>
           checks.create(key, { phones: ["+15550000001", "+15550000000"] }, null),

@@ -24,18 +24,9 @@ import {
 } from "../../src/ports.ts"
 import type { LinkingEvent, PhonesOutcome, PostAnswer, SendOutcome } from "../../src/ports.ts"
 import { ok, receiving } from "./Receiving.ts"
-import {
-  aNumber,
-  aPhone,
-  aStage,
-  cancel,
-  inAWorld,
-  send,
-  stopWorker,
-  the,
-  transportOf,
-} from "./World.ts"
-import type { World, WorldParts } from "./World.ts"
+import { aPhone, cancel, send, the } from "./Operations.ts"
+import { aNumber, aSender, inAService, stopWorker, transportOf } from "./Service.ts"
+import type { TestService, ServiceParts } from "./Service.ts"
 
 /** Work that hangs until the test ends it with that answer. */
 const hanging = <A>(answer: A) => {
@@ -69,25 +60,25 @@ const nothingIsDue = Effect.gen(function* () {
   assert.isAbove(nextDue ?? Infinity, now)
 })
 
-type Stage = Effect.Success<ReturnType<typeof aStage>>
+type TestSender = Effect.Success<ReturnType<typeof aSender>>
 
 /** Asks for so much work of one workspace. */
-type Asking<E> = (stage: Stage, count: number) => Effect.Effect<unknown, E, World>
+type Asking<E> = (sender: TestSender, count: number) => Effect.Effect<unknown, E, TestService>
 
 /** As many workspaces as fill the whole, each with its share, and one more, of which one thing waits. */
 const fillsTheWhole = <E>(
   { share, whole }: { readonly whole: number; readonly share: { readonly most: number } },
   { endOne, seen }: Pick<ReturnType<typeof hanging>, "endOne" | "seen">,
   ask: Asking<E>,
-  parts: WorldParts,
-  whenFull: Effect.Effect<void, StoreUnavailable, World> = Effect.void,
+  parts: ServiceParts,
+  whenFull: Effect.Effect<void, StoreUnavailable, TestService> = Effect.void,
 ) =>
-  inAWorld(
+  inAService(
     Effect.gen(function* () {
       for (let left = whole; left > 0; left -= share.most) {
-        yield* ask(yield* aStage(), Math.min(left, share.most))
+        yield* ask(yield* aSender(), Math.min(left, share.most))
       }
-      yield* ask(yield* aStage(), 1)
+      yield* ask(yield* aSender(), 1)
       const worker = yield* Worker
       yield* Effect.acquireRelease(Effect.forkDetach(worker.run), stopWorker)
       yield* calm(seen)
@@ -151,7 +142,7 @@ describe("the workspaces together", () => {
     )
   })
 
-  const sendOneReporting = (key: Stage["key"], at: number) =>
+  const sendOneReporting = (key: TestSender["key"], at: number) =>
     Messages.use((messages) =>
       messages.send(key, { to: { phone: aPhone() }, text: "Hello" }, null, {
         callbackUrl: `https://hangs${at}.example.com/` as CallbackUrl,
@@ -159,9 +150,9 @@ describe("the workspaces together", () => {
         keepRefused: false,
       }),
     )
-  const sendReporting = ({ key }: Stage, count: number) =>
+  const sendReporting = ({ key }: TestSender, count: number) =>
     times(count, (at) => sendOneReporting(key, at))
-  const cancelReporting = ({ key }: Stage, count: number) =>
+  const cancelReporting = ({ key }: TestSender, count: number) =>
     times(count, (at) =>
       Effect.flatMap(sendOneReporting(key, at), ({ messages }) => cancel(key, the(messages))),
     )
@@ -180,7 +171,7 @@ describe("the workspaces together", () => {
       return fillsTheWhole(
         { ...sharedResources.receiverCalls, share },
         calls,
-        (stage, count) =>
+        (sender, count) =>
           Effect.gen(function* () {
             const endpoints = count < webhooksOfOne ? 1 : endpointLimit
             // They hear nothing of messages that are cancelled.
@@ -189,10 +180,10 @@ describe("the workspaces together", () => {
               events: ["message.sent"],
             }
             yield* times(endpoints, () =>
-              Webhooks.use((webhooks) => webhooks.create(stage.key, command, null)),
+              Webhooks.use((webhooks) => webhooks.create(sender.key, command, null)),
             )
-            yield* times(Math.min(count, callsPerTarget), () => send(stage.key))
-            if (count > webhooksOfOne) yield* cancelReporting(stage, count - webhooksOfOne)
+            yield* times(Math.min(count, callsPerTarget), () => send(sender.key))
+            if (count > webhooksOfOne) yield* cancelReporting(sender, count - webhooksOfOne)
           }),
         { egress },
       )

@@ -5,32 +5,34 @@ import { StoreUnavailable } from "../../src/index.ts"
 import type { MessageJson } from "../../src/index.ts"
 import { WorkStatus, sharedResources } from "../../src/ports.ts"
 import {
+  arrived,
+  behave,
+  copies,
+  events,
+  logOut,
+  reconnect,
+  send,
+  sendBatch,
+  status,
+  statuses,
+} from "./Operations.ts"
+import {
   ahead,
   aKey,
   aNumber,
-  arrived,
-  aStage,
-  behave,
-  copies,
+  aSender,
   day,
-  events,
   hour,
-  inAWorld,
-  logOut,
+  inAService,
   minute,
   noon,
   pass,
-  reconnect,
   second,
-  send,
-  sendBatch,
   settled,
   startWorker,
-  status,
-  statuses,
   stopWorker,
-} from "./World.ts"
-import type { World } from "./World.ts"
+} from "./Service.ts"
+import type { TestService } from "./Service.ts"
 import { storeWithin } from "./Watched.ts"
 import type { Around } from "./Watched.ts"
 
@@ -52,14 +54,16 @@ const isHousekeeping = (operation: string) =>
   )
 
 describe("an idle worker", () => {
-  type Stage = Effect.Success<ReturnType<typeof aStage>>
+  type TestSender = Effect.Success<ReturnType<typeof aSender>>
 
   /** What a worker that has nothing to do asks of the store in a day. */
-  const askedInADay = (prepare: (stage: Stage) => Effect.Effect<void, unknown, World>) => {
+  const askedInADay = (
+    prepare: (sender: TestSender) => Effect.Effect<void, unknown, TestService>,
+  ) => {
     const { asked, store } = counting()
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        yield* prepare(yield* aStage())
+        yield* prepare(yield* aSender())
         yield* settled
         asked.clear()
         yield* TestClock.adjust(day)
@@ -101,9 +105,9 @@ describe("an idle worker", () => {
   it.effect("asks little for a message that is being sent for a long time", () =>
     Effect.gen(function* () {
       const { asked, store } = counting()
-      yield* inAWorld(
+      yield* inAService(
         Effect.gen(function* () {
-          const { key, number } = yield* aStage()
+          const { key, number } = yield* aSender()
           yield* behave(number, { latency_ms: 59 * second })
           yield* send(key)
           yield* settled
@@ -124,10 +128,10 @@ describe("a workspace whose numbers all hang", () => {
   it.effect("holds its share of a worker and no more, and the worker asks little meanwhile", () =>
     Effect.gen(function* () {
       const { asked, store } = counting()
-      yield* inAWorld(
+      yield* inAService(
         Effect.gen(function* () {
-          const { key, workspace } = yield* aStage()
-          const modest = yield* aStage()
+          const { key, workspace } = yield* aSender()
+          const modest = yield* aSender()
           const { most } = sharedResources.lanes.share
           for (let made = 0; made < most + 20; made++) {
             const number = yield* aNumber(workspace)
@@ -152,9 +156,9 @@ describe("a workspace whose numbers all hang", () => {
 
 describe("a worker", () => {
   it.effect("that is stopped finishes what is in flight, and claims nothing more", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { latency_ms: 5 * second })
         const worker = yield* startWorker
         const [first, second_] = yield* sendBatch(key, 2)
@@ -174,9 +178,9 @@ describe("a worker", () => {
   )
 
   it.effect("that is stopped gives up what hangs after 8 s, and another repeats it", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { send: "hang" })
         const worker = yield* startWorker
         const message = yield* send(key)
@@ -194,9 +198,9 @@ describe("a worker", () => {
   )
 
   it.effect("beside another shares the lanes, and nothing is sent twice", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { workspace } = yield* aStage()
+        const { workspace } = yield* aSender()
         const key = yield* aKey(workspace)
         const numbers = yield* Effect.forEach([1, 2, 3, 4, 5], () => aNumber(workspace))
         yield* startWorker
@@ -226,9 +230,9 @@ describe("a worker", () => {
         return yield* effect
       }),
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key, number } = yield* aStage()
+        const { key, number } = yield* aSender()
         yield* behave(number, { latency_ms: 10 * second })
         const messages = yield* sendBatch(key, 3)
         yield* TestClock.adjust(5 * second)
@@ -249,9 +253,9 @@ describe("a worker", () => {
     const store = storeWithin((operation, effect) =>
       operation === "IdempotencyStore.forgetVoid" ? Effect.die(new Error("a bug")) : effect,
     )
-    return inAWorld(
+    return inAService(
       Effect.gen(function* () {
-        const { key } = yield* aStage()
+        const { key } = yield* aSender()
         yield* pass(hour)
         const message = yield* send(key)
         yield* settled
@@ -265,9 +269,9 @@ describe("a worker", () => {
 it.effect(
   "a year of service runs in seconds",
   () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { key, number, workspace } = yield* aStage()
+        const { key, number, workspace } = yield* aSender()
         const test = yield* aKey(workspace, { mode: "test" })
         const messages: Array<MessageJson> = []
         for (let week = 0; week < 52; week++) {

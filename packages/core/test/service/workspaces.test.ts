@@ -3,13 +3,14 @@ import { Effect } from "effect"
 import { Admission, Contacts, Keys, Numbers, Workspaces } from "../../src/index.ts"
 import type { ChangeWorkspace, WorkspaceId } from "../../src/index.ts"
 import { messagesRemaining } from "../../src/ports.ts"
-import { aKey, aStage, aWorkspace, code, inAWorld, noon, refusal, send } from "./World.ts"
+import { code, refusal, send } from "./Operations.ts"
+import { aKey, aSender, aWorkspace, inAService, noon } from "./Service.ts"
 
 const unknown = 999_999
 
 describe("workspaces", () => {
   it.effect("without a plan named it gets the Unlimited one; null is none", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const { create } = yield* Workspaces
         const made = yield* create("owner", { name: "Example" })
@@ -37,9 +38,9 @@ describe("workspaces", () => {
   )
 
   it.effect("what is switched off stops its keys at the next request", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
-        const { workspace } = yield* aStage()
+        const { workspace } = yield* aSender()
         const { key } = yield* Keys.use((keys) =>
           keys.create("owner", workspace, { version: 2, name: "Key" }),
         )
@@ -63,7 +64,7 @@ describe("workspaces", () => {
   )
 
   it.effect("PATCH changes what it names and replaces a plan as a whole", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const { get, update } = yield* Workspaces
         const workspace = yield* aWorkspace()
@@ -84,7 +85,7 @@ describe("workspaces", () => {
   )
 
   it.effect("an unknown or deleted one is workspace_not_found, everywhere", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const deleted = yield* aWorkspace()
         yield* Workspaces.use((workspaces) => workspaces.delete("owner", deleted))
@@ -105,7 +106,7 @@ describe("workspaces", () => {
   )
 
   it.effect("are listed newest first, page by page, deleted ones left out", () =>
-    inAWorld(
+    inAService(
       Effect.gen(function* () {
         const ids = yield* Effect.replicateEffect(aWorkspace(), 5)
         const { delete: remove, list } = yield* Workspaces
@@ -129,9 +130,9 @@ describe("workspaces", () => {
 })
 
 it.effect("keys of one workspace see nothing of another", () =>
-  inAWorld(
+  inAService(
     Effect.gen(function* () {
-      const { number } = yield* aStage()
+      const { number } = yield* aSender()
       const stranger = yield* aKey(yield* aWorkspace())
       assert.strictEqual(yield* code(send(stranger, { from: number })), "number_not_found")
       assert.strictEqual(yield* code(send(stranger)), "from_required")

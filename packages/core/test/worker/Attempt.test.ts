@@ -250,14 +250,14 @@ describe("an attempt", () => {
     content: Stream.empty,
   }
 
-  interface Stage {
+  interface Setup {
     readonly send?: (message: OutgoingMessage) => Effect.Effect<SendOutcome>
     readonly dropsCopies?: boolean
     readonly media?: ReturnType<(typeof OutgoingMediaSource.Service)["open"]>
   }
 
   /** Attempts over transports that note what they are given. */
-  const stage = ({ dropsCopies = true, media, send = () => Effect.succeed(accepted) }: Stage) =>
+  const setup = ({ dropsCopies = true, media, send = () => Effect.succeed(accepted) }: Setup) =>
     Effect.gen(function* () {
       yield* TestClock.setTime(noon)
       const handed: Array<readonly [platform: string, message: OutgoingMessage]> = []
@@ -299,7 +299,7 @@ describe("an attempt", () => {
 
   it.effect("hands over what is to be sent, under the id that was stored before", () =>
     Effect.gen(function* () {
-      const { handed, make } = yield* stage({})
+      const { handed, make } = yield* setup({})
       const settlement = ended(yield* make(claim()))
       assert.deepStrictEqual<unknown>(handed, [
         [
@@ -322,7 +322,7 @@ describe("an attempt", () => {
 
   it.effect("asks the transport of the number's platform", () =>
     Effect.gen(function* () {
-      const { handed, make } = yield* stage({})
+      const { handed, make } = yield* setup({})
       yield* make(
         claim({
           number: { ...claim().number, platform: "telegram" },
@@ -347,7 +347,7 @@ describe("an attempt", () => {
 
   it.effect("sent_at is the time at which the far side said so", () =>
     Effect.gen(function* () {
-      const { make } = yield* stage({
+      const { make } = yield* setup({
         send: () => Effect.as(TestClock.adjust(5 * second), accepted),
       })
       const { change } = ended(yield* make(claim()))
@@ -357,7 +357,7 @@ describe("an attempt", () => {
 
   it.effect("a refused message is failed, with the reason", () =>
     Effect.gen(function* () {
-      const { make } = yield* stage({ send: () => Effect.succeed(refused) })
+      const { make } = yield* setup({ send: () => Effect.succeed(refused) })
       const { change } = ended(yield* make(claim()))
       assert.deepStrictEqual(change.message, aMessage({ state: "failed", error: notRegistered }))
       assert.strictEqual(change.event.type, "message.failed")
@@ -366,7 +366,7 @@ describe("an attempt", () => {
 
   it.effect("reaches no transport when the last check forbids it", () =>
     Effect.gen(function* () {
-      const { handed, make } = yield* stage({})
+      const { handed, make } = yield* setup({})
       const expired = ended(yield* make(claim({ message: { expiresAt: noon } })))
       const removed = ended(yield* make(claim({ removed: true })))
       const givenUp = ended(yield* make(claim({ interruptions: 3 })))
@@ -380,7 +380,7 @@ describe("an attempt", () => {
 
   it.effect("a transport that does not answer for 60 s counts as interrupted", () =>
     Effect.gen(function* () {
-      const { make } = yield* stage({ send: () => Effect.never })
+      const { make } = yield* setup({ send: () => Effect.never })
       const fiber = yield* Effect.forkChild(make(claim()))
       yield* TestClock.adjust(60 * second - 1)
       assert.isUndefined(fiber.pollUnsafe())
@@ -398,10 +398,10 @@ describe("an attempt", () => {
 
   it.effect("an adapter that breaks may have sent it", () =>
     Effect.gen(function* () {
-      const { make } = yield* stage({ send: () => Effect.die(new Error("a bug")) })
+      const { make } = yield* setup({ send: () => Effect.die(new Error("a bug")) })
       const settlement = yield* make(claim())
       assert.strictEqual(settlement._tag === "Again" && settlement.interrupted, true)
-      const { make: makeOnce } = yield* stage({
+      const { make: makeOnce } = yield* setup({
         dropsCopies: false,
         send: () => Effect.die(new Error("a bug")),
       })
@@ -414,7 +414,7 @@ describe("an attempt", () => {
 
   it.effect("a number that turns out not to be connected is noted as logged out", () =>
     Effect.gen(function* () {
-      const { make, reported } = yield* stage({ send: () => Effect.succeed(notConnected) })
+      const { make, reported } = yield* setup({ send: () => Effect.succeed(notConnected) })
       const settlement = yield* make(claim())
       assert.strictEqual(settlement._tag === "Again" && !settlement.interrupted, true)
       assert.deepStrictEqual(reported, [[7, "disconnected", null]])
@@ -427,7 +427,7 @@ describe("an attempt", () => {
 
     it.effect("hands over the opened file", () =>
       Effect.gen(function* () {
-        const { handed, make } = yield* stage({})
+        const { handed, make } = yield* setup({})
         yield* make(withMedia())
         assert.strictEqual(handed[0]?.[1].media, image)
       }),
@@ -437,7 +437,7 @@ describe("an attempt", () => {
       Effect.gen(function* () {
         const closed = yield* Deferred.make<void>()
         let openWhileSending = false
-        const { make } = yield* stage({
+        const { make } = yield* setup({
           media: Effect.acquireRelease(Effect.succeed(image), () =>
             Deferred.succeed(closed, undefined),
           ),
@@ -455,7 +455,7 @@ describe("an attempt", () => {
 
     it.effect("that cannot be had fails the message with media_unavailable", () =>
       Effect.gen(function* () {
-        const { handed, make } = yield* stage({
+        const { handed, make } = yield* setup({
           media: Effect.fail(new MediaUnavailable({ message: "The media file was deleted." })),
         })
         assert.deepStrictEqual(ended(yield* make(withMedia())).change.message.error, {
@@ -470,7 +470,7 @@ describe("an attempt", () => {
       "waits a second: $message",
       (failure) =>
         Effect.gen(function* () {
-          const { handed, make } = yield* stage({ media: Effect.fail(failure) })
+          const { handed, make } = yield* setup({ media: Effect.fail(failure) })
           const settlement = yield* make(withMedia())
           assert.deepStrictEqual<unknown>(settlement, {
             _tag: "Again",
@@ -486,7 +486,7 @@ describe("an attempt", () => {
 
     it.effect("that took so long that the message expired is not handed over any more", () =>
       Effect.gen(function* () {
-        const { handed, make } = yield* stage({
+        const { handed, make } = yield* setup({
           media: Effect.as(TestClock.adjust(10 * second), image),
         })
         const { change } = ended(yield* make(withMedia({ expiresAt: noon + 10 * second })))

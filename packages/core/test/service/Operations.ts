@@ -1,0 +1,205 @@
+/** What tests ask of the service, and what they look at: sends, answers, events and what is stored. */
+import { assert } from "@effect/vitest"
+import { Emulator, SimulatedPhones } from "@messaging-service/emulator"
+import type { SentCopy } from "@messaging-service/emulator"
+import { Clock, Effect } from "effect"
+import {
+  MediaLinks,
+  Messages,
+  Numbers,
+  Workspaces,
+  acceptedMessageJson,
+  messageJson,
+} from "../../src/index.ts"
+import type {
+  Caller,
+  Sent,
+  Message,
+  MessageId,
+  MessageJson,
+  NumberId,
+  Refusal,
+  StoreUnavailable,
+  WorkspaceId,
+} from "../../src/index.ts"
+import { MessageStore, Outbox } from "../../src/ports.ts"
+
+let phones = 0
+/** A phone that no other message of this process goes to. */
+export const aPhone = (): string => `+1555${String(1_000_001 + phones++ * 3).padStart(7, "0")}`
+
+const body = (given: Readonly<Record<string, unknown>>) => ({
+  to: { phone: "+15550000001" },
+  text: "Hello",
+  ...given,
+})
+
+const keyed = (key: string | null, fingerprint = "same") =>
+  key === null ? null : { key, fingerprint }
+
+/** Messages as answers show them now. */
+export const shown = (messages: ReadonlyArray<Message>) =>
+  Effect.gen(function* () {
+    const { link } = yield* MediaLinks
+    const now = yield* Clock.currentTimeMillis
+    return messages.map((message) => messageJson(message, now, link))
+  })
+
+/** What was accepted, as its answer shows it. */
+const accepted = ({ messages, replayed }: Sent) =>
+  Effect.map(MediaLinks, ({ link }) => ({
+    messages: messages.map((message) => acceptedMessageJson(message, link)),
+    replayed,
+  }))
+
+/** Sends, and returns the answer with whether it was a replay. */
+export const answer = (
+  caller: Caller,
+  given: Readonly<Record<string, unknown>> = {},
+  idempotencyKey: string | null = null,
+  fingerprint?: string,
+) =>
+  Effect.flatMap(
+    Messages.use((messages) =>
+      messages.send(caller, body(given), keyed(idempotencyKey, fingerprint)),
+    ),
+    accepted,
+  )
+
+/** Sends, and returns the Message. */
+export const send = (
+  caller: Caller,
+  given: Readonly<Record<string, unknown>> = {},
+  idempotencyKey: string | null = null,
+) => Effect.map(answer(caller, given, idempotencyKey), ({ messages }) => the(messages))
+
+/** Sends a batch to that many recipients. */
+export const sendBatch = (
+  caller: Caller,
+  count: number,
+  given: Readonly<Record<string, unknown>> = {},
+  idempotencyKey: string | null = null,
+) =>
+  Messages.use((messages) =>
+    messages.sendBatch(
+      caller,
+      {
+        ...body({}),
+        to: Array.from({ length: count }, () => ({ phone: "+15550000001" })),
+        ...given,
+      },
+      keyed(idempotencyKey),
+    ),
+  ).pipe(
+    Effect.flatMap(accepted),
+    Effect.map((sent) => sent.messages),
+  )
+
+export const get = (caller: Caller, message: Pick<MessageJson, "id">) =>
+  Messages.use((messages) => messages.get(caller, message.id)).pipe(
+    Effect.flatMap((found) => shown([found])),
+    Effect.map(the),
+  )
+
+export const cancel = (caller: Caller, message: Pick<MessageJson, "id">) =>
+  Messages.use((messages) => messages.cancel(caller, message.id)).pipe(
+    Effect.flatMap((found) => shown([found])),
+    Effect.map(the),
+  )
+
+/** The statuses of messages, as their key reads them now. */
+export const statuses = (caller: Caller, messages: ReadonlyArray<Pick<MessageJson, "id">>) =>
+  Effect.forEach(messages, (message) => Effect.map(get(caller, message), ({ status }) => status))
+
+/** The status of a message, as its key reads it now. */
+export const status = (caller: Caller, message: Pick<MessageJson, "id">) =>
+  Effect.map(get(caller, message), (read) => read.status)
+
+/** Replaces the whole behaviour of a simulated phone. */
+export const behave = (number: NumberId, given: Readonly<Record<string, unknown>>) =>
+  Emulator.use((emulator) => emulator.setBehaviour(number, given))
+
+export const logOut = (number: NumberId) => Emulator.use((emulator) => emulator.logout(number))
+
+export const reconnect = (number: NumberId) =>
+  Numbers.use((numbers) => numbers.connectionChanged(number, "connected", null))
+
+/** What recipients really saw, oldest first. */
+export const copies = (number: NumberId | null = null) =>
+  Effect.gen(function* () {
+    const simulated = yield* SimulatedPhones
+    const all: Array<SentCopy> = []
+    let before: number | null = null
+    do {
+      const page: { items: ReadonlyArray<SentCopy>; next: number | null } = yield* simulated.sent(
+        number,
+        { before, limit: 1000 },
+      )
+      all.push(...page.items)
+      before = page.next
+    } while (before !== null)
+    return all.toReversed()
+  })
+
+/** The messages whose copies recipients saw, in the order in which they arrived. */
+export const arrived = (number: NumberId | null = null) =>
+  Effect.map(copies(number), (all) => all.map(({ messageId }) => messageId))
+
+/** What the outbox tells of a message, in order. */
+export const events = (message: Pick<MessageJson, "id">) =>
+  Effect.map(allEvents, (all) =>
+    all.flatMap(({ messageId, type }) => (messageId === message.id ? [type] : [])),
+  )
+
+/** All messages of a workspace, in the order of their ids. */
+export const messagesOf = (workspaceId: WorkspaceId) =>
+  Effect.gen(function* () {
+    const store = yield* MessageStore
+    const now = yield* Clock.currentTimeMillis
+    const filter = { statuses: null, from: null, phone: null, since: null, until: null }
+    const page = { before: null, limit: Number.MAX_SAFE_INTEGER }
+    const lists = yield* Effect.forEach(["live", "test"] as const, (mode) =>
+      store.list({ workspaceId, mode, restriction: null }, filter, page, now),
+    )
+    return lists.flatMap(({ items }) => items).toSorted((a, b) => a.id - b.id)
+  })
+
+/** Everything in the outbox, in order. */
+export const allEvents = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  return yield* outbox.read(0, Number.MAX_SAFE_INTEGER)
+})
+
+/** What the plan of a workspace has left. */
+export const remaining = (workspace: WorkspaceId) =>
+  Effect.map(
+    Workspaces.use((workspaces) => workspaces.get(workspace)),
+    ({ plan }) => plan?.messagesRemaining ?? null,
+  )
+
+/** A message as it is stored. */
+export const stored = (
+  message: Pick<MessageJson, "id">,
+): Effect.Effect<Message, StoreUnavailable, MessageStore> =>
+  Effect.map(
+    MessageStore.use((store) => store.byIds([message.id as MessageId])),
+    the,
+  )
+
+/** The refusal with which an operation must fail. */
+export const refusal = <A, R>(
+  operation: Effect.Effect<A, Refusal | StoreUnavailable, R>,
+): Effect.Effect<Refusal, A, R> =>
+  Effect.map(Effect.flip(operation), (error) =>
+    error._tag === "Refusal" ? error : assert.fail("the store did not answer"),
+  )
+
+/** The code of the refusal with which an operation must fail. */
+export const code = <A, R>(operation: Effect.Effect<A, Refusal | StoreUnavailable, R>) =>
+  Effect.map(refusal(operation), (refused) => refused.code)
+
+/** The only item of a list that must have exactly one. */
+export const the = <A>(items: ReadonlyArray<A>): A => {
+  assert.lengthOf(items, 1)
+  return items[0] as A
+}

@@ -1,0 +1,224 @@
+/**
+ * The whole service for tests: every port in memory, simulated phones, the worker
+ * running, all on the test clock and from one seed. The builders say what a test is about; everything
+ * else has a default.
+ */
+import { assert } from "@effect/vitest"
+import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory/emulator"
+import {
+  layerLinking,
+  layerTransport,
+  ParkedSends,
+  SimulatedPhones,
+  layerEmulator,
+} from "@messaging-service/emulator"
+import { Clock, Context, Effect, Fiber, Layer, Random } from "effect"
+import type { Scope } from "effect"
+import { TestClock } from "effect/testing"
+import {
+  Admission,
+  Contacts,
+  Egress,
+  Ids,
+  Keys,
+  NumberOwnership,
+  Numbers,
+  WakeUp,
+  Worker,
+  Workspaces,
+  layerServices,
+  SecretsKey,
+  layerWorker,
+} from "../../src/index.ts"
+import type { NumberId, WorkspaceId } from "../../src/index.ts"
+import {
+  Outbox,
+  PhoneDirectory,
+  TelegramTransport,
+  WhatsAppTransport,
+  WorkStatus,
+  sharedWork,
+} from "../../src/ports.ts"
+import type { NumberLinking, NumberStore, Transport } from "../../src/ports.ts"
+
+export const second = 1000
+export const minute = 60 * second
+export const hour = 60 * minute
+export const day = 24 * hour
+
+/** When every test begins: 2026-03-02T12:00:00Z, a Monday. */
+export const noon = Date.UTC(2026, 2, 2, 12)
+
+type Transports = WhatsAppTransport | TelegramTransport | PhoneDirectory | ParkedSends
+
+export interface ServiceParts {
+  readonly seed?: string
+  /** Stands in for the simulated phones. */
+  readonly transport?: Layer.Layer<Transports, never, NumberStore | SimulatedPhones | Ids>
+  /** Stands in for the way simulated phones are linked. */
+  readonly linking?: Layer.Layer<NumberLinking, never, Ids>
+  /** The store as it is seen by everything above it. */
+  readonly store?: typeof layerStore
+  /** The way out; there is none by default. */
+  readonly egress?: Layer.Layer<Egress>
+  /** Whether the worker runs from the beginning; else nothing is sent, expired or swept. */
+  readonly worker?: boolean
+}
+
+const makeLayer = ({
+  egress = Egress.layerClosed,
+  linking = layerLinking,
+  store = layerStore,
+  transport = layerTransport,
+}: ServiceParts) =>
+  layerWorker.pipe(
+    Layer.provideMerge(layerEmulator),
+    Layer.provideMerge(layerServices),
+    Layer.provideMerge(Layer.merge(transport, linking)),
+    Layer.provideMerge(
+      Layer.mergeAll(store, layerMediaFiles, WakeUp.layerLocal, NumberOwnership.layerAll, egress),
+    ),
+    Layer.provideMerge(SecretsKey.layerHex("5e".repeat(32))),
+    Layer.provideMerge(Ids.layerRandom),
+  )
+
+export type TestService = Layer.Success<ReturnType<typeof makeLayer>>
+
+/** Both platforms behind one transport of the test's own. */
+export const transportOf = (transport: Transport): Layer.Layer<Transports> =>
+  Layer.succeedContext(
+    Context.make(WhatsAppTransport, transport).pipe(
+      Context.add(TelegramTransport, transport),
+      Context.add(PhoneDirectory, { checkPhones: () => Effect.succeed({ _tag: "Unknown" }) }),
+      Context.add(ParkedSends, { parked: Effect.succeed(new Set<NumberId>()) }),
+    ),
+  )
+
+/** Runs a test on a service of its own, whose clock begins at noon. */
+export const inAService = <A, E>(
+  test: Effect.Effect<A, E, TestService | Scope.Scope>,
+  parts: ServiceParts = {},
+) =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(noon)
+    return yield* Effect.gen(function* () {
+      if (parts.worker !== false) yield* startWorker
+      return yield* test
+    }).pipe(Effect.provide(makeLayer(parts)))
+  }).pipe(Effect.scoped, Random.withSeed(parts.seed ?? "world"))
+
+/**
+ * Starts a worker, and returns once its loops have nothing left to do. At the end of the test it is
+ * stopped; what it waits for then in real time, the test's clock gives it.
+ */
+export const startWorker = Effect.gen(function* () {
+  const worker = yield* Worker
+  const fiber = yield* Effect.acquireRelease(Effect.forkDetach(worker.run), stopWorker)
+  yield* settled
+  return fiber
+})
+
+/** Stops a worker as a signal would: attempts under way have 8 s to end. */
+export const stopWorker = (fiber: Fiber.Fiber<never>) =>
+  Effect.gen(function* () {
+    const stopping = yield* Effect.forkDetach(Fiber.interrupt(fiber))
+    while (stopping.pollUnsafe() === undefined) yield* TestClock.adjust(second)
+  })
+
+/** More turns than anything here needs to come to rest. */
+const manyTurns = 1_000_000
+/** More turns than an attempt needs that waits for nothing. */
+const calmTurns = 200
+
+/** Returns once nothing is due, and nothing has happened for as long as anything that can takes. */
+export const settled = Effect.gen(function* () {
+  const status = yield* WorkStatus
+  const outbox = yield* Outbox
+  let position = 0
+  const somethingHappened = Effect.gen(function* () {
+    const page = yield* outbox.read(position, 1000)
+    position = page.at(-1)?.id ?? position
+    return page.length > 0
+  })
+  const somethingDue = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const { nextDue } = yield* status.workload(now, sharedWork)
+    return nextDue !== null && nextDue <= now
+  })
+  let calm = 0
+  for (let turn = 0; calm < calmTurns; turn++) {
+    assert.isBelow(turn, manyTurns, "the service does not come to rest")
+    calm = (yield* somethingHappened) || (yield* somethingDue) ? 0 : calm + 1
+    yield* Effect.yieldNow
+  }
+})
+
+/** Moves time on, in the order in which things fall due. */
+export const pass = (millis: number) =>
+  Effect.gen(function* () {
+    yield* settled
+    yield* TestClock.adjust(millis)
+    yield* settled
+  })
+
+/** A moment as a request writes it. */
+export const iso = (moment: number): string => {
+  const text = new Date(moment).toISOString()
+  return text.replace("Z", "+00:00")
+}
+
+/** `millis` from now, as a request writes it. */
+export const ahead = (millis: number) =>
+  Effect.map(Clock.currentTimeMillis, (now) => iso(now + millis))
+
+// Builders
+
+export const aWorkspace = (given: Readonly<Record<string, unknown>> = {}) =>
+  Effect.gen(function* () {
+    const { id } = yield* (yield* Workspaces).create("owner", { name: "Workspace", ...given })
+    return id
+  })
+
+/** A workspace with a plan of that many messages. */
+export const aWorkspaceWith = (messagesRemaining: number | null) =>
+  aWorkspace({
+    plan: {
+      name: "Plan",
+      messages_remaining: messagesRemaining,
+      reminders: true,
+      qr_code_api: true,
+      max_numbers: null,
+      media_storage_bytes: 0,
+    },
+  })
+
+export const aNumber = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>> = {}) =>
+  Effect.gen(function* () {
+    const body = { platform: "whatsapp" as const, phone: "+15550000100", ...given }
+    const { id } = yield* (yield* Numbers).create("owner", workspace, body)
+    return id
+  })
+
+export const aContact = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>>) =>
+  Effect.map(
+    Contacts.use((contacts) => contacts.create("owner", workspace, { name: "Jane", ...given })),
+    ({ id }) => id,
+  )
+
+/** A key's caller, as admission would let it in. */
+export const aKey = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>> = {}) =>
+  Effect.gen(function* () {
+    const body = { version: 2 as const, name: "Key", ...given }
+    const { key } = yield* (yield* Keys).create("owner", workspace, body)
+    const { caller } = yield* (yield* Admission).admitV2(`Bearer ${key}`, "192.0.2.1")
+    return caller
+  })
+
+/** What most tests send with: a workspace with one connected WhatsApp number, and a live key. */
+export const aSender = (messagesRemaining: number | null = null) =>
+  Effect.gen(function* () {
+    const workspace = yield* aWorkspaceWith(messagesRemaining)
+    const number = yield* aNumber(workspace)
+    const key = yield* aKey(workspace)
+    return { workspace, number, key }
+  })
