@@ -4,7 +4,7 @@
  * time, so that many of them load neither this machine nor the far side at once.
  */
 import { NumberOwnership, SessionVault } from "@messaging-service/core/ports"
-import type { NumberId, Phone, TransportEvent, TransportId } from "@messaging-service/core/ports"
+import type { NumberId, TransportEvent, TransportId } from "@messaging-service/core/ports"
 import {
   Clock,
   Context,
@@ -17,35 +17,17 @@ import {
   References,
   Semaphore,
 } from "effect"
-import { digitsOf, withoutDevice } from "./addresses.ts"
+import { digitsOf } from "./addresses.ts"
 import { keptKeys, openDevice, sentType } from "./authState.ts"
 import { afterClose, pauseMillis } from "./closing.ts"
 import type { ClosedReason } from "./closing.ts"
 import { openConnection } from "./Connection.ts"
-import type { Connection, ConnectionEvent } from "./Connection.ts"
+import type { ConnectionEvent } from "./Connection.ts"
 import { makeGroups } from "./groups.ts"
-import type { Groups } from "./groups.ts"
 import { messageFromText } from "./content.ts"
+import { takePlace, tickOf } from "./OpenSession.ts"
+import type { OpenSession, SessionStatus } from "./OpenSession.ts"
 import type { WhatsAppSettings } from "./settings.ts"
-
-/** What is known of a number's connection. */
-export interface SessionStatus {
-  readonly state: "connected" | "connecting" | "waiting" | "disconnected"
-  readonly reason: ClosedReason | null
-  /** Since when. */
-  readonly since: number
-  /** The far side's last word. */
-  readonly lastSeenAt: number | null
-  readonly reconnects: number
-}
-
-/** An open connection, with what sending over it needs. */
-export interface OpenSession {
-  readonly connection: Connection
-  readonly groups: Groups
-  /** Addresses of phones that were written to. */
-  readonly addresses: Map<Phone, string>
-}
 
 interface Held {
   status: SessionStatus
@@ -161,7 +143,10 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
             yield* leavePlace
             yield* change(numberId, { state: "connected", reason: null })
             yield* Deferred.succeed(state.turn, session)
-            if (state.told) yield* tellConnected(numberId, connection)
+            const phone = digitsOf(connection.credentials.me?.id ?? "")
+            if (state.told) {
+              tell({ _tag: "ConnectionChanged", numberId, status: "connected", phone })
+            }
             yield* Effect.logInfo("number connected")
             return
           }
@@ -176,8 +161,6 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
             }
             return
           }
-          default:
-            return
         }
       })
       for (;;) {
@@ -195,17 +178,6 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       }
     })
 
-  const tellConnected = (numberId: NumberId, { credentials }: Connection) =>
-    Effect.sync(() => {
-      const phone = digitsOf(credentials.me?.id ?? "")
-      tell({
-        _tag: "ConnectionChanged",
-        numberId,
-        status: "connected",
-        phone: phone === "" ? null : phone,
-      })
-    })
-
   const giveUp = Effect.fnUntraced(function* (
     numberId: NumberId,
     state: Held,
@@ -221,24 +193,6 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
     }
   })
 
-  /** A place among those that are being opened: free once left, or at the end of the scope. */
-  const takePlace = Effect.gen(function* () {
-    let isTaken = false
-    const leave = Effect.suspend(() => {
-      if (!isTaken) return Effect.void
-      isTaken = false
-      return Effect.asVoid(starts.release(1))
-    })
-    yield* Effect.acquireRelease(
-      Effect.map(starts.take(1), () => {
-        isTaken = true
-      }),
-      () => leave,
-      { interruptible: true },
-    )
-    return leave
-  })
-
   /** One connection from its beginning to its end; null when the number is not linked any more. */
   const connectOnce = (numberId: NumberId, state: Held) =>
     Effect.scoped(
@@ -250,7 +204,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
         const save = Effect.promise(() => device.saveCredentials()).pipe(
           Effect.catchDefect((error) => Effect.logError("credentials were not saved", error)),
         )
-        const leavePlace = yield* takePlace
+        const leavePlace = yield* takePlace(starts)
         const connection = yield* openConnection(settings, {
           auth: device.auth,
           device: [settings.deviceName, "Chrome", "1.0"],
@@ -443,16 +397,3 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
     },
   })
 })
-
-/** What a receipt says of a message; null when it says nothing of its recipient. */
-const tickOf = (
-  { by, type }: Extract<ConnectionEvent, { readonly _tag: "Receipt" }>,
-  { credentials }: Connection,
-): "delivered" | "read" | null => {
-  const { id = "", lid = "" } = credentials.me ?? {}
-  const own = [id, lid].filter((address) => address !== "").map(withoutDevice)
-  // Other devices of the number's own account.
-  if (own.includes(withoutDevice(by))) return null
-  if (type === null) return "delivered"
-  return type === "read" || type === "played" ? "read" : null
-}

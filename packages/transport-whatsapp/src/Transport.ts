@@ -26,7 +26,7 @@ import { sentType } from "./authState.ts"
 import { codeOf } from "./Connection.ts"
 import { makeContent, messageFromText, textOfMessage } from "./content.ts"
 import { Sessions } from "./Sessions.ts"
-import type { OpenSession } from "./Sessions.ts"
+import type { OpenSession } from "./OpenSession.ts"
 
 /** How long a send waits for a session that is being opened, in real time. */
 const openMillis = 15_000

@@ -1,0 +1,58 @@
+/** What a number's connection is while it is open, and what is known of it otherwise. */
+import type { Phone } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { Semaphore } from "effect"
+import { withoutDevice } from "./addresses.ts"
+import type { ClosedReason } from "./closing.ts"
+import type { Connection, ConnectionEvent } from "./Connection.ts"
+import type { Groups } from "./groups.ts"
+
+/** What is known of a number's connection. */
+export interface SessionStatus {
+  readonly state: "connected" | "connecting" | "waiting" | "disconnected"
+  readonly reason: ClosedReason | null
+  /** Since when. */
+  readonly since: number
+  /** The far side's last word. */
+  readonly lastSeenAt: number | null
+  readonly reconnects: number
+}
+
+/** An open connection, with what sending over it needs. */
+export interface OpenSession {
+  readonly connection: Connection
+  readonly groups: Groups
+  /** Addresses of phones that were written to. */
+  readonly addresses: Map<Phone, string>
+}
+
+/** A place among those that are being opened: free once left, or at the end of the scope. */
+export const takePlace = Effect.fnUntraced(function* (starts: Semaphore.Semaphore) {
+  let isTaken = false
+  const leave = Effect.suspend(() => {
+    if (!isTaken) return Effect.void
+    isTaken = false
+    return Effect.asVoid(starts.release(1))
+  })
+  yield* Effect.acquireRelease(
+    Effect.map(starts.take(1), () => {
+      isTaken = true
+    }),
+    () => leave,
+    { interruptible: true },
+  )
+  return leave
+})
+
+/** What a receipt says of a message; null when it says nothing of its recipient. */
+export const tickOf = (
+  { by, type }: Extract<ConnectionEvent, { readonly _tag: "Receipt" }>,
+  { credentials }: Connection,
+): "delivered" | "read" | null => {
+  const { id = "", lid = "" } = credentials.me ?? {}
+  const own = [id, lid].filter((address) => address !== "").map(withoutDevice)
+  // Other devices of the number's own account.
+  if (own.includes(withoutDevice(by))) return null
+  if (type === null) return "delivered"
+  return type === "read" || type === "played" ? "read" : null
+}
