@@ -5,6 +5,7 @@
 import { Context, Effect, Layer, Stream } from "effect"
 import { Ticks } from "../message/Ticks.ts"
 import { Numbers } from "../number/Numbers.ts"
+import { sleep } from "../time/RealTime.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { TransportEvent } from "../transport/Transport.ts"
@@ -16,19 +17,38 @@ import { Linker } from "./Linker.ts"
 import { NumberChecker } from "./NumberChecker.ts"
 import { ReminderRunner } from "./ReminderRunner.ts"
 
+/** A tick may come before "sent" is written: it is taken again after each of these, in real time. */
+const overtakenPauses = [100, 300, 1000, 3000, 10_000, 30_000]
+
 const takeTransportEvents = Effect.gen(function* () {
   const ticks = yield* Ticks
   const numbers = yield* Numbers
   const whatsapp = yield* WhatsAppTransport
   const telegram = yield* TelegramTransport
 
+  const logged = Effect.catchCause((cause) =>
+    Effect.logError("an event of a transport was lost", cause),
+  )
+
+  /** Whether the tick came too early. */
+  const tick = ({ status, transportId }: Extract<TransportEvent, { readonly _tag: "Tick" }>) =>
+    Effect.map(ticks.arrived(transportId, status), (message) => message?.state === "waiting")
+
   const take = (event: TransportEvent) =>
     Effect.gen(function* () {
-      if (event._tag === "Tick") yield* ticks.arrived(event.transportId, event.status)
-      else yield* numbers.connectionChanged(event.numberId, event.status, event.phone)
-    }).pipe(
-      Effect.catchCause((cause) => Effect.logError("an event of a transport was lost", cause)),
-    )
+      if (event._tag === "ConnectionChanged") {
+        yield* numbers.connectionChanged(event.numberId, event.status, event.phone)
+      } else if (yield* tick(event)) {
+        yield* Effect.forkChild(logged(takeAgain(event)))
+      }
+    }).pipe(logged)
+
+  const takeAgain = Effect.fnUntraced(function* (event: Parameters<typeof tick>[0]) {
+    for (const pause of overtakenPauses) {
+      yield* sleep(pause)
+      if (!(yield* tick(event))) return
+    }
+  })
 
   return Stream.runForEach(Stream.merge(whatsapp.events, telegram.events), take)
 })

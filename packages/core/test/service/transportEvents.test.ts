@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Queue, Stream } from "effect"
+import { Deferred, Effect, Queue, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/index.ts"
 import type { SendOutcome, TransportEvent } from "../../src/ports.ts"
 import { events, logOut, send, status, statuses, sendBatch, stored } from "./Operations.ts"
@@ -34,6 +35,39 @@ describe("what a transport reports by itself", () => {
           assert.deepStrictEqual(yield* events(message), ["message.sent"])
         }),
         { transport: layer },
+      )
+    }),
+  )
+
+  it.effect("a tick that comes before the send is written as sent is not lost", () =>
+    Effect.gen(function* () {
+      const reports = yield* Queue.unbounded<TransportEvent>()
+      const isTaken = yield* Deferred.make<void>()
+      const layer = transportOf({
+        dropsCopies: true,
+        send: ({ transportId }) =>
+          Queue.offer(reports, { _tag: "Tick", transportId, status: "delivered" }).pipe(
+            Effect.andThen(Deferred.await(isTaken)),
+            Effect.as<SendOutcome>({ _tag: "Accepted" }),
+          ),
+        events: Stream.fromQueue(reports),
+      })
+      const store = storeWithin((operation, effect) =>
+        operation === "MessageStore.tick"
+          ? Effect.tap(effect, () => Deferred.succeed(isTaken, undefined))
+          : effect,
+      )
+      yield* inAService(
+        Effect.gen(function* () {
+          const { key } = yield* aSender()
+          const message = yield* send(key)
+          yield* settled
+          assert.strictEqual(yield* status(key, message), "sent")
+          yield* TestClock.adjust(1000)
+          yield* settled
+          assert.strictEqual(yield* status(key, message), "delivered")
+        }),
+        { transport: layer, store },
       )
     }),
   )
