@@ -31,6 +31,7 @@ for (const file of [
   ".ci/run",
   "docs/tutorial.md",
   "docs/tutorial-version-1.md",
+  "docs/live.md",
   "docs/performance.md",
   "apps/server/README.md",
   "apps/fuzz/README.md",

@@ -27,11 +27,16 @@ const freePort = Effect.callback<number>((resume) => {
 
 /**
  * Runs the page's commands in that folder. Its ports, wherever they stand in it, are replaced by
- * free ones; temporary files go away afterwards, and so does what the page leaves running.
+ * free ones; temporary files go away afterwards, and so does what the page leaves running. `meanwhile`
+ * is what the page lets the reader do by hand after a step; it is given what the step printed.
  */
-export const runTutorial = Effect.fnUntraced(function* (
+export const runTutorial = Effect.fnUntraced(function* <E = never, R = never>(
   markdown: string,
-  options: { readonly folder: string; readonly ports: ReadonlyArray<number> },
+  options: {
+    readonly folder: string
+    readonly ports: ReadonlyArray<number>
+    readonly meanwhile?: (printed: string) => Effect.Effect<void, E, R>
+  },
 ) {
   let page = markdown
   for (const port of options.ports) {
@@ -60,5 +65,6 @@ export const runTutorial = Effect.fnUntraced(function* (
     }
     const difference = expected === null ? null : differenceOf(expected, output)
     if (difference !== null) return yield* new TutorialFailed(difference)
+    if (options.meanwhile !== undefined) yield* options.meanwhile(output)
   }
 })

@@ -1,0 +1,110 @@
+/**
+ * The page about live WhatsApp numbers, followed word for word: the service really runs, and links and
+ * sends over the protocol to a WhatsApp server on this machine. What the page lets a person do by hand
+ * (scan, type, stop and start again) is done here.
+ */
+import { assert, it } from "@effect/vitest"
+import { processes } from "@messaging-service/testkit"
+import { make } from "@messaging-service/whatsapp-server"
+import { Effect } from "effect"
+import jsQR from "jsqr"
+import { readFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { PNG } from "pngjs"
+import { runTutorial } from "./tutorial/runTutorial.ts"
+
+const root = resolve(import.meta.dirname, "../../..")
+const read = (file: string) => Effect.promise(() => readFile(join(root, file), "utf8"))
+
+const page = read("docs/live.md")
+
+/** The program that the page's start line runs, and the variables that it sets. */
+const startLine = Effect.gen(function* () {
+  const line = /```bash\n(?<set>(?:\w+=\S+ )*)npx -y pnpm@\S+ start\n```/.exec(yield* page)
+  assert.isNotNull(line, "the page has no line that starts the service")
+  const set = (line?.groups?.["set"] ?? "").trim().split(" ")
+  const { scripts } = JSON.parse(yield* read("package.json"))
+  const [, program = ""] = /^exec node (\S+)$/.exec(scripts.start) ?? []
+  return {
+    program: join(root, program),
+    environment: Object.fromEntries(set.map((each) => each.split("=") as [string, string])),
+  }
+})
+
+/** The page without the way of linking that this reader does not take. */
+const without = (heading: string, markdown: string): string => {
+  const parts = markdown.split(/^(?=### )/m)
+  const kept = parts.filter((part) => !part.startsWith(`### ${heading}\n`))
+  assert.strictEqual(kept.length, parts.length - 1, `no part is called ${heading}`)
+  return kept.join("")
+}
+
+const readQrCode = (url: string) =>
+  Effect.promise(async (signal) => {
+    const bytes = await (await fetch(url, { signal })).arrayBuffer()
+    const { data, height, width } = PNG.sync.read(Buffer.from(bytes))
+    return jsQR.default(Uint8ClampedArray.from(data), width, height)?.data ?? ""
+  })
+
+/** The phones that the page names. */
+const phone = "15550100001"
+const recipient = "15550100002"
+
+for (const [taken, left] of [
+  ["With a QR code", "With a pairing code"],
+  ["With a pairing code", "With a QR code"],
+] as const) {
+  it.live(`docs/live.md does what it says, line by line: ${taken.toLowerCase()}`, () =>
+    Effect.gen(function* () {
+      const whatsApp = yield* make()
+      yield* whatsApp.person(phone)
+      yield* whatsApp.person(recipient, { receipts: ["delivered"] })
+
+      const folder = yield* processes.temporaryDirectory
+      const { environment, program } = yield* startLine
+      const settings = {
+        ...environment,
+        WHATSAPP_URL: whatsApp.url,
+        DATA_DIR: join(folder, "data"),
+        // Nothing is configured, as on the page: the process makes a key of its own.
+        SECRETS_KEY: "",
+      }
+      let service = yield* processes.startServer(program, { ...settings, PORT: "0" })
+      const { port } = new URL(service.url)
+      let isStartedAgain = false
+
+      const byHand = (printed: string) =>
+        Effect.gen(function* () {
+          const [, url] = /"qr_code_url":"([^"]+)"/.exec(printed) ?? []
+          if (url !== undefined) yield* whatsApp.scan(phone, yield* readQrCode(url))
+          const [, code] = /"pairing_code":"([^"]+)"/.exec(printed) ?? []
+          if (code !== undefined) {
+            yield* whatsApp.until(() => whatsApp.codeAsked(phone))
+            yield* whatsApp.typePairingCode(phone, code)
+          }
+          if (printed.includes('"status":"delivered"') && !isStartedAgain) {
+            isStartedAgain = true
+            assert.strictEqual((yield* service.stop).code, 0)
+            service = yield* processes.startServer(program, { ...settings, PORT: port })
+          }
+        })
+
+      const followed = without(left, yield* page).replaceAll("8080", port)
+      yield* runTutorial(followed, { folder, ports: [], meanwhile: byHand })
+
+      assert.isTrue(isStartedAgain)
+      const shown = whatsApp.decrypted(recipient)
+      assert.deepStrictEqual(
+        shown.map(({ arrivals, from, text }) => ({ arrivals, from, text })),
+        ["Hello", "Still here"].map((text) => ({ arrivals: 1, from: phone, text })),
+      )
+      // One device, linked once, and never two connections of it.
+      assert.deepStrictEqual(
+        whatsApp.sessions(phone).map(({ most, open }) => ({ most, open })),
+        [{ most: 1, open: 1 }],
+      )
+      assert.deepStrictEqual(whatsApp.complaints(), [])
+      assert.strictEqual((yield* service.stop).code, 0)
+    }).pipe(Effect.scoped),
+  )
+}
