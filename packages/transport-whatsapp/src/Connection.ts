@@ -67,11 +67,18 @@ export const codeOf = (error: unknown): number | null => {
   return isCode(code) ? code : null
 }
 
-/** The far side's end of a connection, with the seconds for which it asks to stay away. */
+/** For what the network did, whatever code the library makes of it. */
+const connectionLost = 428
+
+/**
+ * The far side's end of a connection, with the seconds for which it asks to stay away. Its own words
+ * come with what it sent; an error of the web socket, of its upgrade or of TLS is none of them.
+ */
 const closedBy = (error: unknown): Closed => {
-  const seconds = Number(field(field(error, "data"), "expire"))
+  const data = field(error, "data")
+  const seconds = Number(field(data, "expire"))
   return {
-    code: codeOf(error) ?? 428,
+    code: data instanceof Error ? connectionLost : (codeOf(error) ?? connectionLost),
     pauseMillis: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null,
   }
 }
@@ -119,6 +126,9 @@ export const openConnection = (
       })
       const { ev, ws } = socket
       shield(ws)
+      closeInTime(socket)
+      // Since the library listens to this, nothing else tells of a refused upgrade.
+      ws.on("unexpected-response", () => void socket.end(new Error("the upgrade was refused")))
 
       ws.on("frame", () => {
         lastWordAt = clock.currentTimeMillisUnsafe()
@@ -184,6 +194,19 @@ const shield = (ws: WASocket["ws"]): void => {
         if (done instanceof Promise) done.catch(() => undefined)
       })
     }
+  }
+}
+
+/** How long the far side may take to close its end, in real time. */
+const closingMillis = 1000
+
+/** The library says that a connection is over once it is closed, and waits half a minute for that. */
+const closeInTime = (socket: WASocket): void => {
+  const { ws } = socket
+  const close = ws.close.bind(ws) as () => Promise<void>
+  ws.close = () => {
+    const timer = setTimeout(() => cutOff(socket), closingMillis)
+    return close().finally(() => clearTimeout(timer))
   }
 }
 

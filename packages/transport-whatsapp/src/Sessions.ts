@@ -73,6 +73,9 @@ const lookMillis = 30_000
 /** How long a goodbye to the far side may take. */
 const goodbyeMillis = 5000
 
+/** A connection that stood for less is one more failure: the next pause is longer. */
+const steadyMillis = 60_000
+
 /** How often the keys of a number are trimmed, beside each time that it connects. */
 const trimMillis = 60 * 60_000
 
@@ -234,14 +237,17 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
           return
         }
         const { closed, wasOpen } = end
-        if (wasOpen) failures = 0
+        const stood = (yield* Clock.currentTimeMillis) - state.status.since
+        if (wasOpen && stood >= steadyMillis) failures = 0
         badSessions = closed.code === 500 && !wasOpen ? badSessions + 1 : 0
         const after = afterClose(closed, badSessions)
         yield* Effect.logInfo(`connection ended with ${closed.code}`)
         yield* change(numberId, { reconnects: state.status.reconnects + 1 })
+        if (after._tag === "Restart" && failures === 0) {
+          failures++
+          continue
+        }
         switch (after._tag) {
-          case "Restart":
-            continue
           case "Stop":
             yield* giveUp(numberId, state, after.reason, after.wipe)
             return
@@ -249,6 +255,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
             yield* change(numberId, { state: "waiting", reason: after.reason })
             yield* Effect.sleep(after.millis)
             continue
+          case "Restart":
           case "Again": {
             yield* change(numberId, { state: "waiting", reason: "connection_lost" })
             const drawn = yield* Random.next

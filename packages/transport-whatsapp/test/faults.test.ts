@@ -1,0 +1,117 @@
+/** Faults of the network, the far side and the store that must cost neither a number nor the process. */
+import { assert, layer } from "@effect/vitest"
+import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import { Clock, Effect, Layer } from "effect"
+import { once } from "node:events"
+import { createServer } from "node:net"
+import type { Socket } from "node:net"
+import { Sessions } from "../src/index.ts"
+import {
+  aLinkedNumber,
+  aPerson,
+  aText,
+  layerAdapter,
+  layerServer,
+  layerStores,
+  layerWorld,
+  sendNow,
+  to,
+  until,
+} from "./LiveWorld.ts"
+import type { LinkedNumber } from "./LiveWorld.ts"
+
+const accepted = { _tag: "Accepted" } as const
+
+const sendsAgain = (number: LinkedNumber) =>
+  Effect.gen(function* () {
+    const outcome = yield* sendNow(aText(number, to(yield* aPerson)))
+    assert.deepStrictEqual(outcome, accepted)
+  })
+
+const socketOf = ({ id }: LinkedNumber) =>
+  Effect.gen(function* () {
+    const session = yield* (yield* Sessions).open(id)
+    if (session === null || typeof session === "string") throw new Error("it is not open")
+    return session.connection.socket
+  })
+
+layer(layerWorld)("a connection", (it) => {
+  it.effect.each([401, 403, 429, 503])(
+    "whose upgrade is answered with %i is opened again, and the number stays linked",
+    (status) =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const sessions = yield* Sessions
+        const number = yield* aLinkedNumber
+        yield* server.nextConnection({ status })
+        yield* server.drop(number.digits)
+        yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > 1)
+        yield* sendsAgain(number)
+      }),
+  )
+
+  it.effect("that is broken again and again by what is between costs no credentials", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const sessions = yield* Sessions
+      const number = yield* aLinkedNumber
+      let attempts = 0
+      const between = createServer((socket) => {
+        attempts++
+        socket.on("error", () => undefined).write("certainly no web socket\r\n\r\n")
+        socket.destroySoon()
+      })
+      yield* server.down
+      between.listen(Number(new URL(server.url).port), "127.0.0.1")
+      yield* Effect.promise(() => once(between, "listening"))
+      yield* until(() => attempts > 6 || sessions.status(number.id)?.state === "disconnected")
+      yield* Effect.promise(() => new Promise((closed) => between.close(closed)))
+      yield* server.up
+      yield* sendsAgain(number)
+    }),
+  )
+})
+
+layer(
+  layerAdapter({ firstPauseMillis: 200, longestPauseMillis: 60_000 }).pipe(
+    Layer.provideMerge(layerStores),
+    Layer.provideMerge(layerServer),
+  ),
+)("a far side that ends each connection as soon as it is open", (it) => {
+  it.effect.each([503, 515])("is asked less and less often: %i", (code) =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const sessions = yield* Sessions
+      const clock = Clock.Clock.defaultValue()
+      const number = yield* aLinkedNumber
+      const began = clock.currentTimeMillisUnsafe()
+      for (let ended = 1; ended <= 4; ended++) {
+        yield* server.end(code)
+        yield* until(() => sessions.status(number.id)?.reconnects === ended)
+        yield* sessions.open(number.id)
+      }
+      // At least the halves of 200, 400, 800 and 1600 ms; the first restart comes at once.
+      const least = code === 515 ? 1400 : 1500
+      assert.isAtLeast(clock.currentTimeMillisUnsafe() - began, least)
+    }),
+  )
+})
+
+layer(
+  layerAdapter({ keepAliveMillis: 300 }).pipe(
+    Layer.provideMerge(layerStores),
+    Layer.provideMerge(layerServer),
+  ),
+)("a connection whose far side does not even say goodbye", (it) => {
+  it.effect("is replaced without waiting for it", () =>
+    Effect.gen(function* () {
+      const sessions = yield* Sessions
+      const number = yield* aLinkedNumber
+      const { ws } = yield* socketOf(number)
+      const { socket } = ws as unknown as { readonly socket: { readonly _socket: Socket } }
+      socket._socket.pause()
+      yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > 0)
+      yield* sendsAgain(number)
+    }),
+  )
+})
