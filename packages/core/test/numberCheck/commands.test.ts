@@ -84,10 +84,7 @@ describe("the query of a check's results", () => {
       assert.deepStrictEqual(parseListCheckResults({}), Result.succeed({}))
       const asked = Result.succeed({ status: ["failed", "registered"] as const, limit: 30 })
       for (const given of [
-        [
-          ["status", "registered,failed,registered"],
-          ["limit", "30"],
-        ],
+        { status: "registered,failed,registered", limit: "30" },
         { status: ["registered", "failed", "registered"], limit: 30 },
       ] as const) {
         assert.deepStrictEqual<unknown>(parseListCheckResults(given), asked)
