@@ -113,7 +113,9 @@ export const openDevice = (
         creds,
         keys: keyStore(
           (type, ids) => aloud(() => run(vault.keys(numberId, type, ids))),
-          (changes) => write(null, changes),
+          // The credentials say which pre-keys were made: after a crash none is made again under its id.
+          (changes) =>
+            write(changes.some(({ type }) => type === "pre-key") ? toText(creds) : null, changes),
         ),
       },
       saveCredentials: () => write(toText(creds), []),
