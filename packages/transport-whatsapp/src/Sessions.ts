@@ -381,7 +381,8 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
         return known.status.state === "disconnected" ? known.status.reason : yield* settled(known)
       }
       const linked = yield* Effect.result(vault.credentials(numberId))
-      if (linked._tag === "Failure" || linked.success === null) return null
+      if (linked._tag === "Failure") return "connection_lost"
+      if (linked.success === null) return null
       return yield* settled(held.get(numberId) ?? (yield* start(numberId, true)))
     }),
     connectLinked: Effect.fnUntraced(function* (numberId) {

@@ -122,6 +122,8 @@ export const layerTransport: Layer.Layer<
     ): Effect.Effect<A | typeof soon | typeof notConnected> =>
       Effect.raceFirst(sessions.open(numberId), Effect.as(sleepInRealTime(openMillis), soon)).pipe(
         Effect.flatMap((session): Effect.Effect<A | typeof soon | typeof notConnected> => {
+          // The store did not say what the number has, and is asked again.
+          if (session === "connection_lost") return Effect.succeed(soon)
           if (session === null || typeof session === "string") return Effect.succeed(notConnected)
           return "_tag" in session ? Effect.succeed(session) : use(session)
         }),

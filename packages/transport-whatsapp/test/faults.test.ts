@@ -1,11 +1,14 @@
 /** Faults of the network, the far side and the store that must cost neither a number nor the process. */
-import { assert, layer } from "@effect/vitest"
+import { assert, it, layer } from "@effect/vitest"
+import { NumberOwnership, SessionVault, StoreUnavailable } from "@messaging-service/core/ports"
+import type { NumberId } from "@messaging-service/core/ports"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Clock, Effect, Layer } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import type { Socket } from "node:net"
-import { Sessions } from "../src/index.ts"
+import { defaultSettings, Sessions } from "../src/index.ts"
+import { layerTransport } from "../src/Transport.ts"
 import {
   aLinkedNumber,
   aPerson,
@@ -96,6 +99,23 @@ layer(
     }),
   )
 })
+
+it.effect("a store that does not answer disconnects no number: the message is sent later", () =>
+  Effect.gen(function* () {
+    const away = Effect.fail(new StoreUnavailable({ operation: "credentials", cause: "away" }))
+    const vault: Partial<typeof SessionVault.Service> = { list: away, credentials: () => away }
+    const sent = sendNow(aText({ id: 1 as NumberId }, to("4915112345678"))).pipe(
+      Effect.provide(
+        layerTransport.pipe(
+          Layer.provide(Sessions.layer(defaultSettings)),
+          Layer.provide(NumberOwnership.layerAll),
+          Layer.provide(Layer.succeed(SessionVault, vault as typeof SessionVault.Service)),
+        ),
+      ),
+    )
+    assert.deepStrictEqual(yield* sent, { _tag: "Postponed", afterMillis: 5000 })
+  }),
+)
 
 layer(
   layerAdapter({ keepAliveMillis: 300 }).pipe(
