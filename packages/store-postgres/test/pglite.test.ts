@@ -4,7 +4,7 @@ import { StoreUnavailable, WorkspaceStore } from "@messaging-service/core/ports"
 import { messages } from "@electric-sql/pglite"
 import { aWorkspace } from "@messaging-service/testkit"
 import { Deferred, Effect, Fiber, Layer } from "effect"
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { queryObjects } from "node:v8"
@@ -37,6 +37,27 @@ it.live(
         Effect.provide(layerPglite({ dataDir })),
       )
       assert.deepStrictEqual(found, made)
+    }),
+  startsMillis,
+)
+
+it.live(
+  "a database whose first making was broken off is made anew, and one that was made is never removed",
+  () =>
+    Effect.gen(function* () {
+      const dataDir = yield* aDirectory
+      const version = join(dataDir, "PG_VERSION")
+      const open = Effect.scoped(Layer.build(layerPgliteDatabase({ dataDir })))
+      yield* Effect.promise(() => mkdir(dataDir))
+      yield* Effect.promise(() => writeFile(version, "17"))
+      assert.instanceOf(yield* Effect.flip(open), StoreUnavailable)
+      assert.strictEqual(yield* Effect.promise(() => readFile(version, "utf8")), "17")
+
+      yield* Effect.promise(() => writeFile(`${dataDir}.making`, ""))
+      yield* open
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(dataDir, ".."))), [
+        "database",
+      ])
     }),
   startsMillis,
 )

@@ -2,8 +2,8 @@
 import { StoreUnavailable } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import type { Scope } from "effect"
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises"
-import { dirname, resolve } from "node:path"
+import { access, mkdir, open as openFile, readFile, rm, writeFile } from "node:fs/promises"
+import { dirname, join, resolve } from "node:path"
 import { Database, fromConnections, planning } from "../database/Database.ts"
 import { PgliteServer } from "./PgliteServer.ts"
 
@@ -28,7 +28,10 @@ const open = (options: PgliteOptions) =>
       try: async () => {
         // Loaded where it is used: it is half of what this package weighs.
         const { PGlite } = await import("@electric-sql/pglite")
-        const opened = await PGlite.create(options.dataDir ?? "memory://")
+        const { dataDir } = options
+        const made = dataDir === undefined ? () => {} : await beginMaking(dataDir)
+        const opened = await PGlite.create(dataDir ?? "memory://")
+        await made()
         const settings = Object.entries(planning).map(([name, value]) => `set ${name} = ${value}`)
         await opened.exec([...settings, "set timezone = 'UTC'"].join(";"))
         return opened
@@ -54,6 +57,37 @@ export const layerPgliteDatabase = (options: PgliteOptions) =>
       ),
     ),
   )
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+/** What was just made or removed in the directory stays so when the machine loses its power. */
+const keepEntries = async (directory: string): Promise<void> => {
+  const handle = await openFile(directory, "r")
+  await handle.sync().finally(() => handle.close())
+}
+
+/**
+ * A database whose first making was broken off would never open: a file beside it says that it is being
+ * made, and with that file there it is made anew, since nothing can have been kept in it yet. Returns
+ * what to do once it is made.
+ */
+const beginMaking = async (dataDir: string): Promise<() => Promise<void>> => {
+  const directory = resolve(dataDir)
+  const marker = `${directory}.making`
+  if (await exists(marker)) await rm(directory, { recursive: true, force: true })
+  else if (await exists(join(directory, "PG_VERSION"))) return async () => {}
+  await mkdir(dirname(marker), { recursive: true })
+  await writeFile(marker, "")
+  await keepEntries(dirname(marker))
+  return async () => {
+    await rm(marker)
+    await keepEntries(dirname(marker))
+  }
+}
 
 /** Those of this very process, which its id cannot tell apart. */
 const held = new Set<string>()
