@@ -3,22 +3,14 @@ import { Clock, Deferred, Effect, Fiber, Layer, Random, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
 import { Ids } from "../../src/id/Ids.ts"
-import type { MediaId, MessageId, NumberId, TransportId, WorkspaceId } from "../../src/id/Ids.ts"
+import type { MediaId } from "../../src/id/Ids.ts"
 import type { MediaReference } from "../../src/media/Media.ts"
 import { MediaLinks } from "../../src/media/MediaLinks.ts"
 import { LinksBusy } from "../../src/media/LinkDownload.ts"
 import { MediaUnavailable, OutgoingMediaSource } from "../../src/media/OutgoingMediaSource.ts"
-import {
-  attemptTimeoutMillis,
-  judgeAttempt,
-  lastCheck,
-  maximumInterruptions,
-} from "../../src/message/attemptOutcome.ts"
-import type { Ending } from "../../src/message/MessageChange.ts"
 import type { Message } from "../../src/message/Message.ts"
 import { Numbers } from "../../src/number/Numbers.ts"
-import type { ClaimedMessage, Settlement } from "../../src/queue/LaneQueue.ts"
-import type { Phone } from "../../src/recipient/Phone.ts"
+import type { Settlement } from "../../src/queue/LaneQueue.ts"
 import { TelegramTransport, WhatsAppTransport } from "../../src/transport/Transport.ts"
 import type {
   OutgoingMedia,
@@ -27,211 +19,17 @@ import type {
   Transport,
 } from "../../src/transport/Transport.ts"
 import { Attempt } from "../../src/worker/Attempt.ts"
+import {
+  noon,
+  accepted,
+  refused,
+  notRegistered,
+  notConnected,
+  claim,
+  aMessage,
+} from "./claimedMessage.ts"
 
-const noon = Date.UTC(2026, 2, 2, 12)
 const second = 1000
-
-const aMessage = (given: Partial<Message> = {}): Message => ({
-  id: 42 as MessageId,
-  workspaceId: 1 as WorkspaceId,
-  mode: "live",
-  state: "waiting",
-  from: { id: 7 as NumberId, phone: "15550000007", platform: "whatsapp" },
-  phoneAtAcceptance: "15550000007",
-  to: { kind: "phone", phone: "+15550000001" as Phone, contactId: null },
-  text: "Hello",
-  media: null,
-  foundMediaType: null,
-  sendAt: null,
-  expiresAt: null,
-  createdAt: noon,
-  dueAt: noon,
-  sentAt: null,
-  error: null,
-  transportId: "0000000000000000002A" as TransportId,
-  callbackUrl: null,
-  ...given,
-})
-
-const claim = (
-  given: Partial<Omit<ClaimedMessage, "message">> & { readonly message?: Partial<Message> } = {},
-): ClaimedMessage => ({
-  number: {
-    id: 7 as NumberId,
-    workspaceId: 1 as WorkspaceId,
-    phone: "15550000007",
-    label: "",
-    platform: "whatsapp",
-    status: "connected",
-    loginMethod: "qr",
-    mode: "live",
-    createdAt: noon,
-  },
-  removed: false,
-  lease: 3,
-  interruptions: 0,
-  ...given,
-  message: aMessage(given.message),
-})
-
-const accepted: SendOutcome = { _tag: "Accepted" }
-const unknown: SendOutcome = { _tag: "Unknown" }
-const notConnected: SendOutcome = { _tag: "NotConnected" }
-const notRegistered = { code: "recipient_not_found", message: "Not registered." } as const
-const refused: SendOutcome = { _tag: "Refused", error: notRegistered }
-
-/** The trigger and, for a failure, the code. */
-const end = (ending: Ending) =>
-  ending.trigger === "send_failed" ? ending.error.code : ending.trigger
-
-describe("what the outcome of an attempt means", () => {
-  const judged = (
-    outcome: Parameters<typeof judgeAttempt>[1],
-    interruptions: number,
-    dropsCopies = true,
-    expiresAt: number | null = null,
-  ) => {
-    const verdict = judgeAttempt(
-      { interruptions, message: { expiresAt } },
-      outcome,
-      dropsCopies,
-      noon,
-    )
-    return verdict._tag === "End" ? end(verdict.ending) : verdict
-  }
-  const again = (interrupted: boolean, notBefore: number | null = null) =>
-    ({ _tag: "Again", notBefore, interrupted }) as const
-  const unsendable = {
-    _tag: "Unsendable",
-    error: { code: "media_unavailable", message: "Gone." },
-  } as const
-  const postponed: SendOutcome = { _tag: "Postponed", afterMillis: 5000 }
-
-  const table: ReadonlyArray<
-    readonly [
-      what: string,
-      outcome: Parameters<typeof judgeAttempt>[1],
-      byInterruptions: readonly [none: unknown, one: unknown, two: unknown],
-    ]
-  > = [
-    [
-      "the far side's word is believed, whatever came before",
-      accepted,
-      ["send_succeeded", "send_succeeded", "send_succeeded"],
-    ],
-    [
-      "a refusal is the reason, but of a repeat says nothing about the attempts before it",
-      refused,
-      ["recipient_not_found", "outcome_unknown", "outcome_unknown"],
-    ],
-    [
-      "media that cannot be had fails the message, if nothing can have left before",
-      unsendable,
-      ["media_unavailable", "outcome_unknown", "outcome_unknown"],
-    ],
-    [
-      "what expired before it was handed over is expired, if nothing can have left before",
-      { _tag: "TooLate" },
-      ["expire", "outcome_unknown", "outcome_unknown"],
-    ],
-    [
-      "a flood wait lets the lane rest and is no interruption",
-      postponed,
-      [again(false, noon + 5000), again(false, noon + 5000), again(false, noon + 5000)],
-    ],
-    [
-      "a number that is not connected goes on waiting",
-      notConnected,
-      [again(false), again(false), again(false)],
-    ],
-    [
-      "not knowing is repeated with the same id, three times in all",
-      unknown,
-      [again(true), again(true), "outcome_unknown"],
-    ],
-  ]
-  it.effect.each(table)("%s", ([, outcome, expected]) =>
-    Effect.sync(() =>
-      assert.deepStrictEqual(
-        [0, 1, 2].map((interruptions) => judged(outcome, interruptions)),
-        [...expected],
-      ),
-    ),
-  )
-
-  it.effect("where the transport cannot drop copies, not knowing ends the message at once", () =>
-    Effect.sync(() => {
-      assert.strictEqual(judged(unknown, 0, false), "outcome_unknown")
-      assert.strictEqual(judged(refused, 0, false), "recipient_not_found")
-      assert.strictEqual(judged(accepted, 0, false), "send_succeeded")
-    }),
-  )
-
-  it.effect("what may have left and expired meanwhile is not sent again: outcome_unknown", () =>
-    Effect.sync(() => {
-      const over = (outcome: Parameters<typeof judgeAttempt>[1], interruptions: number) =>
-        judged(outcome, interruptions, true, noon)
-      assert.strictEqual(over(unknown, 0), "outcome_unknown")
-      assert.strictEqual(over(postponed, 1), "outcome_unknown")
-      assert.strictEqual(over(notConnected, 1), "outcome_unknown")
-      assert.strictEqual(over(accepted, 1), "send_succeeded")
-      // Nothing can have left: it goes back, and the sweep expires it.
-      assert.deepStrictEqual(over(postponed, 0), again(false, noon + 5000))
-      assert.deepStrictEqual(over(notConnected, 0), again(false))
-      assert.deepStrictEqual(judged(unknown, 0, true, noon + 1), again(true))
-    }),
-  )
-
-  it.effect("a transport has 60 s, and three interrupted attempts are the end", () =>
-    Effect.sync(() =>
-      assert.deepStrictEqual([attemptTimeoutMillis, maximumInterruptions], [60_000, 3]),
-    ),
-  )
-})
-
-describe("the last check before a message is handed over", () => {
-  const past = noon
-  const ahead = noon + 1
-  type Row = readonly [
-    what: string,
-    claimed: { interruptions?: number; removed?: boolean; expiresAt?: number },
-    dropping: string | null,
-    notDropping: string | null,
-  ]
-  const table: ReadonlyArray<Row> = [
-    ["a message that may go", {}, null, null],
-    ["one that expires later", { expiresAt: ahead }, null, null],
-    ["one that expired", { expiresAt: past }, "expire", "expire"],
-    ["one whose number was removed", { removed: true }, "cancel", "cancel"],
-    ["removed and expired", { removed: true, expiresAt: past }, "cancel", "cancel"],
-    ["interrupted once", { interruptions: 1 }, null, "outcome_unknown"],
-    ["interrupted twice", { interruptions: 2 }, null, "outcome_unknown"],
-    ["interrupted three times", { interruptions: 3 }, "outcome_unknown", "outcome_unknown"],
-    ["interrupted, expires later", { interruptions: 1, expiresAt: ahead }, null, "outcome_unknown"],
-    [
-      "interrupted, then expired: neither expired nor sent would be the truth",
-      { interruptions: 1, expiresAt: past },
-      "outcome_unknown",
-      "outcome_unknown",
-    ],
-    [
-      "interrupted, then removed: cancelled would not be the truth",
-      { interruptions: 1, removed: true },
-      "outcome_unknown",
-      "outcome_unknown",
-    ],
-  ]
-  it.effect.each(table)("%s", ([, { expiresAt, ...rest }, dropping, notDropping]) =>
-    Effect.sync(() => {
-      const claimed = claim({ ...rest, message: { expiresAt: expiresAt ?? null } })
-      const checked = (dropsCopies: boolean) => {
-        const ending = lastCheck(claimed, dropsCopies, noon)
-        return ending === undefined ? null : end(ending)
-      }
-      assert.deepStrictEqual([checked(true), checked(false)], [dropping, notDropping])
-    }),
-  )
-})
 
 describe("an attempt", () => {
   const reference: MediaReference = {

@@ -1,0 +1,260 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { TestClock } from "effect/testing"
+import type { NumberId } from "../../src/id/Ids.ts"
+import { Admission } from "../../src/key/Admission.ts"
+import { mayUse, scopes } from "../../src/key/ApiKey.ts"
+import type { Scope } from "../../src/key/ApiKey.ts"
+import { hashSecret } from "../../src/key/secret.ts"
+import {
+  secret,
+  admission,
+  aKey,
+  aWorkspace,
+  minute,
+  version1,
+  now,
+  bearer,
+  address,
+  unknown,
+} from "./Admitting.ts"
+
+describe("the brute-force guard", () => {
+  const refusalOf = (
+    admitV2: (typeof Admission.Service)["admitV2"],
+    header: string | undefined,
+    from = address,
+  ) =>
+    Effect.map(Effect.flip(admitV2(header, from)), (refusal) =>
+      refusal._tag === "Refusal" ? refusal : assert.fail("the store did not answer"),
+    )
+
+  it.effect("more than 30 wrong keys a minute from one address answer 429, Retry-After 60", () =>
+    Effect.gen(function* () {
+      const { admitV2 } = yield* admission().service
+      const wrong = [bearer("nonsense"), bearer(unknown), bearer(version1)]
+      for (let request = 0; request < 30; request++) {
+        const { status } = yield* refusalOf(admitV2, wrong[request % 3])
+        assert.strictEqual(status, 401, `request ${request + 1}`)
+      }
+      for (const header of wrong) {
+        const { code, retryAfter, status } = yield* refusalOf(admitV2, header)
+        assert.deepStrictEqual([code, status, retryAfter], ["too_many_auth_failures", 429, 60])
+      }
+      // Another address, and the next clock minute, are free.
+      assert.strictEqual((yield* refusalOf(admitV2, wrong[0], "192.0.2.2")).status, 401)
+      yield* TestClock.setTime(now - (now % minute) + minute)
+      assert.strictEqual((yield* refusalOf(admitV2, wrong[0])).status, 401)
+    }),
+  )
+
+  it.effect("while it refuses, a valid key goes on working and others keep their 401", () =>
+    Effect.gen(function* () {
+      const exhaust = (admitV2: (typeof Admission.Service)["admitV2"]) =>
+        Effect.repeat(refusalOf(admitV2, bearer(unknown)), { times: 40 })
+      const valid = yield* admission().service
+      yield* exhaust(valid.admitV2)
+      yield* valid.admitV2(bearer(secret), address)
+      assert.strictEqual((yield* refusalOf(valid.admitV2, undefined)).code, "missing_api_key")
+      const revoked = yield* admission({ key: aKey({ revokedAt: 0 }) }).service
+      yield* exhaust(revoked.admitV2)
+      assert.strictEqual(
+        (yield* refusalOf(revoked.admitV2, bearer(secret))).code,
+        "api_key_revoked",
+      )
+    }),
+  )
+
+  it.effect("counts neither missing nor revoked nor expired keys, nor refused workspaces", () =>
+    Effect.gen(function* () {
+      for (const stored of [
+        { key: aKey({ revokedAt: 0 }) },
+        { key: aKey({ expiresAt: 1 }) },
+        { workspace: aWorkspace({ demo: true }) },
+      ]) {
+        const { admitV2 } = yield* admission(stored).service
+        yield* Effect.repeat(Effect.flip(admitV2(bearer(secret), address)), { times: 40 })
+        yield* Effect.repeat(Effect.flip(admitV2(undefined, address)), { times: 40 })
+        assert.strictEqual((yield* refusalOf(admitV2, bearer(unknown))).code, "invalid_api_key")
+      }
+    }),
+  )
+
+  it.effect("counts version 1, version 2 and the operator API apart", () =>
+    Effect.gen(function* () {
+      const { admitOperator, admitV1, admitV2 } = yield* admission().service
+      const surfaces = [
+        Effect.flip(admitV2(bearer(unknown), address)),
+        Effect.flip(admitOperator(bearer("wrong"), "right", address)),
+        Effect.flip(admitV1({ clientId: 1, apiKey: "wrong", clientAddress: address })),
+      ]
+      for (const attempt of surfaces) {
+        const codes = yield* Effect.forEach(Array.from({ length: 31 }), () => attempt)
+        assert.deepStrictEqual(
+          codes.map((refusal) => refusal._tag === "Refusal" && refusal.status),
+          [...Array.from({ length: 30 }, () => 401), 429],
+        )
+      }
+    }),
+  )
+
+  it.effect("takes the addresses of one IPv6 /64 for one, and another /64 for another", () =>
+    Effect.gen(function* () {
+      const { admitV2 } = yield* admission().service
+      const inOne = (host: number) => `2001:db8:0:1::${host.toString(16)}`
+      for (let host = 1; host <= 30; host++) yield* refusalOf(admitV2, bearer("x"), inOne(host))
+      assert.strictEqual((yield* refusalOf(admitV2, bearer("x"), inOne(31))).status, 429)
+      assert.strictEqual((yield* refusalOf(admitV2, bearer("x"), "2001:db8:0:2::1")).status, 401)
+    }),
+  )
+
+  it.effect(
+    "asks the store once about a wrong key sent 1,000 times, never about a malformed one",
+    () =>
+      Effect.gen(function* () {
+        const { service, store } = admission()
+        const { admitV1, admitV2, noteV2 } = yield* service
+        const unissued = "b2".repeat(20)
+        const oldKey = { clientId: 1, apiKey: unissued, clientAddress: address }
+        for (let request = 0; request < 1000; request++) {
+          yield* Effect.flip(admitV2(bearer(unknown), address))
+          yield* Effect.flip(admitV2(bearer("nonsense"), address))
+          yield* Effect.flip(admitV2(bearer(version1), address))
+          yield* Effect.flip(admitV1(oldKey))
+          yield* Effect.flip(admitV1({ ...oldKey, apiKey: "nonsense" }))
+          assert.isNull(yield* noteV2(bearer(unknown), address))
+        }
+        assert.deepStrictEqual(
+          store.asked.map(({ hash }) => hash),
+          [hashSecret(unknown)],
+        )
+        assert.deepStrictEqual(
+          store.askedV1.map(({ hash }) => hash),
+          [hashSecret(unissued)],
+        )
+      }),
+  )
+
+  it.effect("asks again 10 s later, so that a key made meanwhile works", () =>
+    Effect.gen(function* () {
+      const { service, store } = admission()
+      const { admitV2 } = yield* service
+      yield* Effect.flip(admitV2(bearer(unknown), address))
+      yield* TestClock.setTime(now + 9_999)
+      yield* Effect.flip(admitV2(bearer(unknown), address))
+      assert.lengthOf(store.asked, 1)
+      yield* TestClock.setTime(now + 10_000)
+      yield* Effect.flip(admitV2(bearer(unknown), address))
+      assert.lengthOf(store.asked, 2)
+      // A clock that is set back makes no key unknown for longer.
+      yield* TestClock.setTime(now)
+      yield* Effect.flip(admitV2(bearer(unknown), address))
+      assert.lengthOf(store.asked, 3)
+    }),
+  )
+})
+
+describe("a request that is answered 404 or 405 whatever its key", () => {
+  it.effect("counts a good key and shows its rate", () =>
+    Effect.gen(function* () {
+      const { service, store } = admission()
+      const { noteV2 } = yield* service
+      assert.strictEqual((yield* noteV2(bearer(secret), address))?.remaining, 59)
+      assert.strictEqual((yield* noteV2(bearer(secret), address))?.remaining, 58)
+      assert.strictEqual(store.counted(), 2)
+    }),
+  )
+
+  it.effect("neither counts nor refuses a wrong key, and shows no rate for it", () =>
+    Effect.gen(function* () {
+      const { service, store } = admission()
+      const { admitV2, noteV2 } = yield* service
+      for (const header of [undefined, "Bearer ", ...["x", unknown, version1].map(bearer)]) {
+        for (let request = 0; request < 40; request++) {
+          assert.isNull(yield* noteV2(header, address))
+        }
+      }
+      const next = yield* Effect.flip(admitV2(bearer("x"), address))
+      assert.strictEqual(next._tag === "Refusal" && next.code, "invalid_api_key")
+      assert.strictEqual(store.counted(), 0)
+    }),
+  )
+
+  it.effect("shows no rate for a key or a workspace that is refused", () =>
+    Effect.gen(function* () {
+      for (const stored of [
+        { key: aKey({ revokedAt: 0 }) },
+        { key: aKey({ expiresAt: now }) },
+        { workspace: aWorkspace({ accountDisabled: true }) },
+      ]) {
+        const { noteV2 } = yield* admission(stored, false).service
+        assert.isNull(yield* noteV2(bearer(secret), address))
+      }
+    }),
+  )
+})
+
+describe("the operator's token", () => {
+  const admit = (header: string | undefined) =>
+    Effect.gen(function* () {
+      const { admitOperator } = yield* admission().service
+      return yield* Effect.result(admitOperator(header, "operator-token", address))
+    })
+  const code = (result: Result.Result<void, { readonly _tag: string }>) =>
+    Result.match(result, {
+      onSuccess: () => "admitted",
+      onFailure: (refusal) => ("code" in refusal ? refusal.code : refusal._tag),
+    })
+
+  it.effect("is required, and must be the one", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(code(yield* admit(undefined)), "missing_operator_token")
+      assert.strictEqual(code(yield* admit("Basic operator-token")), "missing_operator_token")
+      assert.strictEqual(code(yield* admit("Bearer operator-toke")), "invalid_operator_token")
+      assert.strictEqual(code(yield* admit(bearer(secret))), "invalid_operator_token")
+      assert.strictEqual(code(yield* admit("Bearer operator-token")), "admitted")
+    }),
+  )
+
+  it.effect("wrong more than 30 times a minute answers 429, and then the right one too", () =>
+    Effect.gen(function* () {
+      const { admitOperator } = yield* admission().service
+      const wrong = Effect.flip(admitOperator("Bearer wrong", "operator-token", address))
+      const right = (from: string) => admitOperator("Bearer operator-token", "operator-token", from)
+      yield* Effect.repeat(wrong, { times: 29 })
+      yield* right(address)
+      for (const attempt of [wrong, Effect.flip(right(address))]) {
+        const refusal = yield* attempt
+        assert.strictEqual(refusal._tag === "Refusal" && refusal.code, "too_many_auth_failures")
+      }
+      yield* right("192.0.2.2")
+      yield* TestClock.setTime(now - (now % minute) + minute)
+      yield* right(address)
+    }),
+  )
+})
+
+describe("scopes and numbers of a key", () => {
+  it.effect("scopes are those of the contract, in its order", () =>
+    Effect.sync(() =>
+      assert.deepStrictEqual<ReadonlyArray<Scope>>(scopes, [
+        "messages:send",
+        "messages:read",
+        "reminders",
+        "numbers",
+        "media",
+        "contacts",
+      ]),
+    ),
+  )
+
+  it.effect("a key without a limit may use every number, a limited one only its own", () =>
+    Effect.sync(() => {
+      const seven = 7 as NumberId
+      assert.isTrue(mayUse({ numberIds: null }, seven))
+      assert.isTrue(mayUse({ numberIds: [6 as NumberId, seven] }, seven))
+      assert.isFalse(mayUse({ numberIds: [6 as NumberId] }, seven))
+      assert.isFalse(mayUse({ numberIds: [] }, seven))
+    }),
+  )
+})

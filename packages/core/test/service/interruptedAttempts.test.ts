@@ -1,0 +1,108 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Numbers } from "../../src/index.ts"
+import { LaneQueue, dailyQuota } from "../../src/ports.ts"
+import { arrived, get, logOut, reconnect, send, sendBatch, status, statuses } from "./Operations.ts"
+import { ahead, aSender, hour, inAService, pass, second, settled, startWorker } from "./Service.ts"
+
+describe("a worker that died with a message in its hands", () => {
+  /** Claims as a worker would that is never heard of again. */
+  const claimAndDie = Effect.gen(function* () {
+    const lanes = yield* LaneQueue
+    const now = yield* Clock.currentTimeMillis
+    return yield* lanes.claim({
+      now,
+      leaseUntil: now + 30 * second,
+      limit: 100,
+      owned: "all",
+      sendCap: dailyQuota,
+      perWorkspace: 100,
+      held: new Map(),
+    })
+  })
+
+  it.effect("is followed by another that repeats the attempt once the lease ran out", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        const [first, second_] = yield* sendBatch(key, 2)
+        yield* claimAndDie
+        yield* startWorker
+        yield* pass(30 * second - 1)
+        assert.deepStrictEqual(yield* arrived(), [])
+        yield* pass(1)
+        assert.deepStrictEqual<unknown>(yield* arrived(), [first?.id, second_?.id])
+      }),
+      { worker: false },
+    ),
+  )
+
+  it.effect("three times ends in outcome_unknown", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        const message = yield* send(key)
+        for (let death = 0; death < 3; death++) {
+          assert.lengthOf(yield* claimAndDie, 1)
+          yield* TestClock.adjust(30 * second)
+        }
+        yield* startWorker
+        assert.strictEqual((yield* get(key, message)).error?.code, "outcome_unknown")
+        assert.deepStrictEqual(yield* arrived(), [])
+      }),
+      { worker: false },
+    ),
+  )
+
+  it.effect("leaves an expired message as outcome_unknown: it may have left in time", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        const message = yield* send(key, { expires_at: yield* ahead(10 * second) })
+        yield* claimAndDie
+        yield* startWorker
+        yield* pass(hour)
+        assert.strictEqual((yield* get(key, message)).error?.code, "outcome_unknown")
+        assert.deepStrictEqual(yield* arrived(), [])
+      }),
+      { worker: false },
+    ),
+  )
+
+  it.effect("leaves a removed number's message as outcome_unknown: cancelled may not be true", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aSender()
+        const [begun, behind] = yield* sendBatch(key, 2)
+        yield* claimAndDie
+        yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
+        assert.deepStrictEqual(yield* statuses(key, [begun!, behind!]), ["queued", "cancelled"])
+        yield* startWorker
+        yield* pass(hour)
+        assert.strictEqual((yield* get(key, begun!)).error?.code, "outcome_unknown")
+        assert.deepStrictEqual(yield* arrived(), [])
+      }),
+      { worker: false },
+    ),
+  )
+
+  it.effect("leaves a logged-out number's message waiting until it is back", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, number } = yield* aSender()
+        const message = yield* send(key)
+        yield* claimAndDie
+        yield* logOut(number)
+        yield* startWorker
+        yield* pass(hour)
+        assert.strictEqual(yield* status(key, message), "queued")
+        yield* reconnect(number)
+        yield* settled
+        assert.strictEqual(yield* status(key, message), "sent")
+        assert.deepStrictEqual<unknown>(yield* arrived(), [message.id])
+      }),
+      { worker: false },
+    ),
+  )
+})

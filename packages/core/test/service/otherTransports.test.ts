@@ -1,0 +1,122 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Stream } from "effect"
+import type { OutgoingMessage, SendOutcome, Transport } from "../../src/ports.ts"
+import { get, reconnect, send, sendBatch, status, statuses } from "./Operations.ts"
+import {
+  aContact,
+  aKey,
+  aNumber,
+  aSender,
+  day,
+  hour,
+  inAService,
+  minute,
+  pass,
+  settled,
+  transportOf,
+} from "./Service.ts"
+
+describe("other transports", () => {
+  /** Transports that answer as told, and note what they were given. */
+  const scripted = (answers: ReadonlyArray<Effect.Effect<SendOutcome>>, dropsCopies: boolean) => {
+    const given: Array<OutgoingMessage> = []
+    const transport: Transport = {
+      dropsCopies,
+      send: (message) =>
+        Effect.suspend(() => {
+          given.push(message)
+          return answers[given.length - 1] ?? Effect.succeed({ _tag: "Accepted" as const })
+        }),
+      events: Stream.never,
+    }
+    const layer = transportOf(transport)
+    return { given, layer }
+  }
+
+  it.effect("a flood wait lets the number's lane rest, and sends then", () => {
+    const wait: SendOutcome = { _tag: "Postponed", afterMillis: 5 * minute }
+    const { given, layer } = scripted([Effect.succeed(wait)], true)
+    return inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        const telegram = yield* aNumber(workspace, { platform: "telegram" })
+        const contact = yield* aContact(workspace, { username: "@jane_doe" })
+        const first = yield* send(key, { from: telegram, to: { contact_id: contact } })
+        const second_ = yield* send(key, { from: telegram })
+        yield* pass(5 * minute - 1)
+        assert.lengthOf(given, 1)
+        assert.deepStrictEqual(yield* statuses(key, [first, second_]), ["queued", "queued"])
+        yield* pass(1)
+        assert.deepStrictEqual(yield* statuses(key, [first, second_]), ["sent", "sent"])
+        // The same message again, under the same id, before the one behind it.
+        assert.strictEqual(given[1]?.transportId, given[0]?.transportId)
+        assert.lengthOf(given, 3)
+        assert.strictEqual((yield* get(key, first)).sent_at, "2026-03-02T12:05:00Z")
+      }),
+      { transport: layer },
+    )
+  })
+
+  it.effect("a flood wait holds up no other number", () => {
+    const wait: SendOutcome = { _tag: "Postponed", afterMillis: hour }
+    const { layer } = scripted([Effect.succeed(wait)], true)
+    return inAService(
+      Effect.gen(function* () {
+        const { number, workspace } = yield* aSender()
+        const other = yield* aNumber(workspace)
+        const key = yield* aKey(workspace)
+        const flooded = yield* send(key, { from: number })
+        yield* settled
+        const free = yield* send(key, { from: other })
+        yield* settled
+        assert.deepStrictEqual(yield* statuses(key, [flooded, free]), ["queued", "sent"])
+      }),
+      { transport: layer },
+    )
+  })
+
+  const notKnowing: ReadonlyArray<readonly [what: string, answer: Effect.Effect<SendOutcome>]> = [
+    ["says so", Effect.succeed({ _tag: "Unknown" })],
+    ["does not answer", Effect.never],
+    ["breaks", Effect.die(new Error("a bug"))],
+  ]
+  it.effect.each(notKnowing)(
+    "one that cannot drop copies and %s is never asked again: outcome_unknown",
+    ([, answer]) => {
+      const { given, layer } = scripted([answer], false)
+      return inAService(
+        Effect.gen(function* () {
+          const { key } = yield* aSender()
+          const [first, second_] = yield* sendBatch(key, 2)
+          yield* pass(day)
+          assert.strictEqual((yield* get(key, first!)).error?.code, "outcome_unknown")
+          assert.strictEqual(yield* status(key, second_!), "sent")
+          assert.lengthOf(given, 2)
+          assert.notStrictEqual(given[1]?.transportId, given[0]?.transportId)
+        }),
+        { transport: layer },
+      )
+    },
+  )
+
+  it.effect(
+    "one that says it is not connected logs the number out, and is not asked in a circle",
+    () => {
+      const { given, layer } = scripted([Effect.succeed({ _tag: "NotConnected" })], true)
+      return inAService(
+        Effect.gen(function* () {
+          const { key, number } = yield* aSender()
+          const message = yield* send(key)
+          yield* pass(day)
+          assert.strictEqual(yield* status(key, message), "queued")
+          assert.lengthOf(given, 1)
+          yield* reconnect(number)
+          yield* settled
+          assert.strictEqual(yield* status(key, message), "sent")
+          assert.lengthOf(given, 2)
+        }),
+        { transport: layer },
+      )
+    },
+  )
+})

@@ -1,0 +1,192 @@
+/** A loop over jobs, whose claims, settlements and renewals a test can watch and break. */
+import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
+import type { Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
+import type { WorkspaceId } from "../../src/id/Ids.ts"
+import { isCrowded } from "../../src/limit/Held.ts"
+import { WakeUp } from "../../src/queue/WakeUp.ts"
+import { WorkStatus } from "../../src/queue/WorkStatus.ts"
+import { makeLeasedLoop } from "../../src/worker/LeasedWork.ts"
+import type { LeaseQuery, LeasedWork } from "../../src/worker/LeasedWork.ts"
+
+export const second = 1000
+
+export const leaseMillis = 30 * second
+
+export interface Job {
+  readonly id: number
+  readonly workspaceId: WorkspaceId
+}
+
+export const jobs = (ids: ReadonlyArray<number>, workspace = 1): ReadonlyArray<Job> =>
+  ids.map((id) => ({ id, workspaceId: workspace as WorkspaceId }))
+
+export const upTo = (last: number) => Array.from({ length: last }, (_, at) => at + 1)
+
+type Operation = "claim" | "settle" | "settleAndClaim" | "renew" | "giveBack" | "nextDue"
+
+interface Given {
+  readonly due?: ReadonlyArray<Job>
+  readonly leased?: Partial<LeasedWork<Job, number>>
+  /** What surrounds an operation of the store. */
+  readonly around?: <A>(
+    operation: Operation,
+    effect: Effect.Effect<A, StoreUnavailable>,
+  ) => Effect.Effect<A, StoreUnavailable>
+  /** Settlements claim too; those of these jobs are due again. */
+  readonly refills?: { readonly putOff: ReadonlyArray<number> }
+  /** Leases are renewed. */
+  readonly renews?: boolean
+  /** What is held when the loop stops is given back. */
+  readonly givesBack?: boolean
+}
+
+/** Many more turns than the loop needs to come to rest. */
+export const calm = Effect.repeat(Effect.yieldNow, { times: 200 })
+
+/** Stops a loop, and gives it the time for which it waits then; tells how long that was. */
+export const stopped = (loop: Fiber.Fiber<never>) =>
+  Effect.gen(function* () {
+    const from = yield* Clock.currentTimeMillis
+    const stopping = yield* Effect.forkDetach(Fiber.interrupt(loop))
+    yield* calm
+    while (stopping.pollUnsafe() === undefined) yield* TestClock.adjust(second)
+    return (yield* Clock.currentTimeMillis) - from
+  })
+
+export const aLoop = (given: Given = {}) => {
+  const { around = (_, effect) => effect, refills } = given
+  const due = [...(given.due ?? [])]
+  const leases = new Map<number, { readonly job: Job; until: number }>()
+  const asked: Array<Operation> = []
+  const claims: Array<{ readonly limit: number; readonly held: unknown }> = []
+  const settled: Array<ReadonlyArray<number>> = []
+  const begun: Array<number> = []
+  const interrupted: Array<number> = []
+  const endings = new Map<number, Deferred.Deferred<number>>()
+
+  const operation = <A>(name: Operation, make: () => A) =>
+    around(
+      name,
+      Effect.sync(() => {
+        asked.push(name)
+        return make()
+      }),
+    )
+
+  const take = ({ held, leaseUntil, limit, now, perWorkspace }: LeaseQuery) => {
+    for (const [id, { job, until }] of leases) {
+      if (until <= now && leases.delete(id)) due.push(job)
+    }
+    const taken = new Map(held)
+    const claimed = due.filter(({ workspaceId }) => {
+      const count = taken.get(workspaceId) ?? 0
+      if (count >= perWorkspace) return false
+      taken.set(workspaceId, count + 1)
+      return true
+    })
+    return claimed.slice(0, limit).map((job) => {
+      due.splice(due.indexOf(job), 1)
+      leases.set(job.id, { job, until: leaseUntil })
+      return { ...job }
+    })
+  }
+
+  const forget = (ids: ReadonlyArray<number>) => {
+    settled.push(ids)
+    for (const id of ids) leases.delete(id)
+  }
+
+  const leased: LeasedWork<Job, number> = {
+    work: "lanes",
+    capacity: { whole: 5, share: { most: 5 } },
+    batch: 3,
+    leaseMillis,
+    workspaceOf: ({ workspaceId }) => workspaceId,
+    claim: (query) => {
+      claims.push({ limit: query.limit, held: Object.fromEntries(query.held) })
+      return operation("claim", () => take(query))
+    },
+    // Begins, and ends when the test says so.
+    perform: ({ id }) =>
+      Effect.suspend(() => {
+        begun.push(id)
+        const ending = Deferred.makeUnsafe<number>()
+        endings.set(id, ending)
+        return Deferred.await(ending)
+      }).pipe(Effect.onInterrupt(() => Effect.sync(() => interrupted.push(id)))),
+    settle: (ids) => operation("settle", () => forget(ids)),
+    ...(refills !== undefined && {
+      refill: {
+        settleAndClaim: (ids, query) =>
+          operation("settleAndClaim", () => {
+            forget(ids)
+            // The store cannot count what the worker still performs.
+            return take({ ...query, held: new Map() })
+          }),
+        isPutOff: (id) => refills.putOff.includes(id),
+      },
+    }),
+    ...(given.renews === true && {
+      renew: (held, until) =>
+        operation("renew", () =>
+          held.filter(({ id }) => {
+            const lease = leases.get(id)
+            if (lease !== undefined) lease.until = until
+            return lease === undefined
+          }),
+        ),
+    }),
+    ...(given.givesBack === true && {
+      giveBack: (held) =>
+        operation("giveBack", () => {
+          for (const { id } of held) leases.delete(id)
+          due.push(...held)
+        }),
+    }),
+    ...given.leased,
+  }
+
+  const status = Layer.mock(WorkStatus, {
+    nextDue: (_work, crowded = []) =>
+      operation("nextDue", () => {
+        if (due.some(({ workspaceId }) => !isCrowded(crowded, workspaceId))) return 0
+        const ends = Array.from(leases.values(), ({ until }) => until)
+        return ends.length === 0 ? null : Math.min(...ends)
+      }),
+  })
+  const services = Layer.merge(status, WakeUp.layerLocal)
+
+  return {
+    asked,
+    begun,
+    claims,
+    due,
+    interrupted,
+    leases,
+    settled,
+    /** Runs a test beside the loop, which has come to rest. */
+    within: <A, E>(test: (loop: Fiber.Fiber<never>) => Effect.Effect<A, E, Scope.Scope | WakeUp>) =>
+      Effect.gen(function* () {
+        const { run } = yield* makeLeasedLoop(leased)
+        const loop = yield* Effect.acquireRelease(Effect.forkDetach(run), stopped)
+        yield* calm
+        return yield* test(loop)
+      }).pipe(Effect.scoped, Effect.provide(services)),
+    runOnce: Effect.flatMap(makeLeasedLoop(leased), ({ runOnce }) => runOnce).pipe(
+      Effect.provide(services),
+    ),
+    /** Ends what was begun, together. */
+    end: (...ids: ReadonlyArray<number>) =>
+      Effect.andThen(
+        Effect.forEach(ids, (id) => Deferred.succeed(endings.get(id)!, id)),
+        calm,
+      ),
+  }
+}
+
+export const wake = Effect.andThen(
+  WakeUp.use((wakeUp) => wakeUp.wake("lanes")),
+  calm,
+)

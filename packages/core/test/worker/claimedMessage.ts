@@ -1,0 +1,61 @@
+/** A claimed message as a worker has it in its hands, with defaults for what a test does not speak of. */
+import type { MessageId, NumberId, TransportId, WorkspaceId } from "../../src/id/Ids.ts"
+import type { Message } from "../../src/message/Message.ts"
+import type { ClaimedMessage } from "../../src/queue/LaneQueue.ts"
+import type { Phone } from "../../src/recipient/Phone.ts"
+import type { SendOutcome } from "../../src/transport/Transport.ts"
+
+export const noon = Date.UTC(2026, 2, 2, 12)
+
+export const aMessage = (given: Partial<Message> = {}): Message => ({
+  id: 42 as MessageId,
+  workspaceId: 1 as WorkspaceId,
+  mode: "live",
+  state: "waiting",
+  from: { id: 7 as NumberId, phone: "15550000007", platform: "whatsapp" },
+  phoneAtAcceptance: "15550000007",
+  to: { kind: "phone", phone: "+15550000001" as Phone, contactId: null },
+  text: "Hello",
+  media: null,
+  foundMediaType: null,
+  sendAt: null,
+  expiresAt: null,
+  createdAt: noon,
+  dueAt: noon,
+  sentAt: null,
+  error: null,
+  transportId: "0000000000000000002A" as TransportId,
+  callbackUrl: null,
+  ...given,
+})
+
+export const claim = (
+  given: Partial<Omit<ClaimedMessage, "message">> & { readonly message?: Partial<Message> } = {},
+): ClaimedMessage => ({
+  number: {
+    id: 7 as NumberId,
+    workspaceId: 1 as WorkspaceId,
+    phone: "15550000007",
+    label: "",
+    platform: "whatsapp",
+    status: "connected",
+    loginMethod: "qr",
+    mode: "live",
+    createdAt: noon,
+  },
+  removed: false,
+  lease: 3,
+  interruptions: 0,
+  ...given,
+  message: aMessage(given.message),
+})
+
+export const accepted: SendOutcome = { _tag: "Accepted" }
+
+export const unknown: SendOutcome = { _tag: "Unknown" }
+
+export const notConnected: SendOutcome = { _tag: "NotConnected" }
+
+export const notRegistered = { code: "recipient_not_found", message: "Not registered." } as const
+
+export const refused: SendOutcome = { _tag: "Refused", error: notRegistered }

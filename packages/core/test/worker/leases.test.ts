@@ -1,0 +1,241 @@
+/** The loop of leased work by itself, on the test clock, over a store of a few lines. */
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
+import { aLoop, leaseMillis, second, stopped, calm, jobs, upTo, wake } from "./LeasedJobs.ts"
+
+const unavailable = new StoreUnavailable({ operation: "a test", cause: "down" })
+
+describe("a lease", () => {
+  it.effect("is renewed at each third of it, as long as its work goes on", () => {
+    const { asked, begun, end, leases, within } = aLoop({ due: jobs([1]), renews: true })
+    const renewals = () => asked.filter((operation) => operation === "renew").length
+    return within(() =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust(leaseMillis * 4)
+        assert.deepStrictEqual([begun, renewals()], [[1], 12])
+        const now = yield* Clock.currentTimeMillis
+        assert.strictEqual(leases.get(1)?.until, now + leaseMillis)
+        yield* end(1)
+        yield* TestClock.adjust(leaseMillis * 4)
+        assert.strictEqual(renewals(), 12)
+      }),
+    )
+  })
+
+  it.effect("outlives a renewal that fails", () => {
+    let failures = 1
+    const { begun, leases, within } = aLoop({
+      due: jobs([1]),
+      renews: true,
+      around: (operation, effect) =>
+        operation === "renew" && failures-- > 0 ? Effect.fail(unavailable) : effect,
+    })
+    return within(() =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust(leaseMillis)
+        assert.deepStrictEqual(begun, [1])
+        const now = yield* Clock.currentTimeMillis
+        assert.strictEqual(leases.get(1)?.until, now + leaseMillis)
+      }),
+    )
+  })
+
+  it.effect("that is lost ends its work, unsettled, and leaves its place to other work", () => {
+    const { begun, interrupted, leases, settled, within } = aLoop({
+      due: jobs([1, 2]),
+      leased: { capacity: { whole: 1, share: { most: 1 } } },
+      renews: true,
+    })
+    return within(() =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(begun, [1])
+        leases.delete(1)
+        yield* TestClock.adjust(leaseMillis / 3)
+        yield* calm
+        assert.deepStrictEqual([interrupted, settled], [[1], []])
+        assert.deepStrictEqual(begun, [1, 2])
+      }),
+    )
+  })
+
+  it.effect("runs out under work that breaks off by a bug, whose place is free at once", () => {
+    let breaks = true
+    const { begun, due, leases, settled, within } = aLoop({
+      leased: {
+        capacity: { whole: 1, share: { most: 1 } },
+        perform: ({ id }) =>
+          Effect.suspend(() => {
+            begun.push(id)
+            return breaks ? Effect.die(new Error("a bug")) : Effect.succeed(id)
+          }),
+      },
+      renews: true,
+    })
+    return within(() =>
+      Effect.gen(function* () {
+        due.push(...jobs([1]))
+        yield* wake
+        breaks = false
+        due.push(...jobs([2]))
+        yield* wake
+        assert.deepStrictEqual([begun, settled], [[1, 2], [[2]]])
+        assert.deepStrictEqual([...leases.keys()], [1])
+        yield* TestClock.adjust(leaseMillis)
+        yield* calm
+        assert.deepStrictEqual(
+          [begun, settled],
+          [
+            [1, 2, 1],
+            [[2], [1]],
+          ],
+        )
+      }),
+    )
+  })
+})
+
+describe("a loop that is stopped", () => {
+  it.effect("claims nothing more, and settles what ends within 8 s", () => {
+    const { begun, due, end, interrupted, settled, within } = aLoop({
+      due: jobs([1, 2]),
+      refills: { putOff: [] },
+    })
+    return within((loop) =>
+      Effect.gen(function* () {
+        due.push(...jobs([3]))
+        const stopping = yield* Effect.forkChild(stopped(loop))
+        yield* calm
+        yield* end(2)
+        assert.deepStrictEqual(settled, [[2]])
+        assert.strictEqual(yield* Fiber.join(stopping), 8 * second)
+        assert.deepStrictEqual([begun, interrupted], [[1, 2], [1]])
+      }),
+    )
+  })
+
+  it.effect("is gone once everything has ended", () => {
+    const { end, settled, within } = aLoop({ due: jobs([1]) })
+    return within((loop) =>
+      Effect.gen(function* () {
+        const stopping = yield* Effect.forkChild(Fiber.interrupt(loop))
+        yield* calm
+        assert.isUndefined(stopping.pollUnsafe())
+        yield* end(1)
+        assert.isDefined(stopping.pollUnsafe())
+        assert.deepStrictEqual(settled, [[1]])
+      }),
+    )
+  })
+
+  it.effect("performs what a claim brings that it had begun", () => {
+    const { begun, end, settled, within } = aLoop({
+      due: jobs([1]),
+      around: (operation, effect) =>
+        operation === "claim" ? Effect.delay(effect, second) : effect,
+    })
+    return within((loop) =>
+      Effect.gen(function* () {
+        const stopping = yield* Effect.forkChild(Fiber.interrupt(loop))
+        yield* calm
+        yield* TestClock.adjust(second)
+        yield* calm
+        assert.deepStrictEqual(begun, [1])
+        yield* end(1)
+        assert.deepStrictEqual(settled, [[1]])
+        yield* Fiber.join(stopping)
+      }),
+    )
+  })
+
+  it.effect("gives its work back at once, where others can go on with it", () => {
+    const { asked, due, interrupted, leases, settled, within } = aLoop({
+      due: jobs([1, 2]),
+      givesBack: true,
+    })
+    return within((loop) =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* stopped(loop), 0)
+        assert.deepStrictEqual([interrupted, settled], [[1, 2], []])
+        assert.strictEqual(asked.at(-1), "giveBack")
+        assert.deepStrictEqual([due.length, leases.size], [2, 0])
+      }),
+    )
+  })
+
+  it.effect("is held up by a store that does not answer for a second only", () => {
+    const { within } = aLoop({
+      due: jobs([1]),
+      givesBack: true,
+      around: (operation, effect) => (operation === "giveBack" ? Effect.never : effect),
+    })
+    return within((loop) =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* stopped(loop), second)
+      }),
+    )
+  })
+})
+
+describe("a store that fails", () => {
+  it.effect("is asked four times a second to settle, until it does", () => {
+    let down = true
+    const { begun, end, settled, within } = aLoop({
+      due: jobs(upTo(6)),
+      around: (operation, effect) =>
+        operation === "settle" && down ? Effect.fail(unavailable) : effect,
+    })
+    return within(() =>
+      Effect.gen(function* () {
+        yield* end(1)
+        yield* TestClock.adjust(10 * second)
+        yield* end(2)
+        assert.deepStrictEqual([begun, settled], [upTo(5), []])
+        down = false
+        yield* TestClock.adjust(250)
+        yield* calm
+        assert.deepStrictEqual([begun, settled], [upTo(6), [[1], [2]]])
+      }),
+    )
+  })
+
+  it.effect("by a bug of its adapter settles the rest, and has the work again", () => {
+    let broken = true
+    const { begun, end, leases, settled, within } = aLoop({
+      due: jobs([1, 2]),
+      around: (operation, effect) =>
+        operation === "settle" && broken ? Effect.die(new Error("a bug")) : effect,
+    })
+    return within(() =>
+      Effect.gen(function* () {
+        yield* end(1)
+        broken = false
+        yield* end(2)
+        assert.deepStrictEqual([settled, [...leases.keys()]], [[[2]], [1]])
+        yield* TestClock.adjust(leaseMillis)
+        yield* calm
+        assert.deepStrictEqual(begun, [1, 2, 1])
+      }),
+    )
+  })
+
+  it.effect("is asked for work with growing pauses, and all is done when it answers", () => {
+    let down = true
+    const { begun, claims, within } = aLoop({
+      due: jobs([1]),
+      around: (operation, effect) =>
+        operation === "claim" && down ? Effect.fail(unavailable) : effect,
+    })
+    return within(() =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust(60 * second)
+        assert.isAtMost(claims.length, 18)
+        down = false
+        yield* TestClock.adjust(5 * second)
+        yield* calm
+        assert.deepStrictEqual(begun, [1])
+      }),
+    )
+  })
+})
