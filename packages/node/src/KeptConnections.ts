@@ -8,9 +8,9 @@
  *
  * Not undici's own `Agent`: it does not tell which connection a call was on, nor lets one be closed that
  * waits, so that a workspace's share of those that wait could only be kept by closing connections of
- * calls; and with an `Agent` for each workspace, whose share a look-up takes, none would be shared. The
- * delivery row of apps/bench has both in one run: with these, 1.09 times as many calls in a second
- * (median of 5 rounds, 0.83 to 1.14; both processors busy with other things).
+ * calls; and with an `Agent` for each workspace, whose share a look-up takes, none would be shared. Speed
+ * is no reason: the row `agent` of apps/bench has both in one run, and their rates are the same (1.00 and
+ * 0.92 on a quiet machine, medians of 5 rounds between 0.80 and 1.12).
  */
 import { EgressError, makeRefusingPlaces, sharedResources } from "@messaging-service/core/ports"
 import type {

@@ -7,6 +7,7 @@ import type { AuthenticationCreds, AuthenticationState, BinaryNode, WASocket, pr
 import { Clock, Deferred, Effect, Queue } from "effect"
 import type { Scope } from "effect"
 import type { Closed } from "./closing.ts"
+import { changesNames } from "./groups.ts"
 import { quietRepository, silentLogger } from "./quiet.ts"
 import type { WhatsAppSettings } from "./settings.ts"
 
@@ -154,7 +155,9 @@ export const openConnection = (
         say({ _tag: "CredentialsChanged" })
         if (update.account !== undefined) say({ _tag: "Paired" })
       })
-      ev.on("groups.upsert", () => say({ _tag: "GroupsChanged" }))
+      ws.on("CB:notification,type:w:gp2", (node: BinaryNode) => {
+        if (changesNames(node)) say({ _tag: "GroupsChanged" })
+      })
       ev.on("connection.update", ({ connection, lastDisconnect, qr }) => {
         if (qr !== undefined) say({ _tag: "QrShown", text: qr })
         if (connection === "open") say({ _tag: "Opened" })

@@ -1,7 +1,7 @@
 /** What a number's connection is while it is open, and what is known of it otherwise. */
 import type { Phone } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import type { Semaphore } from "effect"
+import type { Deferred, Semaphore } from "effect"
 import { withoutDevice } from "./addresses.ts"
 import type { ClosedReason } from "./closing.ts"
 import type { Connection, ConnectionEvent } from "./Connection.ts"
@@ -24,6 +24,17 @@ export interface OpenSession {
   readonly groups: Groups
   /** Addresses of phones that were written to. */
   readonly addresses: Map<Phone, string>
+}
+
+/** A number whose connection this process keeps. */
+export interface Held {
+  status: SessionStatus
+  open: OpenSession | null
+  /** Done when it is next open, or given up. */
+  turn: Deferred.Deferred<OpenSession | ClosedReason>
+  /** Whether its status is told: not while it is being linked. */
+  told: boolean
+  trimmedAt: number
 }
 
 /** A place among those that are being opened: free once left, or at the end of the scope. */

@@ -26,18 +26,8 @@ import type { ConnectionEvent } from "./Connection.ts"
 import { makeGroups } from "./groups.ts"
 import { messageFromText } from "./content.ts"
 import { takePlace, tickOf } from "./OpenSession.ts"
-import type { OpenSession, SessionStatus } from "./OpenSession.ts"
+import type { Held, OpenSession, SessionStatus } from "./OpenSession.ts"
 import type { WhatsAppSettings } from "./settings.ts"
-
-interface Held {
-  status: SessionStatus
-  open: OpenSession | null
-  /** Done when it is next open, or given up. */
-  turn: Deferred.Deferred<OpenSession | ClosedReason>
-  /** Whether its status is told: not while it is being linked. */
-  told: boolean
-  trimmedAt: number
-}
 
 export class Sessions extends Context.Service<
   Sessions,

@@ -6,6 +6,7 @@
  * What grows is bounded, by how long ago a key was last written (see `keptKeys`). A session that was
  * dropped is made again from the recipient's pre-keys with the next message.
  */
+import { sleepInRealTime } from "@messaging-service/core/ports"
 import type { KeyChange, NumberId, SessionVault } from "@messaging-service/core/ports"
 import { BufferJSON, initAuthCreds, proto } from "baileys"
 import type {
@@ -91,6 +92,9 @@ export interface KeptDevice {
   readonly letGo: () => void
 }
 
+/** Between two tries of a store that does not answer, in real milliseconds. */
+const againMillis = 250
+
 /**
  * The number's device as the vault keeps it; null when there is none. `run` runs a write or read of
  * the vault for the library.
@@ -104,15 +108,24 @@ export const openDevice = (
     if (text === null) return null
     const creds = fromText(text) as AuthenticationCreds
     let isHeld = true
+    // The library takes a key that cannot be read for one that is not there, and then leaves a device
+    // of the recipient out, or refuses the whole message.
+    const patiently = <A, E>(work: Effect.Effect<A, E>) =>
+      aloud(() =>
+        run(
+          Effect.retry(
+            Effect.tapError(work, () => sleepInRealTime(againMillis)),
+            { while: () => isHeld },
+          ),
+        ),
+      )
     const write = (credentials: string | null, changes: ReadonlyArray<KeyChange>) =>
-      isHeld
-        ? aloud(() => run(vault.write(numberId, credentials, changes)))
-        : Promise.resolve(undefined)
+      isHeld ? patiently(vault.write(numberId, credentials, changes)) : Promise.resolve(undefined)
     return {
       auth: {
         creds,
         keys: keyStore(
-          (type, ids) => aloud(() => run(vault.keys(numberId, type, ids))),
+          (type, ids) => patiently(vault.keys(numberId, type, ids)),
           // The credentials say which pre-keys were made: after a crash none is made again under its id.
           (changes) =>
             write(changes.some(({ type }) => type === "pre-key") ? toText(creds) : null, changes),

@@ -1,6 +1,6 @@
 /** The groups that a number belongs to, by their names, asked for when a name is needed. */
 import { getBinaryNodeChild, getBinaryNodeChildren } from "baileys"
-import type { WASocket } from "baileys"
+import type { BinaryNode, WASocket } from "baileys"
 
 export interface Groups {
   /**
@@ -20,6 +20,12 @@ interface Known {
   readonly at: number
   readonly byName: ReadonlyMap<string, ReadonlyArray<string>>
 }
+
+/** Whether what is said of a group may give its name to another, or take it away. */
+export const changesNames = (notification: BinaryNode): boolean =>
+  ["subject", "create", "delete"].some(
+    (change) => getBinaryNodeChild(notification, change) !== undefined,
+  )
 
 export const makeGroups = (socket: Pick<WASocket, "query">): Groups => {
   let known: Known | null = null

@@ -1,0 +1,19 @@
+/** When the names of groups are asked for again. */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { changesNames } from "../src/groups.ts"
+
+it.effect("a new name makes names known before worth nothing, and who joins does not", () =>
+  Effect.sync(() => {
+    const said = (...changes: ReadonlyArray<string>) =>
+      changesNames({
+        tag: "notification",
+        attrs: { type: "w:gp2", from: "1@g.us" },
+        content: changes.map((tag) => ({ tag, attrs: {} })),
+      })
+    for (const change of ["subject", "create", "delete"]) assert.isTrue(said(change), change)
+    assert.isTrue(said("add", "subject"))
+    assert.isFalse(said("add"))
+    assert.isFalse(said())
+  }),
+)
