@@ -52,15 +52,7 @@ export type {
   NewKey,
   RequestCount,
 } from "./key/ApiKey.ts"
-export {
-  crowdedOf,
-  givePlaces,
-  heldBy,
-  heldNearShare,
-  isCrowded,
-  takeInRounds,
-  takeShares,
-} from "./limit/Held.ts"
+export { crowdedOf, givePlaces, heldBy, isCrowded, takeInRounds, takeShares } from "./limit/Held.ts"
 export type { Capacity, Crowded, Shares } from "./limit/Held.ts"
 export { makePlaces, makeRefusingPlaces } from "./limit/Places.ts"
 export type { Places, RefusingPlaces } from "./limit/Places.ts"
