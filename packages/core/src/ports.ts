@@ -127,6 +127,7 @@ export type {
 } from "./message/Quota.ts"
 export { ServiceFigures, mostCounted } from "./monitoring/ServiceFigures.ts"
 export type { Figures, NumberCount } from "./monitoring/ServiceFigures.ts"
+export type { ConnectionReason, ConnectionReport, ConnectionState } from "./number/Connection.ts"
 export { LinkingStore, linkingMillis, nothingShown, pairingCodeMillis } from "./number/Linking.ts"
 export type {
   BrokenLinkingGuard,

@@ -122,7 +122,8 @@ export const layerTransport: Layer.Layer<
         const problem = yield* unreachable(message.to, behaviour)
         if (problem !== undefined) return problem
         if (behaviour.send === "fail") {
-          return refused("send_failed", behaviour.errorMessage ?? defaultErrorMessage)
+          // To every recipient, as from an account that is restricted.
+          return refused("send_failed", behaviour.errorMessage ?? defaultErrorMessage, true)
         }
         if (message.media !== null && !(yield* canBeRead(message.media))) {
           return refused("media_unavailable", "The media file could not be read.")
@@ -163,9 +164,10 @@ const unknown: SendOutcome = { _tag: "Unknown" }
 const notConnected = { _tag: "NotConnected" } as const
 const postponed = { _tag: "Postponed", afterMillis: 1000 } as const
 
-const refused = (code: MessageErrorCode, message: string): SendOutcome => ({
+const refused = (code: MessageErrorCode, message: string, againstNumber = false): SendOutcome => ({
   _tag: "Refused",
   error: { code, message },
+  againstNumber,
 })
 
 /** Group names are matched exactly, and nothing keeps two groups from having the same one. */

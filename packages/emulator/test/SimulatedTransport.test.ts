@@ -75,6 +75,8 @@ describe("a simulated phone", () => {
       assert.strictEqual(yield* refusal("send_failed"), "Out of order")
       yield* behave({ send: "fail" })
       assert.strictEqual(yield* refusal("send_failed"), defaultErrorMessage)
+      const outcome = yield* send()
+      assert.isTrue(outcome._tag === "Refused" && outcome.againstNumber)
     }).pipe(onFarSide),
   )
 

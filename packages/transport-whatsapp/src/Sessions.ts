@@ -138,7 +138,13 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
             yield* Deferred.succeed(state.turn, session)
             const phone = digitsOf(connection.credentials.me?.id ?? "")
             if (state.told) {
-              tell({ _tag: "ConnectionChanged", numberId, status: "connected", phone })
+              tell({
+                _tag: "ConnectionChanged",
+                numberId,
+                status: "connected",
+                phone,
+                reason: null,
+              })
             }
             yield* Effect.logInfo("number connected")
             return
@@ -182,7 +188,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
     if (wipe) yield* Effect.ignore(vault.wipe(numberId))
     yield* Deferred.succeed(state.turn, reason)
     if (state.told) {
-      tell({ _tag: "ConnectionChanged", numberId, status: "disconnected", phone: null })
+      tell({ _tag: "ConnectionChanged", numberId, status: "disconnected", phone: null, reason })
     }
   })
 

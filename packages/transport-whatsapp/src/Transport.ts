@@ -43,9 +43,10 @@ const later: SendOutcome & PhonesOutcome = { _tag: "Postponed", afterMillis: 60_
 const notConnected = { _tag: "NotConnected" } as const
 const unknown = { _tag: "Unknown" } as const
 
-const refused = (code: MessageErrorCode, message: string): SendOutcome => ({
+const refused = (code: MessageErrorCode, message: string, againstNumber = false): SendOutcome => ({
   _tag: "Refused",
   error: { code, message },
+  againstNumber,
 })
 
 /** What is known of the codes with which messages are refused. */
@@ -55,11 +56,15 @@ const refusals: Readonly<Record<string, string>> = {
   "479": "the far side could not read it",
 }
 
+/** Those of them that tell of the account that sends. */
+const restrictions: ReadonlySet<string> = new Set(["463", "475"])
+
 const refusedWith = (code: string): SendOutcome => {
   const known = refusals[code]
   return refused(
     "send_failed",
     `WhatsApp refused the message (${code})${known === undefined ? "" : `: ${known}`}.`,
+    restrictions.has(code),
   )
 }
 

@@ -189,6 +189,7 @@ layer(layerWorld)("a session", (it) => {
       const outcome = yield* sendNow(aText(number, to(other)))
       assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "send_failed")
       assert.match(outcome._tag === "Refused" ? outcome.error.message : "", /\(463\)/)
+      assert.isTrue(outcome._tag === "Refused" && outcome.againstNumber)
       assert.strictEqual(server.copies(other), 0)
     }),
   )

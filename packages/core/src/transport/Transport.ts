@@ -9,6 +9,7 @@ import type { NumberId, TransportId } from "../id/Ids.ts"
 import type { MediaType } from "../media/Media.ts"
 import type { MediaFilesError } from "../media/MediaFiles.ts"
 import type { MessageError } from "../message/Message.ts"
+import type { ConnectionReason, ConnectionReport } from "../number/Connection.ts"
 import type { NumberStatus } from "../number/SendingNumber.ts"
 import type { Phone } from "../recipient/Phone.ts"
 import type { Target } from "../recipient/Recipient.ts"
@@ -36,8 +37,16 @@ export interface OutgoingMessage {
 export type SendOutcome =
   /** The far side acknowledged it. */
   | { readonly _tag: "Accepted" }
-  /** The far side, or the adapter before it, refused it for good: it was not and will not be shown. */
-  | { readonly _tag: "Refused"; readonly error: MessageError }
+  /**
+   * The far side, or the adapter before it, refused it for good: it was not and will not be shown.
+   * `againstNumber`: the far side refused because of the number that sends, such as an account that is
+   * restricted, and not because of the message or its recipient. Several in a row pause the number.
+   */
+  | {
+      readonly _tag: "Refused"
+      readonly error: MessageError
+      readonly againstNumber: boolean
+    }
   /** Not now: nothing was sent; the number's lane rests for `afterMillis` (a flood wait). */
   | { readonly _tag: "Postponed"; readonly afterMillis: number }
   /** The number turned out not to be connected; nothing was sent. */
@@ -58,6 +67,8 @@ export type TransportEvent =
       readonly status: Exclude<NumberStatus, "connecting">
       /** Digits with country code, when the link revealed it. */
       readonly phone: string | null
+      /** Why it is disconnected; null when it is connected, or when that is not known. */
+      readonly reason: ConnectionReason | null
     }
 
 export interface Transport {
@@ -66,6 +77,11 @@ export interface Transport {
   /** One attempt. Never fails: what went wrong is an outcome. May be interrupted at any point. */
   send(message: OutgoingMessage): Effect.Effect<SendOutcome>
   readonly events: Stream.Stream<TransportEvent>
+  /**
+   * How the connections stand that this process keeps, for transports that have connections of their
+   * own. The worker writes it down where every process can read it.
+   */
+  readonly connections?: Effect.Effect<ReadonlyArray<ConnectionReport>>
 }
 
 export type PhonesOutcome =

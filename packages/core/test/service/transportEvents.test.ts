@@ -79,7 +79,13 @@ describe("what a transport reports by itself", () => {
         Effect.gen(function* () {
           const { key, number } = yield* aSender()
           const change = (to: "connected" | "disconnected", phone: string | null = null) =>
-            report({ _tag: "ConnectionChanged", numberId: number, status: to, phone })
+            report({
+              _tag: "ConnectionChanged",
+              numberId: number,
+              status: to,
+              phone,
+              reason: null,
+            })
           yield* change("disconnected")
           yield* settled
           const messages = yield* sendBatch(key, 3, { from: number })

@@ -58,4 +58,8 @@ export const notConnected: SendOutcome = { _tag: "NotConnected" }
 
 export const notRegistered = { code: "recipient_not_found", message: "Not registered." } as const
 
-export const refused: SendOutcome = { _tag: "Refused", error: notRegistered }
+export const refused: SendOutcome = {
+  _tag: "Refused",
+  error: notRegistered,
+  againstNumber: false,
+}

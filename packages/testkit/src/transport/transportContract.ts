@@ -113,6 +113,7 @@ export const transportContract = <I, E>(
         for (const { target, code } of farSide.strangers) {
           const outcome = yield* send({ ...(yield* aMessage(numberId)), to: target })
           assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, code)
+          assert.isFalse(outcome._tag === "Refused" && outcome.againstNumber)
         }
         assert.deepStrictEqual(yield* farSide.seen(numberId), [])
       }),
