@@ -170,9 +170,16 @@ const unfitText = (value: unknown): ReadonlyArray<PropertyKey> | undefined => {
   if (typeof value === "string")
     return value.includes("\0") || !value.isWellFormed() ? [] : undefined
   if (typeof value !== "object" || value === null) return undefined
-  for (const [key, inner] of Object.entries(value)) {
-    const within = unfitText(inner)
-    if (within !== undefined) return [Array.isArray(value) ? Number(key) : key, ...within]
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const within = unfitText(value[index])
+      if (within !== undefined) return [index, ...within]
+    }
+    return undefined
+  }
+  for (const key of Object.keys(value)) {
+    const within = unfitText((value as Readonly<Record<string, unknown>>)[key])
+    if (within !== undefined) return [key, ...within]
   }
   return undefined
 }

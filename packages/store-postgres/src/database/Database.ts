@@ -37,15 +37,43 @@ export interface RunStatement {
   ): Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>
 }
 
+/** Rows of one kind: each reads the values that came, by the names of their columns. */
+export type RowsOver = new (values: ReadonlyArray<unknown>) => object
+
+/**
+ * Rows of columns that are known before, in their order. To make an object of 30 names for each row
+ * takes a third of the time of a list; these hold what came as it came.
+ */
+export const rowsOver = (names: ReadonlyArray<string>): RowsOver => {
+  class Row {
+    readonly values: ReadonlyArray<unknown>
+    constructor(values: ReadonlyArray<unknown>) {
+      this.values = values
+    }
+  }
+  names.forEach((name, index) => {
+    Object.defineProperty(Row.prototype, name, {
+      get(this: Row) {
+        return this.values[index]
+      },
+    })
+  })
+  return Row
+}
+
 export interface DatabaseService {
   /** What connections are made from, for those that are not the pool's. */
   readonly connection: PgConnection.Config
   readonly maxConnections: number
-  /** One statement in a transaction of its own. `operation` names it in failures and traces. */
+  /**
+   * One statement in a transaction of its own. `operation` names it in failures and traces; `over`
+   * says which columns it returns, where there are many.
+   */
   query<Row extends object = never>(
     operation: string,
     text: string,
     parameters?: ReadonlyArray<unknown>,
+    over?: RowsOver,
   ): Effect.Effect<ReadonlyArray<Row>, StoreUnavailable>
   /**
    * A page of a list. What its `holder` (a workspace, as a rule) asks for is read a few at a time and in
@@ -57,6 +85,7 @@ export interface DatabaseService {
     operation: string,
     text: string,
     parameters?: ReadonlyArray<unknown>,
+    over?: RowsOver,
   ): Effect.Effect<ReadonlyArray<Row>, StoreUnavailable>
   /**
    * Several statements, all or nothing, on one connection. The whole body is repeated after a
@@ -197,11 +226,20 @@ export const fromConnections = Effect.fnUntraced(function* (
 
   const patience = acquireMillis + statementMillis + graceMillis
 
-  const rowsOf = <Row extends object>(text: string, parameters: ReadonlyArray<unknown>) =>
-    Effect.map(
-      borrow((lent) => lent.query(text, parameters)),
-      (result) => result.rows as unknown as ReadonlyArray<Row>,
-    )
+  const rowsOf = <Row extends object>(
+    text: string,
+    parameters: ReadonlyArray<unknown>,
+    Over: RowsOver | undefined,
+  ) =>
+    Over === undefined
+      ? Effect.map(
+          borrow((lent) => lent.query(text, parameters)),
+          (result) => result.rows as unknown as ReadonlyArray<Row>,
+        )
+      : Effect.map(
+          borrow((lent) => lent.queryValues(text, parameters)),
+          (rows) => rows.map((values) => new Over(values) as Row),
+        )
 
   return Database.of({
     connection,
@@ -210,17 +248,21 @@ export const fromConnections = Effect.fnUntraced(function* (
       operation: string,
       text: string,
       parameters: ReadonlyArray<unknown> = [],
-    ) => failing(operation, patience)(rowsOf<Row>(text, parameters)),
+      over?: RowsOver,
+    ) => failing(operation, patience)(rowsOf<Row>(text, parameters, over)),
     list: <Row extends object>(
       holder: string | number,
       operation: string,
       text: string,
       parameters: ReadonlyArray<unknown> = [],
+      over?: RowsOver,
     ) =>
       failing(
         operation,
         listMillis,
-      )(Effect.scoped(Effect.andThen(listPlaces.take(holder), rowsOf<Row>(text, parameters)))).pipe(
+      )(
+        Effect.scoped(Effect.andThen(listPlaces.take(holder), rowsOf<Row>(text, parameters, over))),
+      ).pipe(
         Effect.mapError((error) =>
           isOvertime(error.cause)
             ? new StoreUnavailable({ ...error, retryAfter: listRetryAfter })

@@ -6,7 +6,7 @@ import { pageOf } from "@messaging-service/core/ports"
 import type { PageOf, StoreUnavailable } from "@messaging-service/core/ports"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
-import type { DatabaseService } from "./Database.ts"
+import type { DatabaseService, RowsOver } from "./Database.ts"
 import type { InputOf, Kind, Values } from "./Fields.ts"
 
 interface Parameter<In> {
@@ -152,11 +152,12 @@ export interface Statement<In> {
 }
 
 /**
- * `operation` names it in failures and traces. It is sent those parameters that its text names:
+ * `operation` names it in failures and traces, `over` the columns that it returns where there are many
+ * (see `rowsOver`). It is sent those parameters that its text names:
  * statement("contact.get", given({ id: bigint }))`select … where c.id = $id`.
  */
 export const statement =
-  <In = unknown>(operation: string, { list }: Parameters<In>) =>
+  <In = unknown>(operation: string, { list }: Parameters<In>, over?: RowsOver) =>
   (parts: string | TemplateStringsArray, ...values: ReadonlyArray<string>): Statement<In> => {
     const named = typeof parts === "string" ? parts : String.raw({ raw: parts }, ...values)
     const asked = new Set(Array.from(named.matchAll(/\$(\w+)/g), ([, name]) => name))
@@ -165,7 +166,7 @@ export const statement =
     const text = named.replaceAll(/\$(\w+)/g, (_, name: string) => places.get(name) ?? `$${name}`)
     const bind = (input: In) => used.map((parameter) => parameter.bind(input))
     const rows = <Row extends object>(database: DatabaseService, input: In) =>
-      database.query<Row>(operation, text, bind(input))
+      database.query<Row>(operation, text, bind(input), over)
     const listed = <Row extends object>(
       database: DatabaseService,
       holder: string | number,

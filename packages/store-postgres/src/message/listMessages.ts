@@ -16,12 +16,13 @@ import type {
   StoreUnavailable,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { rowsOver } from "../database/Database.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, text, texts } from "../database/Fields.ts"
 import type { Kind } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { parameterOf } from "../database/Statement.ts"
-import { messageColumns, toMessage } from "./messageRow.ts"
+import { messageColumns, messageNames, toMessage } from "./messageRow.ts"
 import type { MessageRow } from "./messageRow.ts"
 
 /**
@@ -74,6 +75,8 @@ export const messageIdAt = sqlFunction(
  */
 export const slack = "interval '2 minutes'"
 
+const Listed = rowsOver(messageNames)
+
 export const listMessages =
   (database: DatabaseService) =>
   (
@@ -84,7 +87,7 @@ export const listMessages =
   ): Effect.Effect<PageOf<Message>, StoreUnavailable> => {
     const { parameters, statement } = compose(scope, filter, page, now)
     return Effect.map(
-      database.list<MessageRow>(scope.workspaceId, "message.list", statement, parameters),
+      database.list<MessageRow>(scope.workspaceId, "message.list", statement, parameters, Listed),
       (rows) => pageOf(rows.map(toMessage), page.limit),
     )
   }

@@ -106,6 +106,9 @@ export const messageColumns = (alias: string, numberPhone = phoneOfNumber(alias)
     else nullif(coalesce(${alias}.end_phone, ${alias}.from_phone), '')
   end as phone`
 
+/** The names of these columns, in their order. */
+export const messageNames = [...Object.keys(columns), "phone"]
+
 /** The same as the result of a function. */
 export const messageResult = `${declared(columns)}, phone text`
 

@@ -14,6 +14,7 @@ import type {
   StoreUnavailable,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { rowsOver } from "../database/Database.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import {
   bigint,
@@ -28,7 +29,7 @@ import {
 import type { FieldsOf, RowOf } from "../database/Fields.ts"
 import { sqlFunction } from "../database/SqlFunction.ts"
 import { given, single, statement } from "../database/Statement.ts"
-import { messageColumns, messageResult, toMessage } from "../message/messageRow.ts"
+import { messageColumns, messageNames, messageResult, toMessage } from "../message/messageRow.ts"
 import type { MessageRow } from "../message/messageRow.ts"
 import { numberTable, toNumber } from "../number/numberRow.ts"
 import {
@@ -197,9 +198,18 @@ const toClaimed = (row: ClaimedRow): ClaimedMessage => ({
   interruptions: row.interruptions,
 })
 
+const Claimed = rowsOver([
+  "lease",
+  "interruptions",
+  "removed",
+  ...Object.keys(numberBeside).map((name) => `n_${name}`),
+  ...messageNames,
+])
+
 const claimStatement = statement(
   "claim",
   parameters,
+  Claimed,
 )`select * from ${claimLanes.name}(${parameters.placeholders})`
 
 export const claim =
