@@ -111,15 +111,13 @@ export interface ListSent extends ListPage {
   readonly number_id?: number
 }
 
-const decodeBehaviour = inputDecoder(BehaviourBody, Object.keys(BehaviourBody.fields), () => [], {
-  groups: { most: maximumGroups },
+const decodeBehaviour = inputDecoder(BehaviourBody, { lists: { groups: { most: maximumGroups } } })
+const decodeRegistered = inputDecoder(RegisteredBody, {
+  lists: { phones: { most: maximumRegistered } },
 })
-const decodeRegistered = inputDecoder(RegisteredBody, ["phones"], () => [], {
-  phones: { most: maximumRegistered },
-})
-const decodeScan = inputDecoder(ScanBody, ["phone"])
-const decodeTick = inputDecoder(TickBody, ["status"])
-const decodeAdvance = inputDecoder(AdvanceBody, ["seconds"])
+const decodeScan = inputDecoder(ScanBody)
+const decodeTick = inputDecoder(TickBody)
+const decodeAdvance = inputDecoder(AdvanceBody)
 const decodeSent = queryDecoder(SentQuery)
 
 /** How a simulated phone behaves. */

@@ -6,7 +6,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { ContactId, WorkspaceId } from "../id/Ids.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import type { Phone } from "../recipient/Phone.ts"
-import { parseUsername, usernameDescribed } from "../recipient/RecipientInput.ts"
+import { parseUsername, usernameDescribed } from "../recipient/Recipient.ts"
 import { Cursors } from "../request/Cursor.ts"
 import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
 import type { CursorPage, PageOf, PageQuery } from "../request/Page.ts"
@@ -60,7 +60,7 @@ export const ContactBody = Schema.Struct({
     description: "Exactly one of `phone` and `username`.",
   })
 
-const decodeBody = inputDecoder(ContactBody, ["name", "phone", "username"])
+const decodeBody = inputDecoder(ContactBody)
 
 /** A contact to save: in the words of its body. */
 export type CreateContact = typeof ContactBody.Encoded

@@ -80,11 +80,9 @@ const KeyV2Body = Schema.Struct({
 
 const KeyV1Body = Schema.Struct({ version: Schema.Literal(1) })
 
-const order = Object.keys(KeyBody.fields)
-const decodeV1 = inputDecoder(KeyV1Body, order)
-const decodeV2 = inputDecoder(KeyV2Body, order, () => [], {
-  scopes: { most: maximumScopes },
-  number_ids: { most: maximumNumbers },
+const decodeV1 = inputDecoder(KeyV1Body)
+const decodeV2 = inputDecoder(KeyV2Body, {
+  lists: { scopes: { most: maximumScopes }, number_ids: { most: maximumNumbers } },
 })
 
 /** A key to make: in the words of its body. */

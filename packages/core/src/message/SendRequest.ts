@@ -10,7 +10,7 @@ import type { MediaId, NumberId } from "../id/Ids.ts"
 import { mediaTypeOfLink } from "../media/contentType.ts"
 import { MediaInput, mediaUrlProblems } from "../media/Media.ts"
 import type { MediaReference } from "../media/Media.ts"
-import { RecipientInput } from "../recipient/RecipientInput.ts"
+import { RecipientInput } from "../recipient/Recipient.ts"
 import type { RequestedRecipient } from "../recipient/Recipient.ts"
 import { described } from "../request/Described.ts"
 import { InstantInput, inputDecoder, codePointLength, isBlank } from "../request/Input.ts"
@@ -34,17 +34,6 @@ export interface SendRequest {
   /** Where the end of each message is reported (contract: Version 1: callbacks). */
   readonly callbackUrl: string | null
 }
-
-/** In the order of the contract's field table, which is the order of reported problems. */
-const fieldOrder = [
-  "to",
-  "from",
-  "text",
-  "media",
-  ...Object.keys(MediaInput.fields).map((field) => `media.${field}`),
-  "send_at",
-  "expires_at",
-]
 
 export const TextInput = Schema.String.check(
   Schema.makeFilter(
@@ -171,9 +160,11 @@ export interface SendRequestParser {
  * a file, beside which text may be missing as it may beside media. Build once, use often.
  */
 export const sendRequestParser = (rule: OutboundRule, attached = false): SendRequestParser => {
-  const single = inputDecoder(SendBody, fieldOrder, acrossFields(rule, attached))
-  const batch = inputDecoder(BatchBody, fieldOrder, acrossFields(rule, attached), {
-    to: { most: maximumRecipients, code: "too_many_recipients" },
+  const across = acrossFields(rule, attached)
+  const single = inputDecoder(SendBody, { across })
+  const batch = inputDecoder(BatchBody, {
+    across,
+    lists: { to: { most: maximumRecipients, code: "too_many_recipients" } },
   })
   return {
     single: (command) =>

@@ -74,12 +74,13 @@ const unnamed = problem(
   "is required: the key is limited to some numbers, which it may reconnect",
 )
 
-const order = Object.keys(ConnectBody.fields)
-const decodeAny = inputDecoder(ConnectBody, order, phoneProblems)
-const decodeLimited = inputDecoder(ConnectBody, order, (input) => [
-  ...phoneProblems(input),
-  ...(input["number_id"] === undefined ? [unnamed] : []),
-])
+const decodeAny = inputDecoder(ConnectBody, { across: phoneProblems })
+const decodeLimited = inputDecoder(ConnectBody, {
+  across: (input) => [
+    ...phoneProblems(input),
+    ...(input["number_id"] === undefined ? [unnamed] : []),
+  ],
+})
 
 /** Fails with `validation_failed` and `invalid_phone`. A limited key must name one of its numbers. */
 const parseConnectRequest = (

@@ -36,8 +36,8 @@ export const NumberPatch = Schema.Struct({ label: Schema.optionalKey(LabelInput)
 export type CreateNumber = typeof NumberBody.Encoded
 export type ChangeNumber = typeof NumberPatch.Encoded
 
-const decodeBody = inputDecoder(NumberBody, Object.keys(NumberBody.fields))
-const decodePatch = inputDecoder(NumberPatch, Object.keys(NumberPatch.fields))
+const decodeBody = inputDecoder(NumberBody)
+const decodePatch = inputDecoder(NumberPatch)
 
 type Failure = Refusal | StoreUnavailable
 

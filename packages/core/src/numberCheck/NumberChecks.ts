@@ -48,14 +48,9 @@ export const NumberCheckBody = Schema.Struct({
 export type CheckNumbers = typeof NumberCheckBody.Encoded
 
 /** What is given is looked at whatever its type says: it may be JSON that nothing has checked. */
-export const parseCheckNumbers: (
-  command: unknown,
-) => Result.Result<typeof NumberCheckBody.Type, Refusal> = inputDecoder(
-  NumberCheckBody,
-  Object.keys(NumberCheckBody.fields),
-  () => [],
-  { phones: { most: maximumPhones } },
-)
+export const parseCheckNumbers = inputDecoder(NumberCheckBody, {
+  lists: { phones: { most: maximumPhones } },
+})
 
 /** The query of GET /number-checks/{id}/results. */
 export const ResultsQuery = Schema.Struct({

@@ -13,7 +13,7 @@ import { MediaInput, mediaUrlProblems } from "../media/Media.ts"
 import { isTelegramOnly, resolveNumber } from "../message/accept.ts"
 import type { AcceptanceFacts, AcceptanceQuery } from "../message/MessageStore.ts"
 import { TextInput, toMediaReference } from "../message/SendRequest.ts"
-import { RecipientInput, recipientKey } from "../recipient/RecipientInput.ts"
+import { RecipientInput, recipientKey } from "../recipient/Recipient.ts"
 import { described } from "../request/Described.ts"
 import { decoded, inputDecoder, parsed, refusedAs, textBetween, isBlank } from "../request/Input.ts"
 import { pageFields, queryDecoder, textFor } from "../request/PageInput.ts"
@@ -69,20 +69,6 @@ export const ReminderChangeBody = Schema.Struct({
 }).annotate({ identifier: "ChangeReminder", description: "Only the fields to change." })
 
 export type ChangeReminder = typeof ReminderChangeBody.Encoded
-
-/** In the order of the contract's field table, which is the order of reported problems. */
-const fieldOrder = [
-  "name",
-  "to",
-  "from",
-  "text",
-  "media",
-  ...Object.keys(MediaInput.fields).map((field) => `media.${field}`),
-  "schedule",
-  "schedule.cron",
-  "schedule.timezone",
-  "active",
-]
 
 type Raw = Readonly<Record<string, unknown>>
 
@@ -147,8 +133,8 @@ export const reminderRequestParser = (rule: OutboundRule) => {
       ...textProblems(raw, creation),
       ...mediaUrlProblems(raw["media"], rule),
     ]
-    const creation = inputDecoder(ReminderBody, fieldOrder, acrossFields(true))
-    const change = inputDecoder(ReminderChangeBody, fieldOrder, acrossFields(false))
+    const creation = inputDecoder(ReminderBody, { across: acrossFields(true) })
+    const change = inputDecoder(ReminderChangeBody, { across: acrossFields(false) })
     return {
       creation: (command: unknown) => Result.map(creation(command), toContent),
       change: (command: unknown) => Result.map(change(command), toChange),

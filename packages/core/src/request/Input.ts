@@ -3,7 +3,7 @@
  * a check or a parser in them that stands for a code of the catalogue names that code as its
  * message, and every other failure is `validation_failed` with the schema's own words.
  */
-import { Effect, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { Effect, Result, Schema, SchemaAST, SchemaIssue, SchemaTransformation } from "effect"
 import { catalogue } from "../error/Catalogue.ts"
 import type { Code } from "../error/Catalogue.ts"
 import { problem, refuseAll } from "../error/Refusal.ts"
@@ -184,16 +184,33 @@ const unfitText = (value: unknown): ReadonlyArray<PropertyKey> | undefined => {
   return undefined
 }
 
+/** The fields of an object, each with those of the object in it: `media`, `media.url`. */
+const fieldNames = (ast: SchemaAST.AST, prefix = ""): ReadonlyArray<string> => {
+  if (SchemaAST.isUnion(ast)) return ast.types.flatMap((type) => fieldNames(type, prefix))
+  if (!SchemaAST.isObjects(ast)) return []
+  return ast.propertySignatures.flatMap(({ name, type }) => {
+    const field = `${prefix}${String(name)}`
+    return [field, ...fieldNames(type, `${field}.`)]
+  })
+}
+
+/** What the schema of an input does not say. */
+interface Rules {
+  /** Rules that read several fields of the raw input; they run whether or not the fields decoded. */
+  readonly across?: (input: Readonly<Record<string, unknown>>) => ReadonlyArray<Problem>
+  /** Bounds of the lists among the fields: of one that is too long no member is looked at. */
+  readonly lists?: ListBounds
+}
+
 /**
- * A decoder for the fields of a body, reporting the problems in the order of the contract's
- * field table (`order`, which may name fields within fields), unknown fields last. `alsoCheck` adds
- * the rules that read several fields of the raw input; they run whether or not the fields decoded.
- * `lists` bounds the lists among the fields: of one that is too long no member is looked at.
+ * A decoder for the fields of a body, reporting the problems in the order of the schema's fields,
+ * which is that of the contract's field table, and unknown fields last.
  */
 export const inputDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
-  ...[schema, ...rules]: Parameters<typeof fieldDecoder<S>>
+  schema: S,
+  rules: Rules = {},
 ) => {
-  const decode = fieldDecoder(schema, ...rules)
+  const decode = fieldDecoder(schema, rules)
   return (given: unknown): Result.Result<S["Type"], Refusal> =>
     Result.flatMap(decode(given), (input) => {
       const unfit = unfitText(given)
@@ -206,10 +223,9 @@ export const inputDecoder = <S extends Schema.Top & { readonly DecodingServices:
 /** The same for texts as they may be, such as those of a query. */
 export const fieldDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
   schema: S,
-  order: ReadonlyArray<string>,
-  alsoCheck: (input: Readonly<Record<string, unknown>>) => ReadonlyArray<Problem> = () => [],
-  lists: ListBounds = {},
+  { across = () => [], lists = {} }: Rules = {},
 ) => {
+  const order = fieldNames(SchemaAST.toEncoded(schema.ast))
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
   const bounded = boundedBy(schema, lists)
   const rank = (found: Problem, unknown: boolean) => {
@@ -233,7 +249,7 @@ export const fieldDecoder = <S extends Schema.Top & { readonly DecodingServices:
         // A list that was left out is not missing.
         .filter(({ path }) => !problems.some(({ field }) => field === path[0]))
         .map((each) => ({ each: each as Problem, rank: rank(each, each.unknown) })),
-      ...alsoCheck(input).map((each) => ({ each, rank: rank(each, false) })),
+      ...across(input).map((each) => ({ each, rank: rank(each, false) })),
     ].toSorted((a, b) => a.rank - b.rank)
     const [first, ...rest] = ranked.map(({ each }) => problem(each.code, each.field, each.message))
     if (first !== undefined) return Result.fail(refuseAll(first, rest))

@@ -99,15 +99,10 @@ export const refuseParameters = (problems: ReadonlyArray<Problem>): Refusal => {
  * A decoder for what a list is asked, by name, in the order of the schema's fields: text as in a
  * query, or the value itself.
  */
-export const queryDecoder = <
-  S extends Schema.Top & {
-    readonly DecodingServices: never
-    readonly fields: Readonly<Record<string, unknown>>
-  },
->(
+export const queryDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
   schema: S,
 ) => {
-  const decode = fieldDecoder(schema, Object.keys(schema.fields))
+  const decode = fieldDecoder(schema)
   return (query: object): Result.Result<S["Type"], Refusal> =>
     Result.mapError(decode(inText(query)), (refusal) => refuseParameters(problemsOf(refusal)))
 }

@@ -156,8 +156,9 @@ const urlProblems =
 export const endpointRequestParser = (
   rule: OutboundRule,
 ): ((command: unknown) => Result.Result<EndpointRequest, Refusal>) => {
-  const decode = inputDecoder(EndpointBody, Object.keys(EndpointBody.fields), urlProblems(rule), {
-    events: { most: maximumEvents },
+  const decode = inputDecoder(EndpointBody, {
+    across: urlProblems(rule),
+    lists: { events: { most: maximumEvents } },
   })
   return (command) =>
     Result.map(decode(command), ({ url, events, description }) => ({

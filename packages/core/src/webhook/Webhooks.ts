@@ -44,7 +44,7 @@ export const RedeliverBody = Schema.Struct({
 /** Which event: in the words of the body. */
 export type RedeliverEvent = typeof RedeliverBody.Encoded
 
-const decodeRedeliver = inputDecoder(RedeliverBody, ["event_id"])
+const decodeRedeliver = inputDecoder(RedeliverBody)
 
 /** An endpoint with the secret that was made for it just now, which is shown only then. */
 export type EndpointWithSecret = WebhookEndpoint & { readonly secret: string }

@@ -55,8 +55,8 @@ export const WorkspacePatch = Schema.Struct({
 export type CreateWorkspace = typeof WorkspaceBody.Encoded
 export type ChangeWorkspace = typeof WorkspacePatch.Encoded
 
-const decodeBody = inputDecoder(WorkspaceBody, Object.keys(WorkspaceBody.fields))
-const decodePatch = inputDecoder(WorkspacePatch, Object.keys(WorkspacePatch.fields))
+const decodeBody = inputDecoder(WorkspaceBody)
+const decodePatch = inputDecoder(WorkspacePatch)
 
 const toPlan = (plan: typeof PlanInput.Type | null): Plan | null =>
   plan === null

@@ -30,11 +30,10 @@ const Body = Schema.Struct({
   ),
 })
 
-const order = ["name", "when", "inner", "inner.size", "inner.kind", "list", "phone", "pair"]
-
-const decode = inputDecoder(Body, order, ({ name, phone }) =>
-  name === "abc" && phone === undefined ? [problem("missing_scope", "when")] : [],
-)
+const decode = inputDecoder(Body, {
+  across: ({ name, phone }) =>
+    name === "abc" && phone === undefined ? [problem("missing_scope", "when")] : [],
+})
 
 const told = (body: unknown) =>
   Result.match(decode(body), {

@@ -14,7 +14,7 @@ const Body = Schema.Struct({
 })
 
 const lists = { list: { most: 1000, code: "too_many_recipients" }, other: { most: 3 } } as const
-const decode = inputDecoder(Body, ["name", "list", "other"], () => [], lists)
+const decode = inputDecoder(Body, { lists })
 
 const refusalOf = (body: unknown) => {
   const result = decode(body)
