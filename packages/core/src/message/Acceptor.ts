@@ -7,8 +7,10 @@ import { Egress } from "../egress/Egress.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids } from "../id/Ids.ts"
+import type { ContactId } from "../id/Ids.ts"
 import type { Sender } from "../key/Caller.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
+import type { Phone } from "../recipient/Phone.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import { decideAcceptance, decideRefused, plannedQuota, resolveNumber } from "./accept.ts"
 import type { AcceptContext } from "./accept.ts"
@@ -129,10 +131,8 @@ const acceptanceQuery = (
   now: number,
   idempotency: IdempotencyClaim | null,
 ): AcceptanceQuery => {
-  const phones = new Set<Extract<SendRequest["recipients"][number], { kind: "phone" }>["phone"]>()
-  const contactIds = new Set<
-    Extract<SendRequest["recipients"][number], { kind: "contact" }>["contactId"]
-  >()
+  const phones = new Set<Phone>()
+  const contactIds = new Set<ContactId>()
   for (const to of request.recipients) {
     if (to.kind === "phone") phones.add(to.phone)
     if (to.kind === "contact") contactIds.add(to.contactId)

@@ -9,15 +9,6 @@ import type { MediaReference, MediaType } from "../media/Media.ts"
 import type { Platform } from "../number/SendingNumber.ts"
 import type { Recipient } from "../recipient/Recipient.ts"
 
-export type MessageState =
-  | "waiting"
-  | "sent"
-  | "delivered"
-  | "read"
-  | "failed"
-  | "cancelled"
-  | "expired"
-
 /** What a client reads in `status` (contract: Message status). */
 export const messageStatuses = [
   "queued",
@@ -31,6 +22,9 @@ export const messageStatuses = [
 ] as const
 
 export type MessageStatus = (typeof messageStatuses)[number]
+
+/** What is stored: `queued` and `scheduled` are one. */
+export type MessageState = "waiting" | Exclude<MessageStatus, "queued" | "scheduled">
 
 export const messageErrorCodes = [
   "recipient_not_found",
@@ -162,7 +156,3 @@ export const asAccepted = (message: Message): Message => ({
   sentAt: null,
   error: null,
 })
-
-/** The status with which it was accepted, for the replay of an idempotent request. */
-export const statusAtAcceptance = (message: Pick<Message, "sendAt" | "createdAt">): MessageStatus =>
-  statusAt({ state: "waiting", sendAt: message.sendAt }, message.createdAt)

@@ -21,7 +21,7 @@ import { sleep } from "../time/RealTime.ts"
 import { Acceptor } from "./Acceptor.ts"
 import { parseListRequest } from "./ListRequest.ts"
 import type { ListMessages } from "./ListRequest.ts"
-import { asAccepted, statusAt } from "./Message.ts"
+import { asAccepted, hasExpired, statusAt } from "./Message.ts"
 import type { Message } from "./Message.ts"
 import { endMessage } from "./MessageChange.ts"
 import { MessageStore } from "./MessageStore.ts"
@@ -42,7 +42,7 @@ const cancelPatienceMillis = 5000
 const cancelPollMillis = 25
 
 export interface Sent {
-  /** In the order of `to`, as they were accepted. */
+  /** In the order of `to`; as they were accepted, whatever became of them since. */
   readonly messages: ReadonlyArray<Message>
   /** The answer repeats the first one of the same `Idempotency-Key`; nothing was done again. */
   readonly replayed: boolean
@@ -123,10 +123,7 @@ export class Messages extends Context.Service<
             const record = yield* Effect.fromResult(judgeClaim(facts.claim, requested))
             if (record !== null) {
               const first = yield* store.byIds(record.madeIds as ReadonlyArray<MessageId>)
-              return {
-                messages: first.map(asAccepted),
-                replayed: true,
-              }
+              return { messages: first.map(asAccepted), replayed: true }
             }
             const decided = yield* Effect.result(
               acceptor.decide(caller, request, facts, now, claim),
@@ -145,10 +142,7 @@ export class Messages extends Context.Service<
               .pipe(Effect.tapError(() => acceptor.wake(acceptance)))
             if (outcome._tag === "Accepted") {
               yield* acceptor.wake(acceptance)
-              return {
-                messages: acceptedMessages(acceptance, outcome.ids),
-                replayed: false,
-              }
+              return { messages: acceptedMessages(acceptance, outcome.ids), replayed: false }
             }
             recount = outcome.guard === "quota"
             // Taken over by another request after this one took too long: it must be won again.
@@ -238,17 +232,18 @@ export class Messages extends Context.Service<
         }),
         cancel: Effect.fn("Messages.cancel")(function* (given, id) {
           const caller = yield* permit(given, "cancelMessage")
-          const polls = cancelPatienceMillis / cancelPollMillis
-          for (let poll = 0; poll <= polls; poll++) {
+          let patience = cancelPatienceMillis
+          while (true) {
             const { message, inFlight } = yield* find(caller, id)
             const now = yield* Clock.currentTimeMillis
             if (inFlight && message.state === "waiting") {
-              if (poll === polls) return yield* stillSending(message, now)
+              if (patience <= 0) return yield* stillSending(message, now)
               yield* sleep(cancelPollMillis)
+              patience -= cancelPollMillis
               continue
             }
             // What is past its `expires_at` has expired, whether or not the sweep came by yet.
-            const over = message.expiresAt !== null && message.expiresAt <= now
+            const over = hasExpired(message, now)
             const trigger = over ? "expire" : "cancel"
             const change = endMessage(message, { trigger }, eventId(ids), now, link)
             if (change === undefined) return yield* notCancellable(message, now)
@@ -256,11 +251,6 @@ export class Messages extends Context.Service<
             if (!ended.has(message.id)) continue
             return over ? yield* notCancellable(change.message, now) : change.message
           }
-          const { inFlight, message } = yield* find(caller, id)
-          const now = yield* Clock.currentTimeMillis
-          return inFlight && message.state === "waiting"
-            ? yield* stillSending(message, now)
-            : yield* notCancellable(message, now)
         }),
       })
     }),

@@ -7,14 +7,8 @@ import { platforms } from "../number/SendingNumber.ts"
 import { RecipientJson, recipientJson } from "../recipient/Recipient.ts"
 import { described } from "../request/Described.ts"
 import { formatInstant, instantOrNull } from "../time/Instant.ts"
-import {
-  asAccepted,
-  messageErrorCodes,
-  messageStatuses,
-  statusAt,
-  statusAtAcceptance,
-} from "./Message.ts"
-import type { Message, MessageStatus } from "./Message.ts"
+import { messageErrorCodes, messageStatuses, statusAt } from "./Message.ts"
+import type { Message } from "./Message.ts"
 
 /**
  * A stored file shows a link that works for 26 hours; a customer's own link is passed on as it is. An
@@ -64,14 +58,13 @@ export const MessageJson = Schema.Struct({
 
 export type MessageJson = typeof MessageJson.Type
 
-const json = (
-  message: Message,
-  status: MessageStatus,
-  now: number,
-  link: MediaLink,
-): MessageJson => ({
+/**
+ * The message as it stands at `now`. What a send answers is shown at its `createdAt`, so that a repeat
+ * shows the same.
+ */
+export const messageJson = (message: Message, now: number, link: MediaLink): MessageJson => ({
   id: message.id,
-  status,
+  status: statusAt(message, now),
   from: message.from,
   to: recipientJson(message.to),
   text: message.text,
@@ -82,14 +75,3 @@ const json = (
   sent_at: instantOrNull(message.sentAt),
   error: message.error,
 })
-
-/** The message as it stands at `now`. */
-export const messageJson = (message: Message, now: number, link: MediaLink): MessageJson =>
-  json(message, statusAt(message, now), now, link)
-
-/**
- * The message as it was answered when it was accepted, whatever became of it since: the first
- * answer that a repeat with the same `Idempotency-Key` gets again.
- */
-export const acceptedMessageJson = (message: Message, link: MediaLink): MessageJson =>
-  json(asAccepted(message), statusAtAcceptance(message), message.createdAt, link)

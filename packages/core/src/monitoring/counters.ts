@@ -8,62 +8,41 @@ import type { Acceptance } from "../message/MessageStore.ts"
 import type { Message } from "../message/Message.ts"
 import type { MessageChange } from "../message/MessageChange.ts"
 import type { DeliveryResult, TargetKind } from "../queue/DeliveryQueue.ts"
-import type { DeliveryError } from "../webhook/WebhookEndpoint.ts"
+import { deliveryErrors } from "../webhook/WebhookEndpoint.ts"
 
 /** One counter for each combination of labels. */
 const counter = (name: string, description: string, attributes: Record<string, string>) =>
   Metric.counter(name, { description, attributes, incremental: true })
 
-const acceptedIn = (mode: Mode) =>
-  counter("messaging_messages_accepted_total", "Messages that this process accepted.", { mode })
+/** Something for each of these names, made once. */
+const byName = <Name extends string, A>(names: ReadonlyArray<Name>, make: (name: Name) => A) =>
+  Object.fromEntries(names.map((name) => [name, make(name)])) as Readonly<Record<Name, A>>
 
-const accepted: Readonly<Record<Mode, Metric.Counter<number>>> = {
-  live: acceptedIn("live"),
-  test: acceptedIn("test"),
-}
+const modes: ReadonlyArray<Mode> = ["live", "test"]
+
+const accepted = byName(modes, (mode) =>
+  counter("messaging_messages_accepted_total", "Messages that this process accepted.", { mode }),
+)
 
 /** The states in which waiting ends. */
 const endings = ["sent", "failed", "cancelled", "expired"] as const
 
-type EndingState = (typeof endings)[number]
-
-const isEnding = (state: Message["state"]): state is EndingState =>
+const isEnding = (state: Message["state"]): state is (typeof endings)[number] =>
   (endings as ReadonlyArray<string>).includes(state)
 
-const endedIn = (mode: Mode): Readonly<Record<EndingState, Metric.Counter<number>>> => {
-  const endedAs = (status: EndingState) =>
+const ended = byName(modes, (mode) =>
+  byName(endings, (status) =>
     counter(
       "messaging_messages_ended_total",
       "Messages whose waiting this process ended, by what became of them.",
       { mode, status },
-    )
-  return {
-    sent: endedAs("sent"),
-    failed: endedAs("failed"),
-    cancelled: endedAs("cancelled"),
-    expired: endedAs("expired"),
-  }
-}
-
-const ended = { live: endedIn("live"), test: endedIn("test") }
+    ),
+  ),
+)
 
 /** Counters of calls to customers' addresses, by what came of them. */
-const callsBy = (
-  name: string,
-  description: string,
-): Readonly<Record<DeliveryError | "delivered", Metric.Counter<number>>> => {
-  const callsWith = (outcome: DeliveryError | "delivered") =>
-    counter(name, description, { outcome })
-  return {
-    delivered: callsWith("delivered"),
-    timeout: callsWith("timeout"),
-    dns: callsWith("dns"),
-    tls: callsWith("tls"),
-    connection: callsWith("connection"),
-    blocked_address: callsWith("blocked_address"),
-    http_status: callsWith("http_status"),
-  }
-}
+const callsBy = (name: string, description: string) =>
+  byName(["delivered", ...deliveryErrors], (outcome) => counter(name, description, { outcome }))
 
 const attempts: Readonly<Record<TargetKind, ReturnType<typeof callsBy>>> = {
   webhook: callsBy(

@@ -166,33 +166,25 @@ export const judgeCheck = (
   const { id, lease, phones, tries } = claimed
   const again = (notBefore: number | null, tried: boolean) =>
     ({ _tag: "Again", id, lease, notBefore, tried }) as const
-  const failed = () =>
+  const answered = (statusOf: (phone: Phone) => Exclude<CheckResultStatus, "pending">) =>
     ({
       _tag: "Answered",
       id,
       lease,
-      answers: phones.map((phone) => ({ phone, status: "failed" as const })),
+      answers: phones.map((phone) => ({ phone, status: statusOf(phone) })),
     }) as const
   switch (outcome._tag) {
     case "Checked":
-      return {
-        _tag: "Answered",
-        id,
-        lease,
-        answers: phones.map((phone) => ({
-          phone,
-          status: outcome.registered.has(phone) ? "registered" : "not_registered",
-        })),
-      }
+      return answered((phone) => (outcome.registered.has(phone) ? "registered" : "not_registered"))
     case "Removed":
-      return failed()
+      return answered(() => "failed")
     case "NotConnected":
       return again(null, false)
     case "Postponed":
       return again(now + outcome.afterMillis, false)
     case "Unknown": {
       const pause = checkRetryMillis[tries]
-      return pause === undefined ? failed() : again(now + pause, true)
+      return pause === undefined ? answered(() => "failed") : again(now + pause, true)
     }
   }
 }

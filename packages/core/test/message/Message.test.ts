@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { statusAt, statusAtAcceptance, transition, transitions } from "../../src/message/Message.ts"
+import { statusAt, transition, transitions } from "../../src/message/Message.ts"
 import type { MessageState, Transition, Trigger } from "../../src/message/Message.ts"
 
 const states = [
@@ -135,10 +135,12 @@ describe("the status that a client reads", () => {
 
   it.effect("the first answer's status is what it was at acceptance", () =>
     Effect.sync(() => {
-      assert.strictEqual(statusAtAcceptance({ sendAt: null, createdAt: 500 }), "queued")
-      assert.strictEqual(statusAtAcceptance({ sendAt, createdAt: 500 }), "scheduled")
+      const answered = (planned: number | null, createdAt: number) =>
+        statusAt({ state: "waiting", sendAt: planned }, createdAt)
+      assert.strictEqual(answered(null, 500), "queued")
+      assert.strictEqual(answered(sendAt, 500), "scheduled")
       // In the future by less than the millisecond that is kept: it was due when it was answered.
-      assert.strictEqual(statusAtAcceptance({ sendAt, createdAt: sendAt }), "queued")
+      assert.strictEqual(answered(sendAt, sendAt), "queued")
     }),
   )
 })

@@ -10,9 +10,10 @@ import type {
   WorkspaceId,
 } from "../../src/id/Ids.ts"
 import type { MediaLink } from "../../src/media/MediaLinks.ts"
-import { acceptedMessageJson, messageJson } from "../../src/message/messageJson.ts"
+import { messageJson } from "../../src/message/messageJson.ts"
 import { endMessage } from "../../src/message/MessageChange.ts"
 import type { Ending } from "../../src/message/MessageChange.ts"
+import { asAccepted } from "../../src/message/Message.ts"
 import type { Message, MessageState } from "../../src/message/Message.ts"
 import type { Recipient } from "../../src/recipient/Recipient.ts"
 import type { Phone } from "../../src/recipient/Phone.ts"
@@ -43,6 +44,9 @@ const aMessage = (given: Partial<Message> = {}): Message => ({
 })
 
 const link: MediaLink = (id, fileName, now) => `link to ${id} ${fileName} at ${now}`
+
+/** As a send answers, and again every repeat of it. */
+const answered = (message: Message) => messageJson(asAccepted(message), message.createdAt, link)
 
 const event = "evt_000000000000000000000001" as EventId
 
@@ -187,7 +191,7 @@ describe("a Message", () => {
       const urlAt = (moment: number) => ({ ...shown, url: `link to 71 null at ${moment}` })
       const later = noon + 3 * hour
       assert.deepStrictEqual<unknown>(messageJson(message, later, link).media, urlAt(later))
-      assert.deepStrictEqual<unknown>(acceptedMessageJson(message, link).media, urlAt(noon))
+      assert.deepStrictEqual<unknown>(answered(message).media, urlAt(noon))
       const change = endMessage(message, { trigger: "cancel" }, event, later, link)
       const { data } = JSON.parse(change?.event.body ?? "") as { data: { message: object } }
       assert.deepStrictEqual<unknown>(data.message, {
@@ -226,14 +230,12 @@ describe("a Message", () => {
         ["expired", {}],
       ]
       for (const [state, rest] of later) {
-        assert.deepStrictEqual<unknown>(
-          acceptedMessageJson(aMessage({ state, ...rest }), link),
-          asJson,
-        )
-        assert.deepStrictEqual<unknown>(
-          acceptedMessageJson(aMessage({ state, ...scheduled, ...rest }), link),
-          { ...asJson, status: "scheduled", send_at: "2026-03-02T13:00:00Z" },
-        )
+        assert.deepStrictEqual<unknown>(answered(aMessage({ state, ...rest })), asJson)
+        assert.deepStrictEqual<unknown>(answered(aMessage({ state, ...scheduled, ...rest })), {
+          ...asJson,
+          status: "scheduled",
+          send_at: "2026-03-02T13:00:00Z",
+        })
       }
     }),
   )

@@ -3,14 +3,7 @@ import { assert } from "@effect/vitest"
 import { Emulator, SimulatedPhones } from "@messaging-service/emulator"
 import type { SentCopy } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
-import {
-  MediaLinks,
-  Messages,
-  Numbers,
-  Workspaces,
-  acceptedMessageJson,
-  messageJson,
-} from "../../src/index.ts"
+import { MediaLinks, Messages, Numbers, Workspaces, messageJson } from "../../src/index.ts"
 import type {
   Caller,
   Sent,
@@ -48,7 +41,7 @@ export const shown = (messages: ReadonlyArray<Message>) =>
 /** What was accepted, as its answer shows it. */
 const accepted = ({ messages, replayed }: Sent) =>
   Effect.map(MediaLinks, ({ link }) => ({
-    messages: messages.map((message) => acceptedMessageJson(message, link)),
+    messages: messages.map((message) => messageJson(message, message.createdAt, link)),
     replayed,
   }))
 

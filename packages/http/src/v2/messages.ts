@@ -6,7 +6,6 @@ import {
   MessageJson,
   Messages,
   SendBody,
-  acceptedMessageJson,
   messageJson,
 } from "@messaging-service/core"
 import type { ListMessages, Message, SendBatch, SendMessage } from "@messaging-service/core"
@@ -96,7 +95,7 @@ export const messageRoutes = Effect.gen(function* () {
         if (only === undefined) {
           return yield* Effect.die(new Error("A single send made no message"))
         }
-        return { answer: acceptedMessageJson(only, link), replayed }
+        return { answer: messageJson(only, only.createdAt, link), replayed }
       }),
     }),
     routeV2({
@@ -120,7 +119,9 @@ export const messageRoutes = Effect.gen(function* () {
       refused: [...refusedSend, "too_many_recipients"],
       handler: ({ caller, idempotency, request }) =>
         Effect.map(messages.sendBatch(caller, request, idempotency), (sent) => ({
-          answer: { data: sent.messages.map((message) => acceptedMessageJson(message, link)) },
+          answer: {
+            data: sent.messages.map((message) => messageJson(message, message.createdAt, link)),
+          },
           replayed: sent.replayed,
         })),
     }),
