@@ -12,8 +12,8 @@ import { serve } from "effect/http/HttpServer"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { stream, text } from "effect/http/HttpServerResponse"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
-import { none, openExchange, refusalReply, serviceBusy } from "./route/Exchange.ts"
-import type { Exchange, Reply, Handler } from "./route/Exchange.ts"
+import { none, receive, refusalReply, serviceBusy } from "./route/IncomingRequest.ts"
+import type { IncomingRequest, Reply, Handler } from "./route/IncomingRequest.ts"
 import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import { docsRoutes } from "./open/docs.ts"
 import { healthRoutes } from "./open/health.ts"
@@ -31,7 +31,7 @@ import { routesV2 } from "./v2/routesV2.ts"
 import { surfaceV2 } from "./v2/surfaceV2.ts"
 
 /** How a part of the interface words its refusals and faults. */
-type SayNo = (exchange: Exchange, refusal: Refusal, publicUrl: string) => Reply
+type SayNo = (incoming: IncomingRequest, refusal: Refusal, publicUrl: string) => Reply
 
 /** A part of the interface, and where requests to it find their places. */
 interface Part {
@@ -62,7 +62,7 @@ const surfaceOf = (surfaces: Surfaces, path: string): Part => {
   return nowhere
 }
 
-const response = ({ headers }: Exchange, reply: Reply): HttpServerResponse => {
+const response = ({ answerHeaders: headers }: IncomingRequest, reply: Reply): HttpServerResponse => {
   const { status } = reply
   if ("body" in reply) {
     return text(JSON.stringify(reply.body), { status, headers, contentType: "application/json" })
@@ -75,10 +75,10 @@ const response = ({ headers }: Exchange, reply: Reply): HttpServerResponse => {
 const secretPath = /^\/(media|qr)\/.*/
 
 /** For the log: never a query, a header, a body or a link, which hold keys, phones and texts. */
-const annotations = (exchange: Exchange, status: number, millis: number) => ({
-  request_id: exchange.id,
-  method: exchange.request.method,
-  path: exchange.path.replace(secretPath, "/$1/…"),
+const annotations = (incoming: IncomingRequest, status: number, millis: number) => ({
+  request_id: incoming.id,
+  method: incoming.request.method,
+  path: incoming.path.replace(secretPath, "/$1/…"),
   status,
   duration_ms: Math.round(millis),
 })
@@ -132,7 +132,7 @@ const allSurfaces = Effect.gen(function* () {
             prefix: "/api/v1",
             surface: yield* surfaceV1(v1, places),
             places,
-            sayNo: (exchange: Exchange, refusal: Refusal) => refusalReplyV1(exchange, refusal),
+            sayNo: (incoming: IncomingRequest, refusal: Refusal) => refusalReplyV1(incoming, refusal),
           },
         ]),
     ...openParts(links, places),
@@ -167,27 +167,27 @@ const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
 
   return (request: HttpServerRequest) => {
     const started = performance.now()
-    const exchange = openExchange(request, ids)
+    const incoming = receive(request, ids)
 
-    const { places, prefix, sayNo = refusalReply, surface } = surfaceOf(surfaces, exchange.path)
+    const { places, prefix, sayNo = refusalReply, surface } = surfaceOf(surfaces, incoming.path)
 
     const refused = (refusal: Refusal) =>
-      Effect.map(publicUrl, (url) => response(exchange, sayNo(exchange, refusal, url)))
+      Effect.map(publicUrl, (url) => response(incoming, sayNo(incoming, refusal, url)))
 
     /** Counts the request; how long it took, in milliseconds. */
     const measured = (status: number): number => {
       const millis = performance.now() - started
-      meter(prefix, exchange, status, millis / 1000)
+      meter(prefix, incoming, status, millis / 1000)
       return millis
     }
 
     const answered = ({ status }: HttpServerResponse) =>
       // A refusal because there is no room is not a fault, and a log line for each would add to the
       // load.
-      (status < 500 || (status === 503 && exchange.headers["retry-after"] !== undefined)
+      (status < 500 || (status === 503 && incoming.answerHeaders["retry-after"] !== undefined)
         ? Effect.logDebug("request answered")
         : Effect.logError("request answered with a fault")
-      ).pipe(Effect.annotateLogs(annotations(exchange, status, measured(status))))
+      ).pipe(Effect.annotateLogs(annotations(incoming, status, measured(status))))
 
     const fault = (cause: Cause.Cause<StoreUnavailable>) => {
       if (Cause.hasInterruptsOnly(cause)) {
@@ -201,15 +201,15 @@ const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
           ? Effect.logWarning("request without room", cause)
           : Effect.logError("request failed", cause)
       ).pipe(
-        Effect.annotateLogs(annotations(exchange, status, measured(status))),
+        Effect.annotateLogs(annotations(incoming, status, measured(status))),
         Effect.andThen(refused(refusal)),
       )
     }
 
-    return placed(places, () => surface(exchange)).pipe(
+    return placed(places, () => surface(incoming)).pipe(
       // Servers run a request uninterrupted unless told so: a client that hangs up ends its request.
       Effect.interruptible,
-      Effect.map((reply) => response(exchange, reply)),
+      Effect.map((reply) => response(incoming, reply)),
       Effect.catchTag("Refusal", refused),
       Effect.tap(answered),
       Effect.catchCause(fault),

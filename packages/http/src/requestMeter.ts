@@ -4,8 +4,8 @@
  * each is made when it is first met.
  */
 import { Effect, Metric } from "effect"
-import { none } from "./route/Exchange.ts"
-import type { Exchange } from "./route/Exchange.ts"
+import { none } from "./route/IncomingRequest.ts"
+import type { IncomingRequest } from "./route/IncomingRequest.ts"
 
 /** In place of a status, when the client went away before there was an answer. */
 export const noAnswer = 0
@@ -44,7 +44,7 @@ const counterOf = ({ labels }: Route, status: number) =>
 /** Counts one request; `seconds` is how long it took. */
 export type RequestMeter = (
   surface: string,
-  exchange: Exchange,
+  incoming: IncomingRequest,
   status: number,
   seconds: number,
 ) => void

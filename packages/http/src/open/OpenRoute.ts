@@ -1,7 +1,7 @@
 /** Paths that need no credentials: links, health, metrics and the pages about the API. */
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
-import type { Exchange, Reply, Handler } from "../route/Exchange.ts"
+import type { IncomingRequest, Reply, Handler } from "../route/IncomingRequest.ts"
 import { refusals } from "../openapi/errors.ts"
 import type { Refused } from "../openapi/errors.ts"
 import { clientRequestId, commonHeaders } from "../openapi/headers.ts"
@@ -29,7 +29,7 @@ export interface OpenRoute extends Route {
   readonly answers: ReadonlyArray<Answer>
   readonly refused?: ReadonlyArray<Refused>
   readonly handler: (
-    exchange: Exchange,
+    incoming: IncomingRequest,
     parameter: (name: string) => string,
   ) => Effect.Effect<Reply, Refusal | StoreUnavailable>
 }
@@ -37,9 +37,9 @@ export interface OpenRoute extends Route {
 /** Serves the paths of that table. */
 export const openSurface = (routes: ReadonlyArray<OpenRoute>): Handler => {
   const match = routeMatcher(routes)
-  return (exchange) =>
-    Effect.flatMap(Effect.fromResult(findRoute(match, exchange)), ({ parameter, route }) =>
-      route.handler(exchange, parameter),
+  return (incoming) =>
+    Effect.flatMap(Effect.fromResult(findRoute(match, incoming)), ({ parameter, route }) =>
+      route.handler(incoming, parameter),
     )
 }
 

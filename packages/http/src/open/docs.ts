@@ -4,7 +4,7 @@
  */
 import { catalogue } from "@messaging-service/core"
 import { Effect, Semaphore, Stream } from "effect"
-import type { Exchange, Reply } from "../route/Exchange.ts"
+import type { IncomingRequest, Reply } from "../route/IncomingRequest.ts"
 import { HttpOptions, publicUrlOf } from "../HttpOptions.ts"
 import { commonHeaders } from "../openapi/headers.ts"
 import type { Header, JsonObject } from "../openapi/Operation.ts"
@@ -51,7 +51,7 @@ const reply = (contentType: string, bytes: Uint8Array): Reply => ({
   content: { contentType, length: bytes.length, bytes: Stream.make(bytes) },
 })
 
-const htmlReply = ({ headers }: Exchange, html: Uint8Array, policy: string): Reply => {
+const htmlReply = ({ answerHeaders: headers }: IncomingRequest, html: Uint8Array, policy: string): Reply => {
   headers["content-security-policy"] = policy
   headers["x-content-type-options"] = "nosniff"
   return reply("text/html; charset=utf-8", html)
@@ -126,9 +126,9 @@ export const docsRoutes = Effect.fnUntraced(function* (
       tag: "Service",
       summary: "Read this document as a page",
       answers: [page("The page.", "text/html", ofPage)],
-      handler: (exchange) =>
+      handler: (incoming) =>
         Effect.map(Effect.flatMap(publicUrl, html), (made) =>
-          htmlReply(exchange, made.html, made.policy),
+          htmlReply(incoming, made.html, made.policy),
         ),
     },
     {
@@ -139,9 +139,9 @@ export const docsRoutes = Effect.fnUntraced(function* (
       summary: "Read the error catalogue",
       about: "Every code with its status and meaning.",
       answers: [page("The page.", "text/html", ofPage)],
-      handler: (exchange) =>
+      handler: (incoming) =>
         Effect.succeed(
-          htmlReply(exchange, errors, "default-src 'none'; style-src 'unsafe-inline'"),
+          htmlReply(incoming, errors, "default-src 'none'; style-src 'unsafe-inline'"),
         ),
     },
   ]

@@ -9,7 +9,7 @@ import { MediaDirectory, QrLinks } from "@messaging-service/core"
 import type { OpenedFile } from "@messaging-service/core"
 import { QrImages } from "@messaging-service/core/ports"
 import { Effect, Stream } from "effect"
-import type { Exchange, Reply } from "../route/Exchange.ts"
+import type { IncomingRequest, Reply } from "../route/IncomingRequest.ts"
 import { commonHeaders } from "../openapi/headers.ts"
 import type { Answer, Header } from "../openapi/Operation.ts"
 import { bytes, header, noSniff } from "./OpenRoute.ts"
@@ -74,13 +74,13 @@ const contentDisposition = (mimeType: string, fileName: string): string => {
 }
 
 /** A part is sent only when the client's other parts are of the same content. */
-const rangeHeader = ({ request }: Exchange, etag: string): string | undefined => {
+const rangeHeader = ({ request }: IncomingRequest, etag: string): string | undefined => {
   const condition = request.headers["if-range"]
   return condition === undefined || condition === etag ? request.headers["range"] : undefined
 }
 
-const serve = (exchange: Exchange, { content, fileName, mimeType }: OpenedFile): Reply => {
-  const { headers } = exchange
+const serve = (incoming: IncomingRequest, { content, fileName, mimeType }: OpenedFile): Reply => {
+  const { answerHeaders: headers } = incoming
   const { size } = content
   const contentType = servedMimeType(mimeType)
   const etag = `"${content.sha256}"`
@@ -89,7 +89,7 @@ const serve = (exchange: Exchange, { content, fileName, mimeType }: OpenedFile):
   headers["content-security-policy"] = "default-src 'none'; sandbox"
   headers["accept-ranges"] = "bytes"
   headers["etag"] = etag
-  const range = byteRange(rangeHeader(exchange, etag), size)
+  const range = byteRange(rangeHeader(incoming, etag), size)
   if (range === undefined) {
     return { status: 200, content: { contentType, length: size, bytes: content.content } }
   }
@@ -143,9 +143,9 @@ export const linkRoutes = Effect.gen(function* () {
         { ...ofFile(416, "There is no such part.", [contentRange]), content: null },
       ],
       refused: ["not_found"],
-      handler: (exchange, parameter) =>
+      handler: (incoming, parameter) =>
         Effect.map(media.open(parameter("token"), parameter("name")), (file) =>
-          serve(exchange, file),
+          serve(incoming, file),
         ),
     },
     {
@@ -165,9 +165,9 @@ export const linkRoutes = Effect.gen(function* () {
         },
       ],
       refused: ["not_found"],
-      handler: Effect.fnUntraced(function* (exchange, parameter) {
+      handler: Effect.fnUntraced(function* (incoming, parameter) {
         const png = yield* images.png(yield* links.read(parameter("token")))
-        exchange.headers["x-content-type-options"] = "nosniff"
+        incoming.answerHeaders["x-content-type-options"] = "nosniff"
         return {
           status: 200,
           content: { contentType: "image/png", length: png.length, bytes: Stream.make(png) },

@@ -3,7 +3,7 @@ import { Admission, parseId, refuse, roles } from "@messaging-service/core"
 import type { Refusal, Role } from "@messaging-service/core"
 import { Effect, Redacted, Result } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import type { Handler } from "../route/Exchange.ts"
+import type { Handler } from "../route/IncomingRequest.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf } from "../request/HeaderValues.ts"
@@ -55,11 +55,11 @@ export const operatorSurface = Effect.fnUntraced(function* (
   const addressOf = clientAddressReader(yield* HttpOptions)
   const match = routeMatcher(routes)
 
-  const surface: Handler = Effect.fnUntraced(function* (exchange) {
-    const { request } = exchange
+  const surface: Handler = Effect.fnUntraced(function* (incoming) {
+    const { request } = incoming
 
     // Route
-    const { parameter, route } = yield* Effect.fromResult(findRoute(match, exchange))
+    const { parameter, route } = yield* Effect.fromResult(findRoute(match, incoming))
 
     // Token, role
     yield* admission.admitOperator(
@@ -70,7 +70,7 @@ export const operatorSurface = Effect.fnUntraced(function* (
     const role = yield* Effect.fromResult(actingRole(request))
 
     // Content type, size, JSON; query; fields
-    const read = yield* readRequest(route.request, exchange, () => Effect.die(noUploads))
+    const read = yield* readRequest(route.request, incoming, () => Effect.die(noUploads))
 
     // Roles, and whatever depends on stored state
     const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))

@@ -5,7 +5,7 @@ import type { MediaFiles } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import type { Exchange } from "../route/Exchange.ts"
+import type { IncomingRequest } from "../route/IncomingRequest.ts"
 import type { Takes } from "../route/Entry.ts"
 import { isPlain } from "./HeaderValues.ts"
 import { readJson, readOptionalJson } from "./JsonBody.ts"
@@ -28,7 +28,7 @@ const nothing: Effect.Effect<ReadBody> = Effect.succeed({
 /** Content type, size and grammar, in that order. */
 const readBody = <E, R>(
   takes: Takes<unknown> | undefined,
-  { request }: Exchange,
+  { request }: IncomingRequest,
   upload: () => Effect.Effect<Upload, E, R>,
 ): Effect.Effect<ReadBody, Refusal | E, R> => {
   switch (takes?.takes) {
@@ -66,11 +66,11 @@ const finish = (
 /** Reads and checks the body, then the query, then the fields; `upload` reads a file. */
 export const readRequest = <E, R>(
   takes: Takes<unknown> | undefined,
-  exchange: Exchange,
+  incoming: IncomingRequest,
   upload: () => Effect.Effect<Upload, E, R>,
 ) =>
-  Effect.flatMap(readBody(takes, exchange, upload), (body) =>
-    Effect.fromResult(finish(takes, exchange.query, body)),
+  Effect.flatMap(readBody(takes, incoming, upload), (body) =>
+    Effect.fromResult(finish(takes, incoming.query, body)),
   )
 
 /** A few fields that do not belong here are read, to be told that they do not. */

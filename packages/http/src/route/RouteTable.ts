@@ -11,7 +11,7 @@
 import { refuse } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
 import { Result } from "effect"
-import type { Exchange } from "./Exchange.ts"
+import type { IncomingRequest } from "./IncomingRequest.ts"
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
@@ -107,19 +107,19 @@ const allowed = <R>({ methods }: Place<R>): string =>
 export type FoundRoute<R> = Extract<Match<R>, { readonly _tag: "Found" }>
 
 /**
- * Finds the route and notes its path in the exchange. Fails with `not_found`, or with
+ * Finds the route and notes its path in the request. Fails with `not_found`, or with
  * `method_not_allowed` and the `Allow` header.
  */
 export const findRoute = <R extends Route>(
   match: (method: string, path: string) => Match<R>,
-  exchange: Exchange,
+  incoming: IncomingRequest,
 ): Result.Result<FoundRoute<R>, Refusal> => {
-  const matched = match(exchange.request.method, exchange.path)
+  const matched = match(incoming.request.method, incoming.path)
   if (matched._tag === "Unknown") return Result.fail(refuse("not_found"))
   if (matched._tag === "WrongMethod") {
-    exchange.headers["allow"] = matched.allow
+    incoming.answerHeaders["allow"] = matched.allow
     return Result.fail(refuse("method_not_allowed"))
   }
-  exchange.route = matched.route.path
+  incoming.route = matched.route.path
   return Result.succeed(matched)
 }

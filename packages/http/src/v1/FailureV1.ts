@@ -5,7 +5,7 @@
  */
 import type { Code, Refusal } from "@messaging-service/core"
 import { Data, Stream } from "effect"
-import type { Exchange, Reply } from "../route/Exchange.ts"
+import type { IncomingRequest, Reply } from "../route/IncomingRequest.ts"
 
 interface Text {
   /** 400 when left out. */
@@ -197,7 +197,7 @@ const pageBytes = new TextEncoder().encode(
   '<!doctype html>\n<html lang="en"><head><title>Server Error (500)</title></head><body><h1>Server Error (500)</h1></body></html>\n',
 )
 
-export const errorPageReply = ({ headers }: Exchange): Reply => {
+export const errorPageReply = ({ answerHeaders: headers }: IncomingRequest): Reply => {
   headers["content-security-policy"] = "default-src 'none'"
   headers["x-content-type-options"] = "nosniff"
   return {
@@ -232,7 +232,7 @@ const dailyLimitFields = ({ details }: Refusal): Readonly<Record<string, unknown
 
 /** Writes `Retry-After` where it belongs and returns the answer. */
 export const refusalReplyV1 = (
-  { headers }: Exchange,
+  { answerHeaders: headers }: IncomingRequest,
   refusal: Refusal,
   others: OtherTexts = {},
 ): Reply => {

@@ -5,11 +5,11 @@ import { MediaFiles } from "@messaging-service/core/ports"
 import type { RefusingPlaces } from "@messaging-service/core/ports"
 import { Effect, Result, Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import type { Exchange, Reply, Handler } from "../route/Exchange.ts"
+import type { IncomingRequest, Reply, Handler } from "../route/IncomingRequest.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf } from "../request/HeaderValues.ts"
-import { takeWorkspaceShare } from "../route/Exchange.ts"
+import { takeWorkspaceShare } from "../route/IncomingRequest.ts"
 import { findRoute, routeMatcher } from "../route/RouteTable.ts"
 import type { FoundRoute } from "../route/RouteTable.ts"
 import { errorPageReply, failV1, failureReply, refusalReplyV1 } from "./FailureV1.ts"
@@ -82,7 +82,7 @@ export const surfaceV1 = Effect.fnUntraced(function* (
   }
 
   const succeed = Effect.fnUntraced(function* (
-    { query, request }: Exchange,
+    { query, request }: IncomingRequest,
     { parameter, route }: FoundRoute<RouteV1>,
   ) {
     const unknown = yield* unknownCallers.open
@@ -108,16 +108,16 @@ export const surfaceV1 = Effect.fnUntraced(function* (
     return answer
   }, Effect.scoped)
 
-  const surface: Handler = (exchange) => {
+  const surface: Handler = (incoming) => {
     // Method
-    const found = findRoute(match, exchange)
+    const found = findRoute(match, incoming)
     if (Result.isFailure(found)) return Effect.fail(found.failure)
     const { texts } = found.success.route
-    return succeed(exchange, found.success).pipe(
+    return succeed(incoming, found.success).pipe(
       Effect.catchTags({
         FailureV1: (failure) => Effect.succeed(failureReply(failure, texts)),
-        Refusal: (refusal) => Effect.succeed(refusalReplyV1(exchange, refusal, texts)),
-        ErrorPageV1: () => Effect.succeed(errorPageReply(exchange)),
+        Refusal: (refusal) => Effect.succeed(refusalReplyV1(incoming, refusal, texts)),
+        ErrorPageV1: () => Effect.succeed(errorPageReply(incoming)),
       }),
     )
   }

@@ -13,16 +13,16 @@ import type { RateState, WorkspaceId } from "@messaging-service/core"
 import { MediaFiles } from "@messaging-service/core/ports"
 import type { RefusingPlaces } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
-import type { Exchange, Handler } from "../route/Exchange.ts"
+import type { IncomingRequest, Handler } from "../route/IncomingRequest.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf, headerValues } from "../request/HeaderValues.ts"
 import { readRequest, readUpload } from "../request/readRequest.ts"
-import { takeWorkspaceShare } from "../route/Exchange.ts"
+import { takeWorkspaceShare } from "../route/IncomingRequest.ts"
 import { findRoute, routeMatcher } from "../route/RouteTable.ts"
 import type { RouteV2 } from "./RouteV2.ts"
 
-const showRate = ({ headers }: Exchange, rate: RateState): void => {
+const showRate = ({ answerHeaders: headers }: IncomingRequest, rate: RateState): void => {
   headers["ratelimit-limit"] = String(rate.limit)
   headers["ratelimit-remaining"] = String(rate.remaining)
   headers["ratelimit-reset"] = String(rate.reset)
@@ -41,21 +41,21 @@ export const surfaceV2 = Effect.fnUntraced(function* (
   const match = routeMatcher(routes)
 
   /** Counts a request that is answered 404 or 405 whatever becomes of the counting. */
-  const note = (exchange: Exchange) =>
-    admission.noteV2(authorizationOf(exchange.request), addressOf(exchange.request)).pipe(
-      Effect.map((rate) => (rate === null ? undefined : showRate(exchange, rate))),
+  const note = (incoming: IncomingRequest) =>
+    admission.noteV2(authorizationOf(incoming.request), addressOf(incoming.request)).pipe(
+      Effect.map((rate) => (rate === null ? undefined : showRate(incoming, rate))),
       Effect.catchTag("StoreUnavailable", (error) =>
-        Effect.annotateLogs(Effect.logWarning(error), { request_id: exchange.id }),
+        Effect.annotateLogs(Effect.logWarning(error), { request_id: incoming.id }),
       ),
     )
 
-  const surface: Handler = Effect.fnUntraced(function* (exchange) {
-    const { request, path } = exchange
+  const surface: Handler = Effect.fnUntraced(function* (incoming) {
+    const { request, path } = incoming
 
     // Route
-    const found = findRoute(match, exchange)
+    const found = findRoute(match, incoming)
     if (Result.isFailure(found)) {
-      yield* note(exchange)
+      yield* note(incoming)
       return yield* found.failure
     }
     const { parameter, route } = found.success
@@ -64,7 +64,7 @@ export const surfaceV2 = Effect.fnUntraced(function* (
     const { caller } = yield* admission.admitV2(
       authorizationOf(request),
       addressOf(request),
-      (rate) => showRate(exchange, rate),
+      (rate) => showRate(incoming, rate),
     )
 
     // Share of the requests under way
@@ -80,7 +80,7 @@ export const surfaceV2 = Effect.fnUntraced(function* (
         : null
 
     // Content type, size, JSON or the form with a file; query; fields
-    const read = yield* readRequest(route.request, exchange, () =>
+    const read = yield* readRequest(route.request, incoming, () =>
       readUpload(request, files, media.fullDisk(permitted)),
     )
 
@@ -100,7 +100,7 @@ export const surfaceV2 = Effect.fnUntraced(function* (
     const { status = 200 } = route
     if (route.idempotent !== true) return { status, body: yield* route.handler(input) }
     const { answer, replayed } = yield* route.handler(input)
-    if (replayed) exchange.headers["idempotent-replayed"] = "true"
+    if (replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
     return { status, body: answer }
   }, Effect.scoped)
   return surface

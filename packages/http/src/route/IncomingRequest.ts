@@ -15,14 +15,14 @@ import type { Target } from "../request/Target.ts"
 /** In place of a route that there is not. */
 export const none = "none"
 
-export interface Exchange extends Target {
+export interface IncomingRequest extends Target {
   readonly request: HttpServerRequest
   /** `req_` and 24 characters; also in the answer's `X-Request-Id`. */
   readonly id: string
   /** The path of the route that was found, as its table has it; `none` until then. */
   route: string
-  /** Of the answer; lower-case names. */
-  readonly headers: Record<string, string>
+  /** Lower-case names. */
+  readonly answerHeaders: Record<string, string>
 }
 
 /** What a request is answered with when nothing refuses it. */
@@ -40,15 +40,18 @@ export interface Content {
 }
 
 /** What answers the requests of one surface: of everything under one prefix of paths. */
-export type Handler = (exchange: Exchange) => Effect.Effect<Reply, Refusal | StoreUnavailable>
+export type Handler = (incoming: IncomingRequest) => Effect.Effect<Reply, Refusal | StoreUnavailable>
 
-export const openExchange = (request: HttpServerRequest, ids: typeof Ids.Service): Exchange => {
+export const receive = (request: HttpServerRequest, ids: typeof Ids.Service): IncomingRequest => {
   const { path, query } = parseTarget(request.url)
   const id = requestId(ids)
-  const headers: Record<string, string> = { "x-request-id": id, "cache-control": "no-store" }
+  const answerHeaders: Record<string, string> = {
+    "x-request-id": id,
+    "cache-control": "no-store",
+  }
   const clients = clientRequestId(request)
-  if (clients !== undefined) headers["x-client-request-id"] = clients
-  return { request, path, query, id, route: none, headers }
+  if (clients !== undefined) answerHeaders["x-client-request-id"] = clients
+  return { request, path, query, id, route: none, answerHeaders }
 }
 
 /** Where the error catalogue explains a code. */
@@ -68,11 +71,11 @@ const errorBody = (refusal: Refusal, id: string, publicUrl: string) => ({
   },
 })
 
-/** Writes the refusal's headers into the exchange and returns what it is answered with. */
-export const refusalReply = (exchange: Exchange, refusal: Refusal, publicUrl: string): Reply => {
-  if (refusal.status === 401) exchange.headers["www-authenticate"] = 'Bearer realm="service"'
-  if (refusal.retryAfter !== null) exchange.headers["retry-after"] = String(refusal.retryAfter)
-  return { status: refusal.status, body: errorBody(refusal, exchange.id, publicUrl) }
+/** The answer to a refused request, whose headers it writes down. */
+export const refusalReply = (incoming: IncomingRequest, refusal: Refusal, publicUrl: string): Reply => {
+  if (refusal.status === 401) incoming.answerHeaders["www-authenticate"] = 'Bearer realm="service"'
+  if (refusal.retryAfter !== null) incoming.answerHeaders["retry-after"] = String(refusal.retryAfter)
+  return { status: refusal.status, body: errorBody(refusal, incoming.id, publicUrl) }
 }
 
 /** There is no room for the request now; a second later there may be. */
