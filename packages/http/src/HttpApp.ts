@@ -27,22 +27,16 @@ import { noAnswer, requestMeter } from "./requestMeter.ts"
 import { refusalReplyV1 } from "./v1/FailureV1.ts"
 import { routesV1 } from "./v1/routesV1.ts"
 import { surfaceV1 } from "./v1/surfaceV1.ts"
-import { routesV2 } from "./v2/routesV2.ts"
-import { surfaceV2 } from "./v2/surfaceV2.ts"
-
-/** How a part of the interface words its refusals and faults. */
-type SayNo = (incoming: IncomingRequest, refusal: Refusal, publicUrl: string) => Reply
+import { routesV2, surfaceV2 } from "./v2/surfaceV2.ts"
 
 /** A part of the interface, and where requests to it find their places. */
 interface Part {
   readonly prefix: string
   readonly surface: Handler
   readonly places: Pick<RefusingPlaces<never>, "take" | "giveBack">
-  /** The error object when left out. */
-  readonly sayNo?: SayNo
+  /** Words its refusals and faults; as the error object when left out. */
+  readonly sayNo?: typeof refusalReply
 }
-
-type Surfaces = ReadonlyArray<Part>
 
 /** Paths outside every part: 404, which takes no place. */
 const nowhere: Part = {
@@ -51,18 +45,21 @@ const nowhere: Part = {
   places: { take: () => true, giveBack: () => undefined },
 }
 
-/** The first surface under whose prefix the path lies. */
-const surfaceOf = (surfaces: Surfaces, path: string): Part => {
-  for (const entry of surfaces) {
-    const { prefix } = entry
+/** The first part under whose prefix the path lies. */
+const partOf = (parts: ReadonlyArray<Part>, path: string): Part => {
+  for (const part of parts) {
+    const { prefix } = part
     if (path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")) {
-      return entry
+      return part
     }
   }
   return nowhere
 }
 
-const response = ({ answerHeaders: headers }: IncomingRequest, reply: Reply): HttpServerResponse => {
+const response = (
+  { answerHeaders: headers }: IncomingRequest,
+  reply: Reply,
+): HttpServerResponse => {
   const { status } = reply
   if ("body" in reply) {
     return text(JSON.stringify(reply.body), { status, headers, contentType: "application/json" })
@@ -96,7 +93,10 @@ const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
 }
 
 /** Those paths, a part for each first segment. */
-const openParts = (routes: ReadonlyArray<OpenRoute>, places: Part["places"]): Surfaces => {
+const openParts = (
+  routes: ReadonlyArray<OpenRoute>,
+  places: Part["places"],
+): ReadonlyArray<Part> => {
   const surface = openSurface(routes)
   const prefixes = new Set(routes.map(({ path }) => path.split("/", 2).join("/")))
   return [...prefixes].map((prefix) => ({ prefix, surface, places }))
@@ -108,47 +108,41 @@ const watchedRoutes = Effect.gen(function* () {
   return [...(yield* healthRoutes), ...(metrics ? [yield* metricsRoute] : [])]
 })
 
-const watchedParts = (routes: ReadonlyArray<OpenRoute>): Surfaces =>
+const watchedParts = (routes: ReadonlyArray<OpenRoute>): ReadonlyArray<Part> =>
   openParts(routes, makeRefusingPlaces(sharedResources.watchingRequests))
 
-const allSurfaces = Effect.gen(function* () {
+const allParts = Effect.gen(function* () {
   const { customers = true, emulator, operatorToken } = yield* HttpOptions
-  const v2 = customers ? yield* routesV2 : null
-  const v1 = customers ? yield* routesV1 : null
+  const v2 = customers ? yield* routesV2 : []
+  const v1 = customers ? yield* routesV1 : []
   const links = customers ? yield* linkRoutes : []
-  const operator = operatorToken === null ? null : yield* operatorRoutes(emulator)
+  const operator = operatorToken === null ? [] : yield* operatorRoutes(emulator)
   const watched = yield* watchedRoutes
   const docs = yield* docsRoutes((pages, publicUrl) =>
     apiDocument({ v2, v1, operator, open: [...links, ...watched, ...pages] }, publicUrl),
   )
   const places = makeRefusingPlaces<WorkspaceId>(sharedResources.requests)
-  const operatorPlaces = makeRefusingPlaces(sharedResources.operatorRequests)
-  const surfaces: Surfaces = [
-    ...(v2 === null ? [] : [{ prefix: "/api/v2", surface: yield* surfaceV2(v2, places), places }]),
-    ...(v1 === null
-      ? []
-      : [
-          {
-            prefix: "/api/v1",
-            surface: yield* surfaceV1(v1, places),
-            places,
-            sayNo: (incoming: IncomingRequest, refusal: Refusal) => refusalReplyV1(incoming, refusal),
-          },
-        ]),
-    ...openParts(links, places),
-    ...(operator === null || operatorToken === null
-      ? []
-      : [
-          {
-            prefix: "/admin/v1",
-            surface: yield* operatorSurface(operator, operatorToken),
-            places: operatorPlaces,
-          },
-        ]),
-    ...openParts(docs, places),
-    ...watchedParts(watched),
-  ]
-  return surfaces
+  const parts: Array<Part> = []
+  if (customers) {
+    const surface = yield* surfaceV1(v1, places)
+    parts.push(
+      { prefix: "/api/v2", surface: yield* surfaceV2(v2, places), places },
+      {
+        prefix: "/api/v1",
+        surface,
+        places,
+        sayNo: (incoming, refusal) => refusalReplyV1(incoming, refusal),
+      },
+    )
+  }
+  parts.push(...openParts(links, places))
+  if (operatorToken !== null) {
+    const surface = yield* operatorSurface(operator, operatorToken)
+    const operatorPlaces = makeRefusingPlaces(sharedResources.operatorRequests)
+    parts.push({ prefix: "/admin/v1", surface, places: operatorPlaces })
+  }
+  parts.push(...openParts(docs, places), ...watchedParts(watched))
+  return parts
 })
 
 /** Runs what needs a place, if there is one; else it is refused before any work. */
@@ -160,7 +154,7 @@ const placed = <A, E>(places: Part["places"], work: () => Effect.Effect<A, E>) =
   )
 
 /** The interface as a function, over the core's services. */
-const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
+const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
   const ids = yield* Ids
   const meter = yield* requestMeter
   const publicUrl = publicUrlOf(yield* HttpOptions)
@@ -169,7 +163,7 @@ const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
     const started = performance.now()
     const incoming = receive(request, ids)
 
-    const { places, prefix, sayNo = refusalReply, surface } = surfaceOf(surfaces, incoming.path)
+    const { places, prefix, sayNo = refusalReply, surface } = partOf(parts, incoming.path)
 
     const refused = (refusal: Refusal) =>
       Effect.map(publicUrl, (url) => response(incoming, sayNo(incoming, refusal, url)))
@@ -221,7 +215,7 @@ const answerer = Effect.fnUntraced(function* (surfaces: Surfaces) {
  * Builds the interface over the core's services, which are looked up once, here. The effect that
  * comes out of it answers one request and never fails.
  */
-export const httpApp = Effect.map(Effect.flatMap(allSurfaces, answerer), (answer) =>
+export const httpApp = Effect.map(Effect.flatMap(allParts, answerer), (answer) =>
   Effect.flatMap(HttpServerRequest, answer),
 )
 

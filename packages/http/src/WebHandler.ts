@@ -3,34 +3,6 @@
  * can mount it in its own process.
  */
 import { PublicUrl } from "@messaging-service/core"
-import type {
-  Admission,
-  Attachments,
-  CallbackSecrets,
-  CallbackUrls,
-  Connections,
-  Contacts,
-  Ids,
-  Keys,
-  MediaDirectory,
-  MediaLinks,
-  Messages,
-  NumberChecks,
-  Numbers,
-  QrLinks,
-  ReminderOperations,
-  Reminders,
-  Version1Lists,
-  WebhookOperations,
-  Webhooks,
-  Workspaces,
-} from "@messaging-service/core"
-import type {
-  ClockStore,
-  MediaFiles,
-  QrImages,
-  ServiceFigures,
-} from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { toWebHandlerLayerWith } from "effect/http/HttpEffect"
 import { httpApp } from "./HttpApp.ts"
@@ -38,31 +10,7 @@ import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import type { HttpSettings } from "./HttpOptions.ts"
 
 /** What the interface needs of the core and its ports; with an emulator also its `Emulator`. */
-export type HttpServices =
-  | Admission
-  | Attachments
-  | CallbackSecrets
-  | CallbackUrls
-  | ClockStore
-  | Connections
-  | Contacts
-  | Ids
-  | Keys
-  | MediaDirectory
-  | MediaFiles
-  | MediaLinks
-  | Messages
-  | NumberChecks
-  | ReminderOperations
-  | Reminders
-  | Numbers
-  | QrImages
-  | QrLinks
-  | ServiceFigures
-  | Version1Lists
-  | WebhookOperations
-  | Webhooks
-  | Workspaces
+export type HttpServices = Exclude<Effect.Services<typeof httpApp>, HttpOptions>
 
 export interface WebHandler {
   /** Answers every request; rejects only when the layer could not be built. */

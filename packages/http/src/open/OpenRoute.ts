@@ -1,7 +1,6 @@
 /** Paths that need no credentials: links, health, metrics and the pages about the API. */
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
-import type { IncomingRequest, Reply, Handler } from "../route/IncomingRequest.ts"
 import { refusals } from "../openapi/errors.ts"
 import type { Refused } from "../openapi/errors.ts"
 import { clientRequestId, commonHeaders } from "../openapi/headers.ts"
@@ -10,20 +9,16 @@ import type {
   Content,
   DescribedSurface,
   Header,
+  Heading,
   JsonObject,
   Operation,
 } from "../openapi/Operation.ts"
+import type { Handler, IncomingRequest, Reply } from "../route/IncomingRequest.ts"
 import { findRoute, routeMatcher } from "../route/RouteTable.ts"
 import type { Route } from "../route/RouteTable.ts"
 
-/** An entry: what the router finds, what the document says, and the handler. */
-export interface OpenRoute extends Route {
-  readonly method: "GET"
-  /** Unique in the whole document. */
-  readonly id: string
+interface OpenEntry extends Omit<Heading, keyof Route> {
   readonly tag: "Links" | "Service"
-  readonly summary: string
-  readonly about?: string
   /** Of requests. */
   readonly headers?: ReadonlyArray<Header>
   readonly answers: ReadonlyArray<Answer>
@@ -34,6 +29,15 @@ export interface OpenRoute extends Route {
   ) => Effect.Effect<Reply, Refusal | StoreUnavailable>
 }
 
+export type OpenRoute = Route & OpenEntry
+
+/** A GET of that path. */
+export const openRoute = (path: string, entry: OpenEntry): OpenRoute => ({
+  method: "GET",
+  path,
+  ...entry,
+})
+
 /** Serves the paths of that table. */
 export const openSurface = (routes: ReadonlyArray<OpenRoute>): Handler => {
   const match = routeMatcher(routes)
@@ -43,54 +47,32 @@ export const openSurface = (routes: ReadonlyArray<OpenRoute>): Handler => {
     )
 }
 
-export const header = (
-  name: string,
+/** Success, with those headers beside the common ones. */
+export const success = (
   description: string,
-  schema: JsonObject = { type: "string" },
-): Header => ({ name, description, schema })
-
-export const noSniff = header("X-Content-Type-Options", "Always `nosniff`.")
-
-export const bytes = (contentType: string): Content => ({
-  [contentType]: { schema: { json: {} } },
-})
-
-/** Text of that type. */
-export const page = (
-  description: string,
-  contentType: string,
+  content: Content,
   more: ReadonlyArray<Header> = [],
-): Answer => ({
-  status: 200,
-  description,
-  headers: [...commonHeaders, ...more],
-  content: { [contentType]: { schema: { json: { type: "string" } } } },
+): Answer => ({ status: 200, description, headers: [...commonHeaders, ...more], content })
+
+/** A body of that type. */
+export const content = (contentType: string, json: JsonObject): Content => ({
+  [contentType]: { schema: { json } },
 })
 
-const text = (description: string): JsonObject => ({
-  schema: { type: "string" },
-  description,
-})
+const text = (description: string): JsonObject => ({ schema: { type: "string" }, description })
 
 /** Readiness has a 503 of its own. */
 const unavailable = ({ answers }: OpenRoute): ReadonlyArray<Refused> =>
   answers.some(({ status }) => status === 503) ? [] : ["service_unavailable"]
 
 const operation = (route: OpenRoute): Operation => ({
-  method: route.method,
-  path: route.path,
-  id: route.id,
-  tag: route.tag,
-  summary: route.summary,
-  about: route.about ?? "",
+  ...route,
   security: [],
   parameters: {
     token: text("From a link that the service gave out."),
     name: text("The file's name, from the same link."),
   },
-  query: null,
   headers: [...(route.headers ?? []), clientRequestId],
-  body: null,
   answers: [
     ...route.answers,
     ...refusals([...(route.refused ?? []), "internal_error", ...unavailable(route)]),

@@ -3,12 +3,12 @@
  * error points; `/openapi.json`, the OpenAPI document; and `/docs`, the same as a page.
  */
 import { catalogue } from "@messaging-service/core"
-import { Effect, Semaphore, Stream } from "effect"
-import type { IncomingRequest, Reply } from "../route/IncomingRequest.ts"
+import { Effect, Semaphore } from "effect"
 import { HttpOptions, publicUrlOf } from "../HttpOptions.ts"
-import { commonHeaders } from "../openapi/headers.ts"
-import type { Header, JsonObject } from "../openapi/Operation.ts"
-import { header, noSniff, page } from "./OpenRoute.ts"
+import { header, noSniff } from "../openapi/headers.ts"
+import type { JsonObject } from "../openapi/Operation.ts"
+import { bytesReply, htmlReply } from "../route/IncomingRequest.ts"
+import { content, openRoute, success } from "./OpenRoute.ts"
 import type { OpenRoute } from "./OpenRoute.ts"
 
 const escape = (text: string): string =>
@@ -46,17 +46,6 @@ ${Object.entries(catalogue).map(row).join("\n")}
 </html>
 `
 
-const reply = (contentType: string, bytes: Uint8Array): Reply => ({
-  status: 200,
-  content: { contentType, length: bytes.length, bytes: Stream.make(bytes) },
-})
-
-const htmlReply = ({ answerHeaders: headers }: IncomingRequest, html: Uint8Array, policy: string): Reply => {
-  headers["content-security-policy"] = policy
-  headers["x-content-type-options"] = "nosniff"
-  return reply("text/html; charset=utf-8", html)
-}
-
 /**
  * What is made of the public address the first time that it is asked for; those who ask meanwhile
  * wait for it. Nothing is kept of an attempt that was interrupted.
@@ -75,10 +64,12 @@ const remembered = <A>(make: (publicUrl: string) => Effect.Effect<A>) => {
     ).pipe(alone.withPermits(1))
 }
 
-const ofPage: ReadonlyArray<Header> = [
+const thePage = success("The page.", content("text/html", { type: "string" }), [
   noSniff,
   header("Content-Security-Policy", "The page loads nothing from elsewhere."),
-]
+])
+
+const anyDocument = { type: "object", required: ["openapi", "info", "paths"] }
 
 /** `documentOf` makes the document of these routes and of all others, given the public address. */
 export const docsRoutes = Effect.fnUntraced(function* (
@@ -98,52 +89,35 @@ export const docsRoutes = Effect.fnUntraced(function* (
   )
 
   const routes: ReadonlyArray<OpenRoute> = [
-    {
-      method: "GET",
-      path: "/openapi.json",
+    openRoute("/openapi.json", {
       id: "readDocument",
       tag: "Service",
       summary: "Read this document",
-      answers: [
-        {
-          status: 200,
-          description: "OpenAPI 3.1.",
-          headers: commonHeaders,
-          content: {
-            "application/json": {
-              schema: { json: { type: "object", required: ["openapi", "info", "paths"] } },
-            },
-          },
-        },
-      ],
+      answers: [success("OpenAPI 3.1.", content("application/json", anyDocument))],
       handler: () =>
-        Effect.map(Effect.flatMap(publicUrl, json), (made) => reply("application/json", made)),
-    },
-    {
-      method: "GET",
-      path: "/docs",
+        Effect.map(Effect.flatMap(publicUrl, json), (made) => bytesReply("application/json", made)),
+    }),
+    openRoute("/docs", {
       id: "readPage",
       tag: "Service",
       summary: "Read this document as a page",
-      answers: [page("The page.", "text/html", ofPage)],
+      answers: [thePage],
       handler: (incoming) =>
         Effect.map(Effect.flatMap(publicUrl, html), (made) =>
           htmlReply(incoming, made.html, made.policy),
         ),
-    },
-    {
-      method: "GET",
-      path: "/docs/errors",
+    }),
+    openRoute("/docs/errors", {
       id: "readErrors",
       tag: "Service",
       summary: "Read the error catalogue",
       about: "Every code with its status and meaning.",
-      answers: [page("The page.", "text/html", ofPage)],
+      answers: [thePage],
       handler: (incoming) =>
         Effect.succeed(
           htmlReply(incoming, errors, "default-src 'none'; style-src 'unsafe-inline'"),
         ),
-    },
+    }),
   ]
   return routes
 })

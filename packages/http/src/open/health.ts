@@ -6,10 +6,9 @@ import { filesUnavailable } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
 import { ClockStore, MediaFiles, sleepInRealTime } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import type { Reply } from "../route/IncomingRequest.ts"
-import { commonHeaders } from "../openapi/headers.ts"
 import type { Answer } from "../openapi/Operation.ts"
-import type { OpenRoute } from "./OpenRoute.ts"
+import type { Reply } from "../route/IncomingRequest.ts"
+import { openRoute, success } from "./OpenRoute.ts"
 
 /** How long the store may take to answer, in real time. */
 const patience = "2 seconds"
@@ -27,11 +26,8 @@ export const askStore = <A>(
 const ok: Reply = { status: 200, body: { status: "ok" } }
 const unavailable: Reply = { status: 503, body: { status: "unavailable" } }
 
-const answer = (code: number, status: string, description: string): Answer => ({
-  status: code,
-  description,
-  headers: commonHeaders,
-  content: {
+const answer = (status: string, description: string): Answer =>
+  success(description, {
     "application/json": {
       schema: {
         json: {
@@ -43,8 +39,7 @@ const answer = (code: number, status: string, description: string): Answer => ({
       },
       examples: { example: { status } },
     },
-  },
-})
+  })
 
 export const healthRoutes = Effect.gen(function* () {
   const store = yield* ClockStore
@@ -55,28 +50,23 @@ export const healthRoutes = Effect.gen(function* () {
     store.ping,
   ).pipe(Effect.as(ok), (asked) => askStore(asked, unavailable))
 
-  const routes: ReadonlyArray<OpenRoute> = [
-    {
-      method: "GET",
-      path: "/health/live",
+  return [
+    openRoute("/health/live", {
       id: "isLive",
       tag: "Service",
       summary: "Does the process run?",
-      answers: [answer(200, "ok", "It runs.")],
+      answers: [answer("ok", "It runs.")],
       handler: () => Effect.succeed(ok),
-    },
-    {
-      method: "GET",
-      path: "/health/ready",
+    }),
+    openRoute("/health/ready", {
       id: "isReady",
       tag: "Service",
       summary: "Does the store answer?",
       answers: [
-        answer(200, "ok", "It answers."),
-        answer(503, "unavailable", "It does not answer."),
+        answer("ok", "It answers."),
+        { ...answer("unavailable", "It does not answer."), status: 503 },
       ],
       handler: () => ready,
-    },
+    }),
   ]
-  return routes
 })

@@ -9,11 +9,11 @@ import { MediaDirectory, QrLinks } from "@messaging-service/core"
 import type { OpenedFile } from "@messaging-service/core"
 import { QrImages } from "@messaging-service/core/ports"
 import { Effect, Stream } from "effect"
-import type { IncomingRequest, Reply } from "../route/IncomingRequest.ts"
-import { commonHeaders } from "../openapi/headers.ts"
+import { header, noSniff } from "../openapi/headers.ts"
 import type { Answer, Header } from "../openapi/Operation.ts"
-import { bytes, header, noSniff } from "./OpenRoute.ts"
-import type { OpenRoute } from "./OpenRoute.ts"
+import { bytesReply } from "../route/IncomingRequest.ts"
+import type { IncomingRequest, Reply } from "../route/IncomingRequest.ts"
+import { content, openRoute, success } from "./OpenRoute.ts"
 
 /** Part of a file. */
 interface ByteRange {
@@ -79,19 +79,19 @@ const rangeHeader = ({ request }: IncomingRequest, etag: string): string | undef
   return condition === undefined || condition === etag ? request.headers["range"] : undefined
 }
 
-const serve = (incoming: IncomingRequest, { content, fileName, mimeType }: OpenedFile): Reply => {
+const serve = (incoming: IncomingRequest, file: OpenedFile): Reply => {
   const { answerHeaders: headers } = incoming
-  const { size } = content
-  const contentType = servedMimeType(mimeType)
-  const etag = `"${content.sha256}"`
-  headers["content-disposition"] = contentDisposition(contentType, fileName)
+  const { sha256, size } = file.content
+  const contentType = servedMimeType(file.mimeType)
+  const etag = `"${sha256}"`
+  headers["content-disposition"] = contentDisposition(contentType, file.fileName)
   headers["x-content-type-options"] = "nosniff"
   headers["content-security-policy"] = "default-src 'none'; sandbox"
   headers["accept-ranges"] = "bytes"
   headers["etag"] = etag
   const range = byteRange(rangeHeader(incoming, etag), size)
   if (range === undefined) {
-    return { status: 200, content: { contentType, length: size, bytes: content.content } }
+    return { status: 200, content: { contentType, length: size, bytes: file.content.content } }
   }
   if (range === null) {
     headers["content-range"] = `bytes */${size}`
@@ -99,12 +99,11 @@ const serve = (incoming: IncomingRequest, { content, fileName, mimeType }: Opene
   }
   const { end, start } = range
   headers["content-range"] = `bytes ${start}-${end - 1}/${size}`
-  const part = { contentType, length: end - start, bytes: content.part(start, end) }
+  const part = { contentType, length: end - start, bytes: file.content.part(start, end) }
   return { status: 206, content: part }
 }
 
 const fileHeaders: ReadonlyArray<Header> = [
-  ...commonHeaders,
   noSniff,
   header("Content-Disposition", "`inline` for pictures, else `attachment`."),
   header("Content-Security-Policy", "Nothing in the file runs."),
@@ -112,23 +111,18 @@ const fileHeaders: ReadonlyArray<Header> = [
   header("ETag", "Of the content."),
 ]
 
-const contentRange = header("Content-Range", "The part, and the whole length.")
+const ofFile = (description: string, more: ReadonlyArray<Header> = []): Answer =>
+  success(description, content("*/*", {}), [...fileHeaders, ...more])
 
-const ofFile = (status: number, description: string, more: ReadonlyArray<Header>): Answer => ({
-  status,
-  description,
-  headers: [...fileHeaders, ...more],
-  content: bytes("*/*"),
-})
+const contentRange = [header("Content-Range", "The part, and the whole length.")]
 
 export const linkRoutes = Effect.gen(function* () {
   const media = yield* MediaDirectory
   const links = yield* QrLinks
   const images = yield* QrImages
-  const routes: ReadonlyArray<OpenRoute> = [
-    {
-      method: "GET",
-      path: "/media/{token}/{name}",
+
+  return [
+    openRoute("/media/{token}/{name}", {
       id: "readFile",
       tag: "Links",
       summary: "Read a stored file",
@@ -138,42 +132,29 @@ export const linkRoutes = Effect.gen(function* () {
         header("If-Range", "The `ETag` of the content that the client has the rest of."),
       ],
       answers: [
-        ofFile(200, "The whole file.", []),
-        ofFile(206, "The part that `Range` asked for.", [contentRange]),
-        { ...ofFile(416, "There is no such part.", [contentRange]), content: null },
+        ofFile("The whole file."),
+        { ...ofFile("The part that `Range` asked for.", contentRange), status: 206 },
+        { ...ofFile("There is no such part.", contentRange), status: 416, content: undefined },
       ],
       refused: ["not_found"],
       handler: (incoming, parameter) =>
         Effect.map(media.open(parameter("token"), parameter("name")), (file) =>
           serve(incoming, file),
         ),
-    },
-    {
-      method: "GET",
-      path: "/qr/{token}",
+    }),
+    openRoute("/qr/{token}", {
       id: "readQrCode",
       tag: "Links",
       summary: "Read a QR code",
       about:
         "The `qr_code_url` of a connecting number, whose last segment ends in `.png`, works for 10 minutes. Each look shows the newest code.",
-      answers: [
-        {
-          status: 200,
-          description: "The picture.",
-          headers: [...commonHeaders, noSniff],
-          content: bytes("image/png"),
-        },
-      ],
+      answers: [success("The picture.", content("image/png", {}), [noSniff])],
       refused: ["not_found"],
       handler: Effect.fnUntraced(function* (incoming, parameter) {
         const png = yield* images.png(yield* links.read(parameter("token")))
         incoming.answerHeaders["x-content-type-options"] = "nosniff"
-        return {
-          status: 200,
-          content: { contentType: "image/png", length: png.length, bytes: Stream.make(png) },
-        }
+        return bytesReply("image/png", png)
       }),
-    },
+    }),
   ]
-  return routes
 })

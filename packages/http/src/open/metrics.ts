@@ -3,15 +3,15 @@
  * and how the whole service stands. The figures of the whole service are read from the store at most
  * once in some seconds however often they are asked for, and the path answers without the store too.
  */
-import { startCounting } from "@messaging-service/core"
-import type { NumberStatus, Platform, StoreUnavailable } from "@messaging-service/core"
-import { ServiceFigures, mostCounted } from "@messaging-service/core/ports"
+import { numberStatuses, startCounting } from "@messaging-service/core"
+import type { StoreUnavailable } from "@messaging-service/core"
+import { ServiceFigures, mostCounted, platforms } from "@messaging-service/core/ports"
 import type { Figures } from "@messaging-service/core/ports"
-import { Clock, Effect, Metric, Semaphore, Stream } from "effect"
+import { Clock, Effect, Metric, Semaphore } from "effect"
 import { format } from "effect/observability/PrometheusMetrics"
+import { bytesReply } from "../route/IncomingRequest.ts"
 import { askStore } from "./health.ts"
-import { page } from "./OpenRoute.ts"
-import type { OpenRoute } from "./OpenRoute.ts"
+import { content, openRoute, success } from "./OpenRoute.ts"
 
 /** How old figures may be, by the service's clock: less than scrapes usually lie apart. */
 const freshMillis = 5000
@@ -22,24 +22,18 @@ interface KeptFigures {
   readonly at: number
 }
 
-/** Reads the figures, or gives those that were just read. */
-type ReadFigures = Effect.Effect<KeptFigures, StoreUnavailable>
-
-const keptFigures = Effect.gen(function* () {
+/** Makes what reads the figures, or gives those that were just read. */
+const figuresReader = Effect.gen(function* () {
   const store = yield* ServiceFigures
   const alone = yield* Semaphore.make(1)
   let kept: KeptFigures | undefined
-  const fresh = Effect.gen(function* () {
+  const read: Effect.Effect<KeptFigures, StoreUnavailable> = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     if (kept !== undefined && now - kept.at < freshMillis) return kept
     return (kept = { figures: yield* store.read(now, mostCounted), at: now })
   })
-  const read: ReadFigures = alone.withPermit(fresh)
-  return { read }
+  return alone.withPermit(read)
 })
-
-const platforms: ReadonlyArray<Platform> = ["whatsapp", "telegram"]
-const statuses: ReadonlyArray<NumberStatus> = ["connected", "connecting", "disconnected"]
 
 /** One line of the answer: a gauge and its value. */
 const gauge = (
@@ -68,7 +62,7 @@ const oldest = (connection: "connected" | "not_connected", value: number) =>
 
 const numbersOf = (figures: Figures) =>
   platforms.flatMap((platform) =>
-    statuses.map((status) =>
+    numberStatuses.map((status) =>
       gauge(
         "messaging_numbers",
         "Live numbers by platform and status.",
@@ -135,17 +129,15 @@ const storeGauges = (figures: Figures | null, now: number): Effect.Effect<string
 const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
 export const metricsRoute = Effect.gen(function* () {
-  const { read } = yield* keptFigures
+  const read = yield* figuresReader
   const context = yield* Effect.context<never>()
   yield* startCounting
-  const route: OpenRoute = {
-    method: "GET",
-    path: "/metrics",
+  return openRoute("/metrics", {
     id: "readMetrics",
     tag: "Service",
     summary: "Read the metrics",
     about: "What this process has counted, and how the whole service stands.",
-    answers: [page("The text format of Prometheus.", "text/plain")],
+    answers: [success("The text format of Prometheus.", content("text/plain", { type: "string" }))],
     handler: Effect.fnUntraced(function* () {
       const kept = yield* askStore<KeptFigures | null>(read, null)
       const gauges = yield* storeGauges(
@@ -153,12 +145,7 @@ export const metricsRoute = Effect.gen(function* () {
         kept?.at ?? (yield* Clock.currentTimeMillis),
       )
       const counted = yield* Effect.provideContext(format(), context)
-      const lines = new TextEncoder().encode(counted + gauges)
-      return {
-        status: 200,
-        content: { contentType, length: lines.length, bytes: Stream.make(lines) },
-      }
+      return bytesReply(contentType, new TextEncoder().encode(counted + gauges))
     }),
-  }
-  return route
+  })
 })

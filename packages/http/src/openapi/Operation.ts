@@ -1,10 +1,9 @@
 /**
  * What the OpenAPI document is made from: operations, each with all that can be asked and answered.
- * A surface makes them from its table of routes and from descriptions that stand beside the table;
- * only `openApi.ts` knows how OpenAPI writes them down.
+ * A surface makes them from its table of routes; only `openApi.ts` knows how OpenAPI writes them down.
  */
 import type { Schema } from "effect"
-import type { Method } from "../route/RouteTable.ts"
+import type { Route } from "../route/RouteTable.ts"
 
 /** JSON that is written into the document as it stands. */
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -15,13 +14,13 @@ export type AnySchema = { readonly effect: Schema.Top } | { readonly json: JsonO
 export interface Media {
   readonly schema: AnySchema
   /** Examples by a name for people. */
-  readonly examples?: Readonly<Record<string, unknown>>
+  readonly examples?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** By content type. */
 export type Content = Readonly<Record<string, Media>>
 
-/** A header of an answer or of a request; see `headers.ts`. */
+/** Of an answer or of a request; see `headers.ts`. */
 export interface Header {
   readonly name: string
   readonly description: string
@@ -32,33 +31,35 @@ export interface Answer {
   readonly status: number
   readonly description: string
   readonly headers: ReadonlyArray<Header>
-  /** Null: no body. */
-  readonly content: Content | null
+  /** Undefined: no body. */
+  readonly content: Content | undefined
 }
 
-export interface Operation {
-  readonly method: Method
-  /** With ids in braces. */
-  readonly path: string
-  /** Unique; names of generated clients' functions come from it. */
+/** Where an operation stands in the document, and how it begins. */
+export interface Heading extends Route {
+  /** Unique in the whole document; names of generated clients' functions come from it. */
   readonly id: string
   readonly tag: string
+  /** A few words, such as "Send a message". */
   readonly summary: string
-  readonly about: string
+  readonly about?: string
+}
+
+export interface Operation extends Heading {
   /**
    * Names of the security schemes, any one of which is enough; null for credentials that are not in
    * the headers. Empty when no credentials are needed.
    */
   readonly security: ReadonlyArray<string | null>
   /** What the parameters in the path are; integers unless said otherwise. */
-  readonly parameters: Readonly<Record<string, JsonObject>>
+  readonly parameters?: Readonly<Record<string, JsonObject>>
   /** Parameters of the query: the fields of a struct. */
-  readonly query: Schema.Top | null
+  readonly query?: Schema.Top | undefined
   readonly headers: ReadonlyArray<Header>
-  readonly body: { readonly required: boolean; readonly content: Content } | null
+  readonly body?: { readonly required: boolean; readonly content: Content } | undefined
   readonly answers: ReadonlyArray<Answer>
   /** Calls that the service makes later to an address that the request gives, by the field it is in. */
-  readonly callbacks?: Readonly<Record<string, Call>>
+  readonly callbacks?: Readonly<Record<string, Call>> | undefined
 }
 
 export interface Tag {
@@ -85,13 +86,12 @@ export interface Call {
   readonly about: string
   readonly headers: ReadonlyArray<Header>
   readonly content: Content
-  readonly answers: ReadonlyArray<Answer>
 }
 
 /** JSON in that form, with an example. */
 export const jsonContent = (schema: Schema.Top, example?: unknown): Content => ({
   "application/json": {
     schema: { effect: schema },
-    ...(example === undefined ? {} : { examples: { example } }),
+    examples: example === undefined ? undefined : { example },
   },
 })

@@ -25,33 +25,26 @@ tells its \`status\`, or a webhook.
 - An unknown address answers 404 \`not_found\`; another method 405 \`method_not_allowed\`, with
   \`Allow\`. HEAD is answered as GET without a body.`
 
-/** The tables of routes that a service serves; null for those that it does not. */
-interface Tables {
-  readonly v2: ReadonlyArray<RouteV2> | null
-  readonly v1: ReadonlyArray<RouteV1> | null
-  readonly operator: ReadonlyArray<OperatorRoute> | null
+/** The tables of routes, those empty that a service does not serve. */
+export interface Tables {
+  readonly v2: ReadonlyArray<RouteV2>
+  readonly v1: ReadonlyArray<RouteV1>
+  readonly operator: ReadonlyArray<OperatorRoute>
   readonly open: ReadonlyArray<OpenRoute>
 }
 
 /** The document of what this service serves, given the origin it is reached at. */
 export const apiDocument = ({ open, operator, v1, v2 }: Tables, publicUrl: string): JsonObject => {
-  const [notFound, methodNotAllowed] = refusals(["not_found", "method_not_allowed"])
+  const [NotFound, MethodNotAllowed] = refusals(["not_found", "method_not_allowed"])
+  const surfaces = [documentV2(v2), documentV1(v1), documentOperator(operator), documentOpen(open)]
   return openApi({
     title: "Messaging Service",
     version: "2.0.0",
     description,
     publicUrl,
-    surfaces: [
-      ...(v2 === null ? [] : [documentV2(v2)]),
-      ...(v1 === null ? [] : [documentV1(v1)]),
-      ...(operator === null ? [] : [documentOperator(operator)]),
-      documentOpen(open),
-    ],
-    calls: v2 === null ? [] : webhookCalls,
-    anywhere: {
-      ...(notFound === undefined ? {} : { NotFound: notFound }),
-      ...(methodNotAllowed === undefined ? {} : { MethodNotAllowed: methodNotAllowed }),
-    },
+    surfaces: surfaces.filter(({ operations }) => operations.length > 0),
+    calls: v2.length === 0 ? [] : webhookCalls,
+    anywhere: { NotFound, MethodNotAllowed },
     schemas: errorSchemas,
   })
 }

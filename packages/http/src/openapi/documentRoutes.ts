@@ -1,6 +1,7 @@
 /** Version 2 and the operator API in the document: their entries, and what the entries of a table share. */
 import { maximumFileBytes, operations } from "@messaging-service/core"
 import type { OperationRule } from "@messaging-service/core"
+import { workspacePath } from "../operator/OperatorRoute.ts"
 import type { OperatorRoute } from "../operator/OperatorRoute.ts"
 import type { Entry, Takes } from "../route/Entry.ts"
 import type { RouteV2 } from "../v2/RouteV2.ts"
@@ -15,7 +16,7 @@ import {
   replayed,
 } from "./headers.ts"
 import { jsonContent } from "./Operation.ts"
-import type { Content, DescribedSurface, Header, Operation } from "./Operation.ts"
+import type { Content, DescribedSurface, Header, Heading, Operation } from "./Operation.ts"
 
 const aFile: Content = {
   "multipart/form-data": {
@@ -36,7 +37,7 @@ const aFile: Content = {
   },
 }
 
-const bodyOf = (takes: Takes<unknown> | undefined): Operation["body"] => {
+const requestBody = (takes: Takes<unknown> | undefined): Operation["body"] => {
   switch (takes?.takes) {
     case "json":
     case "optional_json":
@@ -47,7 +48,7 @@ const bodyOf = (takes: Takes<unknown> | undefined): Operation["body"] => {
     case "file":
       return { required: true, content: aFile }
     default:
-      return null
+      return undefined
   }
 }
 
@@ -91,27 +92,21 @@ interface Common {
   readonly refusalHeaders?: (status: number) => ReadonlyArray<Header>
 }
 
-const routeOperation = (entry: Entry, common: Common): Operation => ({
-  method: entry.method,
-  path: entry.path,
-  id: entry.id,
-  tag: entry.tag,
-  summary: entry.summary,
-  about: entry.about ?? "",
+const routeOperation = (route: Heading & Entry, common: Common): Operation => ({
+  ...route,
   security: [common.security],
-  parameters: {},
-  query: entry.request?.takes === "query" ? entry.request.schema : null,
+  query: route.request?.takes === "query" ? route.request.schema : undefined,
   headers: [...common.headers, clientRequestId],
-  body: bodyOf(entry.request),
+  body: requestBody(route.request),
   answers: [
     {
-      status: entry.status ?? 200,
-      description: entry.success,
+      status: route.status ?? 200,
+      description: route.success,
       headers: [...commonHeaders, ...(common.answerHeaders ?? [])],
-      content: jsonContent(entry.answer, entry.example),
+      content: jsonContent(route.answer.schema, route.answer.example),
     },
     ...refusals(
-      [...common.refused, ...refusedReading(entry.request), ...(entry.refused ?? [])],
+      [...common.refused, ...refusedReading(route.request), ...(route.refused ?? [])],
       common.refusalHeaders,
     ),
   ],
@@ -139,14 +134,14 @@ const refusedIdempotency: ReadonlyArray<Refused> = [
   "idempotency_in_progress",
 ]
 
-const about = (text: string, { scope, unlimitedOnly }: OperationRule): string =>
+const about = (text: string | undefined, { scope, unlimitedOnly }: OperationRule): string =>
   [
-    text,
+    ...(text === undefined ? [] : [text]),
     scope === null ? "Needs no scope." : `Needs the scope \`${scope}\`.`,
-    unlimitedOnly ? "A key limited to some numbers is refused with `number_not_allowed`." : "",
-  ]
-    .filter((each) => each !== "")
-    .join("\n\n")
+    ...(unlimitedOnly
+      ? ["A key limited to some numbers is refused with `number_not_allowed`."]
+      : []),
+  ].join("\n\n")
 
 /** Who was not admitted is not counted. */
 const ratesShown = (status: number) => (status === 401 ? [] : rateHeaders)
@@ -154,7 +149,7 @@ const ratesShown = (status: number) => (status === 401 ? [] : rateHeaders)
 const operation = (route: RouteV2): Operation => {
   const rule: OperationRule = operations[route.id]
   return routeOperation(
-    { ...route, about: about(route.about ?? "", rule) },
+    { ...route, about: about(route.about, rule) },
     {
       security: "apiKey",
       headers: route.idempotent === true ? [idempotencyKey] : [],
@@ -204,11 +199,16 @@ const refusedByOperator: ReadonlyArray<Refused> = [
   "service_unavailable",
 ]
 
-const operatorCommon: Common = {
-  security: "operatorToken",
-  headers: [actingRole],
-  refused: refusedByOperator,
-}
+/** What stands in a workspace is looked for there, and asked of a member. */
+const refusedWithin = ({ path }: OperatorRoute): ReadonlyArray<Refused> =>
+  path.startsWith(`${workspacePath}/`) ? ["workspace_not_found", "role_required"] : []
+
+const operatorOperation = (route: OperatorRoute): Operation =>
+  routeOperation(route, {
+    security: "operatorToken",
+    headers: [actingRole],
+    refused: [...refusedByOperator, ...refusedWithin(route)],
+  })
 
 const operatorTags = [
   { name: "Workspaces", description: "What owns keys, numbers, contacts and messages." },
@@ -235,5 +235,5 @@ export const documentOperator = (routes: ReadonlyArray<OperatorRoute>): Describe
       description: "The service's `OPERATOR_TOKEN`.",
     },
   },
-  operations: routes.map((route) => routeOperation(route, operatorCommon)),
+  operations: routes.map(operatorOperation),
 })

@@ -5,11 +5,11 @@
 import { Schema } from "effect"
 import { texts } from "../v1/FailureV1.ts"
 import type { FieldV1 } from "../v1/FieldsV1.ts"
-import type { PostRouteV1, RouteV1 } from "../v1/RouteV1.ts"
+import type { RouteV1 } from "../v1/RouteV1.ts"
 import { examples } from "./examples.ts"
-import { clientRequestId, commonHeaders, retryAfter } from "./headers.ts"
+import { clientRequestId, commonHeaders, header, noSniff, retryAfter } from "./headers.ts"
 import { jsonContent } from "./Operation.ts"
-import type { Answer, Call, Content, DescribedSurface, JsonObject, Operation } from "./Operation.ts"
+import type { Answer, Content, DescribedSurface, JsonObject, Operation } from "./Operation.ts"
 import { connectionCallbackCall, messageCallbackCall } from "./webhookCalls.ts"
 
 /** Sending, which alone can meet the daily limit of a number. */
@@ -43,29 +43,26 @@ const idOf = (route: RouteV1): string => {
   return `v1${route.method === "GET" ? "Get" : ""}${name}`
 }
 
-const credentials: Readonly<Record<RouteV1["credentials"], Readonly<Record<string, JsonObject>>>> =
-  {
-    client: {
-      client_id: { type: "integer", description: "The workspace's; the same for all its keys." },
-      api_key: {
-        type: "string",
-        description: "A version 1 key; it may come as a bearer token instead.",
-      },
-    },
-    bearer: {},
-  }
-
-/** What every example begins with. */
-const exampleCredentials: Readonly<Record<RouteV1["credentials"], JsonObject>> = {
-  client: {
-    client_id: examples.workspace.client_id,
-    api_key: "0123456789abcdef0123456789abcdef01234567",
+const credentials: Readonly<Record<string, JsonObject>> = {
+  client_id: { type: "integer", description: "The workspace's; the same for all its keys." },
+  api_key: {
+    type: "string",
+    description: "A version 1 key; it may come as a bearer token instead.",
   },
-  bearer: {},
 }
 
-const requiredCredentials = (route: RouteV1) =>
-  route.credentials === "client" ? ["client_id"] : []
+const credentialsOf = ({ bearerOnly }: RouteV1) => (bearerOnly === true ? {} : credentials)
+
+/** What every example begins with. */
+const exampleCredentials = {
+  client_id: examples.workspace.client_id,
+  api_key: "0123456789abcdef0123456789abcdef01234567",
+}
+
+const requiredOf = ({ bearerOnly, fields }: RouteV1): ReadonlyArray<string> => [
+  ...(bearerOnly === true ? [] : ["client_id"]),
+  ...Object.entries(fields).flatMap(([name, field]) => (field.required ? name : [])),
+]
 
 /** Version 1 is lenient: in JSON a number may come as text, and a list as text with commas. */
 const typeOf = ({ type }: FieldV1<unknown>, lenient: boolean): JsonObject => {
@@ -90,28 +87,29 @@ const fieldsOf = (route: RouteV1, lenient: boolean, files: boolean) =>
     )
 
 const bodySchema = (route: RouteV1, lenient: boolean, files: boolean): JsonObject => {
-  const required = [
-    ...requiredCredentials(route),
-    ...Object.entries(route.fields).flatMap(([name, field]) => (field.required ? name : [])),
-  ]
+  const required = requiredOf(route)
   return {
     type: "object",
-    properties: {
-      ...credentials[route.credentials],
-      ...Object.fromEntries(fieldsOf(route, lenient, files)),
-    },
-    ...(required.length === 0 ? {} : { required }),
+    properties: { ...credentialsOf(route), ...Object.fromEntries(fieldsOf(route, lenient, files)) },
+    required: required.length === 0 ? undefined : required,
   }
 }
 
-/** The bodies that carry no file are left out where there is nothing to ask without one. */
-const body = (route: PostRouteV1): Content => ({
-  ...(route.example === null
+/** There is nothing to ask without a file. */
+const takesFilesAlone = ({ fields }: RouteV1): boolean => {
+  const all = Object.values(fields)
+  return all.length > 0 && all.every(({ type }) => type === "file")
+}
+
+const body = (route: RouteV1): Content => ({
+  ...(takesFilesAlone(route)
     ? {}
     : {
         "application/json": {
           schema: { json: bodySchema(route, true, false) },
-          examples: { example: { ...exampleCredentials[route.credentials], ...route.example } },
+          examples: {
+            example: { ...(route.bearerOnly === true ? {} : exampleCredentials), ...route.example },
+          },
         },
         "application/x-www-form-urlencoded": { schema: { json: bodySchema(route, false, false) } },
       }),
@@ -120,17 +118,16 @@ const body = (route: PostRouteV1): Content => ({
 
 /** The parameters of a GET's query, those apart that stand in its path. */
 const query = (route: RouteV1): Schema.Top => {
-  const required = new Set(requiredCredentials(route))
+  const required = requiredOf(route)
   const parameters = [
-    ...Object.entries(credentials[route.credentials]),
+    ...Object.entries(credentialsOf(route)),
     ...fieldsOf(route, false, false).filter(([name]) => !route.path.includes(`{${name}}`)),
   ]
   return Schema.Struct(
     Object.fromEntries(
       parameters.map(([name, { description, ...parameter }]) => {
         const text = Schema.String.annotate({ description: String(description), parameter })
-        const isRequired = required.has(name) || route.fields[name]?.required === true
-        return [name, isRequired ? text : Schema.optionalKey(text)]
+        return [name, required.includes(name) ? text : Schema.optionalKey(text)]
       }),
     ),
   )
@@ -162,63 +159,45 @@ const failed = (status: number, description: string, message: string): Answer =>
 
 const tooMany = (route: RouteV1): Answer => {
   const answer = failed(429, "Too many requests.", texts.too_many_requests.message)
-  return isSending(route)
-    ? {
-        ...answer,
-        description: "Too many requests, or the number has reached its daily limit.",
-        content: jsonContent(Schema.Union([Failure, DailyLimit]), {
-          status: 0,
-          msg_id: 4711,
-          code: "daily_limit_reached",
-          message: texts.daily_limit.message,
-        }),
-      }
-    : answer
+  if (!isSending(route)) return answer
+  return {
+    ...answer,
+    description: "Too many requests, or the number has reached its daily limit.",
+    content: jsonContent(Schema.Union([Failure, DailyLimit]), {
+      status: 0,
+      msg_id: 4711,
+      code: "daily_limit_reached",
+      message: texts.daily_limit.message,
+    }),
+  }
 }
 
 const internalError = (route: RouteV1): Answer => {
   const answer = failed(500, "The service failed.", texts.internal_error.message)
-  return route.path === "/api/v1/send_msg/group"
-    ? {
-        ...answer,
-        description:
-          "The service failed; or, as an HTML page, `group_name` is a JSON number or `msg_type` no whole number.",
-        headers: [
-          ...answer.headers,
-          {
-            name: "X-Content-Type-Options",
-            description: "Always `nosniff`.",
-            schema: { type: "string" },
-          },
-          {
-            name: "Content-Security-Policy",
-            description: "Of the HTML page.",
-            schema: { type: "string" },
-          },
-        ],
-        content: { ...answer.content, "text/html": { schema: { json: { type: "string" } } } },
-      }
-    : answer
+  if (route.path !== "/api/v1/send_msg/group") return answer
+  return {
+    ...answer,
+    description:
+      "The service failed; or, as an HTML page, `group_name` is a JSON number or `msg_type` no whole number.",
+    headers: [...answer.headers, noSniff, header("Content-Security-Policy", "Of the HTML page.")],
+    content: { ...answer.content, "text/html": { schema: { json: { type: "string" } } } },
+  }
 }
 
 /** By the fields that ask for them. */
-const callbacksOf = ({ fields }: RouteV1): Readonly<Record<string, Call>> => ({
-  ...("webhook" in fields ? { webhook: messageCallbackCall } : {}),
-  ...("webhook_url" in fields ? { webhook_url: connectionCallbackCall } : {}),
-})
+const callbacksOf = ({ fields }: RouteV1): Operation["callbacks"] => {
+  if ("webhook" in fields) return { webhook: messageCallbackCall }
+  return "webhook_url" in fields ? { webhook_url: connectionCallbackCall } : undefined
+}
 
 const operation = (route: RouteV1): Operation => ({
-  method: route.method,
-  path: route.path,
+  ...route,
   id: idOf(route),
   tag: tagOf(route),
-  summary: route.summary,
-  about: "",
-  security: route.credentials === "bearer" ? ["apiKeyV1"] : ["apiKeyV1", null],
-  parameters: {},
-  query: route.method === "GET" ? query(route) : null,
+  security: route.bearerOnly === true ? ["apiKeyV1"] : ["apiKeyV1", null],
+  query: route.method === "GET" ? query(route) : undefined,
   headers: [clientRequestId],
-  body: route.method === "GET" ? null : { required: true, content: body(route) },
+  body: route.method === "GET" ? undefined : { required: true, content: body(route) },
   answers: [
     {
       status: 200,
@@ -236,7 +215,7 @@ const operation = (route: RouteV1): Operation => ({
     internalError(route),
     failed(503, "The service is too busy.", texts.service_unavailable.message),
   ],
-  ...(Object.keys(callbacksOf(route)).length === 0 ? {} : { callbacks: callbacksOf(route) }),
+  callbacks: callbacksOf(route),
 })
 
 export const documentV1 = (routes: ReadonlyArray<RouteV1>): DescribedSurface => ({

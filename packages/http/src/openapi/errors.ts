@@ -83,7 +83,7 @@ const errorSchema = (codes: ReadonlyArray<Code>): JsonObject => {
           ...Object.fromEntries([...details, ...optional].map(detail)),
         },
         // A code's own fields are there, but for those that are optional.
-        ...(codes.length === 1 && details.length > 0 ? { required: details } : {}),
+        required: codes.length === 1 && details.length > 0 ? details : undefined,
       },
     },
     required: ["error"],
@@ -136,7 +136,7 @@ export const refusals = (
         content: {
           "application/json": {
             schema: { json: errorSchema(codes) },
-            ...(plain.length === 0 ? {} : { examples }),
+            examples: plain.length === 0 ? undefined : examples,
           },
         },
       }

@@ -152,8 +152,3 @@ export const examples = {
     created_at: "2030-01-31T07:00:00Z",
   },
 }
-
-/** As the last page of a list. */
-export const pageOf = (record: unknown) => ({ data: [record], next_cursor: null })
-
-export const listOf = (record: unknown) => ({ data: [record] })

@@ -23,7 +23,7 @@ export interface OpenApiInput {
   readonly surfaces: ReadonlyArray<DescribedSurface>
   readonly calls: ReadonlyArray<Call>
   /** Answers that any address can give, by name. */
-  readonly anywhere: Readonly<Record<string, Answer>>
+  readonly anywhere: Readonly<Record<string, Answer | undefined>>
   /** Schemas that others refer to by name. */
   readonly schemas: Readonly<Record<string, JsonObject>>
 }
@@ -57,36 +57,28 @@ interface Shared {
   readonly responses: ReturnType<typeof makeComponents>
 }
 
+/** The same names with a value made of each of theirs. */
+const mapped = <A, B>(record: Readonly<Record<string, A>>, make: (value: A) => B) =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, make(value)]))
+
 const contentJson = ({ schemas }: Shared, content: Content, direction: Direction): JsonObject =>
-  Object.fromEntries(
-    Object.entries(content).map(([type, { examples, schema }]) => [
-      type,
-      {
-        schema: schemas.of(schema, direction),
-        ...(examples === undefined
-          ? {}
-          : {
-              examples: Object.fromEntries(
-                Object.entries(examples).map(([name, value]) => [name, { value }]),
-              ),
-            }),
-      },
-    ]),
-  )
+  mapped(content, ({ examples, schema }) => ({
+    schema: schemas.of(schema, direction),
+    examples: examples && mapped(examples, (value) => ({ value })),
+  }))
 
 const answerJson = (shared: Shared, answer: Answer): JsonObject => ({
   description: answer.description,
-  ...(answer.headers.length === 0
-    ? {}
-    : {
-        headers: Object.fromEntries(
+  headers:
+    answer.headers.length === 0
+      ? undefined
+      : Object.fromEntries(
           answer.headers.map(({ description, name, schema }) => [
             name,
             shared.headers.refer(name, { description, schema }),
           ]),
         ),
-      }),
-  ...(answer.content === null ? {} : { content: contentJson(shared, answer.content, "answer") }),
+  content: answer.content && contentJson(shared, answer.content, "answer"),
 })
 
 /** Errors repeat from operation to operation; what an operation succeeds with does not. */
@@ -106,7 +98,7 @@ const pathParameters = ({ parameters, path }: Operation): ReadonlyArray<JsonObje
     name,
     in: "path",
     required: true,
-    ...(parameters[name] ?? { schema: { type: "integer", minimum: 1 } }),
+    ...(parameters?.[name] ?? { schema: { type: "integer", minimum: 1 } }),
   }))
 
 const headerParameter = (shared: Shared, { description, name, schema }: Header): JsonObject =>
@@ -114,7 +106,7 @@ const headerParameter = (shared: Shared, { description, name, schema }: Header):
 
 /** The fields of the query's struct, each a parameter. */
 const queryParameters = (shared: Shared, { query }: Operation): ReadonlyArray<JsonObject> => {
-  if (query === null) return []
+  if (query === undefined) return []
   const struct = shared.schemas.of({ effect: query }, "request")
   const required = (struct["required"] ?? []) as ReadonlyArray<string>
   const properties = (struct["properties"] ?? {}) as Readonly<Record<string, JsonObject>>
@@ -124,8 +116,8 @@ const queryParameters = (shared: Shared, { query }: Operation): ReadonlyArray<Js
     return {
       name,
       in: "query",
-      ...(description === undefined ? {} : { description }),
-      ...(required.includes(name) ? { required: true } : {}),
+      description,
+      required: required.includes(name) || undefined,
       // Several values stand in one parameter, with commas between them.
       ...(schema["type"] === "array" ? { style: "form", explode: false } : {}),
       schema,
@@ -139,25 +131,27 @@ const operationJson = (shared: Shared, surface: string, operation: Operation): J
   operationId: operation.id,
   tags: [operation.tag],
   summary: operation.summary,
-  ...(operation.about === "" ? {} : { description: operation.about }),
+  description: operation.about,
   security: operation.security.map((name) => (name === null ? {} : { [name]: [] })),
   parameters: [
     ...pathParameters(operation),
     ...queryParameters(shared, operation),
     ...operation.headers.map((header) => headerParameter(shared, header)),
   ],
-  ...(operation.body === null
-    ? {}
-    : {
-        requestBody: {
-          required: operation.body.required,
-          content: contentJson(shared, operation.body.content, "request"),
-        },
-      }),
+  requestBody: operation.body && {
+    required: operation.body.required,
+    content: contentJson(shared, operation.body.content, "request"),
+  },
   responses: answersJson(shared, operation.answers, groupOf(surface)),
-  ...(operation.callbacks === undefined
-    ? {}
-    : { callbacks: callbacksJson(shared, operation.callbacks) }),
+  callbacks:
+    operation.callbacks &&
+    // Without ids of their own: several operations are followed by the same call.
+    Object.fromEntries(
+      Object.entries(operation.callbacks).map(([field, call]) => [
+        call.name,
+        { [`{$request.body#/${field}}`]: { post: callJson(shared, call) } },
+      ]),
+    ),
 })
 
 const pathsJson = (shared: Shared, surfaces: ReadonlyArray<DescribedSurface>): JsonObject => {
@@ -174,39 +168,26 @@ const pathsJson = (shared: Shared, surfaces: ReadonlyArray<DescribedSurface>): J
 
 /** What webhook and callback calls have in common. */
 const callJson = (shared: Shared, call: Call): JsonObject => ({
-  post: {
-    tags: [call.tag],
-    summary: call.summary,
-    description: call.about,
-    // The signature shows who calls.
-    security: [],
-    parameters: call.headers.map((header) => ({
-      name: header.name,
-      in: "header",
-      required: true,
-      description: header.description,
-      schema: header.schema,
-    })),
-    requestBody: { required: true, content: contentJson(shared, call.content, "answer") },
-    responses: answersJson(shared, call.answers, "receiver"),
-  },
+  tags: [call.tag],
+  summary: call.summary,
+  description: call.about,
+  // The signature shows who calls.
+  security: [],
+  parameters: call.headers.map((header) => ({
+    name: header.name,
+    in: "header",
+    required: true,
+    description: header.description,
+    schema: header.schema,
+  })),
+  requestBody: { required: true, content: contentJson(shared, call.content, "answer") },
+  responses: { 200: { description: "Delivered; any 2xx will do." } },
 })
 
-const webhookJson = (shared: Shared, call: Call): JsonObject => {
-  const { post } = callJson(shared, call)
-  return { post: { operationId: call.id, ...(post as JsonObject) } }
-}
-
-/** Without ids of their own: several operations are followed by the same call. */
-const callbacksJson = (shared: Shared, calls: Readonly<Record<string, Call>>): JsonObject =>
-  Object.fromEntries(
-    Object.entries(calls).map(([field, call]) => [
-      call.name,
-      { [`{$request.body#/${field}}`]: callJson(shared, call) },
-    ]),
-  )
-
-/** The document as a JSON value. Pure: the same parts make the same document. */
+/**
+ * The document, to be written as JSON, which leaves out what is undefined. Pure: the same parts make
+ * the same document.
+ */
 export const openApi = (input: OpenApiInput): JsonObject => {
   const shared: Shared = {
     schemas: makeJsonSchemas(),
@@ -216,11 +197,14 @@ export const openApi = (input: OpenApiInput): JsonObject => {
   }
   // First, so that they keep their names.
   for (const [name, answer] of Object.entries(input.anywhere)) {
-    shared.responses.refer(name, answerJson(shared, answer))
+    if (answer !== undefined) shared.responses.refer(name, answerJson(shared, answer))
   }
   const paths = pathsJson(shared, input.surfaces)
   const webhooks = Object.fromEntries(
-    input.calls.map((call) => [call.name, webhookJson(shared, call)]),
+    input.calls.map((call) => [
+      call.name,
+      { post: { operationId: call.id, ...callJson(shared, call) } },
+    ]),
   )
   return {
     openapi: "3.1.1",

@@ -17,8 +17,17 @@ import {
 import type { CallbackAttempt, ListPage, LoggedRun, RedeliverEvent } from "@messaging-service/core"
 import { callbackTypes } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
-import { examples, listOf, pageOf } from "../openapi/examples.ts"
-import { asCommand, byName, json, listJson, pageJson, query, shownPage } from "../route/Entry.ts"
+import { examples } from "../openapi/examples.ts"
+import {
+  asCommand,
+  bodyOf,
+  byName,
+  json,
+  listOf,
+  pageOf,
+  query,
+  shownPage,
+} from "../route/Entry.ts"
 import { RunOutcomeJson } from "../v2/reminders.ts"
 import {
   DeliveryJson,
@@ -62,7 +71,7 @@ const runJson = (run: LoggedRun): typeof RunJson.Type => ({
   code: run.code,
 })
 
-const tag = "Deliveries"
+const route = operatorRoute("Deliveries")
 
 const webhookPath = `${workspacePath}/webhooks/{webhook_id}` as const
 
@@ -95,136 +104,93 @@ export const deliveryRoutes = Effect.gen(function* () {
   const reminders = yield* ReminderOperations
 
   return [
-    operatorRoute({
-      method: "GET",
-      path: `${workspacePath}/webhooks`,
+    route(`GET ${workspacePath}/webhooks`, {
       id: "listWorkspaceWebhooks",
-      tag,
       summary: "List webhook endpoints",
       about: "Of live and test keys, stopped ones included, oldest first.",
       success: "The endpoints.",
-      answer: listJson(EndpointJson),
-      example: listOf(examples.webhook),
-      refused: ["workspace_not_found", "role_required"],
+      answer: listOf(EndpointJson, examples.webhook),
       handler: ({ id, role }) =>
         Effect.map(webhooks.list(role, id("id")), (endpoints) => ({
           data: endpoints.map(endpointJson),
         })),
     }),
-    operatorRoute({
-      method: "GET",
-      path: `${webhookPath}/deliveries`,
+    route(`GET ${webhookPath}/deliveries`, {
       id: "listDeliveries",
-      tag,
       summary: "Read the delivery log",
       about: "Every attempt, newest first.",
       request: query(PageInput, byName<ListPage>),
       success: "A page of attempts.",
-      answer: pageJson(DeliveryJson),
-      example: pageOf(delivery),
-      refused: ["workspace_not_found", "role_required", "webhook_not_found"],
+      answer: pageOf(DeliveryJson, delivery),
+      refused: ["webhook_not_found"],
       handler: ({ id, request, role }) =>
         Effect.map(
           webhooks.deliveries(role, id("id"), id("webhook_id"), request),
           shownPage(deliveryJson),
         ),
     }),
-    operatorRoute({
-      method: "POST",
-      path: `${webhookPath}/resume`,
+    route(`POST ${webhookPath}/resume`, {
       id: "resumeWebhook",
-      tag,
       summary: "Resume a stopped endpoint",
       success: "The endpoint, active again.",
-      answer: EndpointJson,
-      example: examples.webhook,
-      refused: [
-        "workspace_not_found",
-        "role_required",
-        "webhook_not_found",
-        "webhook_limit_reached",
-      ],
+      answer: bodyOf(EndpointJson, examples.webhook),
+      refused: ["webhook_not_found", "webhook_limit_reached"],
       handler: ({ id, role }) =>
         Effect.map(webhooks.resume(role, id("id"), id("webhook_id")), endpointJson),
     }),
-    operatorRoute({
-      method: "POST",
-      path: `${webhookPath}/redeliver`,
+    route(`POST ${webhookPath}/redeliver`, {
       id: "redeliverEvent",
-      tag,
       summary: "Deliver an event again",
       about: "A new schedule with attempt 1 and the same event id.",
       request: json(RedeliverBody, { event_id: delivery.event_id }, asCommand<RedeliverEvent>),
       status: 202,
       success: "The event is on its way.",
-      answer: QueuedEventJson,
-      example: { event_id: delivery.event_id, type: "message.sent", queued: true },
-      refused: [
-        "workspace_not_found",
-        "role_required",
-        "webhook_not_found",
-        "event_not_found",
-        "webhook_stopped",
-      ],
+      answer: bodyOf(QueuedEventJson, {
+        event_id: delivery.event_id,
+        type: "message.sent",
+        queued: true,
+      }),
+      refused: ["webhook_not_found", "event_not_found", "webhook_stopped"],
       handler: ({ id, request, role }) =>
         Effect.map(webhooks.redeliver(role, id("id"), id("webhook_id"), request), queuedJson),
     }),
-    operatorRoute({
-      method: "GET",
-      path: `${workspacePath}/callbacks/deliveries`,
+    route(`GET ${workspacePath}/callbacks/deliveries`, {
       id: "listCallbackDeliveries",
-      tag,
       summary: "Read the delivery log of version 1 callbacks",
       about: "Every attempt, newest first.",
       request: query(PageInput, byName<ListPage>),
       success: "A page of attempts.",
-      answer: pageJson(CallbackDeliveryJson),
-      example: pageOf({ ...delivery, url: "https://example.com/callback" }),
-      refused: ["workspace_not_found", "role_required"],
+      answer: pageOf(CallbackDeliveryJson, { ...delivery, url: "https://example.com/callback" }),
       handler: ({ id, request, role }) =>
         Effect.map(
           webhooks.callbackDeliveries(role, id("id"), request),
           shownPage(callbackDeliveryJson),
         ),
     }),
-    operatorRoute({
-      method: "GET",
-      path: `${workspacePath}/callback-secret`,
+    route(`GET ${workspacePath}/callback-secret`, {
       id: "getCallbackSecret",
-      tag,
       summary: "Read the secret of version 1 callbacks",
       about: "Every workspace has one from the start.",
       success: "The secret.",
-      answer: CallbackSecretJson,
-      example: callbackSecret,
-      refused: ["workspace_not_found", "role_required"],
+      answer: bodyOf(CallbackSecretJson, callbackSecret),
       handler: ({ id, role }) => callbackSecrets.get(role, id("id")),
     }),
-    operatorRoute({
-      method: "POST",
-      path: `${workspacePath}/callback-secret/rotate`,
+    route(`POST ${workspacePath}/callback-secret/rotate`, {
       id: "rotateCallbackSecret",
-      tag,
       summary: "Change the secret of version 1 callbacks",
       about: "The old secret stops working at once; attempts that are under way still end with it.",
       success: "The new secret.",
-      answer: CallbackSecretJson,
-      example: callbackSecret,
-      refused: ["workspace_not_found", "role_required"],
+      answer: bodyOf(CallbackSecretJson, callbackSecret),
       handler: ({ id, role }) => callbackSecrets.rotate(role, id("id")),
     }),
-    operatorRoute({
-      method: "GET",
-      path: `${workspacePath}/reminders/{reminder_id}/runs`,
+    operatorRoute("Reminder runs")(`GET ${workspacePath}/reminders/{reminder_id}/runs`, {
       id: "listReminderRuns",
-      tag: "Reminder runs",
       summary: "Read a reminder's log",
       about: "Every run, newest first: what it sent, or why it sent nothing.",
       request: query(PageInput, byName<ListPage>),
       success: "A page of runs.",
-      answer: pageJson(RunJson),
-      example: pageOf(run),
-      refused: ["workspace_not_found", "role_required", "reminder_not_found"],
+      answer: pageOf(RunJson, run),
+      refused: ["reminder_not_found"],
       handler: ({ id, request, role }) =>
         Effect.map(reminders.runs(role, id("id"), id("reminder_id"), request), shownPage(runJson)),
     }),

@@ -10,8 +10,7 @@ import {
 } from "@messaging-service/core"
 import type { ApiKey, CreateKey } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { listOf } from "../openapi/examples.ts"
-import { DeletedJson, asCommand, deleted, json, listJson } from "../route/Entry.ts"
+import { DeletedJson, asCommand, bodyOf, deleted, json, listOf } from "../route/Entry.ts"
 import { keyFields, keyFieldsOf } from "../v2/me.ts"
 import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
 
@@ -54,7 +53,7 @@ const keyJson = (key: ApiKey): typeof KeyJson.Type => ({
 const revokedJson = ({ id, version }: ApiKey): typeof RevokedKeyJson.Type =>
   version === 1 ? deleted(id) : { id, revoked: true }
 
-const tag = "Keys"
+const route = operatorRoute("Keys")
 
 const example = {
   id: 9,
@@ -76,51 +75,38 @@ export const keyRoutes = Effect.gen(function* () {
   const keys = yield* Keys
 
   return [
-    operatorRoute({
-      method: "POST",
-      path: `${workspacePath}/keys`,
+    route(`POST ${workspacePath}/keys`, {
       id: "createKey",
-      tag,
       summary: "Create a key",
       about: "At most 10 keys of a version that are not revoked.",
       request: json(KeyBody, { version: 2, name: "Shop", scopes: "all" }, asCommand<CreateKey>),
       status: 201,
       success: "The key, whole; it is shown only now.",
-      answer: NewKeyJson,
-      example: { ...example, key: `svc_live_${"x".repeat(34)}Qx7z` },
-      refused: ["workspace_not_found", "role_required", "key_limit_reached", "number_not_found"],
+      answer: bodyOf(NewKeyJson, { ...example, key: `svc_live_${"x".repeat(34)}Qx7z` }),
+      refused: ["key_limit_reached", "number_not_found"],
       handler: ({ id, request, role }) =>
         Effect.map(keys.create(role, id("id"), request), ({ key, record }) => ({
           ...keyJson(record),
           key,
         })),
     }),
-    operatorRoute({
-      method: "GET",
-      path: `${workspacePath}/keys`,
+    route(`GET ${workspacePath}/keys`, {
       id: "listKeys",
-      tag,
       summary: "List keys",
       about: "Oldest first, revoked ones included; those that the acting role may see.",
       success: "The keys.",
-      answer: listJson(KeyJson),
-      example: listOf(example),
-      refused: ["workspace_not_found", "role_required"],
+      answer: listOf(KeyJson, example),
       handler: ({ id, role }) =>
         Effect.map(keys.list(role, id("id")), (all) => ({ data: all.map(keyJson) })),
     }),
-    operatorRoute({
-      method: "DELETE",
-      path: `${workspacePath}/keys/{key_id}`,
+    route(`DELETE ${workspacePath}/keys/{key_id}`, {
       id: "revokeKey",
-      tag,
       summary: "Revoke a key",
       about:
         "A version 2 key is revoked, with the webhook endpoints it made; a version 1 key is deleted.",
       success: "The key works no more.",
-      answer: RevokedKeyJson,
-      example: { id: 9, revoked: true },
-      refused: ["workspace_not_found", "role_required", "key_not_found"],
+      answer: bodyOf(RevokedKeyJson, { id: 9, revoked: true }),
+      refused: ["key_not_found"],
       handler: ({ id, role }) => Effect.map(keys.revoke(role, id("id"), id("key_id")), revokedJson),
     }),
   ]

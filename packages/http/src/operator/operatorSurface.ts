@@ -18,7 +18,7 @@ import { workspaceRoutes } from "./workspaces.ts"
 
 /** The table, over the core's services; `emulator`: its controls, if they are served. */
 export const operatorRoutes = Effect.fnUntraced(function* (emulator: EmulatorControls | null) {
-  const routes: ReadonlyArray<OperatorRoute> = [
+  return [
     ...(yield* workspaceRoutes),
     ...(yield* keyRoutes),
     ...(yield* numberRoutes),
@@ -26,7 +26,6 @@ export const operatorRoutes = Effect.fnUntraced(function* (emulator: EmulatorCon
     ...(yield* deliveryRoutes),
     ...(emulator === null ? [] : yield* emulator),
   ]
-  return routes
 })
 
 const isRole = (text: string): text is Role => (roles as ReadonlyArray<string>).includes(text)

@@ -12,14 +12,15 @@ import {
 } from "@messaging-service/core"
 import type { ChangeWorkspace, CreateWorkspace, ListPage, Workspace } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { examples, pageOf } from "../openapi/examples.ts"
+import { examples } from "../openapi/examples.ts"
 import {
   DeletedJson,
   asCommand,
+  bodyOf,
   byName,
   deleted,
   json,
-  pageJson,
+  pageOf,
   query,
   shownPage,
 } from "../route/Entry.ts"
@@ -65,75 +66,55 @@ const workspaceJson = (workspace: Workspace): typeof WorkspaceJson.Type => ({
   created_at: formatInstant(workspace.createdAt),
 })
 
-const tag = "Workspaces"
+const route = operatorRoute("Workspaces")
 
 export const workspaceRoutes = Effect.gen(function* () {
   const workspaces = yield* Workspaces
 
   return [
-    operatorRoute({
-      method: "POST",
-      path: workspacesPath,
+    route(`POST ${workspacesPath}`, {
       id: "createWorkspace",
-      tag,
       summary: "Create a workspace",
       request: json(WorkspaceBody, { name: "Example" }, asCommand<CreateWorkspace>),
       status: 201,
       success: "The workspace.",
-      answer: WorkspaceJson,
-      example: examples.workspace,
+      answer: bodyOf(WorkspaceJson, examples.workspace),
       refused: ["role_required"],
       handler: ({ request, role }) => Effect.map(workspaces.create(role, request), workspaceJson),
     }),
-    operatorRoute({
-      method: "GET",
-      path: workspacesPath,
+    route(`GET ${workspacesPath}`, {
       id: "listWorkspaces",
-      tag,
       summary: "List workspaces",
       about: "Newest first.",
       request: query(PageInput, byName<ListPage>),
       success: "A page of workspaces.",
-      answer: pageJson(WorkspaceJson),
-      example: pageOf(examples.workspace),
+      answer: pageOf(WorkspaceJson, examples.workspace),
       handler: ({ request }) => Effect.map(workspaces.list(request), shownPage(workspaceJson)),
     }),
-    operatorRoute({
-      method: "GET",
-      path: workspacePath,
+    route(`GET ${workspacePath}`, {
       id: "getWorkspace",
-      tag,
       summary: "Read a workspace",
       success: "The workspace.",
-      answer: WorkspaceJson,
-      example: examples.workspace,
+      answer: bodyOf(WorkspaceJson, examples.workspace),
       refused: ["workspace_not_found"],
       handler: ({ id }) => Effect.map(workspaces.get(id("id")), workspaceJson),
     }),
-    operatorRoute({
-      method: "PATCH",
-      path: workspacePath,
+    route(`PATCH ${workspacePath}`, {
       id: "updateWorkspace",
-      tag,
       summary: "Change a workspace",
       request: json(WorkspacePatch, { account_disabled: true }, asCommand<ChangeWorkspace>),
       success: "The workspace as it is now.",
-      answer: WorkspaceJson,
-      example: { ...examples.workspace, account_disabled: true },
+      answer: bodyOf(WorkspaceJson, { ...examples.workspace, account_disabled: true }),
       refused: ["workspace_not_found", "role_required"],
       handler: ({ id, request, role }) =>
         Effect.map(workspaces.update(role, id("id"), request), workspaceJson),
     }),
-    operatorRoute({
-      method: "DELETE",
-      path: workspacePath,
+    route(`DELETE ${workspacePath}`, {
       id: "deleteWorkspace",
-      tag,
       summary: "Delete a workspace",
       about: "Its keys stop, its waiting messages are cancelled, its webhook endpoints go.",
       success: "It is gone.",
-      answer: DeletedJson,
-      example: { id: 1, deleted: true },
+      answer: bodyOf(DeletedJson, deleted(1)),
       refused: ["workspace_not_found", "role_required"],
       handler: ({ id, role }) => Effect.map(workspaces.delete(role, id("id")), deleted),
     }),

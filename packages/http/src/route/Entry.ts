@@ -14,9 +14,10 @@ import type {
 } from "@messaging-service/core"
 import { Result, Schema } from "effect"
 import type { Refused } from "../openapi/errors.ts"
+import type { Heading } from "../openapi/Operation.ts"
 import { queryRecord } from "../request/Target.ts"
 import type { QueryEntries } from "../request/Target.ts"
-import type { Method, Route } from "./RouteTable.ts"
+import type { Route } from "./RouteTable.ts"
 
 /** What an operation takes besides its path, and how its handler's `request` is made of that. */
 export type Takes<A> =
@@ -86,23 +87,39 @@ export const optionalJson = <S extends Schema.Top, A>(
 /** It goes with the request, unless it is kept. */
 export const file: Takes<Upload> = { takes: "file", parse: asGiven }
 
+/** The body of success, and an example of it for the document. */
+export interface Body<S extends Schema.Top = Schema.Top> {
+  readonly schema: S
+  readonly example: unknown
+}
+
+export const bodyOf = <S extends Schema.Top>(schema: S, example: unknown): Body<S> => ({
+  schema,
+  example,
+})
+
+/** A list that is always whole. */
+export const listOf = <S extends Schema.Top>(item: S, example: unknown) =>
+  bodyOf(Schema.Struct({ data: Schema.Array(item) }), { data: [example] })
+
+/** The page envelope (contract: Pages and cursors); the example is the last page. */
+export const pageOf = <S extends Schema.Top>(item: S, example: unknown) =>
+  bodyOf(
+    Schema.Struct({
+      data: Schema.Array(item),
+      next_cursor: Schema.NullOr(Schema.String).annotate({
+        description: "The `cursor` of the next page; null on the last one.",
+      }),
+    }),
+    { data: [example], next_cursor: null },
+  )
+
 /** What a deletion is answered with. */
 export const DeletedJson = Schema.Struct({ id: IdJson, deleted: Schema.Literal(true) }).annotate({
   identifier: "Deleted",
 })
 
-/** A list that is always whole. */
-export const listJson = <S extends Schema.Top>(item: S) =>
-  Schema.Struct({ data: Schema.Array(item) })
-
-/** The page envelope (contract: Pages and cursors). */
-export const pageJson = <S extends Schema.Top>(item: S) =>
-  Schema.Struct({
-    data: Schema.Array(item),
-    next_cursor: Schema.NullOr(Schema.String).annotate({
-      description: "The `cursor` of the next page; null on the last one.",
-    }),
-  })
+export const deleted = (id: number): typeof DeletedJson.Type => ({ id, deleted: true })
 
 /** A page of a list, each record as `show` shows it. */
 export const shownPage =
@@ -117,31 +134,18 @@ export const shownAnswer =
   <A, B>(show: (made: A) => B) =>
   ({ answer, replayed }: Repeatable<A>): Repeatable<B> => ({ answer: show(answer), replayed })
 
-export const deleted = (id: number): typeof DeletedJson.Type => ({ id, deleted: true })
-
-export interface Entry<
-  Path extends string = string,
-  Request = unknown,
-  Answer extends Schema.Top = Schema.Top,
-> extends Route {
-  readonly method: Method
-  readonly path: Path
-  /** Unique in the whole document. */
-  readonly id: string
-  /** The heading that the document shows it under. */
-  readonly tag: string
-  /** A few words, such as "Send a message". */
-  readonly summary: string
-  readonly about?: string
+/** What is said of an operation beside its place: `routeV2` and `operatorRoute` give it that. */
+export interface Entry<Request = unknown, Answer extends Schema.Top = Schema.Top> extends Omit<
+  Heading,
+  keyof Route | "tag"
+> {
   /** Nothing but its path when left out. */
   readonly request?: Takes<Request>
   /** Of success; 200 when left out. */
   readonly status?: 201 | 202
   /** What success means. */
   readonly success: string
-  /** The body of success. */
-  readonly answer: Answer
-  readonly example: unknown
+  readonly answer: Body<Answer>
   /** Beside what every operation of its table can refuse. */
   readonly refused?: ReadonlyArray<Refused>
 }

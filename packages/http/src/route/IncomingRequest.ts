@@ -5,8 +5,7 @@
 import { requestId, refuse } from "@messaging-service/core"
 import type { Ids, Refusal, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
 import type { RefusingPlaces } from "@messaging-service/core/ports"
-import { Effect, Scope } from "effect"
-import type { Stream } from "effect"
+import { Effect, Scope, Stream } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { clientRequestId } from "../request/HeaderValues.ts"
 import { parseTarget } from "../request/Target.ts"
@@ -39,8 +38,28 @@ export interface Content {
   readonly bytes: Stream.Stream<Uint8Array, unknown>
 }
 
+/** Bytes that are there already. */
+export const bytesReply = (contentType: string, bytes: Uint8Array, status = 200): Reply => ({
+  status,
+  content: { contentType, length: bytes.length, bytes: Stream.make(bytes) },
+})
+
+/** A page, which a browser takes for nothing else, and what `Content-Security-Policy` says of it. */
+export const htmlReply = (
+  { answerHeaders }: IncomingRequest,
+  html: Uint8Array,
+  policy: string,
+  status = 200,
+): Reply => {
+  answerHeaders["content-security-policy"] = policy
+  answerHeaders["x-content-type-options"] = "nosniff"
+  return bytesReply("text/html; charset=utf-8", html, status)
+}
+
 /** What answers the requests of one surface: of everything under one prefix of paths. */
-export type Handler = (incoming: IncomingRequest) => Effect.Effect<Reply, Refusal | StoreUnavailable>
+export type Handler = (
+  incoming: IncomingRequest,
+) => Effect.Effect<Reply, Refusal | StoreUnavailable>
 
 export const receive = (request: HttpServerRequest, ids: typeof Ids.Service): IncomingRequest => {
   const { path, query } = parseTarget(request.url)
@@ -72,9 +91,14 @@ const errorBody = (refusal: Refusal, id: string, publicUrl: string) => ({
 })
 
 /** The answer to a refused request, whose headers it writes down. */
-export const refusalReply = (incoming: IncomingRequest, refusal: Refusal, publicUrl: string): Reply => {
+export const refusalReply = (
+  incoming: IncomingRequest,
+  refusal: Refusal,
+  publicUrl: string,
+): Reply => {
   if (refusal.status === 401) incoming.answerHeaders["www-authenticate"] = 'Bearer realm="service"'
-  if (refusal.retryAfter !== null) incoming.answerHeaders["retry-after"] = String(refusal.retryAfter)
+  if (refusal.retryAfter !== null)
+    incoming.answerHeaders["retry-after"] = String(refusal.retryAfter)
   return { status: refusal.status, body: errorBody(refusal, incoming.id, publicUrl) }
 }
 

@@ -20,6 +20,14 @@ export interface Route {
   readonly path: string
 }
 
+/** Such as `GET /messages/{id}`. */
+export type MethodAndPath = `${Method} ${string}`
+
+export const routeAt = (methodAndPath: MethodAndPath): Route => {
+  const [method, path] = methodAndPath.split(" ") as [Method, string]
+  return { method, path }
+}
+
 type Match<R> =
   | {
       readonly _tag: "Found"

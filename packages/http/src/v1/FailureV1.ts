@@ -4,7 +4,8 @@
  * 1: requests). The one place that knows them.
  */
 import type { Code, Refusal } from "@messaging-service/core"
-import { Data, Stream } from "effect"
+import { Data } from "effect"
+import { htmlReply } from "../route/IncomingRequest.ts"
 import type { IncomingRequest, Reply } from "../route/IncomingRequest.ts"
 
 interface Text {
@@ -197,18 +198,8 @@ const pageBytes = new TextEncoder().encode(
   '<!doctype html>\n<html lang="en"><head><title>Server Error (500)</title></head><body><h1>Server Error (500)</h1></body></html>\n',
 )
 
-export const errorPageReply = ({ answerHeaders: headers }: IncomingRequest): Reply => {
-  headers["content-security-policy"] = "default-src 'none'"
-  headers["x-content-type-options"] = "nosniff"
-  return {
-    status: 500,
-    content: {
-      contentType: "text/html; charset=utf-8",
-      length: pageBytes.length,
-      bytes: Stream.make(pageBytes),
-    },
-  }
-}
+export const errorPageReply = (incoming: IncomingRequest): Reply =>
+  htmlReply(incoming, pageBytes, "default-src 'none'", 500)
 
 const reply = (
   name: TextName,

@@ -34,7 +34,7 @@ import type { FailureV1 } from "./FailureV1.ts"
 import { idOf, integer, pageField, pageOf, string, unreadable } from "./FieldsV1.ts"
 import type { ReadFieldsV1 } from "./FieldsV1.ts"
 import { groupFields, phoneFields, recipientOf } from "./recipientV1.ts"
-import { DoneAnswer, done, operationV1 } from "./RouteV1.ts"
+import { DoneAnswer, done, routeV1, successV1 } from "./RouteV1.ts"
 import type { UploadV1 } from "./RouteV1.ts"
 import { ofNumber } from "./SendV1.ts"
 
@@ -162,8 +162,7 @@ const remindV1 = Effect.gen(function* () {
     )
 })
 
-const CreatedAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const CreatedAnswer = successV1({
   message: Schema.String,
   reminder_id: Schema.Int,
 })
@@ -184,8 +183,7 @@ const ReminderV1 = Schema.Struct({
   }),
 }).annotate({ identifier: "ReminderV1" })
 
-const ReminderListAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const ReminderListAnswer = successV1({
   total: Schema.Int.annotate({ description: "Of all pages." }),
   page: Schema.Int,
   reminders: Schema.Array(ReminderV1).annotate({ description: "Newest first." }),
@@ -218,11 +216,8 @@ export const reminderRoutes = Effect.gen(function* () {
   const remind = yield* remindV1
 
   return [
-    operationV1({
-      method: "POST",
-      path: "/api/v1/reminder/create",
+    routeV1("POST /api/v1/reminder/create", {
       summary: "Make a reminder",
-      credentials: "client",
       fields: reminderFields,
       example: {
         reminder_name: "Stand-up",
@@ -239,11 +234,8 @@ export const reminderRoutes = Effect.gen(function* () {
           reminder_id: id,
         })),
     }),
-    operationV1({
-      method: "POST",
-      path: "/api/v1/reminder/list",
+    routeV1("POST /api/v1/reminder/list", {
       summary: "The workspace's reminders",
-      credentials: "client",
       fields: { page: pageField },
       example: { page: 1 },
       answer: ReminderListAnswer,
@@ -258,11 +250,8 @@ export const reminderRoutes = Effect.gen(function* () {
         }
       }),
     }),
-    operationV1({
-      method: "POST",
-      path: "/api/v1/reminder/cancel",
+    routeV1("POST /api/v1/reminder/cancel", {
       summary: "Delete a reminder",
-      credentials: "client",
       fields: { reminder_id: integer("The reminder's id.", { required: true }) },
       example: { reminder_id: 5 },
       answer: DoneAnswer,

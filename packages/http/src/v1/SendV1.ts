@@ -30,7 +30,7 @@ import {
   recipientsOf,
 } from "./recipientV1.ts"
 import type { RecipientV1 } from "./recipientV1.ts"
-import { operationV1 } from "./RouteV1.ts"
+import { routeV1, successV1 } from "./RouteV1.ts"
 import type { UploadV1 } from "./RouteV1.ts"
 import { expiryFields, expiryOf, instantText, scheduleFields, scheduledAt } from "./timesV1.ts"
 
@@ -129,14 +129,12 @@ const sendV1 = Effect.gen(function* () {
 
 const MessageId = Schema.Int.annotate({ description: "The message's id." })
 
-const SentAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const SentAnswer = successV1({
   message: Schema.String,
   msg_id: MessageId,
 })
 
-const SentManyAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const SentManyAnswer = successV1({
   message: Schema.String,
   msg_ids: Schema.Array(MessageId).annotate({ description: "In the order of `phones`." }),
 })
@@ -155,11 +153,8 @@ export const sendRoutes = Effect.gen(function* () {
   const send = yield* sendV1
 
   return [
-    operationV1({
-      method: "POST",
-      path: "/api/v1/send_msg",
+    routeV1("POST /api/v1/send_msg", {
       summary: "Send to a phone or a group",
-      credentials: "client",
       fields: { ...phoneFields, ...groupFields, ...sendFields },
       example: { country_code: "1", phone: "5550001234", msg: "Your table is ready." },
       answer: SentAnswer,
@@ -169,11 +164,8 @@ export const sendRoutes = Effect.gen(function* () {
         return sent("Message queued", ids)
       }),
     }),
-    operationV1({
-      method: "POST",
-      path: "/api/v1/send_msg/group",
+    routeV1("POST /api/v1/send_msg/group", {
       summary: "Send to a group",
-      credentials: "client",
       fields: { ...groupFields, ...sendFields },
       example: { group_name: "Team", msg: "We open at ten today." },
       answer: SentAnswer,
@@ -185,11 +177,8 @@ export const sendRoutes = Effect.gen(function* () {
         return sent("Message queued", ids)
       }),
     }),
-    operationV1({
-      method: "POST",
-      path: "/api/v1/send_msg/multi",
+    routeV1("POST /api/v1/send_msg/multi", {
       summary: "Send to many phones, to all or to none",
-      credentials: "client",
       fields: { ...phonesFields, ...sendFields },
       example: {
         country_code: "1",
@@ -208,11 +197,8 @@ export const sendRoutes = Effect.gen(function* () {
         }
       }),
     }),
-    operationV1({
-      method: "POST",
-      path: "/api/v1/schedule_msg",
+    routeV1("POST /api/v1/schedule_msg", {
       summary: "Send to a phone or a group at a given time",
-      credentials: "client",
       fields: { ...phoneFields, ...groupFields, ...scheduleFields, ...sendFields },
       example: {
         country_code: "1",

@@ -12,7 +12,7 @@ import { Clock, Effect, Result, Schema } from "effect"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
 import { file, idOf, integer, limitField, limitOf, pageField, pageOf, string } from "./FieldsV1.ts"
-import { DoneAnswer, done, operationV1 } from "./RouteV1.ts"
+import { DoneAnswer, done, routeV1, successV1 } from "./RouteV1.ts"
 
 const FileV1 = Schema.Struct({
   id: Schema.Int.annotate({ description: "The `media_id` of version 2." }),
@@ -26,14 +26,12 @@ const FileV1 = Schema.Struct({
   created_at: Schema.String.annotate({ format: "date-time" }),
 }).annotate({ identifier: "MediaFileV1" })
 
-const UploadedAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const UploadedAnswer = successV1({
   message: Schema.String,
   data: FileV1,
 })
 
-const MediaListAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const MediaListAnswer = successV1({
   data: Schema.Struct({
     total_count: Schema.Int.annotate({ description: "Of all pages." }),
     page: Schema.Int,
@@ -71,16 +69,12 @@ export const mediaRoutes = Effect.gen(function* () {
   )
 
   return [
-    operationV1({
-      method: "POST",
-      path: "/api/v1/media/upload",
+    routeV1("POST /api/v1/media/upload", {
       summary: "Put a file into the media directory",
-      credentials: "client",
       fields: {
         file: file("The file, in a multipart form; at most 64 MiB."),
         media_file: file("Another name of `file`."),
       },
-      example: null,
       answer: UploadedAnswer,
       handler: Effect.fnUntraced(function* ({ caller, file: uploaded }) {
         if (uploaded === null) return yield* failV1("no_upload")
@@ -94,11 +88,8 @@ export const mediaRoutes = Effect.gen(function* () {
         }
       }),
     }),
-    operationV1({
-      method: "POST",
-      path: "/api/v1/media/list",
+    routeV1("POST /api/v1/media/list", {
       summary: "Files of the media directory",
-      credentials: "client",
       fields: {
         page: pageField,
         limit: limitField(limits),
@@ -117,11 +108,8 @@ export const mediaRoutes = Effect.gen(function* () {
         }
       }),
     }),
-    operationV1({
-      method: "POST",
-      path: "/api/v1/media/delete",
+    routeV1("POST /api/v1/media/delete", {
       summary: "Delete a file of the media directory",
-      credentials: "client",
       fields: { media_id: integer("The file's id.", { required: true }) },
       example: { media_id: 8 },
       answer: DoneAnswer,

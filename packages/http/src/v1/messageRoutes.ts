@@ -14,7 +14,7 @@ import { Clock, Effect, Schema } from "effect"
 import { msgTypeOf } from "./contentV1.ts"
 import { failV1 } from "./FailureV1.ts"
 import { idOf, integer, pageField, pageOf, string } from "./FieldsV1.ts"
-import { DoneAnswer, done, operationV1 } from "./RouteV1.ts"
+import { DoneAnswer, done, routeV1, successV1 } from "./RouteV1.ts"
 import { startOfDay } from "./timesV1.ts"
 
 const StatusV1 = Schema.Literals([0, 1, 2, 3, 4])
@@ -73,8 +73,7 @@ const HistoryItem = Schema.Struct({
   sent_at: TimeOrNull,
 })
 
-const ReportAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const ReportAnswer = successV1({
   total: Schema.Int.annotate({ description: "Of all pages." }),
   page: Schema.Int,
   history: Schema.Array(HistoryItem).annotate({ description: "Newest first." }),
@@ -113,11 +112,8 @@ export const messageRoutes = Effect.gen(function* () {
     })
 
   return [
-    operationV1({
-      method: "POST",
-      path: "/api/v1/cancel_msg",
+    routeV1("POST /api/v1/cancel_msg", {
       summary: "Cancel a message that is still waiting",
-      credentials: "client",
       fields: { msg_id: msgId },
       example: { msg_id: 4711 },
       answer: DoneAnswer,
@@ -127,30 +123,21 @@ export const messageRoutes = Effect.gen(function* () {
           done("Message cancelled"),
         ),
     }),
-    operationV1({
-      method: "POST",
-      path: "/api/v1/message/status",
+    routeV1("POST /api/v1/message/status", {
       summary: "What became of a message",
-      credentials: "client",
       fields: { msg_id: msgId },
       example: { msg_id: 4711 },
       answer: StatusAnswer,
       handler: ({ caller, fields }) => status(caller, idOf<MessageId>(fields.msg_id)),
     }),
-    operationV1({
-      method: "GET",
-      path: "/api/v1/message/status/{msg_id}",
+    routeV1("GET /api/v1/message/status/{msg_id}", {
       summary: "What became of a message",
-      credentials: "client",
       fields: {},
       answer: StatusAnswer,
       handler: ({ caller, parameter }) => status(caller, parseId<MessageId>(parameter("msg_id"))),
     }),
-    operationV1({
-      method: "POST",
-      path: "/api/v1/report",
+    routeV1("POST /api/v1/report", {
       summary: "Messages made on given days",
-      credentials: "client",
       fields: {
         start_date: string("First day, `dd-mm-yyyy` in UTC.", { required: true }),
         end_date: string("Last day, `dd-mm-yyyy` in UTC.", { required: true }),

@@ -5,10 +5,9 @@ import { Effect, Schema } from "effect"
 import { failV1 } from "./FailureV1.ts"
 import { idOf, integer, string, unreadable } from "./FieldsV1.ts"
 import { phoneOf } from "./recipientV1.ts"
-import { operationV1 } from "./RouteV1.ts"
+import { routeV1, successV1 } from "./RouteV1.ts"
 
-const ConnectAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const ConnectAnswer = successV1({
   message: Schema.String,
   whatsapp_client: Schema.Int.annotate({ description: "The number's id." }),
 })
@@ -22,13 +21,11 @@ const numberFields = {
   connection: Schema.Literals(numberStatuses),
 }
 
-const NumberListAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const NumberListAnswer = successV1({
   data: Schema.Array(Schema.Struct(numberFields)).annotate({ description: "Oldest first." }),
 })
 
-const NumberAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const NumberAnswer = successV1({
   data: Schema.Struct({
     ...numberFields,
     qr_code_url: Schema.NullOr(Schema.String).annotate({
@@ -60,11 +57,8 @@ export const numberRoutes = Effect.gen(function* () {
   const connections = yield* Connections
 
   return [
-    operationV1({
-      method: "POST",
-      path: "/api/v1/whatsapp/connect",
+    routeV1("POST /api/v1/whatsapp/connect", {
       summary: "Connect a WhatsApp number, or connect one again",
-      credentials: "client",
       fields: {
         whatsapp_client: integer("Connects this number again instead of adding one."),
         whatsapp_number: string("Connects with a pairing code that is typed on this phone."),
@@ -92,13 +86,9 @@ export const numberRoutes = Effect.gen(function* () {
         }
       }),
     }),
-    operationV1({
-      method: "POST",
-      path: "/api/v1/whatsapp/list",
+    routeV1("POST /api/v1/whatsapp/list", {
       summary: "The workspace's WhatsApp numbers",
-      credentials: "client",
       fields: {},
-      example: {},
       answer: NumberListAnswer,
       handler: ({ caller }) =>
         Effect.map(connections.list(caller), (all) => ({
@@ -106,11 +96,8 @@ export const numberRoutes = Effect.gen(function* () {
           data: all.filter(isShown).map(shown),
         })),
     }),
-    operationV1({
-      method: "POST",
-      path: "/api/v1/whatsapp/status",
+    routeV1("POST /api/v1/whatsapp/status", {
       summary: "A number, and what there is to scan or to type",
-      credentials: "client",
       fields: { whatsapp_client: integer("The number's id.", { required: true }) },
       example: { whatsapp_client: 12 },
       answer: NumberAnswer,

@@ -8,13 +8,12 @@ import { mediaRoutes } from "./mediaRoutes.ts"
 import { messageRoutes } from "./messageRoutes.ts"
 import { numberRoutes } from "./numberRoutes.ts"
 import { reminderRoutes } from "./RemindV1.ts"
-import { operationV1 } from "./RouteV1.ts"
+import { routeV1, successV1 } from "./RouteV1.ts"
 import type { RouteV1 } from "./RouteV1.ts"
 import { sendRoutes } from "./SendV1.ts"
 import { verificationRoutes } from "./verificationRoutes.ts"
 
-const MeAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const MeAnswer = successV1({
   message: Schema.String,
   name: Schema.String.annotate({ description: "Of the workspace." }),
 })
@@ -24,13 +23,9 @@ const accountRoutes = Effect.gen(function* () {
   const connections = yield* Connections
 
   return [
-    operationV1({
-      method: "POST",
-      path: "/api/v1/me",
+    routeV1("POST /api/v1/me", {
       summary: "Check credentials",
-      credentials: "client",
       fields: { whatsapp_client: integer("A number that must be the workspace's.") },
-      example: {},
       texts: textsOfMe,
       answer: MeAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields: { whatsapp_client } }) {

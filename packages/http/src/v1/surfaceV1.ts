@@ -5,11 +5,11 @@ import { MediaFiles } from "@messaging-service/core/ports"
 import type { RefusingPlaces } from "@messaging-service/core/ports"
 import { Effect, Result, Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
-import type { IncomingRequest, Reply, Handler } from "../route/IncomingRequest.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf } from "../request/HeaderValues.ts"
 import { takeWorkspaceShare } from "../route/IncomingRequest.ts"
+import type { Handler, IncomingRequest } from "../route/IncomingRequest.ts"
 import { findRoute, routeMatcher } from "../route/RouteTable.ts"
 import type { FoundRoute } from "../route/RouteTable.ts"
 import { errorPageReply, failV1, failureReply, refusalReplyV1 } from "./FailureV1.ts"
@@ -27,14 +27,14 @@ import type { UnknownCaller } from "./unknownCallers.ts"
  * The key is missed first, then the client id. Whether they are good is for the core to say.
  */
 const credentialsOf = (
-  { credentials }: Pick<RouteV1, "credentials">,
+  { bearerOnly }: RouteV1,
   body: BodyV1,
   request: HttpServerRequest,
 ): Result.Result<Omit<CredentialsV1, "clientAddress">, FailureV1> => {
   const bearer = bearerToken(authorizationOf(request)) ?? null
-  const apiKey = credentials === "bearer" ? bearer : (textOf(body.one("api_key")) ?? bearer)
+  const apiKey = bearerOnly === true ? bearer : (textOf(body.one("api_key")) ?? bearer)
   if (apiKey === null) return Result.fail(failV1("missing_key"))
-  if (credentials === "bearer") return Result.succeed({ clientId: null, apiKey })
+  if (bearerOnly === true) return Result.succeed({ clientId: null, apiKey })
   const clientId = integerOf(body.one("client_id"))
   if (clientId === null) return Result.fail(failV1("missing_client_id"))
   if (clientId === unreadable) return Result.fail(failV1("invalid_client_id"))
@@ -101,11 +101,7 @@ export const surfaceV1 = Effect.fnUntraced(function* (
     const caller = yield* admit(body)
 
     // Fields, number, allowance, quota
-    const answer: Reply = {
-      status: 200,
-      body: yield* route.handler({ caller, body, file, parameter }),
-    }
-    return answer
+    return { status: 200, body: yield* route.handler({ caller, body, file, parameter }) }
   }, Effect.scoped)
 
   const surface: Handler = (incoming) => {

@@ -25,17 +25,15 @@ import {
   strings,
 } from "./FieldsV1.ts"
 import { phoneOf } from "./recipientV1.ts"
-import { operationV1 } from "./RouteV1.ts"
+import { routeV1, successV1 } from "./RouteV1.ts"
 
-const CampaignAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const CampaignAnswer = successV1({
   message: Schema.String,
   campaign_id: Schema.Int.annotate({ description: "Id of the number check." }),
   numbers_count: Schema.Int,
 })
 
-const CampaignStatusAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const CampaignStatusAnswer = successV1({
   overall_status: Schema.Literals(numberCheckStatuses),
   total: Schema.Int,
   checked: Schema.Int,
@@ -43,8 +41,7 @@ const CampaignStatusAnswer = Schema.Struct({
   not_registered: Schema.Int,
 })
 
-const CampaignResultsAnswer = Schema.Struct({
-  status: Schema.Literal(1),
+const CampaignResultsAnswer = successV1({
   total: Schema.Int.annotate({ description: "Of all pages." }),
   results: Schema.Array(
     Schema.Struct({
@@ -83,11 +80,9 @@ export const verificationRoutes = Effect.gen(function* () {
   const lists = yield* Version1Lists
 
   return [
-    operationV1({
-      method: "POST",
-      path: "/api/v1/verification/create",
+    routeV1("POST /api/v1/verification/create", {
       summary: "Find out which phones are registered",
-      credentials: "bearer",
+      bearerOnly: true,
       fields: {
         numbers: strings("1 to 1,000 phones with their country codes.", {
           required: true,
@@ -112,11 +107,9 @@ export const verificationRoutes = Effect.gen(function* () {
         }
       }),
     }),
-    operationV1({
-      method: "GET",
-      path: "/api/v1/verification/status",
+    routeV1("GET /api/v1/verification/status", {
       summary: "How far a verification has come",
-      credentials: "bearer",
+      bearerOnly: true,
       fields: { campaign_id: campaignId },
       answer: CampaignStatusAnswer,
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
@@ -131,11 +124,9 @@ export const verificationRoutes = Effect.gen(function* () {
         }
       }),
     }),
-    operationV1({
-      method: "GET",
-      path: "/api/v1/verification/results",
+    routeV1("GET /api/v1/verification/results", {
       summary: "What a verification has found out",
-      credentials: "bearer",
+      bearerOnly: true,
       fields: {
         campaign_id: campaignId,
         status: string("`pending`, `registered`, `not_registered` or `failed`; all when left out."),

@@ -12,6 +12,7 @@ import type { ApiKey, KeyCaller } from "@messaging-service/core"
 import { dailyQuota, messagesRemaining } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
+import { bodyOf } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 /** What is shown of a key, to itself and to the operator. */
@@ -63,15 +64,11 @@ export const keyInfo = ({ key, workspace }: KeyCaller): typeof KeyInfo.Type => (
   },
 })
 
-export const meRoute = routeV2({
-  method: "GET",
-  path: "/api/v2/me",
+export const meRoute = routeV2("Account")("GET /api/v2/me", {
   id: "getKeyInfo",
-  tag: "Account",
   summary: "Check the key",
   about: "What the key is and may do. Sends nothing.",
   success: "What the key is and may do.",
-  answer: KeyInfo,
-  example: examples.keyInfo,
+  answer: bodyOf(KeyInfo, examples.keyInfo),
   handler: ({ caller }) => Effect.succeed(keyInfo(caller)),
 })

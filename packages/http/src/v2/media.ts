@@ -11,14 +11,15 @@ import {
 } from "@messaging-service/core"
 import type { ListMedia, MediaFile } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
-import { examples, pageOf } from "../openapi/examples.ts"
+import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
 import {
   DeletedJson,
+  bodyOf,
   byName,
   deleted,
   file,
-  pageJson,
+  pageOf,
   query,
   shownAnswer,
   shownPage,
@@ -39,7 +40,7 @@ const MediaFileJson = Schema.Struct({
   created_at: TimeJson,
 }).annotate({ identifier: "MediaFile" })
 
-const common = { tag: "Media" } as const
+const route = routeV2("Media")
 
 const missing: Refused = { code: "media_not_found", inPath: true }
 
@@ -63,10 +64,7 @@ export const mediaRoutes = Effect.gen(function* () {
   )
 
   return [
-    routeV2({
-      ...common,
-      method: "POST",
-      path: "/api/v2/media",
+    route("POST /api/v2/media", {
       idempotent: true,
       id: "uploadMedia",
       summary: "Upload a file",
@@ -75,55 +73,42 @@ export const mediaRoutes = Effect.gen(function* () {
       request: file,
       status: 201,
       success: "The file.",
-      answer: MediaFileJson,
-      example: examples.mediaFile,
+      answer: bodyOf(MediaFileJson, examples.mediaFile),
       refused: ["storage_full"],
       handler: Effect.fnUntraced(function* ({ caller, idempotency, request }) {
         const kept = yield* media.upload(caller, request, idempotency)
         return shownAnswer(yield* shown)(kept)
       }),
     }),
-    routeV2({
-      ...common,
-      method: "GET",
-      path: "/api/v2/media",
+    route("GET /api/v2/media", {
       id: "listMedia",
       summary: "List files",
       about: "Newest first.",
       request: query(MediaQuery, byName<ListMedia>),
       success: "A page of files.",
-      answer: pageJson(MediaFileJson),
-      example: pageOf(examples.mediaFile),
+      answer: pageOf(MediaFileJson, examples.mediaFile),
       handler: Effect.fnUntraced(function* ({ caller, request }) {
         const page = yield* media.list(caller, request)
         return shownPage(yield* shown)(page)
       }),
     }),
-    routeV2({
-      ...common,
-      method: "GET",
-      path: "/api/v2/media/{id}",
+    route("GET /api/v2/media/{id}", {
       id: "getMedia",
       summary: "Read a file's record",
       success: "The record, with a fresh link.",
-      answer: MediaFileJson,
-      example: examples.mediaFile,
+      answer: bodyOf(MediaFileJson, examples.mediaFile),
       refused: [missing],
       handler: Effect.fnUntraced(function* ({ caller, id }) {
         const found = yield* media.get(caller, id("id"))
         return (yield* shown)(found)
       }),
     }),
-    routeV2({
-      ...common,
-      method: "DELETE",
-      path: "/api/v2/media/{id}",
+    route("DELETE /api/v2/media/{id}", {
       id: "deleteMedia",
       summary: "Delete a file",
       about: "A waiting message with this file then fails with `media_unavailable`.",
       success: "It is gone.",
-      answer: DeletedJson,
-      example: { id: 8, deleted: true },
+      answer: bodyOf(DeletedJson, deleted(8)),
       refused: [missing],
       handler: ({ caller, id }) => Effect.map(media.delete(caller, id("id")), deleted),
     }),

@@ -10,9 +10,18 @@ import {
 } from "@messaging-service/core"
 import type { ListMessages, Message, SendBatch, SendMessage } from "@messaging-service/core"
 import { Clock, Effect } from "effect"
-import { examples, listOf, pageOf } from "../openapi/examples.ts"
+import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
-import { asCommand, byName, json, listJson, pageJson, query, shownPage } from "../route/Entry.ts"
+import {
+  asCommand,
+  bodyOf,
+  byName,
+  json,
+  listOf,
+  pageOf,
+  query,
+  shownPage,
+} from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 /** What is wrong with a recipient or with what it is sent. */
@@ -41,7 +50,7 @@ const refusedSend: ReadonlyArray<Refused> = [
 
 const aRecipient = { phone: "+15550001234" }
 
-const common = { tag: "Messages" } as const
+const route = routeV2("Messages")
 
 export const messageRoutes = Effect.gen(function* () {
   const messages = yield* Messages
@@ -52,17 +61,13 @@ export const messageRoutes = Effect.gen(function* () {
     Effect.map(Clock.currentTimeMillis, (now) => messageJson(message, now, link))
 
   return [
-    routeV2({
-      ...common,
-      method: "GET",
-      path: "/api/v2/messages",
+    route("GET /api/v2/messages", {
       id: "listMessages",
       summary: "List messages",
       about: "Newest first. A key limited to some numbers sees only their messages.",
       request: query(ListQuery, byName<ListMessages>),
       success: "A page of messages.",
-      answer: pageJson(MessageJson),
-      example: pageOf(examples.sent),
+      answer: pageOf(MessageJson, examples.sent),
       refused: ["invalid_datetime", "invalid_phone"],
       handler: Effect.fnUntraced(function* ({ caller, request }) {
         const page = yield* messages.list(caller, request)
@@ -70,10 +75,7 @@ export const messageRoutes = Effect.gen(function* () {
         return shownPage((message: Message) => messageJson(message, now, link))(page)
       }),
     }),
-    routeV2({
-      ...common,
-      method: "POST",
-      path: "/api/v2/messages",
+    route("POST /api/v2/messages", {
       idempotent: true,
       id: "sendMessage",
       summary: "Send a message",
@@ -86,8 +88,7 @@ export const messageRoutes = Effect.gen(function* () {
       ),
       status: 202,
       success: "The message was accepted: `queued`, or `scheduled` for a later `send_at`.",
-      answer: MessageJson,
-      example: examples.message,
+      answer: bodyOf(MessageJson, examples.message),
       refused: refusedSend,
       handler: Effect.fnUntraced(function* ({ caller, idempotency, request }) {
         const { messages: sent, replayed } = yield* messages.send(caller, request, idempotency)
@@ -98,10 +99,7 @@ export const messageRoutes = Effect.gen(function* () {
         return { answer: messageJson(only, only.createdAt, link), replayed }
       }),
     }),
-    routeV2({
-      ...common,
-      method: "POST",
-      path: "/api/v2/messages/batch",
+    route("POST /api/v2/messages/batch", {
       idempotent: true,
       id: "sendBatch",
       summary: "Send to many recipients",
@@ -114,8 +112,7 @@ export const messageRoutes = Effect.gen(function* () {
       ),
       status: 202,
       success: "One message for each recipient, in their order.",
-      answer: listJson(MessageJson),
-      example: listOf(examples.message),
+      answer: listOf(MessageJson, examples.message),
       refused: [...refusedSend, "too_many_recipients"],
       handler: ({ caller, idempotency, request }) =>
         Effect.map(messages.sendBatch(caller, request, idempotency), (sent) => ({
@@ -125,29 +122,21 @@ export const messageRoutes = Effect.gen(function* () {
           replayed: sent.replayed,
         })),
     }),
-    routeV2({
-      ...common,
-      method: "GET",
-      path: "/api/v2/messages/{id}",
+    route("GET /api/v2/messages/{id}", {
       id: "getMessage",
       summary: "Read a message",
       success: "The message as it is now.",
-      answer: MessageJson,
-      example: examples.sent,
+      answer: bodyOf(MessageJson, examples.sent),
       refused: ["message_not_found"],
       handler: ({ caller, id }) => Effect.flatMap(messages.get(caller, id("id")), shown),
     }),
-    routeV2({
-      ...common,
-      method: "DELETE",
-      path: "/api/v2/messages/{id}",
+    route("DELETE /api/v2/messages/{id}", {
       id: "cancelMessage",
       summary: "Cancel a waiting message",
       about:
         "A message that is being sent at this moment is waited for, at most 5 seconds, and answered by what became of it.",
       success: "The cancelled message.",
-      answer: MessageJson,
-      example: examples.cancelled,
+      answer: bodyOf(MessageJson, examples.cancelled),
       refused: ["message_not_found", "not_cancellable"],
       handler: ({ caller, id }) => Effect.flatMap(messages.cancel(caller, id("id")), shown),
     }),

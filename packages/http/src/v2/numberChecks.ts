@@ -20,8 +20,17 @@ import type {
   NumberCheckResult,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { examples, pageOf } from "../openapi/examples.ts"
-import { asCommand, byName, json, pageJson, query, shownAnswer, shownPage } from "../route/Entry.ts"
+import { examples } from "../openapi/examples.ts"
+import {
+  asCommand,
+  bodyOf,
+  byName,
+  json,
+  pageOf,
+  query,
+  shownAnswer,
+  shownPage,
+} from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 const NumberCheckJson = Schema.Struct({
@@ -62,16 +71,13 @@ const shownResult = (result: NumberCheckResult): typeof CheckResultJson.Type => 
   checked_at: instantOrNull(result.checkedAt),
 })
 
-const common = { tag: "Number checks" } as const
+const route = routeV2("Number checks")
 
 export const numberCheckRoutes = Effect.gen(function* () {
   const checks = yield* NumberChecks
 
   return [
-    routeV2({
-      ...common,
-      method: "POST",
-      path: "/api/v2/number-checks",
+    route("POST /api/v2/number-checks", {
       idempotent: true,
       id: "createNumberCheck",
       summary: "Check which phones are registered",
@@ -82,8 +88,12 @@ export const numberCheckRoutes = Effect.gen(function* () {
       ),
       status: 202,
       success: "The check, whose results come in later.",
-      answer: NumberCheckJson,
-      example: { ...examples.numberCheck, status: "pending", checked: 0, registered: 0 },
+      answer: bodyOf(NumberCheckJson, {
+        ...examples.numberCheck,
+        status: "pending",
+        checked: 0,
+        registered: 0,
+      }),
       refused: [
         "invalid_phone",
         "number_not_found",
@@ -94,42 +104,30 @@ export const numberCheckRoutes = Effect.gen(function* () {
       handler: ({ caller, idempotency, request }) =>
         Effect.map(checks.create(caller, request, idempotency), shownAnswer(shown)),
     }),
-    routeV2({
-      ...common,
-      method: "GET",
-      path: "/api/v2/number-checks",
+    route("GET /api/v2/number-checks", {
       id: "listNumberChecks",
       summary: "List number checks",
       about: "Newest first.",
       request: query(PageInput, byName<ListPage>),
       success: "A page of checks.",
-      answer: pageJson(NumberCheckJson),
-      example: pageOf(examples.numberCheck),
+      answer: pageOf(NumberCheckJson, examples.numberCheck),
       handler: ({ caller, request }) => Effect.map(checks.list(caller, request), shownPage(shown)),
     }),
-    routeV2({
-      ...common,
-      method: "GET",
-      path: "/api/v2/number-checks/{id}",
+    route("GET /api/v2/number-checks/{id}", {
       id: "getNumberCheck",
       summary: "Read a number check",
       success: "The check.",
-      answer: NumberCheckJson,
-      example: examples.numberCheck,
+      answer: bodyOf(NumberCheckJson, examples.numberCheck),
       refused: ["number_check_not_found"],
       handler: ({ caller, id }) => Effect.map(checks.get(caller, id("id")), shown),
     }),
-    routeV2({
-      ...common,
-      method: "GET",
-      path: "/api/v2/number-checks/{id}/results",
+    route("GET /api/v2/number-checks/{id}/results", {
       id: "listNumberCheckResults",
       summary: "List the results of a check",
       about: "By descending id.",
       request: query(ResultsQuery, byName<ListCheckResults>),
       success: "A page of results.",
-      answer: pageJson(CheckResultJson),
-      example: pageOf(examples.checkResult),
+      answer: pageOf(CheckResultJson, examples.checkResult),
       refused: ["number_check_not_found"],
       handler: ({ caller, id, request }) =>
         Effect.map(checks.results(caller, id("id"), request), shownPage(shownResult)),

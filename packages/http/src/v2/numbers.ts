@@ -12,8 +12,8 @@ import {
 import type { ConnectNumber, ConnectView, ShownNumber } from "@messaging-service/core"
 import { platforms } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
-import { examples, listOf } from "../openapi/examples.ts"
-import { asCommand, json, listJson, shownAnswer } from "../route/Entry.ts"
+import { examples } from "../openapi/examples.ts"
+import { asCommand, bodyOf, json, listOf, shownAnswer } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 /** The Connect object. */
@@ -68,43 +68,32 @@ export const numberJson = ({
   },
 })
 
-const numbers = { tag: "Numbers" } as const
+const route = routeV2("Numbers")
 
 export const numberRoutes = Effect.gen(function* () {
   const connections = yield* Connections
 
   return [
-    routeV2({
-      ...numbers,
-      method: "GET",
-      path: "/api/v2/numbers",
+    route("GET /api/v2/numbers", {
       id: "listNumbers",
       summary: "List numbers",
       about: "Every number that the key may use, oldest first, with `connect` null.",
       success: "The numbers.",
-      answer: listJson(NumberJson),
-      example: listOf(examples.number),
+      answer: listOf(NumberJson, examples.number),
       handler: ({ caller }) =>
         Effect.map(connections.list(caller), (all) => ({ data: all.map(numberJson) })),
     }),
-    routeV2({
-      ...numbers,
-      method: "GET",
-      path: "/api/v2/numbers/{id}",
+    route("GET /api/v2/numbers/{id}", {
       id: "getNumber",
       summary: "Read a number",
       about:
         "While it is `connecting`, read it every 2 to 5 seconds: `connect` shows the newest QR link or pairing code.",
       success: "The number.",
-      answer: NumberJson,
-      example: examples.connecting,
+      answer: bodyOf(NumberJson, examples.connecting),
       refused: [{ code: "number_not_found", inPath: true }],
       handler: ({ caller, id }) => Effect.map(connections.get(caller, id("id")), numberJson),
     }),
-    routeV2({
-      ...numbers,
-      method: "POST",
-      path: "/api/v2/numbers",
+    route("POST /api/v2/numbers", {
       idempotent: true,
       id: "connectNumber",
       summary: "Connect a WhatsApp number",
@@ -113,8 +102,7 @@ export const numberRoutes = Effect.gen(function* () {
       request: json(ConnectBody, { login_method: "qr" }, asCommand<ConnectNumber>),
       status: 202,
       success: "The number, `connecting`.",
-      answer: NumberJson,
-      example: { ...examples.connecting, connect: null },
+      answer: bodyOf(NumberJson, { ...examples.connecting, connect: null }),
       refused: [
         "plan_required",
         "number_limit_reached",

@@ -21,15 +21,16 @@ import type {
   RequestedRecipient,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { examples, pageOf } from "../openapi/examples.ts"
+import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
 import {
   DeletedJson,
   asCommand,
+  bodyOf,
   byName,
   deleted,
   json,
-  pageJson,
+  pageOf,
   query,
   shownAnswer,
   shownPage,
@@ -132,16 +133,13 @@ const refusedReminder: ReadonlyArray<Refused> = [
   "number_not_connected",
 ]
 
-const common = { tag: "Reminders" } as const
+const route = routeV2("Reminders")
 
 export const reminderRoutes = Effect.gen(function* () {
   const reminders = yield* Reminders
 
   return [
-    routeV2({
-      ...common,
-      method: "POST",
-      path: "/api/v2/reminders",
+    route("POST /api/v2/reminders", {
       idempotent: true,
       id: "createReminder",
       summary: "Create a reminder",
@@ -158,63 +156,46 @@ export const reminderRoutes = Effect.gen(function* () {
       ),
       status: 201,
       success: "The reminder.",
-      answer: ReminderJson,
-      example: { ...examples.reminder, last_run: null },
+      answer: bodyOf(ReminderJson, { ...examples.reminder, last_run: null }),
       refused: refusedReminder,
       handler: ({ caller, idempotency, request }) =>
         Effect.map(reminders.create(caller, request, idempotency), shownAnswer(shown)),
     }),
-    routeV2({
-      ...common,
-      method: "GET",
-      path: "/api/v2/reminders",
+    route("GET /api/v2/reminders", {
       id: "listReminders",
       summary: "List reminders",
       about: "Newest first, paused ones included.",
       request: query(ReminderQuery, byName<ListReminders>),
       success: "A page of reminders.",
-      answer: pageJson(ReminderJson),
-      example: pageOf(examples.reminder),
+      answer: pageOf(ReminderJson, examples.reminder),
       handler: ({ caller, request }) =>
         Effect.map(reminders.list(caller, request), shownPage(shown)),
     }),
-    routeV2({
-      ...common,
-      method: "GET",
-      path: "/api/v2/reminders/{id}",
+    route("GET /api/v2/reminders/{id}", {
       id: "getReminder",
       summary: "Read a reminder",
       success: "The reminder.",
-      answer: ReminderJson,
-      example: examples.reminder,
+      answer: bodyOf(ReminderJson, examples.reminder),
       refused: ["reminder_not_found"],
       handler: ({ caller, id }) => Effect.map(reminders.get(caller, id("id")), shown),
     }),
-    routeV2({
-      ...common,
-      method: "PATCH",
-      path: "/api/v2/reminders/{id}",
+    route("PATCH /api/v2/reminders/{id}", {
       id: "updateReminder",
       summary: "Change, pause or resume a reminder",
       about:
         "`schedule` is replaced as a whole, but without `timezone` the current zone is kept. Pausing works in any plan.",
       request: json(ReminderChangeBody, { active: false }, asCommand<ChangeReminder>),
       success: "The reminder as it is now.",
-      answer: ReminderJson,
-      example: { ...examples.reminder, active: false, next_run_at: null },
+      answer: bodyOf(ReminderJson, { ...examples.reminder, active: false, next_run_at: null }),
       refused: [...refusedReminder, "reminder_not_found"],
       handler: ({ caller, id, request }) =>
         Effect.map(reminders.update(caller, id("id"), request), shown),
     }),
-    routeV2({
-      ...common,
-      method: "DELETE",
-      path: "/api/v2/reminders/{id}",
+    route("DELETE /api/v2/reminders/{id}", {
       id: "deleteReminder",
       summary: "Delete a reminder",
       success: "It runs no more.",
-      answer: DeletedJson,
-      example: { id: 5, deleted: true },
+      answer: bodyOf(DeletedJson, deleted(5)),
       refused: ["reminder_not_found"],
       handler: ({ caller, id }) => Effect.map(reminders.remove(caller, id("id")), deleted),
     }),

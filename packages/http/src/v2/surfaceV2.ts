@@ -13,14 +13,34 @@ import type { RateState, WorkspaceId } from "@messaging-service/core"
 import { MediaFiles } from "@messaging-service/core/ports"
 import type { RefusingPlaces } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
-import type { IncomingRequest, Handler } from "../route/IncomingRequest.ts"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf, headerValues } from "../request/HeaderValues.ts"
 import { readRequest, readUpload } from "../request/readRequest.ts"
 import { takeWorkspaceShare } from "../route/IncomingRequest.ts"
+import type { Handler, IncomingRequest } from "../route/IncomingRequest.ts"
 import { findRoute, routeMatcher } from "../route/RouteTable.ts"
+import { meRoute } from "./me.ts"
+import { mediaRoutes } from "./media.ts"
+import { messageRoutes } from "./messages.ts"
+import { numberCheckRoutes } from "./numberChecks.ts"
+import { numberRoutes } from "./numbers.ts"
+import { reminderRoutes } from "./reminders.ts"
 import type { RouteV2 } from "./RouteV2.ts"
+import { webhookRoutes } from "./webhooks.ts"
+
+/** The table, over the core's services (contract: Operations of version 2). */
+export const routesV2 = Effect.gen(function* () {
+  return [
+    meRoute,
+    ...(yield* messageRoutes),
+    ...(yield* numberRoutes),
+    ...(yield* reminderRoutes),
+    ...(yield* mediaRoutes),
+    ...(yield* numberCheckRoutes),
+    ...(yield* webhookRoutes),
+  ]
+})
 
 const showRate = ({ answerHeaders: headers }: IncomingRequest, rate: RateState): void => {
   headers["ratelimit-limit"] = String(rate.limit)

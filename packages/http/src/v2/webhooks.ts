@@ -19,8 +19,16 @@ import type {
   WebhookEndpoint,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { examples, listOf } from "../openapi/examples.ts"
-import { DeletedJson, asCommand, deleted, json, listJson, shownAnswer } from "../route/Entry.ts"
+import { examples } from "../openapi/examples.ts"
+import {
+  DeletedJson,
+  asCommand,
+  bodyOf,
+  deleted,
+  json,
+  listOf,
+  shownAnswer,
+} from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 const deliveryStatus = ({ error, nextAttemptAt }: DeliveryAttempt) => {
@@ -131,16 +139,13 @@ export const queuedJson = ({ id, type }: QueuedEvent): typeof QueuedEventJson.Ty
   queued: true,
 })
 
-const common = { tag: "Webhooks" } as const
+const route = routeV2("Webhooks")
 
 export const webhookRoutes = Effect.gen(function* () {
   const webhooks = yield* Webhooks
 
   return [
-    routeV2({
-      ...common,
-      method: "POST",
-      path: "/api/v2/webhooks",
+    route("POST /api/v2/webhooks", {
       idempotent: true,
       id: "createWebhook",
       summary: "Create a webhook endpoint",
@@ -152,8 +157,7 @@ export const webhookRoutes = Effect.gen(function* () {
       ),
       status: 201,
       success: "The endpoint with its secret; a repeat with the same `Idempotency-Key` omits it.",
-      answer: Schema.Union([EndpointWithSecretJson, EndpointJson]),
-      example: examples.newWebhook,
+      answer: bodyOf(Schema.Union([EndpointWithSecretJson, EndpointJson]), examples.newWebhook),
       refused: ["webhook_limit_reached", "invalid_webhook_url"],
       handler: ({ caller, idempotency, request }) =>
         Effect.map(
@@ -161,66 +165,50 @@ export const webhookRoutes = Effect.gen(function* () {
           shownAnswer((made) => ("secret" in made ? withSecret(made) : endpointJson(made))),
         ),
     }),
-    routeV2({
-      ...common,
-      method: "GET",
-      path: "/api/v2/webhooks",
+    route("GET /api/v2/webhooks", {
       id: "listWebhooks",
       summary: "List webhook endpoints",
       about: "Those that run, oldest first.",
       success: "The endpoints.",
-      answer: listJson(EndpointJson),
-      example: listOf(examples.webhook),
+      answer: listOf(EndpointJson, examples.webhook),
       handler: ({ caller }) =>
         Effect.map(webhooks.list(caller), (endpoints) => ({ data: endpoints.map(endpointJson) })),
     }),
-    routeV2({
-      ...common,
-      method: "GET",
-      path: "/api/v2/webhooks/{id}",
+    route("GET /api/v2/webhooks/{id}", {
       id: "getWebhook",
       summary: "Read a webhook endpoint",
       success: "The endpoint; a stopped one too.",
-      answer: EndpointJson,
-      example: examples.webhook,
+      answer: bodyOf(EndpointJson, examples.webhook),
       refused: ["webhook_not_found"],
       handler: ({ caller, id }) => Effect.map(webhooks.get(caller, id("id")), endpointJson),
     }),
-    routeV2({
-      ...common,
-      method: "DELETE",
-      path: "/api/v2/webhooks/{id}",
+    route("DELETE /api/v2/webhooks/{id}", {
       id: "deleteWebhook",
       summary: "Delete a webhook endpoint",
       success: "Nothing more is sent to it, repeats included.",
-      answer: DeletedJson,
-      example: { id: 3, deleted: true },
+      answer: bodyOf(DeletedJson, deleted(3)),
       refused: ["webhook_not_found"],
       handler: ({ caller, id }) => Effect.map(webhooks.remove(caller, id("id")), deleted),
     }),
-    routeV2({
-      ...common,
-      method: "POST",
-      path: "/api/v2/webhooks/{id}/rotate-secret",
+    route("POST /api/v2/webhooks/{id}/rotate-secret", {
       id: "rotateWebhookSecret",
       summary: "Replace the signing secret",
       about: "The old secret stops working at once, for repeats of earlier events too.",
       success: "The endpoint with its new secret.",
-      answer: EndpointWithSecretJson,
-      example: examples.newWebhook,
+      answer: bodyOf(EndpointWithSecretJson, examples.newWebhook),
       refused: ["webhook_not_found"],
       handler: ({ caller, id }) => Effect.map(webhooks.rotateSecret(caller, id("id")), withSecret),
     }),
-    routeV2({
-      ...common,
-      method: "POST",
-      path: "/api/v2/webhooks/{id}/test",
+    route("POST /api/v2/webhooks/{id}/test", {
       id: "testWebhook",
       summary: "Send a ping",
       status: 202,
       success: "A `ping` is on its way.",
-      answer: QueuedEventJson,
-      example: { event_id: "evt_0123456789abcdefghijABCD", type: "ping", queued: true },
+      answer: bodyOf(QueuedEventJson, {
+        event_id: "evt_0123456789abcdefghijABCD",
+        type: "ping",
+        queued: true,
+      }),
       refused: ["webhook_not_found", "webhook_stopped"],
       handler: ({ caller, id }) => Effect.map(webhooks.test(caller, id("id")), queuedJson),
     }),

@@ -2,36 +2,33 @@ import { assert, describe, it } from "@effect/vitest"
 import { PageInput } from "@messaging-service/core"
 import type { CreateReminder, ListPage } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
-import { DeletedJson, asCommand, byName, json, query } from "../../src/route/Entry.ts"
-import { operationV1 } from "../../src/v1/RouteV1.ts"
+import { DeletedJson, asCommand, bodyOf, byName, json, query } from "../../src/route/Entry.ts"
+import { routeV1 } from "../../src/v1/RouteV1.ts"
 import { routeV2 } from "../../src/v2/RouteV2.ts"
 
+const at = "DELETE /api/v2/messages/{id}"
+
 const said = {
-  method: "DELETE",
-  path: "/api/v2/messages/{id}",
   id: "cancelMessage",
-  tag: "Messages",
   summary: "Cancel",
   success: "It is cancelled.",
-  answer: DeletedJson,
-  example: { id: 1, deleted: true },
+  answer: bodyOf(DeletedJson, { id: 1, deleted: true }),
 } as const
+
+const route2 = routeV2("Messages")
 
 const deleted = Effect.succeed({ id: 1, deleted: true } as const)
 
 describe("an entry binds its handler, so that these do not compile:", () => {
   it("an answer that is not of the answer's schema", () => {
     // @ts-expect-error -- `deleted` is missing
-    const route = routeV2({ ...said, handler: () => Effect.succeed({ id: 1 }) })
+    const route = route2(at, { ...said, handler: () => Effect.succeed({ id: 1 }) })
     assert.isFunction(route.handler)
   })
 
   it("an answer of version 1 that is not of its schema", () => {
-    const route = operationV1({
-      method: "GET",
-      path: "/api/v1/x",
+    const route = routeV1("GET /api/v1/x", {
       summary: "X",
-      credentials: "bearer",
       fields: {},
       answer: DeletedJson,
       // @ts-expect-error -- `deleted` is missing
@@ -41,7 +38,7 @@ describe("an entry binds its handler, so that these do not compile:", () => {
   })
 
   it("a name that the path does not have", () => {
-    const route = routeV2({
+    const route = route2(at, {
       ...said,
       // @ts-expect-error -- the path has `id` alone
       handler: ({ id }) => Effect.as(deleted, { id: id("message_id") ?? 1, deleted: true }),
@@ -52,7 +49,7 @@ describe("an entry binds its handler, so that these do not compile:", () => {
   it("a request that its parser does not make", () => {
     const Limit = Schema.Struct({ limit: Schema.Int })
     const taking = json(Limit, { limit: 5 }, () => Result.succeed({ limit: 5 }))
-    const route = routeV2({
+    const route = route2(at, {
       ...said,
       request: taking,
       // @ts-expect-error -- the parser makes no cursor
@@ -63,7 +60,7 @@ describe("an entry binds its handler, so that these do not compile:", () => {
 
   it("an idempotent operation that does not say whether its answer is a repeat", () => {
     // @ts-expect-error -- `answer` and `replayed` are missing
-    const route = routeV2({ ...said, idempotent: true, handler: () => deleted })
+    const route = route2(at, { ...said, idempotent: true, handler: () => deleted })
     assert.isFunction(route.handler)
   })
 
