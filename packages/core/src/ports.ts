@@ -238,6 +238,7 @@ export type {
   OutgoingMessage,
   PhonesOutcome,
   SendOutcome,
+  TakeEvent,
   Transport,
   TransportEvent,
 } from "./transport/Transport.ts"

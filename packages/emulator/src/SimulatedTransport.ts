@@ -149,7 +149,7 @@ export const layerTransport: Layer.Layer<
       dropsCopies: true,
       send,
       // Ticks, scans and logouts are made by the emulator controls, which report them to the core.
-      events: Stream.never,
+      listen: () => Effect.never,
     }
     return Context.make(WhatsAppTransport, transport).pipe(
       Context.add(TelegramTransport, transport),

@@ -5,7 +5,7 @@
 import { ConnectedFromTheStart, Secrets, SessionVault } from "@messaging-service/core"
 import { TelegramTransport } from "@messaging-service/core/ports"
 import type { WhatsAppSettings } from "@messaging-service/transport-whatsapp"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer } from "effect"
 
 export type TransportChoice =
   | { readonly kind: "simulated" }
@@ -19,7 +19,7 @@ export type TransportChoice =
 const layerNoTelegram = Layer.succeed(TelegramTransport, {
   dropsCopies: true,
   send: () => Effect.succeed({ _tag: "NotConnected" }),
-  events: Stream.never,
+  listen: () => Effect.never,
 })
 
 export const layerLive = ({ whatsApp }: Extract<TransportChoice, { readonly kind: "live" }>) =>

@@ -6,6 +6,7 @@ import type { Tables } from "./tables.ts"
 
 interface Session {
   credentials: string
+  leavingSince: number | null
   /** By type and id; in a type the longest unwritten first. */
   readonly keys: Map<string, Map<string, string>>
 }
@@ -24,13 +25,13 @@ export const sessionStore = (tables: Tables): typeof SessionStore.Service => {
 
   return {
     list: Effect.sync(() =>
-      [...sessions.keys()]
-        .toSorted((a, b) => a - b)
-        .flatMap((numberId) => {
+      [...sessions]
+        .toSorted(([a], [b]) => a - b)
+        .flatMap(([numberId, { leavingSince }]) => {
           const lane = tables.lanes.get(numberId)
           if (lane === undefined) return []
           const { platform, status } = lane.number
-          return { numberId, platform, status, removed: lane.removed }
+          return { numberId, platform, status, removed: lane.removed, leavingSince }
         }),
     ),
 
@@ -53,7 +54,7 @@ export const sessionStore = (tables: Tables): typeof SessionStore.Service => {
         const known = sessions.get(numberId)
         // Keys without credentials are nothing that a device could come back with.
         if (known === undefined && credentials === null) return
-        const session = known ?? { credentials: "", keys: new Map() }
+        const session = known ?? { credentials: "", leavingSince: null, keys: new Map() }
         if (credentials !== null) session.credentials = credentials
         writeKeys(session, keys)
         sessions.set(numberId, session)
@@ -62,7 +63,7 @@ export const sessionStore = (tables: Tables): typeof SessionStore.Service => {
     replace: (numberId, credentials, keys) =>
       Effect.sync(() => {
         if (laneOf(tables, numberId) === undefined) return
-        const session: Session = { credentials, keys: new Map() }
+        const session: Session = { credentials, leavingSince: null, keys: new Map() }
         writeKeys(session, keys)
         sessions.set(numberId, session)
       }),
@@ -74,6 +75,12 @@ export const sessionStore = (tables: Tables): typeof SessionStore.Service => {
         for (const id of [...ofType.keys()].slice(0, Math.max(0, ofType.size - most))) {
           ofType.delete(id)
         }
+      }),
+
+    leave: (numberId, now) =>
+      Effect.sync(() => {
+        const session = sessions.get(numberId)
+        if (session !== undefined) session.leavingSince ??= now
       }),
 
     wipe: (numberId) =>

@@ -20,7 +20,7 @@ import type {
   Target,
 } from "@messaging-service/core/ports"
 import type { proto } from "baileys"
-import { Clock, Context, Data, Deferred, Effect, Layer, Stream } from "effect"
+import { Clock, Context, Data, Deferred, Effect, Layer, Queue } from "effect"
 import { addressOf, canonicalAddresses } from "./addresses.ts"
 import { sentType } from "./authState.ts"
 import { codeOf } from "./Connection.ts"
@@ -265,8 +265,12 @@ export const layerTransport: Layer.Layer<
     return Context.make(WhatsAppTransport, {
       dropsCopies: true,
       send,
-      // Sessions are kept for as long as their events are read: by the worker, and by no one else.
-      events: Stream.merge(Stream.fromQueue(sessions.events), Stream.fromEffectDrain(sessions.run)),
+      // Sessions are kept for as long as their events are taken: by the worker, and by no one else.
+      listen: (take) =>
+        Effect.raceFirst(
+          sessions.run,
+          Effect.forever(Effect.flatMap(Queue.take(sessions.events), take)),
+        ),
     }).pipe(Context.add(PhoneDirectory, { checkPhones }))
   }),
 )

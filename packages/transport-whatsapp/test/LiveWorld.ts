@@ -57,15 +57,15 @@ const layerTold = Layer.effect(
   Effect.gen(function* () {
     const told: Array<TransportEvent> = []
     const numbers = yield* NumberStore
-    const { events } = yield* WhatsAppTransport
+    const { listen } = yield* WhatsAppTransport
     yield* Effect.forkScoped(
-      Stream.runForEach(events, (event) =>
+      listen((event) =>
         Effect.gen(function* () {
           told.push(event)
           if (event._tag === "ConnectionChanged") {
             yield* numbers.setStatus(event.numberId, event.status, event.phone ?? undefined, 0)
           }
-        }),
+        }).pipe(Effect.orDie),
       ),
     )
     return told

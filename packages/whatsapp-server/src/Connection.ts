@@ -17,6 +17,8 @@ export interface Connection {
   readonly send: (node: BinaryNode) => void
   /** Says goodbye, as a server does after a stream error. */
   readonly close: () => void
+  /** Sends a frame that no key opens. */
+  readonly garble: () => void
   /** Breaks off without a word. */
   readonly drop: () => void
 }
@@ -76,6 +78,7 @@ const makeConnection = (
         socket.send(framed(transport.encrypt(encodeBinaryNode(node))))
       }
     },
+    garble: () => socket.send(framed(Buffer.alloc(40, 7))),
     close: () => socket.close(),
     drop: () => socket.terminate(),
   }

@@ -93,6 +93,8 @@ export interface WhatsAppServerShape {
   /** Ends the streams of a number, or all, with a code: 401, 403, 405, 440, 500, 503, 515 … */
   readonly end: (code: number, number?: string) => Effect.Effect<void>
   readonly drop: (number?: string) => Effect.Effect<void>
+  /** Sends a frame that cannot be read. */
+  readonly garble: (number?: string) => Effect.Effect<void>
   /** Open connections stay open and answer nothing any more. */
   readonly silence: (number?: string) => Effect.Effect<void>
   /** The listener goes and comes back on the same port; nothing is forgotten. */
@@ -298,6 +300,10 @@ const controls = (opened: Opened): WhatsAppServerShape => {
     drop: (number) =>
       Effect.sync(() => {
         for (const connection of connections(number)) connection.drop()
+      }),
+    garble: (number) =>
+      Effect.sync(() => {
+        for (const connection of connections(number)) connection.garble()
       }),
     silence: (number) =>
       Effect.sync(() => {

@@ -29,6 +29,8 @@ export interface Device {
   connection: Connection | undefined
   /** What came while the device was away. */
   waiting: Array<BinaryNode>
+  /** Receipts that the device has not said it heard: it is told again when it is back. */
+  readonly unheard: Map<string, BinaryNode>
   hasHistory: boolean
   readonly sessions: Sessions
 }
@@ -119,10 +121,28 @@ export const withDevice = (jid: string, device: number) =>
 
 export const lidOf = (number: string) => `9${number.padStart(14, "0")}@lid`
 
-/** To a linked device: at once, or when it is back. */
+/** Names a receipt, and the acknowledgement of it. */
+const receiptKey = ({ attrs }: BinaryNode, by: string | undefined) =>
+  [attrs["id"], attrs["type"], attrs["participant"], by].join(" ")
+
+/** To a linked device: at once, or when it is back; a receipt until the device says that it heard it. */
 export const sendTo = (device: Device, node: BinaryNode) => {
+  const isReceipt = node.tag === "receipt"
+  if (isReceipt) device.unheard.set(receiptKey(node, node.attrs["from"]), node)
   if (device.connection?.isOpen() === true) device.connection.send(node)
-  else device.waiting.push({ ...node, attrs: { ...node.attrs, offline: "0" } })
+  else if (!isReceipt) device.waiting.push(node)
+}
+
+/** What a device that is back has not heard yet. */
+export const missedBy = (device: Device): ReadonlyArray<BinaryNode> =>
+  [...device.waiting.splice(0), ...device.unheard.values()].map((node) => ({
+    ...node,
+    attrs: { ...node.attrs, offline: "0" },
+  }))
+
+/** The device says that it heard something. */
+export const heardBy = (device: Device, ack: BinaryNode) => {
+  if (ack.attrs["class"] === "receipt") device.unheard.delete(receiptKey(ack, ack.attrs["to"]))
 }
 
 export const nowSeconds = () => String(Math.floor(Date.now() / 1000))

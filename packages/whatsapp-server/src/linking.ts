@@ -118,6 +118,7 @@ const makeDevice = (account: Account, id: number, { connection, data }: Candidat
   preKeys: [],
   connection: undefined,
   waiting: [],
+  unheard: new Map(),
   hasHistory: false,
   sessions: { open: 0, most: 0, logins: 0 },
 })

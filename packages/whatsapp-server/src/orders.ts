@@ -9,6 +9,8 @@ export type Step =
   | "pre-keys"
   | "keys"
   | "usync"
+  /** The question is answered, and what is in the answer is an error. */
+  | "usync result"
   | "groups"
   | "group"
   | "media connection"

@@ -135,6 +135,12 @@ const aboutUser = (world: World, user: BinaryNode, protocols: ReadonlyArray<stri
 }
 
 const giveUsers = ({ about, query, world }: Asked) => {
+  const refused = world.orders.refusal("usync result")
+  if (refused !== undefined) {
+    const error = node("error", { code: String(refused), text: "rate-overlimit", backoff: "7" })
+    const result = node("result", {}, [node("contact", {}, [error])])
+    return answerTo(query, [node("usync", {}, [result, node("list")])])
+  }
   const questions = find(about, "query")
   const protocols = questions === undefined ? [] : children(questions).map(({ tag }) => tag)
   const users = findAll(find(about, "list"), "user").map((user) =>

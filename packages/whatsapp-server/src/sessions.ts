@@ -8,7 +8,7 @@ import type { Linking } from "./linking.ts"
 import type { Messages } from "./messages.ts"
 import { answerTo, errorTo, find, node, serverJid } from "./nodes.ts"
 import { answerQuery } from "./queries.ts"
-import { nowSeconds, withDevice } from "./World.ts"
+import { heardBy, missedBy, nowSeconds, withDevice } from "./World.ts"
 import type { Device, World } from "./World.ts"
 
 export interface Sessions {
@@ -32,8 +32,12 @@ export const endWith = (connection: Connection, code: number) => {
   connection.close()
 }
 
+/** For how long accounts are banned, in seconds. */
+const banSeconds = 1
+
 const fail = (connection: Connection, code: number) => {
-  connection.send(node("failure", { reason: String(code), location: "loopback" }))
+  const expire = code === 402 ? String(banSeconds) : undefined
+  connection.send(node("failure", { reason: String(code), location: "loopback", expire }))
   connection.close()
 }
 
@@ -79,10 +83,10 @@ export const makeSessions = (
 
   /** After a device has said that it is there: what it missed, and what its phone has for it. */
   const catchUp = async (device: Device) => {
-    const waiting = device.waiting.splice(0)
-    for (const stanza of waiting) device.connection?.send(stanza)
+    const missed = missedBy(device)
+    for (const stanza of missed) device.connection?.send(stanza)
     device.connection?.send(
-      node("ib", { from: serverJid }, [node("offline", { count: String(waiting.length) })]),
+      node("ib", { from: serverJid }, [node("offline", { count: String(missed.length) })]),
     )
     if (!device.hasHistory) await messages.introduce(device)
   }
@@ -109,7 +113,8 @@ export const makeSessions = (
     if (stanza.tag === "iq") return onQuery(device, stanza)
     if (stanza.tag === "message") return messages.received(device, stanza)
     if (stanza.tag === "receipt") return acknowledge(device, stanza)
-    if (!["ack", "ib", "presence", "chatstate"].includes(stanza.tag)) {
+    if (stanza.tag === "ack") return heardBy(device, stanza)
+    if (!["ib", "presence", "chatstate"].includes(stanza.tag)) {
       world.complaints.push(`a stanza ${stanza.tag}`)
     }
   }

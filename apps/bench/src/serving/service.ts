@@ -18,7 +18,7 @@ import {
   layerNativeHmac,
   layerQrCodeImages,
 } from "@messaging-service/node"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer } from "effect"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -31,7 +31,7 @@ const layerNoTransport = (seen: (message: OutgoingMessage) => void) => {
         seen(message)
         return { _tag: "Accepted" } as const
       }),
-    events: Stream.never,
+    listen: () => Effect.never,
   }
   return Layer.merge(
     Layer.succeed(WhatsAppTransport, transport),

@@ -71,5 +71,5 @@ export class LinkProgress extends Context.Service<
   )
 }
 
-const annotated = <A, E, R>(effect: Effect.Effect<A, E, R>, { id }: LinkingAttempt) =>
-  Effect.annotateLogs(effect, { attempt: id })
+const annotated = <A, E, R>(effect: Effect.Effect<A, E, R>, { numberId }: LinkingAttempt) =>
+  Effect.annotateLogs(effect, { number: numberId })

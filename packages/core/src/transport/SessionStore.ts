@@ -4,8 +4,8 @@
  * holds a secret that it could read.
  *
  * What a number keeps is bounded by its transport, which trims the types that grow; it goes when it
- * is wiped. A removed number takes nothing more, and keeps what it had until then, so that it can
- * still be logged out.
+ * is wiped. A number that leaves (it is logged out by its owner) or was removed keeps what it had, so
+ * that its device can still be logged out at the far side, also when that is away for a time.
  */
 import { Context } from "effect"
 import type { Effect } from "effect"
@@ -27,6 +27,8 @@ export interface KeptSession {
   readonly status: NumberStatus
   /** It was removed, or its workspace deleted. */
   readonly removed: boolean
+  /** Since when its device is to be logged out at the far side; null when it stays. */
+  readonly leavingSince: number | null
 }
 
 export class SessionStore extends Context.Service<
@@ -60,6 +62,11 @@ export class SessionStore extends Context.Service<
     ): Effect.Effect<void, StoreUnavailable>
     /** Drops keys of that type, the longest unwritten first, until no more than `most` are left. */
     trim(numberId: NumberId, type: string, most: number): Effect.Effect<void, StoreUnavailable>
+    /**
+     * From now on the number's device is to be logged out at the far side; the first time counts.
+     * Credentials that replace its own stay.
+     */
+    leave(numberId: NumberId, now: number): Effect.Effect<void, StoreUnavailable>
     /** Nothing of the number is left. */
     wipe(numberId: NumberId): Effect.Effect<void, StoreUnavailable>
   }

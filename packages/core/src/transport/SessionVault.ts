@@ -35,6 +35,7 @@ export class SessionVault extends Context.Service<
       keys: ReadonlyArray<KeyChange>,
     ): Effect.Effect<void, StoreUnavailable>
     trim(numberId: NumberId, type: string, most: number): Effect.Effect<void, StoreUnavailable>
+    leave(numberId: NumberId): Effect.Effect<void, StoreUnavailable>
     wipe(numberId: NumberId): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/SessionVault") {
@@ -105,6 +106,11 @@ export class SessionVault extends Context.Service<
             ),
           ),
         trim: (numberId, type, most) => inTurn(numberId, store.trim(numberId, type, most)),
+        leave: (numberId) =>
+          inTurn(
+            numberId,
+            Effect.flatMap(Clock.currentTimeMillis, (now) => store.leave(numberId, now)),
+          ),
         wipe: (numberId) => inTurn(numberId, store.wipe(numberId)),
       })
     }),

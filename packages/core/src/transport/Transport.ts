@@ -1,7 +1,7 @@
 /**
  * The transport ports: what a WhatsApp or Telegram adapter must do, and the truth it must tell. An
  * attempt ends with the far side's word or with not knowing; a call that merely returned is not
- * "sent". Ticks and connection changes come as a stream.
+ * "sent". Ticks and connection changes are handed over until they are stored.
  */
 import { Context } from "effect"
 import type { Effect, Stream } from "effect"
@@ -71,12 +71,19 @@ export type TransportEvent =
       readonly reason: ConnectionReason | null
     }
 
+/** Takes an event into the service. Done once it is stored: a store that does not answer is waited for. */
+export type TakeEvent = (event: TransportEvent) => Effect.Effect<void>
+
 export interface Transport {
   /** Whether the far side shows one copy for one transport id, so that a repeat is safe. */
   readonly dropsCopies: boolean
   /** One attempt. Never fails: what went wrong is an outcome. May be interrupted at any point. */
   send(message: OutgoingMessage): Effect.Effect<SendOutcome>
-  readonly events: Stream.Stream<TransportEvent>
+  /**
+   * Keeps connections open, and hands over what they say by themselves, until interrupted. The far
+   * side hears that something has come only once it was taken.
+   */
+  listen(take: TakeEvent): Effect.Effect<never>
   /**
    * How the connections stand that this process keeps, for transports that have connections of their
    * own. The worker writes it down where every process can read it.

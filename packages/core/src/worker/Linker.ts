@@ -95,7 +95,7 @@ export class Linker extends Context.Service<Linker, Pick<LeasedLoop, "run">>()("
               Effect.logError("a connection for linking broke", defect),
             ),
           )
-        }).pipe(Effect.annotateLogs({ attempt: held.attempt.id }))
+        }).pipe(Effect.annotateLogs({ number: held.attempt.numberId }))
 
       /**
        * Whether this worker runs the connection already: the lease ran out before it was renewed, and

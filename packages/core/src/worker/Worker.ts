@@ -2,13 +2,14 @@
  * All loops of the worker, for the worker app, the server that runs it inline, and embedders; and
  * what the transports report by themselves, ticks and connection changes, taken into the store.
  */
-import { Context, Effect, Layer, Stream } from "effect"
+import { Context, Effect, Layer } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ticks } from "../message/Ticks.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { sleep } from "../time/RealTime.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
-import type { TransportEvent } from "../transport/Transport.ts"
+import type { TakeEvent, TransportEvent } from "../transport/Transport.ts"
 import { Deliverer } from "./Deliverer.ts"
 import { Dispatcher } from "./Dispatcher.ts"
 import { Expirer, TestModeSender } from "./DueMessages.ts"
@@ -20,37 +21,49 @@ import { ReminderRunner } from "./ReminderRunner.ts"
 /** A tick may come before "sent" is written: it is taken again after each of these, in real time. */
 const overtakenPauses = [100, 300, 1000, 3000, 10_000, 30_000]
 
+/** The pause in real time before something is stored again. */
+const storedAgainMillis = 250
+
+/** Stores it as soon as the store answers. */
+const stored = <A>(work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A> =>
+  work.pipe(
+    Effect.catch((error) =>
+      Effect.andThen(
+        Effect.logWarning("what a transport reports is stored again", error),
+        Effect.eventually(Effect.andThen(sleep(storedAgainMillis), work)),
+      ),
+    ),
+  )
+
 const takeTransportEvents = Effect.gen(function* () {
   const ticks = yield* Ticks
   const numbers = yield* Numbers
-  const whatsapp = yield* WhatsAppTransport
-  const telegram = yield* TelegramTransport
 
-  const logged = Effect.catchCause((cause) =>
-    Effect.logError("an event of a transport was lost", cause),
-  )
-
-  /** Whether the tick came too early. */
-  const tick = ({ status, transportId }: Extract<TransportEvent, { readonly _tag: "Tick" }>) =>
-    Effect.map(ticks.arrived(transportId, status), (message) => message?.state === "waiting")
-
-  const take = (event: TransportEvent) =>
-    Effect.gen(function* () {
-      if (event._tag === "ConnectionChanged") {
-        yield* numbers.connectionChanged(event.numberId, event.status, event.phone)
-      } else if (yield* tick(event)) {
-        yield* Effect.forkChild(logged(takeAgain(event)))
-      }
-    }).pipe(logged)
-
-  const takeAgain = Effect.fnUntraced(function* (event: Parameters<typeof tick>[0]) {
+  const takeTick = Effect.fnUntraced(function* ({
+    status,
+    transportId,
+  }: Extract<TransportEvent, { readonly _tag: "Tick" }>) {
     for (const pause of overtakenPauses) {
+      const message = yield* stored(ticks.arrived(transportId, status))
+      if (message?.state !== "waiting") return
       yield* sleep(pause)
-      if (!(yield* tick(event))) return
     }
+    yield* stored(ticks.arrived(transportId, status))
   })
 
-  return Stream.runForEach(Stream.merge(whatsapp.events, telegram.events), take)
+  const take: TakeEvent = (event) =>
+    (event._tag === "Tick"
+      ? takeTick(event)
+      : stored(numbers.connectionChanged(event.numberId, event.status, event.phone))
+    ).pipe(
+      Effect.catchDefect((defect) => Effect.logError("an event of a transport was lost", defect)),
+    )
+
+  const transports = [yield* WhatsAppTransport, yield* TelegramTransport]
+  return Effect.forEach(transports, ({ listen }) => listen(take), {
+    concurrency: "unbounded",
+    discard: true,
+  })
 })
 
 export class Worker extends Context.Service<

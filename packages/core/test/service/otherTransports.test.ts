@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Stream } from "effect"
+import { Effect } from "effect"
 import type { OutgoingMessage, SendOutcome, Transport } from "../../src/ports.ts"
 import { get, reconnect, send, sendBatch, status, statuses } from "./Operations.ts"
 import {
@@ -27,7 +27,7 @@ describe("other transports", () => {
           given.push(message)
           return answers[given.length - 1] ?? Effect.succeed({ _tag: "Accepted" as const })
         }),
-      events: Stream.never,
+      listen: () => Effect.never,
     }
     const layer = transportOf(transport)
     return { given, layer }

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Queue, Stream } from "effect"
+import { Deferred, Effect, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/index.ts"
 import type { SendOutcome, TransportEvent } from "../../src/ports.ts"
-import { events, logOut, send, status, statuses, sendBatch, stored } from "./Operations.ts"
+import { events, send, status, statuses, sendBatch, stored } from "./Operations.ts"
 import { aSender, inAService, settled, transportOf } from "./Service.ts"
 import { storeWithin } from "./Watched.ts"
 
@@ -13,7 +13,7 @@ const reporting = Effect.gen(function* () {
   const layer = transportOf({
     dropsCopies: true,
     send: () => Effect.succeed<SendOutcome>({ _tag: "Accepted" }),
-    events: Stream.fromQueue(reports),
+    listen: (take) => Effect.forever(Effect.flatMap(Queue.take(reports), take)),
   })
   return { layer, report: (event: TransportEvent) => Queue.offer(reports, event) }
 })
@@ -50,7 +50,7 @@ describe("what a transport reports by itself", () => {
             Effect.andThen(Deferred.await(isTaken)),
             Effect.as<SendOutcome>({ _tag: "Accepted" }),
           ),
-        events: Stream.fromQueue(reports),
+        listen: (take) => Effect.forever(Effect.flatMap(Queue.take(reports), take)),
       })
       const store = storeWithin((operation, effect) =>
         operation === "MessageStore.tick"
@@ -101,32 +101,55 @@ describe("what a transport reports by itself", () => {
     }),
   )
 
-  it.effect("is taken in further when one report could not be", () =>
+  it.effect("is taken once the store has it, however long that does not answer", () =>
     Effect.gen(function* () {
-      const { layer, report } = yield* reporting
-      let failing = true
+      const taken: Array<string> = []
+      const reports = yield* Queue.unbounded<TransportEvent>()
+      const layer = transportOf({
+        dropsCopies: true,
+        send: () => Effect.succeed<SendOutcome>({ _tag: "Accepted" }),
+        listen: (take) =>
+          Effect.forever(
+            Effect.gen(function* () {
+              const event = yield* Queue.take(reports)
+              yield* take(event)
+              taken.push(event._tag)
+            }),
+          ),
+      })
+      let failing = false
       const store = storeWithin((operation, effect) =>
-        Effect.gen(function* () {
-          if (failing && operation === "MessageStore.tick") {
-            failing = false
-            return yield* new StoreUnavailable({ operation, cause: "down" })
-          }
-          return yield* effect
-        }),
+        Effect.suspend(() =>
+          failing && ["MessageStore.tick", "NumberStore.setStatus"].includes(operation)
+            ? Effect.fail(new StoreUnavailable({ operation, cause: "down" }))
+            : effect,
+        ),
       )
       yield* inAService(
         Effect.gen(function* () {
           const { key, number } = yield* aSender()
           const message = yield* send(key)
           yield* settled
-          yield* logOut(number)
           const { transportId } = yield* stored(message)
-          yield* report({ _tag: "Tick", transportId, status: "delivered" })
+          failing = true
+          yield* Queue.offer(reports, { _tag: "Tick", transportId, status: "delivered" })
+          yield* Queue.offer(reports, {
+            _tag: "ConnectionChanged",
+            numberId: number,
+            status: "disconnected",
+            phone: null,
+            reason: null,
+          })
+          yield* TestClock.adjust(10_000)
+          assert.deepStrictEqual(taken, [])
+          failing = false
+          yield* TestClock.adjust(1000)
           yield* settled
-          assert.isFalse(failing)
-          yield* report({ _tag: "Tick", transportId, status: "read" })
+          assert.sameMembers(taken, ["Tick", "ConnectionChanged"])
+          assert.strictEqual(yield* status(key, message), "delivered")
+          const waiting = yield* send(key, { from: number })
           yield* settled
-          assert.strictEqual(yield* status(key, message), "read")
+          assert.strictEqual(yield* status(key, waiting), "queued")
         }),
         { transport: layer, store },
       )

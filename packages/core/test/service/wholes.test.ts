@@ -100,7 +100,7 @@ describe("the workspaces together", () => {
     const transport = transportOf({
       dropsCopies: true,
       send: () => sends.hang,
-      events: Stream.empty,
+      listen: () => Effect.never,
     })
     return fillsTheWhole(
       sharedResources.lanes,

@@ -46,6 +46,7 @@ const layerVault = (
         write: put,
         replace: put,
         trim: () => Effect.void,
+        leave: () => Effect.void,
         wipe: () => Effect.sync(() => kept.clear()),
       }),
       layerSecrets(

@@ -66,7 +66,7 @@ describe("an attempt", () => {
           handed.push([platform, message])
           return send(message)
         },
-        events: Stream.never,
+        listen: () => Effect.never,
       })
       const attempt = yield* Effect.provide(
         Attempt,

@@ -3,7 +3,7 @@ import { SessionStore } from "@messaging-service/core/ports"
 import type { KeptSession, KeyChange, NumberId } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import { bigint, instant, integer, text, texts } from "../database/Fields.ts"
+import { bigint, instant, integer, millis, text, texts } from "../database/Fields.ts"
 import { each, given, joined, on, statement } from "../database/Statement.ts"
 
 interface KeptRow {
@@ -11,10 +11,11 @@ interface KeptRow {
   readonly platform: KeptSession["platform"]
   readonly status: KeptSession["status"]
   readonly removed: boolean
+  readonly leaving_at: Date | null
 }
 
 const listKept = statement("session.list", given({}))`
-select s.number_id, n.platform, n.status, l.removed_at is not null as removed
+select s.number_id, n.platform, n.status, l.removed_at is not null as removed, s.leaving_at
 from sessions s
 join numbers n on n.id = s.number_id
 join lanes l on l.number_id = s.number_id
@@ -87,6 +88,12 @@ where given.value is not null
 on conflict (number_id, type, id) do update
 set value = excluded.value, written_at = excluded.written_at`
 
+const leave = statement("session.leave", given({ numberId: bigint, now: instant }))`
+update sessions s
+set leaving_at = $now
+where s.number_id = $numberId
+  and s.leaving_at is null`
+
 /** The keys go with their session. */
 const wipe = statement("session.wipe", given({ numberId: bigint }))`
 delete from sessions s
@@ -116,6 +123,7 @@ export const layerSessions = Layer.effect(
         platform: row.platform,
         status: row.status,
         removed: row.removed,
+        leavingSince: millis(row.leaving_at),
       })),
       credentials: (numberId) =>
         getCredentials.first(
@@ -142,6 +150,7 @@ export const layerSessions = Layer.effect(
           ),
         ),
       trim: (numberId, type, most) => trim.run(database, { numberId, type, most }),
+      leave: (numberId, now) => leave.run(database, { numberId, now }),
       wipe: (numberId) => wipe.run(database, { numberId }),
     })
   }),

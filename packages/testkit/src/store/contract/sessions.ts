@@ -159,7 +159,12 @@ export const sessions: Topic = (it) => {
       const workspace = yield* aWorkspace()
       const number = yield* aNumber(workspace.id, { status: "disconnected", platform: "telegram" })
       yield* store.write(number.id, "credentials", [], noon)
-      const kept = { numberId: number.id, platform: "telegram", status: "disconnected" } as const
+      const kept = {
+        numberId: number.id,
+        platform: "telegram",
+        status: "disconnected",
+        leavingSince: null,
+      } as const
       assert.deepStrictEqual(yield* keptOf(number.id), { ...kept, removed: false })
       yield* numbers.remove(workspace.id, number.id, noon)
       assert.deepStrictEqual(yield* keptOf(number.id), { ...kept, removed: true })
@@ -168,6 +173,30 @@ export const sessions: Topic = (it) => {
       assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), {})
       yield* store.wipe(number.id)
       assert.isUndefined(yield* keptOf(number.id))
+    }),
+  )
+
+  it.effect("a number leaves from the first time on, until it is wiped or linked anew", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const numbers = yield* NumberStore
+      const { workspace, number } = yield* aStage()
+      const leavingSince = Effect.map(keptOf(number.id), (kept) => kept?.leavingSince)
+      yield* store.leave(number.id, noon)
+      assert.isUndefined(yield* leavingSince)
+      yield* store.write(number.id, "credentials", [key("a", "1", "one")], noon)
+      assert.isNull(yield* leavingSince)
+      yield* store.leave(number.id, noon + oneSecond)
+      yield* store.leave(number.id, noon + 2 * oneSecond)
+      yield* store.write(number.id, "changed", [], noon)
+      assert.strictEqual(yield* leavingSince, noon + oneSecond)
+      assert.strictEqual(yield* store.credentials(number.id), "changed")
+      yield* store.replace(number.id, "new", [], noon)
+      assert.isNull(yield* leavingSince)
+      // A removed number takes nothing more, and still leaves.
+      yield* numbers.remove(workspace.id, number.id, noon)
+      yield* store.leave(number.id, noon + 3 * oneSecond)
+      assert.strictEqual(yield* leavingSince, noon + 3 * oneSecond)
     }),
   )
 
