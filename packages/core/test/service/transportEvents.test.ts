@@ -119,11 +119,12 @@ describe("what a transport reports by itself", () => {
       })
       let failing = false
       const store = storeWithin((operation, effect) =>
-        Effect.suspend(() =>
-          failing && ["MessageStore.tick", "NumberStore.setStatus"].includes(operation)
-            ? Effect.fail(new StoreUnavailable({ operation, cause: "down" }))
-            : effect,
-        ),
+        Effect.gen(function* () {
+          if (failing && ["MessageStore.tick", "NumberStore.setStatus"].includes(operation)) {
+            return yield* new StoreUnavailable({ operation, cause: "down" })
+          }
+          return yield* effect
+        }),
       )
       yield* inAService(
         Effect.gen(function* () {
