@@ -9,6 +9,7 @@ import { EgressError, MediaFiles, MediaStore } from "../../src/ports.ts"
 import { plainTerms } from "../../src/message/SendTerms.ts"
 import type { SendTerms } from "../../src/message/SendTerms.ts"
 import { shown, the } from "./Operations.ts"
+import { minute } from "./Service.ts"
 
 /** What a link answers with: a content, or a status without one. */
 type Answer = Stream.Stream<Uint8Array, EgressError> | number
@@ -87,3 +88,6 @@ export const contentOf = (id: number) =>
 export const leftOver = MediaStore.use((store) =>
   store.leftovers({ reservedBefore: 0, limit: 100 }),
 )
+
+/** A little longer than the rest between two sweeps. */
+export const aSweep = 11 * minute

@@ -1,13 +1,25 @@
 /** Requests about reminders, as the suites of the whole service make them. */
 import { Effect } from "effect"
-import { ReminderOperations, Reminders, formatInZone, formatInstant } from "../../src/index.ts"
+import {
+  ReminderOperations,
+  Reminders,
+  formatInZone,
+  formatInstant,
+  Messages,
+} from "../../src/index.ts"
 import type {
   Caller,
   ChangeReminder,
   ListReminders,
   Reminder,
   WorkspaceId,
+  CursorPage,
+  Message,
+  MessageJson,
+  Refusal,
+  StoreUnavailable,
 } from "../../src/index.ts"
+import { shown, refusal } from "./Operations.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -59,3 +71,40 @@ export const log = (workspace: WorkspaceId, { id }: Pick<Reminder, "id">) =>
 /** The due time of its next run as the clocks of its zone show it. */
 export const nextRun = ({ nextRunAt, timezone }: Reminder) =>
   nextRunAt === null ? null : formatInZone(nextRunAt, timezone)
+
+/** The messages that a key sees, oldest first. */
+export const sent = (key: Caller) =>
+  Effect.gen(function* () {
+    const messages = yield* Messages
+    const all: Array<MessageJson> = []
+    let cursor: string | null = null
+    do {
+      const page: CursorPage<Message> = yield* messages.list(key, {
+        limit: 100,
+        ...(cursor === null ? {} : { cursor }),
+      })
+      all.push(...(yield* shown(page.items)))
+      cursor = page.next
+    } while (cursor !== null)
+    return all.toReversed()
+  })
+
+/** When they were made. */
+export const times = (key: Caller) =>
+  Effect.map(sent(key), (all) => all.map(({ created_at }) => created_at))
+
+/** The code and the field of the refusal with which an operation must fail. */
+export const refusedAs = <A, R>(operation: Effect.Effect<A, Refusal | StoreUnavailable, R>) =>
+  Effect.map(refusal(operation), ({ code, field }) => `${code} ${field ?? ""}`.trim())
+
+export const aPlan = (fields: Readonly<Record<string, unknown>> = {}) => ({
+  name: "Plan",
+  messages_remaining: null,
+  reminders: true,
+  qr_code_api: true,
+  max_numbers: null,
+  media_storage_bytes: 0,
+  ...fields,
+})
+
+export const withoutReminders = { plan: aPlan({ reminders: false }) }

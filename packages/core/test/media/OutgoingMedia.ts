@@ -1,0 +1,135 @@
+/** A source of outgoing media whose files, records and answers a test chooses. */
+import { assert } from "@effect/vitest"
+import { Effect, Layer, Ref, Stream } from "effect"
+import { Egress, EgressError } from "../../src/egress/Egress.ts"
+import type { EgressAnswer, FetchLimits } from "../../src/egress/Egress.ts"
+import type { MediaId, WorkspaceId } from "../../src/id/Ids.ts"
+import { MediaFiles, MediaFilesError } from "../../src/media/MediaFiles.ts"
+import type { StoredContent } from "../../src/media/MediaFiles.ts"
+import { MediaStore } from "../../src/media/Media.ts"
+import type { MediaFile, MediaReference } from "../../src/media/Media.ts"
+import { OutgoingMediaSource } from "../../src/media/OutgoingMediaSource.ts"
+
+export const second = 1000
+
+export const owner = { workspaceId: 1 as WorkspaceId, mode: "live" } as const
+
+export const link = (given: Partial<MediaReference> = {}): MediaReference => ({
+  mediaId: null,
+  attachmentId: null,
+  url: "https://example.com/files/photo.png?size=2",
+  type: null,
+  fileName: null,
+  ...given,
+})
+
+export const stored = (given: Partial<MediaReference> = {}): MediaReference =>
+  link({ mediaId: 71 as MediaId, attachmentId: null, url: null, ...given })
+
+export const record: MediaFile = {
+  id: 71 as MediaId,
+  ...owner,
+  fileName: "report.pdf",
+  type: "file",
+  mimeType: "application/pdf",
+  size: 3,
+  storageKey: "key-71",
+  createdAt: 0,
+}
+
+export const content = (given: Partial<StoredContent> = {}) => ({
+  size: 3,
+  sha256: "abc",
+  mimeType: "image/png",
+  content: Stream.empty,
+  part: () => Stream.empty,
+  storageKey: "spooled",
+  keep: Effect.void,
+  ...given,
+})
+
+export const answer = (status: number, given: Partial<EgressAnswer> = {}): EgressAnswer => ({
+  status,
+  headers: {},
+  url: "https://example.com/files/photo.png",
+  body: Stream.make(new Uint8Array([1, 2, 3])),
+  ...given,
+})
+
+export type Reason = EgressError["reason"]
+
+/** An answer, the reason why none came, or one that takes its time. */
+type Reply = EgressAnswer | Reason | Effect.Effect<EgressAnswer, EgressError>
+
+export interface Setup {
+  /** One for each call, the last one for all that follow. */
+  readonly replies?: ReadonlyArray<Reply>
+  readonly records?: ReadonlyArray<MediaFile>
+  readonly open?: Effect.Effect<StoredContent, MediaFilesError>
+  readonly mimeType?: string
+  /** Whether the disk has no room. */
+  readonly full?: boolean
+}
+
+export const setup = ({ replies = [answer(200)], records = [record], ...given }: Setup) =>
+  Effect.gen(function* () {
+    const calls: Array<readonly [url: string, limits: FetchLimits]> = []
+    const released = yield* Ref.make(0)
+    const reply = (of: Reply): Effect.Effect<EgressAnswer, EgressError> => {
+      if (typeof of === "string") return Effect.fail(new EgressError({ reason: of }))
+      return Effect.isEffect(of) ? of : Effect.succeed(of)
+    }
+    const layer = OutgoingMediaSource.layer.pipe(
+      Layer.provide([
+        Layer.mock(Egress, {
+          fetch: (url, limits) =>
+            Effect.suspend(() => {
+              calls.push([url, limits])
+              const answered = reply(replies[Math.min(calls.length, replies.length) - 1] ?? "dns")
+              return Effect.tap(answered, () =>
+                Effect.addFinalizer(() => Ref.update(released, (n) => n + 1)),
+              )
+            }),
+        }),
+        Layer.mock(MediaFiles, {
+          open: (storageKey) =>
+            given.open ??
+            (storageKey === "key-71"
+              ? Effect.succeed(content({ mimeType: "application/pdf" }))
+              : Effect.fail(new MediaFilesError({ reason: "not_found" }))),
+          spool: (body, maximumBytes) =>
+            Effect.gen(function* () {
+              if (given.full === true) return yield* new MediaFilesError({ reason: "full" })
+              const size = yield* Stream.runFold(
+                body,
+                () => 0,
+                (sum, chunk) => sum + chunk.length,
+              )
+              if (size > maximumBytes) {
+                return yield* new MediaFilesError({ reason: "too_large" })
+              }
+              return content({ size, mimeType: given.mimeType ?? "image/png" })
+            }),
+        }),
+        Layer.mock(MediaStore, {
+          get: (workspaceId, mode, id) =>
+            Effect.succeed(
+              records.find(
+                (each) => each.id === id && each.workspaceId === workspaceId && each.mode === mode,
+              ) ?? null,
+            ),
+        }),
+      ]),
+    )
+    const { open } = yield* Effect.provide(OutgoingMediaSource, layer)
+    return { open, calls, released: Ref.get(released) }
+  })
+
+/** Why the media cannot be had. */
+export const reason = (given: Setup, reference: MediaReference = link()) =>
+  Effect.gen(function* () {
+    const { calls, open } = yield* setup(given)
+    const error = yield* Effect.flip(open(owner, reference))
+    assert.strictEqual(error._tag, "MediaUnavailable")
+    return { message: error.message, calls: calls.length }
+  })

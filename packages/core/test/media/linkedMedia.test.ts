@@ -1,0 +1,187 @@
+/** Media behind links: how often and how long they are fetched, and how many at once. */
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Exit, Fiber, Scope, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { EgressError } from "../../src/egress/Egress.ts"
+import type { WorkspaceId } from "../../src/id/Ids.ts"
+import { sharedResources } from "../../src/limit/sharedResources.ts"
+import type { MediaReference } from "../../src/media/Media.ts"
+import { second, owner, link, answer, setup, reason } from "./OutgoingMedia.ts"
+import type { Reason } from "./OutgoingMedia.ts"
+
+describe("a link", () => {
+  it.effect("is fetched when the message is sent: at most 100 MB, 30 s, 3 redirects", () =>
+    Effect.gen(function* () {
+      const { calls, open } = yield* setup({})
+      const outgoing = yield* open(owner, link())
+      assert.deepStrictEqual(calls, [
+        [
+          "https://example.com/files/photo.png?size=2",
+          { maximumBytes: 100_000_000, timeoutMillis: 30 * second, redirects: 3 },
+        ],
+      ])
+      assert.deepStrictEqual(outgoing, {
+        type: "image",
+        fileName: "photo.png",
+        mimeType: "image/png",
+        size: 3,
+        sha256: "abc",
+        content: outgoing.content,
+      })
+    }),
+  )
+
+  it.effect("tells its type by its content where nothing else told it", () =>
+    Effect.gen(function* () {
+      const typeOf = (mimeType: string, given: Partial<MediaReference> = {}) =>
+        Effect.gen(function* () {
+          const { open } = yield* setup({ mimeType })
+          return (yield* open(owner, link({ url: "https://example.com/download", ...given }))).type
+        })
+      assert.strictEqual(yield* typeOf("image/jpeg"), "image")
+      assert.strictEqual(yield* typeOf("application/pdf"), "file")
+      assert.strictEqual(yield* typeOf("image/jpeg", { type: "file" }), "file")
+    }),
+  )
+
+  it.effect("keeps its connection for as long as the attempt needs the content", () =>
+    Effect.gen(function* () {
+      const { open, released } = yield* setup({})
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* open(owner, link())
+          assert.strictEqual(yield* released, 0)
+        }),
+      )
+      assert.strictEqual(yield* released, 1)
+    }),
+  )
+
+  it.effect("answering 4xx is tried once", () =>
+    Effect.gen(function* () {
+      for (const status of [400, 401, 403, 404, 410, 429]) {
+        const { calls, message } = yield* reason({ replies: [answer(status)] })
+        assert.strictEqual(calls, 1)
+        assert.include(message, String(status))
+      }
+    }),
+  )
+
+  it.effect("answering with a redirect that is not followed any further is tried once", () =>
+    Effect.map(reason({ replies: [answer(302)] }), ({ calls }) => assert.strictEqual(calls, 1)),
+  )
+
+  it.effect("answering 5xx is tried three times", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* reason({ replies: [answer(503)] })).calls, 3)
+      const { calls, open } = yield* setup({ replies: [answer(500), answer(502), answer(200)] })
+      yield* open(owner, link())
+      assert.lengthOf(calls, 3)
+    }),
+  )
+
+  it.effect("whose connection breaks is tried three times, in the middle of the body too", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* reason({ replies: ["connection"] })).calls, 3)
+      const broken = answer(200, {
+        body: Stream.concat(
+          Stream.make(new Uint8Array(3)),
+          Stream.fail(new EgressError({ reason: "connection" })),
+        ),
+      })
+      assert.strictEqual((yield* reason({ replies: [broken] })).calls, 3)
+      const { calls, open } = yield* setup({ replies: [broken, "connection", answer(200)] })
+      yield* open(owner, link())
+      assert.lengthOf(calls, 3)
+    }),
+  )
+
+  const once: ReadonlyArray<Reason> = ["dns", "tls", "blocked_address", "redirects", "too_large"]
+  it.effect.each(once)("that fails by %s is tried once", (failure) =>
+    Effect.map(reason({ replies: [failure] }), ({ calls }) => assert.strictEqual(calls, 1)),
+  )
+
+  it.effect("with more than 100 MB cannot be had", () =>
+    Effect.gen(function* () {
+      const block = new Uint8Array(10_000_001)
+      const { calls, message } = yield* reason({
+        replies: [
+          answer(200, { body: Stream.fromIterable(Array.from({ length: 10 }, () => block)) }),
+        ],
+      })
+      assert.strictEqual(calls, 1)
+      assert.include(message, "100 MB")
+    }),
+  )
+
+  it.effect("has 30 s for all its tries together", () =>
+    Effect.gen(function* () {
+      const slow = Effect.andThen(Effect.sleep(14 * second), Effect.succeed(answer(500)))
+      const { calls, open } = yield* setup({ replies: [slow] })
+      const start = yield* Clock.currentTimeMillis
+      const fiber = yield* Effect.forkChild(Effect.flip(Effect.scoped(open(owner, link()))))
+      yield* TestClock.adjust(30 * second - 1)
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "MediaUnavailable")
+      assert.strictEqual(yield* Clock.currentTimeMillis, start + 30 * second)
+      assert.lengthOf(calls, 3)
+    }),
+  )
+})
+
+describe("places for the files of links", () => {
+  const { share, whole } = sharedResources.linkedFiles
+  const hanging = { replies: [Effect.never] }
+  const of = (workspaceId: number) => ({ ...owner, workspaceId: workspaceId as WorkspaceId })
+
+  it.effect("one workspace fetches no more than its share, and is in no other one's way", () =>
+    Effect.gen(function* () {
+      const { calls, open } = yield* setup(hanging)
+      for (let message = 0; message < share.most + 5; message++) {
+        yield* Effect.forkChild(open(of(1), link()), { startImmediately: true })
+      }
+      yield* Effect.forkChild(open(of(2), link()), { startImmediately: true })
+      yield* Effect.yieldNow
+      assert.lengthOf(calls, share.most + 1)
+    }),
+  )
+
+  it.effect("all together fetch no more than the whole", () =>
+    Effect.gen(function* () {
+      const { calls, open } = yield* setup(hanging)
+      for (let message = 0; message < whole + 5; message++) {
+        yield* Effect.forkChild(open(of(message), link()), { startImmediately: true })
+      }
+      yield* Effect.yieldNow
+      assert.lengthOf(calls, whole)
+    }),
+  )
+
+  it.effect("a file has its place until its message is sent", () =>
+    Effect.gen(function* () {
+      const { calls, open } = yield* setup({})
+      const sent = yield* Scope.make()
+      for (let message = 0; message < share.most; message++) {
+        yield* Scope.provide(open(of(1), link()), sent)
+      }
+      const next = yield* Effect.forkChild(open(of(1), link()), { startImmediately: true })
+      assert.lengthOf(calls, share.most)
+      yield* Scope.close(sent, Exit.void)
+      assert.strictEqual((yield* Fiber.join(next)).size, 3)
+    }),
+  )
+
+  it.effect("a link without a place after 30 s is tried another time", () =>
+    Effect.gen(function* () {
+      const { calls, open } = yield* setup({})
+      for (let message = 0; message < share.most; message++) yield* open(of(1), link())
+      const fiber = yield* Effect.forkChild(Effect.flip(open(of(1), link())))
+      yield* TestClock.adjust(30 * second - 1)
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "LinksBusy")
+      assert.lengthOf(calls, share.most)
+    }),
+  )
+})

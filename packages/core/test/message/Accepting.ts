@@ -1,0 +1,159 @@
+/** Sends as the decision about them is asked: the facts of a store, requests, and what is decided. */
+import { Result } from "effect"
+import type { Contact } from "../../src/contact/Contacts.ts"
+import type { Code } from "../../src/error/Catalogue.ts"
+import type { Refusal } from "../../src/error/Refusal.ts"
+import { fromIndexes } from "../../src/id/Ids.ts"
+import type { ContactId, MediaId, NumberId, WorkspaceId } from "../../src/id/Ids.ts"
+import type { Sender } from "../../src/key/Caller.ts"
+import type { MediaFile } from "../../src/media/Media.ts"
+import { decideAcceptance } from "../../src/message/accept.ts"
+import type { AcceptContext } from "../../src/message/accept.ts"
+import type { Acceptance, AcceptanceFacts } from "../../src/message/MessageStore.ts"
+import type { QuotaFacts } from "../../src/message/Quota.ts"
+import { sendRequestParser } from "../../src/message/SendRequest.ts"
+import type { SendRequest } from "../../src/message/SendRequest.ts"
+import type { NumberStatus, Platform, SendingNumber } from "../../src/number/SendingNumber.ts"
+import type { Phone } from "../../src/recipient/Phone.ts"
+import { formatInstant } from "../../src/time/Instant.ts"
+import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
+import type { Plan } from "../../src/workspace/Workspace.ts"
+
+export const now = Date.UTC(2026, 2, 2, 12, 0, 0, 250)
+export const second = 1000
+export const day = 24 * 60 * 60 * second
+export const workspaceId = 1 as WorkspaceId
+
+export const aNumber = (
+  id: number,
+  platform: Platform = "whatsapp",
+  status: NumberStatus = "connected",
+): SendingNumber => ({
+  id: id as NumberId,
+  workspaceId,
+  phone: `1555000${id}`,
+  label: "",
+  platform,
+  status,
+  loginMethod: "qr",
+  mode: "live",
+  createdAt: now - day,
+})
+
+const aContact = (id: number, given: Partial<Contact>): Contact => ({
+  id: id as ContactId,
+  workspaceId,
+  name: "Jane",
+  phone: null,
+  username: null,
+  createdAt: now - day,
+  ...given,
+})
+
+export const withPhone = aContact(61, { phone: "+15550000061" as Phone })
+const withUsername = aContact(62, { username: "@jane_doe" })
+
+export const anImage: MediaFile = {
+  id: 71 as MediaId,
+  workspaceId,
+  mode: "live",
+  fileName: "photo.png",
+  type: "image",
+  mimeType: "image/png",
+  size: 1024,
+  storageKey: "photo",
+  createdAt: now - day,
+}
+
+export const aSender = (given: Partial<Sender> = {}): Sender => ({
+  workspaceId,
+  mode: "live",
+  numberIds: null,
+  ...given,
+})
+
+export const limitedTo = (...ids: ReadonlyArray<number>) =>
+  aSender({ numberIds: ids as Array<NumberId> })
+
+export const emptyQuota: QuotaFacts = { bound: 0, fullUntil: null, exact: null }
+
+export interface World {
+  readonly numbers?: ReadonlyArray<SendingNumber>
+  readonly contacts?: ReadonlyArray<Contact>
+  readonly media?: MediaFile | null
+  readonly plan?: Plan | null
+  readonly quota?: QuotaFacts
+}
+
+/** What a store tells about this world for a request, as its port says. */
+export const factsFor = (request: SendRequest, world: World): AcceptanceFacts => {
+  const quota = world.quota ?? emptyQuota
+  const all = (world.numbers ?? [aNumber(1)]).map((number) => ({ number, quota }))
+  const connected = (platform: Platform) =>
+    all
+      .filter(({ number }) => number.platform === platform && number.status === "connected")
+      .slice(0, 2)
+  const contacts = world.contacts ?? [withPhone, withUsername]
+  return {
+    claim: null,
+    plan: world.plan === undefined ? unlimitedPlan : world.plan,
+    named: all.find(({ number }) => number.id === request.from) ?? null,
+    connected: request.from === null ? [...connected("whatsapp"), ...connected("telegram")] : [],
+    contactIdByPhone: new Map(
+      contacts.flatMap(({ id, phone }) => (phone === null ? [] : [[phone, id] as const])),
+    ),
+    contacts: new Map(contacts.map((contact) => [contact.id, contact])),
+    media: world.media ?? null,
+  }
+}
+
+const parser = sendRequestParser({ allowPrivate: false })
+
+/** A request from its JSON; a batch when `to` is a list. */
+export const aRequest = (given: Readonly<Record<string, unknown>>): SendRequest => {
+  const body: Readonly<Record<string, unknown>> = { text: "Hello", ...given }
+  return Result.getOrThrow(Array.isArray(body["to"]) ? parser.batch(body) : parser.single(body))
+}
+
+/** Ids that count up, so that no two are alike. */
+export const countingIds = () => {
+  let drawn = 0
+  return fromIndexes((bound) => drawn++ % bound)
+}
+
+export const decide = (
+  request: SendRequest,
+  world: World = {},
+  context: Partial<AcceptContext> = {},
+): Result.Result<Acceptance, Refusal> =>
+  decideAcceptance(request, factsFor(request, world), {
+    sender: aSender(),
+    now,
+    ids: countingIds(),
+    idempotency: null,
+    linkAllowed: true,
+    ...context,
+  })
+
+export type Verdict = readonly [code: Code, field: string | null] | "accepted"
+
+export const verdict = (result: Result.Result<unknown, Refusal>): Verdict =>
+  Result.match(result, {
+    onFailure: ({ code, field }) => [code, field],
+    onSuccess: () => "accepted",
+  })
+
+export const refusalOf = (result: Result.Result<unknown, Refusal>): Refusal =>
+  Result.getOrThrow(Result.flip(result))
+
+/** ISO 8601 of a moment, to the millisecond. */
+export const iso = (millis: number, digits = "") =>
+  formatInstant(millis).replace("Z", `.${String(millis % 1000).padStart(3, "0")}${digits}Z`)
+
+export const to = {
+  phone: { phone: "+15550000001" },
+  group: { group: "Team" },
+  username: { username: "@jane_doe" },
+  contactWithPhone: { contact_id: withPhone.id },
+  contactWithUsername: { contact_id: withUsername.id },
+}

@@ -1,0 +1,42 @@
+/** Bodies of sends, and what is told of them. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import type { Refusal } from "../../src/error/Refusal.ts"
+import { sendRequestParser } from "../../src/message/SendRequest.ts"
+import type { SendRequest } from "../../src/message/SendRequest.ts"
+
+export const { batch, single } = sendRequestParser({ allowPrivate: false })
+
+export const phone = { phone: "+15550000001" }
+
+/** A body that is right but for what the test is about. */
+export const body = (given: Readonly<Record<string, unknown>>) => ({
+  to: phone,
+  text: "Hello",
+  ...given,
+})
+
+export type Told = ReadonlyArray<readonly [code: string, field: string | null]>
+
+/** Every problem that a refusal names, the error first; nothing when it was taken. */
+export const told = (result: Result.Result<SendRequest, Refusal>): Told =>
+  Result.match(result, {
+    onSuccess: () => [],
+    onFailure: ({ code, errors, field }) => [
+      [code, field],
+      ...errors.map((each): Told[number] => [each.code, each.field]),
+    ],
+  })
+
+export const taken = (result: Result.Result<SendRequest, Refusal>): SendRequest => {
+  assert.deepStrictEqual(told(result), [])
+  return Result.getOrThrow(result)
+}
+
+export const refusals = (
+  cases: ReadonlyArray<readonly [what: string, body: unknown, told: Told]>,
+  parse = single,
+) =>
+  it.effect.each(cases)("refuses %s", ([, given, expected]) =>
+    Effect.sync(() => assert.deepStrictEqual(told(parse(given)), expected)),
+  )

@@ -1,0 +1,163 @@
+/** What a send takes of the plan and of the number's 24 hours, and sends for which there is no room. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { decideRefused, plannedQuota } from "../../src/message/accept.ts"
+import { dailyQuota } from "../../src/message/Quota.ts"
+import type { QuotaFacts } from "../../src/message/Quota.ts"
+import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
+import type { Plan } from "../../src/workspace/Workspace.ts"
+import {
+  now,
+  second,
+  day,
+  aSender,
+  emptyQuota,
+  factsFor,
+  aRequest,
+  countingIds,
+  decide,
+  verdict,
+  refusalOf,
+  iso,
+  to,
+} from "./Accepting.ts"
+
+describe("plan allowance", () => {
+  const plan = (messagesRemaining: number | null): Plan => ({ ...unlimitedPlan, messagesRemaining })
+  const send = (count: number, given: Plan | null, sender = aSender()) =>
+    verdict(
+      decide(
+        aRequest({ to: Array.from({ length: count }, () => to.phone) }),
+        { plan: given },
+        { sender },
+      ),
+    )
+
+  it.effect("the whole list must fit the plan's remaining messages, else no_credits", () =>
+    Effect.sync(() => {
+      assert.strictEqual(send(3, plan(3)), "accepted")
+      assert.deepStrictEqual(send(4, plan(3)), ["no_credits", null])
+      assert.deepStrictEqual(send(1, plan(0)), ["no_credits", null])
+      assert.strictEqual(send(1000, plan(null)), "accepted")
+    }),
+  )
+
+  it.effect("a workspace without an active plan has no messages left", () =>
+    Effect.sync(() => assert.deepStrictEqual(send(1, null), ["no_credits", null])),
+  )
+
+  it.effect("a test key is subject to it too", () =>
+    Effect.sync(() => {
+      assert.deepStrictEqual(send(1, plan(0), aSender({ mode: "test" })), ["no_credits", null])
+    }),
+  )
+
+  it.effect("no_credits is 402", () =>
+    Effect.sync(() =>
+      assert.strictEqual(refusalOf(decide(aRequest({ to: to.phone }), { plan: null })).status, 402),
+    ),
+  )
+})
+
+describe("the number's 24-hour quota", () => {
+  const full = (roomAt: number, planned = 1000): QuotaFacts => ({
+    bound: 1000,
+    fullUntil: null,
+    exact: { planned, roomAt },
+  })
+  const send = (count: number, quota: QuotaFacts, given: object = {}, sender = aSender()) =>
+    decide(
+      aRequest({ to: Array.from({ length: count }, () => to.phone), ...given }),
+      { quota },
+      { sender },
+    )
+
+  it.effect("a list that does not fit is refused as a whole", () =>
+    Effect.sync(() => {
+      assert.strictEqual(verdict(send(1000, emptyQuota)), "accepted")
+      assert.strictEqual(verdict(send(1, full(now, 999))), "accepted")
+      assert.strictEqual(verdict(send(2, full(now, 998))), "accepted")
+      assert.deepStrictEqual(verdict(send(2, full(now + 1, 999))), [
+        "number_daily_cap_reached",
+        null,
+      ])
+    }),
+  )
+
+  it.effect("Retry-After is the seconds until the number has room, rounded up", () =>
+    Effect.sync(() => {
+      const retryAfter = (roomAt: number) => {
+        const { retryAfter: seconds, status } = refusalOf(send(1, full(roomAt)))
+        assert.strictEqual(status, 429)
+        return seconds
+      }
+      assert.strictEqual(retryAfter(now + day), 86_400)
+      assert.strictEqual(retryAfter(now + 10 * second), 10)
+      assert.strictEqual(retryAfter(now + 10 * second + 1), 11)
+      assert.strictEqual(retryAfter(now + 1), 1)
+    }),
+  )
+
+  it.effect("the moment until which the number is known to be full refuses without counting", () =>
+    Effect.sync(() => {
+      const quota: QuotaFacts = { bound: 1000, fullUntil: now + 90 * second, exact: null }
+      const refusal = refusalOf(send(1, quota))
+      assert.deepStrictEqual([refusal.code, refusal.retryAfter], ["number_daily_cap_reached", 90])
+      assert.strictEqual(verdict(send(1, quota, { send_at: iso(now + 90 * second) })), "accepted")
+    }),
+  )
+
+  it.effect("planned time governs: send_at, else now", () =>
+    Effect.sync(() => {
+      const at = (given: object) =>
+        plannedQuota(aRequest({ to: [to.phone, to.phone], ...given }), now)
+      assert.deepStrictEqual(at({}), { plannedAt: now, count: 2, limit: dailyQuota })
+      assert.deepStrictEqual(at({ send_at: iso(now + day) }), {
+        plannedAt: now + day,
+        count: 2,
+        limit: dailyQuota,
+      })
+      assert.deepStrictEqual(dailyQuota, { messages: 1000, windowMillis: day })
+    }),
+  )
+
+  it.effect("a test key is subject to it too", () =>
+    Effect.sync(() =>
+      assert.deepStrictEqual(verdict(send(1, full(now + 1), {}, aSender({ mode: "test" }))), [
+        "number_daily_cap_reached",
+        null,
+      ]),
+    ),
+  )
+})
+
+describe("a request that is refused for want of room", () => {
+  const context = () => ({
+    sender: aSender(),
+    now,
+    ids: countingIds(),
+    idempotency: null,
+    linkAllowed: true,
+  })
+  const full = { bound: 1000, fullUntil: now + day, exact: null }
+
+  it.effect("comes to the same messages as with room, but takes nothing", () =>
+    Effect.sync(() => {
+      const request = aRequest({ to: to.contactWithPhone, send_at: iso(now + second) })
+      const refused = decideRefused(request, factsFor(request, { quota: full }), context())
+      assert.deepStrictEqual(Result.getOrThrow(refused), {
+        ...Result.getOrThrow(decide(request)),
+        allowance: 0,
+        quota: null,
+      })
+    }),
+  )
+
+  it.effect("is still refused for everything else", () =>
+    Effect.sync(() => {
+      const request = aRequest({ to: { contact_id: 99 } })
+      const refused = decideRefused(request, factsFor(request, { quota: full }), context())
+      assert.deepStrictEqual(verdict(refused), ["contact_not_found", "to.contact_id"])
+    }),
+  )
+})

@@ -1,0 +1,21 @@
+/** Schedules from their pattern and zone, and their runs. */
+import { Result } from "effect"
+import { parseCron } from "../../src/reminder/Cron.ts"
+import { nextRunAfter, type ReminderSchedule } from "../../src/reminder/Schedule.ts"
+import { formatInZone, parseTimeZone } from "../../src/reminder/TimeZone.ts"
+
+export const schedule = (cron: string, zone: string): ReminderSchedule => ({
+  cron: Result.getOrThrow(parseCron(cron)),
+  timezone: parseTimeZone(zone)!,
+})
+
+/** The runs later than `from` up to `to`, as the zone's clocks show them. */
+export const runs = (of: ReminderSchedule, from: string, to: string): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  let run = nextRunAfter(of, Date.parse(from))
+  while (run !== null && run <= Date.parse(to)) {
+    found.push(formatInZone(run, of.timezone))
+    run = nextRunAfter(of, run)
+  }
+  return found
+}

@@ -1,0 +1,38 @@
+/** Numbers that are being linked, as the suites of the whole service ask for them. */
+import { Emulator } from "@messaging-service/emulator"
+import { Effect, Layer } from "effect"
+import type { Stream } from "effect"
+import { Connections, QrLinks } from "../../src/index.ts"
+import type { Caller, ConnectNumber, NumberId } from "../../src/index.ts"
+import { LinkingStore, NumberLinking } from "../../src/ports.ts"
+import type { LinkingEvent, LinkingRequest } from "../../src/ports.ts"
+import { aKey, aWorkspace } from "./Service.ts"
+
+export const connect = (key: Caller, body: ConnectNumber = {}) =>
+  Effect.map(
+    Connections.use((connections) => connections.connect(key, body, null)),
+    ({ answer }) => answer,
+  )
+
+export const read = (key: Caller, number: { readonly id: number }) =>
+  Connections.use((connections) => connections.get(key, number.id as NumberId))
+
+export const scan = (number: { readonly id: number }, body: object = {}) =>
+  Emulator.use((emulator) => emulator.scan(number.id as NumberId, body))
+
+export const aKeyToConnect = Effect.flatMap(aWorkspace(), (workspace) => aKey(workspace))
+
+/** What the code behind a number's QR link says. */
+export const qrText = (key: Caller, number: { readonly id: number }) =>
+  Effect.gen(function* () {
+    const { connect: shown } = yield* read(key, number)
+    const segment = String(shown?.qrCodeUrl).split("/").at(-1) ?? ""
+    return yield* QrLinks.use((links) => links.read(segment))
+  })
+
+export const attemptOf = (number: { readonly id: number }) =>
+  LinkingStore.use((store) => store.get(number.id as NumberId))
+
+/** A far side of the test's own. */
+export const linkingBy = (link: (request: LinkingRequest) => Stream.Stream<LinkingEvent>) =>
+  Layer.succeed(NumberLinking, { link })

@@ -1,0 +1,256 @@
+/** Workers that link numbers: what the far side tells them, leases, and many attempts at once. */
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Queue, Stream } from "effect"
+import { WakeUp } from "../../src/index.ts"
+import { LinkingStore, sharedResources } from "../../src/ports.ts"
+import type { LinkingEvent, LinkingRequest } from "../../src/ports.ts"
+import { linkingLeaseMillis } from "../../src/number/Linking.ts"
+import {
+  inAService,
+  minute,
+  noon,
+  pass,
+  second,
+  settled,
+  startWorker,
+  stopWorker,
+} from "./Service.ts"
+import { connect, read, scan, aKeyToConnect, qrText, attemptOf, linkingBy } from "./Linking.ts"
+
+describe("what a transport says while it links", () => {
+  const phone = "15550002222"
+
+  it.effect("is stored step by step, up to the link", () =>
+    Effect.gen(function* () {
+      const said = yield* Queue.unbounded<LinkingEvent>()
+      const requests: Array<LinkingRequest> = []
+      yield* inAService(
+        Effect.gen(function* () {
+          const key = yield* aKeyToConnect
+          const number = yield* connect(key)
+          yield* settled
+          assert.deepStrictEqual(requests, [{ numberId: number.id, method: "qr", phone: null }])
+          assert.deepStrictEqual((yield* read(key, number)).connect, {
+            qrCodeUrl: null,
+            pairingCode: null,
+            linking: false,
+            requestedAt: noon,
+          })
+          yield* Queue.offer(said, { _tag: "QrShown", text: "2@abc" })
+          yield* settled
+          assert.strictEqual(yield* qrText(key, number), "2@abc")
+          yield* Queue.offer(said, { _tag: "Taken" })
+          yield* settled
+          assert.isTrue((yield* read(key, number)).connect?.linking)
+          yield* Queue.offer(said, { _tag: "Linked", phone })
+          yield* settled
+          assert.deepInclude(yield* read(key, number), { status: "connected", phone })
+        }),
+        {
+          linking: linkingBy((request) => {
+            requests.push(request)
+            return Stream.fromQueue(said)
+          }),
+        },
+      )
+    }),
+  )
+
+  it.effect("that it cannot be linked at all ends the attempt at once", () =>
+    inAService(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        yield* settled
+        assert.deepInclude(yield* read(key, number), { status: "disconnected", connect: null })
+      }),
+      {
+        linking: linkingBy(() => Stream.make({ _tag: "Failed", reason: "a passkey is asked for" })),
+      },
+    ),
+  )
+
+  it.effect("nothing, again and again: it is asked once a second, until the time is over", () => {
+    let asked = 0
+    return inAService(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        yield* pass(minute)
+        assert.isAtLeast(asked, 30)
+        assert.isAtMost(asked, 62)
+        yield* pass(9 * minute)
+        assert.strictEqual((yield* read(key, number)).status, "disconnected")
+        const before = asked
+        yield* pass(minute)
+        assert.strictEqual(asked, before)
+      }),
+      {
+        linking: linkingBy(() => {
+          asked++
+          return Stream.empty
+        }),
+      },
+    )
+  })
+
+  it.effect("a connection is given up when the attempt is over, however it ended", () => {
+    const open = new Set<number>()
+    return inAService(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const scanned = yield* connect(key)
+        const left = yield* connect(key)
+        yield* settled
+        assert.strictEqual(open.size, 2)
+        yield* scan(scanned)
+        yield* pass(linkingLeaseMillis)
+        assert.deepStrictEqual([...open], [left.id])
+        yield* pass(10 * minute)
+        assert.strictEqual(open.size, 0)
+      }),
+      {
+        linking: linkingBy(({ numberId }) =>
+          Stream.never.pipe(
+            Stream.onStart(Effect.sync(() => open.add(numberId))),
+            Stream.ensuring(Effect.sync(() => open.delete(numberId))),
+          ),
+        ),
+      },
+    )
+  })
+})
+
+describe("several workers", () => {
+  it.effect("one runs an attempt; when it is stopped another goes on with fresh codes", () => {
+    let connections = 0
+    const counting = linkingBy(() =>
+      Stream.concat(
+        Stream.sync((): LinkingEvent => ({ _tag: "QrShown", text: `2@${++connections}` })),
+        Stream.never,
+      ),
+    )
+    return inAService(
+      Effect.gen(function* () {
+        const first = yield* startWorker
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        yield* settled
+        yield* startWorker
+        yield* pass(2 * minute)
+        assert.strictEqual(connections, 1)
+        yield* stopWorker(first)
+        yield* pass(second)
+        assert.strictEqual(connections, 2)
+        assert.strictEqual(yield* qrText(key, number), "2@2")
+      }),
+      { linking: counting, worker: false },
+    )
+  })
+
+  it.effect("a lease that is not renewed runs out, and the attempt is taken over", () => {
+    let connections = 0
+    return inAService(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        yield* connect(key)
+        const now = yield* Clock.currentTimeMillis
+        const leaseUntil = now + linkingLeaseMillis
+        // As a worker that died right after its claim.
+        yield* LinkingStore.use((store) =>
+          store.claim({ now, leaseUntil, limit: 10, perWorkspace: 10, held: new Map() }),
+        )
+        yield* startWorker
+        yield* pass(linkingLeaseMillis - 1)
+        assert.strictEqual(connections, 0)
+        yield* pass(1)
+        assert.strictEqual(connections, 1)
+      }),
+      {
+        linking: linkingBy(() => {
+          connections++
+          return Stream.never
+        }),
+        worker: false,
+      },
+    )
+  })
+})
+
+describe("a workspace that links many numbers at once", () => {
+  it.effect(
+    "has its share of a worker's attempts; those above it wait, and lapse as any other",
+    () =>
+      Effect.gen(function* () {
+        const { most } = sharedResources.linkAttempts.share
+        const said = yield* Queue.unbounded<LinkingEvent>()
+        let connections = 0
+        yield* inAService(
+          Effect.gen(function* () {
+            const key = yield* aKeyToConnect
+            const numbers = yield* Effect.forEach(Array.from({ length: most + 3 }), () =>
+              connect(key),
+            )
+            yield* settled
+            assert.strictEqual(connections, most)
+            yield* connect(yield* aKeyToConnect)
+            yield* settled
+            assert.strictEqual(connections, most + 1)
+            // The end of one makes room for the next.
+            yield* Queue.offer(said, { _tag: "Failed", reason: "a test" })
+            yield* settled
+            assert.strictEqual(connections, most + 2)
+            yield* pass(9 * minute)
+            const waiting = numbers.slice(-2)
+            const statuses = Effect.forEach(waiting, (number) =>
+              Effect.map(read(key, number), ({ status }) => status),
+            )
+            assert.deepStrictEqual(yield* statuses, ["connecting", "connecting"])
+            yield* pass(minute)
+            assert.deepStrictEqual(yield* statuses, ["disconnected", "disconnected"])
+            assert.strictEqual(connections, most + 2)
+          }),
+          {
+            linking: linkingBy(() => {
+              connections++
+              return Stream.fromEffect(Queue.take(said))
+            }),
+          },
+        )
+      }),
+  )
+})
+
+describe("a lease that ran out under its holder", () => {
+  it.effect("is taken again, and the connection goes on", () =>
+    Effect.gen(function* () {
+      const said = yield* Queue.unbounded<LinkingEvent>()
+      let connections = 0
+      yield* inAService(
+        Effect.gen(function* () {
+          const key = yield* aKeyToConnect
+          const number = yield* connect(key)
+          yield* settled
+          const { id } = (yield* attemptOf(number))!
+          const now = yield* Clock.currentTimeMillis
+          // The first claim of an attempt has the lease 1.
+          const ranOut = LinkingStore.use((store) => store.renew([{ id, lease: 1 }], now))
+          assert.deepStrictEqual(yield* ranOut, new Set([id]))
+          yield* WakeUp.use((wakeUp) => wakeUp.wake("linking"))
+          yield* settled
+          assert.deepStrictEqual(yield* ranOut, new Set())
+          yield* Queue.offer(said, { _tag: "QrShown", text: "2@later" })
+          yield* pass(minute)
+          assert.strictEqual(yield* qrText(key, number), "2@later")
+          assert.strictEqual(connections, 1)
+        }),
+        {
+          linking: linkingBy(() => {
+            connections++
+            return Stream.fromQueue(said)
+          }),
+        },
+      )
+    }),
+  )
+})

@@ -1,0 +1,210 @@
+/** Changes of reminders, and keys that may not see them. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Contacts, Numbers, Workspaces } from "../../src/index.ts"
+import type { NumberId } from "../../src/index.ts"
+import {
+  list,
+  nextRun,
+  patch,
+  read,
+  remind,
+  remove,
+  scheduled,
+  refusedAs,
+  aPlan,
+  withoutReminders,
+} from "./Reminding.ts"
+import { code, logOut } from "./Operations.ts"
+import { aContact, aKey, aNumber, aSender, aWorkspace, inAService } from "./Service.ts"
+
+describe("a change", () => {
+  it.effect("touches the fields that are given and no others", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, number } = yield* aSender()
+        const made = yield* scheduled(key, "0 9 * * *", "Europe/Berlin")
+        for (const [given, change] of [
+          [{ name: "Other" }, { name: "Other" }],
+          [{ text: "Other" }, { text: "Other" }],
+          [{ from: number }, { from: number }],
+          [{ from: null }, { from: null }],
+          [{ to: { group: "Team" } }, { to: { kind: "group", group: "Team" } }],
+        ] as const) {
+          const before = yield* read(key, made)
+          const changed = yield* patch(key, made, given)
+          const revision = before.revision + 1
+          assert.deepStrictEqual<unknown>(changed, { ...before, ...change, revision })
+          assert.deepStrictEqual(yield* read(key, made), changed)
+        }
+        yield* patch(key, made, { media: { url: "https://example.com/a" } })
+        assert.isNull((yield* patch(key, made, { media: null })).media)
+      }),
+    ),
+  )
+
+  it.effect("of the schedule replaces it as a whole, and without timezone keeps the zone", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        const made = yield* scheduled(key, "0 9 * * *", "Europe/Berlin")
+        const other = yield* patch(key, made, { schedule: { cron: "0 18 * * *" } })
+        assert.deepInclude<unknown>(other, { cron: "0 18 * * *", timezone: "Europe/Berlin" })
+        assert.strictEqual(nextRun(other), "2026-03-02T18:00:00+01:00")
+        const zone = { cron: "0 18 * * *", timezone: "America/New_York" }
+        const moved = yield* patch(key, made, { schedule: zone })
+        assert.strictEqual(nextRun(moved), "2026-03-02T18:00:00-05:00")
+        assert.strictEqual(
+          yield* refusedAs(patch(key, made, { schedule: { timezone: "UTC" } })),
+          "validation_failed schedule.cron",
+        )
+      }),
+    ),
+  )
+
+  it.effect("that blanks the text is text_required, with media too", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        const made = yield* remind(key, { media: { url: "https://example.com/a" } })
+        assert.strictEqual(yield* refusedAs(patch(key, made, { text: "" })), "text_required text")
+      }),
+    ),
+  )
+
+  it.effect("to paused works in any plan, and alone; everything else needs a plan", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        const made = yield* remind(key)
+        const workspaces = yield* Workspaces
+        yield* workspaces.update("owner", workspace, withoutReminders)
+        assert.strictEqual(yield* code(patch(key, made, { name: "Other" })), "plan_required")
+        assert.strictEqual(yield* code(patch(key, made, {})), "plan_required")
+        const more = { active: false, name: "Other" }
+        assert.strictEqual(yield* code(patch(key, made, more)), "plan_required")
+        const paused = yield* patch(key, made, { active: false })
+        assert.deepStrictEqual(paused, { ...made, active: false, nextRunAt: null, revision: 2 })
+        assert.strictEqual(yield* code(patch(key, made, { active: true })), "plan_required")
+        assert.deepStrictEqual(yield* read(key, made), paused)
+        assert.deepStrictEqual((yield* list(key)).items, [paused])
+        yield* workspaces.update("owner", workspace, { plan: aPlan() })
+        assert.deepStrictEqual(yield* patch(key, made, { active: true }), { ...made, revision: 3 })
+        yield* workspaces.update("owner", workspace, withoutReminders)
+        assert.strictEqual(yield* remove(key, made), made.id)
+      }),
+    ),
+  )
+
+  it.effect("of another field does not ask whether the number is still connected, or there", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aSender()
+        const other = yield* aNumber(workspace, { phone: "+15550000102" })
+        const made = yield* remind(key, { from: number })
+        yield* logOut(number)
+        assert.strictEqual((yield* patch(key, made, { text: "a", from: number })).text, "a")
+        yield* logOut(other)
+        assert.strictEqual(yield* code(patch(key, made, { from: other })), "number_not_connected")
+        yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
+        assert.strictEqual((yield* patch(key, made, { text: "b" })).text, "b")
+        assert.deepStrictEqual((yield* patch(key, made, { to: { group: "Team" } })).to, {
+          kind: "group",
+          group: "Team",
+        })
+      }),
+    ),
+  )
+
+  it.effect("of the recipient must suit the number, and of the number the recipient", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aSender()
+        const made = yield* remind(key, { from: number, to: { group: "Team" } })
+        assert.strictEqual(
+          yield* refusedAs(patch(key, made, { to: { username: "@jane" } })),
+          "username_needs_telegram to.username",
+        )
+        const telegram = yield* aNumber(workspace, { platform: "telegram", phone: "+15550000101" })
+        assert.strictEqual(
+          yield* refusedAs(patch(key, made, { from: telegram })),
+          "validation_failed to.group",
+        )
+        const both = { from: telegram, to: { username: "@jane" } }
+        assert.strictEqual((yield* patch(key, made, both)).from, telegram)
+        assert.strictEqual(
+          yield* refusedAs(patch(key, made, { to: { contact_id: 99 } })),
+          "contact_not_found to.contact_id",
+        )
+      }),
+    ),
+  )
+
+  it.effect("says nothing of a contact that was deleted since", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        const contact_id = yield* aContact(workspace, { phone: "+15550000007" })
+        const made = yield* remind(key, { to: { contact_id } })
+        yield* Contacts.use((contacts) => contacts.delete("owner", workspace, contact_id))
+        assert.strictEqual((yield* patch(key, made, { name: "x" })).name, "x")
+      }),
+    ),
+  )
+})
+
+describe("a key that may not see a reminder finds none", () => {
+  it.effect("another workspace, the other mode, and a key limited to other numbers", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aSender()
+        const made = yield* remind(key)
+        const strangers = [
+          yield* aKey(yield* aWorkspace()),
+          yield* aKey(workspace, { mode: "test" }),
+          yield* aKey(workspace, { number_ids: [number] }),
+        ]
+        for (const stranger of strangers) {
+          assert.strictEqual(yield* code(read(stranger, made)), "reminder_not_found")
+          assert.strictEqual(yield* code(patch(stranger, made, {})), "reminder_not_found")
+          assert.strictEqual(yield* code(remove(stranger, made)), "reminder_not_found")
+          assert.deepStrictEqual((yield* list(stranger)).items, [])
+        }
+        yield* remove(key, made)
+        assert.strictEqual(yield* code(read(key, made)), "reminder_not_found")
+        assert.strictEqual(yield* code(remove(key, made)), "reminder_not_found")
+      }),
+    ),
+  )
+
+  it.effect("a limited key names one of its numbers, and goes on naming one", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aSender()
+        const other: NumberId = yield* aNumber(workspace, { phone: "+15550000102" })
+        const limited = yield* aKey(workspace, { number_ids: [number] })
+        for (const from of [undefined, null]) {
+          const given = from === undefined ? {} : { from }
+          assert.strictEqual(yield* refusedAs(remind(limited, given)), "validation_failed from")
+        }
+        assert.strictEqual(
+          yield* refusedAs(remind(limited, { from: other })),
+          "number_not_allowed from",
+        )
+        const made = yield* remind(limited, { from: number })
+        const hidden = yield* remind(key, { from: other })
+        assert.deepStrictEqual((yield* list(limited)).items, [made])
+        assert.deepStrictEqual((yield* list(key)).items, [hidden, made])
+        assert.strictEqual(
+          yield* refusedAs(patch(limited, made, { from: null })),
+          "validation_failed from",
+        )
+        assert.strictEqual(
+          yield* refusedAs(patch(limited, made, { from: other })),
+          "number_not_allowed from",
+        )
+        assert.strictEqual((yield* patch(limited, made, { name: "x" })).name, "x")
+      }),
+    ),
+  )
+})

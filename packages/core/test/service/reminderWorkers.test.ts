@@ -1,0 +1,178 @@
+/** Several workers at one due time, and workers that die: each due time makes one message. */
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Deferred, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { ReminderRunner } from "../../src/index.ts"
+import { log, patch, remind, scheduled, sent, times } from "./Reminding.ts"
+import { storeWithin } from "./Watched.ts"
+import { arrived, remaining } from "./Operations.ts"
+import {
+  aSender,
+  day,
+  hour,
+  inAService,
+  minute,
+  pass,
+  settled,
+  startWorker,
+  stopWorker,
+} from "./Service.ts"
+
+describe("exactly one message for each due time", () => {
+  it.effect("with two workers at it, for hours of runs every minute", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        yield* startWorker
+        const made = yield* scheduled(key, "* * * * *")
+        yield* pass(3 * hour)
+        const all = yield* times(key)
+        assert.lengthOf(all, 180)
+        assert.strictEqual(new Set(all).size, 180)
+        assert.lengthOf(yield* arrived(), 180)
+        assert.lengthOf(yield* log(workspace, made), 100)
+      }),
+    ),
+  )
+
+  it.effect("when both have loaded the same due time before either commits", () => {
+    let waiting = 0
+    const both = Deferred.makeUnsafe<void>()
+    const store = storeWithin((operation, effect) =>
+      operation !== "ReminderStore.run"
+        ? effect
+        : Effect.gen(function* () {
+            if (++waiting === 2) yield* Deferred.succeed(both, undefined)
+            yield* Deferred.await(both)
+            return yield* effect
+          }),
+    )
+    return inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender(10)
+        const made = yield* scheduled(key, "0 13 * * *")
+        yield* TestClock.adjust(hour)
+        const { runOnce } = yield* ReminderRunner
+        yield* Effect.all([runOnce, runOnce], { concurrency: 2 })
+        assert.lengthOf(yield* sent(key), 1)
+        assert.strictEqual(yield* remaining(workspace), 9)
+        assert.lengthOf(yield* log(workspace, made), 1)
+        assert.strictEqual(yield* runOnce, 0)
+      }),
+      { store, worker: false },
+    )
+  })
+
+  it.effect("when a worker dies between load and commit, and another takes over", () => {
+    let dying = true
+    const reached = Deferred.makeUnsafe<void>()
+    const store = storeWithin((operation, effect) =>
+      operation !== "ReminderStore.run" || !dying
+        ? effect
+        : Effect.andThen(Deferred.succeed(reached, undefined), Effect.never),
+    )
+    return inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        const made = yield* scheduled(key, "0 13 * * *")
+        const worker = yield* startWorker
+        yield* TestClock.adjust(hour)
+        yield* Deferred.await(reached)
+        yield* stopWorker(worker)
+        assert.deepStrictEqual(yield* sent(key), [])
+        dying = false
+        yield* TestClock.adjust(10 * minute)
+        yield* startWorker
+        assert.lengthOf(yield* sent(key), 1)
+        assert.deepStrictEqual(yield* log(workspace, made), [
+          ["2026-03-02T13:00:00Z", "accepted", null],
+        ])
+      }),
+      { store, worker: false },
+    )
+  })
+
+  it.effect("when a worker dies after the commit, before its answer came", () => {
+    let dying = true
+    const reached = Deferred.makeUnsafe<void>()
+    const store = storeWithin((operation, effect) =>
+      operation !== "ReminderStore.run" || !dying
+        ? effect
+        : Effect.andThen(
+            effect,
+            Effect.andThen(Deferred.succeed(reached, undefined), Effect.never),
+          ),
+    )
+    return inAService(
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        yield* scheduled(key, "0 13 * * *")
+        const worker = yield* startWorker
+        yield* TestClock.adjust(hour)
+        yield* Deferred.await(reached)
+        yield* stopWorker(worker)
+        dying = false
+        yield* startWorker
+        yield* settled
+        assert.lengthOf(yield* sent(key), 1)
+        assert.lengthOf(yield* arrived(), 1)
+      }),
+      { store, worker: false },
+    )
+  })
+
+  it.effect(
+    "when the reminder is changed between load and commit, which is then decided anew",
+    () => {
+      let change: Effect.Effect<unknown, unknown> = Effect.void
+      const store = storeWithin((operation, effect) =>
+        operation !== "ReminderStore.run"
+          ? effect
+          : Effect.gen(function* () {
+              const now = change
+              change = Effect.void
+              yield* Effect.orDie(now)
+              return yield* effect
+            }),
+      )
+      return inAService(
+        Effect.gen(function* () {
+          const { key } = yield* aSender()
+          const made = yield* remind(key, { schedule: { cron: "0 13 * * *" } })
+          const context = yield* Effect.context<never>()
+          change = Effect.provideContext(patch(key, made, { text: "New" }), context as never)
+          yield* pass(hour)
+          assert.deepStrictEqual(
+            (yield* sent(key)).map(({ text }) => text),
+            ["New"],
+          )
+        }),
+        { store },
+      )
+    },
+  )
+})
+
+it.effect("an idle worker asks nothing for a reminder that is due on a later day", () => {
+  const asked: Array<string> = []
+  const store = storeWithin((operation, effect) =>
+    Effect.suspend(() => {
+      asked.push(operation)
+      return effect
+    }),
+  )
+  return inAService(
+    Effect.gen(function* () {
+      const { key } = yield* aSender()
+      yield* scheduled(key, "0 0 1 6 *")
+      yield* settled
+      asked.length = 0
+      const before = yield* Clock.currentTimeMillis
+      yield* TestClock.adjust(day)
+      assert.strictEqual((yield* Clock.currentTimeMillis) - before, day)
+      assert.notInclude(asked, "ReminderStore.due")
+      assert.notInclude(asked, "WorkStatus.nextDue")
+    }),
+    { store },
+  )
+})
