@@ -24,15 +24,18 @@ import { keysV1 } from "./contract/keysV1.ts"
 import { lanes } from "./contract/lanes.ts"
 import { leases } from "./contract/leases.ts"
 import { linking } from "./contract/linking.ts"
+import { linkingEnds } from "./contract/linkingEnds.ts"
 import { lists } from "./contract/lists.ts"
 import { media, mediaRaces } from "./contract/media.ts"
 import { messagePhones } from "./contract/messagePhones.ts"
 import { numberCheckRaces, numberChecks } from "./contract/numberChecks.ts"
+import { numberCheckWork } from "./contract/numberCheckWork.ts"
 import { numbers } from "./contract/numbers.ts"
 import { version1Lists } from "./contract/version1Lists.ts"
 import { outbox } from "./contract/outbox.ts"
 import { quota } from "./contract/quota.ts"
-import { reminderRaces, reminders } from "./contract/reminders.ts"
+import { reminderRaces, reminderRuns } from "./contract/reminderRuns.ts"
+import { reminders } from "./contract/reminders.ts"
 import { refusedMessages } from "./contract/refused.ts"
 import { acceptanceRaces } from "./contract/racesOfAcceptance.ts"
 import { callbackRaces } from "./contract/racesOfCallbacks.ts"
@@ -60,10 +63,12 @@ const topics: Readonly<Record<string, Topic>> = {
   "keys of version 1": keysV1,
   numbers,
   linking,
+  "ends of linking": linkingEnds,
   contacts,
   media,
   attachments,
   "number checks": numberChecks,
+  "work on number checks": numberCheckWork,
   "facts of an acceptance": acceptanceFacts,
   acceptance: accepting,
   idempotency,
@@ -87,6 +92,7 @@ const topics: Readonly<Record<string, Topic>> = {
   callbacks,
   "callbacks of connections": connectionCallbacks,
   reminders,
+  "runs of reminders": reminderRuns,
   "lists by offset": version1Lists,
   "what is due": workStatus,
   figures,

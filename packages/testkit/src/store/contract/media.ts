@@ -1,16 +1,9 @@
 /** `MediaStore`: the records of the media directory, and the room that files take. */
 import { assert } from "@effect/vitest"
 import { MediaStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type {
-  IdempotencyClaim,
-  MediaFile,
-  MediaId,
-  MediaType,
-  Mode,
-  WorkspaceId,
-} from "@messaging-service/core/ports"
+import type { MediaFile, MediaId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import { ids, present } from "../Expect.ts"
+import { ids } from "../Expect.ts"
 import { atOnce } from "../Races.ts"
 import { claimKey, facts } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
@@ -26,63 +19,17 @@ import {
   minute,
   noon,
 } from "../Records.ts"
-
-const anUnknownId = 999_999_999 as MediaId
-
-/** What the workspace's files take, as the store measures the next one against it. */
-const usedBy = (workspaceId: WorkspaceId) =>
-  Effect.gen(function* () {
-    const store = yield* MediaStore
-    const answer = yield* store.reserve(aNewMediaFile(workspaceId), -1)
-    assert.strictEqual(answer._tag, "Full")
-    return answer._tag === "Full" ? answer.used : Number.NaN
-  })
-
-/** Reserves room; null when there is none. */
-const reserve = (
-  workspaceId: WorkspaceId,
-  size: number,
-  limit: number,
-  given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
-) =>
-  Effect.map(
-    MediaStore.use((store) => store.reserve(aNewMediaFile(workspaceId, { ...given, size }), limit)),
-    (answer) => (answer._tag === "Reserved" ? answer.id : null),
-  )
-
-const reserved = (
-  workspaceId: WorkspaceId,
-  given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
-) => Effect.map(reserve(workspaceId, given.size ?? 1024, Number.MAX_SAFE_INTEGER, given), present)
-
-const commit = (id: MediaId, idempotency: IdempotencyClaim | null = null) =>
-  MediaStore.use((store) => store.commit(id, idempotency, noon))
-
-const get = (workspaceId: WorkspaceId, id: MediaId, mode: Mode = "live") =>
-  MediaStore.use((store) => store.get(workspaceId, mode, id))
-
-const remove = (workspaceId: WorkspaceId, id: MediaId, mode: Mode = "live") =>
-  MediaStore.use((store) => store.delete(workspaceId, mode, id))
-
-const list = (
-  workspaceId: WorkspaceId,
-  given: {
-    readonly mode?: Mode
-    readonly type?: MediaType | null
-    readonly before?: number | null
-    readonly limit?: number
-  } = {},
-) =>
-  MediaStore.use((store) =>
-    store.list(workspaceId, given.mode ?? "live", given.type ?? null, {
-      before: given.before ?? null,
-      limit: given.limit ?? 100,
-    }),
-  )
-
-/** All whose bytes are left over, with what the sweep ended before it looked. */
-const leftovers = (reservedBefore: number) =>
-  MediaStore.use((store) => store.leftovers({ reservedBefore, limit: 100_000 }))
+import {
+  anUnknownId,
+  usedBy,
+  reserve,
+  reserved,
+  commit,
+  get,
+  remove,
+  list,
+  leftovers,
+} from "../Storing.ts"
 
 export const media: Topic = (it) => {
   it.effect(

@@ -1,0 +1,132 @@
+/** Number checks as tests of a store make, claim and settle them. */
+import { NumberCheckStore, NumberStore } from "@messaging-service/core/ports"
+import type {
+  CheckClaimQuery,
+  CheckSettlement,
+  ClaimedCheck,
+  IdempotencyClaim,
+  NewNumberCheck,
+  NumberCheck,
+  NumberCheckId,
+  NumberCheckScope,
+  Phone,
+  SendingNumber,
+} from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import { only, present } from "./Expect.ts"
+import { range } from "./Races.ts"
+import { aPhone, minute, noon } from "./Records.ts"
+
+export const anUnknownId = 999_999_999 as NumberCheckId
+
+export const somePhones = (count: number): ReadonlyArray<Phone> => range(count).map(() => aPhone())
+
+export const aNewCheck = (
+  number: SendingNumber,
+  given: Partial<Omit<NewNumberCheck, "workspaceId" | "numberId">> = {},
+): NewNumberCheck => ({
+  workspaceId: number.workspaceId,
+  mode: "live",
+  numberId: number.id,
+  name: null,
+  createdAt: noon,
+  phones: somePhones(2),
+  ...given,
+})
+
+export const insert = (check: NewNumberCheck, idempotency: IdempotencyClaim | null = null) =>
+  NumberCheckStore.use((store) => store.insert(check, idempotency))
+
+export const scopeOf = (check: Pick<NumberCheck, "workspaceId" | "mode">): NumberCheckScope => ({
+  workspaceId: check.workspaceId,
+  mode: check.mode,
+  restriction: null,
+})
+
+/** A check that was made; as the store has it. */
+export const aCheck = (
+  number: SendingNumber,
+  given: Partial<Omit<NewNumberCheck, "workspaceId" | "numberId">> = {},
+) =>
+  Effect.gen(function* () {
+    const check = aNewCheck(number, given)
+    const made = yield* insert(check)
+    const store = yield* NumberCheckStore
+    const id = made._tag === "Made" ? made.id : anUnknownId
+    return present(yield* store.get(scopeOf(check), id))
+  })
+
+export const lookUp = (check: NumberCheck) =>
+  Effect.map(
+    NumberCheckStore.use((store) => store.get(scopeOf(check), check.id)),
+    present,
+  )
+
+/** All results, in the order of the list. */
+export const resultsOf = (check: NumberCheck) =>
+  Effect.map(
+    NumberCheckStore.use((store) =>
+      store.results(check.id, null, { before: null, limit: 100_000 }),
+    ),
+    (page) => page.items.toReversed(),
+  )
+
+export const statusesOf = (check: NumberCheck) =>
+  Effect.map(resultsOf(check), (results) => results.map(({ status }) => status))
+
+/** Claims from these numbers alone, so that tests do not take one another's checks. */
+export const claim = (
+  numbers: ReadonlyArray<SendingNumber>,
+  given: Partial<Omit<CheckClaimQuery, "owned">> = {},
+) =>
+  Effect.gen(function* () {
+    const now = given.now ?? noon
+    const owned = numbers.map(({ id }) => id)
+    const claimed = yield* NumberCheckStore.use((store) =>
+      store.claim({
+        now,
+        leaseUntil: now + minute,
+        limit: 1000,
+        chunk: 50,
+        perWorkspace: 1000,
+        held: new Map(),
+        ...given,
+        owned,
+      }),
+    )
+    return claimed.filter(({ numberId }) => owned.includes(numberId))
+  })
+
+export const claimOne = (
+  number: SendingNumber,
+  given: Partial<Omit<CheckClaimQuery, "owned">> = {},
+) => Effect.map(claim([number], given), only)
+
+export const settle = (settlement: CheckSettlement, now = noon) =>
+  NumberCheckStore.use((store) => store.settle(settlement, now))
+
+export type Answer = "registered" | "not_registered" | "failed"
+
+export const answered = (
+  claimed: ClaimedCheck,
+  answer: (phone: Phone) => Answer = () => "registered",
+): CheckSettlement => ({
+  _tag: "Answered",
+  id: claimed.id,
+  lease: claimed.lease,
+  answers: claimed.phones.map((phone) => ({ phone, status: answer(phone) })),
+})
+
+export const again = (
+  { id, lease }: ClaimedCheck,
+  given: { readonly notBefore?: number; readonly tried?: boolean } = {},
+): CheckSettlement => ({
+  _tag: "Again",
+  id,
+  lease,
+  notBefore: given.notBefore ?? null,
+  tried: given.tried ?? false,
+})
+
+export const setStatus = (number: SendingNumber, status: "connected" | "disconnected") =>
+  NumberStore.use((store) => store.setStatus(number.id, status, undefined, noon))

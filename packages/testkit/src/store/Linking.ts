@@ -1,0 +1,102 @@
+/** Attempts at linking as tests of a store make, claim and look at them. */
+import { assert } from "@effect/vitest"
+import {
+  LinkingStore,
+  WorkStatus,
+  linkingMillis,
+  nothingShown,
+} from "@messaging-service/core/ports"
+import type {
+  Crowded,
+  IdempotencyClaim,
+  LinkingId,
+  LinkingOutcome,
+  NewAttempt,
+  SendingNumber,
+  WorkspaceId,
+} from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import { present } from "./Expect.ts"
+import { aPhone, fresh, minute } from "./Records.ts"
+
+export const digits = (): string => aPhone().slice(1)
+
+export const anAttempt = (now: number, given: Partial<NewAttempt> = {}): NewAttempt => ({
+  id: `attempt${fresh()}` as LinkingId,
+  mode: "live",
+  method: "qr",
+  phone: null,
+  requestedAt: now,
+  endsAt: now + linkingMillis,
+  linksAt: null,
+  ...nothingShown,
+  callbackUrl: null,
+  ...given,
+})
+
+export const aNewNumber = (
+  workspaceId: WorkspaceId,
+  now: number,
+  given: Partial<SendingNumber> = {},
+): Omit<SendingNumber, "id" | "status"> => ({
+  workspaceId,
+  mode: "live",
+  phone: null,
+  label: "",
+  platform: "whatsapp",
+  loginMethod: "qr",
+  createdAt: now,
+  ...given,
+})
+
+interface Adding {
+  readonly number?: Partial<SendingNumber>
+  readonly attempt?: Partial<NewAttempt>
+  readonly limit?: number | null
+  readonly claim?: IdempotencyClaim | null
+}
+
+export const add = (workspaceId: WorkspaceId, now: number, options: Adding = {}) =>
+  LinkingStore.use((store) =>
+    store.add(
+      aNewNumber(workspaceId, now, options.number),
+      anAttempt(now, options.attempt),
+      options.limit ?? null,
+      options.claim ?? null,
+    ),
+  )
+
+export const begun = (outcome: LinkingOutcome): SendingNumber =>
+  outcome._tag === "Begun" ? outcome.number : assert.fail(`broken: ${outcome.guard}`)
+
+export const guardOf = (outcome: LinkingOutcome): string | null =>
+  outcome._tag === "Broken" ? outcome.guard : null
+
+/** A connecting number with its attempt. */
+export const aLinking = (workspaceId: WorkspaceId, now: number, options: Adding = {}) =>
+  Effect.gen(function* () {
+    const number = begun(yield* add(workspaceId, now, options))
+    const attempt = present(yield* LinkingStore.use((store) => store.get(number.id)))
+    return { number, attempt }
+  })
+
+export type One = Effect.Success<ReturnType<typeof aLinking>>
+
+/** Claims everything that an era has to claim; what is later is not ours, what is earlier is gone. */
+export const claimAll = (
+  now: number,
+  leaseUntil = now + minute,
+  given: Partial<Parameters<(typeof LinkingStore.Service)["claim"]>[0]> = {},
+) =>
+  LinkingStore.use((store) =>
+    store.claim({ now, leaseUntil, limit: 1000, perWorkspace: 1000, held: new Map(), ...given }),
+  )
+
+/** The next due moment if it lies in the fifty days after the era. */
+export const nextDue = (era: number, crowded: Crowded = []) =>
+  Effect.map(
+    WorkStatus.use((status) => status.nextDue("linking", crowded)),
+    (due) => (due !== null && due < era + 50 * 24 * 60 * minute ? due : null),
+  )
+
+export const giveUp = (id: LinkingId) => LinkingStore.use((store) => store.giveUp(id))

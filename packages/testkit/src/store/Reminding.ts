@@ -1,0 +1,115 @@
+/** Reminders as tests of a store make, change and run them. */
+import { ReminderStore } from "@messaging-service/core/ports"
+import type {
+  NewReminder,
+  Reminder,
+  ReminderContent,
+  ReminderRun,
+  ReminderScope,
+  RunCommit,
+  SendingNumber,
+  TimeZone,
+  WorkspaceId,
+} from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import { present } from "./Expect.ts"
+import { anAcceptance, aPhone, day, noon } from "./Records.ts"
+
+const aContent = (given: Partial<ReminderContent> = {}): ReminderContent => ({
+  name: "Rent",
+  active: true,
+  to: { kind: "phone", phone: aPhone() },
+  from: null,
+  text: "Please pay",
+  media: null,
+  cron: "0 9 * * *",
+  timezone: "Europe/Berlin" as TimeZone,
+  ...given,
+})
+
+export const aNewReminder = (
+  workspaceId: WorkspaceId,
+  given: Partial<NewReminder> = {},
+): NewReminder => ({
+  ...aContent(),
+  workspaceId,
+  mode: "live",
+  nextRunAt: noon + 1000 * day,
+  createdAt: noon,
+  ...given,
+})
+
+/**
+ * A reminder that goes with the test: what is due is asked of the whole store, so that no test may
+ * leave one behind.
+ */
+export const aReminder = (workspaceId: WorkspaceId, given: Partial<NewReminder> = {}) =>
+  Effect.acquireRelease(
+    Effect.gen(function* () {
+      const store = yield* ReminderStore
+      const inserted = yield* store.insert(aNewReminder(workspaceId, given), null)
+      return present(inserted._tag === "Inserted" ? inserted.reminder : null)
+    }),
+    (reminder) =>
+      ReminderStore.use((store) => store.remove(scopeOf(reminder), reminder.id, noon)).pipe(
+        Effect.orDie,
+      ),
+  )
+
+export const scopeOf = (
+  owner: Pick<ReminderScope, "workspaceId" | "mode">,
+  restriction: ReminderScope["restriction"] = null,
+): ReminderScope => ({ workspaceId: owner.workspaceId, mode: owner.mode, restriction })
+
+export const get = (reminder: Reminder, scope = scopeOf(reminder)) =>
+  ReminderStore.use((store) => store.get(scope, reminder.id))
+
+export const list = (
+  scope: ReminderScope,
+  given: { active?: boolean; before?: number | null; limit?: number } = {},
+) =>
+  ReminderStore.use((store) =>
+    store.list(
+      scope,
+      { active: given.active ?? null },
+      { before: given.before ?? null, limit: given.limit ?? 100 },
+    ),
+  )
+
+export const update = (
+  reminder: Reminder,
+  content: Partial<ReminderContent>,
+  nextRunAt = reminder.nextRunAt,
+) =>
+  ReminderStore.use((store) =>
+    store.update(reminder.id, reminder.revision, { ...reminder, ...content }, nextRunAt),
+  )
+
+/** What is due in the 50 days after `era`, which are no other test's. */
+export const dueIn = (era: number, now: number) =>
+  Effect.map(
+    ReminderStore.use((store) => store.due(now, 1000)),
+    (due) => due.filter(({ dueAt }) => dueAt >= era && dueAt < era + 50 * day),
+  )
+
+export const aRun = (reminder: Reminder, given: Partial<ReminderRun> = {}): ReminderRun => ({
+  id: reminder.id,
+  revision: reminder.revision,
+  dueAt: reminder.nextRunAt ?? noon,
+  ranAt: (reminder.nextRunAt ?? noon) + 1,
+  nextRunAt: (reminder.nextRunAt ?? noon) + day,
+  ...given,
+})
+
+export const run = (number: SendingNumber, advance: ReminderRun, mode: "live" | "test" = "live") =>
+  ReminderStore.use((store) =>
+    store.run(anAcceptance(number, { now: advance.ranAt, mode }), advance),
+  )
+
+export const guardOf = (outcome: RunCommit) => (outcome._tag === "Broken" ? outcome.guard : null)
+
+export const runsOf = (reminder: Reminder, page: { before: number | null; limit: number }) =>
+  ReminderStore.use((store) => store.runs(reminder.id, page))
+
+export const logOf = (reminder: Reminder) =>
+  Effect.map(runsOf(reminder, { before: null, limit: 100 }), ({ items }) => items)

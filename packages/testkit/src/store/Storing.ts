@@ -1,0 +1,71 @@
+/** Files of the media directory as tests of a store reserve, commit and list them. */
+import { assert } from "@effect/vitest"
+import { MediaStore } from "@messaging-service/core/ports"
+import type {
+  IdempotencyClaim,
+  MediaFile,
+  MediaId,
+  MediaType,
+  Mode,
+  WorkspaceId,
+} from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import { present } from "./Expect.ts"
+import { aNewMediaFile, noon } from "./Records.ts"
+
+export const anUnknownId = 999_999_999 as MediaId
+
+/** What the workspace's files take, as the store measures the next one against it. */
+export const usedBy = (workspaceId: WorkspaceId) =>
+  Effect.gen(function* () {
+    const store = yield* MediaStore
+    const answer = yield* store.reserve(aNewMediaFile(workspaceId), -1)
+    assert.strictEqual(answer._tag, "Full")
+    return answer._tag === "Full" ? answer.used : Number.NaN
+  })
+
+/** Reserves room; null when there is none. */
+export const reserve = (
+  workspaceId: WorkspaceId,
+  size: number,
+  limit: number,
+  given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
+) =>
+  Effect.map(
+    MediaStore.use((store) => store.reserve(aNewMediaFile(workspaceId, { ...given, size }), limit)),
+    (answer) => (answer._tag === "Reserved" ? answer.id : null),
+  )
+
+export const reserved = (
+  workspaceId: WorkspaceId,
+  given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
+) => Effect.map(reserve(workspaceId, given.size ?? 1024, Number.MAX_SAFE_INTEGER, given), present)
+
+export const commit = (id: MediaId, idempotency: IdempotencyClaim | null = null) =>
+  MediaStore.use((store) => store.commit(id, idempotency, noon))
+
+export const get = (workspaceId: WorkspaceId, id: MediaId, mode: Mode = "live") =>
+  MediaStore.use((store) => store.get(workspaceId, mode, id))
+
+export const remove = (workspaceId: WorkspaceId, id: MediaId, mode: Mode = "live") =>
+  MediaStore.use((store) => store.delete(workspaceId, mode, id))
+
+export const list = (
+  workspaceId: WorkspaceId,
+  given: {
+    readonly mode?: Mode
+    readonly type?: MediaType | null
+    readonly before?: number | null
+    readonly limit?: number
+  } = {},
+) =>
+  MediaStore.use((store) =>
+    store.list(workspaceId, given.mode ?? "live", given.type ?? null, {
+      before: given.before ?? null,
+      limit: given.limit ?? 100,
+    }),
+  )
+
+/** All whose bytes are left over, with what the sweep ended before it looked. */
+export const leftovers = (reservedBefore: number) =>
+  MediaStore.use((store) => store.leftovers({ reservedBefore, limit: 100_000 }))

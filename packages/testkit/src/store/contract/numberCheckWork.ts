@@ -1,0 +1,316 @@
+/** `NumberCheckStore`: lists of phones, taken up chunk by chunk by any number of workers. */
+import { assert } from "@effect/vitest"
+import {
+  NumberCheckStore,
+  NumberStore,
+  WorkspaceStore,
+  WorkStatus,
+} from "@messaging-service/core/ports"
+import type { CheckClaimQuery, Phone, WorkspaceId } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import { at, ids } from "../Expect.ts"
+import { attemptsInHands } from "../Reading.ts"
+import type { Topic } from "../Topic.ts"
+import { anEra, aNumber, aStage, day, hour, minute, noon, oneSecond } from "../Records.ts"
+import {
+  anUnknownId,
+  somePhones,
+  scopeOf,
+  aCheck,
+  lookUp,
+  resultsOf,
+  statusesOf,
+  claim,
+  claimOne,
+  settle,
+  answered,
+  again,
+  setStatus,
+} from "../Checking.ts"
+
+export const numberCheckWork: Topic = (it) => {
+  it.effect("a claim hands out the next phones, each once, and the check is processing", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const [a, b, c] = somePhones(3) as [Phone, Phone, Phone]
+      const check = yield* aCheck(number, { phones: [b, a, b, c] })
+      const claimed = yield* claimOne(number, { chunk: 2 })
+      assert.deepStrictEqual(claimed, {
+        id: check.id,
+        workspaceId: number.workspaceId,
+        mode: "live",
+        numberId: number.id,
+        removed: false,
+        lease: 1,
+        tries: 0,
+        phones: [b, a],
+      })
+      assert.deepStrictEqual(yield* lookUp(check), { ...check, status: "processing" })
+    }),
+  )
+
+  it.effect(
+    "an answer goes to every result of its phone, and the last one completes the check",
+    () =>
+      Effect.gen(function* () {
+        const { number } = yield* aStage()
+        const [a, b, c] = somePhones(3) as [Phone, Phone, Phone]
+        const check = yield* aCheck(number, { phones: [a, b, a, c, a] })
+        const first = yield* claimOne(number, { chunk: 2 })
+        assert.isTrue(
+          yield* settle(
+            answered(first, (phone) => (phone === a ? "registered" : "not_registered")),
+            noon + oneSecond,
+          ),
+        )
+        assert.deepStrictEqual(yield* lookUp(check), {
+          ...check,
+          status: "processing",
+          checked: 4,
+          registered: 3,
+          notRegistered: 1,
+        })
+        const second = yield* claimOne(number, { now: noon + oneSecond })
+        assert.deepStrictEqual(second.phones, [c])
+        assert.isTrue(
+          yield* settle(
+            answered(second, () => "failed"),
+            noon + minute,
+          ),
+        )
+        assert.deepStrictEqual(yield* lookUp(check), {
+          ...check,
+          status: "completed",
+          checked: 5,
+          registered: 3,
+          notRegistered: 1,
+          completedAt: noon + minute,
+        })
+        assert.deepStrictEqual(
+          (yield* resultsOf(check)).map(({ phone, status, checkedAt }) => [
+            phone,
+            status,
+            checkedAt,
+          ]),
+          [
+            [a, "registered", noon + oneSecond],
+            [b, "not_registered", noon + oneSecond],
+            [a, "registered", noon + oneSecond],
+            [c, "failed", noon + minute],
+            [a, "registered", noon + oneSecond],
+          ],
+        )
+        assert.deepStrictEqual(yield* claim([number], { now: noon + day }), [])
+      }),
+  )
+
+  it.effect("a claimed check is not claimed again until it is settled or its lease runs out", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const check = yield* aCheck(number)
+      const first = yield* claimOne(number, { leaseUntil: noon + minute })
+      assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
+      const second = yield* claimOne(number, { now: noon + minute, leaseUntil: noon + hour })
+      assert.deepStrictEqual(second, { ...first, lease: first.lease + 1 })
+      assert.isFalse(yield* settle(answered(first), noon + minute))
+      assert.isFalse(yield* settle(again(first), noon + minute))
+      assert.deepStrictEqual(yield* statusesOf(check), ["pending", "pending"])
+      assert.isTrue(yield* settle(answered(second), noon + minute))
+      assert.isFalse(yield* settle(answered(second), noon + minute))
+      assert.strictEqual((yield* lookUp(check)).checked, 2)
+      assert.isFalse(yield* settle({ ...answered(second), id: anUnknownId }))
+    }),
+  )
+
+  it.effect("a try that found nothing out is counted, and the check rests", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      yield* aCheck(number, { phones: somePhones(2) })
+      const first = yield* claimOne(number, { chunk: 1 })
+      yield* settle(again(first, { tried: true, notBefore: noon + minute }), noon + oneSecond)
+      assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
+      const second = yield* claimOne(number, { now: noon + minute, chunk: 1 })
+      assert.deepStrictEqual([second.tries, second.phones], [1, first.phones])
+      yield* settle(again(second), noon + minute)
+      const third = yield* claimOne(number, { now: noon + minute, chunk: 1 })
+      assert.strictEqual(third.tries, 1)
+      yield* settle(answered(third), noon + minute)
+      const next = yield* claimOne(number, { now: noon + minute, chunk: 1 })
+      assert.strictEqual(next.tries, 0)
+    }),
+  )
+
+  it.effect("checks are claimed longest due first, as many as were asked for", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      const later = yield* aCheck(number, { createdAt: era + minute })
+      const first = yield* aCheck(number, { createdAt: era })
+      const future = yield* aCheck(number, { createdAt: era + day })
+      const now = era + hour
+      assert.deepStrictEqual(ids(yield* claim([number], { now, limit: 1 })), [first.id])
+      assert.deepStrictEqual(ids(yield* claim([number], { now })), [later.id])
+      const claimed = yield* claim([number], { now: era + day, leaseUntil: era + 2 * day })
+      assert.deepStrictEqual(
+        ids(claimed).toSorted((x, y) => x - y),
+        ids([later, first, future]),
+      )
+    }),
+  )
+
+  it.effect("of one workspace no more checks are claimed than the worker may hold", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const greedy = yield* aStage({ createdAt: era })
+      const modest = yield* aStage({ createdAt: era })
+      const many = yield* Effect.forEach([0, 1, 2, 3], (place) =>
+        aCheck(greedy.number, { createdAt: era + place }),
+      )
+      const one = yield* aCheck(modest.number, { createdAt: era + minute })
+      const both = [greedy.number, modest.number]
+      const limits = { now: era + minute, leaseUntil: era + hour, perWorkspace: 3 }
+      const holding = (held: number) => new Map([[greedy.workspace.id, held]])
+      const nextDue = (crowded: ReadonlyArray<WorkspaceId>) =>
+        WorkStatus.use((status) => status.nextDue("number_checks", crowded))
+      const claimed = yield* claim(both, { ...limits, limit: 3, held: holding(1) })
+      assert.deepStrictEqual(ids(claimed), ids([at(many, 0), at(many, 1), one]))
+      assert.deepStrictEqual(
+        claimed.map(({ workspaceId }) => workspaceId),
+        [greedy.workspace.id, greedy.workspace.id, modest.workspace.id],
+      )
+      assert.deepStrictEqual(yield* claim(both, { ...limits, held: holding(3) }), [])
+      // Other workspaces' checks of earlier tests are due before.
+      const others = (yield* nextDue([greedy.workspace.id])) ?? 0
+      assert.isTrue(others < era || others === era + hour)
+      yield* settle(answered(at(claimed, 0)), era + minute)
+      assert.deepStrictEqual(
+        ids(yield* claim(both, { ...limits, held: holding(2) })),
+        ids([at(many, 2)]),
+      )
+    }),
+  )
+
+  it.effect("a live check waits while its number is not connected, a test one does not", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const live = yield* aCheck(number)
+      const test = yield* aCheck(number, { mode: "test" })
+      yield* setStatus(number, "disconnected")
+      const allowed = yield* claimOne(number)
+      assert.strictEqual(allowed.id, test.id)
+      yield* settle(answered(allowed))
+      yield* setStatus(number, "connected")
+      const claimed = yield* claimOne(number)
+      assert.strictEqual(claimed.id, live.id)
+      yield* setStatus(number, "disconnected")
+      assert.deepStrictEqual(yield* claim([number], { now: noon + day }), [])
+      assert.isTrue(yield* settle(answered(claimed), noon + minute))
+      assert.strictEqual((yield* lookUp(live)).status, "completed")
+    }),
+  )
+
+  it.effect("only the owner of the number asks from it; test checks run on any worker", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberCheckStore
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      const other = yield* aNumber(workspace.id)
+      const live = yield* aCheck(number, { createdAt: era })
+      const test = yield* aCheck(number, { createdAt: era, mode: "test" })
+      const claimed = (owned: CheckClaimQuery["owned"]) =>
+        Effect.map(
+          store.claim({
+            now: era,
+            leaseUntil: era + minute,
+            limit: 1000,
+            chunk: 50,
+            perWorkspace: 1000,
+            held: new Map(),
+            owned,
+          }),
+          (all) => ids(all).filter((id) => id === live.id || id === test.id),
+        )
+      assert.deepStrictEqual(yield* claimed([other.id]), [test.id])
+      assert.deepStrictEqual(yield* claimed("all"), [live.id])
+    }),
+  )
+
+  it.effect("what a removed number or a deleted workspace leaves is handed out to be ended", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aStage()
+      const another = yield* aStage()
+      const checks = [yield* aCheck(number), yield* aCheck(another.number)]
+      yield* setStatus(number, "disconnected")
+      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      yield* WorkspaceStore.use((store) => store.delete(another.workspace.id, noon))
+      const claimed = yield* claim([number, another.number])
+      assert.deepStrictEqual(
+        claimed.map(({ id, removed }) => [id, removed]),
+        checks.map(({ id }) => [id, true]),
+      )
+      for (const each of claimed) yield* settle(answered(each, () => "failed"))
+      const { checked, registered, notRegistered, status } = yield* lookUp(at(checks, 0))
+      assert.deepStrictEqual([checked, registered, notRegistered, status], [2, 0, 0, "completed"])
+    }),
+  )
+
+  it.effect("checks are due when a worker could claim them, claimed ones with their lease", () =>
+    Effect.gen(function* () {
+      const status = yield* WorkStatus
+      const era = anEra()
+      const nextDue = Effect.map(status.nextDue("number_checks"), (due) =>
+        due !== null && due < era + 50 * day ? due : null,
+      )
+      const { number } = yield* aStage({ createdAt: era })
+      const inHands = attemptsInHands(number, era)
+      assert.isNull(yield* nextDue)
+      yield* aCheck(number, { createdAt: era })
+      assert.strictEqual(yield* nextDue, era)
+      assert.isEmpty(yield* inHands)
+      yield* setStatus(number, "disconnected")
+      assert.isNull(yield* nextDue)
+      yield* setStatus(number, "connected")
+      const first = yield* claimOne(number, { now: era, leaseUntil: era + hour })
+      assert.strictEqual(yield* nextDue, era + hour)
+      assert.lengthOf(yield* inHands, 1)
+      // Its worker is dead by then.
+      assert.isEmpty(yield* attemptsInHands(number, era + hour))
+      yield* settle(again(first, { notBefore: era + minute }), era)
+      assert.strictEqual(yield* nextDue, era + minute)
+      assert.isEmpty(yield* inHands)
+      const second = yield* claimOne(number, { now: era + minute, chunk: 1 })
+      yield* settle(answered(second), era + 2 * minute)
+      assert.strictEqual(yield* nextDue, era + 2 * minute)
+      const last = yield* claimOne(number, { now: era + 2 * minute })
+      yield* settle(answered(last), era + 2 * minute)
+      assert.isNull(yield* nextDue)
+      yield* aCheck(number, { createdAt: era, mode: "test" })
+      const test = yield* claimOne(number, { now: era })
+      assert.lengthOf(yield* inHands, 1)
+      yield* settle(answered(test), era)
+    }),
+  )
+
+  it.effect("a check is dropped with its results once it was completed long enough ago", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberCheckStore
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      const done = yield* aCheck(number, { createdAt: era })
+      yield* settle(answered(yield* claimOne(number, { now: era })), era + hour)
+      const open = yield* aCheck(number, { createdAt: era })
+      const listed = Effect.map(
+        store.list(scopeOf(done), { before: null, limit: 10 }),
+        ({ items }) => items.map(({ id }) => id),
+      )
+      yield* store.forget(era + hour)
+      assert.deepStrictEqual(yield* listed, [open.id, done.id])
+      assert.lengthOf(yield* resultsOf(done), 2)
+      yield* store.forget(era + hour + 1)
+      assert.deepStrictEqual(yield* listed, [open.id])
+      assert.isNull(yield* store.get(scopeOf(done), done.id))
+      assert.deepStrictEqual(yield* resultsOf(done), [])
+      assert.lengthOf(yield* resultsOf(open), 2)
+    }),
+  )
+}
