@@ -2,58 +2,20 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
-import { Doors } from "../Doors.ts"
 import type { Call } from "../Doors.ts"
-import { layerService, operatorToken } from "../Service.ts"
+import { operatorToken } from "../Service.ts"
 import { bodyOf } from "../Records.ts"
 import type { Made } from "../Records.ts"
-import { aClient, sends, withFile } from "../v1/Asking.ts"
 import { aPart, form, multipart } from "../v2/Uploading.ts"
 import { layerWithWayOut } from "../webhooks/Asking.ts"
 import { aReceiver, bodyOfDelivery } from "../webhooks/Receiver.ts"
-import { checker, operationFor, operationsOf, served, undocumented } from "./Document.ts"
-
-/** Asks as any client would, and remembers which operations answered, and with which status. */
-const aTour = Effect.gen(function* () {
-  const { socket } = yield* Doors
-  const document = yield* served
-  const problemsOf = undocumented(document)
-  const seen = new Set<string>()
-
-  /** The answer's body, when the answer has that status and is as the document says. */
-  const ask = <A = Made>(call: Call, status: number) =>
-    Effect.map(socket.call(call), (answer) => {
-      const at = `${call.method ?? "GET"} ${call.path} ${status}`
-      const text = answer.text.slice(0, 300)
-      assert.strictEqual(answer.status, status, `${at}: ${text}`)
-      assert.deepStrictEqual(problemsOf(call, answer), [], `${at}: ${text}`)
-      seen.add(`${operationFor(document, call)?.id} ${status}`)
-      return answer.body as A
-    })
-
-  const as =
-    (token: string) =>
-    (method: string, path: string, json?: unknown, more: Partial<Call> = {}): Call => ({
-      method,
-      path,
-      token,
-      ...(json === undefined ? {} : { json }),
-      ...more,
-    })
-
-  return { document, ask, as, seen, socket }
-})
+import { checker, operationsOf, undocumented } from "./Document.ts"
+import { aTour, admin, simulator, v2, phone } from "./Tour.ts"
 
 interface Listed {
   readonly data: ReadonlyArray<Made>
   readonly next_cursor?: string | null
 }
-
-const admin = "/admin/v1/workspaces"
-const simulator = "/admin/v1/simulator"
-const v2 = "/api/v2"
-
-const phone = "+15550001234"
 
 const upload = (token: string): Call => ({
   method: "POST",
@@ -347,63 +309,6 @@ describe("the document and the service", () => {
       180_000,
     )
 
-    it.effect("agree about version 1, in every kind of body", () =>
-      Effect.gen(function* () {
-        const { ask, as } = yield* aTour
-        const operator = as(operatorToken)
-        const workspace = yield* ask<Made & { readonly client_id: number }>(
-          operator("POST", admin, { name: "Example" }),
-          201,
-        )
-        const at = `${admin}/${workspace.id}`
-        yield* ask(
-          operator("POST", `${at}/numbers`, { platform: "whatsapp", phone: "+15550009101" }),
-          201,
-        )
-        const { key } = yield* ask<{ readonly key: string }>(
-          operator("POST", `${at}/keys`, { version: 1 }),
-          201,
-        )
-        const credentials = { client_id: workspace.client_id, api_key: key }
-        const post = (path: string, fields: Readonly<Record<string, unknown>>): Call => ({
-          method: "POST",
-          path: `/api/v1/${path}`,
-          json: { ...credentials, ...fields },
-        })
-        const message = { country_code: "1", phone: "5550001234", msg: "Hello" }
-        yield* ask(post("me", {}), 200)
-        const { msg_id } = yield* ask<{ readonly msg_id: number }>(post("send_msg", message), 200)
-        yield* ask(
-          {
-            method: "POST",
-            path: "/api/v1/send_msg",
-            body: new URLSearchParams({
-              client_id: String(workspace.client_id),
-              api_key: key,
-              ...message,
-            }).toString(),
-            headers: [["content-type", "application/x-www-form-urlencoded"]],
-          },
-          200,
-        )
-        yield* ask(post("send_msg/group", { group_name: "Team", msg: "Hello" }), 200)
-        yield* ask(post("send_msg/group", { group_name: 5, msg: "Hello" }), 500)
-        yield* ask(post("send_msg", { ...message, msg: "" }), 400)
-        yield* ask(post("me", { api_key: "wrong" }), 400)
-        yield* ask(post("message/status", { msg_id }), 200)
-        yield* ask(
-          {
-            path: `/api/v1/message/status/${msg_id}?client_id=${workspace.client_id}&api_key=${key}`,
-          },
-          200,
-        )
-        yield* ask(post("cancel_msg", { msg_id: 987_654 }), 400)
-        yield* ask(post("media/list", {}), 200)
-        yield* ask(post("reminder/list", {}), 200)
-        yield* ask(post("whatsapp/list", {}), 200)
-      }),
-    )
-
     it.effect("agree about unknown addresses and methods", () =>
       Effect.gen(function* () {
         const { document, socket } = yield* aTour
@@ -440,64 +345,6 @@ describe("the document and the service", () => {
         const headers = { ...answer.headers, "x-colour": "red" }
         assert.lengthOf(problemsOf(call, { ...answer, headers }), 1)
       }),
-    )
-  })
-
-  // Closed to the outside: what is sent here are the document's sample addresses.
-  layer(layerService())("over real sockets", (it) => {
-    it.effect(
-      "agree that each example of version 1 is a request that succeeds",
-      () =>
-        Effect.gen(function* () {
-          const { ask, document } = yield* aTour
-          const { credentials, number } = yield* aClient()
-          const make = <A>(path: string, given: Partial<Call>) =>
-            ask<A>({ method: "POST", path: `/api/v1/${path}`, ...given }, 200)
-          const { data: file } = yield* make<{ readonly data: Made }>(
-            "media/upload",
-            withFile(credentials, [{}]),
-          )
-          const reminder = {
-            ...credentials,
-            reminder_name: "Rent",
-            cron_expression: "0 9 * * *",
-            phone,
-            msg: "Hello",
-          }
-          const { reminder_id } = yield* make<{ readonly reminder_id: number }>("reminder/create", {
-            json: reminder,
-          })
-          /** In place of the sample ids, which do not exist. */
-          const real = {
-            ...credentials,
-            whatsapp_client: number.id,
-            msg_id: yield* sends(
-              credentials,
-              { date: "31/12/2099", time: "23:59" },
-              "schedule_msg",
-            ),
-            media_id: file.id,
-            reminder_id,
-          }
-          const placed = operationsOf(document).filter(
-            ({ method, path }) => method === "POST" && path.startsWith("/api/v1/"),
-          )
-          for (const { operation, path } of placed) {
-            const { examples = {} } = operation.requestBody?.content["application/json"] ?? {}
-            for (const { value } of Object.values(examples)) {
-              const json = Object.fromEntries(
-                Object.entries(value as object).map(([name, sample]) => [
-                  name,
-                  real[name as keyof typeof real] ?? sample,
-                ]),
-              )
-              const inBody = operation.security.some((ways) => Object.keys(ways).length === 0)
-              const token = inBody ? {} : { token: credentials.api_key }
-              yield* ask({ method: "POST", path, json, ...token }, 200)
-            }
-          }
-        }),
-      60_000,
     )
   })
 })

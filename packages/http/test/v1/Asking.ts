@@ -146,3 +146,11 @@ export const onV2 = ({ workspace }: Pick<Client, "workspace">, id: number) =>
 /** The names of an answer's fields, and the types of what they hold. */
 export const shapeOf = (answer: Answer) =>
   Object.entries(answered<object>(answer)).map(([name, value]) => [name, typeof value])
+
+/** A client with a key of each version. */
+export const both = (fields: Parameters<typeof aClient>[0] = {}) =>
+  Effect.gen(function* () {
+    const client = yield* aClient(fields)
+    const { key } = yield* aKey(client.workspace)
+    return { ...client, token: key }
+  })

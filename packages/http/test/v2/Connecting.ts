@@ -6,7 +6,7 @@ import jsQR from "jsqr"
 import { PNG } from "pngjs"
 import { Doors } from "../Doors.ts"
 import { publicUrl } from "../Service.ts"
-import { bodyOf, operate } from "../Records.ts"
+import { bodyOf, operate, aKey, aWorkspace } from "../Records.ts"
 import { get, post } from "./Asking.ts"
 
 export const numbersPath = "/api/v2/numbers"
@@ -96,4 +96,11 @@ export const scanned = (link: string) =>
     assert.strictEqual(status, 200)
     const { data, height, width } = PNG.sync.read(Buffer.from(bytes))
     return jsQR.default(new Uint8ClampedArray(data), width, height)?.data
+  })
+
+export const aToken = (fields: Readonly<Record<string, unknown>> = {}) =>
+  Effect.gen(function* () {
+    const workspace = yield* aWorkspace(fields)
+    const { key: token } = yield* aKey(workspace)
+    return { workspace, token }
   })

@@ -2,10 +2,11 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import { Doors } from "../Doors.ts"
+import { Doors, errorOf } from "../Doors.ts"
 import type { Answer, Call } from "../Doors.ts"
 import { publicUrl } from "../Service.ts"
 import { bodyOf } from "../Records.ts"
+import type { PageBody } from "../Records.ts"
 
 export const path = "/api/v2/media"
 
@@ -105,3 +106,29 @@ export const follow = (url: string, init: RequestInit = {}) =>
 
 /** What a bare GET of the upload path's answer says, for tests that read it twice. */
 export const idOf = (answer: Answer): number => bodyOf<FileBody>(answer, 201).id
+
+export const plan = (media_storage_bytes: number) => ({
+  plan: {
+    name: "Small",
+    messages_remaining: null,
+    reminders: true,
+    qr_code_api: true,
+    max_numbers: null,
+    media_storage_bytes,
+  },
+})
+
+export const get = (token: string, at = path) =>
+  Effect.flatMap(Doors, ({ socket }) => socket.call({ path: at, token }))
+
+export const list = (token: string, query = "") =>
+  Effect.map(get(token, `${path}${query}`), (answer) => bodyOf<PageBody<FileBody>>(answer, 200))
+
+export const idsOf = (page: PageBody<FileBody>) => page.data.map(({ id }) => id)
+
+export const keyed = (key: string) => ({ headers: [["idempotency-key", key] as const] })
+
+export const refusal = (answer: Parameters<typeof errorOf>[0]) => {
+  const { code, field } = errorOf(answer)
+  return [answer.status, code, field] as const
+}

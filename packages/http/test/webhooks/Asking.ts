@@ -13,6 +13,10 @@ import type { Receiver } from "./Receiver.ts"
 
 export const path = "/api/v2/webhooks"
 
+export const simulator = "/admin/v1/simulator"
+
+export const hook = { url: "https://example.com/hook" }
+
 /** A real way out, to private addresses too, as with `ALLOW_PRIVATE_TARGETS`. */
 const layerOpenEgress = layerEgress().pipe(
   Layer.provideMerge(Layer.succeed(OutboundRule, { allowPrivate: true })),

@@ -1,42 +1,22 @@
+/** Webhook endpoints: made, listed, changed and removed by a key, once for an Idempotency-Key. */
 import { assert, layer } from "@effect/vitest"
-import { EgressError } from "@messaging-service/core/ports"
-import { layerEgress, realTimeLayer } from "@messaging-service/node"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aNumber, aSender, bodyOf, operate, revoke } from "../Records.ts"
+import { aKey, aSender, bodyOf, revoke } from "../Records.ts"
 import {
   anEndpoint,
   ask,
   create,
   listed,
-  operatorPath,
   path,
   read,
   remove,
-  resume,
   rotate,
   test,
+  hook,
 } from "./Asking.ts"
 import type { EndpointBody } from "./Asking.ts"
-
-const hook = { url: "https://example.com/hook" }
-
-/** Names that lead where they say. */
-const addresses: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "public.example": ["93.184.216.34", "2606:4700:4700::1111"],
-  "inside.example": ["10.0.0.1"],
-  "both.example": ["93.184.216.34", "192.168.0.1"],
-}
-
-const guarded = layerEgress({
-  resolve: (name) => {
-    const found = addresses[name]
-    return found === undefined
-      ? Effect.fail(new EgressError({ reason: "dns" }))
-      : Effect.succeed(found)
-  },
-}).pipe(Layer.provide(realTimeLayer))
 
 layer(layerService())("webhook endpoints", (it) => {
   it.effect("an endpoint is created active, with the secret shown only now", () =>
@@ -220,110 +200,6 @@ layer(layerService())("webhook endpoints", (it) => {
   )
 })
 
-layer(layerService())("who may use webhook endpoints", (it) => {
-  const calls = (id: number) =>
-    [
-      ["POST", path],
-      ["GET", path],
-      ["GET", `${path}/${id}`],
-      ["DELETE", `${path}/${id}`],
-      ["POST", `${path}/${id}/rotate-secret`],
-      ["POST", `${path}/${id}/test`],
-    ] as const
-
-  it.effect("a key limited to some numbers gets number_not_allowed on every webhook call", () =>
-    Effect.gen(function* () {
-      const { token, number, workspace } = yield* aSender()
-      const endpoint = yield* anEndpoint(token, hook)
-      const limited = (yield* aKey(workspace, { number_ids: [number.id] })).key
-      for (const [method, at] of calls(endpoint.id)) {
-        const answer = yield* ask({ method, path: at, token: limited })
-        assert.strictEqual(answer.status, 403, `${method} ${at}`)
-        assert.strictEqual(errorOf(answer).code, "number_not_allowed")
-      }
-    }),
-  )
-
-  it.effect("checked after the scope, and before Idempotency-Key, content type and body", () =>
-    Effect.gen(function* () {
-      const { number, workspace } = yield* aSender()
-      const wrongThroughout = {
-        method: "POST",
-        path,
-        headers: [
-          ["idempotency-key", ""],
-          ["content-type", "text/plain"],
-        ],
-        body: "{",
-      } as const
-      const limits = { number_ids: [number.id] }
-      const limited = (yield* aKey(workspace, limits)).key
-      const scopeless = (yield* aKey(workspace, { ...limits, scopes: ["messages:send"] })).key
-      const both = yield* ask({ ...wrongThroughout, token: scopeless })
-      assert.strictEqual(errorOf(both).code, "missing_scope")
-      assert.strictEqual(errorOf(both)["required_scope"], "messages:read")
-      const ban = yield* ask({ ...wrongThroughout, token: limited })
-      assert.strictEqual(errorOf(ban).code, "number_not_allowed")
-      const free = (yield* aKey(workspace)).key
-      const rest = yield* ask({ ...wrongThroughout, token: free })
-      assert.strictEqual(errorOf(rest).code, "invalid_idempotency_key")
-    }),
-  )
-
-  it.effect("all operations need messages:read", () =>
-    Effect.gen(function* () {
-      const { workspace } = yield* aSender()
-      const sender = (yield* aKey(workspace, { scopes: ["messages:send"] })).key
-      const reader = (yield* aKey(workspace, { scopes: ["messages:read"] })).key
-      const endpoint = yield* anEndpoint(reader, hook)
-      for (const [method, at] of calls(endpoint.id)) {
-        const answer = yield* ask({ method, path: at, token: sender })
-        assert.strictEqual(errorOf(answer).code, "missing_scope", `${method} ${at}`)
-      }
-    }),
-  )
-})
-
-layer(layerService({ egress: guarded }))("an address", (it) => {
-  for (const url of [
-    "",
-    "http://public.example/",
-    "https://10.0.0.1/",
-    "https://0x7f000001/",
-    "https://[::ffff:127.0.0.1]/",
-    "https://localhost/",
-    "https://user@public.example/",
-    "https://inside.example/",
-    "https://both.example/",
-    "not a link",
-  ]) {
-    it.effect(`${JSON.stringify(url)} is invalid_webhook_url`, () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const answer = yield* create(token, { url })
-        assert.strictEqual(answer.status, 422)
-        assert.strictEqual(errorOf(answer).code, "invalid_webhook_url")
-        assert.strictEqual(errorOf(answer).field, "url")
-        assert.deepStrictEqual(yield* listed(token), [])
-      }),
-    )
-  }
-
-  it.effect("a public one is accepted, on any port; so is a name that does not resolve", () =>
-    Effect.gen(function* () {
-      const { token } = yield* aSender()
-      for (const url of [
-        "https://public.example/a?b=c",
-        "https://public.example:8443/",
-        "https://93.184.216.34/",
-        "https://nowhere.example/",
-      ]) {
-        assert.strictEqual((yield* anEndpoint(token, { url })).url, url)
-      }
-    }),
-  )
-})
-
 layer(layerService())("an idempotent creation", (it) => {
   const keyed = [["idempotency-key", "hook 1"]] as const
 
@@ -385,120 +261,6 @@ layer(layerService())("an idempotent creation", (it) => {
       )
       assert.lengthOf(secrets, 1)
       for (const { status } of answers) assert.include([201, 409], status)
-    }),
-  )
-})
-
-layer(layerService())("the operator", (it) => {
-  it.effect("sees the endpoints of both modes, stopped ones included, without secrets", () =>
-    Effect.gen(function* () {
-      const { token, workspace, key } = yield* aSender()
-      const test = (yield* aKey(workspace, { mode: "test" })).key
-      const live = yield* anEndpoint(token, hook)
-      const other = yield* anEndpoint(test, hook)
-      yield* revoke(workspace, key)
-      const list = yield* operate({ path: operatorPath(workspace) })
-      const { data } = bodyOf<{ readonly data: ReadonlyArray<EndpointBody> }>(list, 200)
-      assert.deepStrictEqual(
-        data.map(({ id, active, disabled_reason: reason }) => [id, active, reason]),
-        [
-          [live.id, false, "key_revoked"],
-          [other.id, true, null],
-        ],
-      )
-      assert.notInclude(list.text, '"secret":')
-    }),
-  )
-
-  it.effect("resumes a stopped endpoint, but not a sixth", () =>
-    Effect.gen(function* () {
-      const { token, workspace, key } = yield* aSender()
-      const other = (yield* aKey(workspace)).key
-      const endpoint = yield* anEndpoint(token, hook)
-      yield* revoke(workspace, key)
-      for (let made = 0; made < 5; made++) yield* anEndpoint(other, hook)
-      const refused = yield* resume(workspace, endpoint)
-      assert.strictEqual(refused.status, 403)
-      assert.strictEqual(errorOf(refused).code, "webhook_limit_reached")
-      const [first] = yield* listed(other)
-      bodyOf(yield* remove(other, { id: first ?? 0 }), 200)
-      const resumed = bodyOf<EndpointBody>(yield* resume(workspace, endpoint), 200)
-      assert.strictEqual(resumed.active, true)
-      assert.isNull(resumed.disabled_reason)
-      assert.notProperty(resumed, "secret")
-      assert.include(yield* listed(other), endpoint.id)
-      // Once more changes nothing.
-      assert.deepStrictEqual(bodyOf(yield* resume(workspace, endpoint), 200), resumed)
-    }),
-  )
-
-  it.effect("an endpoint of another workspace is webhook_not_found", () =>
-    Effect.gen(function* () {
-      const { token } = yield* aSender()
-      const { workspace } = yield* aSender()
-      const endpoint = yield* anEndpoint(token, hook)
-      for (const [method, rest, json] of [
-        ["GET", "/deliveries", undefined],
-        ["POST", "/resume", undefined],
-        ["POST", "/redeliver", { event_id: "evt_x" }],
-      ] as const) {
-        for (const id of [endpoint.id, 999_999]) {
-          const answer = yield* operate({
-            method,
-            path: operatorPath(workspace, { id }, rest),
-            ...(json === undefined ? {} : { json }),
-          })
-          assert.strictEqual(answer.status, 404)
-          assert.strictEqual(errorOf(answer).code, "webhook_not_found")
-        }
-      }
-      const unknown = yield* operate({ path: operatorPath({ id: 999_999 }) })
-      assert.strictEqual(errorOf(unknown).code, "workspace_not_found")
-    }),
-  )
-
-  it.effect("acts on webhooks as owner and administrator, not as member", () =>
-    Effect.gen(function* () {
-      const { token, workspace } = yield* aSender()
-      const endpoint = yield* anEndpoint(token, hook)
-      for (const [role, status] of [
-        ["owner", 200],
-        ["administrator", 200],
-        ["member", 403],
-      ] as const) {
-        const headers = [["acting-role", role]] as const
-        for (const [method, at] of [
-          ["GET", operatorPath(workspace)],
-          ["GET", operatorPath(workspace, endpoint, "/deliveries")],
-          ["POST", operatorPath(workspace, endpoint, "/resume")],
-        ] as const) {
-          const answer = yield* operate({ method, path: at, headers })
-          assert.strictEqual(answer.status, status, `${role} ${method} ${at}`)
-          if (status === 403) assert.strictEqual(errorOf(answer).code, "role_required")
-        }
-      }
-    }),
-  )
-
-  it.effect("redeliver takes an event_id and nothing else", () =>
-    Effect.gen(function* () {
-      const { token, workspace } = yield* aSender()
-      yield* aNumber(workspace)
-      const endpoint = yield* anEndpoint(token, hook)
-      for (const [json, code] of [
-        [{}, "validation_failed"],
-        [{ event_id: 7 }, "validation_failed"],
-        [{ event_id: "evt_x", more: 1 }, "validation_failed"],
-        [{ event_id: "evt_x" }, "event_not_found"],
-        [{ event_id: "" }, "event_not_found"],
-      ] as const) {
-        const answer = yield* operate({
-          method: "POST",
-          path: operatorPath(workspace, endpoint, "/redeliver"),
-          json,
-        })
-        assert.strictEqual(errorOf(answer).code, code, JSON.stringify(json))
-      }
     }),
   )
 })

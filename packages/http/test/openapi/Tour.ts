@@ -1,0 +1,44 @@
+/** Requests whose answers are held against the document that the running service gives out of itself. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { Doors } from "../Doors.ts"
+import type { Call } from "../Doors.ts"
+import type { Made } from "../Records.ts"
+import { operationFor, served, undocumented } from "./Document.ts"
+
+/** Asks as any client would, and remembers which operations answered, and with which status. */
+export const aTour = Effect.gen(function* () {
+  const { socket } = yield* Doors
+  const document = yield* served
+  const problemsOf = undocumented(document)
+  const seen = new Set<string>()
+
+  /** The answer's body, when the answer has that status and is as the document says. */
+  const ask = <A = Made>(call: Call, status: number) =>
+    Effect.map(socket.call(call), (answer) => {
+      const at = `${call.method ?? "GET"} ${call.path} ${status}`
+      const text = answer.text.slice(0, 300)
+      assert.strictEqual(answer.status, status, `${at}: ${text}`)
+      assert.deepStrictEqual(problemsOf(call, answer), [], `${at}: ${text}`)
+      seen.add(`${operationFor(document, call)?.id} ${status}`)
+      return answer.body as A
+    })
+
+  const as =
+    (token: string) =>
+    (method: string, path: string, json?: unknown, more: Partial<Call> = {}): Call => ({
+      method,
+      path,
+      token,
+      ...(json === undefined ? {} : { json }),
+      ...more,
+    })
+
+  return { document, ask, as, seen, socket }
+})
+
+export const admin = "/admin/v1/workspaces"
+export const simulator = "/admin/v1/simulator"
+export const v2 = "/api/v2"
+
+export const phone = "+15550001234"
