@@ -152,15 +152,7 @@ export const tell = (
   owner: WorkspaceRow,
   { callback, event }: MessageChange,
 ): void => {
-  announce(tables, {
-    eventId: event.id,
-    type: event.type,
-    workspaceId: event.workspaceId,
-    mode: event.mode,
-    messageId: event.messageId,
-    createdAt: event.createdAt,
-    body: event.body,
-  })
+  announce(tables, event)
   fanOut(tables, owner, event)
   call(tables, callback)
 }

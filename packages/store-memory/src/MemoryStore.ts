@@ -43,8 +43,7 @@ import { serviceFigures } from "./serviceFigures.ts"
 import { clockStore, outbox, serviceSecrets } from "./serviceStores.ts"
 import { sessionStore } from "./sessionStore.ts"
 import { webhookStore } from "./webhookStore.ts"
-import { makeTables } from "./tables.ts"
-import type { Tables } from "./tables.ts"
+import { Tables } from "./tables.ts"
 import { workspaceStore } from "./workspaceStore.ts"
 import { workStatus } from "./workStatus.ts"
 
@@ -78,4 +77,4 @@ export type MemoryStore =
   ReturnType<typeof memoryStore> extends Context.Context<infer Ports> ? Ports : never
 
 /** An empty store, a new one each time that the layer is built. */
-export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => memoryStore(makeTables()))
+export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => memoryStore(new Tables()))

@@ -21,7 +21,7 @@ import type {
   Platform,
   RefusedMessage,
 } from "@messaging-service/core/ports"
-import { claim, finishClaim, isHeld } from "./idempotency.ts"
+import { claim, finishClaim, isLost } from "./idempotency.ts"
 import { keptFile } from "./mediaStore.ts"
 import { countAndRemember, enqueue, hasRoom, quotaFacts, tell } from "./Lane.ts"
 import { contactOf, laneIn } from "./tables.ts"
@@ -89,7 +89,7 @@ export const loadAcceptance = (tables: Tables, query: AcceptanceQuery): Acceptan
 /** The first guard that does not hold, in the order in which they are to be named. */
 const brokenGuard = (tables: Tables, acceptance: Acceptance): BrokenGuard | null => {
   const { workspaceId, numberId, idempotency, allowance, quota, now } = acceptance
-  if (idempotency !== null && !isHeld(tables, idempotency)) return "idempotency"
+  if (isLost(tables, idempotency)) return "idempotency"
   const lane = laneIn(tables, workspaceId, numberId)
   if (lane === undefined) return "number"
   if (!coversMessages(lane.workspace.workspace.plan, allowance)) return "allowance"
@@ -136,7 +136,7 @@ export const accept = (tables: Tables, acceptance: Acceptance): AcceptanceOutcom
     enter(tables, row)
     enqueue(tables, row)
   }
-  if (acceptance.idempotency !== null) finishClaim(tables, acceptance.idempotency, ids)
+  finishClaim(tables, acceptance.idempotency, ids)
   return { _tag: "Accepted", ids }
 }
 

@@ -105,6 +105,13 @@ export const turningPoint = <A>(
   return low
 }
 
+/** The earliest of those that are moments; null when none is. */
+export const earliest = (moments: Iterable<number | null>): number | null => {
+  let first: number | null = null
+  for (const at of moments) if (at !== null && (first === null || at < first)) first = at
+  return first
+}
+
 /** Records by an id that the table gives out: 1, 2, 3, … None is ever taken out. */
 export class Table<Id extends number, Row> {
   readonly #rows: Array<Row> = []
@@ -130,22 +137,18 @@ export class Table<Id extends number, Row> {
   }
 }
 
-/**
- * A page of records that stand in the order of their ids, newest first, of those that `pick` does
- * not turn away.
- */
+/** A page of what rows hold that stand in the order of their ids: the newest first, of those shown. */
 export const newestFirst = <Row, A extends { readonly id: number }>(
   rows: ReadonlyArray<Row>,
-  query: PageQuery,
-  idOf: (row: Row) => number,
-  pick: (row: Row) => A | null,
+  { before, limit }: PageQuery,
+  itemOf: (row: Row) => A,
+  isShown: (row: Row) => boolean = () => true,
 ): PageOf<A> => {
-  const { before, limit } = query
-  const end = before === null ? rows.length : turningPoint(rows, (row) => idOf(row) < before)
+  const end = before === null ? rows.length : turningPoint(rows, (row) => itemOf(row).id < before)
   const found: Array<A> = []
   for (let index = end - 1; index >= 0 && found.length <= limit; index--) {
-    const item = pick(rows[index] as Row)
-    if (item !== null) found.push(item)
+    const row = rows[index] as Row
+    if (isShown(row)) found.push(itemOf(row))
   }
   return pageOf(found, limit)
 }

@@ -21,12 +21,7 @@ export const contactStore = (tables: Tables): typeof ContactStore.Service => ({
 
   list: (workspaceId, query) =>
     Effect.sync(() =>
-      newestFirst(
-        tables.workspaces.get(workspaceId)?.contacts ?? [],
-        query,
-        (contact) => contact.id,
-        (contact) => contact,
-      ),
+      newestFirst(tables.workspaces.get(workspaceId)?.contacts ?? [], query, (contact) => contact),
     ),
 
   delete: (workspaceId, id) =>

@@ -46,20 +46,21 @@ const held = (tables: Tables, request: IdempotencyClaim): IdempotencyRow | undef
   return row?.token === request.token && row.madeIds === null ? row : undefined
 }
 
-export const isHeld = (tables: Tables, request: IdempotencyClaim): boolean =>
-  held(tables, request) !== undefined
+/** Whether another request took the claim over; a request without a key has none to lose. */
+export const isLost = (tables: Tables, request: IdempotencyClaim | null): boolean =>
+  request !== null && held(tables, request) === undefined
 
 export const finishClaim = (
   tables: Tables,
-  request: IdempotencyClaim,
+  request: IdempotencyClaim | null,
   madeIds: ReadonlyArray<number>,
 ): void => {
-  const row = held(tables, request)
+  const row = request === null ? undefined : held(tables, request)
   if (row !== undefined) row.madeIds = madeIds
 }
 
 export const releaseClaim = (tables: Tables, request: IdempotencyClaim): void => {
-  if (isHeld(tables, request)) tables.idempotency.delete(identity(request))
+  if (!isLost(tables, request)) tables.idempotency.delete(identity(request))
 }
 
 /** Drops what is void from the front, so that a long run does not keep every key it ever saw. */

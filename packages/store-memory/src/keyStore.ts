@@ -32,24 +32,25 @@ const countV1 = (row: KeyRow, owner: WorkspaceRow, query: AdmitV1Query): number 
   return owner.minuteV1.count
 }
 
-export const keyStore = (tables: Tables): typeof KeyStore.Service => ({
-  admit: (query) =>
-    Effect.sync(() => {
-      const row = tables.keysByHash.get(hashKey(query.version, query.hash))
-      const owner = row === undefined ? undefined : tables.workspaces.get(row.key.workspaceId)
-      if (row === undefined || owner === undefined) return null
-      const requests = count(row, owner, query)
-      return { key: row.key, workspace: owner.workspace, count: requests }
-    }),
+const admitted = <Query extends AdmitV1Query | AdmitQuery, Count>(
+  tables: Tables,
+  version: number,
+  query: Query,
+  countIn: (row: KeyRow, owner: WorkspaceRow, query: Query) => Count,
+) =>
+  Effect.sync(() => {
+    const row = tables.keysByHash.get(hashKey(version, query.hash))
+    const owner = row === undefined ? undefined : tables.workspaces.get(row.key.workspaceId)
+    if (row === undefined || owner === undefined) return null
+    // Counting notes the key's use, which the answer shows.
+    const requests = countIn(row, owner, query)
+    return { key: row.key, workspace: owner.workspace, count: requests }
+  })
 
-  admitV1: (query) =>
-    Effect.sync(() => {
-      const row = tables.keysByHash.get(hashKey(1, query.hash))
-      const owner = row === undefined ? undefined : tables.workspaces.get(row.key.workspaceId)
-      if (row === undefined || owner === undefined) return null
-      const requests = countV1(row, owner, query)
-      return { key: row.key, workspace: owner.workspace, count: requests }
-    }),
+export const keyStore = (tables: Tables): typeof KeyStore.Service => ({
+  admit: (query) => admitted(tables, query.version, query, count),
+
+  admitV1: (query) => admitted(tables, 1, query, countV1),
 
   insert: ({ hash, ...given }, limit) =>
     Effect.sync((): ApiKey | null => {

@@ -13,16 +13,14 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { earliest } from "./collections.ts"
 import { report } from "./deliveryQueue.ts"
-import { finishClaim, isHeld } from "./idempotency.ts"
+import { finishClaim, isLost } from "./idempotency.ts"
 import { openLane, reschedule } from "./Lane.ts"
 import { laneIn, laneOf, workspaceOf } from "./tables.ts"
 import type { Lane, LinkingRow, Tables } from "./tables.ts"
 
 const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken", guard })
-
-const isLost = (tables: Tables, claim: IdempotencyClaim | null): boolean =>
-  claim !== null && !isHeld(tables, claim)
 
 /** The attempt begins; its number is connecting already. */
 const begin = (
@@ -39,7 +37,7 @@ const begin = (
     lease: 0,
     leaseUntil: null,
   })
-  if (claim !== null) finishClaim(tables, claim, [number.id])
+  finishClaim(tables, claim, [number.id])
   return { _tag: "Begun", number }
 }
 
@@ -99,10 +97,8 @@ const dueAt = (tables: Tables, crowded: Crowded, row: LinkingRow): number => {
   return workspaceId !== undefined && isCrowded(crowded, workspaceId) ? endsAt : requestedAt
 }
 
-export const nextLinkingDue = (tables: Tables, crowded: Crowded): number | null => {
-  const moments = Array.from(tables.linkings.values(), (row) => dueAt(tables, crowded, row))
-  return moments.length === 0 ? null : Math.min(...moments)
-}
+export const nextLinkingDue = (tables: Tables, crowded: Crowded): number | null =>
+  earliest(Array.from(tables.linkings.values(), (row) => dueAt(tables, crowded, row)))
 
 export const linkingStore = (tables: Tables): typeof LinkingStore.Service => ({
   add: (number, attempt, limit, claim) =>

@@ -8,7 +8,7 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import { finishClaim, isHeld } from "./idempotency.ts"
+import { finishClaim, isLost } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
 import type { MediaRow, Tables } from "./tables.ts"
@@ -32,11 +32,38 @@ export const keptFile = (
   id: MediaId,
 ): MediaFile | null => keptRow(tables, workspaceId, mode, id)?.file ?? null
 
+/** Where it is counted what files in such a state take of their workspace's room. */
+const roomOf = (state: MediaRow["state"]) => (state === "attached" ? "attachedBytes" : "mediaBytes")
+
+/** A file comes in, if its workspace has room for it. */
+const takeRoom = (
+  tables: Tables,
+  file: Omit<MediaFile, "id">,
+  limitBytes: number,
+  state: "reserved" | "attached",
+) =>
+  Effect.suspend((): Effect.Effect<Reservation> => {
+    const owner = tables.workspaces.get(file.workspaceId)
+    if (owner === undefined) return Effect.die(new Error("a media file needs a workspace"))
+    const used = owner[roomOf(state)]
+    if (used + file.size > limitBytes) return Effect.succeed({ _tag: "Full", used })
+    const row = tables.media.insert((id): MediaRow => ({
+      file: { ...file, id },
+      state,
+      unusedSince: null,
+      hasBytes: true,
+      forgotten: false,
+    }))
+    if (state === "reserved") owner.media.push(row)
+    owner[roomOf(state)] += file.size
+    return Effect.succeed({ _tag: "Reserved", id: row.file.id })
+  })
+
 /** Ends a file's time; its room is free again, its bytes are left over. */
 const end = (tables: Tables, row: MediaRow, state: "deleted" | "discarded") => {
-  row.state = state
   const owner = tables.workspaces.get(row.file.workspaceId)
-  if (owner !== undefined) owner.mediaBytes -= row.file.size
+  if (owner !== undefined) owner[roomOf(row.state)] -= row.file.size
+  row.state = state
 }
 
 const endOld = (tables: Tables, row: MediaRow, reservedBefore: number) => {
@@ -49,13 +76,6 @@ const endOld = (tables: Tables, row: MediaRow, reservedBefore: number) => {
   }
 }
 
-/** Ends an attachment's time: its room is free again, its bytes are left over. */
-const endAttachment = (tables: Tables, row: MediaRow, state: "deleted" | "discarded") => {
-  row.state = state
-  const owner = tables.workspaces.get(row.file.workspaceId)
-  if (owner !== undefined) owner.attachedBytes -= row.file.size
-}
-
 const sweepAttachment = (tables: Tables, row: MediaRow, now: number, unusedSince: number) => {
   const { id, workspaceId } = row.file
   const messages = tables.messagesByAttachment.get(id) ?? []
@@ -63,7 +83,7 @@ const sweepAttachment = (tables: Tables, row: MediaRow, now: number, unusedSince
   row.unusedSince = isUsed ? null : (row.unusedSince ?? now)
   const isUnneeded = row.unusedSince !== null && row.unusedSince <= unusedSince
   if (isUnneeded || workspaceOf(tables, workspaceId) === undefined) {
-    endAttachment(tables, row, "deleted")
+    end(tables, row, "deleted")
     tables.messagesByAttachment.delete(id)
   }
 }
@@ -71,32 +91,15 @@ const sweepAttachment = (tables: Tables, row: MediaRow, now: number, unusedSince
 const isEnded = ({ state }: MediaRow): boolean => state === "deleted" || state === "discarded"
 
 export const mediaStore = (tables: Tables): typeof MediaStore.Service => ({
-  reserve: (file, limitBytes) =>
-    Effect.suspend((): Effect.Effect<Reservation> => {
-      const owner = tables.workspaces.get(file.workspaceId)
-      if (owner === undefined) return Effect.die(new Error("a media file needs a workspace"))
-      if (owner.mediaBytes + file.size > limitBytes) {
-        return Effect.succeed({ _tag: "Full", used: owner.mediaBytes })
-      }
-      const row = tables.media.insert((id): MediaRow => ({
-        file: { ...file, id },
-        state: "reserved",
-        unusedSince: null,
-        hasBytes: true,
-        forgotten: false,
-      }))
-      owner.media.push(row)
-      owner.mediaBytes += file.size
-      return Effect.succeed({ _tag: "Reserved", id: row.file.id })
-    }),
+  reserve: (file, limitBytes) => takeRoom(tables, file, limitBytes, "reserved"),
 
   commit: (id, idempotency) =>
     Effect.sync(() => {
-      if (idempotency !== null && !isHeld(tables, idempotency)) return "idempotency"
+      if (isLost(tables, idempotency)) return "idempotency"
       const row = tables.media.get(id)
       if (row?.state !== "reserved") return "reservation"
       row.state = "kept"
-      if (idempotency !== null) finishClaim(tables, idempotency, [id])
+      finishClaim(tables, idempotency, [id])
       return null
     }),
 
@@ -113,11 +116,9 @@ export const mediaStore = (tables: Tables): typeof MediaStore.Service => ({
       newestFirst(
         tables.workspaces.get(workspaceId)?.media ?? [],
         page,
-        (row) => row.file.id,
+        (row) => row.file,
         ({ file, state }) =>
-          state === "kept" && file.mode === mode && (type === null || file.type === type)
-            ? file
-            : null,
+          state === "kept" && file.mode === mode && (type === null || file.type === type),
       ),
     ),
 
@@ -137,28 +138,13 @@ export const mediaStore = (tables: Tables): typeof MediaStore.Service => ({
       return row.file
     }),
 
-  attach: (file, limitBytes) =>
-    Effect.suspend((): Effect.Effect<Reservation> => {
-      const owner = tables.workspaces.get(file.workspaceId)
-      if (owner === undefined) return Effect.die(new Error("an attachment needs a workspace"))
-      const used = owner.attachedBytes
-      if (used + file.size > limitBytes) return Effect.succeed({ _tag: "Full", used })
-      const row = tables.media.insert((id): MediaRow => ({
-        file: { ...file, id },
-        state: "attached",
-        unusedSince: null,
-        hasBytes: true,
-        forgotten: false,
-      }))
-      owner.attachedBytes += file.size
-      return Effect.succeed({ _tag: "Reserved", id: row.file.id })
-    }),
+  attach: (file, limitBytes) => takeRoom(tables, file, limitBytes, "attached"),
 
   detach: (id) =>
     Effect.sync(() => {
       const row = tables.media.get(id)
       if (row?.state !== "attached" || tables.messagesByAttachment.has(id)) return false
-      endAttachment(tables, row, "discarded")
+      end(tables, row, "discarded")
       return true
     }),
 

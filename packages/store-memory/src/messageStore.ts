@@ -75,9 +75,8 @@ export const messageStore = (tables: Tables): typeof MessageStore.Service => ({
       newestFirst(
         tables.workspaces.get(scope.workspaceId)?.messages[scope.mode] ?? [],
         page,
-        (row) => row.message.id,
-        (row) =>
-          isSeen(scope, row.message) && passes(filter, row.message, now) ? messageOf(row) : null,
+        messageOf,
+        ({ message }) => isSeen(scope, message) && passes(filter, message, now),
       ),
     ),
 

@@ -9,7 +9,7 @@ import type {
   Phone,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import { finishClaim, isHeld } from "./idempotency.ts"
+import { finishClaim, isLost } from "./idempotency.ts"
 import { standing } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
 import { laneIn } from "./tables.ts"
@@ -100,9 +100,7 @@ const answer = (
 export const numberCheckStore = (tables: Tables): typeof NumberCheckStore.Service => ({
   insert: ({ phones, ...check }, idempotency) =>
     Effect.sync(() => {
-      if (idempotency !== null && !isHeld(tables, idempotency)) {
-        return { _tag: "Broken", guard: "idempotency" }
-      }
+      if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
       const lane = laneIn(tables, check.workspaceId, check.numberId)
       if (lane === undefined) return { _tag: "Broken", guard: "number" }
       const row = tables.checks.insert((id): CheckRow => ({
@@ -131,7 +129,7 @@ export const numberCheckStore = (tables: Tables): typeof NumberCheckStore.Servic
       }))
       tables.openChecks.add(row)
       const { id } = row.check
-      if (idempotency !== null) finishClaim(tables, idempotency, [id])
+      finishClaim(tables, idempotency, [id])
       return { _tag: "Made", id }
     }),
 
@@ -146,8 +144,8 @@ export const numberCheckStore = (tables: Tables): typeof NumberCheckStore.Servic
       newestFirst(
         tables.checks.rows,
         page,
-        ({ check }) => check.id,
-        (row) => (isSeen(scope, row) ? row.check : null),
+        ({ check }) => check,
+        (row) => isSeen(scope, row),
       ),
     ),
 
@@ -156,8 +154,8 @@ export const numberCheckStore = (tables: Tables): typeof NumberCheckStore.Servic
       newestFirst(
         tables.checks.get(id)?.results ?? [],
         page,
-        (result) => result.id,
-        (result) => (statuses === null || statuses.includes(result.status) ? result : null),
+        (result) => result,
+        ({ status }) => statuses === null || statuses.includes(status),
       ),
     ),
 

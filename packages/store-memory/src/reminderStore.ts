@@ -12,7 +12,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { accept } from "./acceptance.ts"
-import { finishClaim, isHeld } from "./idempotency.ts"
+import { finishClaim, isLost } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
 import type { ReminderRow, Tables } from "./tables.ts"
 
@@ -65,7 +65,7 @@ const contentOf = (content: ReminderContent): ReminderContent => ({
 export const reminderStore = (tables: Tables): typeof ReminderStore.Service => ({
   insert: (given, idempotency) =>
     Effect.suspend((): Effect.Effect<ReminderInsertion> => {
-      if (idempotency !== null && !isHeld(tables, idempotency)) {
+      if (isLost(tables, idempotency)) {
         return Effect.succeed({ _tag: "Broken", guard: "idempotency" })
       }
       const owner = tables.workspaces.get(given.workspaceId)
@@ -80,7 +80,7 @@ export const reminderStore = (tables: Tables): typeof ReminderStore.Service => (
       }))
       owner.reminders.push(row)
       if (given.nextRunAt !== null) tables.dueReminders.add(row)
-      if (idempotency !== null) finishClaim(tables, idempotency, [row.reminder.id])
+      finishClaim(tables, idempotency, [row.reminder.id])
       return Effect.succeed({ _tag: "Inserted", reminder: row.reminder })
     }),
 
@@ -97,11 +97,8 @@ export const reminderStore = (tables: Tables): typeof ReminderStore.Service => (
       newestFirst(
         tables.workspaces.get(scope.workspaceId)?.reminders ?? [],
         page,
-        (row) => row.reminder.id,
-        (row) =>
-          isSeen(scope, row) && (active === null || row.reminder.active === active)
-            ? row.reminder
-            : null,
+        ({ reminder }) => reminder,
+        (row) => isSeen(scope, row) && (active === null || row.reminder.active === active),
       ),
     ),
 
@@ -157,14 +154,7 @@ export const reminderStore = (tables: Tables): typeof ReminderStore.Service => (
     }),
 
   runs: (id, page) =>
-    Effect.sync(() =>
-      newestFirst(
-        tables.reminders.get(id)?.runs ?? [],
-        page,
-        (run) => run.id,
-        (run) => run,
-      ),
-    ),
+    Effect.sync(() => newestFirst(tables.reminders.get(id)?.runs ?? [], page, (run) => run)),
 
   forget: (before) =>
     Effect.sync(() => {

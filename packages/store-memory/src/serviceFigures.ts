@@ -2,6 +2,7 @@
 import { isLeased, statusAt } from "@messaging-service/core/ports"
 import type { Figures, NumberCount, ServiceFigures } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { earliest } from "./collections.ts"
 import { firstDueAt } from "./Lane.ts"
 import type { Lane, Tables } from "./tables.ts"
 
@@ -20,9 +21,6 @@ const countWaiting = (tables: Tables, now: number, countAtMost: number) => {
 
 const firstDue = (lane: Lane, now: number): number | null =>
   lane.removed ? null : firstDueAt(lane, now)
-
-const earliest = (moments: ReadonlyArray<number | null>): number | null =>
-  moments.reduce((first, at) => (first === null || (at !== null && at < first) ? at : first), null)
 
 const countNumbers = (lanes: ReadonlyArray<Lane>): ReadonlyArray<NumberCount> => {
   const counts = new Map<string, NumberCount>()

@@ -1,5 +1,10 @@
 /** What is the whole service's: `ClockStore`, `ServiceSecrets`, and `Outbox` in memory. */
-import type { ClockStore, Outbox, OutboxEvent, ServiceSecrets } from "@messaging-service/core/ports"
+import type {
+  ClockStore,
+  MessageEvent,
+  Outbox,
+  ServiceSecrets,
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Tables } from "./tables.ts"
 
@@ -38,8 +43,8 @@ export const serviceSecrets = (tables: Tables): typeof ServiceSecrets.Service =>
 })
 
 /** Writes an event behind all others. */
-export const announce = (tables: Tables, event: Omit<OutboxEvent, "id">): void => {
-  tables.outbox.push({ ...event, id: tables.outboxDropped + tables.outbox.length + 1 })
+export const announce = (tables: Tables, { id: eventId, ...event }: MessageEvent): void => {
+  tables.outbox.push({ ...event, eventId, id: tables.outboxDropped + tables.outbox.length + 1 })
 }
 
 /** Positions count the events, dropped ones included, from 1. */

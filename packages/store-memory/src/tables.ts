@@ -249,52 +249,6 @@ export interface DeliveryTurn {
   readonly lane: DeliveryLane
 }
 
-export interface Tables {
-  readonly workspaces: Table<WorkspaceId, WorkspaceRow>
-  readonly keys: Table<KeyId, KeyRow>
-  readonly keysByHash: Map<string, KeyRow>
-  readonly lanes: Table<NumberId, Lane>
-  readonly agenda: Sorted<AgendaEntry>
-  readonly inFlight: Set<NumberId>
-  readonly linkings: Map<NumberId, LinkingRow>
-  readonly contacts: Table<ContactId, Contact>
-  readonly media: Table<MediaId, MediaRow>
-  readonly checks: Table<NumberCheckId, CheckRow>
-  /** Those that are not completed. */
-  readonly openChecks: Set<CheckRow>
-  lastCheckResultId: number
-  readonly messages: Table<MessageId, MessageRow>
-  readonly messagesByTransportId: Map<TransportId, MessageRow>
-  readonly messagesByAttachment: Map<MediaId, Array<MessageRow>>
-  /** Waiting and not in flight, by `expiresAt`. */
-  readonly expiring: Sorted<MessageRow>
-  /** Waiting test messages of numbers that are not removed, by due time. */
-  readonly dueTest: Sorted<MessageRow>
-  /** Waiting and not in flight, of removed numbers. */
-  readonly stranded: Set<MessageRow>
-  /** Oldest claim first. */
-  readonly idempotency: Map<string, IdempotencyRow>
-  readonly outbox: Array<OutboxEvent>
-  /** Events that were dropped from the front of the outbox. */
-  outboxDropped: number
-  readonly endpoints: Table<WebhookId, EndpointRow>
-  /** By their ids, which lie below zero. */
-  readonly callbackLanes: Map<number, CallbackLane>
-  lastCallbackLaneId: number
-  readonly deliveryTurns: Sorted<DeliveryTurn>
-  lastDeliveryId: number
-  lastDeliveryLease: number
-  lastAttemptId: number
-  readonly reminders: Table<ReminderId, ReminderRow>
-  /** Those that have a next run, by its due time. */
-  readonly dueReminders: Sorted<ReminderRow>
-  lastRunId: number
-  /** Are told when deliveries were queued. */
-  readonly queuedListeners: Set<() => void>
-  readonly secrets: Map<string, string>
-  clockOffset: number
-}
-
 /** The message as it is read: while it waits it shows its number's phone of the moment. */
 export const messageOf = ({ lane, message }: MessageRow): Message =>
   message.state === "waiting" && message.from.phone !== lane.number.phone
@@ -323,42 +277,51 @@ export const byDueDelivery = (a: DeliveryRow, b: DeliveryRow): number =>
 const byNextRun = (a: ReminderRow, b: ReminderRow): number =>
   (a.reminder.nextRunAt ?? 0) - (b.reminder.nextRunAt ?? 0) || a.reminder.id - b.reminder.id
 
-export const makeTables = (): Tables => ({
-  workspaces: new Table(),
-  keys: new Table(),
-  keysByHash: new Map(),
-  lanes: new Table(),
-  agenda: new Sorted(byTurn),
-  inFlight: new Set(),
-  linkings: new Map(),
-  contacts: new Table(),
-  media: new Table(),
-  checks: new Table(),
-  openChecks: new Set(),
-  lastCheckResultId: 0,
-  messages: new Table(),
-  messagesByTransportId: new Map(),
-  messagesByAttachment: new Map(),
-  expiring: new Sorted(byExpiry),
-  dueTest: new Sorted(byDue),
-  stranded: new Set(),
-  idempotency: new Map(),
-  outbox: [],
-  outboxDropped: 0,
-  endpoints: new Table(),
-  callbackLanes: new Map(),
-  lastCallbackLaneId: 0,
-  deliveryTurns: new Sorted(byDeliveryTurn),
-  lastDeliveryId: 0,
-  lastDeliveryLease: 0,
-  lastAttemptId: 0,
-  reminders: new Table(),
-  dueReminders: new Sorted(byNextRun),
-  lastRunId: 0,
-  queuedListeners: new Set(),
-  secrets: new Map(),
-  clockOffset: 0,
-})
+export class Tables {
+  readonly workspaces = new Table<WorkspaceId, WorkspaceRow>()
+  readonly keys = new Table<KeyId, KeyRow>()
+  readonly keysByHash = new Map<string, KeyRow>()
+  readonly lanes = new Table<NumberId, Lane>()
+  readonly agenda = new Sorted(byTurn)
+  readonly inFlight = new Set<NumberId>()
+  readonly linkings = new Map<NumberId, LinkingRow>()
+  readonly contacts = new Table<ContactId, Contact>()
+  readonly media = new Table<MediaId, MediaRow>()
+  readonly checks = new Table<NumberCheckId, CheckRow>()
+  /** Those that are not completed. */
+  readonly openChecks = new Set<CheckRow>()
+  lastCheckResultId = 0
+  readonly messages = new Table<MessageId, MessageRow>()
+  readonly messagesByTransportId = new Map<TransportId, MessageRow>()
+  readonly messagesByAttachment = new Map<MediaId, Array<MessageRow>>()
+  /** Waiting and not in flight, by `expiresAt`. */
+  readonly expiring = new Sorted(byExpiry)
+  /** Waiting test messages of numbers that are not removed, by due time. */
+  readonly dueTest = new Sorted(byDue)
+  /** Waiting and not in flight, of removed numbers. */
+  readonly stranded = new Set<MessageRow>()
+  /** Oldest claim first. */
+  readonly idempotency = new Map<string, IdempotencyRow>()
+  readonly outbox: Array<OutboxEvent> = []
+  /** Events that were dropped from the front of the outbox. */
+  outboxDropped = 0
+  readonly endpoints = new Table<WebhookId, EndpointRow>()
+  /** By their ids, which lie below zero. */
+  readonly callbackLanes = new Map<number, CallbackLane>()
+  lastCallbackLaneId = 0
+  readonly deliveryTurns = new Sorted(byDeliveryTurn)
+  lastDeliveryId = 0
+  lastDeliveryLease = 0
+  lastAttemptId = 0
+  readonly reminders = new Table<ReminderId, ReminderRow>()
+  /** Those that have a next run, by its due time. */
+  readonly dueReminders = new Sorted(byNextRun)
+  lastRunId = 0
+  /** Are told when deliveries were queued. */
+  readonly queuedListeners = new Set<() => void>()
+  readonly secrets = new Map<string, string>()
+  clockOffset = 0
+}
 
 /** Deliveries were queued by a step that ends before any other begins. */
 export const tellQueued = ({ queuedListeners }: Tables): void => {

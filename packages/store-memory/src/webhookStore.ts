@@ -22,7 +22,7 @@ import {
   reschedule,
   shown,
 } from "./deliveryQueue.ts"
-import { finishClaim, isHeld } from "./idempotency.ts"
+import { finishClaim, isLost } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
 import type { EndpointRow, FrozenEvent, LoggedAttempt, WorkspaceRow, Tables } from "./tables.ts"
@@ -46,16 +46,14 @@ const attempted = (
 export const webhookStore = (tables: Tables): typeof WebhookStore.Service => ({
   insert: (given, limit, idempotency) =>
     Effect.sync((): WebhookInsertion => {
-      if (idempotency !== null && !isHeld(tables, idempotency)) {
-        return { _tag: "Broken", guard: "idempotency" }
-      }
+      if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
       if (given.keyId !== null && tables.keys.get(given.keyId)?.key.revokedAt !== null) {
         return { _tag: "Broken", guard: "key" }
       }
       const owner = workspaceOf(tables, given.workspaceId)
       if (owner === undefined || running(owner) >= limit) return { _tag: "Broken", guard: "limit" }
       const row = openEndpoint(tables, owner, given)
-      if (idempotency !== null) finishClaim(tables, idempotency, [row.endpoint.id])
+      finishClaim(tables, idempotency, [row.endpoint.id])
       return { _tag: "Inserted", endpoint: shown(row) }
     }),
 
@@ -138,7 +136,6 @@ export const webhookStore = (tables: Tables): typeof WebhookStore.Service => ({
       newestFirst(
         tables.endpoints.get(id)?.log ?? [],
         page,
-        (logged) => logged.attempt.id,
         (logged) => logged.attempt as DeliveryAttempt,
       ),
     ),
@@ -148,7 +145,6 @@ export const webhookStore = (tables: Tables): typeof WebhookStore.Service => ({
       newestFirst(
         workspaceOf(tables, workspaceId)?.callbackLog ?? [],
         page,
-        (logged) => logged.attempt.id,
         ({ attempt, event }): CallbackAttempt => ({
           ...attempt,
           type: attempt.type as CallbackType,

@@ -9,6 +9,7 @@ import type {
   WorkStatus,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { earliest } from "./collections.ts"
 import { nextLinkingDue, workspaceOfAttempt } from "./linkingStore.ts"
 import { claimableAt } from "./numberCheckStore.ts"
 import type { Tables } from "./tables.ts"
@@ -31,12 +32,14 @@ const nextDue: Readonly<Record<Work, (tables: Tables, crowded: Crowded) => numbe
     }
     return null
   },
-  number_checks: (tables, crowded) => {
-    const moments = [...tables.openChecks]
-      .filter((row) => row.leaseUntil !== null || !isCrowded(crowded, row.check.workspaceId))
-      .flatMap((row) => claimableAt(row) ?? [])
-    return moments.length === 0 ? null : Math.min(...moments)
-  },
+  number_checks: (tables, crowded) =>
+    earliest(
+      Array.from(tables.openChecks, (row) =>
+        row.leaseUntil !== null || !isCrowded(crowded, row.check.workspaceId)
+          ? claimableAt(row)
+          : null,
+      ),
+    ),
   linking: nextLinkingDue,
 }
 
@@ -79,29 +82,18 @@ const inHands = (tables: Tables, now: number): ReadonlyArray<AttemptInHands> => 
   return [...messages, ...checks].toSorted((a, b) => (a.attempt < b.attempt ? -1 : 1))
 }
 
-/** The greater or the lesser of those that are moments; null when none is. */
-const extreme = (
-  choose: (...moments: ReadonlyArray<number>) => number,
-  moments: ReadonlyArray<number | null>,
-): number | null => {
-  const known = moments.filter((moment) => moment !== null)
-  return known.length === 0 ? null : choose(...known)
-}
-
-const deliveringUntil = (tables: Tables): number | null =>
-  extreme(
-    Math.max,
-    [...tables.endpoints.rows, ...tables.callbackLanes.values()].flatMap(({ inFlight }) =>
-      Array.from(inFlight.values(), ({ leaseUntil }) => leaseUntil),
-    ),
+const deliveringUntil = (tables: Tables): number | null => {
+  const until = [...tables.endpoints.rows, ...tables.callbackLanes.values()].flatMap(
+    ({ inFlight }) => Array.from(inFlight.values(), ({ leaseUntil }) => leaseUntil),
   )
+  return until.length === 0 ? null : Math.max(...until)
+}
 
 export const workStatus = (tables: Tables): typeof WorkStatus.Service => ({
   nextDue: (work, passedOver = []) => Effect.sync(() => nextDue[work](tables, passedOver)),
   workload: (now, places) =>
     Effect.sync(() => ({
-      nextDue: extreme(
-        Math.min,
+      nextDue: earliest(
         kindsOfWork.map((work) =>
           nextDue[work](
             tables,

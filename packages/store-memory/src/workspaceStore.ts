@@ -9,27 +9,27 @@ import type { Tables } from "./tables.ts"
 
 export const workspaceStore = (tables: Tables): typeof WorkspaceStore.Service => ({
   insert: (given, admits) =>
-    Effect.sync(() => {
-      const row = tables.workspaces.insert((id) => ({
-        workspace: { ...given, id, deletedAt: null },
-        callbackSalt: null,
-        admits,
-        minuteV1: { start: Number.NaN, count: 0 },
-        keys: [],
-        lanes: [],
-        contacts: [],
-        contactsByPhone: new Map(),
-        messages: { live: [], test: [] },
-        endpoints: [],
-        callbackLanes: new Map(),
-        callbackLog: [],
-        media: [],
-        mediaBytes: 0,
-        attachedBytes: 0,
-        reminders: [],
-      }))
-      return row.workspace
-    }),
+    Effect.sync(
+      () =>
+        tables.workspaces.insert((id) => ({
+          workspace: { ...given, id, deletedAt: null },
+          callbackSalt: null,
+          admits,
+          minuteV1: { start: Number.NaN, count: 0 },
+          keys: [],
+          lanes: [],
+          contacts: [],
+          contactsByPhone: new Map(),
+          messages: { live: [], test: [] },
+          endpoints: [],
+          callbackLanes: new Map(),
+          callbackLog: [],
+          media: [],
+          mediaBytes: 0,
+          attachedBytes: 0,
+          reminders: [],
+        })).workspace,
+    ),
 
   get: (id) => Effect.sync(() => workspaceOf(tables, id)?.workspace ?? null),
 
@@ -38,8 +38,8 @@ export const workspaceStore = (tables: Tables): typeof WorkspaceStore.Service =>
       newestFirst(
         tables.workspaces.rows,
         query,
-        (row) => row.workspace.id,
-        ({ workspace }) => (workspace.deletedAt === null ? workspace : null),
+        ({ workspace }) => workspace,
+        ({ workspace }) => workspace.deletedAt === null,
       ),
     ),
 

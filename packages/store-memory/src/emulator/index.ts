@@ -6,8 +6,7 @@ import { Context, Effect, Layer } from "effect"
 import { memoryStore } from "../MemoryStore.ts"
 import type { MemoryStore } from "../MemoryStore.ts"
 import { newestFirst } from "../collections.ts"
-import { makeTables } from "../tables.ts"
-import type { Tables } from "../tables.ts"
+import { Tables } from "../tables.ts"
 
 export { layerMediaFiles } from "../MemoryMediaFiles.ts"
 export type { MemoryStore } from "../MemoryStore.ts"
@@ -56,19 +55,18 @@ const simulatedPhones = (tables: Tables): typeof SimulatedPhones.Service => {
       }),
 
     sent: (numberId, page) =>
-      Effect.sync(() => {
-        return newestFirst(
+      Effect.sync(() =>
+        newestFirst(
           (numberId === null ? copies : copiesByNumber.get(numberId)) ?? [],
           page,
-          (copy) => copy.id,
           (copy) => copy,
-        )
-      }),
+        ),
+      ),
   }
 }
 
 /** An empty store, and phones that have sent nothing; new ones each time that the layer is built. */
 export const layer: Layer.Layer<MemoryStore | SimulatedPhones> = Layer.syncContext(() => {
-  const tables = makeTables()
+  const tables = new Tables()
   return Context.add(memoryStore(tables), SimulatedPhones, simulatedPhones(tables))
 })
