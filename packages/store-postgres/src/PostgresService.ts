@@ -2,15 +2,11 @@
  * What is the whole service's: its secrets, what callbacks are signed with, and the offset of the
  * adjustable clock, the same for all processes.
  */
-import { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "./database/Database.ts"
+import type { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { DatabaseService } from "./database/Database.ts"
 import { bigint, text } from "./database/Fields.ts"
 import { given, statement } from "./database/Statement.ts"
-
-interface SecretRow {
-  readonly value: string
-}
 
 /** Writes nothing new over what is there, but answers with it: one round trip, one winner. */
 const getOrCreate = statement("secret.getOrCreate", given({ name: text, candidate: text }))`
@@ -40,23 +36,16 @@ set value = $value
 where name = $name
   and value = $before`
 
-const valueOf = ({ value }: SecretRow) => value
-
-export const layerSecrets = Layer.effect(
-  ServiceSecrets,
-  Effect.map(Database, (database) =>
-    ServiceSecrets.of({
-      getOrCreate: (name, candidate) =>
-        Effect.map(
-          getOrCreate.first(database, { name, candidate }, valueOf),
-          (value) => value ?? candidate,
-        ),
-      get: (name) => get.first(database, { name }, valueOf),
-      exchange: (name, instead, value) => exchange.run(database, { name, instead, value }),
-      replace: (name, before, value) => replace.run(database, { name, before, value }),
-    }),
-  ),
-)
+export const serviceSecrets = (database: DatabaseService): typeof ServiceSecrets.Service => ({
+  getOrCreate: (name, candidate) =>
+    Effect.map(
+      getOrCreate.value<string>(database, { name, candidate }),
+      (value) => value ?? candidate,
+    ),
+  get: (name) => get.value<string>(database, { name }),
+  exchange: (name, instead, value) => exchange.run(database, { name, instead, value }),
+  replace: (name, before, value) => replace.run(database, { name, before, value }),
+})
 
 const getSalt = statement("callback.salt", given({ workspaceId: bigint }))`
 select w.callback_salt
@@ -71,20 +60,10 @@ where w.id = $workspaceId
   and w.deleted_at is null
 returning w.id`
 
-export const layerCallbackSalts = Layer.effect(
-  CallbackSalts,
-  Effect.map(Database, (database) =>
-    CallbackSalts.of({
-      get: (workspaceId) =>
-        getSalt.first(
-          database,
-          { workspaceId },
-          (row: { readonly callback_salt: string | null }) => row.callback_salt,
-        ),
-      put: (workspaceId, salt) => putSalt.any(database, { workspaceId, salt }),
-    }),
-  ),
-)
+export const callbackSalts = (database: DatabaseService): typeof CallbackSalts.Service => ({
+  get: (workspaceId) => getSalt.value<string>(database, { workspaceId }),
+  put: (workspaceId, salt) => putSalt.any(database, { workspaceId, salt }),
+})
 
 const readOffset = statement("clock.offset", given({}))("select offset_millis from clock")
 
@@ -95,19 +74,8 @@ on conflict (singleton) do update
 set offset_millis = greatest(present.offset_millis, excluded.offset_millis)
 returning offset_millis`
 
-interface OffsetRow {
-  readonly offset_millis: bigint
-}
-
-const toOffset = (rows: ReadonlyArray<OffsetRow>): number => Number(rows[0]?.offset_millis ?? 0)
-
-export const layerClock = Layer.effect(
-  ClockStore,
-  Effect.map(Database, (database) =>
-    ClockStore.of({
-      offset: Effect.map(readOffset.rows<OffsetRow>(database, {}), toOffset),
-      raiseOffset: (to) => Effect.map(raiseOffset.rows<OffsetRow>(database, { to }), toOffset),
-      ping: Effect.asVoid(database.query("ping", "select 1")),
-    }),
-  ),
-)
+export const clockStore = (database: DatabaseService): typeof ClockStore.Service => ({
+  offset: Effect.map(readOffset.value<bigint>(database, {}), Number),
+  raiseOffset: (to) => Effect.map(raiseOffset.value<bigint>(database, { to }), Number),
+  ping: Effect.asVoid(database.query("ping", "select 1")),
+})

@@ -23,9 +23,8 @@ import { TestClock } from "effect/testing"
 import { Database } from "../src/database/Database.ts"
 import type { DatabaseService } from "../src/database/Database.ts"
 import { instant } from "../src/database/Fields.ts"
-import { sqlFunction } from "../src/database/SqlFunction.ts"
-import type { SqlFunction } from "../src/database/SqlFunction.ts"
-import { parameterOf } from "../src/database/Statement.ts"
+import { parameterOf, sqlFunction } from "../src/database/Statement.ts"
+import type { SqlFunction } from "../src/database/Statement.ts"
 import { initial } from "../src/migrations/0001_initial.ts"
 import { callbackLanes } from "../src/migrations/0015_callback_lanes.ts"
 import { functions, migrations } from "../src/migrations/index.ts"
@@ -165,7 +164,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const door = yield* aDoor(yield* aDatabase)
         const inDatabase = Effect.provideService(Database, door)
         const version = (answer: number) =>
-          sqlFunction("answer", `() returns integer language sql as $f$ select ${answer} $f$`)
+          sqlFunction("answer", "", "integer")(`begin return ${answer}; end`)
         yield* inDatabase(migrate([], [version(1)]))
         yield* inDatabase(migrate([], [version(2)]))
         yield* inDatabase(migrate([], [version(1)]))
@@ -266,7 +265,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         Effect.gen(function* () {
           const door = yield* aDoor(yield* aDatabase)
           const version = (answer: number) =>
-            sqlFunction("answer", `() returns integer language sql as $f$ select ${answer} $f$`)
+            sqlFunction("answer", "", "integer")(`begin return ${answer}; end`)
           const [silent, stopped, running, latest] = [
             version(1),
             version(2),

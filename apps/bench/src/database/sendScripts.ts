@@ -2,13 +2,7 @@
  * What a send is in SQL: the service's own statements with values such as `POST /messages` gives
  * them, one message to one phone; and the bare INSERT that is their floor.
  */
-import {
-  answerKeptMillis,
-  claimKeptMillis,
-  dailyQuota,
-  dayStart,
-  minuteStart,
-} from "@messaging-service/core/ports"
+import { dailyQuota, dayStart, minuteStart } from "@messaging-service/core/ports"
 import { acceptStatement, admitStatement, loadStatement } from "@messaging-service/store-postgres"
 import { hashSql } from "./fixture.ts"
 import { bind } from "./Script.ts"
@@ -61,8 +55,6 @@ const load = (claimed: boolean) => {
     : "'null'"
   return bind(loadStatement, {
     queries: `(:head::text || :id::text || :tail::text || ${claim} || '}]')`,
-    claimKept: String(claimKeptMillis),
-    answerKept: String(answerKeptMillis),
   })
 }
 

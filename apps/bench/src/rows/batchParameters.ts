@@ -2,7 +2,7 @@
  * The parameters of a batch's statements, as texts that need no more work: what remains is the
  * database's time.
  */
-import { answerKeptMillis, claimKeptMillis, modesSeenBy } from "@messaging-service/core/ports"
+import { modesSeenBy } from "@messaging-service/core/ports"
 import type { QuotaLimit } from "@messaging-service/core/ports"
 
 const array = (values: ReadonlyArray<string | number | boolean | null>): string =>
@@ -37,7 +37,7 @@ export const batchParameters = (
     idempotency: null,
   }
   return {
-    load: [JSON.stringify([query]), claimKeptMillis, answerKeptMillis],
+    load: [JSON.stringify([query])],
     accept: {
       p_now: one(now),
       p_workspace: one(workspace),

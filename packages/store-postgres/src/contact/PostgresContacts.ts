@@ -1,8 +1,7 @@
 /** Saved contacts. */
-import { ContactStore } from "@messaging-service/core/ports"
-import type { Contact, ContactId } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
+import type { Contact, ContactId, ContactStore } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
 import {
   bigint,
   columnsOf,
@@ -54,19 +53,13 @@ where c.id = $id
   and c.workspace_id = $workspaceId
 returning c.id`
 
-export const layerContacts = Layer.effect(
-  ContactStore,
-  Effect.gen(function* () {
-    const database = yield* Database
-    return ContactStore.of({
-      insert: (contact) =>
-        Effect.map(insertContact.rows<{ readonly id: bigint }>(database, contact), ([row]) => ({
-          ...contact,
-          id: Number(row?.id) as ContactId,
-        })),
-      list: (workspaceId, page) =>
-        listContacts.page(database, workspaceId, { ...page, workspaceId }, toContact),
-      delete: (workspaceId, id) => deleteContact.any(database, { workspaceId, id }),
-    })
-  }),
-)
+export const contactStore = (database: DatabaseService): typeof ContactStore.Service => ({
+  insert: (contact) =>
+    Effect.map(insertContact.value<bigint>(database, contact), (id) => ({
+      ...contact,
+      id: Number(id) as ContactId,
+    })),
+  list: (workspaceId, page) =>
+    listContacts.page(database, workspaceId, { ...page, workspaceId }, toContact),
+  delete: (workspaceId, id) => deleteContact.any(database, { workspaceId, id }),
+})

@@ -9,7 +9,6 @@ import { StoreUnavailable, makePlaces, sharedResources } from "@messaging-servic
 import { PgPool } from "@effect/sql-pg"
 import type { PgConnection } from "@effect/sql-pg"
 import { Clock, Context, Data, Effect, Exit, Layer, Schedule } from "effect"
-import type { Scope } from "effect"
 import type * as SqlError from "effect/sql/SqlError"
 
 /** Where PostgreSQL is: a `postgres://` URL, or its parts; `path` is a Unix socket. */
@@ -18,15 +17,24 @@ export type ConnectionOptions = Pick<
   "url" | "host" | "port" | "path" | "database" | "username" | "password" | "ssl"
 >
 
-export interface DatabaseOptions extends ConnectionOptions {
+interface Limits {
   /** Connections of the pool; 10 by default. */
-  readonly maxConnections?: number
+  readonly maxConnections: number
   /** How long to wait for a connection of the pool; 5 s by default. */
-  readonly acquireMillis?: number
+  readonly acquireMillis: number
   /** How long one statement may take; 30 s by default. */
-  readonly statementMillis?: number
+  readonly statementMillis: number
   /** How long a list may take, waiting for its turn included; 5 s by default. */
-  readonly listMillis?: number
+  readonly listMillis: number
+}
+
+export interface DatabaseOptions extends ConnectionOptions, Partial<Limits> {}
+
+const defaults: Limits = {
+  maxConnections: 10,
+  acquireMillis: 5_000,
+  statementMillis: 30_000,
+  listMillis: 5_000,
 }
 
 /** Runs one statement; rows are as the caller's statement names them. */
@@ -101,7 +109,8 @@ export interface DatabaseService {
 export class Database extends Context.Service<Database, DatabaseService>()(
   "store-postgres/Database",
 ) {
-  static readonly layer = (options: DatabaseOptions) => Layer.effect(Database, make(options))
+  static readonly layer = (options: DatabaseOptions) =>
+    Layer.effect(Database, fromConnections(connectionConfig(options), { ...defaults, ...options }))
 }
 
 class TimedOut extends Data.TaggedError("TimedOut")<{ readonly what: string }> {
@@ -109,11 +118,6 @@ class TimedOut extends Data.TaggedError("TimedOut")<{ readonly what: string }> {
     return `timed out: ${this.what}`
   }
 }
-
-const defaultConnections = 10
-const defaultAcquireMillis = 5_000
-const defaultStatementMillis = 30_000
-const defaultListMillis = 5_000
 
 /** Seconds after which a list that found no room, or no end, may be asked for again. */
 const listRetryAfter = 2
@@ -140,37 +144,18 @@ export const planning: Readonly<Record<string, string>> = {
   random_page_cost: "1",
 }
 
-const startupParameters = (statementMillis: number): Readonly<Record<string, string>> => ({
-  statement_timeout: String(statementMillis),
-  idle_in_transaction_session_timeout: "60000",
-  ...planning,
-})
-
 /** The connection as both the pool and single connections use it. */
 export const connectionConfig = (options: DatabaseOptions): PgConnection.Config => ({
-  url: options.url,
-  host: options.host,
-  port: options.port,
-  path: options.path,
-  database: options.database,
-  username: options.username,
-  password: options.password,
-  ssl: options.ssl,
+  ...options,
   applicationName: "messaging-service",
-  connectTimeout: options.acquireMillis ?? defaultAcquireMillis,
+  connectTimeout: options.acquireMillis ?? defaults.acquireMillis,
   keepAlive: "30 seconds",
-  startupParameters: startupParameters(options.statementMillis ?? defaultStatementMillis),
+  startupParameters: {
+    statement_timeout: String(options.statementMillis ?? defaults.statementMillis),
+    idle_in_transaction_session_timeout: "60000",
+    ...planning,
+  },
 })
-
-const make = (
-  options: DatabaseOptions,
-): Effect.Effect<DatabaseService, StoreUnavailable, Scope.Scope> =>
-  fromConnections(connectionConfig(options), {
-    maxConnections: options.maxConnections ?? defaultConnections,
-    acquireMillis: options.acquireMillis ?? defaultAcquireMillis,
-    statementMillis: options.statementMillis ?? defaultStatementMillis,
-    listMillis: options.listMillis ?? defaultListMillis,
-  })
 
 /** Connections of a pool that may read lists: of a small one a third, but always one. */
 const listsOf = (maxConnections: number): number =>
@@ -179,14 +164,8 @@ const listsOf = (maxConnections: number): number =>
 /** A pool over any way to connect; PGlite has one of its own. */
 export const fromConnections = Effect.fnUntraced(function* (
   connection: PgConnection.Config,
-  limits: {
-    readonly maxConnections: number
-    readonly acquireMillis: number
-    readonly statementMillis: number
-    readonly listMillis: number
-  },
+  { acquireMillis, listMillis, maxConnections, statementMillis }: Limits,
 ) {
-  const { acquireMillis, listMillis, maxConnections, statementMillis } = limits
   const listPlaces = makePlaces<string | number>({
     ...sharedResources.lists,
     whole: listsOf(maxConnections),

@@ -1,12 +1,18 @@
 /**
  * Statements with parameters that have names. A text says `$now` for the parameter `now`; the names
  * become numbers once, when the module is loaded, so that the text which is sent is always the same.
+ *
+ * And functions inside the database: one for each operation that takes several statements, so that it
+ * costs one round trip. A function's name ends with a digest of its text. Processes of different
+ * versions that share a database so each call the very text they were built with, and a text that
+ * is installed never changes.
  */
 import { pageOf } from "@messaging-service/core/ports"
 import type { PageOf, StoreUnavailable } from "@messaging-service/core/ports"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
-import type { DatabaseService, RowsOver } from "./Database.ts"
+import { createHash } from "node:crypto"
+import type { DatabaseService, RowsOver, RunStatement } from "./Database.ts"
 import type { InputOf, Kind, Values } from "./Fields.ts"
 
 interface Parameter<In> {
@@ -47,17 +53,22 @@ type Given<Kinds> = {
   readonly [Name in keyof Kinds]: Kinds[Name] extends Kind<infer In> ? In : never
 }
 
-/** Parameters that are given under their names. */
+/** Parameters that are given under their names; the statement knows them as `called` says. */
 export const given = <const Kinds extends Readonly<Record<string, Kind<never>>>>(
   kinds: Kinds,
+  called = (name: string): string => name,
 ): Parameters<Given<Kinds>> =>
   parameters(
     Object.entries<Kind<never>>(kinds).map(([name, { encode, oid, type }]) => ({
-      name,
+      name: called(name),
       type,
       bind: (input) => typed(oid, encode(input[name] as never)),
     })),
   )
+
+/** Parameters of a function, whose own names must be no column's: `p_key_id` for `keyId`. */
+export const taking = <const Kinds extends Readonly<Record<string, Kind<never>>>>(kinds: Kinds) =>
+  given(kinds, (name) => `p_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`)
 
 /** A parameter for each column. */
 export const single = <const Columns extends Values<never>>(
@@ -104,52 +115,120 @@ export const on = <In, Part>(
 ): Parameters<In> =>
   parameters(list.map((one) => ({ ...one, bind: (input) => one.bind(part(input)) })))
 
-/** All of these, one after the other. */
-export const joined = <In>(...parts: ReadonlyArray<Parameters<In>>): Parameters<In> =>
-  parameters(parts.flatMap(({ list }) => list))
+/** Parameters made from the part of that name. */
+export const part = <const Name extends string, Part>(
+  name: Name,
+  ofPart: Parameters<Part>,
+): Parameters<{ readonly [Only in Name]: Part }> =>
+  on((input: { readonly [Only in Name]: Part }) => input[name], ofPart)
 
-export interface Statement<In> {
+/** What all of these are made from. */
+type JoinedInput<Parts> = Parts extends ReadonlyArray<Parameters<infer In>> ? In : never
+
+/** All of these, one after the other. */
+export const joined = <const Parts extends ReadonlyArray<Parameters<never>>>(
+  ...parts: Parts
+): Parameters<JoinedInput<Parts>> => parameters(parts.flatMap(({ list }) => list) as never)
+
+/** A statement that is sent the values of an `In`. */
+export class Statement<In> {
+  readonly #operation: string
+  readonly #parameters: ReadonlyArray<Parameter<In>>
+  readonly #over: RowsOver | undefined
   readonly text: string
+
+  constructor(operation: string, { list }: Parameters<In>, named: string, over?: RowsOver) {
+    const asked = new Set(Array.from(named.matchAll(/\$(\w+)/g), ([, name]) => name))
+    this.#operation = operation
+    this.#over = over
+    this.#parameters = list.filter(({ name }) => asked.has(name))
+    const places = new Map(this.names.map((name, index) => [name, `$${index + 1}`]))
+    this.text = named.replaceAll(/\$(\w+)/g, (_, name: string) => places.get(name) ?? `$${name}`)
+  }
+
   /** The names of its parameters, in the order in which they are sent. */
-  readonly names: ReadonlyArray<string>
-  readonly bind: (input: In) => ReadonlyArray<PgTypes.Parameter>
-  readonly rows: <Row extends object>(
-    database: DatabaseService,
-    input: In,
-  ) => Effect.Effect<ReadonlyArray<Row>, StoreUnavailable>
-  readonly all: <Row extends object, A>(
-    database: DatabaseService,
-    input: In,
-    of: (row: Row) => A,
-  ) => Effect.Effect<ReadonlyArray<A>, StoreUnavailable>
+  get names(): ReadonlyArray<string> {
+    return this.#parameters.map(({ name }) => name)
+  }
+
+  bind(input: In): ReadonlyArray<PgTypes.Parameter> {
+    return this.#parameters.map((parameter) => parameter.bind(input))
+  }
+
+  rows<Row extends object>(database: DatabaseService, input: In) {
+    return database.query<Row>(this.#operation, this.text, this.bind(input), this.#over)
+  }
+
+  /** As part of a transaction. */
+  within<Row extends object = never>(run: RunStatement, input: In) {
+    return run<Row>(this.text, this.bind(input))
+  }
+
+  all<Row extends object, A>(database: DatabaseService, input: In, of: (row: Row) => A) {
+    return Effect.map(this.rows<Row>(database, input), (found) => found.map(of))
+  }
+
   /** Of the first row; null when there is none. */
-  readonly first: <Row extends object, A>(
+  first<Row extends object, A>(
     database: DatabaseService,
     input: In,
     of: (row: Row) => A,
-  ) => Effect.Effect<A | null, StoreUnavailable>
+  ): Effect.Effect<A | null, StoreUnavailable> {
+    return Effect.map(this.rows<Row>(database, input), ([row]) =>
+      row === undefined ? null : of(row),
+    )
+  }
+
+  /** Of the first row its one column; null when there is none. */
+  value<A>(database: DatabaseService, input: In): Effect.Effect<A | null, StoreUnavailable> {
+    return this.first(database, input, (row) => (Object.values(row)[0] ?? null) as A | null)
+  }
+
+  /** Whether that is true. */
+  holds(database: DatabaseService, input: In) {
+    return Effect.map(this.value<boolean>(database, input), (value) => value === true)
+  }
+
   /** Whether it returned a row. */
-  readonly any: (database: DatabaseService, input: In) => Effect.Effect<boolean, StoreUnavailable>
-  readonly run: (database: DatabaseService, input: In) => Effect.Effect<void, StoreUnavailable>
+  any(database: DatabaseService, input: In) {
+    return Effect.map(this.rows(database, input), (found) => found.length > 0)
+  }
+
+  run(database: DatabaseService, input: In) {
+    return Effect.asVoid(this.rows(database, input))
+  }
+
   /** Again and again, until it returns fewer rows than its limit. */
-  readonly untilDone: (
-    database: DatabaseService,
-    input: In & { readonly limit: number },
-  ) => Effect.Effect<void, StoreUnavailable>
+  untilDone(database: DatabaseService, input: In & { readonly limit: number }) {
+    return this.rows(database, input).pipe(
+      Effect.repeat({ while: (found) => found.length === input.limit }),
+      Effect.asVoid,
+    )
+  }
+
   /** As a list (see `DatabaseService.list`). */
-  readonly listed: <Row extends object>(
-    database: DatabaseService,
-    holder: string | number,
-    input: In,
-  ) => Effect.Effect<ReadonlyArray<Row>, StoreUnavailable>
+  listed<Row extends object>(database: DatabaseService, holder: string | number, input: In) {
+    return database.list<Row>(holder, this.#operation, this.text, this.bind(input))
+  }
+
   /** A page of a list; the statement's limit is one row more. */
-  readonly page: <Row extends object, A extends { readonly id: number }>(
+  page<Row extends object, A extends { readonly id: number }>(
     database: DatabaseService,
     holder: string | number,
     input: In & { readonly limit: number | null },
     of: (row: Row) => A,
-  ) => Effect.Effect<PageOf<A>, StoreUnavailable>
+  ): Effect.Effect<PageOf<A>, StoreUnavailable> {
+    const limit = input.limit ?? 0
+    return Effect.map(this.listed<Row>(database, holder, { ...input, limit: limit + 1 }), (found) =>
+      pageOf(found.map(of), limit),
+    )
+  }
 }
+
+const textOf = (
+  parts: string | TemplateStringsArray,
+  values: ReadonlyArray<string | number>,
+): string => (typeof parts === "string" ? parts : String.raw({ raw: parts }, ...values))
 
 /**
  * `operation` names it in failures and traces, `over` the columns that it returns where there are many
@@ -157,48 +236,54 @@ export interface Statement<In> {
  * statement("contact.get", given({ id: bigint }))`select … where c.id = $id`.
  */
 export const statement =
-  <In = unknown>(operation: string, { list }: Parameters<In>, over?: RowsOver) =>
-  (parts: string | TemplateStringsArray, ...values: ReadonlyArray<string>): Statement<In> => {
-    const named = typeof parts === "string" ? parts : String.raw({ raw: parts }, ...values)
-    const asked = new Set(Array.from(named.matchAll(/\$(\w+)/g), ([, name]) => name))
-    const used = list.filter(({ name }) => asked.has(name))
-    const places = new Map(used.map(({ name }, index) => [name, `$${index + 1}`]))
-    const text = named.replaceAll(/\$(\w+)/g, (_, name: string) => places.get(name) ?? `$${name}`)
-    const bind = (input: In) => used.map((parameter) => parameter.bind(input))
-    const rows = <Row extends object>(database: DatabaseService, input: In) =>
-      database.query<Row>(operation, text, bind(input), over)
-    const listed = <Row extends object>(
-      database: DatabaseService,
-      holder: string | number,
-      input: In,
-    ) => database.list<Row>(holder, operation, text, bind(input))
+  <In = unknown>(operation: string, sent: Parameters<In>, over?: RowsOver) =>
+  (parts: string | TemplateStringsArray, ...values: ReadonlyArray<string | number>) =>
+    new Statement(operation, sent, textOf(parts, values), over)
+
+export interface SqlFunction<In = never> {
+  readonly name: string
+  /** None of one that only other functions call. */
+  readonly taken: Parameters<In>
+  /** The `create function` statement. */
+  readonly create: string
+}
+
+/**
+ * Its text is what it declares and does. What that says of another function goes by that function's
+ * full name, so that a change there changes this one too. In it a name that could be both is a
+ * column's, not a variable's.
+ */
+export const sqlFunction =
+  <In = never>(name: string, taken: Parameters<In> | string, result: string) =>
+  (
+    parts: string | TemplateStringsArray,
+    ...values: ReadonlyArray<string | number>
+  ): SqlFunction<In> => {
+    const isNamed = typeof taken !== "string"
+    const definition = `(${isNamed ? taken.declarations : taken})
+returns ${result}
+language plpgsql
+as $function$
+#variable_conflict use_column
+${textOf(parts, values)}
+$function$`
+    const digest = createHash("sha256").update(definition).digest("hex").slice(0, 8)
+    const fullName = `${name}_${digest}`
     return {
-      text,
-      names: used.map(({ name }) => name),
-      bind,
-      rows,
-      listed,
-      all: <Row extends object, A>(database: DatabaseService, input: In, of: (row: Row) => A) =>
-        Effect.map(rows<Row>(database, input), (found) => found.map(of)),
-      first: <Row extends object, A>(database: DatabaseService, input: In, of: (row: Row) => A) =>
-        Effect.map(rows<Row>(database, input), ([row]) => (row === undefined ? null : of(row))),
-      any: (database, input) => Effect.map(rows(database, input), (found) => found.length > 0),
-      run: (database, input) => Effect.asVoid(rows(database, input)),
-      untilDone: (database, input) =>
-        rows(database, input).pipe(
-          Effect.repeat({ while: (found) => found.length === input.limit }),
-          Effect.asVoid,
-        ),
-      page: <Row extends object, A extends { readonly id: number }>(
-        database: DatabaseService,
-        holder: string | number,
-        input: In & { readonly limit: number | null },
-        of: (row: Row) => A,
-      ) => {
-        const limit = input.limit ?? 0
-        return Effect.map(listed<Row>(database, holder, { ...input, limit: limit + 1 }), (found) =>
-          pageOf(found.map(of), limit),
-        )
-      },
+      name: fullName,
+      taken: isNamed ? taken : parameters([]),
+      create: `create function ${fullName} ${definition}`,
     }
   }
+
+/** Calls a function: rows with the columns of its result, or with the one value that it returns. */
+export const call = <In>(
+  operation: string,
+  { name, taken }: SqlFunction<In>,
+  over?: RowsOver,
+): Statement<In> =>
+  statement(operation, taken, over)`select answer.* from ${name}(${taken.placeholders}) answer`
+
+/** The core's constants, such as the names of states, as literals: `'cancelled', 'expired'`. */
+export const literals = (names: ReadonlyArray<string>): string =>
+  names.map((name) => `'${name}'`).join(", ")

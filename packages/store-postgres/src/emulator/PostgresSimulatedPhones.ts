@@ -1,5 +1,5 @@
 /** The other side of the simulated wire. */
-import type { NumberId, Phone } from "@messaging-service/core/ports"
+import type { Phone } from "@messaging-service/core/ports"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
@@ -20,7 +20,7 @@ import {
   within,
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { given, joined, on, single, statement } from "../database/Statement.ts"
+import { given, joined, part, single, statement } from "../database/Statement.ts"
 
 const behaviourFields = {
   send: { send: text((behaviour) => behaviour.send) },
@@ -62,10 +62,7 @@ const replaceBehaviour = `on conflict (number_id) do update
 
 const setBehaviour = statement(
   "simulated.setBehaviour",
-  joined<Behaviour & { readonly numberId: NumberId }>(
-    given({ numberId: bigint }),
-    single(behaviourColumns),
-  ),
+  joined(given({ numberId: bigint }), single(behaviourColumns)),
 )`
 insert into simulated_behaviours (number_id, ${listed(behaviourColumns)})
 values ($numberId, ${single(behaviourColumns).placeholders})
@@ -92,7 +89,7 @@ interface Received {
   readonly then: Behaviour | null
 }
 
-const written = on((received: Received) => received.copy, single(writtenColumns))
+const written = part("copy", single(writtenColumns))
 const followed = single(within((received: Received) => received.then, behaviourColumns))
 
 /** The copy and the behaviour that follows it, in one commit. */
@@ -131,11 +128,7 @@ export const layerSimulatedPhones = Layer.effect(
     return SimulatedPhones.of({
       behaviour: (numberId) => getBehaviour.first(database, { numberId }, toBehaviour),
       setBehaviour: (numberId, behaviour) => setBehaviour.run(database, { ...behaviour, numberId }),
-      registered: getRegistered.first(
-        database,
-        {},
-        (row: { readonly phones: ReadonlyArray<Phone> }) => row.phones,
-      ),
+      registered: getRegistered.value<ReadonlyArray<Phone>>(database, {}),
       setRegistered: (phones) =>
         phones === null
           ? forgetRegistered.run(database, {})

@@ -6,10 +6,9 @@
  * that it will stay empty. A transaction has an id of its own before it takes a position; once all
  * that were under way when the gap was first seen are over, what is still missing was rolled back.
  */
-import { Outbox } from "@messaging-service/core/ports"
-import type { OutboxEvent } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
+import type { Outbox, OutboxEvent } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
 import { bigint, columnsOf, decoded, instant, integer, selected, text } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
@@ -81,60 +80,56 @@ const batch = 5000
 /** How many gaps are remembered; readers that stand at others look twice. */
 const remembered = 64
 
-export const layerOutbox = Layer.effect(
-  Outbox,
-  Effect.gen(function* () {
-    const database = yield* Database
-    /** The position before a gap, and the first transaction that cannot fill it. */
-    const gaps = new Map<number, bigint>()
+export const outbox = (database: DatabaseService): typeof Outbox.Service => {
+  /** The position before a gap, and the first transaction that cannot fill it. */
+  const gaps = new Map<number, bigint>()
 
-    /** Notes which transactions are under way: one of them may yet fill the gap after `before`. */
-    const remember = (before: number, taken: SnapshotRow) => {
-      gaps.set(before, BigInt(taken.next))
-      const oldest = gaps.keys().next().value
-      if (gaps.size > remembered && oldest !== undefined) gaps.delete(oldest)
-    }
+  /** Notes which transactions are under way: one of them may yet fill the gap after `before`. */
+  const remember = (before: number, taken: SnapshotRow) => {
+    gaps.set(before, BigInt(taken.next))
+    const oldest = gaps.keys().next().value
+    if (gaps.size > remembered && oldest !== undefined) gaps.delete(oldest)
+  }
 
-    /** The events up to the first gap that may still be filled; `gap` if it is seen for the first time. */
-    const settled = (after: number, events: ReadonlyArray<OutboxRow>, over: bigint) => {
-      let before = after
-      for (const [index, event] of events.entries()) {
-        const id = Number(event.id)
-        if (id !== before + 1) {
-          const first = gaps.get(before)
-          if (first === undefined) return { rows: events.slice(0, index), gap: before }
-          if (over < first) return { rows: events.slice(0, index), gap: null }
-        }
-        gaps.delete(before)
-        before = id
+  /** The events up to the first gap that may still be filled; `gap` if it is seen for the first time. */
+  const settled = (after: number, events: ReadonlyArray<OutboxRow>, over: bigint) => {
+    let before = after
+    for (const [index, event] of events.entries()) {
+      const id = Number(event.id)
+      if (id !== before + 1) {
+        const first = gaps.get(before)
+        if (first === undefined) return { rows: events.slice(0, index), gap: before }
+        if (over < first) return { rows: events.slice(0, index), gap: null }
       }
-      return { rows: events, gap: null }
+      gaps.delete(before)
+      before = id
     }
+    return { rows: events, gap: null }
+  }
 
-    const take = Effect.map(
-      snapshot.rows<SnapshotRow>(database, {}),
-      ([taken]) => taken ?? { over: "0", next: "0" },
-    )
+  const take = Effect.map(
+    snapshot.rows<SnapshotRow>(database, {}),
+    ([taken]) => taken ?? { over: "0", next: "0" },
+  )
 
-    const read = Effect.fnUntraced(function* (after: number, limit: number) {
-      let position = after
-      let taken = yield* take
-      for (;;) {
-        const found = yield* readOutbox.rows<OutboxRow>(database, { after: position, limit })
-        const { gap, rows } = settled(position, found, BigInt(taken.over))
-        const events = rows.flatMap((row) => (row.body === null ? [] : toEvent(row)))
-        const last = rows.at(-1)
-        if (gap === null && (events.length > 0 || last === undefined)) return events
-        // Transactions may have begun since the snapshot: it could not tell who fills a new gap.
-        taken = yield* take
-        if (gap !== null) remember(gap, taken)
-        else if (last !== undefined) position = Number(last.id)
-      }
-    })
+  const read = Effect.fnUntraced(function* (after: number, limit: number) {
+    let position = after
+    let taken = yield* take
+    for (;;) {
+      const found = yield* readOutbox.rows<OutboxRow>(database, { after: position, limit })
+      const { gap, rows } = settled(position, found, BigInt(taken.over))
+      const events = rows.flatMap((row) => (row.body === null ? [] : toEvent(row)))
+      const last = rows.at(-1)
+      if (gap === null && (events.length > 0 || last === undefined)) return events
+      // Transactions may have begun since the snapshot: it could not tell who fills a new gap.
+      taken = yield* take
+      if (gap !== null) remember(gap, taken)
+      else if (last !== undefined) position = Number(last.id)
+    }
+  })
 
-    return Outbox.of({
-      read,
-      forget: (before) => forgetEvents.untilDone(database, { before, limit: batch }),
-    })
-  }),
-)
+  return {
+    read,
+    forget: (before) => forgetEvents.untilDone(database, { before, limit: batch }),
+  }
+}

@@ -1,12 +1,10 @@
 /** API keys and the counts of what is asked with them. */
-import { KeyStore } from "@messaging-service/core/ports"
-import type { NewKey } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
+import type { KeyStore } from "@messaging-service/core/ports"
+import { Effect } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
-import { Database } from "../database/Database.ts"
+import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, integer } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { given, joined, single, statement } from "../database/Statement.ts"
+import { given, joined, single, sqlFunction, statement, taking } from "../database/Statement.ts"
 import { stopEndpoints } from "../webhook/changeEndpoints.ts"
 import { admit } from "./admitRequests.ts"
 import { admitV1 } from "./admitRequestsV1.ts"
@@ -22,10 +20,7 @@ for no key update`
 
 const made = single(newColumns)
 
-const insertKey = statement(
-  "key.insert",
-  joined<NewKey & { readonly limit: number }>(made, given({ limit: integer })),
-)`
+const insertKey = statement("key.insert", joined(made, given({ limit: integer })))`
 insert into api_keys (${made.names})
 select ${made.placeholders}
 where $limit > (
@@ -52,17 +47,16 @@ order by k.id`
  */
 export const revokeKey = sqlFunction(
   "revoke_key",
-  `(p_workspace bigint, p_key bigint, p_now timestamptz)
-  returns api_keys
-  language plpgsql
-  as $function$
+  taking({ workspaceId: bigint, id: bigint, now: instant }),
+  "api_keys",
+)`
   declare
     v_key api_keys;
   begin
     update api_keys k
     set revoked_at = coalesce(k.revoked_at, p_now)
-    where k.id = p_key
-      and k.workspace_id = p_workspace
+    where k.id = p_id
+      and k.workspace_id = p_workspace_id
     returning * into v_key;
     if found then
       -- Index webhook_endpoints_by_key.
@@ -70,7 +64,7 @@ export const revokeKey = sqlFunction(
         array(
           select e.id
           from webhook_endpoints e
-          where e.key_id = p_key
+          where e.key_id = p_id
             and e.disabled_reason is null
             and e.removed_at is null
         ),
@@ -78,34 +72,29 @@ export const revokeKey = sqlFunction(
       );
     end if;
     return v_key;
-  end
-  $function$`,
-)
+  end`
 
-const revoke = statement("key.revoke", given({ workspaceId: bigint, id: bigint, now: instant }))`
+const revoke = statement("key.revoke", revokeKey.taken)`
 select ${keyColumns("revoked", "windows")}
-from ${revokeKey.name}($workspaceId, $id, $now) revoked
+from ${revokeKey.name}(${revokeKey.taken.placeholders}) revoked
 left join key_windows windows on windows.key_id = revoked.id
 where revoked.id is not null`
 
-export const layerKeys = Layer.effect(
-  KeyStore,
-  Effect.gen(function* () {
-    const database = yield* Database
-    return KeyStore.of({
-      admit: yield* coalesced(admit(database), coalescing(database)),
-      admitV1: yield* coalesced(admitV1(database), coalescing(database)),
-      insert: (key, limit) =>
-        database.transaction(
-          "key.insert",
-          Effect.fnUntraced(function* (run) {
-            yield* run(lockWorkspace.text, lockWorkspace.bind(key))
-            const [row] = yield* run<KeyRow>(insertKey.text, insertKey.bind({ ...key, limit }))
-            return row === undefined ? null : toKey(row)
-          }),
-        ),
-      list: (workspaceId) => listKeys.all(database, { workspaceId }, toKey),
-      revoke: (workspaceId, id, now) => revoke.first(database, { workspaceId, id, now }, toKey),
-    })
-  }),
-)
+export const keyStore = Effect.fnUntraced(function* (database: DatabaseService) {
+  const store: typeof KeyStore.Service = {
+    admit: yield* coalesced(admit(database), coalescing(database)),
+    admitV1: yield* coalesced(admitV1(database), coalescing(database)),
+    insert: (key, limit) =>
+      database.transaction(
+        "key.insert",
+        Effect.fnUntraced(function* (run) {
+          yield* lockWorkspace.within(run, key)
+          const [row] = yield* insertKey.within<KeyRow>(run, { ...key, limit })
+          return row === undefined ? null : toKey(row)
+        }),
+      ),
+    list: (workspaceId) => listKeys.all(database, { workspaceId }, toKey),
+    revoke: (workspaceId, id, now) => revoke.first(database, { workspaceId, id, now }, toKey),
+  }
+  return store
+})

@@ -8,8 +8,7 @@ import type { Admitted, AdmitQuery, StoreUnavailable } from "@messaging-service/
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { instant, integer, listed, text } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { each, statement } from "../database/Statement.ts"
+import { each, sqlFunction, statement } from "../database/Statement.ts"
 import { toWorkspace, workspaceColumns, workspaceResult } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
 import { countRequests, isUsable, keyColumns, keyResult, toKey } from "./keyRow.ts"
@@ -18,21 +17,12 @@ import type { KeyRow } from "./keyRow.ts"
 /** Counts p_count requests. */
 export const admitRequests = sqlFunction(
   "admit_requests",
-  `(
-    p_hash text,
-    p_version integer,
-    p_now timestamptz,
-    p_minute_start timestamptz,
-    p_day_start timestamptz,
-    p_address text,
-    p_count integer
-  )
-  returns table (
-    minute_count integer, day_count integer, ${keyResult}, ${workspaceResult}
-  )
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
+  `
+    p_hash text, p_version integer, p_now timestamptz, p_minute_start timestamptz,
+    p_day_start timestamptz, p_address text, p_count integer
+  `,
+  `table (minute_count integer, day_count integer, ${keyResult}, ${workspaceResult})`,
+)`
   begin
     return query
     with found as materialized (
@@ -71,9 +61,7 @@ export const admitRequests = sqlFunction(
       where w.key_id = (found.key).id
         and counted.last_used_at is null
     ) latest on true;
-  end
-  $function$`,
-)
+  end`
 
 type AdmittedRow = KeyRow &
   WorkspaceRow & {

@@ -1,27 +1,21 @@
 /** Attempts at linking numbers to phones. */
-import { LinkingStore } from "@messaging-service/core/ports"
 import type {
   BrokenLinkingGuard,
   Callback,
-  LinkingClaimQuery,
   LinkingId,
   LinkingOutcome,
-  LinkingView,
+  LinkingStore,
   NumberId,
   WorkspaceId,
 } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, listed, text, texts } from "../database/Fields.ts"
-import { given, joined, on, single, statement } from "../database/Statement.ts"
+import { given, joined, part, single, statement } from "../database/Statement.ts"
 import { numberColumns, toNumber } from "../number/numberRow.ts"
 import { fitsShare, isFree, sharesColumns } from "../queue/lane.ts"
-import {
-  DeliveriesQueued,
-  callbackNews,
-  callConnection,
-  connectionParameters,
-} from "../webhook/queueDeliveries.ts"
+import { callbackNews, callConnection, callbackParameters } from "../webhook/queueDeliveries.ts"
+import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { add, attemptColumns, reconnect, toAttempt, viewColumns } from "./beginLinking.ts"
 import type { AttemptRow } from "./beginLinking.ts"
 import { finish, giveUp } from "./endLinking.ts"
@@ -43,10 +37,7 @@ where a.number_id = $numberId`
  */
 const claimAttempts = statement(
   "linking.claim",
-  joined<LinkingClaimQuery>(
-    given({ now: instant, leaseUntil: instant, limit: integer }),
-    single(sharesColumns),
-  ),
+  joined(given({ now: instant, leaseUntil: instant, limit: integer }), single(sharesColumns)),
 )`
 with due as (
   select
@@ -99,21 +90,10 @@ where a.id = held.id
   and a.lease = held.lease
 returning a.id`
 
-interface Show {
-  readonly id: string
-  readonly lease: number
-  readonly view: LinkingView
-  readonly callback: Callback | null
-}
-
 /** A QR code that is there already is not reported again: the answer of the store may get lost. */
 const showAttempt = statement(
   "linking.show",
-  joined<Show>(
-    given({ id: text, lease: bigint }),
-    on((show: Show) => show.view, single(viewColumns)),
-    connectionParameters("new", (show: Show) => show.callback),
-  ),
+  joined(given({ id: text, lease: bigint }), part("view", single(viewColumns)), callbackParameters),
 )`
 with before as (
   select a.number_id, a.qr_text
@@ -173,85 +153,71 @@ const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken",
 
 type ClaimedRow = AttemptRow & { readonly lease: bigint; readonly workspace_id: bigint }
 
-export const layerLinking = Layer.effect(
-  LinkingStore,
-  Effect.gen(function* () {
-    const database = yield* Database
-    const { tell } = yield* DeliveriesQueued
-    const told = (callback: Callback | null) => (callback === null ? Effect.void : tell)
-    const numberOf = (id: number) => getNumber.first(database, { id }, toNumber)
+export const linkingStore = (
+  database: DatabaseService,
+  { tell }: DeliveriesQueued,
+): typeof LinkingStore.Service => {
+  const told = (callback: Callback | null) => (callback === null ? Effect.void : tell)
+  const numberOf = (id: number) => getNumber.first(database, { id }, toNumber)
 
-    return LinkingStore.of({
-      add: (number, attempt, limit, claim) =>
-        Effect.map(
-          add.rows<{
-            readonly number_id: bigint | null
-            readonly guard: BrokenLinkingGuard | null
-          }>(database, { number, attempt, limit, claim }),
-          ([row]): LinkingOutcome =>
-            row === undefined || row.number_id === null
-              ? broken(row?.guard ?? "number")
-              : {
-                  _tag: "Begun",
-                  number: {
-                    ...number,
-                    id: Number(row.number_id) as NumberId,
-                    status: "connecting",
-                  },
+  return {
+    add: (number, attempt, limit, claim) =>
+      Effect.map(
+        add.rows<{
+          readonly number_id: bigint | null
+          readonly guard: BrokenLinkingGuard | null
+        }>(database, { number, attempt, limit, claim }),
+        ([row]): LinkingOutcome =>
+          row === undefined || row.number_id === null
+            ? broken(row?.guard ?? "number")
+            : {
+                _tag: "Begun",
+                number: {
+                  ...number,
+                  id: Number(row.number_id) as NumberId,
+                  status: "connecting",
                 },
-        ),
-      reconnect: (workspaceId, numberId, attempt, claim) =>
-        Effect.gen(function* () {
-          const [row] = yield* reconnect.rows<{ readonly guard: BrokenLinkingGuard | null }>(
-            database,
-            { workspaceId, numberId, attempt, claim },
-          )
-          if (row === undefined || row.guard !== null) return broken(row?.guard ?? "number")
-          const number = yield* numberOf(numberId)
-          return number === null
-            ? broken("number")
-            : // As this commit left it, whatever has become of it since.
-              { _tag: "Begun", number: { ...number, status: "connecting" } }
+              },
+      ),
+    reconnect: (workspaceId, numberId, attempt, claim) =>
+      Effect.gen(function* () {
+        const asked = { workspaceId, numberId, attempt, claim }
+        const guard = yield* reconnect.value<BrokenLinkingGuard>(database, asked)
+        if (guard !== null) return broken(guard)
+        const number = yield* numberOf(numberId)
+        return number === null
+          ? broken("number")
+          : // As this commit left it, whatever has become of it since.
+            { _tag: "Begun", number: { ...number, status: "connecting" } }
+      }),
+    get: (numberId) => getAttempt.first(database, { numberId }, toAttempt),
+    claim: (query) =>
+      claimAttempts.all(database, query, (row: ClaimedRow) => ({
+        attempt: toAttempt(row),
+        workspaceId: Number(row.workspace_id) as WorkspaceId,
+        lease: Number(row.lease),
+      })),
+    renew: (held, leaseUntil) =>
+      Effect.map(
+        renewAttempts.rows<{ readonly id: LinkingId }>(database, {
+          ids: held.map(({ id }) => id),
+          leases: held.map(({ lease }) => lease),
+          leaseUntil,
         }),
-      get: (numberId) => getAttempt.first(database, { numberId }, toAttempt),
-      claim: (query) =>
-        claimAttempts.all(database, query, (row: ClaimedRow) => ({
-          attempt: toAttempt(row),
-          workspaceId: Number(row.workspace_id) as WorkspaceId,
-          lease: Number(row.lease),
-        })),
-      renew: (held, leaseUntil) =>
-        Effect.map(
-          renewAttempts.rows<{ readonly id: LinkingId }>(database, {
-            ids: held.map(({ id }) => id),
-            leases: held.map(({ lease }) => lease),
-            leaseUntil,
-          }),
-          (rows) => new Set(rows.map((row) => row.id)),
-        ),
-      show: (id, lease, view, callback = null) =>
-        Effect.tap(showAttempt.any(database, { id, lease, view, callback }), told(callback)),
-      taken: (id, now) => takeAttempt.any(database, { id, now }),
-      linked: (id, phone, now, reports = null) =>
-        Effect.gen(function* () {
-          const [row] = yield* finish.rows<{ readonly number_id: bigint | null }>(database, {
-            id,
-            phone,
-            now,
-            reports,
-          })
-          yield* told(reports?.connected ?? null)
-          return row === undefined || row.number_id === null
-            ? null
-            : yield* numberOf(Number(row.number_id))
-        }),
-      giveUp: (id, callback = null) =>
-        giveUp.rows<{ readonly ended: boolean }>(database, { id, callback }).pipe(
-          Effect.tap(told(callback)),
-          Effect.map(([row]) => row?.ended ?? false),
-        ),
-      lapsed: (now, limit) => lapsedAttempts.all(database, { now, limit }, toAttempt),
-      dueTest: (now, limit) => dueTestAttempts.all(database, { now, limit }, toAttempt),
-    })
-  }),
-)
+        (rows) => new Set(rows.map((row) => row.id)),
+      ),
+    show: (id, lease, view, callback = null) =>
+      Effect.tap(showAttempt.any(database, { id, lease, view, callback }), told(callback)),
+    taken: (id, now) => takeAttempt.any(database, { id, now }),
+    linked: (id, phone, now, reports = null) =>
+      Effect.gen(function* () {
+        const ended = yield* finish.value<bigint>(database, { attempt: id, phone, now, reports })
+        yield* told(reports?.connected ?? null)
+        return ended === null ? null : yield* numberOf(Number(ended))
+      }),
+    giveUp: (id, callback = null) =>
+      Effect.tap(giveUp.holds(database, { attempt: id, callback }), told(callback)),
+    lapsed: (now, limit) => lapsedAttempts.all(database, { now, limit }, toAttempt),
+    dueTest: (now, limit) => dueTestAttempts.all(database, { now, limit }, toAttempt),
+  }
+}

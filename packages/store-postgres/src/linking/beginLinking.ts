@@ -6,12 +6,10 @@
  * is there its lane, as before every change of its status.
  */
 import type {
-  IdempotencyClaim,
   LinkingAttempt,
   LinkingView,
   NewAttempt,
   NumberId,
-  SendingNumber,
 } from "@messaging-service/core/ports"
 import {
   bigint,
@@ -22,14 +20,12 @@ import {
   millis,
   selected,
   text,
-  within,
   without,
 } from "../database/Fields.ts"
 import type { FieldsOf, RowOf } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { joined, on, single, statement } from "../database/Statement.ts"
+import { call, joined, part, single, sqlFunction, taking } from "../database/Statement.ts"
 import { numberTable } from "../number/numberRow.ts"
-import { claimColumns, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+import { claimParameters, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
 
 /** What an attempt shows. */
 export const viewColumns = columnsOf({
@@ -87,20 +83,15 @@ export const toAttempt = (row: AttemptRow): LinkingAttempt => ({
   linking: row.linking,
 })
 
-interface Beginning {
-  readonly attempt: NewAttempt
-  readonly claim: IdempotencyClaim | null
-}
-
 const parameters = joined(
-  on(
-    ({ attempt }: Beginning) => attempt,
+  part(
+    "attempt",
     single(
       { ...newColumns, callback_url: text((attempt: NewAttempt) => attempt.callbackUrl) },
       "a_",
     ),
   ),
-  single(within(({ claim }: Beginning) => claim, claimColumns)),
+  claimParameters,
 )
 
 /** The attempt's row, and the end of the claim. A number that is not connecting has no other row. */
@@ -112,26 +103,12 @@ const insertAttempt = (number: string, phoneBefore: string) => `insert into link
 
 const newNumberColumns = without(numberTable, "id", "status")
 
-interface Addition extends Beginning {
-  readonly number: Omit<SendingNumber, "id" | "status">
-  /** How many numbers the workspace may hold; null for any number. */
-  readonly limit: number | null
-}
-
-const addParameters = joined<Addition>(
-  on((addition: Addition) => addition.number, single(newNumberColumns, "n_")),
-  single({ p_limit: bigint((addition: Addition) => addition.limit) }),
-  parameters,
-)
-
-/** The new number's id, or the guard that did not hold. */
+/** The new number's id, or the guard that did not hold. Without a limit the workspace may hold any number. */
 export const addLinking = sqlFunction(
   "add_linking",
-  `(${addParameters.declarations})
-  returns table (number_id bigint, guard text)
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
+  joined(part("number", single(newNumberColumns, "n_")), taking({ limit: bigint }), parameters),
+  "table (number_id bigint, guard text)",
+)`
   declare
     v_number bigint;
   begin
@@ -168,34 +145,16 @@ export const addLinking = sqlFunction(
     values (v_number, n_workspace_id, false);
     ${insertAttempt("v_number", "null")}
     return query select v_number, null::text;
-  end
-  $function$`,
-)
+  end`
 
-export const add = statement("linking.add", addParameters)`
-select b.number_id, b.guard
-from ${addLinking.name}(${addParameters.placeholders}) b`
-
-interface Reconnection extends Beginning {
-  readonly workspaceId: number
-  readonly numberId: number
-}
-
-const reconnectParameters = joined<Reconnection>(
-  single({
-    p_workspace: bigint((reconnection: Reconnection) => reconnection.workspaceId),
-    p_number: bigint((reconnection: Reconnection) => reconnection.numberId),
-  }),
-  parameters,
-)
+export const add = call("linking.add", addLinking)
 
 /** The guard that did not hold; null when the attempt has begun. */
 export const reconnectLinking = sqlFunction(
   "reconnect_linking",
-  `(${reconnectParameters.declarations})
-  returns text
-  language plpgsql
-  as $function$
+  joined(taking({ workspaceId: bigint, numberId: bigint }), parameters),
+  "text",
+)`
   declare
     -- As the attempt keeps it.
     v_before text;
@@ -206,15 +165,15 @@ export const reconnectLinking = sqlFunction(
 
     perform
     from lanes l
-    where l.number_id = p_number
-      and l.workspace_id = p_workspace
+    where l.number_id = p_number_id
+      and l.workspace_id = p_workspace_id
     for no key update;
 
     -- A later statement than the lock: it sees all that went before.
     select coalesce(n.phone, '')
     into v_before
     from numbers n
-    where n.id = p_number
+    where n.id = p_number_id
       and a_phone is not null;
 
     update numbers n
@@ -222,20 +181,15 @@ export const reconnectLinking = sqlFunction(
       login_method = a_method,
       phone = coalesce(a_phone, n.phone),
       callback_url = a_callback_url
-    where n.id = p_number
-      and n.workspace_id = p_workspace
+    where n.id = p_number_id
+      and n.workspace_id = p_workspace_id
       and n.removed_at is null
       and n.status = 'disconnected';
     if not found then
       return 'number';
     end if;
-    ${insertAttempt("p_number", "v_before")}
+    ${insertAttempt("p_number_id", "v_before")}
     return null;
-  end
-  $function$`,
-)
+  end`
 
-export const reconnect = statement(
-  "linking.reconnect",
-  reconnectParameters,
-)`select ${reconnectLinking.name}(${reconnectParameters.placeholders}) as guard`
+export const reconnect = call("linking.reconnect", reconnectLinking)

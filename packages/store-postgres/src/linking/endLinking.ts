@@ -5,11 +5,10 @@
  * the workspace, so that of two numbers that reveal the same one only the first keeps it; then the
  * attempt, which may have ended meanwhile.
  */
-import type { Callback, EndReports } from "@messaging-service/core/ports"
-import { connectionParameters, report } from "../webhook/queueDeliveries.ts"
+import type { EndReports } from "@messaging-service/core/ports"
+import { callbackParameters, connectionParameters, report } from "../webhook/queueDeliveries.ts"
 import { instant, text } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { joined, single, statement } from "../database/Statement.ts"
+import { call, joined, sqlFunction, taking } from "../database/Statement.ts"
 
 const reportTo = (event: string): string => report("v_number", event)
 
@@ -27,30 +26,20 @@ export const phoneWithoutLink = `case
         else nullif(v_before, '')
       end`
 
-interface Finish {
-  readonly id: string
-  readonly phone: string
-  readonly now: number
+interface Reported {
   readonly reports: EndReports | null
 }
-
-const finishParameters = joined(
-  single({
-    p_attempt: text((finish: Finish) => finish.id),
-    p_phone: text((finish: Finish) => finish.phone),
-    p_now: instant((finish: Finish) => finish.now),
-  }),
-  connectionParameters("connected", (finish: Finish) => finish.reports?.connected ?? null),
-  connectionParameters("disconnected", (finish: Finish) => finish.reports?.disconnected ?? null),
-)
 
 /** The number that was linked, or that could not be; null when the attempt is over. */
 export const finishLinking = sqlFunction(
   "finish_linking",
-  `(${finishParameters.declarations})
-  returns bigint
-  language plpgsql
-  as $function$
+  joined(
+    taking({ attempt: text, phone: text, now: instant }),
+    connectionParameters("connected", ({ reports }: Reported) => reports?.connected ?? null),
+    connectionParameters("disconnected", ({ reports }: Reported) => reports?.disconnected ?? null),
+  ),
+  "bigint",
+)`
   declare
     v_number bigint;
     -- As the attempt keeps it.
@@ -103,32 +92,16 @@ export const finishLinking = sqlFunction(
       ${reportTo("connected")}
     end if;
     return v_number;
-  end
-  $function$`,
-)
+  end`
 
-export const finish = statement(
-  "linking.linked",
-  finishParameters,
-)`select ${finishLinking.name}(${finishParameters.placeholders}) as number_id`
-
-interface GivingUp {
-  readonly id: string
-  readonly callback: Callback | null
-}
-
-const giveUpParameters = joined(
-  single({ p_attempt: text((attempt: GivingUp) => attempt.id) }),
-  connectionParameters("disconnected", (attempt: GivingUp) => attempt.callback),
-)
+export const finish = call("linking.linked", finishLinking)
 
 /** False when the attempt is over already. */
 export const giveUpLinking = sqlFunction(
   "give_up_linking",
-  `(${giveUpParameters.declarations})
-  returns boolean
-  language plpgsql
-  as $function$
+  joined(taking({ attempt: text }), callbackParameters),
+  "boolean",
+)`
   declare
     v_number bigint;
     -- As the attempt keeps it.
@@ -148,13 +121,8 @@ export const giveUpLinking = sqlFunction(
     set status = 'disconnected',
       phone = ${phoneWithoutLink}
     where n.id = v_number;
-    ${reportTo("disconnected")}
+    ${reportTo("new")}
     return true;
-  end
-  $function$`,
-)
+  end`
 
-export const giveUp = statement(
-  "linking.giveUp",
-  giveUpParameters,
-)`select ${giveUpLinking.name}(${giveUpParameters.placeholders}) as ended`
+export const giveUp = call("linking.giveUp", giveUpLinking)

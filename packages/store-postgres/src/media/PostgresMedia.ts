@@ -1,11 +1,9 @@
 /** The records of media files, and what they take of their workspace's storage. */
-import { MediaStore } from "@messaging-service/core/ports"
-import type { MediaFile } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
+import type { MediaFile, MediaStore } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, decoded, idBefore, instant, integer, text } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { given, statement } from "../database/Statement.ts"
+import { call, given, sqlFunction, statement, taking } from "../database/Statement.ts"
 import {
   attach,
   commit,
@@ -144,11 +142,9 @@ where m.id = seen.id
  */
 export const leftOverFiles = sqlFunction(
   "left_over_media_files",
-  `(p_reserved_before timestamptz, p_limit integer)
-  returns table (id bigint, storage_key text)
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
+  taking({ reservedBefore: instant, limit: integer }),
+  "table (id bigint, storage_key text)",
+)`
   declare
     v_ended bigint[];
   begin
@@ -231,13 +227,9 @@ export const leftOverFiles = sqlFunction(
       and m.has_bytes
     order by m.id
     limit p_limit;
-  end
-  $function$`,
-)
+  end`
 
-const leftovers = statement("media.leftovers", given({ reservedBefore: instant, limit: integer }))`
-select l.id, l.storage_key
-from ${leftOverFiles.name}($reservedBefore, $limit) l`
+const leftovers = call("media.leftovers", leftOverFiles)
 
 const toLeftover = decoded<Pick<MediaFile, "id" | "storageKey">>({
   id: fileFields.id,
@@ -257,42 +249,31 @@ where m.created_at < $createdBefore
   and m.state in ('deleted', 'discarded')
   and not m.has_bytes`
 
-export const layerMedia = Layer.effect(
-  MediaStore,
-  Effect.gen(function* () {
-    const database = yield* Database
-    return MediaStore.of({
-      reserve: (file, limitBytes) =>
-        Effect.map(reserve.rows<ReservationRow>(database, { file, limitBytes }), toReservation),
-      commit: (id, claim, now) =>
-        commit.first(
-          database,
-          { id, claim, now },
-          (row: { readonly guard: "idempotency" | "reservation" | null }) => row.guard,
-        ),
-      discard: (id) => discardFile.run(database, { id }),
-      get: (workspaceId, mode, id) => getFile.first(database, { workspaceId, mode, id }, toFile),
-      list: (workspaceId, mode, type, page) =>
-        (type === null ? listAll : listOfType).page(
-          database,
-          workspaceId,
-          { ...page, workspaceId, mode, type },
-          toFile,
-        ),
-      find: (id) =>
-        findFile.first(database, { id }, (row: { readonly deleted: boolean }) => ({
-          file: toFile(row),
-          deleted: row.deleted,
-        })),
-      delete: (workspaceId, mode, id) =>
-        deleteFile.first(database, { workspaceId, mode, id }, toFile),
-      attach: (file, limitBytes) =>
-        Effect.map(attach.rows<ReservationRow>(database, { file, limitBytes }), toReservation),
-      detach: (id) => detachFile.any(database, { id }),
-      sweepAttachments: (sweep) => sweepFiles.run(database, sweep),
-      leftovers: (query) => leftovers.all(database, query, toLeftover),
-      removed: (ids) => bytesRemoved.run(database, { ids }),
-      forget: (createdBefore) => forgetFiles.run(database, { createdBefore }),
-    })
-  }),
-)
+export const mediaStore = (database: DatabaseService): typeof MediaStore.Service => ({
+  reserve: (file, limitBytes) =>
+    Effect.map(reserve.rows<ReservationRow>(database, { file, limitBytes }), toReservation),
+  commit: (id, claim, now) =>
+    commit.value<"idempotency" | "reservation">(database, { id, claim, now }),
+  discard: (id) => discardFile.run(database, { id }),
+  get: (workspaceId, mode, id) => getFile.first(database, { workspaceId, mode, id }, toFile),
+  list: (workspaceId, mode, type, page) =>
+    (type === null ? listAll : listOfType).page(
+      database,
+      workspaceId,
+      { ...page, workspaceId, mode, type },
+      toFile,
+    ),
+  find: (id) =>
+    findFile.first(database, { id }, (row: { readonly deleted: boolean }) => ({
+      file: toFile(row),
+      deleted: row.deleted,
+    })),
+  delete: (workspaceId, mode, id) => deleteFile.first(database, { workspaceId, mode, id }, toFile),
+  attach: (file, limitBytes) =>
+    Effect.map(attach.rows<ReservationRow>(database, { file, limitBytes }), toReservation),
+  detach: (id) => detachFile.any(database, { id }),
+  sweepAttachments: (sweep) => sweepFiles.run(database, sweep),
+  leftovers: (query) => leftovers.all(database, query, toLeftover),
+  removed: (ids) => bytesRemoved.run(database, { ids }),
+  forget: (createdBefore) => forgetFiles.run(database, { createdBefore }),
+})

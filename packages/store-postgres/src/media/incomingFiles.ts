@@ -3,12 +3,7 @@
  * or attached to a message. Locks: the workspace's usage, which nothing else is locked after; files of
  * one workspace are counted one after the other, and each is measured against what is really used.
  */
-import type {
-  IdempotencyClaim,
-  MediaFile,
-  MediaId,
-  Reservation,
-} from "@messaging-service/core/ports"
+import type { MediaFile, MediaId, Reservation } from "@messaging-service/core/ports"
 import {
   bigint,
   columnsOf,
@@ -17,13 +12,11 @@ import {
   listed,
   selected,
   text,
-  within,
   without,
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { joined, on, single, statement } from "../database/Statement.ts"
-import { claimColumns, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+import { call, joined, part, single, sqlFunction, taking } from "../database/Statement.ts"
+import { claimParameters, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
 
 export const fileFields = {
   id: { id: bigint((file) => file.id) },
@@ -42,18 +35,10 @@ const table = columnsOf(fileFields)
 export const fileColumns = (alias: string): string => selected(table, alias)
 export const toFile = decoded<MediaFile>(fileFields)
 
-/** A file that asks for room, and how much its workspace may use. */
-interface Incoming {
-  readonly file: Omit<MediaFile, "id">
-  readonly limitBytes: number
-}
-
 const columns = without(table, "id")
 
-const parameters = joined(
-  on((incoming: Incoming) => incoming.file, single(columns, "p_")),
-  single({ p_limit: bigint((incoming: Incoming) => incoming.limitBytes) }),
-)
+/** A file that asks for room, and how much its workspace may use. */
+const parameters = joined(part("file", single(columns, "p_")), taking({ limitBytes: bigint }))
 
 export interface ReservationRow {
   readonly id: bigint | null
@@ -76,13 +61,7 @@ interface Way {
 
 /** The file's id; or null and what is used, when there is no room. */
 const takeRoom = (name: string, { findUsed, keepUsed, state }: Way) =>
-  sqlFunction(
-    name,
-    `(${parameters.declarations})
-  returns table (id bigint, used bigint)
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
+  sqlFunction(name, parameters, "table (id bigint, used bigint)")`
   declare
     v_used bigint;
     v_id bigint;
@@ -97,16 +76,14 @@ const takeRoom = (name: string, { findUsed, keepUsed, state }: Way) =>
     where u.workspace_id = p_workspace_id
     for no key update;
     ${findUsed}
-    if v_used + p_size <= p_limit then
+    if v_used + p_size <= p_limit_bytes then
       ${keepUsed}
       insert into media_files (state, ${listed(columns)})
       values ('${state}', ${listed(columns, (column) => `p_${column}`)})
       returning media_files.id into v_id;
     end if;
     return query select v_id, v_used;
-  end
-  $function$`,
-  )
+  end`
 
 export const reserveFile = takeRoom("reserve_media_file", {
   state: "reserved",
@@ -116,9 +93,7 @@ export const reserveFile = takeRoom("reserve_media_file", {
       where u.workspace_id = p_workspace_id;`,
 })
 
-export const reserve = statement("media.reserve", parameters)`
-select r.id, r.used
-from ${reserveFile.name}(${parameters.placeholders}) r`
+export const reserve = call("media.reserve", reserveFile)
 
 /**
  * The same for an attachment. The sum is not kept: servers of the version before write and end
@@ -137,23 +112,7 @@ export const attachFile = takeRoom("attach_media_file", {
   keepUsed: "",
 })
 
-export const attach = statement("media.attach", parameters)`
-select a.id, a.used
-from ${attachFile.name}(${parameters.placeholders}) a`
-
-interface Commit {
-  readonly id: MediaId
-  readonly now: number
-  readonly claim: IdempotencyClaim | null
-}
-
-const commitParameters = joined(
-  single({
-    p_id: bigint((commit: Commit) => commit.id),
-    p_now: instant((commit: Commit) => commit.now),
-  }),
-  single(within((commit: Commit) => commit.claim, claimColumns)),
-)
+export const attach = call("media.attach", attachFile)
 
 /**
  * Puts a reserved file into the directory. Returns the guard that did not hold; null when the file is
@@ -161,10 +120,9 @@ const commitParameters = joined(
  */
 export const commitFile = sqlFunction(
   "commit_media_file",
-  `(${commitParameters.declarations})
-  returns text
-  language plpgsql
-  as $function$
+  joined(taking({ id: bigint, now: instant }), claimParameters),
+  "text",
+)`
   begin
     if not ${isClaimHeld} then
       return 'idempotency';
@@ -178,11 +136,6 @@ export const commitFile = sqlFunction(
     end if;
     ${finishesClaim("array[p_id]", "p_now")};
     return null;
-  end
-  $function$`,
-)
+  end`
 
-export const commit = statement(
-  "media.commit",
-  commitParameters,
-)`select ${commitFile.name}(${commitParameters.placeholders}) as guard`
+export const commit = call("media.commit", commitFile)

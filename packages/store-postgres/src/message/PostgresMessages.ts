@@ -1,14 +1,13 @@
 /** Messages: accepting, reading, ending, and what the worker's sweeps look for. */
-import { MessageStore } from "@messaging-service/core/ports"
-import type { Message } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
+import type { Message, MessageStore } from "@messaging-service/core/ports"
+import { Effect } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
-import { Database } from "../database/Database.ts"
+import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, text, texts } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
 import { hasExpired, inHands, notExpired } from "../queue/lane.ts"
 import { releaseClaim } from "../request/PostgresIdempotency.ts"
-import { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
+import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { accept } from "./acceptMessages.ts"
 import { end, insertRefused } from "./endMessages.ts"
 import { listMessages } from "./listMessages.ts"
@@ -108,36 +107,35 @@ select ${messageColumns("known")}
 from known
 where known.state <> all ($from)`
 
-export const layerMessages = Layer.effect(
-  MessageStore,
-  Effect.gen(function* () {
-    const database = yield* Database
-    const queued = yield* DeliveriesQueued
-    return MessageStore.of({
-      loadAcceptance: yield* coalesced(load(database), coalescing(database)),
-      accept: yield* coalesced(accept(database), coalescing(database)),
-      insertRefused: insertRefused(database, queued),
-      releaseClaim: (claim) => releaseClaim.run(database, claim),
-      get: (scope, id) =>
-        getMessage.first(
-          database,
-          { ...scope, id },
-          (row: MessageRow & { readonly in_flight: boolean }) => ({
-            message: toMessage(row),
-            inFlight: row.in_flight,
-          }),
-        ),
-      byIds: (ids) =>
-        ids.length === 0
-          ? Effect.succeed<ReadonlyArray<Message>>([])
-          : messagesByIds.all(database, { ids }, toMessage),
-      list: listMessages(database),
-      end: end(database, queued),
-      expired: (now, limit) => expiredMessages.all(database, { now, limit }, toMessage),
-      dueTest: (now, limit) => dueTestMessages.all(database, { now, limit }, toMessage),
-      stranded: (limit) => strandedMessages.all(database, { limit }, toMessage),
-      tick: (transportId, from, state) =>
-        tickMessage.first(database, { transportId, from, state }, toMessage),
-    })
-  }),
-)
+export const messageStore = Effect.fnUntraced(function* (
+  database: DatabaseService,
+  queued: DeliveriesQueued,
+) {
+  const store: typeof MessageStore.Service = {
+    loadAcceptance: yield* coalesced(load(database), coalescing(database)),
+    accept: yield* coalesced(accept(database), coalescing(database)),
+    insertRefused: insertRefused(database, queued),
+    releaseClaim: (claim) => releaseClaim.run(database, claim),
+    get: (scope, id) =>
+      getMessage.first(
+        database,
+        { ...scope, id },
+        (row: MessageRow & { readonly in_flight: boolean }) => ({
+          message: toMessage(row),
+          inFlight: row.in_flight,
+        }),
+      ),
+    byIds: (ids) =>
+      ids.length === 0
+        ? Effect.succeed<ReadonlyArray<Message>>([])
+        : messagesByIds.all(database, { ids }, toMessage),
+    list: listMessages(database),
+    end: end(database, queued),
+    expired: (now, limit) => expiredMessages.all(database, { now, limit }, toMessage),
+    dueTest: (now, limit) => dueTestMessages.all(database, { now, limit }, toMessage),
+    stranded: (limit) => strandedMessages.all(database, { limit }, toMessage),
+    tick: (transportId, from, state) =>
+      tickMessage.first(database, { transportId, from, state }, toMessage),
+  }
+  return store
+})

@@ -30,8 +30,7 @@ import {
   without,
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { each, joined, on, single, statement } from "../database/Statement.ts"
+import { call, each, joined, part, single, sqlFunction } from "../database/Statement.ts"
 import type { Parameters } from "../database/Statement.ts"
 import { nextDueAfter } from "../queue/lane.ts"
 import { claimColumns } from "../request/PostgresIdempotency.ts"
@@ -69,13 +68,13 @@ const acceptanceColumns = columnsOf({
 const messageColumns = without(acceptedColumns, "workspace_id", "number_id", "mode")
 
 export const acceptParameters: Parameters<Batch> = joined(
-  on((batch: Batch) => batch.acceptances, each(acceptanceColumns)),
+  part("acceptances", each(acceptanceColumns)),
   single({
-    m_acceptance: integers(({ acceptances }: Batch) =>
+    m_acceptance: integers(({ acceptances }: Pick<Batch, "acceptances">) =>
       acceptances.flatMap(({ messages }, index) => messages.map(() => index + 1)),
     ),
   }),
-  on((batch: Batch) => batch.messages, each(messageColumns, "m_")),
+  part("messages", each(messageColumns, "m_")),
 )
 
 export const batchOf = (acceptances: ReadonlyArray<Acceptance>): Batch => ({
@@ -99,10 +98,9 @@ const writeLane = `if v_lane_changed then
  */
 export const acceptMessages = sqlFunction(
   "accept_messages",
-  `(${acceptParameters.declarations})
-  returns table (guard text, ids bigint[])
-  language plpgsql
-  as $function$
+  acceptParameters,
+  "table (guard text, ids bigint[])",
+)`
   declare
     v_size constant integer := cardinality(p_now);
     v_guards text[] := array_fill(null::text, array[v_size]);
@@ -225,9 +223,12 @@ export const acceptMessages = sqlFunction(
           -- What is full now stays full until a message leaves the window. With messages that are
           -- not inserted yet the moment cannot be told, and the next refusal will find it.
           if cardinality(v_pending_at) = 0 then
-            v_lane.quota_full_until := ${quotaFullUntil.name}(
-              p_number[i], p_now[i], p_quota_limit[i], v_window
-            );
+            v_lane.quota_full_until := ${quotaFullUntil(
+              "p_number[i]",
+              "p_now[i]",
+              "p_quota_limit[i]",
+              "v_window",
+            )};
           end if;
           continue;
         end if;
@@ -310,14 +311,9 @@ export const acceptMessages = sqlFunction(
       v_first := v_first + p_count[i];
       return next;
     end loop;
-  end
-  $function$`,
-)
+  end`
 
-export const acceptStatement = statement(
-  "accept",
-  acceptParameters,
-)`select a.guard, a.ids from ${acceptMessages.name}(${acceptParameters.placeholders}) a`
+export const acceptStatement = call("accept", acceptMessages)
 
 /** Writes acceptances in one round trip; one outcome for each, in their order. */
 export const accept =

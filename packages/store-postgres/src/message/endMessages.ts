@@ -15,8 +15,17 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, columnsOf, instant, listed, text, within } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { each, given, joined, on, single, statement } from "../database/Statement.ts"
+import {
+  call,
+  each,
+  given,
+  joined,
+  part,
+  single,
+  sqlFunction,
+  statement,
+  taking,
+} from "../database/Statement.ts"
 import { firstWaiting, inHands, lockLanes, nextDueAfter } from "../queue/lane.ts"
 import { anyQueued, callbackColumns, fanOut, writeCallbacks } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
@@ -101,21 +110,11 @@ export const endedIds = (
     Effect.map((found) => new Set(found.map((row) => Number(row.message_id) as MessageId))),
   )
 
-interface Ends {
-  readonly now: number
-  readonly changes: ReadonlyArray<MessageChange>
-}
-
 const endingColumns = {
   number_id: bigint(({ message }: MessageChange) => message.from.id),
   message_id: bigint(({ message }: MessageChange) => message.id),
   ...changeColumns,
 }
-
-const endParameters = joined(
-  single({ p_now: instant((ends: Ends) => ends.now) }),
-  on((ends: Ends) => ends.changes, each(endingColumns, "p_")),
-)
 
 /**
  * Ends waiting messages outside of a lane's lease: cancels, expiries, test mode. Each change stands on
@@ -126,11 +125,9 @@ const endParameters = joined(
  */
 export const endMessages = sqlFunction(
   "end_messages",
-  `(${endParameters.declarations})
-  returns table (message_id bigint, queued boolean)
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
+  joined(taking({ now: instant }), part("changes", each(endingColumns, "p_"))),
+  "table (message_id bigint, queued boolean)",
+)`
   declare
     -- Whether deliveries were queued.
     v_queued boolean;
@@ -193,17 +190,12 @@ export const endMessages = sqlFunction(
     return query
     select ended.id, v_queued
     from unnest(v_ended) ended (id);
-  end
-  $function$`,
-)
+  end`
 
-const endStatement = statement(
-  "end",
-  endParameters,
-)`select ended.message_id, ended.queued from ${endMessages.name}(${endParameters.placeholders}) ended`
+const endStatement = call("end", endMessages)
 
 export const end =
-  (database: DatabaseService, { tell }: Pick<typeof DeliveriesQueued.Service, "tell">) =>
+  (database: DatabaseService, { tell }: DeliveriesQueued) =>
   (
     changes: ReadonlyArray<MessageChange>,
   ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
@@ -218,11 +210,6 @@ const refusedColumns = {
   ...endColumns,
 }
 
-const refusedParameters = joined(
-  on((change: MessageChange) => change.message, single(refusedColumns, "m_")),
-  single(newsColumns, "p_"),
-)
-
 /**
  * Writes a message that was refused, as it has ended. Its event names its id, so the id is drawn
  * first; one that is drawn for nothing leaves a harmless gap. Whether deliveries were queued; no row
@@ -232,11 +219,9 @@ const refusedParameters = joined(
  */
 export const insertRefusedMessage = sqlFunction(
   "insert_refused_message",
-  `(${refusedParameters.declarations})
-  returns table (queued boolean)
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
+  joined(part("message", single(refusedColumns, "m_")), single(newsColumns, "p_")),
+  "table (queued boolean)",
+)`
   begin
     perform
     from lanes l
@@ -259,25 +244,20 @@ export const insertRefusedMessage = sqlFunction(
     ),
     ${announce}
     select ${anyQueued};
-  end
-  $function$`,
-)
+  end`
 
 const nextId = statement("message.nextId", given({}))`select nextval('messages_id_seq') as id`
 
-const insert = statement(
-  "message.insertRefused",
-  refusedParameters,
-)`select r.queued from ${insertRefusedMessage.name}(${refusedParameters.placeholders}) r`
+const insert = call("message.insertRefused", insertRefusedMessage)
 
 export const insertRefused =
-  (database: DatabaseService, { tell }: Pick<typeof DeliveriesQueued.Service, "tell">) =>
+  (database: DatabaseService, { tell }: DeliveriesQueued) =>
   (refused: RefusedMessage): Effect.Effect<MessageChange | null, StoreUnavailable> =>
     Effect.gen(function* () {
-      const [drawn] = yield* nextId.rows<{ readonly id: bigint }>(database, {})
-      const change = refused.ended(Number(drawn?.id) as MessageId)
-      const [row] = yield* insert.rows<{ readonly queued: boolean }>(database, change)
-      if (row === undefined) return null
-      if (row.queued) yield* tell
+      const id = yield* nextId.value<bigint>(database, {})
+      const change = refused.ended(Number(id) as MessageId)
+      const queued = yield* insert.value<boolean>(database, change)
+      if (queued === null) return null
+      if (queued) yield* tell
       return change
     })

@@ -20,8 +20,7 @@ import { rowsOver } from "../database/Database.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, text, texts } from "../database/Fields.ts"
 import type { Kind } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { parameterOf } from "../database/Statement.ts"
+import { parameterOf, sqlFunction } from "../database/Statement.ts"
 import { messageColumns, messageNames, toMessage } from "./messageRow.ts"
 import type { MessageRow } from "./messageRow.ts"
 
@@ -32,10 +31,9 @@ import type { MessageRow } from "./messageRow.ts"
  */
 export const messageIdAt = sqlFunction(
   "message_id_at",
-  `(p_workspace bigint, p_mode text, p_moment timestamptz)
-  returns bigint
-  language plpgsql
-  as $function$
+  "p_workspace bigint, p_mode text, p_moment timestamptz",
+  "bigint",
+)`
   declare
     v_low bigint;
     v_high bigint;
@@ -65,9 +63,7 @@ export const messageIdAt = sqlFunction(
       end if;
     end loop;
     return coalesce(v_low, 0);
-  end
-  $function$`,
-)
+  end`
 
 /**
  * Ids are given out at acceptance and times read a little earlier, on several machines: filters by time

@@ -5,13 +5,7 @@
  * gave its claim up in the same commit, so that a claim that was won while a record exists is given
  * back. A claim that is refused leaves the other facts unread.
  */
-import {
-  answerKeptMillis,
-  claimKeptMillis,
-  connectedShown,
-  modesSeenBy,
-  platforms,
-} from "@messaging-service/core/ports"
+import { connectedShown, modesSeenBy, platforms } from "@messaging-service/core/ports"
 import type {
   AcceptanceFacts,
   AcceptanceQuery,
@@ -30,9 +24,8 @@ import type {
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { contactFields } from "../contact/PostgresContacts.ts"
-import { bigint, epochMillis, jsonOf, jsonb } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { given, statement } from "../database/Statement.ts"
+import { epochMillis, jsonOf, jsonb } from "../database/Fields.ts"
+import { given, sqlFunction, statement } from "../database/Statement.ts"
 import { fileFields } from "../media/incomingFiles.ts"
 import { numberFields } from "../number/numberRow.ts"
 import { claimKey } from "../request/PostgresIdempotency.ts"
@@ -59,12 +52,7 @@ const connectedOf = (platform: Platform): string => `(
           limit ${connectedShown}
         )`
 
-export const loadAcceptance = sqlFunction(
-  "load_acceptance",
-  `(p_query jsonb, p_claim_kept_millis bigint, p_answer_kept_millis bigint)
-  returns json
-  language plpgsql
-  as $function$
+export const loadAcceptance = sqlFunction("load_acceptance", "p_query jsonb", "json")`
   declare
     v_workspace constant bigint := p_query ->> 'workspaceId';
     -- The modes of the numbers that the key sees.
@@ -93,8 +81,7 @@ export const loadAcceptance = sqlFunction(
     if v_claim is not null then
       v_refused := ${claimKey.name}(
         (v_claim ->> 'keyId')::bigint, v_claim ->> 'key', v_claim ->> 'fingerprint',
-        v_claim ->> 'token', v_now, p_claim_kept_millis * interval '1 millisecond',
-        p_answer_kept_millis * interval '1 millisecond'
+        v_claim ->> 'token', v_now
       );
       if v_refused is not null then
         return json_build_object('claim', v_refused);
@@ -151,7 +138,7 @@ export const loadAcceptance = sqlFunction(
         for no key update skip locked;
         if found then
           update lanes l
-          set quota_full_until = ${quotaFullUntil.name}(l.number_id, v_now, v_limit, v_window)
+          set quota_full_until = ${quotaFullUntil("l.number_id", "v_now", "v_limit", "v_window")}
           where l.number_id = v_counted;
         end if;
       end if;
@@ -216,9 +203,7 @@ export const loadAcceptance = sqlFunction(
       from workspaces w
       where w.id = v_workspace
     );
-  end
-  $function$`,
-)
+  end`
 
 interface LoadedNumber {
   readonly number: SendingNumber
@@ -238,11 +223,8 @@ interface Loaded {
 }
 
 /** Queries are answered in the order of the list, claims included. */
-export const loadStatement = statement(
-  "loadAcceptance",
-  given({ queries: jsonb, claimKept: bigint, answerKept: bigint }),
-)`
-select ${loadAcceptance.name}(asked.query, $claimKept, $answerKept) as facts
+export const loadStatement = statement("loadAcceptance", given({ queries: jsonb }))`
+select ${loadAcceptance.name}(asked.query) as facts
 from jsonb_array_elements($queries::jsonb) with ordinality asked (query, place)
 order by asked.place`
 
@@ -258,8 +240,6 @@ export const load =
     return loadStatement
       .rows<{ readonly facts: Loaded | null }>(database, {
         queries: order.map(({ index }) => toJson(queries[index])),
-        claimKept: claimKeptMillis,
-        answerKept: answerKeptMillis,
       })
       .pipe(
         Effect.map((rows) => {

@@ -3,7 +3,7 @@
  * holds both to each other with random facts. Who decides by them holds the lane's lock.
  */
 import { statesGivenBack } from "@messaging-service/core/ports"
-import { literals, sqlFunction } from "../database/SqlFunction.ts"
+import { literals, sqlFunction } from "../database/Statement.ts"
 
 /** The core's `countsInQuota`. */
 export const counting = (alias: string) =>
@@ -24,13 +24,12 @@ export const fitsByBound = (lane: string, count: string, limit: string): string 
  */
 export const countPlanned = sqlFunction(
   "count_planned",
-  `(
+  `
     p_number bigint, p_at timestamptz, p_now timestamptz, p_window interval,
     p_pending_at timestamptz[], p_pending_count integer[]
-  )
-  returns table (planned integer, bound integer)
-  language plpgsql
-  as $function$
+  `,
+  "table (planned integer, bound integer)",
+)`
   begin
     -- The windows that end at p_at and with each message behind it. Those of messages before it are
     -- cut short, to no more than what the one at p_at holds.
@@ -71,9 +70,8 @@ export const countPlanned = sqlFunction(
       and ${counting("m")}
       and m.due_at > p_now - p_window;
     return next;
-  end
-  $function$`,
-)
+  end`
+
 /**
  * The earliest planned time from p_at on at which there is room for p_count messages; null when
  * there is none, because p_count is over the limit. The core's `countExactly` says why: so many in a
@@ -81,10 +79,9 @@ export const countPlanned = sqlFunction(
  */
 export const quotaRoomAt = sqlFunction(
   "quota_room_at",
-  `(p_number bigint, p_at timestamptz, p_count integer, p_limit integer, p_window interval)
-  returns timestamptz
-  language plpgsql
-  as $function$
+  "p_number bigint, p_at timestamptz, p_count integer, p_limit integer, p_window interval",
+  "timestamptz",
+)`
   declare
     v_in_row constant integer := p_limit - p_count;
     v_room_at timestamptz := p_at;
@@ -112,22 +109,11 @@ export const quotaRoomAt = sqlFunction(
       v_room_at := greatest(v_room_at, v_barred.barred_until);
     end loop;
     return v_room_at;
-  end
-  $function$`,
-)
+  end`
 
 /**
- * Until when a number that is full at p_now stays full: no planned time before that has room for
- * even one message. Null when it has room now; a full day that lies ahead says nothing.
+ * Until when a number that is full now stays full: no planned time before that has room for even one
+ * message. Null when it has room now; a full day that lies ahead says nothing.
  */
-export const quotaFullUntil = sqlFunction(
-  "quota_full_until",
-  `(p_number bigint, p_now timestamptz, p_limit integer, p_window interval)
-  returns timestamptz
-  language plpgsql
-  as $function$
-  begin
-    return nullif(${quotaRoomAt.name}(p_number, p_now, 1, p_limit, p_window), p_now);
-  end
-  $function$`,
-)
+export const quotaFullUntil = (number: string, now: string, limit: string, window: string) =>
+  `nullif(${quotaRoomAt.name}(${number}, ${now}, 1, ${limit}, ${window}), ${now})`

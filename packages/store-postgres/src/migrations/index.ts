@@ -1,5 +1,5 @@
 /** Everything that a database of this version holds. */
-import type { SqlFunction } from "../database/SqlFunction.ts"
+import type { SqlFunction } from "../database/Statement.ts"
 import { admitRequests } from "../key/admitRequests.ts"
 import { revokeKey } from "../key/PostgresKeys.ts"
 import { addLinking, reconnectLinking } from "../linking/beginLinking.ts"
@@ -10,7 +10,7 @@ import { acceptMessages } from "../message/acceptMessages.ts"
 import { endMessages, insertRefusedMessage } from "../message/endMessages.ts"
 import { loadAcceptance } from "../message/loadAcceptance.ts"
 import { messageIdAt } from "../message/listMessages.ts"
-import { countPlanned, quotaFullUntil, quotaRoomAt } from "../message/quota.ts"
+import { countPlanned, quotaRoomAt } from "../message/quota.ts"
 import { removeLanes, removeNumber, setNumberStatus } from "../number/PostgresNumbers.ts"
 import { answerCheck, claimChecks } from "../numberCheck/claimChecks.ts"
 import { insertCheck } from "../numberCheck/PostgresNumberChecks.ts"
@@ -71,7 +71,6 @@ export const migrations: ReadonlyArray<Migration> = [
 export const functions: ReadonlyArray<SqlFunction> = [
   countPlanned,
   quotaRoomAt,
-  quotaFullUntil,
   acceptMessages,
   claimKey,
   loadAcceptance,

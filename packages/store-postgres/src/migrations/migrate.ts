@@ -9,8 +9,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Database } from "../database/Database.ts"
 import type { RunStatement } from "../database/Database.ts"
 import { instant, integer, text, texts } from "../database/Fields.ts"
-import type { SqlFunction } from "../database/SqlFunction.ts"
 import { given, statement } from "../database/Statement.ts"
+import type { SqlFunction } from "../database/Statement.ts"
 
 export interface Migration {
   readonly id: number
@@ -73,7 +73,7 @@ const install = Effect.fnUntraced(function* (
   for (const missing of functions.filter(({ name }) => !present.has(name))) {
     yield* run(missing.create)
   }
-  yield* run(noteUses.text, noteUses.bind({ names: functions.map(({ name }) => name), now }))
+  yield* noteUses.within(run, { names: functions.map(({ name }) => name), now })
 })
 
 const locked = <A>(body: (run: RunStatement, now: number) => Effect.Effect<A, SqlError>) =>
@@ -104,13 +104,12 @@ export const migrate = (
       const done = new Set(applied.map((row) => row.id))
       for (const { id, name, sql } of migrations.filter((one) => !done.has(one.id))) {
         yield* run(`do $migration$ begin ${sql} end $migration$`)
-        yield* run(insertMigration.text, insertMigration.bind({ id, name, now }))
+        yield* insertMigration.within(run, { id, name, now })
       }
       yield* install(run, functions, now)
-      const unused = yield* run<{ name: string }>(
-        forgetUses.text,
-        forgetUses.bind({ before: now - keptMillis }),
-      )
+      const unused = yield* forgetUses.within<{ name: string }>(run, {
+        before: now - keptMillis,
+      })
       for (const { name } of unused) yield* run(`drop function if exists "${name}"`)
     }),
   )

@@ -2,10 +2,9 @@
  * How the whole service stands, in one statement. It is made every few seconds by every process that
  * is watched, and so reads no table from end to end that grows with what was sent.
  */
-import { ServiceFigures } from "@messaging-service/core/ports"
-import type { Figures, NumberStatus, Platform } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
+import type { Figures, NumberStatus, Platform, ServiceFigures } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
 import { instant, integer } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
 import { isQueued, isScheduled } from "../message/listMessages.ts"
@@ -122,12 +121,7 @@ const toFigures = (rows: ReadonlyArray<FiguresRow>): Figures => {
   }
 }
 
-export const layerServiceFigures = Layer.effect(
-  ServiceFigures,
-  Effect.map(Database, (database) =>
-    ServiceFigures.of({
-      read: (now, countAtMost) =>
-        Effect.map(figures.rows<FiguresRow>(database, { now, countAtMost }), toFigures),
-    }),
-  ),
-)
+export const serviceFigures = (database: DatabaseService): typeof ServiceFigures.Service => ({
+  read: (now, countAtMost) =>
+    Effect.map(figures.rows<FiguresRow>(database, { now, countAtMost }), toFigures),
+})

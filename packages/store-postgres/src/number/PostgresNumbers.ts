@@ -1,14 +1,21 @@
 /** Numbers, each with its lane. */
-import { NumberStore } from "@messaging-service/core/ports"
-import type { Callback } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
+import type { NumberStore } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, text, without } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { given, joined, single, statement } from "../database/Statement.ts"
+import {
+  call,
+  given,
+  joined,
+  single,
+  sqlFunction,
+  statement,
+  taking,
+} from "../database/Statement.ts"
 import { phoneWithoutLink } from "../linking/endLinking.ts"
 import { inHands, lockLanes, nextDueAfter } from "../queue/lane.ts"
-import { DeliveriesQueued, connectionParameters, report } from "../webhook/queueDeliveries.ts"
+import { callbackParameters, report } from "../webhook/queueDeliveries.ts"
+import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { numberColumns, numberTable, toNumber } from "./numberRow.ts"
 
 const made = single(without(numberTable, "id"))
@@ -78,23 +85,6 @@ from numbers n
 where n.id = $id
   and n.removed_at is null`
 
-/** A change of a number's status. */
-interface StatusChange {
-  readonly id: number
-  readonly status: string
-  readonly phone: string | null
-  readonly callback: Callback | null
-}
-
-const statusParameters = joined(
-  single({
-    p_number: bigint((change: StatusChange) => change.id),
-    p_status: text((change: StatusChange) => change.status),
-    p_phone: text((change: StatusChange) => change.phone),
-  }),
-  connectionParameters("new", (change: StatusChange) => change.callback),
-)
-
 /**
  * A number connects, is being connected or drops out, its lane with it, and the address that its
  * connection is reported to is told. The lane's next due moment is kept while it rests, so that
@@ -105,10 +95,9 @@ const statusParameters = joined(
  */
 export const setNumberStatus = sqlFunction(
   "set_number_status",
-  `(${statusParameters.declarations})
-  returns setof numbers
-  language plpgsql
-  as $function$
+  joined(taking({ number: bigint, status: text, phone: text }), callbackParameters),
+  "setof numbers",
+)`
   declare
     -- As the attempt keeps it.
     v_before text;
@@ -144,13 +133,9 @@ export const setNumberStatus = sqlFunction(
     where n.id = p_number
       and n.removed_at is null
     returning n.*;
-  end
-  $function$`,
-)
+  end`
 
-const setStatus = statement("number.setStatus", statusParameters)`
-select ${numberColumns("n")}
-from ${setNumberStatus.name}(${statusParameters.placeholders}) n`
+const setStatus = call("number.setStatus", setNumberStatus)
 
 /**
  * Closing lanes, because their numbers were removed or their workspace deleted: nothing new is
@@ -162,10 +147,9 @@ from ${setNumberStatus.name}(${statusParameters.placeholders}) n`
  */
 export const removeLanes = sqlFunction(
   "remove_lanes",
-  `(p_numbers bigint[], p_now timestamptz)
-  returns void
-  language plpgsql
-  as $function$
+  "p_numbers bigint[], p_now timestamptz",
+  "void",
+)`
   begin
     ${lockLanes("p_numbers")}
 
@@ -184,72 +168,51 @@ export const removeLanes = sqlFunction(
 
     delete from linking_attempts a
     where a.number_id = any (p_numbers);
-  end
-  $function$`,
-)
+  end`
 
 export const removeNumber = sqlFunction(
   "remove_number",
-  `(p_workspace bigint, p_number bigint, p_now timestamptz)
-  returns boolean
-  language plpgsql
-  as $function$
+  taking({ workspaceId: bigint, id: bigint, now: instant }),
+  "boolean",
+)`
   begin
     perform ${removeLanes.name}(array[n.id], p_now)
     from numbers n
-    where n.id = p_number
-      and n.workspace_id = p_workspace
+    where n.id = p_id
+      and n.workspace_id = p_workspace_id
       and n.removed_at is null;
 
     update numbers n
     set removed_at = p_now
-    where n.id = p_number
-      and n.workspace_id = p_workspace
+    where n.id = p_id
+      and n.workspace_id = p_workspace_id
       and n.removed_at is null;
     return found;
-  end
-  $function$`,
-)
+  end`
 
-const remove = statement(
-  "number.remove",
-  given({ workspaceId: bigint, id: bigint, now: instant }),
-)`select ${removeNumber.name}($workspaceId, $id, $now) as removed`
+const remove = call("number.remove", removeNumber)
 
-export const layerNumbers = Layer.effect(
-  NumberStore,
-  Effect.gen(function* () {
-    const database = yield* Database
-    const { tell } = yield* DeliveriesQueued
-    return NumberStore.of({
-      insert: (number) =>
-        Effect.flatMap(insertNumber.first(database, number, toNumber), (inserted) =>
-          inserted === null
-            ? Effect.die(new Error(`no workspace ${number.workspaceId}`))
-            : Effect.succeed(inserted),
-        ),
-      get: (workspaceId, id) => getNumber.first(database, { workspaceId, id }, toNumber),
-      find: (id) => findNumber.first(database, { id }, toNumber),
-      callbackUrl: (id) =>
-        callbackUrl.first(
-          database,
-          { id },
-          (row: { readonly callback_url: string | null }) => row.callback_url,
-        ),
-      list: (workspaceId) => listNumbers.all(database, { workspaceId }, toNumber),
-      relabel: (workspaceId, id, label) =>
-        relabelNumber.first(database, { workspaceId, id, label }, toNumber),
-      // Nothing here tells of the time: a lane is due when its messages are.
-      setStatus: (id, status, phone, _now, callback = null) =>
-        Effect.tap(
-          setStatus.first(database, { id, status, phone: phone ?? null, callback }, toNumber),
-          callback === null ? Effect.void : tell,
-        ),
-      remove: (workspaceId, id, now) =>
-        Effect.map(
-          remove.rows<{ readonly removed: boolean }>(database, { workspaceId, id, now }),
-          ([row]) => row?.removed ?? false,
-        ),
-    })
-  }),
-)
+export const numberStore = (
+  database: DatabaseService,
+  { tell }: DeliveriesQueued,
+): typeof NumberStore.Service => ({
+  insert: (number) =>
+    Effect.flatMap(insertNumber.first(database, number, toNumber), (inserted) =>
+      inserted === null
+        ? Effect.die(new Error(`no workspace ${number.workspaceId}`))
+        : Effect.succeed(inserted),
+    ),
+  get: (workspaceId, id) => getNumber.first(database, { workspaceId, id }, toNumber),
+  find: (id) => findNumber.first(database, { id }, toNumber),
+  callbackUrl: (id) => callbackUrl.value<string>(database, { id }),
+  list: (workspaceId) => listNumbers.all(database, { workspaceId }, toNumber),
+  relabel: (workspaceId, id, label) =>
+    relabelNumber.first(database, { workspaceId, id, label }, toNumber),
+  // Nothing here tells of the time: a lane is due when its messages are.
+  setStatus: (id, status, phone, _now, callback = null) =>
+    Effect.tap(
+      setStatus.first(database, { number: id, status, phone: phone ?? null, callback }, toNumber),
+      callback === null ? Effect.void : tell,
+    ),
+  remove: (workspaceId, id, now) => remove.holds(database, { workspaceId, id, now }),
+})

@@ -1,15 +1,14 @@
 /** Number checks and their results. */
-import { NumberCheckStore } from "@messaging-service/core/ports"
 import type {
   BrokenCheckGuard,
-  IdempotencyClaim,
   NewNumberCheck,
   NumberCheck,
   NumberCheckId,
   NumberCheckResult,
+  NumberCheckStore,
 } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
 import {
   bigint,
   bigints,
@@ -21,12 +20,10 @@ import {
   selected,
   text,
   texts,
-  within,
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { given, joined, on, single, statement } from "../database/Statement.ts"
-import { claimColumns, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+import { call, given, joined, part, single, sqlFunction, statement } from "../database/Statement.ts"
+import { claimParameters, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
 import { claim, settle } from "./claimChecks.ts"
 
 const checkFields = {
@@ -57,27 +54,14 @@ const resultFields = {
 export const resultColumns = (alias: string): string => selected(columnsOf(resultFields), alias)
 export const toResult = decoded<NumberCheckResult>(resultFields)
 
-interface Insertion {
-  readonly check: NewNumberCheck
-  readonly claim: IdempotencyClaim | null
-}
-
-const insertParameters = joined(
-  on(
-    (insertion: Insertion) => insertion.check,
-    single(
-      columnsOf({
-        workspaceId: { p_workspace: bigint((check) => check.workspaceId) },
-        mode: { p_mode: text((check) => check.mode) },
-        numberId: { p_number: bigint((check) => check.numberId) },
-        name: { p_name: text((check) => check.name) },
-        phones: { p_phones: texts((check) => check.phones) },
-        createdAt: { p_now: instant((check) => check.createdAt) },
-      } satisfies FieldsOf<NewNumberCheck>),
-    ),
-  ),
-  single(within((insertion: Insertion) => insertion.claim, claimColumns)),
-)
+const newColumns = columnsOf({
+  workspaceId: { p_workspace: bigint((check) => check.workspaceId) },
+  mode: { p_mode: text((check) => check.mode) },
+  numberId: { p_number: bigint((check) => check.numberId) },
+  name: { p_name: text((check) => check.name) },
+  phones: { p_phones: texts((check) => check.phones) },
+  createdAt: { p_now: instant((check) => check.createdAt) },
+} satisfies FieldsOf<NewNumberCheck>)
 
 /**
  * Writes a check with its results; returns the guard that did not hold, or null and the check's id.
@@ -87,11 +71,9 @@ const insertParameters = joined(
  */
 export const insertCheck = sqlFunction(
   "insert_number_check",
-  `(${insertParameters.declarations})
-  returns table (guard text, id bigint)
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
+  joined(part("check", single(newColumns)), claimParameters),
+  "table (guard text, id bigint)",
+)`
   declare
     v_id bigint;
   begin
@@ -125,13 +107,9 @@ export const insertCheck = sqlFunction(
     order by asked.place;
     ${finishesClaim("array[v_id]", "p_now")};
     return query select null::text, v_id;
-  end
-  $function$`,
-)
+  end`
 
-const insertStatement = statement("numberCheck.insert", insertParameters)`
-select i.guard, i.id
-from ${insertCheck.name}(${insertParameters.placeholders}) i`
+const insert = call("numberCheck.insert", insertCheck)
 
 const scope = { workspaceId: bigint, mode: text, restriction: bigints }
 
@@ -192,30 +170,23 @@ using old
 where c.id = old.id
 returning c.id`
 
-export const layerNumberChecks = Layer.effect(
-  NumberCheckStore,
-  Effect.gen(function* () {
-    const database = yield* Database
-    return NumberCheckStore.of({
-      insert: (check, idempotency) =>
-        Effect.map(
-          insertStatement.rows<{
-            readonly guard: BrokenCheckGuard | null
-            readonly id: bigint | null
-          }>(database, { check, claim: idempotency }),
-          ([row]) =>
-            row === undefined || row.guard !== null
-              ? { _tag: "Broken", guard: row?.guard ?? "number" }
-              : { _tag: "Made", id: Number(row.id) as NumberCheckId },
-        ),
-      get: (seen, id) => getCheck.first(database, { ...seen, id }, toCheck),
-      list: (seen, page) =>
-        listChecks.page(database, seen.workspaceId, { ...seen, ...page }, toCheck),
-      results: (id, statuses, page) =>
-        listResults.page(database, `check ${id}`, { ...page, id, statuses }, toResult),
-      claim: claim(database),
-      settle: settle(database),
-      forget: (before) => forgetChecks.untilDone(database, { before, limit: batch }),
-    })
-  }),
-)
+export const numberCheckStore = (database: DatabaseService): typeof NumberCheckStore.Service => ({
+  insert: (check, idempotency) =>
+    Effect.map(
+      insert.rows<{
+        readonly guard: BrokenCheckGuard | null
+        readonly id: bigint | null
+      }>(database, { check, claim: idempotency }),
+      ([row]) =>
+        row === undefined || row.guard !== null
+          ? { _tag: "Broken", guard: row?.guard ?? "number" }
+          : { _tag: "Made", id: Number(row.id) as NumberCheckId },
+    ),
+  get: (seen, id) => getCheck.first(database, { ...seen, id }, toCheck),
+  list: (seen, page) => listChecks.page(database, seen.workspaceId, { ...seen, ...page }, toCheck),
+  results: (id, statuses, page) =>
+    listResults.page(database, `check ${id}`, { ...page, id, statuses }, toResult),
+  claim: claim(database),
+  settle: settle(database),
+  forget: (before) => forgetChecks.untilDone(database, { before, limit: batch }),
+})

@@ -20,8 +20,7 @@ import {
   texts,
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { given, single, statement } from "../database/Statement.ts"
+import { call, given, single, sqlFunction, statement, taking } from "../database/Statement.ts"
 import { fitsShare, isClaimable, sharesFields, sharesParameters } from "../queue/lane.ts"
 
 /** The core's `canBeAsked`, by the lane of the check's number. */
@@ -69,11 +68,9 @@ const toClaimed = decoded<ClaimedCheck>(claimedFields)
  */
 export const claimChecks = sqlFunction(
   "claim_number_checks",
-  `(${claimParameters.declarations})
-  returns table (${declared(columnsOf(claimedFields))})
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
+  claimParameters,
+  `table (${declared(columnsOf(claimedFields))})`,
+)`
   declare
     v_checks bigint[];
   begin
@@ -130,14 +127,9 @@ export const claimChecks = sqlFunction(
     from claimed
     join lanes l on l.number_id = claimed.number_id
     order by array_position(v_checks, claimed.id);
-  end
-  $function$`,
-)
+  end`
 
-const claimStatement = statement(
-  "numberCheck.claim",
-  claimParameters,
-)`select c.* from ${claimChecks.name}(${claimParameters.placeholders}) c`
+const claimStatement = call("numberCheck.claim", claimChecks)
 
 export const claim =
   (database: DatabaseService) =>
@@ -151,10 +143,9 @@ export const claim =
  */
 export const answerCheck = sqlFunction(
   "answer_number_check",
-  `(p_id bigint, p_lease bigint, p_phones text[], p_statuses text[], p_now timestamptz)
-  returns boolean
-  language plpgsql
-  as $function$
+  taking({ id: bigint, lease: bigint, phones: texts, statuses: texts, now: instant }),
+  "boolean",
+)`
   declare
     v_checked integer;
     v_registered integer;
@@ -198,14 +189,9 @@ export const answerCheck = sqlFunction(
       tries = 0
     where c.id = p_id;
     return true;
-  end
-  $function$`,
-)
+  end`
 
-const answer = statement(
-  "numberCheck.answer",
-  given({ id: bigint, lease: bigint, phones: texts, statuses: texts, now: instant }),
-)`select ${answerCheck.name}($id, $lease, $phones, $statuses, $now) as settled`
+const answer = call("numberCheck.answer", answerCheck)
 
 const again = statement(
   "numberCheck.again",
@@ -218,27 +204,25 @@ set lease_until = null,
 where c.id = $id
   and c.lease = $lease
   and c.lease_until is not null
-returning true as settled`
+returning true`
 
 /** Settles a claimed check, if its lease is still the check's: answers, or another try. */
 export const settle =
   (database: DatabaseService) =>
   (settlement: CheckSettlement, now: number): Effect.Effect<boolean, StoreUnavailable> => {
     const { id, lease } = settlement
-    const settled =
-      settlement._tag === "Answered"
-        ? answer.rows<{ readonly settled: boolean }>(database, {
-            id,
-            lease,
-            phones: settlement.answers.map(({ phone }) => phone),
-            statuses: settlement.answers.map(({ status }) => status),
-            now,
-          })
-        : again.rows<{ readonly settled: boolean }>(database, {
-            id,
-            lease,
-            due: settlement.notBefore ?? now,
-            tries: settlement.tried ? 1 : 0,
-          })
-    return Effect.map(settled, ([row]) => row?.settled ?? false)
+    return settlement._tag === "Answered"
+      ? answer.holds(database, {
+          id,
+          lease,
+          phones: settlement.answers.map(({ phone }) => phone),
+          statuses: settlement.answers.map(({ status }) => status),
+          now,
+        })
+      : again.holds(database, {
+          id,
+          lease,
+          due: settlement.notBefore ?? now,
+          tries: settlement.tried ? 1 : 0,
+        })
   }

@@ -1,27 +1,31 @@
 /** The lanes, and what is left to do. */
-import { LaneQueue, WorkStatus, kindsOfWork } from "@messaging-service/core/ports"
-import type { NumberId, SharedWork, Work, Workload } from "@messaging-service/core/ports"
-import { Effect, Layer, Record } from "effect"
-import { Database } from "../database/Database.ts"
+import { kindsOfWork } from "@messaging-service/core/ports"
+import type {
+  LaneQueue,
+  NumberId,
+  SharedWork,
+  Work,
+  Workload,
+  WorkStatus,
+} from "@messaging-service/core/ports"
+import { Effect, Record } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
 import { bigints, instant, integers } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
-import { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
+import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { canBeAsked } from "../numberCheck/claimChecks.ts"
 import { claim, renew } from "./claimLanes.ts"
 import { inHands, isClaimable, isLeased } from "./lane.ts"
 import { settle } from "./settleAttempts.ts"
 
-export const layerLanes = Layer.effect(
-  LaneQueue,
-  Effect.gen(function* () {
-    const database = yield* Database
-    return LaneQueue.of({
-      claim: claim(database),
-      renew: renew(database),
-      settle: settle(database, yield* DeliveriesQueued),
-    })
-  }),
-)
+export const laneQueue = (
+  database: DatabaseService,
+  queued: DeliveriesQueued,
+): typeof LaneQueue.Service => ({
+  claim: claim(database),
+  renew: renew(database),
+  settle: settle(database, queued),
+})
 
 /**
  * The earliest moment of each kind of work: one look into the index that serves its sweep.
@@ -276,25 +280,20 @@ const toWorkload = (row: WorkloadRow | undefined): Workload => ({
   deliveringUntil: row?.delivering_until?.getTime() ?? null,
 })
 
-export const layerWorkStatus = Layer.effect(
-  WorkStatus,
-  Effect.map(Database, (database) =>
-    WorkStatus.of({
-      nextDue: (work, crowded = []) =>
-        nextDue[work].first(
-          database,
-          { crowded: crowded === "all" ? null : crowded },
-          (row: { readonly due: Date }) => row.due.getTime(),
-        ),
-      workload: (now, places) =>
-        Effect.map(
-          workload.rows<WorkloadRow>(database, {
-            now,
-            most: shared.map((work) => places?.[work].share.most ?? endless),
-            whole: shared.map((work) => places?.[work].whole ?? endless),
-          }),
-          ([row]) => toWorkload(row),
-        ),
-    }),
-  ),
-)
+export const workStatus = (database: DatabaseService): typeof WorkStatus.Service => ({
+  nextDue: (work, crowded = []) =>
+    nextDue[work].first(
+      database,
+      { crowded: crowded === "all" ? null : crowded },
+      (row: { readonly due: Date }) => row.due.getTime(),
+    ),
+  workload: (now, places) =>
+    Effect.map(
+      workload.rows<WorkloadRow>(database, {
+        now,
+        most: shared.map((work) => places?.[work].share.most ?? endless),
+        whole: shared.map((work) => places?.[work].whole ?? endless),
+      }),
+      ([row]) => toWorkload(row),
+    ),
+})

@@ -27,8 +27,7 @@ import {
   without,
 } from "../database/Fields.ts"
 import type { FieldsOf, RowOf } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { given, single, statement } from "../database/Statement.ts"
+import { call, given, single, sqlFunction, statement } from "../database/Statement.ts"
 import { messageColumns, messageNames, messageResult, toMessage } from "../message/messageRow.ts"
 import type { MessageRow } from "../message/messageRow.ts"
 import { numberTable, toNumber } from "../number/numberRow.ts"
@@ -69,14 +68,12 @@ const numberBeside = without(numberTable, "id", "workspace_id", "mode", "platfor
  */
 export const claimLanes = sqlFunction(
   "claim_lanes",
-  `(${parameters.declarations})
-  returns table (
+  parameters,
+  `table (
     lease bigint, interruptions integer, removed boolean, ${declared(numberBeside, "n_")},
     ${messageResult}
-  )
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
+  )`,
+)`
   declare
     ${shareVariables}
     v_window constant interval := p_window_millis * interval '1 millisecond';
@@ -168,9 +165,7 @@ export const claimLanes = sqlFunction(
     join numbers n on n.id = moved.number_id
     where moved.lease_until is not null
     order by moved.was_due, moved.number_id;
-  end
-  $function$`,
-)
+  end`
 
 type ClaimedRow = MessageRow &
   RowOf<typeof numberBeside, "n_"> & {
@@ -206,11 +201,7 @@ const Claimed = rowsOver([
   ...messageNames,
 ])
 
-const claimStatement = statement(
-  "claim",
-  parameters,
-  Claimed,
-)`select * from ${claimLanes.name}(${parameters.placeholders})`
+const claimStatement = call("claim", claimLanes, Claimed)
 
 export const claim =
   (database: DatabaseService) =>

@@ -9,8 +9,7 @@ import type { MessageId, Settlement, StoreUnavailable } from "@messaging-service
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, instant, integer, listed, within } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { each, joined, on, single, statement } from "../database/Statement.ts"
+import { call, each, joined, part, sqlFunction, taking } from "../database/Statement.ts"
 import {
   announce,
   changeColumns,
@@ -23,11 +22,6 @@ import type { EndedRow } from "../message/endMessages.ts"
 import { anyQueued } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { firstWaiting, lockLanes, nextDueAfter } from "./lane.ts"
-
-interface Settling {
-  readonly now: number
-  readonly settlements: ReadonlyArray<Settlement>
-}
 
 /** How the message ends; null when it goes on waiting. */
 const changeOf = (one: Settlement) => (one._tag === "Ended" ? one.change : null)
@@ -44,22 +38,15 @@ const columns = {
   ...within(changeOf, changeColumns),
 }
 
-const parameters = joined(
-  single({ p_now: instant((settling: Settling) => settling.now) }),
-  on((settling: Settling) => settling.settlements, each(columns, "p_")),
-)
-
 /**
  * Every array holds one element for each settlement, or none where all are null; returns the settled
  * messages.
  */
 export const settleAttempts = sqlFunction(
   "settle_attempts",
-  `(${parameters.declarations})
-  returns table (message_id bigint, queued boolean)
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
+  joined(taking({ now: instant }), part("settlements", each(columns, "p_"))),
+  "table (message_id bigint, queued boolean)",
+)`
   declare
     -- Whether deliveries were queued.
     v_queued boolean;
@@ -137,15 +124,12 @@ export const settleAttempts = sqlFunction(
     return query
     select p_message_id[held.place], v_queued
     from unnest(v_held) held (place);
-  end
-  $function$`,
-)
+  end`
 
-const settleStatement = statement("settle", parameters)`select settled.message_id, settled.queued
-from ${settleAttempts.name}(${parameters.placeholders}) settled`
+const settleStatement = call("settle", settleAttempts)
 
 export const settle =
-  (database: DatabaseService, { tell }: Pick<typeof DeliveriesQueued.Service, "tell">) =>
+  (database: DatabaseService, { tell }: DeliveriesQueued) =>
   (
     settlements: ReadonlyArray<Settlement>,
     now: number,

@@ -1,16 +1,13 @@
 /** Reminders, and the log of their runs. */
-import { ReminderStore } from "@messaging-service/core/ports"
 import type {
-  IdempotencyClaim,
-  NewReminder,
   NumberId,
   Reminder,
   ReminderContent,
   ReminderId,
-  ReminderRun,
+  ReminderStore,
 } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
 import {
   bigint,
   bigints,
@@ -22,11 +19,9 @@ import {
   listed,
   selected,
   text,
-  within,
 } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { given, joined, on, single, statement } from "../database/Statement.ts"
-import { claimColumns, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+import { call, given, joined, part, single, sqlFunction, statement } from "../database/Statement.ts"
+import { claimParameters, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
 import { toWorkspace, workspaceColumns } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
 import {
@@ -43,25 +38,14 @@ import { advanceColumns, run } from "./runReminder.ts"
 /** Lines of the log that one statement drops at most. */
 const batch = 10_000
 
-interface Insertion {
-  readonly reminder: NewReminder
-  readonly claim: IdempotencyClaim | null
-}
-
-const insertParameters = joined(
-  on((insertion: Insertion) => insertion.reminder, single(newColumns, "p_")),
-  single(within((insertion: Insertion) => insertion.claim, claimColumns)),
-)
-
 /**
  * The reminder's id; null when the claim is no longer held. Locks: the claim, as everywhere first.
  */
 export const insertReminder = sqlFunction(
   "insert_reminder",
-  `(${insertParameters.declarations})
-  returns bigint
-  language plpgsql
-  as $function$
+  joined(part("reminder", single(newColumns, "p_")), claimParameters),
+  "bigint",
+)`
   declare
     v_id bigint;
   begin
@@ -73,14 +57,9 @@ export const insertReminder = sqlFunction(
     returning id into v_id;
     ${finishesClaim("array[v_id]", "p_created_at")};
     return v_id;
-  end
-  $function$`,
-)
+  end`
 
-const insertStatement = statement(
-  "reminder.insert",
-  insertParameters,
-)`select ${insertReminder.name}(${insertParameters.placeholders}) as id`
+const insert = call("reminder.insert", insertReminder)
 
 const scope = { workspaceId: bigint, mode: text, restriction: bigints }
 
@@ -123,18 +102,11 @@ const lists = {
   ofMode: { all: listReminders(ofMode, ""), narrowed: listReminders(ofMode, ofActivity) },
 }
 
-interface Update {
-  readonly id: ReminderId
-  readonly revision: number
-  readonly content: ReminderContent
-  readonly nextRunAt: number | null
-}
-
 const updateReminder = statement(
   "reminder.update",
-  joined<Update>(
+  joined(
     given({ id: bigint, revision: bigint, nextRunAt: instant }),
-    on((update: Update) => update.content, single(contentColumns)),
+    part("content", single(contentColumns)),
   ),
 )`
 update reminders r
@@ -170,10 +142,7 @@ order by r.next_run_at, r.id`
 
 const passRun = statement(
   "reminder.pass",
-  joined<ReminderRun & { readonly outcome: string | null; readonly code: string | null }>(
-    single(advanceColumns),
-    given({ outcome: text, code: text }),
-  ),
+  joined(single(advanceColumns), given({ outcome: text, code: text })),
 )`
 with advanced as (
   update reminders r
@@ -240,67 +209,59 @@ where r.removed_at < $before`
 type DueRow = Pick<Reminder, "lastRun"> &
   WorkspaceRow & { readonly next_run_at: Date | null; readonly previous_number_id: bigint | null }
 
-export const layerReminders = Layer.effect(
-  ReminderStore,
-  Effect.gen(function* () {
-    const database = yield* Database
-    return ReminderStore.of({
-      insert: (reminder, claim) =>
-        Effect.map(
-          insertStatement.rows<{ readonly id: bigint | null }>(database, { reminder, claim }),
-          ([row]) =>
-            row?.id == null
-              ? { _tag: "Broken", guard: "idempotency" }
-              : {
-                  _tag: "Inserted",
-                  reminder: {
-                    ...reminder,
-                    id: Number(row.id) as ReminderId,
-                    revision: 1,
-                    lastRun: null,
-                  },
-                },
-        ),
-      get: (seenBy, id) => getReminder.first(database, { ...seenBy, id }, toReminder),
-      made: (id) =>
-        madeReminder.first(
-          database,
-          { id },
-          (row: Pick<Reminder, "lastRun"> & { readonly original: ReminderContent | null }) => ({
-            ...toReminder(row),
-            ...row.original,
-          }),
-        ),
-      list: (seenBy, { active }, page) =>
-        lists[seenBy.mode === null ? "ofAll" : "ofMode"][active === null ? "all" : "narrowed"].page(
-          database,
-          seenBy.workspaceId,
-          { ...seenBy, ...page, active },
-          toReminder,
-        ),
-      update: (id, revision, content, nextRunAt) =>
-        updateReminder.any(database, { id, revision, content, nextRunAt }),
-      remove: (seenBy, id, now) => removeReminder.any(database, { ...seenBy, id, now }),
-      due: (now, limit) =>
-        dueReminders.all(database, { now, limit }, (row: DueRow) => ({
-          reminder: toReminder(row),
-          dueAt: row.next_run_at?.getTime() ?? now,
-          previousNumberId: idOrNull<NumberId>(row.previous_number_id),
-          workspace: toWorkspace(row),
-        })),
-      run: run(database),
-      pass: (advance, outcome) =>
-        passRun.any(database, {
-          ...advance,
-          outcome: outcome?.outcome ?? null,
-          code: outcome?.code ?? null,
-        }),
-      runs: (id, page) => listRuns.page(database, `reminder ${id}`, { ...page, id }, toRun),
-      forget: (before) =>
-        Effect.andThen(
-          forgetRuns.untilDone(database, { before, limit: batch }),
-          forgetReminders.run(database, { before }),
-        ),
-    })
-  }),
-)
+export const reminderStore = (database: DatabaseService): typeof ReminderStore.Service => ({
+  insert: (reminder, claim) =>
+    Effect.map(insert.value<bigint>(database, { reminder, claim }), (id) =>
+      id === null
+        ? { _tag: "Broken", guard: "idempotency" }
+        : {
+            _tag: "Inserted",
+            reminder: {
+              ...reminder,
+              id: Number(id) as ReminderId,
+              revision: 1,
+              lastRun: null,
+            },
+          },
+    ),
+  get: (seenBy, id) => getReminder.first(database, { ...seenBy, id }, toReminder),
+  made: (id) =>
+    madeReminder.first(
+      database,
+      { id },
+      (row: Pick<Reminder, "lastRun"> & { readonly original: ReminderContent | null }) => ({
+        ...toReminder(row),
+        ...row.original,
+      }),
+    ),
+  list: (seenBy, { active }, page) =>
+    lists[seenBy.mode === null ? "ofAll" : "ofMode"][active === null ? "all" : "narrowed"].page(
+      database,
+      seenBy.workspaceId,
+      { ...seenBy, ...page, active },
+      toReminder,
+    ),
+  update: (id, revision, content, nextRunAt) =>
+    updateReminder.any(database, { id, revision, content, nextRunAt }),
+  remove: (seenBy, id, now) => removeReminder.any(database, { ...seenBy, id, now }),
+  due: (now, limit) =>
+    dueReminders.all(database, { now, limit }, (row: DueRow) => ({
+      reminder: toReminder(row),
+      dueAt: row.next_run_at?.getTime() ?? now,
+      previousNumberId: idOrNull<NumberId>(row.previous_number_id),
+      workspace: toWorkspace(row),
+    })),
+  run: run(database),
+  pass: (advance, outcome) =>
+    passRun.any(database, {
+      ...advance,
+      outcome: outcome?.outcome ?? null,
+      code: outcome?.code ?? null,
+    }),
+  runs: (id, page) => listRuns.page(database, `reminder ${id}`, { ...page, id }, toRun),
+  forget: (before) =>
+    Effect.andThen(
+      forgetRuns.untilDone(database, { before, limit: batch }),
+      forgetReminders.run(database, { before }),
+    ),
+})

@@ -14,10 +14,9 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, columnsOf, instant } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { joined, on, single, statement } from "../database/Statement.ts"
+import { call, joined, part, single, sqlFunction } from "../database/Statement.ts"
 import { acceptMessages, acceptParameters, batchOf, toOutcome } from "../message/acceptMessages.ts"
-import type { Batch, OutcomeRow } from "../message/acceptMessages.ts"
+import type { OutcomeRow } from "../message/acceptMessages.ts"
 
 /** A reminder's advance to its next due time. */
 export const advanceColumns = columnsOf({
@@ -28,26 +27,12 @@ export const advanceColumns = columnsOf({
   nextRunAt: { r_next_run_at: instant((run) => run.nextRunAt) },
 } satisfies FieldsOf<ReminderRun>)
 
-interface Run {
-  readonly advance: ReminderRun
-  readonly batch: Batch
-}
-
-const parameters = joined(
-  on((one: Run) => one.advance, single(advanceColumns)),
-  on((one: Run) => one.batch, acceptParameters),
-)
-
 /** The run, then the parameters of an acceptance, which are for one alone. */
 export const runReminder = sqlFunction(
   "run_reminder",
-  `(
-    ${parameters.declarations},
-    out guard text,
-    out ids bigint[]
-  )
-  language plpgsql
-  as $function$
+  joined(part("advance", single(advanceColumns)), part("batch", acceptParameters)),
+  "table (guard text, ids bigint[])",
+)`
   begin
     perform
     from reminders r
@@ -57,30 +42,25 @@ export const runReminder = sqlFunction(
     for no key update;
     if not found then
       guard := 'reminder';
-      return;
+    else
+      select a.guard, a.ids
+      into guard, ids
+      from ${acceptMessages.name}(${acceptParameters.names}) a;
     end if;
 
-    select a.guard, a.ids
-    into guard, ids
-    from ${acceptMessages.name}(${acceptParameters.names}) a;
-    if guard is not null then
-      return;
+    if guard is null then
+      update reminders r
+      set next_run_at = r_next_run_at,
+        revision = r.revision + 1,
+        previous_number_id = p_number[1]
+      where r.id = r_id;
+      insert into reminder_runs (reminder_id, due_at, ran_at, message_id, outcome)
+      values (r_id, r_due_at, r_ran_at, ids[1], 'accepted');
     end if;
+    return next;
+  end`
 
-    update reminders r
-    set next_run_at = r_next_run_at,
-      revision = r.revision + 1,
-      previous_number_id = p_number[1]
-    where r.id = r_id;
-    insert into reminder_runs (reminder_id, due_at, ran_at, message_id, outcome)
-    values (r_id, r_due_at, r_ran_at, ids[1], 'accepted');
-  end
-  $function$`,
-)
-
-const runStatement = statement("reminder.run", parameters)`
-select r.guard, r.ids
-from ${runReminder.name}(${parameters.placeholders}) r`
+const runStatement = call("reminder.run", runReminder)
 
 export const run =
   (database: DatabaseService) =>

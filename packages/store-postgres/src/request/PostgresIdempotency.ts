@@ -2,14 +2,25 @@
  * Claims on idempotency keys: made before the work, and finished in the commit of what was made with
  * them. Sends claim and finish theirs many at a time, in functions of their own.
  */
-import { IdempotencyStore, answerKeptMillis, claimKeptMillis } from "@messaging-service/core/ports"
-import type { ClaimOutcome, IdempotencyClaim } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
-import { bigint, columnsOf, epochMillis, instant, text } from "../database/Fields.ts"
+import { answerKeptMillis, claimKeptMillis } from "@messaging-service/core/ports"
+import type {
+  ClaimOutcome,
+  IdempotencyClaim,
+  IdempotencyStore,
+} from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
+import { bigint, columnsOf, epochMillis, instant, text, within } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { given, joined, single, statement } from "../database/Statement.ts"
+import {
+  call,
+  given,
+  joined,
+  single,
+  sqlFunction,
+  statement,
+  taking,
+} from "../database/Statement.ts"
 
 /** A claim as functions take it. */
 export const claimColumns = columnsOf({
@@ -19,27 +30,28 @@ export const claimColumns = columnsOf({
   token: { p_claim_token: text((claim) => claim.token) },
 } satisfies FieldsOf<IdempotencyClaim>)
 
+/** The same of a change that may have one. */
+export const claimParameters = single(
+  within(({ claim }: { readonly claim: IdempotencyClaim | null }) => claim, claimColumns),
+)
+
 /** Claims a key for a request; null when it is claimed, else what stands in the way. */
 export const claimKey = sqlFunction(
   "claim_idempotency_key",
-  `(
-    p_key_id bigint, p_key text, p_fingerprint text, p_token text, p_now timestamptz,
-    p_claim_kept interval, p_answer_kept interval
-  )
-  returns json
-  language plpgsql
-  as $function$
+  joined(single(claimColumns), taking({ now: instant })),
+  "json",
+)`
   declare
     v_record idempotency_records;
   begin
     insert into idempotency_claims as held (key_id, key, fingerprint, token, claimed_at)
-    values (p_key_id, p_key, p_fingerprint, p_token, p_now)
+    values (p_claim_key_id, p_claim_key, p_claim_fingerprint, p_claim_token, p_now)
     on conflict (key_id, key) do update
     set fingerprint = excluded.fingerprint,
       token = excluded.token,
       claimed_at = excluded.claimed_at
     where held.token = excluded.token
-      or held.claimed_at <= p_now - p_claim_kept;
+      or held.claimed_at <= p_now - interval '${claimKeptMillis} milliseconds';
     if not found then
       return json_build_object('_tag', 'InProgress');
     end if;
@@ -47,16 +59,16 @@ export const claimKey = sqlFunction(
     select r.*
     into v_record
     from idempotency_records r
-    where r.key_id = p_key_id
-      and r.key = p_key
-      and r.created_at > p_now - p_answer_kept;
+    where r.key_id = p_claim_key_id
+      and r.key = p_claim_key
+      and r.created_at > p_now - interval '${answerKeptMillis} milliseconds';
     if not found then
       return null;
     end if;
 
     delete from idempotency_claims c
-    where c.key_id = p_key_id
-      and c.key = p_key;
+    where c.key_id = p_claim_key_id
+      and c.key = p_claim_key;
     return json_build_object(
       '_tag', 'Finished',
       'record', json_build_object(
@@ -65,9 +77,7 @@ export const claimKey = sqlFunction(
         'createdAt', ${epochMillis("v_record.created_at")}
       )
     );
-  end
-  $function$`,
-)
+  end`
 
 /**
  * Locks a claim, as the first lock of a commit; false when it is no longer held by this token.
@@ -75,10 +85,9 @@ export const claimKey = sqlFunction(
  */
 export const holdClaim = sqlFunction(
   "hold_idempotency_claim",
-  `(p_key_id bigint, p_key text, p_token text)
-  returns boolean
-  language plpgsql
-  as $function$
+  "p_key_id bigint, p_key text, p_token text",
+  "boolean",
+)`
   begin
     if p_token is null then
       return true;
@@ -89,17 +98,14 @@ export const holdClaim = sqlFunction(
       and c.token = p_token
     for update;
     return found;
-  end
-  $function$`,
-)
+  end`
 
 /** Turns a claim that is held into the record of what was made. Without a key it does nothing. */
 export const finishClaim = sqlFunction(
   "finish_idempotency_claim",
-  `(p_key_id bigint, p_key text, p_fingerprint text, p_made_ids bigint[], p_now timestamptz)
-  returns void
-  language plpgsql
-  as $function$
+  "p_key_id bigint, p_key text, p_fingerprint text, p_made_ids bigint[], p_now timestamptz",
+  "void",
+)`
   begin
     if p_key is null then
       return;
@@ -114,9 +120,7 @@ export const finishClaim = sqlFunction(
     set fingerprint = excluded.fingerprint,
       made_ids = excluded.made_ids,
       created_at = excluded.created_at;
-  end
-  $function$`,
-)
+  end`
 
 /** Whether the claim of these parameters is held, for a function that takes `claimColumns`. */
 export const isClaimHeld = `${holdClaim.name}(p_claim_key_id, p_claim_key, p_claim_token)`
@@ -127,20 +131,7 @@ export const finishesClaim = (madeIds: string, now: string): string =>
       p_claim_key_id, p_claim_key, p_claim_fingerprint, ${madeIds}, ${now}
     )`
 
-const claimStatement = statement(
-  "idempotency.claim",
-  joined<
-    IdempotencyClaim & {
-      readonly now: number
-      readonly claimKept: number
-      readonly answerKept: number
-    }
-  >(single(claimColumns), given({ now: instant, claimKept: bigint, answerKept: bigint })),
-)`
-select ${claimKey.name}(
-  $p_claim_key_id, $p_claim_key, $p_claim_fingerprint, $p_claim_token, $now,
-  $claimKept * interval '1 millisecond', $answerKept * interval '1 millisecond'
-) as outcome`
+const claimStatement = call("idempotency.claim", claimKey)
 
 /** Frees a claim of a refused request, if it is still this one's. */
 export const releaseClaim = statement("releaseClaim", single(claimColumns))`
@@ -158,27 +149,16 @@ const forgetClaims = statement("idempotency.forgetClaims", given({ before: insta
 delete from idempotency_claims
 where claimed_at <= $before`
 
-export const layerIdempotency = Layer.effect(
-  IdempotencyStore,
-  Effect.gen(function* () {
-    const database = yield* Database
-    return IdempotencyStore.of({
-      claim: (claim, now) =>
-        Effect.map(
-          claimStatement.rows<{ readonly outcome: ClaimOutcome | null }>(database, {
-            ...claim,
-            now,
-            claimKept: claimKeptMillis,
-            answerKept: answerKeptMillis,
-          }),
-          ([row]) => row?.outcome ?? { _tag: "Claimed" },
-        ),
-      release: (claim) => releaseClaim.run(database, claim),
-      forgetVoid: (now) =>
-        Effect.andThen(
-          forgetRecords.run(database, { before: now - answerKeptMillis }),
-          forgetClaims.run(database, { before: now - claimKeptMillis }),
-        ),
-    })
-  }),
-)
+export const idempotencyStore = (database: DatabaseService): typeof IdempotencyStore.Service => ({
+  claim: (claim, now) =>
+    Effect.map(
+      claimStatement.value<ClaimOutcome>(database, { ...claim, now }),
+      (outcome) => outcome ?? { _tag: "Claimed" },
+    ),
+  release: (claim) => releaseClaim.run(database, claim),
+  forgetVoid: (now) =>
+    Effect.andThen(
+      forgetRecords.run(database, { before: now - answerKeptMillis }),
+      forgetClaims.run(database, { before: now - claimKeptMillis }),
+    ),
+})

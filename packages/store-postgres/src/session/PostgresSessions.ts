@@ -1,10 +1,9 @@
 /** What live transports keep, sealed. */
-import { SessionStore } from "@messaging-service/core/ports"
-import type { KeptSession, KeyChange, NumberId } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
+import type { KeptSession, KeyChange, NumberId, SessionStore } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, integer, millis, text, texts } from "../database/Fields.ts"
-import { each, given, joined, on, statement } from "../database/Statement.ts"
+import { each, given, joined, part, statement } from "../database/Statement.ts"
 
 interface KeptRow {
   readonly number_id: bigint
@@ -33,17 +32,10 @@ where k.number_id = $numberId
   and k.type = $type
   and k.id = any ($ids)`
 
-interface Writing {
-  readonly numberId: NumberId
-  readonly credentials: string | null
-  readonly keys: ReadonlyArray<KeyChange>
-  readonly now: number
-}
-
-const writing = joined<Writing>(
+const writing = joined(
   given({ numberId: bigint, credentials: text, now: instant }),
-  on(
-    ({ keys }: Writing) => keys,
+  part(
+    "keys",
     each({
       types: text((key: KeyChange) => key.type),
       ids: text((key: KeyChange) => key.id),
@@ -113,45 +105,34 @@ where k.number_id = $numberId
   and k.type = $type
   and k.id = old.id`
 
-export const layerSessions = Layer.effect(
-  SessionStore,
-  Effect.gen(function* () {
-    const database = yield* Database
-    return SessionStore.of({
-      list: listKept.all(database, {}, (row: KeptRow) => ({
-        numberId: Number(row.number_id) as NumberId,
-        platform: row.platform,
-        status: row.status,
-        removed: row.removed,
-        leavingSince: millis(row.leaving_at),
-      })),
-      credentials: (numberId) =>
-        getCredentials.first(
-          database,
-          { numberId },
-          (row: { readonly credentials: string }) => row.credentials,
-        ),
-      keys: (numberId, type, ids) =>
-        Effect.map(
-          getKeys.rows<{ readonly id: string; readonly value: string }>(database, {
-            numberId,
-            type,
-            ids,
-          }),
-          (rows) => new Map(rows.map(({ id, value }) => [id, value])),
-        ),
-      write: (numberId, credentials, keys, now) =>
-        write.run(database, { numberId, credentials, keys, now }),
-      replace: (numberId, credentials, keys, now) =>
-        database.transaction("session.replace", (run) =>
-          Effect.andThen(
-            run(wipe.text, wipe.bind({ numberId })),
-            Effect.asVoid(run(write.text, write.bind({ numberId, credentials, keys, now }))),
-          ),
-        ),
-      trim: (numberId, type, most) => trim.run(database, { numberId, type, most }),
-      leave: (numberId, now) => leave.run(database, { numberId, now }),
-      wipe: (numberId) => wipe.run(database, { numberId }),
-    })
-  }),
-)
+export const sessionStore = (database: DatabaseService): typeof SessionStore.Service => ({
+  list: listKept.all(database, {}, (row: KeptRow) => ({
+    numberId: Number(row.number_id) as NumberId,
+    platform: row.platform,
+    status: row.status,
+    removed: row.removed,
+    leavingSince: millis(row.leaving_at),
+  })),
+  credentials: (numberId) => getCredentials.value<string>(database, { numberId }),
+  keys: (numberId, type, ids) =>
+    Effect.map(
+      getKeys.rows<{ readonly id: string; readonly value: string }>(database, {
+        numberId,
+        type,
+        ids,
+      }),
+      (rows) => new Map(rows.map(({ id, value }) => [id, value])),
+    ),
+  write: (numberId, credentials, keys, now) =>
+    write.run(database, { numberId, credentials, keys, now }),
+  replace: (numberId, credentials, keys, now) =>
+    database.transaction("session.replace", (run) =>
+      Effect.andThen(
+        wipe.within(run, { numberId }),
+        Effect.asVoid(write.within(run, { numberId, credentials, keys, now })),
+      ),
+    ),
+  trim: (numberId, type, most) => trim.run(database, { numberId, type, most }),
+  leave: (numberId, now) => leave.run(database, { numberId, now }),
+  wipe: (numberId) => wipe.run(database, { numberId }),
+})

@@ -2,10 +2,9 @@
  * Lists by offset, newest first, each with its total from the same statement. The total costs what
  * there is to count, and a page what lies before it: both are read from an index.
  */
-import { Version1ListStore } from "@messaging-service/core/ports"
-import type { OffsetPage } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
+import type { OffsetPage, Version1ListStore } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, text } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
 import type { Statement } from "../database/Statement.ts"
@@ -129,32 +128,28 @@ const lists = {
   )(listResults),
 }
 
-export const layerVersion1Lists = Layer.effect(
-  Version1ListStore,
-  Effect.gen(function* () {
-    const database = yield* Database
-    const pageOf = <In, Row extends object, A>(
-      holder: string | number,
-      list: Statement<In>,
-      input: In,
-      toItem: (row: Row) => A,
-    ) =>
-      Effect.map(list.listed<Totalled<Row>>(database, holder, input), (rows): OffsetPage<A> => ({
-        total: Number(rows[0]?.total ?? 0),
-        items: rows.filter(({ id }) => id !== null).map(toItem),
-      }))
+export const version1ListStore = (database: DatabaseService): typeof Version1ListStore.Service => {
+  const pageOf = <In, Row extends object, A>(
+    holder: string | number,
+    list: Statement<In>,
+    input: In,
+    toItem: (row: Row) => A,
+  ) =>
+    Effect.map(list.listed<Totalled<Row>>(database, holder, input), (rows): OffsetPage<A> => ({
+      total: Number(rows[0]?.total ?? 0),
+      items: rows.filter(({ id }) => id !== null).map(toItem),
+    }))
 
-    return Version1ListStore.of({
-      messages: (scope, period, query) =>
-        pageOf(scope.workspaceId, lists.messages, { ...scope, ...period, ...query }, toMessage),
-      media: (scope, type, query) =>
-        type === null
-          ? pageOf(scope.workspaceId, lists.allMedia, { ...scope, ...query }, toFile)
-          : pageOf(scope.workspaceId, lists.mediaOfType, { ...scope, ...query, type }, toFile),
-      reminders: (scope, query) =>
-        pageOf(scope.workspaceId, lists.reminders, { ...scope, ...query }, toReminder),
-      checkResults: (id, status, query) =>
-        pageOf(`check ${id}`, lists.checkResults, { ...query, id, status }, toResult),
-    })
-  }),
-)
+  return {
+    messages: (scope, period, query) =>
+      pageOf(scope.workspaceId, lists.messages, { ...scope, ...period, ...query }, toMessage),
+    media: (scope, type, query) =>
+      type === null
+        ? pageOf(scope.workspaceId, lists.allMedia, { ...scope, ...query }, toFile)
+        : pageOf(scope.workspaceId, lists.mediaOfType, { ...scope, ...query, type }, toFile),
+    reminders: (scope, query) =>
+      pageOf(scope.workspaceId, lists.reminders, { ...scope, ...query }, toReminder),
+    checkResults: (id, status, query) =>
+      pageOf(`check ${id}`, lists.checkResults, { ...query, id, status }, toResult),
+  }
+}

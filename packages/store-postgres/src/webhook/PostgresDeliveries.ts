@@ -1,21 +1,17 @@
 /** What is to be delivered to webhook endpoints and to the receivers of callbacks. */
-import { DeliveryQueue } from "@messaging-service/core/ports"
 import type {
   ClaimedDelivery,
   DeliveryQuery,
+  DeliveryQueue,
   DeliveryResult,
   EventId,
   WorkspaceId,
 } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
-import { statement } from "../database/Statement.ts"
-import { DeliveriesQueued } from "./queueDeliveries.ts"
-import {
-  resultParameters,
-  settleAndClaimDeliveries,
-  turnParameters,
-} from "./settleAndClaimDeliveries.ts"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
+import { call, statement } from "../database/Statement.ts"
+import type { DeliveriesQueued } from "./queueDeliveries.ts"
+import { resultParameters, settleAndClaimDeliveries } from "./settleAndClaimDeliveries.ts"
 import type { LaneResults } from "./settleAndClaimDeliveries.ts"
 
 interface ClaimedRow {
@@ -30,8 +26,7 @@ interface ClaimedRow {
   readonly secret_salt: string | null
 }
 
-const settleAndClaim = statement("delivery.turn", turnParameters)`
-select * from ${settleAndClaimDeliveries.name}(${turnParameters.placeholders})`
+const settleAndClaim = call("delivery.turn", settleAndClaimDeliveries)
 
 /** No moment is named: no lease has run out, nothing is due, and any number may be in flight. */
 const settle = statement("delivery.settle", resultParameters)`
@@ -64,19 +59,18 @@ const toClaimed = (row: ClaimedRow): ClaimedDelivery => {
   }
 }
 
-export const layerDeliveries = Layer.effect(
-  DeliveryQueue,
-  Effect.gen(function* () {
-    const database = yield* Database
-    const { whenQueued } = yield* DeliveriesQueued
-    const turn = (results: ReadonlyArray<DeliveryResult>, query: DeliveryQuery) =>
-      settleAndClaim.all(database, { lanes: lanesOf(results), query }, toClaimed)
-    return DeliveryQueue.of({
-      claim: (query) => turn([], query),
-      settle: (results) =>
-        results.length === 0 ? Effect.void : settle.run(database, lanesOf(results)),
-      settleAndClaim: turn,
-      whenQueued,
-    })
-  }),
-)
+export const deliveryQueue = (
+  database: DatabaseService,
+  { whenQueued }: DeliveriesQueued,
+): typeof DeliveryQueue.Service => {
+  const turn = (results: ReadonlyArray<DeliveryResult>, query: DeliveryQuery) =>
+    settleAndClaim.all(database, { lanes: lanesOf(results), query }, toClaimed)
+
+  return {
+    claim: (query) => turn([], query),
+    settle: (results) =>
+      results.length === 0 ? Effect.void : settle.run(database, lanesOf(results)),
+    settleAndClaim: turn,
+    whenQueued,
+  }
+}

@@ -1,5 +1,4 @@
 /** Webhook endpoints and their delivery log. */
-import { WebhookStore } from "@messaging-service/core/ports"
 import type {
   CallbackAttempt,
   DeliveryAttempt,
@@ -8,16 +7,16 @@ import type {
   WebhookEventType,
   WebhookId,
   WebhookInsertion,
+  WebhookStore,
 } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { Database } from "../database/Database.ts"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, idBefore, instant, integer, jsonOf, text } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { given, statement } from "../database/Statement.ts"
+import { call, given, statement } from "../database/Statement.ts"
 import {
   insertEndpoint,
   newFields,
-  openParameters,
   queuePing,
   redeliverEvent,
   removeEndpoints,
@@ -79,9 +78,10 @@ interface InsertedRow {
   readonly id: bigint | null
 }
 
-const insertStatement = statement("webhook.insert", openParameters)`
-select inserted.guard, inserted.id
-from ${insertEndpoint.name}(${openParameters.placeholders}) inserted`
+const insert = call("webhook.insert", insertEndpoint)
+const resume = call("webhook.resume", resumeEndpoint)
+const ping = call("webhook.ping", queuePing)
+const redeliver = call("webhook.redeliver", redeliverEvent)
 
 const scope = { workspaceId: bigint, mode: text }
 const named = { ...scope, id: bigint }
@@ -131,18 +131,6 @@ from ${removeEndpoints.name}(
 ) removed (count)
 where removed.count = 1`
 
-const resume = statement("webhook.resume", given({ ...named, limit: integer, now: instant }))`
-select ${resumeEndpoint.name}($workspaceId, $mode, $id, $limit, $now) as outcome`
-
-const ping = statement(
-  "webhook.ping",
-  given({ ...named, eventId: text, createdAt: instant, body: text }),
-)`
-select ${queuePing.name}($workspaceId, $mode, $id, $eventId, $createdAt, $body) as outcome`
-
-const redeliver = statement("webhook.redeliver", given({ ...named, eventId: text, now: instant }))`
-select ${redeliverEvent.name}($workspaceId, $mode, $id, $eventId, $now) as outcome`
-
 const page = given({ id: bigint, before: idBefore, limit: integer })
 
 // Index webhook_attempts_by_endpoint.
@@ -183,12 +171,8 @@ returning a.id`
 /** Rows that one statement drops at most. */
 const batch = 5000
 
-interface OutcomeRow {
-  readonly outcome: string
-}
-
-const queueingOf = ([row]: ReadonlyArray<OutcomeRow>): Queueing => {
-  switch (row?.outcome) {
+const queueingOf = (outcome: string | null): Queueing => {
+  switch (outcome) {
     case "stopped":
       return { _tag: "Stopped" }
     case "no endpoint":
@@ -196,64 +180,56 @@ const queueingOf = ([row]: ReadonlyArray<OutcomeRow>): Queueing => {
     case "no event":
       return { _tag: "NoEvent" }
     default:
-      return { _tag: "Queued", type: row?.outcome as WebhookEventType }
+      return { _tag: "Queued", type: outcome as WebhookEventType }
   }
 }
 
-export const layerWebhooks = Layer.effect(
-  WebhookStore,
-  Effect.map(Database, (database) =>
-    WebhookStore.of({
-      insert: (endpoint, limit, claim) =>
-        Effect.map(
-          insertStatement.rows<InsertedRow>(database, { endpoint, limit, claim }),
-          ([row]): WebhookInsertion =>
-            row?.id == null
-              ? { _tag: "Broken", guard: row?.guard ?? "limit" }
-              : {
-                  _tag: "Inserted",
-                  endpoint: {
-                    ...endpoint,
-                    id: Number(row.id) as WebhookId,
-                    firstSecretLast4: endpoint.secretLast4,
-                    disabledReason: null,
-                    lastAttempt: null,
-                  },
-                },
-        ),
-      get: (asked, id) => getEndpoint.first(database, { ...asked, id }, toEndpoint),
-      made: (id) => madeEndpoint.first(database, { id }, toEndpoint),
-      list: (asked, stopped) => listEndpoints.all(database, { ...asked, stopped }, toEndpoint),
-      rotate: (asked, id, secret) =>
-        rotateSecret.first(database, { ...asked, id, ...secret }, toEndpoint),
-      remove: (asked, id, now) => removeEndpoint.any(database, { ...asked, id, now }),
-      resume: (asked, id, limit, now) =>
-        Effect.gen(function* () {
-          const [row] = yield* resume.rows<OutcomeRow>(database, { ...asked, id, limit, now })
-          if (row?.outcome === "limit") return "limit"
-          if (row?.outcome !== "running") return null
-          return yield* getEndpoint.first(database, { ...asked, id }, toEndpoint)
-        }),
-      ping: (asked, id, { body, createdAt, id: eventId }) =>
-        Effect.map(
-          ping.rows<OutcomeRow>(database, { ...asked, id, eventId, createdAt, body }),
-          queueingOf,
-        ),
-      redeliver: (asked, id, eventId, now) =>
-        Effect.map(
-          redeliver.rows<OutcomeRow>(database, { ...asked, id, eventId, now }),
-          queueingOf,
-        ),
-      attempts: (id, asked) =>
-        listAttempts.page(database, `endpoint ${id}`, { ...asked, id }, toAttempt<DeliveryAttempt>),
-      callbackAttempts: (id, asked) =>
-        listCallbackAttempts.page(
-          database,
-          `workspace ${id}`,
-          { ...asked, id },
-          toAttempt<CallbackAttempt>,
-        ),
-      forgetAttempts: (before) => forgetAttempts.untilDone(database, { before, limit: batch }),
+export const webhookStore = (database: DatabaseService): typeof WebhookStore.Service => ({
+  insert: (endpoint, limit, claim) =>
+    Effect.map(
+      insert.rows<InsertedRow>(database, { endpoint, limit, claim }),
+      ([row]): WebhookInsertion =>
+        row?.id == null
+          ? { _tag: "Broken", guard: row?.guard ?? "limit" }
+          : {
+              _tag: "Inserted",
+              endpoint: {
+                ...endpoint,
+                id: Number(row.id) as WebhookId,
+                firstSecretLast4: endpoint.secretLast4,
+                disabledReason: null,
+                lastAttempt: null,
+              },
+            },
+    ),
+  get: (asked, id) => getEndpoint.first(database, { ...asked, id }, toEndpoint),
+  made: (id) => madeEndpoint.first(database, { id }, toEndpoint),
+  list: (asked, stopped) => listEndpoints.all(database, { ...asked, stopped }, toEndpoint),
+  rotate: (asked, id, secret) =>
+    rotateSecret.first(database, { ...asked, id, ...secret }, toEndpoint),
+  remove: (asked, id, now) => removeEndpoint.any(database, { ...asked, id, now }),
+  resume: (asked, id, limit, now) =>
+    Effect.gen(function* () {
+      const outcome = yield* resume.value<string>(database, { ...asked, id, limit, now })
+      if (outcome === "limit") return "limit"
+      if (outcome !== "running") return null
+      return yield* getEndpoint.first(database, { ...asked, id }, toEndpoint)
     }),
-  ),
-)
+  ping: (asked, id, { body, createdAt, id: eventId }) =>
+    Effect.map(
+      ping.value<string>(database, { ...asked, id, eventId, createdAt, body }),
+      queueingOf,
+    ),
+  redeliver: (asked, id, eventId, now) =>
+    Effect.map(redeliver.value<string>(database, { ...asked, id, eventId, now }), queueingOf),
+  attempts: (id, asked) =>
+    listAttempts.page(database, `endpoint ${id}`, { ...asked, id }, toAttempt<DeliveryAttempt>),
+  callbackAttempts: (id, asked) =>
+    listCallbackAttempts.page(
+      database,
+      `workspace ${id}`,
+      { ...asked, id },
+      toAttempt<CallbackAttempt>,
+    ),
+  forgetAttempts: (before) => forgetAttempts.untilDone(database, { before, limit: batch }),
+})

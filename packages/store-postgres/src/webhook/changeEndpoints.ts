@@ -7,21 +7,11 @@
  * other and none is missed by a revocation or a deletion; then the lanes by endpoint; then the
  * endpoints.
  */
-import type { IdempotencyClaim, NewWebhook } from "@messaging-service/core/ports"
-import {
-  bigint,
-  columnsOf,
-  instant,
-  integer,
-  listed,
-  text,
-  texts,
-  within,
-} from "../database/Fields.ts"
+import type { NewWebhook } from "@messaging-service/core/ports"
+import { bigint, columnsOf, instant, integer, listed, text, texts } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { joined, on, single } from "../database/Statement.ts"
-import { claimColumns, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+import { joined, part, single, sqlFunction, taking } from "../database/Statement.ts"
+import { claimParameters, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
 
 /** What is written of a new endpoint. */
 export const newFields = {
@@ -38,21 +28,6 @@ export const newFields = {
 
 const newColumns = columnsOf(newFields)
 
-interface Opening {
-  readonly endpoint: NewWebhook
-  /** How many may run in the workspace. */
-  readonly limit: number
-  readonly claim: IdempotencyClaim | null
-}
-
-export const openParameters = joined(
-  on((opening: Opening) => opening.endpoint, single(newColumns, "p_")),
-  single({
-    p_limit: integer((opening: Opening) => opening.limit),
-    ...within(({ claim }: Opening) => claim, claimColumns),
-  }),
-)
-
 /** Whether so many endpoints of the workspace run, whose row is locked. */
 const isFull = (workspace: string): string => `p_limit <= (
       select count(*)
@@ -65,15 +40,14 @@ const isFull = (workspace: string): string => `p_limit <= (
 /** The endpoint's id, or which guard broke. */
 export const insertEndpoint = sqlFunction(
   "insert_webhook_endpoint",
-  `(${openParameters.declarations}, out guard text, out id bigint)
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
+  joined(part("endpoint", single(newColumns, "p_")), taking({ limit: integer }), claimParameters),
+  "table (guard text, id bigint)",
+)`
   declare
     v_id bigint;
   begin
     if not ${isClaimHeld} then
-      guard := 'idempotency';
+      return query select 'idempotency', v_id;
       return;
     end if;
 
@@ -84,7 +58,7 @@ export const insertEndpoint = sqlFunction(
         and k.revoked_at is null
       for share;
       if not found then
-        guard := 'key';
+        return query select 'key', v_id;
         return;
       end if;
     end if;
@@ -95,7 +69,7 @@ export const insertEndpoint = sqlFunction(
       and w.deleted_at is null
     for no key update;
     if not found or ${isFull("p_workspace_id")} then
-      guard := 'limit';
+      return query select 'limit', v_id;
       return;
     end if;
 
@@ -105,116 +79,101 @@ export const insertEndpoint = sqlFunction(
     insert into webhook_lanes (endpoint_id, delivered_since)
     values (v_id, p_created_at);
     ${finishesClaim("array[v_id]", "p_created_at")};
-    id := v_id;
-  end
-  $function$`,
-)
+    return query select null, v_id;
+  end`
+
+const ofEndpoint = { workspaceId: bigint, mode: text, id: bigint }
 
 /** How the endpoint stands, once its lane is locked: `running`, `stopped` or `no endpoint`. */
 const lockEndpoint = sqlFunction(
   "lock_webhook_endpoint",
-  `(p_workspace bigint, p_mode text, p_endpoint bigint)
-  returns text
-  language plpgsql
-  as $function$
+  "p_workspace_id bigint, p_mode text, p_id bigint",
+  "text",
+)`
   begin
     perform
     from webhook_lanes l
-    where l.endpoint_id = p_endpoint
+    where l.endpoint_id = p_id
     for no key update;
 
     return coalesce(
       (
         select case when e.disabled_reason is null then 'running' else 'stopped' end
         from webhook_endpoints e
-        where e.id = p_endpoint
-          and e.workspace_id = p_workspace
+        where e.id = p_id
+          and e.workspace_id = p_workspace_id
           and (p_mode is null or e.mode = p_mode)
           and e.removed_at is null
       ),
       'no endpoint'
     );
-  end
-  $function$`,
-)
+  end`
+
+const lockIt = `${lockEndpoint.name}(p_workspace_id, p_mode, p_id)`
 
 /** What became of it: `running`, `limit` or `no endpoint`. */
 export const resumeEndpoint = sqlFunction(
   "resume_webhook_endpoint",
-  `(p_workspace bigint, p_mode text, p_endpoint bigint, p_limit integer, p_now timestamptz)
-  returns text
-  language plpgsql
-  as $function$
+  taking({ ...ofEndpoint, limit: integer, now: instant }),
+  "text",
+)`
   declare
     v_state text;
   begin
     perform
     from workspaces w
-    where w.id = p_workspace
+    where w.id = p_workspace_id
       and w.deleted_at is null
     for no key update;
     if not found then
       return 'no endpoint';
     end if;
 
-    v_state := ${lockEndpoint.name}(p_workspace, p_mode, p_endpoint);
+    v_state := ${lockIt};
     if v_state <> 'stopped' then
       return v_state;
     end if;
-    if ${isFull("p_workspace")} then
+    if ${isFull("p_workspace_id")} then
       return 'limit';
     end if;
 
     update webhook_endpoints e
     set disabled_reason = null
-    where e.id = p_endpoint;
+    where e.id = p_id;
     update webhook_lanes l
     set delivered_since = p_now
-    where l.endpoint_id = p_endpoint;
+    where l.endpoint_id = p_id;
     return 'running';
-  end
-  $function$`,
-)
+  end`
 
 /** Like the next, it returns the event's type, or how the endpoint stands. */
 export const queuePing = sqlFunction(
   "queue_webhook_ping",
-  `(
-    p_workspace bigint,
-    p_mode text,
-    p_endpoint bigint,
-    p_event_id text,
-    p_created_at timestamptz,
-    p_body text
-  )
-  returns text
-  language plpgsql
-  as $function$
+  taking({ ...ofEndpoint, eventId: text, createdAt: instant, body: text }),
+  "text",
+)`
   declare
-    v_state constant text := ${lockEndpoint.name}(p_workspace, p_mode, p_endpoint);
+    v_state constant text := ${lockIt};
   begin
     if v_state <> 'running' then
       return v_state;
     end if;
     insert into webhook_deliveries (endpoint_id, due_at, event_id, type, body)
-    values (p_endpoint, p_created_at, p_event_id, 'ping', p_body);
+    values (p_id, p_created_at, p_event_id, 'ping', p_body);
     update webhook_lanes l
     set next_due = least(l.next_due, p_created_at)
-    where l.endpoint_id = p_endpoint;
+    where l.endpoint_id = p_id;
     return 'ping';
-  end
-  $function$`,
-)
+  end`
 
 /** Or `no event`. */
 export const redeliverEvent = sqlFunction(
   "redeliver_webhook_event",
-  `(p_workspace bigint, p_mode text, p_endpoint bigint, p_event_id text, p_now timestamptz)
-  returns text
-  language plpgsql
-  as $function$
+  taking({ ...ofEndpoint, eventId: text, now: instant }),
+  "text",
+)`
   declare
-    v_state constant text := ${lockEndpoint.name}(p_workspace, p_mode, p_endpoint);
+    v_state constant text := ${lockIt};
     v_event webhook_attempts;
     v_replaced bigint[];
   begin
@@ -227,9 +186,9 @@ export const redeliverEvent = sqlFunction(
     into v_event
     from webhook_attempts a
     join webhook_endpoints there on there.id = a.endpoint_id
-    join webhook_endpoints here on here.id = p_endpoint
+    join webhook_endpoints here on here.id = p_id
     where a.event_id = p_event_id
-      and there.workspace_id = p_workspace
+      and there.workspace_id = p_workspace_id
       and there.mode = here.mode
       and there.removed_at is null
       and (
@@ -247,7 +206,7 @@ export const redeliverEvent = sqlFunction(
 
     with replaced as (
       delete from webhook_deliveries d
-      where d.endpoint_id = p_endpoint
+      where d.endpoint_id = p_id
         and d.event_id = p_event_id
       returning d.id, d.last_attempt_id
     ),
@@ -262,7 +221,7 @@ export const redeliverEvent = sqlFunction(
     from replaced;
 
     insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type, body)
-    values (p_endpoint, v_event.outbox_id, p_now, v_event.event_id, v_event.type, v_event.body);
+    values (p_id, v_event.outbox_id, p_now, v_event.event_id, v_event.type, v_event.body);
 
     update webhook_lanes l
     set next_due = least(l.next_due, p_now),
@@ -278,20 +237,13 @@ export const redeliverEvent = sqlFunction(
       from unnest(before.held_ids, before.held_leases, before.held_until) held (id, lease, until)
       where held.id <> all (v_replaced)
     ) rest
-    where before.endpoint_id = p_endpoint
-      and l.endpoint_id = p_endpoint;
+    where before.endpoint_id = p_id
+      and l.endpoint_id = p_id;
     return v_event.type;
-  end
-  $function$`,
-)
+  end`
 
 /** Ends everything that is to be delivered to these endpoints; their lanes are locked. */
-const endPending = sqlFunction(
-  "end_webhook_deliveries",
-  `(p_endpoints bigint[])
-  returns void
-  language plpgsql
-  as $function$
+const endPending = sqlFunction("end_webhook_deliveries", "p_endpoints bigint[]", "void")`
   begin
     with ended as (
       delete from webhook_deliveries d
@@ -309,9 +261,7 @@ const endPending = sqlFunction(
       held_leases = '{}',
       held_until = '{}'
     where l.endpoint_id = any (p_endpoints);
-  end
-  $function$`,
-)
+  end`
 
 /** Ends those of them that have not ended, with what is pending: their ids are in `v_ended`. */
 const endThem = (change: string, hasNotEnded: string): string => `perform
@@ -337,25 +287,21 @@ const endThem = (change: string, hasNotEnded: string): string => `perform
 /** Stops those of them that run. */
 export const stopEndpoints = sqlFunction(
   "stop_webhook_endpoints",
-  `(p_endpoints bigint[], p_reason text)
-  returns void
-  language plpgsql
-  as $function$
+  "p_endpoints bigint[], p_reason text",
+  "void",
+)`
   declare
     v_ended bigint[];
   begin
     ${endThem("disabled_reason = p_reason", "e.disabled_reason is null and e.removed_at is null")}
-  end
-  $function$`,
-)
+  end`
 
 /** Removes them; their log goes when it is old enough. Returns how many there were. */
 export const removeEndpoints = sqlFunction(
   "remove_webhook_endpoints",
-  `(p_endpoints bigint[], p_now timestamptz)
-  returns integer
-  language plpgsql
-  as $function$
+  "p_endpoints bigint[], p_now timestamptz",
+  "integer",
+)`
   declare
     v_ended bigint[];
   begin
@@ -363,9 +309,7 @@ export const removeEndpoints = sqlFunction(
     delete from webhook_lanes l
     where l.endpoint_id = any (v_ended);
     return coalesce(cardinality(v_ended), 0);
-  end
-  $function$`,
-)
+  end`
 
 export const endpointFunctions = [
   insertEndpoint,

@@ -3,7 +3,7 @@
  * whose targets are without number, of each workspace no more than what it has less than its share,
  * and of all workspaces together no more than asked for.
  */
-import { sqlFunction } from "../database/SqlFunction.ts"
+import { sqlFunction } from "../database/Statement.ts"
 import { heldOf, shareVariables, sharesParameters, takeInShares } from "../queue/lane.ts"
 
 /**
@@ -52,17 +52,12 @@ export const placesOfLane = `least(lane.wanted, (select share.places from share)
  */
 export const dueCallbackLanes = sqlFunction(
   "due_callback_lanes",
-  `(
-    p_now timestamptz,
-    p_limit integer,
-    p_lanes bigint[],
-    p_per_workspace integer,
-    p_workspaces bigint[],
-    p_held integer[]
-  )
-  returns bigint[]
-  language plpgsql
-  as $function$
+  `
+    p_now timestamptz, p_limit integer, p_lanes bigint[], p_per_workspace integer,
+    p_workspaces bigint[], p_held integer[]
+  `,
+  "bigint[]",
+)`
   declare
     ${shareVariables}
   begin
@@ -77,9 +72,7 @@ export const dueCallbackLanes = sqlFunction(
       isTakeable: "l.endpoint_id <> all (p_lanes)",
     })}
     return v_lanes;
-  end
-  $function$`,
-)
+  end`
 
 /**
  * How many may be taken from each of these lanes, in their order; null for that of an endpoint. The
@@ -87,20 +80,14 @@ export const dueCallbackLanes = sqlFunction(
  */
 export const callbackPlaces = sqlFunction(
   "callback_places",
-  `(
-    p_now timestamptz,
-    p_lanes bigint[],
-    p_settled bigint[],
-    p_per_target integer,
-    p_callbacks integer,
-    p_per_workspace integer,
-    p_workspaces bigint[],
-    p_held integer[]
-  )
-  returns integer[]
-  language sql
-  as $function$
-    with wants as (
+  `
+    p_now timestamptz, p_lanes bigint[], p_settled bigint[], p_per_target integer,
+    p_callbacks integer, p_per_workspace integer, p_workspaces bigint[], p_held integer[]
+  `,
+  "integer[]",
+)`
+  begin
+    return (with wants as (
       select
         l.endpoint_id, l.workspace_id, ahead.wanted, ahead.first_due,
         p_per_workspace - ${heldOf("l.workspace_id", sharesParameters)} as room
@@ -148,6 +135,5 @@ export const callbackPlaces = sqlFunction(
     )
     select array_agg(of_all.places order by lane.place)
     from unnest(p_lanes) with ordinality lane (id, place)
-    left join of_all on of_all.endpoint_id = lane.id
-  $function$`,
-)
+    left join of_all on of_all.endpoint_id = lane.id);
+  end`

@@ -4,34 +4,27 @@
  * counts how many of a target go out at once.
  */
 import type { Callback } from "@messaging-service/core/ports"
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import type { Scope } from "effect"
 import { bigint, columnsOf, instant, listed, text, within, without } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { single } from "../database/Statement.ts"
+import { single, sqlFunction } from "../database/Statement.ts"
 import type { Parameters } from "../database/Statement.ts"
 
 /** Tells that a commit of this process has queued deliveries. */
-export class DeliveriesQueued extends Context.Service<
-  DeliveriesQueued,
-  {
-    /** After the commit. */
-    readonly tell: Effect.Effect<void>
-    whenQueued(tell: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope>
-  }
->()("store-postgres/DeliveriesQueued") {
-  static readonly layer = Layer.sync(DeliveriesQueued, () => {
-    const listeners = new Set<Effect.Effect<void>>()
-    return DeliveriesQueued.of({
-      tell: Effect.suspend(() => Effect.all(listeners, { discard: true })),
-      whenQueued: (tell) =>
-        Effect.acquireRelease(
-          Effect.sync(() => listeners.add(tell)),
-          () => Effect.sync(() => listeners.delete(tell)),
-        ),
-    })
-  })
+export class DeliveriesQueued {
+  readonly #listeners = new Set<Effect.Effect<void>>()
+
+  /** After the commit. */
+  readonly tell: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.all(this.#listeners, { discard: true }),
+  )
+
+  readonly whenQueued = (tell: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
+    Effect.acquireRelease(
+      Effect.sync(() => this.#listeners.add(tell)),
+      () => Effect.sync(() => this.#listeners.delete(tell)),
+    )
 }
 
 /** The core's `isToldOf`, of an endpoint that is not removed. */
@@ -128,6 +121,12 @@ export const connectionParameters = <In>(
   callback: (input: In) => Callback | null,
 ): Parameters<In> => single(within(callback, connectionColumns), `p_${event}_`)
 
+/** The same for the one callback that a change may have. */
+export const callbackParameters = connectionParameters(
+  "new",
+  ({ callback }: { readonly callback: Callback | null }) => callback,
+)
+
 /** A part of a `with`: the callback of these values, and from where on it depends. */
 export const callConnection = (value: (name: string) => string, from: string): string => {
   const rest = without(connectionColumns, "workspace", "target")
@@ -157,12 +156,7 @@ export const report = (number: string, event: string): string => `with ${callCon
  * deliveries are: see the migration that made the lanes of callbacks. It waits for no claim
  * or settlement there.
  */
-export const takeOverCallbacks = sqlFunction(
-  "take_over_callbacks",
-  `(p_now timestamptz)
-  returns void
-  language plpgsql
-  as $function$
+export const takeOverCallbacks = sqlFunction("take_over_callbacks", "p_now timestamptz", "void")`
   begin
     with taken as (
       delete from callbacks c
@@ -195,6 +189,4 @@ export const takeOverCallbacks = sqlFunction(
       returning endpoint_id, workspace_id
     )
     ${callbackNews};
-  end
-  $function$`,
-)
+  end`

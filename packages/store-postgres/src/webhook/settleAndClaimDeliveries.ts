@@ -15,8 +15,7 @@
 import type { DeliveryQuery, DeliveryResult } from "@messaging-service/core/ports"
 import { bigint, columnsOf, instant, integer, text, within } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { sqlFunction } from "../database/SqlFunction.ts"
-import { each, joined, on, single } from "../database/Statement.ts"
+import { each, joined, on, part, single, sqlFunction } from "../database/Statement.ts"
 import { sharesColumns } from "../queue/lane.ts"
 import { stopEndpoints } from "./changeEndpoints.ts"
 import { callbackPlaces, dueCallbackLanes, inRounds, placesOfLane } from "./claimShares.ts"
@@ -70,16 +69,6 @@ const queryColumns = columnsOf({
   },
 } satisfies FieldsOf<DeliveryQuery>)
 
-interface Turn {
-  readonly lanes: ReadonlyArray<LaneResults>
-  readonly query: DeliveryQuery
-}
-
-export const turnParameters = joined<Turn>(
-  on((turn: Turn) => turn.lanes, resultParameters),
-  on((turn: Turn) => turn.query, single(queryColumns)),
-)
-
 const oldestNews = (table: string): string => `delete from ${table} n
         where n.id in (
           select oldest.id
@@ -119,14 +108,12 @@ const nextDue = `least(
  */
 export const settleAndClaimDeliveries = sqlFunction(
   "settle_and_claim_deliveries",
-  `(${turnParameters.declarations})
-  returns table (
+  joined(part("lanes", resultParameters), part("query", single(queryColumns))),
+  `table (
     id bigint, lane_id bigint, workspace_id bigint, lease bigint, event_id text, body text,
     attempt integer, url text, secret_salt text
-  )
-  language plpgsql
-  as $function$
-  #variable_conflict use_column
+  )`,
+)`
   declare
     -- Endpoints that have got deliveries since the last claim looked.
     v_news bigint[];
@@ -395,6 +382,4 @@ export const settleAndClaimDeliveries = sqlFunction(
     left join outbox o on o.id = d.outbox_id
     where coalesce(d.body, o.body) is not null
     order by d.endpoint_id, taken.place;
-  end
-  $function$`,
-)
+  end`

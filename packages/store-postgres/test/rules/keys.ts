@@ -51,8 +51,7 @@ export const keyRules = (it: Vitest.MethodsNonLive<Database>) => {
       rows: { q: "(key_id bigint, token text, now timestamptz)" },
       inserted: ["idempotency_claims", "idempotency_records"],
       sql: `${claimKey.name}(
-        q.key_id, 'key', 'fingerprint', q.token, q.now,
-        interval '${claimKeptMillis} milliseconds', interval '${answerKeptMillis} milliseconds'
+        q.key_id, 'key', 'fingerprint', q.token, q.now
       )`,
       draw: Effect.gen(function* () {
         const keyId = yield* draw.id

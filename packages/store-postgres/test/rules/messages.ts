@@ -115,7 +115,7 @@ export const messageRules = (it: Vitest.MethodsNonLive<Database>) => {
         select json_build_array(
           with_pending.planned, with_pending.bound, stored.planned,
           ${moment(`${quotaRoomAt.name}(q.number_id, q.at, q.count, q.most, q.width)`)},
-          ${moment(`${quotaFullUntil.name}(q.number_id, q.now, q.most, q.width)`)}
+          ${moment(`${quotaFullUntil("q.number_id", "q.now", "q.most", "q.width")}`)}
         )
         from ${countPlanned.name}(
           q.number_id, q.at, q.now, q.width, q.pending_at, q.pending_count
