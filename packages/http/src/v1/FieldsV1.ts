@@ -7,7 +7,7 @@
 import type { JsonValue } from "@messaging-service/core"
 import { Result } from "effect"
 import { failV1 } from "./FailureV1.ts"
-import type { FailureV1 } from "./FailureV1.ts"
+import type { FailureV1, TextName } from "./FailureV1.ts"
 
 /** The fields of a request as they came, before they are read by an operation's table. */
 export interface BodyV1 {
@@ -31,10 +31,6 @@ export const unreadable = Symbol("unreadable")
 
 export type Lenient<A> = A | null | typeof unreadable
 
-interface About {
-  readonly required?: true
-}
-
 const digits = /^-?\d{1,16}$/
 
 /** A whole number; null when it was not given. */
@@ -50,31 +46,28 @@ export const textOf = (value: JsonValue): string | null => {
   return typeof value === "string" && value !== "" ? value : null
 }
 
-export const integer = (
-  description: string,
-  { required }: About = {},
-): FieldV1<Lenient<number>> => ({
-  type: "integer",
-  required: required ?? false,
-  description,
-  read: (body, name) => integerOf(body.one(name)),
-})
+/** Makes fields of that type, which are read in that way. */
+const fieldOf =
+  <A>(type: FieldV1<A>["type"], read: FieldV1<A>["read"]) =>
+  (description: string, { required = false } = {}): FieldV1<A> => ({
+    type,
+    required,
+    description,
+    read,
+  })
+
+export const integer = fieldOf("integer", (body, name) => integerOf(body.one(name)))
 
 /** As `integer`, but an empty text and null, which are no whole numbers, count as given. */
-export const strictInteger = (description: string): FieldV1<Lenient<number>> => ({
-  ...integer(description),
-  read: (body, name) => {
-    const number = integerOf(body.one(name))
-    return number === null && body.has(name) ? unreadable : number
-  },
+export const strictInteger = fieldOf("integer", (body, name) => {
+  const number = integerOf(body.one(name))
+  return number === null && body.has(name) ? unreadable : number
 })
 
-export const string = (description: string, { required }: About = {}): FieldV1<string | null> => ({
-  type: "string",
-  required: required ?? false,
-  description,
-  read: (body, name) => textOf(body.one(name)),
-})
+export const string = fieldOf("string", (body, name) => textOf(body.one(name)))
+
+/** A file, which is not read as a field: it is in the table for the document alone. */
+export const file = fieldOf("file", () => null)
 
 /** The members of a text with commas between them; empty ones without spaces are passed over. */
 function* commaSeparated(text: string): Generator<string> {
@@ -99,17 +92,12 @@ function* membersOf(values: ReadonlyArray<JsonValue>): Generator<string | null> 
 }
 
 /**
- * A list, or texts with commas between them. Empty places are passed over; a member that is not a
- * text is null. Of a list that is longer than `most` one member more is read, and none beyond.
+ * A list, or texts with commas between them, which must be given. Empty places are passed over; a
+ * member that is not a text is null. Of a list that is longer than `most` one member more is read, and
+ * none beyond.
  */
-export const strings = (
-  description: string,
-  { most, required }: About & { readonly most: number },
-): FieldV1<ReadonlyArray<string | null>> => ({
-  type: "strings",
-  required: required ?? false,
-  description,
-  read: (body, name) => {
+export const strings = (most: number, description: string) =>
+  fieldOf("strings", (body, name) => {
     const members: Array<string | null> = []
     for (const member of membersOf(body.all(name))) {
       if (member === "") continue
@@ -117,16 +105,7 @@ export const strings = (
       if (members.length > most) break
     }
     return members
-  },
-})
-
-/** A file, which is not read as a field: it is in the table for the document alone. */
-export const file = (description: string): FieldV1<null> => ({
-  type: "file",
-  required: false,
-  description,
-  read: () => null,
-})
+  })(description, { required: true })
 
 export type FieldsV1 = Readonly<Record<string, FieldV1<unknown>>>
 
@@ -135,13 +114,11 @@ export type ReadFieldsV1<Fields extends FieldsV1> = {
 }
 
 /** A request by its fields. JSON carries no file, and so no example names one. */
-export type ExampleV1<Fields extends FieldsV1> = [keyof Fields] extends [never]
-  ? Readonly<Record<string, never>>
-  : {
-      readonly [Name in keyof Fields]?: NonNullable<
-        Exclude<ReadFieldsV1<Fields>[Name], typeof unreadable>
-      >
-    }
+export type ExampleV1<Fields extends FieldsV1> = {
+  readonly [Name in keyof Fields]?: NonNullable<
+    Exclude<ReadFieldsV1<Fields>[Name], typeof unreadable>
+  >
+}
 
 export const readFields = <Fields extends FieldsV1>(
   fields: Fields,
@@ -155,18 +132,37 @@ export const readFields = <Fields extends FieldsV1>(
 export const idOf = <Id extends number>(given: Lenient<number>): Id | undefined =>
   typeof given === "number" && given > 0 ? (given as Id) : undefined
 
+/** A whole number within those bounds; `otherwise` when it was not given. Fails with that text. */
+export const within = <Otherwise>(
+  given: Lenient<number>,
+  otherwise: Otherwise,
+  least: number,
+  most: number,
+  failure: TextName,
+): Result.Result<number | Otherwise, FailureV1> => {
+  if (given === null) return Result.succeed(otherwise)
+  return given === unreadable || given < least || given > most
+    ? Result.fail(failV1(failure))
+    : Result.succeed(given)
+}
+
+/** One of those words; null when none was given. Fails with that text. */
+export const oneOf = <Word extends string>(
+  given: string | null,
+  words: ReadonlyArray<Word>,
+  failure: TextName,
+): Result.Result<Word | null, FailureV1> => {
+  if (given === null) return Result.succeed(null)
+  const word = words.find((known) => known === given)
+  return word === undefined ? Result.fail(failV1(failure)) : Result.succeed(word)
+}
+
 export const pageField = integer("1 when left out.")
 
 /** No workspace has so many records that it comes so far. */
 const lastPage = 1_000_000_000
 
-/** Fails with `invalid_page`. */
-export const pageOf = (given: Lenient<number>): Result.Result<number, FailureV1> => {
-  if (given === null) return Result.succeed(1)
-  return given === unreadable || given < 1 || given > lastPage
-    ? Result.fail(failV1("invalid_page"))
-    : Result.succeed(given)
-}
+export const pageOf = (given: Lenient<number>) => within(given, 1, 1, lastPage, "invalid_page")
 
 export interface LimitV1 {
   readonly otherwise: number
@@ -176,23 +172,12 @@ export interface LimitV1 {
 export const limitField = ({ most, otherwise }: LimitV1) =>
   integer(`Records of a page; ${otherwise} when left out, at most ${most}.`)
 
+/** What is more than there may be is as much as there may be. */
+export const limitOf = (given: Lenient<number>, { most, otherwise }: LimitV1) =>
+  Result.map(within(given, otherwise, 1, Infinity, "invalid_limit"), (limit) =>
+    Math.min(limit, most),
+  )
+
 export const offsetField = integer("Records to leave out at the front; 0 when left out.")
 
-/** What is more than there may be is as much as there may be. Fails with `invalid_limit`. */
-export const limitOf = (
-  given: Lenient<number>,
-  { most, otherwise }: LimitV1,
-): Result.Result<number, FailureV1> => {
-  if (given === null) return Result.succeed(otherwise)
-  return given === unreadable || given < 1
-    ? Result.fail(failV1("invalid_limit"))
-    : Result.succeed(Math.min(given, most))
-}
-
-/** Fails with `invalid_offset`. */
-export const offsetOf = (given: Lenient<number>): Result.Result<number, FailureV1> => {
-  if (given === null) return Result.succeed(0)
-  return given === unreadable || given < 0
-    ? Result.fail(failV1("invalid_offset"))
-    : Result.succeed(given)
-}
+export const offsetOf = (given: Lenient<number>) => within(given, 0, 0, Infinity, "invalid_offset")

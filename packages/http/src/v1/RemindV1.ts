@@ -9,6 +9,7 @@ import {
   OutboundRule,
   Reminders,
   Version1Lists,
+  described,
   formatInZone,
   isBlank,
   maximumReminderNameLength,
@@ -34,7 +35,7 @@ import type { FailureV1 } from "./FailureV1.ts"
 import { idOf, integer, pageField, pageOf, string, unreadable } from "./FieldsV1.ts"
 import type { ReadFieldsV1 } from "./FieldsV1.ts"
 import { groupFields, phoneFields, recipientOf } from "./recipientV1.ts"
-import { DoneAnswer, done, routeV1, successV1 } from "./RouteV1.ts"
+import { DoneAnswer, done, routeV1, succeeded, successV1 } from "./RouteV1.ts"
 import type { UploadV1 } from "./RouteV1.ts"
 import { ofNumber } from "./SendV1.ts"
 
@@ -117,54 +118,45 @@ const remindV1 = Effect.gen(function* () {
       ),
     )
 
-  const make = Effect.fnUntraced(function* ({ caller, fields, file }: AskedReminder) {
-    const { cron_expression, reminder_name, timezone, whatsapp_client } = fields
-    if (reminder_name === null || isBlank(reminder_name)) return yield* failV1("no_reminder_name")
-    const to = yield* Effect.fromResult(recipientOf(fields))
-    const kind = yield* Effect.fromResult(kindOf(fields))
-    const content = {
-      name: reminder_name,
-      to,
-      text: textOfContent(fields),
-      schedule: {
-        cron: cron_expression ?? "",
-        ...(timezone === null ? {} : { timezone: timezone.trim() }),
-      },
-    }
-    // Before anything is stored for it: whether the core can read the rest.
-    yield* Effect.fromResult(parser.creation(content))
-    const source = kind === null ? null : yield* Effect.fromResult(sourceOf(kind, fields, file))
-    if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
-    const command = { ...content, from: whatsapp_client }
-    const created =
-      kind === null || source === null
-        ? create(caller, command)
-        : source._tag === "Link"
-          ? create(caller, { ...command, media: linkedMedia(kind, source) })
-          : createWithFile(caller, command, kind, source)
-    return yield* created.pipe(
-      Effect.catchTag("Refusal", (refusal) =>
-        Effect.flatMap(
-          refusal.code === "number_not_connected"
-            ? ofAbsentNumber(caller, whatsapp_client, refusal)
-            : Effect.succeed(refusal),
-          (told) => Effect.fail(ofNumber(whatsapp_client)(told)),
+  return Effect.fnUntraced(
+    function* ({ caller, fields, file }: AskedReminder) {
+      const { cron_expression, reminder_name, timezone, whatsapp_client } = fields
+      if (reminder_name === null || isBlank(reminder_name)) return yield* failV1("no_reminder_name")
+      const to = yield* Effect.fromResult(recipientOf(fields))
+      const kind = yield* Effect.fromResult(kindOf(fields))
+      const content = {
+        name: reminder_name,
+        to,
+        text: textOfContent(fields),
+        schedule: {
+          cron: cron_expression ?? "",
+          ...(timezone === null ? {} : { timezone: timezone.trim() }),
+        },
+      }
+      // Before anything is stored for it: whether the core can read the rest.
+      yield* Effect.fromResult(parser.creation(content))
+      const source = kind === null ? null : yield* Effect.fromResult(sourceOf(kind, fields, file))
+      if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
+      const command = { ...content, from: whatsapp_client }
+      const created =
+        kind === null || source === null
+          ? create(caller, command)
+          : source._tag === "Link"
+            ? create(caller, { ...command, media: linkedMedia(kind, source) })
+            : createWithFile(caller, command, kind, source)
+      return yield* created.pipe(
+        Effect.catchTag("Refusal", (refusal) =>
+          Effect.flatMap(
+            refusal.code === "number_not_connected"
+              ? ofAbsentNumber(caller, whatsapp_client, refusal)
+              : Effect.succeed(refusal),
+            (told) => Effect.fail(ofNumber(whatsapp_client, told)),
+          ),
         ),
-      ),
-    )
-  })
-
-  /** The new reminder's id. */
-  return (asked: AskedReminder) =>
-    make(asked).pipe(
-      Effect.mapError((error) => (error._tag === "Refusal" ? ofName(error) : error)),
-      Effect.map(({ answer }) => answer.id),
-    )
-})
-
-const CreatedAnswer = successV1({
-  message: Schema.String,
-  reminder_id: Schema.Int,
+      )
+    },
+    Effect.catchTag("Refusal", (refusal) => Effect.fail(ofName(refusal))),
+  )
 })
 
 const TextOrNull = Schema.NullOr(Schema.String)
@@ -172,22 +164,17 @@ const TextOrNull = Schema.NullOr(Schema.String)
 const ReminderV1 = Schema.Struct({
   reminder_id: Schema.Int,
   reminder_name: Schema.String,
-  phone: TextOrNull.annotate({ description: "With its +, or a Telegram username." }),
+  phone: described(TextOrNull, "With its +, or a Telegram username."),
   group_name: TextOrNull,
   message: Schema.String,
   cron_expression: Schema.String,
   timezone: Schema.String,
   active: Schema.Boolean,
-  next_run_at: TextOrNull.annotate({
-    description: "In the reminder's time zone, with its offset; null when paused.",
-  }),
+  next_run_at: described(
+    TextOrNull,
+    "In the reminder's time zone, with its offset; null when paused.",
+  ),
 }).annotate({ identifier: "ReminderV1" })
-
-const ReminderListAnswer = successV1({
-  total: Schema.Int.annotate({ description: "Of all pages." }),
-  page: Schema.Int,
-  reminders: Schema.Array(ReminderV1).annotate({ description: "Newest first." }),
-})
 
 const pageSize = 50
 
@@ -226,28 +213,27 @@ export const reminderRoutes = Effect.gen(function* () {
         cron_expression: "50 9 * * 1-5",
         timezone: "Europe/Berlin",
       },
-      answer: CreatedAnswer,
+      answer: successV1({ message: Schema.String, reminder_id: Schema.Int }),
       handler: (asked) =>
-        Effect.map(remind(asked), (id) => ({
-          status: 1,
+        Effect.map(remind(asked), ({ answer }) => ({
+          status: succeeded,
           message: "Reminder created",
-          reminder_id: id,
+          reminder_id: answer.id,
         })),
     }),
     routeV1("POST /api/v1/reminder/list", {
       summary: "The workspace's reminders",
       fields: { page: pageField },
       example: { page: 1 },
-      answer: ReminderListAnswer,
+      answer: successV1({
+        total: described(Schema.Int, "Of all pages."),
+        page: Schema.Int,
+        reminders: described(Schema.Array(ReminderV1), "Newest first."),
+      }),
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const page = yield* Effect.fromResult(pageOf(fields.page))
         const { items, total } = yield* lists.reminders(caller, offsetOfPage(page, pageSize))
-        return {
-          status: 1,
-          total,
-          page,
-          reminders: items.map(shown),
-        }
+        return { status: succeeded, total, page, reminders: items.map(shown) }
       }),
     }),
     routeV1("POST /api/v1/reminder/cancel", {

@@ -70,10 +70,18 @@ export const routeV1 = <Fields extends FieldsV1, Answer extends Schema.Top>(
 export const filePartsOf = ({ fields }: Pick<RouteV1, "fields">): ReadonlyArray<string> =>
   Object.entries(fields).flatMap(([name, { type }]) => (type === "file" ? name : []))
 
+/** `status` in the body of success. */
+export const succeeded = 1 as const
+
 /** The body of success with those fields. */
 export const successV1 = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
-  Schema.Struct({ status: Schema.Literal(1), ...fields })
+  Schema.Struct({ status: Schema.Literal(succeeded), ...fields })
+
+export const DateTime = Schema.String.annotate({ format: "date-time" })
 
 export const DoneAnswer = successV1({ message: Schema.String })
 
-export const done = (message: string): typeof DoneAnswer.Type => ({ status: 1, message })
+export const done = (message: string): typeof DoneAnswer.Type => ({
+  status: succeeded,
+  message,
+})

@@ -10,6 +10,7 @@ import {
   CallbackUrls,
   Messages,
   OutboundRule,
+  described,
   refuse,
   sendRequestParser,
 } from "@messaging-service/core"
@@ -30,15 +31,13 @@ import {
   recipientsOf,
 } from "./recipientV1.ts"
 import type { RecipientV1 } from "./recipientV1.ts"
-import { routeV1, successV1 } from "./RouteV1.ts"
+import { routeV1, succeeded, successV1 } from "./RouteV1.ts"
 import type { UploadV1 } from "./RouteV1.ts"
 import { expiryFields, expiryOf, instantText, scheduleFields, scheduledAt } from "./timesV1.ts"
 
-const whatsappClient = integer("Id of the sending number; only needed beside others.")
-
 /** What every send takes beside its recipients and its time. */
 export const sendFields = {
-  whatsapp_client: whatsappClient,
+  whatsapp_client: integer("Id of the sending number; only needed beside others."),
   ...contentFields,
   webhook: string("Where the end of each message is reported."),
   ...expiryFields,
@@ -48,25 +47,24 @@ interface AskedSend {
   readonly caller: Caller
   readonly fields: ReadFieldsV1<typeof sendFields>
   readonly file: UploadV1 | null
-  /** One recipient for a single send, a list for one to many. */
-  readonly to: RecipientV1 | ReadonlyArray<RecipientV1>
-  /** Epoch milliseconds; null for at once. Looked at behind the content. */
-  readonly sendAt: Result.Result<number | null, FailureV1>
 }
 
-const isList = (to: AskedSend["to"]): to is ReadonlyArray<RecipientV1> => Array.isArray(to)
+/** One recipient for a single send, a list for one to many. */
+type Recipients = RecipientV1 | ReadonlyArray<RecipientV1>
+
+const isList = (to: Recipients): to is ReadonlyArray<RecipientV1> => Array.isArray(to)
 
 /**
  * A number that was named is wrong for these recipients; that none was named is a refusal of its own.
  */
-export const ofNumber =
-  (from: number | null) =>
-  (refusal: Refusal): Refusal => {
-    const { code, field } = refusal
-    const unsuited =
-      code === "username_needs_telegram" || (code === "validation_failed" && field === "to.group")
-    return unsuited && from !== null ? refuse("number_not_found", { field: "from" }) : refusal
-  }
+export const ofNumber = (from: number | null, refusal: Refusal): Refusal => {
+  const { code, field } = refusal
+  const unsuited =
+    code === "username_needs_telegram" || (code === "validation_failed" && field === "to.group")
+  return unsuited && from !== null ? refuse("number_not_found", { field: "from" }) : refusal
+}
+
+const atOnce = Result.succeed(null)
 
 const sendV1 = Effect.gen(function* () {
   const messages = yield* Messages
@@ -77,7 +75,7 @@ const sendV1 = Effect.gen(function* () {
   const captionParser = sendRequestParser(rule, true)
 
   /** The core's own rules for recipients and text, before anything is fetched for them. */
-  const checkText = (to: AskedSend["to"], text: string, kind: MediaType | null) => {
+  const checkText = (to: Recipients, text: string, kind: MediaType | null) => {
     const parser = kind === null ? textParser : captionParser
     return Effect.fromResult(isList(to) ? parser.batch({ to, text }) : parser.single({ to, text }))
   }
@@ -91,8 +89,16 @@ const sendV1 = Effect.gen(function* () {
           content: source.upload.content,
         })
 
-  /** The ids of the accepted messages, in the order of the recipients. */
-  return Effect.fnUntraced(function* ({ caller, fields, file, sendAt, to }: AskedSend) {
+  /**
+   * The ids of the accepted messages, in the order of the recipients. `sendAt`: epoch milliseconds,
+   * null for at once; it is looked at behind the content.
+   */
+  return Effect.fnUntraced(function* (
+    { caller, fields, file }: AskedSend,
+    recipients: Result.Result<Recipients, FailureV1>,
+    sendAt: Result.Result<number | null, FailureV1> = atOnce,
+  ) {
+    const to = yield* Effect.fromResult(recipients)
     const kind = yield* Effect.fromResult(kindOf(fields))
     const text = textOfContent(fields)
     yield* checkText(to, text, kind)
@@ -117,37 +123,28 @@ const sendV1 = Effect.gen(function* () {
       expires_at: expiry === null ? null : instantText((due ?? now) + expiry * 1000),
     }
     const terms = { callbackUrl, attachment }
-    const sent = yield* Effect.mapError(
+    const sent = yield* (
       isList(to)
         ? messages.sendBatch(caller, { ...command, to }, null, { ...terms, keepRefused: false })
-        : messages.send(caller, { ...command, to }, null, { ...terms, keepRefused: true }),
-      (error) => (error._tag === "Refusal" ? ofNumber(from)(error) : error),
-    )
+        : messages.send(caller, { ...command, to }, null, { ...terms, keepRefused: true })
+    ).pipe(Effect.catchTag("Refusal", (refusal) => Effect.fail(ofNumber(from, refusal))))
     return sent.messages.map(({ id }) => id)
   })
 })
 
 const MessageId = Schema.Int.annotate({ description: "The message's id." })
 
-const SentAnswer = successV1({
-  message: Schema.String,
-  msg_id: MessageId,
-})
-
-const SentManyAnswer = successV1({
-  message: Schema.String,
-  msg_ids: Schema.Array(MessageId).annotate({ description: "In the order of `phones`." }),
-})
+const SentAnswer = successV1({ message: Schema.String, msg_id: MessageId })
 
 /** The answer to a single send. */
-const sent = (message: string, [id]: ReadonlyArray<number>): typeof SentAnswer.Type => ({
-  status: 1,
-  message,
-  // The core answers with one message for each recipient.
-  msg_id: id ?? 0,
-})
-
-const atOnce = Result.succeed(null)
+const sent =
+  (message: string) =>
+  ([id]: ReadonlyArray<number>): typeof SentAnswer.Type => ({
+    status: succeeded,
+    message,
+    // The core answers with one message for each recipient.
+    msg_id: id ?? 0,
+  })
 
 export const sendRoutes = Effect.gen(function* () {
   const send = yield* sendV1
@@ -158,24 +155,21 @@ export const sendRoutes = Effect.gen(function* () {
       fields: { ...phoneFields, ...groupFields, ...sendFields },
       example: { country_code: "1", phone: "5550001234", msg: "Your table is ready." },
       answer: SentAnswer,
-      handler: Effect.fnUntraced(function* ({ caller, fields, file }) {
-        const to = yield* Effect.fromResult(recipientOf(fields))
-        const ids = yield* send({ caller, fields, file, to, sendAt: atOnce })
-        return sent("Message queued", ids)
-      }),
+      handler: (asked) =>
+        Effect.map(send(asked, recipientOf(asked.fields)), sent("Message queued")),
     }),
     routeV1("POST /api/v1/send_msg/group", {
       summary: "Send to a group",
       fields: { ...groupFields, ...sendFields },
       example: { group_name: "Team", msg: "We open at ten today." },
       answer: SentAnswer,
-      handler: Effect.fnUntraced(function* ({ body, caller, fields, file }) {
+      handler: (asked) => {
+        const { body, fields } = asked
         const mistyped = typeof body.one("group_name") === "number"
-        if (mistyped || fields.msg_type === unreadable) return yield* new ErrorPageV1()
-        const to = yield* Effect.fromResult(groupOf(fields))
-        const ids = yield* send({ caller, fields, file, to, sendAt: atOnce })
-        return sent("Message queued", ids)
-      }),
+        return mistyped || fields.msg_type === unreadable
+          ? Effect.fail(new ErrorPageV1())
+          : Effect.map(send(asked, groupOf(fields)), sent("Message queued"))
+      },
     }),
     routeV1("POST /api/v1/send_msg/multi", {
       summary: "Send to many phones, to all or to none",
@@ -186,16 +180,16 @@ export const sendRoutes = Effect.gen(function* () {
         msg: "We open at ten today.",
       },
       texts: textsOfLists,
-      answer: SentManyAnswer,
-      handler: Effect.fnUntraced(function* ({ caller, fields, file }) {
-        const to = yield* Effect.fromResult(recipientsOf(fields))
-        const ids = yield* send({ caller, fields, file, to, sendAt: atOnce })
-        return {
-          status: 1,
+      answer: successV1({
+        message: Schema.String,
+        msg_ids: described(Schema.Array(MessageId), "In the order of `phones`."),
+      }),
+      handler: (asked) =>
+        Effect.map(send(asked, recipientsOf(asked.fields)), (ids) => ({
+          status: succeeded,
           message: "Messages queued",
           msg_ids: ids,
-        }
-      }),
+        })),
     }),
     routeV1("POST /api/v1/schedule_msg", {
       summary: "Send to a phone or a group at a given time",
@@ -209,11 +203,11 @@ export const sendRoutes = Effect.gen(function* () {
         timezone: "Europe/Berlin",
       },
       answer: SentAnswer,
-      handler: Effect.fnUntraced(function* ({ caller, fields, file }) {
-        const to = yield* Effect.fromResult(recipientOf(fields))
-        const ids = yield* send({ caller, fields, file, to, sendAt: scheduledAt(fields) })
-        return sent("Message scheduled", ids)
-      }),
+      handler: (asked) =>
+        Effect.map(
+          send(asked, recipientOf(asked.fields), scheduledAt(asked.fields)),
+          sent("Message scheduled"),
+        ),
     }),
   ]
 })

@@ -3,51 +3,38 @@ import {
   MediaDirectory,
   MediaLinks,
   Version1Lists,
+  described,
   formatInstant,
   mediaTypes,
   offsetOfPage,
 } from "@messaging-service/core"
-import type { MediaFile, MediaId, MediaType } from "@messaging-service/core"
-import { Clock, Effect, Result, Schema } from "effect"
+import type { MediaFile, MediaId } from "@messaging-service/core"
+import { Clock, Effect, Schema } from "effect"
 import { failV1 } from "./FailureV1.ts"
-import type { FailureV1 } from "./FailureV1.ts"
-import { file, idOf, integer, limitField, limitOf, pageField, pageOf, string } from "./FieldsV1.ts"
-import { DoneAnswer, done, routeV1, successV1 } from "./RouteV1.ts"
+import {
+  file,
+  idOf,
+  integer,
+  limitField,
+  limitOf,
+  oneOf,
+  pageField,
+  pageOf,
+  string,
+} from "./FieldsV1.ts"
+import { DateTime, DoneAnswer, done, routeV1, succeeded, successV1 } from "./RouteV1.ts"
 
 const FileV1 = Schema.Struct({
-  id: Schema.Int.annotate({ description: "The `media_id` of version 2." }),
+  id: described(Schema.Int, "The `media_id` of version 2."),
   file_name: Schema.String,
-  file_url: Schema.String.annotate({
-    description: "Works for 26 hours; a fresh one with each answer.",
-  }),
+  file_url: described(Schema.String, "Works for 26 hours; a fresh one with each answer."),
   file_type: Schema.Literals(mediaTypes),
-  file_size: Schema.Int.annotate({ description: "Bytes." }),
-  mime_type: Schema.String.annotate({ description: "Found from the content." }),
-  created_at: Schema.String.annotate({ format: "date-time" }),
+  file_size: described(Schema.Int, "Bytes."),
+  mime_type: described(Schema.String, "Found from the content."),
+  created_at: DateTime,
 }).annotate({ identifier: "MediaFileV1" })
 
-const UploadedAnswer = successV1({
-  message: Schema.String,
-  data: FileV1,
-})
-
-const MediaListAnswer = successV1({
-  data: Schema.Struct({
-    total_count: Schema.Int.annotate({ description: "Of all pages." }),
-    page: Schema.Int,
-    limit: Schema.Int,
-    media_files: Schema.Array(FileV1).annotate({ description: "Newest first." }),
-  }),
-})
-
 const limits = { otherwise: 20, most: 100 }
-
-/** Null for both types. */
-const typeOf = (given: string | null): Result.Result<MediaType | null, FailureV1> => {
-  if (given === null) return Result.succeed(null)
-  const type = mediaTypes.find((known) => known === given)
-  return type === undefined ? Result.fail(failV1("invalid_file_type")) : Result.succeed(type)
-}
 
 export const mediaRoutes = Effect.gen(function* () {
   const directory = yield* MediaDirectory
@@ -75,17 +62,13 @@ export const mediaRoutes = Effect.gen(function* () {
         file: file("The file, in a multipart form; at most 64 MiB."),
         media_file: file("Another name of `file`."),
       },
-      answer: UploadedAnswer,
+      answer: successV1({ message: Schema.String, data: FileV1 }),
       handler: Effect.fnUntraced(function* ({ caller, file: uploaded }) {
         if (uploaded === null) return yield* failV1("no_upload")
         const { content, fileName } = uploaded
         if (fileName === null) return yield* failV1("invalid_file_name")
         const { answer } = yield* directory.upload(caller, { content, fileName }, null)
-        return {
-          status: 1,
-          message: "Media uploaded",
-          data: (yield* shown)(answer),
-        }
+        return { status: succeeded, message: "Media uploaded", data: (yield* shown)(answer) }
       }),
     }),
     routeV1("POST /api/v1/media/list", {
@@ -96,14 +79,23 @@ export const mediaRoutes = Effect.gen(function* () {
         file_type: string("`image` or `file`; both when left out."),
       },
       example: { limit: 50, file_type: "image" },
-      answer: MediaListAnswer,
+      answer: successV1({
+        data: Schema.Struct({
+          total_count: described(Schema.Int, "Of all pages."),
+          page: Schema.Int,
+          limit: Schema.Int,
+          media_files: described(Schema.Array(FileV1), "Newest first."),
+        }),
+      }),
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const page = yield* Effect.fromResult(pageOf(fields.page))
         const limit = yield* Effect.fromResult(limitOf(fields.limit, limits))
-        const type = yield* Effect.fromResult(typeOf(fields.file_type))
+        const type = yield* Effect.fromResult(
+          oneOf(fields.file_type, mediaTypes, "invalid_file_type"),
+        )
         const { items, total } = yield* lists.media(caller, type, offsetOfPage(page, limit))
         return {
-          status: 1,
+          status: succeeded,
           data: { total_count: total, page, limit, media_files: items.map(yield* shown) },
         }
       }),

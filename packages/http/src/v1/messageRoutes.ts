@@ -2,6 +2,7 @@
 import {
   Messages,
   Version1Lists,
+  described,
   failureText,
   formatInstant,
   instantOrNull,
@@ -14,7 +15,7 @@ import { Clock, Effect, Schema } from "effect"
 import { msgTypeOf } from "./contentV1.ts"
 import { failV1 } from "./FailureV1.ts"
 import { idOf, integer, pageField, pageOf, string } from "./FieldsV1.ts"
-import { DoneAnswer, done, routeV1, successV1 } from "./RouteV1.ts"
+import { DateTime, DoneAnswer, done, routeV1, succeeded, successV1 } from "./RouteV1.ts"
 import { startOfDay } from "./timesV1.ts"
 
 const StatusV1 = Schema.Literals([0, 1, 2, 3, 4])
@@ -51,32 +52,26 @@ const shownRecipient = (to: Recipient): string => {
   return "group" in to ? to.group : to.username
 }
 
-const TimeOrNull = Schema.NullOr(Schema.String.annotate({ format: "date-time" }))
+const TimeOrNull = Schema.NullOr(DateTime)
 
 const StatusAnswer = Schema.Struct({
   status: StatusV1,
   status_text: StatusTextV1,
-  message: Schema.String.annotate({ description: "The text sent." }),
+  message: described(Schema.String, "The text sent."),
   msg_id: Schema.Int,
   sent_at: TimeOrNull,
-  error: Schema.NullOr(Schema.String).annotate({ description: "Why it failed." }),
+  error: described(Schema.NullOr(Schema.String), "Why it failed."),
 })
 
 const HistoryItem = Schema.Struct({
   msg_id: Schema.Int,
   status: StatusV1,
   status_text: StatusTextV1,
-  to: Schema.String.annotate({ description: "A phone with its +, a group or a username." }),
+  to: described(Schema.String, "A phone with its +, a group or a username."),
   whatsapp_client: Schema.Int,
   msg_type: Schema.Literals([0, 1, 2]),
-  created_at: Schema.String.annotate({ format: "date-time" }),
+  created_at: DateTime,
   sent_at: TimeOrNull,
-})
-
-const ReportAnswer = successV1({
-  total: Schema.Int.annotate({ description: "Of all pages." }),
-  page: Schema.Int,
-  history: Schema.Array(HistoryItem).annotate({ description: "Newest first." }),
 })
 
 const reportPageSize = 200
@@ -144,7 +139,11 @@ export const messageRoutes = Effect.gen(function* () {
         page: pageField,
       },
       example: { start_date: "01-01-2030", end_date: "31-01-2030" },
-      answer: ReportAnswer,
+      answer: successV1({
+        total: described(Schema.Int, "Of all pages."),
+        page: Schema.Int,
+        history: described(Schema.Array(HistoryItem), "Newest first."),
+      }),
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const first = startOfDay(fields.start_date ?? "")
         const last = startOfDay(fields.end_date ?? "")
@@ -156,12 +155,8 @@ export const messageRoutes = Effect.gen(function* () {
           offsetOfPage(page, reportPageSize),
         )
         const now = yield* Clock.currentTimeMillis
-        return {
-          status: 1,
-          total,
-          page,
-          history: items.map((message) => historyItem(message, now)),
-        }
+        const history = items.map((message) => historyItem(message, now))
+        return { status: succeeded, total, page, history }
       }),
     }),
   ]

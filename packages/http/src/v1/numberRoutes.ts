@@ -1,41 +1,21 @@
 /** Numbers as version 1 connects and shows them (contract: Version 1: numbers). */
-import { Connections, numberStatuses, refuse } from "@messaging-service/core"
+import { Connections, described, numberStatuses, refuse } from "@messaging-service/core"
 import type { ConnectNumber, NumberId, Refusal, SendingNumber } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { failV1 } from "./FailureV1.ts"
 import { idOf, integer, string, unreadable } from "./FieldsV1.ts"
 import { phoneOf } from "./recipientV1.ts"
-import { routeV1, successV1 } from "./RouteV1.ts"
-
-const ConnectAnswer = successV1({
-  message: Schema.String,
-  whatsapp_client: Schema.Int.annotate({ description: "The number's id." }),
-})
+import { routeV1, succeeded, successV1 } from "./RouteV1.ts"
 
 const numberFields = {
-  whatsapp_client: Schema.Int.annotate({ description: "The number's id." }),
-  whatsapp_number: Schema.NullOr(Schema.String).annotate({
-    description: "Digits with country code; null until the QR code is scanned.",
-  }),
+  whatsapp_client: described(Schema.Int, "The number's id."),
+  whatsapp_number: described(
+    Schema.NullOr(Schema.String),
+    "Digits with country code; null until the QR code is scanned.",
+  ),
   label: Schema.String,
   connection: Schema.Literals(numberStatuses),
 }
-
-const NumberListAnswer = successV1({
-  data: Schema.Array(Schema.Struct(numberFields)).annotate({ description: "Oldest first." }),
-})
-
-const NumberAnswer = successV1({
-  data: Schema.Struct({
-    ...numberFields,
-    qr_code_url: Schema.NullOr(Schema.String).annotate({
-      description: "Of the image to scan, while connecting; valid 10 minutes.",
-    }),
-    pairing_code: Schema.NullOr(Schema.String).annotate({
-      description: "To type on the phone, while connecting.",
-    }),
-  }),
-})
 
 const shown = ({ id, label, phone, status }: SendingNumber) => ({
   whatsapp_client: id,
@@ -65,7 +45,10 @@ export const numberRoutes = Effect.gen(function* () {
         webhook_url: string("Where QR codes, the connection and its end are reported."),
       },
       example: { webhook_url: "https://shop.example.com/numbers" },
-      answer: ConnectAnswer,
+      answer: successV1({
+        message: Schema.String,
+        whatsapp_client: numberFields.whatsapp_client,
+      }),
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const { webhook_url, whatsapp_client, whatsapp_number } = fields
         if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
@@ -75,24 +58,21 @@ export const numberRoutes = Effect.gen(function* () {
           ...(phone === null ? {} : { login_method: "phone_code", phone }),
           ...(whatsapp_client === null ? {} : { number_id: whatsapp_client }),
         }
-        const { answer } = yield* Effect.mapError(
-          connections.connect(caller, command, null, { callbackUrl: webhook_url }),
-          (error) => (error._tag === "Refusal" ? ofNumber(error) : error),
-        )
-        return {
-          status: 1,
-          message: "Connection started",
-          whatsapp_client: answer.id,
-        }
+        const { answer } = yield* connections
+          .connect(caller, command, null, { callbackUrl: webhook_url })
+          .pipe(Effect.catchTag("Refusal", (refusal) => Effect.fail(ofNumber(refusal))))
+        return { status: succeeded, message: "Connection started", whatsapp_client: answer.id }
       }),
     }),
     routeV1("POST /api/v1/whatsapp/list", {
       summary: "The workspace's WhatsApp numbers",
       fields: {},
-      answer: NumberListAnswer,
+      answer: successV1({
+        data: described(Schema.Array(Schema.Struct(numberFields)), "Oldest first."),
+      }),
       handler: ({ caller }) =>
         Effect.map(connections.list(caller), (all) => ({
-          status: 1,
+          status: succeeded,
           data: all.filter(isShown).map(shown),
         })),
     }),
@@ -100,13 +80,25 @@ export const numberRoutes = Effect.gen(function* () {
       summary: "A number, and what there is to scan or to type",
       fields: { whatsapp_client: integer("The number's id.", { required: true }) },
       example: { whatsapp_client: 12 },
-      answer: NumberAnswer,
+      answer: successV1({
+        data: Schema.Struct({
+          ...numberFields,
+          qr_code_url: described(
+            Schema.NullOr(Schema.String),
+            "Of the image to scan, while connecting; valid 10 minutes.",
+          ),
+          pairing_code: described(
+            Schema.NullOr(Schema.String),
+            "To type on the phone, while connecting.",
+          ),
+        }),
+      }),
       handler: Effect.fnUntraced(function* ({ caller, fields: { whatsapp_client } }) {
         if (whatsapp_client === null) return yield* failV1("no_number")
         const number = yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
         if (!isShown(number)) return yield* failV1("invalid_number")
         return {
-          status: 1,
+          status: succeeded,
           data: {
             ...shown(number),
             qr_code_url: number.connect?.qrCodeUrl ?? null,

@@ -28,10 +28,7 @@ export const groupFields = { group_name: string("The exact name of a WhatsApp gr
 
 export const phonesFields = {
   ...countryCode,
-  phones: strings("1 to 1,000 phones, as a list or with commas between them.", {
-    required: true,
-    most: maximumRecipients,
-  }),
+  phones: strings(maximumRecipients, "1 to 1,000 phones, as a list or with commas between them."),
 }
 
 const compact = (text: string): string => text.replaceAll(/[ -]+/g, "")

@@ -6,7 +6,7 @@ import { formatInstant, momentInZone, parseInstant, parseTimeZone } from "@messa
 import { Result } from "effect"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
-import { integer, string, unreadable } from "./FieldsV1.ts"
+import { integer, string, within } from "./FieldsV1.ts"
 import type { ReadFieldsV1 } from "./FieldsV1.ts"
 
 export const scheduleFields = {
@@ -58,14 +58,8 @@ export const scheduledAt = ({
 const maximumSeconds = 100 * 366 * 86_400
 
 /** Whole seconds; null for a message that does not expire. */
-export const expiryOf = ({
-  expire_after_seconds: seconds,
-}: ReadFieldsV1<typeof expiryFields>): Result.Result<number | null, FailureV1> => {
-  if (seconds === null) return Result.succeed(null)
-  return seconds === unreadable || seconds < 1 || seconds > maximumSeconds
-    ? Result.fail(failV1("invalid_expiry"))
-    : Result.succeed(seconds)
-}
+export const expiryOf = ({ expire_after_seconds }: ReadFieldsV1<typeof expiryFields>) =>
+  within(expire_after_seconds, null, 1, maximumSeconds, "invalid_expiry")
 
 /** Epoch milliseconds in version 2's words, to the millisecond. */
 export const instantText = (millis: number): string =>

@@ -6,11 +6,12 @@ import {
   NumberChecks,
   Version1Lists,
   checkResultStatuses,
+  described,
   instantOrNull,
   maximumPhones,
   numberCheckStatuses,
 } from "@messaging-service/core"
-import type { CheckResultStatus, NumberCheckId, Refusal } from "@messaging-service/core"
+import type { NumberCheckId, Refusal } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
 import { failV1, textsOfLists } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
@@ -21,36 +22,12 @@ import {
   limitOf,
   offsetField,
   offsetOf,
+  oneOf,
   string,
   strings,
 } from "./FieldsV1.ts"
 import { phoneOf } from "./recipientV1.ts"
-import { routeV1, successV1 } from "./RouteV1.ts"
-
-const CampaignAnswer = successV1({
-  message: Schema.String,
-  campaign_id: Schema.Int.annotate({ description: "Id of the number check." }),
-  numbers_count: Schema.Int,
-})
-
-const CampaignStatusAnswer = successV1({
-  overall_status: Schema.Literals(numberCheckStatuses),
-  total: Schema.Int,
-  checked: Schema.Int,
-  registered: Schema.Int,
-  not_registered: Schema.Int,
-})
-
-const CampaignResultsAnswer = successV1({
-  total: Schema.Int.annotate({ description: "Of all pages." }),
-  results: Schema.Array(
-    Schema.Struct({
-      phone: Schema.String,
-      status: Schema.Literals(checkResultStatuses),
-      checked_at: Schema.NullOr(Schema.String.annotate({ format: "date-time" })),
-    }),
-  ),
-})
+import { DateTime, routeV1, succeeded, successV1 } from "./RouteV1.ts"
 
 /** A whole check fits on a page. */
 const limits = { otherwise: 100, most: maximumPhones }
@@ -65,13 +42,6 @@ const phonesOf = (
   return Result.all(numbers.map((number) => phoneOf(number ?? "")))
 }
 
-/** Null for all. */
-const statusOf = (given: string | null): Result.Result<CheckResultStatus | null, FailureV1> => {
-  if (given === null) return Result.succeed(null)
-  const status = checkResultStatuses.find((known) => known === given)
-  return status === undefined ? Result.fail(failV1("invalid_status")) : Result.succeed(status)
-}
-
 const ofName = (refusal: Refusal): Refusal | FailureV1 =>
   refusal.field === "name" ? failV1("campaign_name_too_long") : refusal
 
@@ -84,23 +54,24 @@ export const verificationRoutes = Effect.gen(function* () {
       summary: "Find out which phones are registered",
       bearerOnly: true,
       fields: {
-        numbers: strings("1 to 1,000 phones with their country codes.", {
-          required: true,
-          most: maximumPhones,
-        }),
+        numbers: strings(maximumPhones, "1 to 1,000 phones with their country codes."),
         campaign_name: string("A note, up to 100 characters."),
       },
       example: { numbers: ["+15550001234", "+15550001235"], campaign_name: "January's guests" },
       texts: textsOfLists,
-      answer: CampaignAnswer,
+      answer: successV1({
+        message: Schema.String,
+        campaign_id: described(Schema.Int, "Id of the number check."),
+        numbers_count: Schema.Int,
+      }),
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const phones = yield* Effect.fromResult(phonesOf(fields.numbers))
         const command = { phones, name: fields.campaign_name }
-        const { answer } = yield* Effect.mapError(checks.create(caller, command, null), (error) =>
-          error._tag === "Refusal" ? ofName(error) : error,
-        )
+        const { answer } = yield* checks
+          .create(caller, command, null)
+          .pipe(Effect.catchTag("Refusal", (refusal) => Effect.fail(ofName(refusal))))
         return {
-          status: 1,
+          status: succeeded,
           message: "Verification started",
           campaign_id: answer.id,
           numbers_count: answer.total,
@@ -111,11 +82,17 @@ export const verificationRoutes = Effect.gen(function* () {
       summary: "How far a verification has come",
       bearerOnly: true,
       fields: { campaign_id: campaignId },
-      answer: CampaignStatusAnswer,
+      answer: successV1({
+        overall_status: Schema.Literals(numberCheckStatuses),
+        total: Schema.Int,
+        checked: Schema.Int,
+        registered: Schema.Int,
+        not_registered: Schema.Int,
+      }),
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const check = yield* checks.get(caller, idOf<NumberCheckId>(fields.campaign_id))
         return {
-          status: 1,
+          status: succeeded,
           overall_status: check.status,
           total: check.total,
           checked: check.checked,
@@ -133,15 +110,26 @@ export const verificationRoutes = Effect.gen(function* () {
         limit: limitField(limits),
         offset: offsetField,
       },
-      answer: CampaignResultsAnswer,
+      answer: successV1({
+        total: described(Schema.Int, "Of all pages."),
+        results: Schema.Array(
+          Schema.Struct({
+            phone: Schema.String,
+            status: Schema.Literals(checkResultStatuses),
+            checked_at: Schema.NullOr(DateTime),
+          }),
+        ),
+      }),
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const id = idOf<NumberCheckId>(fields.campaign_id)
-        const status = yield* Effect.fromResult(statusOf(fields.status))
+        const status = yield* Effect.fromResult(
+          oneOf(fields.status, checkResultStatuses, "invalid_status"),
+        )
         const limit = yield* Effect.fromResult(limitOf(fields.limit, limits))
         const offset = yield* Effect.fromResult(offsetOf(fields.offset))
         const { items, total } = yield* lists.checkResults(caller, id, status, { offset, limit })
         return {
-          status: 1,
+          status: succeeded,
           total,
           results: items.map((result) => ({
             phone: result.phone,
