@@ -1,11 +1,10 @@
 /** Webhooks of a server and a worker as two processes on one PostgreSQL, and what a killed worker leaves. */
 import { assert, layer } from "@effect/vitest"
 import { deliveryLeaseMillis } from "@messaging-service/core"
-import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { EmbeddedPostgres, listenOnLoopback, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
 import { createServer } from "node:http"
 import type { ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
 import { join, resolve } from "node:path"
 import { passTime, withDatabase } from "./crash/books.ts"
 
@@ -30,17 +29,7 @@ const aReceiver = Effect.gen(function* () {
       receiver.answer(response)
     })
   })
-  yield* Effect.acquireRelease(
-    Effect.callback<void>((resume) => {
-      server.listen(0, "127.0.0.1", () => resume(Effect.void))
-    }),
-    () =>
-      Effect.callback<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      }),
-  )
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+  receiver.url = `${yield* listenOnLoopback(server)}/hook`
   return receiver
 })
 

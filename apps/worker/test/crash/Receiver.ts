@@ -4,10 +4,10 @@
  */
 import { verifyWebhook } from "@messaging-service/verify-webhook"
 import type { WebhookEvent } from "@messaging-service/verify-webhook"
+import { listenOnLoopback } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
 
 /** One call, with a valid signature. */
 export interface Call {
@@ -73,17 +73,7 @@ export const aReceiver = Effect.gen(function* () {
     // A caller that was killed while it called says nothing more.
     handle(request, response).catch(() => response.destroy())
   })
-  yield* Effect.acquireRelease(
-    Effect.callback<void>((resume) => {
-      server.listen(0, "127.0.0.1", () => resume(Effect.void))
-    }),
-    () =>
-      Effect.callback<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      }),
-  )
-  const { port } = server.address() as AddressInfo
-  const receiver: Receiver = { url: `http://127.0.0.1:${port}`, secrets, calls, refused }
+  const url = yield* listenOnLoopback(server)
+  const receiver: Receiver = { url, secrets, calls, refused }
   return receiver
 })

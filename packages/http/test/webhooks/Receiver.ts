@@ -1,10 +1,10 @@
 /** A receiver of webhooks on loopback, as a customer would run one: it notes what comes and answers as told. */
+import { listenOnLoopback } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { createHmac } from "node:crypto"
 import { createServer } from "node:http"
 import type { IncomingHttpHeaders, ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
 
 export interface Delivery {
   readonly method: string
@@ -62,18 +62,9 @@ export const aReceiver: Effect.Effect<Receiver, never, Scope.Scope> = Effect.gen
       receiver.answer(response, delivery)
     })
   })
-  yield* Effect.acquireRelease(
-    Effect.callback<void>((resume) => {
-      server.listen(0, "127.0.0.1", () => resume(Effect.void))
-    }),
-    () =>
-      Effect.callback<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      }),
-  )
+  const origin = yield* listenOnLoopback(server)
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `${origin}/hook`,
     deliveries: [],
     answer: withStatus(200),
     open: () => open,
