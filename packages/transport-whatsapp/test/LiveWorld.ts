@@ -91,10 +91,11 @@ export const layerAdapter = (settings: Partial<WhatsAppSettings> = {}) =>
     Layer.provide(live),
   )
 
-export const layerWorld = layerAdapter().pipe(
-  Layer.provideMerge(layerStores),
-  Layer.provideMerge(layerServer),
-)
+/** Everything: an adapter with these settings over stores and a far side of its own. */
+export const layerWorldWith = (settings: Partial<WhatsAppSettings>) =>
+  layerAdapter(settings).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
+
+export const layerWorld = layerWorldWith({})
 
 let made = 0
 

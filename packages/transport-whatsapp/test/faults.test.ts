@@ -13,10 +13,8 @@ import {
   aLinkedNumber,
   aPerson,
   aText,
-  layerAdapter,
-  layerServer,
-  layerStores,
   layerWorld,
+  layerWorldWith,
   sendNow,
   to,
   until,
@@ -75,30 +73,28 @@ layer(layerWorld)("a connection", (it) => {
   )
 })
 
-layer(
-  layerAdapter({ firstPauseMillis: 200, longestPauseMillis: 60_000 }).pipe(
-    Layer.provideMerge(layerStores),
-    Layer.provideMerge(layerServer),
-  ),
-)("a far side that ends each connection as soon as it is open", (it) => {
-  it.effect.each([503, 515])("is asked less and less often: %i", (code) =>
-    Effect.gen(function* () {
-      const server = yield* WhatsAppServer
-      const sessions = yield* Sessions
-      const clock = Clock.Clock.defaultValue()
-      const number = yield* aLinkedNumber
-      const began = clock.currentTimeMillisUnsafe()
-      for (let ended = 1; ended <= 4; ended++) {
-        yield* server.end(code)
-        yield* until(() => sessions.status(number.id)?.reconnects === ended)
-        yield* sessions.open(number.id)
-      }
-      // At least the halves of 200, 400, 800 and 1600 ms; the first restart comes at once.
-      const least = code === 515 ? 1400 : 1500
-      assert.isAtLeast(clock.currentTimeMillisUnsafe() - began, least)
-    }),
-  )
-})
+layer(layerWorldWith({ firstPauseMillis: 200, longestPauseMillis: 60_000 }))(
+  "a far side that ends each connection as soon as it is open",
+  (it) => {
+    it.effect.each([503, 515])("is asked less and less often: %i", (code) =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const sessions = yield* Sessions
+        const clock = Clock.Clock.defaultValue()
+        const number = yield* aLinkedNumber
+        const began = clock.currentTimeMillisUnsafe()
+        for (let ended = 1; ended <= 4; ended++) {
+          yield* server.end(code)
+          yield* until(() => sessions.status(number.id)?.reconnects === ended)
+          yield* sessions.open(number.id)
+        }
+        // At least the halves of 200, 400, 800 and 1600 ms; the first restart comes at once.
+        const least = code === 515 ? 1400 : 1500
+        assert.isAtLeast(clock.currentTimeMillisUnsafe() - began, least)
+      }),
+    )
+  },
+)
 
 it.effect("a store that does not answer disconnects no number: the message is sent later", () =>
   Effect.gen(function* () {
@@ -117,21 +113,19 @@ it.effect("a store that does not answer disconnects no number: the message is se
   }),
 )
 
-layer(
-  layerAdapter({ keepAliveMillis: 300 }).pipe(
-    Layer.provideMerge(layerStores),
-    Layer.provideMerge(layerServer),
-  ),
-)("a connection whose far side does not even say goodbye", (it) => {
-  it.effect("is replaced without waiting for it", () =>
-    Effect.gen(function* () {
-      const sessions = yield* Sessions
-      const number = yield* aLinkedNumber
-      const { ws } = yield* socketOf(number)
-      const { socket } = ws as unknown as { readonly socket: { readonly _socket: Socket } }
-      socket._socket.pause()
-      yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > 0)
-      yield* sendsAgain(number)
-    }),
-  )
-})
+layer(layerWorldWith({ keepAliveMillis: 300 }))(
+  "a connection whose far side does not even say goodbye",
+  (it) => {
+    it.effect("is replaced without waiting for it", () =>
+      Effect.gen(function* () {
+        const sessions = yield* Sessions
+        const number = yield* aLinkedNumber
+        const { ws } = yield* socketOf(number)
+        const { socket } = ws as unknown as { readonly socket: { readonly _socket: Socket } }
+        socket._socket.pause()
+        yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > 0)
+        yield* sendsAgain(number)
+      }),
+    )
+  },
+)

@@ -20,6 +20,7 @@ import {
   layerServer,
   layerStores,
   layerWorld,
+  layerWorldWith,
   phone,
   sendNow,
   to,
@@ -355,12 +356,7 @@ layer(Layer.provideMerge(layerStores, layerServer))("an adapter that is started 
   )
 })
 
-layer(
-  layerAdapter({ keepAliveMillis: 300 }).pipe(
-    Layer.provideMerge(layerStores),
-    Layer.provideMerge(layerServer),
-  ),
-)("a connection that falls silent", (it) => {
+layer(layerWorldWith({ keepAliveMillis: 300 }))("a connection that falls silent", (it) => {
   it.effect("is noticed and replaced, and a send that it swallowed can be repeated", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
