@@ -31,6 +31,17 @@ export const aPhone = (): string => `+1555${String(fresh()).padStart(7, "0")}`
 export const aWorkspace = (fields: Readonly<Record<string, unknown>> = {}) =>
   make<Made>("/admin/v1/workspaces", { name: "A workspace", ...fields })
 
+/** The plan of a workspace as the operator writes it. */
+export const aPlan = (fields: Readonly<Record<string, unknown>> = {}) => ({
+  name: "Plan",
+  messages_remaining: null,
+  reminders: true,
+  qr_code_api: true,
+  max_numbers: null,
+  media_storage_bytes: 0,
+  ...fields,
+})
+
 export const aNumber = (workspace: Made, fields: Readonly<Record<string, unknown>> = {}) =>
   make<Made & { readonly phone: string }>(`/admin/v1/workspaces/${workspace.id}/numbers`, {
     platform: "whatsapp",

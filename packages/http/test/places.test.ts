@@ -3,9 +3,10 @@
  * for health and metrics.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Admission, Caller, layerServices, unlimitedPlan } from "@messaging-service/core"
+import { Admission, Caller, layerServices } from "@messaging-service/core"
 import type { KeyId, WorkspaceId } from "@messaging-service/core"
 import { ClockStore, RealTime, sharedResources } from "@messaging-service/core/ports"
+import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { toWebHandler } from "../src/index.ts"
 import type { HttpServices } from "../src/index.ts"
@@ -16,31 +17,12 @@ const { operatorRequests, requests, watchingRequests } = sharedResources
 
 const callerOf = (workspaceId: number) =>
   Caller.ofKey(
-    {
+    aStoredKey({
       id: workspaceId as KeyId,
       workspaceId: workspaceId as WorkspaceId,
-      version: 2,
-      name: "Key",
-      mode: "live",
       scopes: ["messages:send"],
-      numberIds: null,
-      expiresAt: null,
-      last4: "AAAA",
-      createdAt: 0,
-      lastUsedAt: null,
-      lastUsedIp: null,
-      revokedAt: null,
-    },
-    {
-      id: workspaceId as WorkspaceId,
-      name: "Workspace",
-      demo: false,
-      accountDisabled: false,
-      apiV2Enabled: true,
-      plan: unlimitedPlan,
-      createdAt: 0,
-      deletedAt: null,
-    },
+    }),
+    aStoredWorkspace({ id: workspaceId as WorkspaceId }),
   )
 
 /** The interface with an admission that lets in every key, which is the id of its workspace. */

@@ -2,33 +2,23 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { connectionCallback, messageCallback } from "../../src/callback/Callback.ts"
 import type { ConnectionEvent } from "../../src/callback/Callback.ts"
-import type { EventId, MessageId, NumberId, TransportId, WorkspaceId } from "../../src/id/Ids.ts"
+import type { EventId, MessageId, NumberId, WorkspaceId } from "../../src/id/Ids.ts"
 import type { Message, MessageState } from "../../src/message/Message.ts"
+import { aMessage as aStoredMessage } from "../worker/claimedMessage.ts"
 
 const noon = Date.UTC(2026, 2, 2, 12)
 const event = "evt_000000000000000000000001" as EventId
 
-const aMessage = (given: Partial<Message>): Message => ({
-  id: 41 as MessageId,
-  workspaceId: 7 as WorkspaceId,
-  mode: "live",
-  state: "sent",
-  from: { id: 3 as NumberId, phone: "15550000001", platform: "whatsapp" },
-  phoneAtAcceptance: "15550000001",
-  to: { kind: "group", group: "Team" },
-  text: "Hello",
-  media: null,
-  foundMediaType: null,
-  sendAt: null,
-  expiresAt: null,
-  createdAt: noon,
-  dueAt: noon,
-  sentAt: null,
-  error: null,
-  transportId: "00000000000000000001" as TransportId,
-  callbackUrl: "http://example.com:8080/told?by=us",
-  ...given,
-})
+const aMessage = (given: Partial<Message>): Message =>
+  aStoredMessage({
+    id: 41 as MessageId,
+    workspaceId: 7 as WorkspaceId,
+    state: "sent",
+    from: { id: 3 as NumberId, phone: "15550000001", platform: "whatsapp" },
+    to: { kind: "group", group: "Team" },
+    callbackUrl: "http://example.com:8080/told?by=us",
+    ...given,
+  })
 
 describe("the callback of a message", () => {
   it.effect("is frozen with where it goes, and to whom", () =>

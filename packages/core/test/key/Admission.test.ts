@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
 import { Effect, Result } from "effect"
 import type { WorkspaceId } from "../../src/id/Ids.ts"
 import { Admission, bearerToken } from "../../src/key/Admission.ts"
@@ -8,17 +9,7 @@ import { Caller } from "../../src/key/Caller.ts"
 import { hashSecret } from "../../src/key/secret.ts"
 import type { RateState } from "../../src/request/RateWindow.ts"
 import type { Workspace } from "../../src/workspace/Workspace.ts"
-import {
-  secret,
-  admission,
-  aKey,
-  aWorkspace,
-  version1,
-  now,
-  bearer,
-  address,
-  unknown,
-} from "./Admitting.ts"
+import { secret, admission, version1, now, bearer, address, unknown } from "./Admitting.ts"
 import type { Stored } from "./Admitting.ts"
 
 describe("the bearer token", () => {
@@ -47,7 +38,7 @@ describe("a version 2 request", () => {
       const { service, store } = admission()
       const { admitV2 } = yield* service
       assert.deepStrictEqual(yield* admitV2(bearer(secret), address), {
-        caller: Caller.ofKey(aKey(), aWorkspace()),
+        caller: Caller.ofKey(aStoredKey(), aStoredWorkspace()),
         rate: { limit: 60, remaining: 59, reset: 4, exceeded: false },
       })
       assert.deepStrictEqual(store.asked, [
@@ -93,46 +84,52 @@ describe("a version 2 request", () => {
     ["a key that was never issued", bearer(unknown), {}, "invalid_api_key", 401],
     ["the other mode's prefix", bearer(secret.replace("live", "test")), {}, "invalid_api_key", 401],
     ["a version 1 key, issued or not", bearer(version1), {}, "v1_key_on_v2", 401],
-    ["a revoked key", bearer(secret), { key: aKey({ revokedAt: past }) }, "api_key_revoked", 401],
+    [
+      "a revoked key",
+      bearer(secret),
+      { key: aStoredKey({ revokedAt: past }) },
+      "api_key_revoked",
+      401,
+    ],
     [
       "a key past its expiry",
       bearer(secret),
-      { key: aKey({ expiresAt: past }) },
+      { key: aStoredKey({ expiresAt: past }) },
       "api_key_expired",
       401,
     ],
     [
       "a key at its expiry",
       bearer(secret),
-      { key: aKey({ expiresAt: now }) },
+      { key: aStoredKey({ expiresAt: now }) },
       "api_key_expired",
       401,
     ],
     [
       "a deleted workspace",
       bearer(secret),
-      { workspace: aWorkspace({ deletedAt: past }) },
+      { workspace: aStoredWorkspace({ deletedAt: past }) },
       "api_key_revoked",
       401,
     ],
     [
       "a disabled account",
       bearer(secret),
-      { workspace: aWorkspace({ accountDisabled: true }) },
+      { workspace: aStoredWorkspace({ accountDisabled: true }) },
       "account_disabled",
       403,
     ],
     [
       "a demo workspace",
       bearer(secret),
-      { workspace: aWorkspace({ demo: true }) },
+      { workspace: aStoredWorkspace({ demo: true }) },
       "demo_account",
       403,
     ],
     [
       "a workspace without version 2",
       bearer(secret),
-      { workspace: aWorkspace({ apiV2Enabled: false }) },
+      { workspace: aStoredWorkspace({ apiV2Enabled: false }) },
       "api_v2_not_enabled",
       403,
     ],
@@ -162,7 +159,7 @@ describe("a version 2 request", () => {
         Effect.gen(function* () {
           key = { ...key, ...fixKey }
           workspace = { ...workspace, ...fixWorkspace }
-          const stored = { key: aKey(key), workspace: aWorkspace(workspace) }
+          const stored = { key: aStoredKey(key), workspace: aStoredWorkspace(workspace) }
           const { admitV2 } = yield* admission(stored).service
           const result = yield* Effect.result(admitV2(bearer(secret), address))
           codes.push(
@@ -193,7 +190,7 @@ describe("a version 2 request", () => {
 })
 
 describe("a version 1 request", () => {
-  const issued = aKey({ version: 1, name: "API Key 1" })
+  const issued = aStoredKey({ version: 1, name: "API Key 1" })
   const unissued = "b2".repeat(20)
   const given = (changes: Partial<CredentialsV1> = {}): CredentialsV1 => ({
     clientId: 1,
@@ -215,7 +212,7 @@ describe("a version 1 request", () => {
     Effect.gen(function* () {
       const made = service()
       const { admitV1 } = yield* made.service
-      const caller = Caller.ofKey(issued, aWorkspace())
+      const caller = Caller.ofKey(issued, aStoredWorkspace())
       assert.deepStrictEqual(yield* admitV1(given()), caller)
       // Operations on verification/ send no client_id: the key alone says which workspace it is.
       assert.deepStrictEqual(yield* admitV1(given({ clientId: null })), caller)
@@ -232,7 +229,7 @@ describe("a version 1 request", () => {
 
   it.effect("is admitted also where version 2 is switched off", () =>
     Effect.gen(function* () {
-      const workspace = aWorkspace({ apiV2Enabled: false })
+      const workspace = aStoredWorkspace({ apiV2Enabled: false })
       const { admitV1 } = yield* service({ workspace }).service
       assert.deepStrictEqual((yield* admitV1(given())).workspace, workspace)
     }),
@@ -259,18 +256,24 @@ describe("a version 1 request", () => {
     [
       "a deleted workspace",
       {},
-      { workspace: aWorkspace({ deletedAt: past, accountDisabled: true }) },
+      { workspace: aStoredWorkspace({ deletedAt: past, accountDisabled: true }) },
       "invalid_api_key",
       false,
     ],
     [
       "a disabled account",
       {},
-      { workspace: aWorkspace({ accountDisabled: true, demo: true }) },
+      { workspace: aStoredWorkspace({ accountDisabled: true, demo: true }) },
       "account_disabled",
       false,
     ],
-    ["a demo workspace", {}, { workspace: aWorkspace({ demo: true }) }, "demo_account", false],
+    [
+      "a demo workspace",
+      {},
+      { workspace: aStoredWorkspace({ demo: true }) },
+      "demo_account",
+      false,
+    ],
   ]
   it.effect.each(refused)("with %s is refused", ([, credentials, stored, code, isWrong]) =>
     Effect.gen(function* () {

@@ -1,12 +1,11 @@
 /** An admission over one stored key and workspace, with defaults for what a test does not say. */
+import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import type { KeyId, WorkspaceId } from "../../src/id/Ids.ts"
 import { Admission } from "../../src/key/Admission.ts"
-import { KeyStore, scopes } from "../../src/key/ApiKey.ts"
+import { KeyStore } from "../../src/key/ApiKey.ts"
 import type { AdmitQuery, AdmitV1Query, ApiKey } from "../../src/key/ApiKey.ts"
 import { hashSecret } from "../../src/key/secret.ts"
-import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
 import type { Workspace } from "../../src/workspace/Workspace.ts"
 
 /** 2026-03-02T12:34:56.789Z */
@@ -15,35 +14,6 @@ export const now = Date.UTC(2026, 2, 2, 12, 34, 56, 789)
 export const minute = 60_000
 
 export const address = "192.0.2.1"
-
-export const aWorkspace = (given: Partial<Workspace> = {}): Workspace => ({
-  id: 1 as WorkspaceId,
-  name: "Workspace",
-  demo: false,
-  accountDisabled: false,
-  apiV2Enabled: true,
-  plan: unlimitedPlan,
-  createdAt: 0,
-  deletedAt: null,
-  ...given,
-})
-
-export const aKey = (given: Partial<ApiKey> = {}): ApiKey => ({
-  id: 5 as KeyId,
-  workspaceId: 1 as WorkspaceId,
-  version: 2,
-  name: "Key",
-  mode: "live",
-  scopes,
-  numberIds: null,
-  expiresAt: null,
-  last4: "AAAA",
-  createdAt: 0,
-  lastUsedAt: null,
-  lastUsedIp: null,
-  revokedAt: null,
-  ...given,
-})
 
 export const secret = `svc_live_${"A".repeat(38)}`
 
@@ -57,7 +27,10 @@ export interface Stored {
 }
 
 /** Keeps one key, `secret`, and counts as the port says. */
-const fakeStore = ({ key = aKey(), workspace = aWorkspace() }: Stored, admits: boolean) => {
+const fakeStore = (
+  { key = aStoredKey(), workspace = aStoredWorkspace() }: Stored,
+  admits: boolean,
+) => {
   const askedV1: Array<AdmitV1Query> = []
   const asked: Array<AdmitQuery> = []
   let counted = 0

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
 import { Effect, Result } from "effect"
 import { TestClock } from "effect/testing"
 import type { NumberId } from "../../src/id/Ids.ts"
@@ -6,18 +7,7 @@ import { Admission } from "../../src/key/Admission.ts"
 import { mayUse, scopes } from "../../src/key/ApiKey.ts"
 import type { Scope } from "../../src/key/ApiKey.ts"
 import { hashSecret } from "../../src/key/secret.ts"
-import {
-  secret,
-  admission,
-  aKey,
-  aWorkspace,
-  minute,
-  version1,
-  now,
-  bearer,
-  address,
-  unknown,
-} from "./Admitting.ts"
+import { secret, admission, minute, version1, now, bearer, address, unknown } from "./Admitting.ts"
 
 describe("the brute-force guard", () => {
   const refusalOf = (
@@ -56,7 +46,7 @@ describe("the brute-force guard", () => {
       yield* exhaust(valid.admitV2)
       yield* valid.admitV2(bearer(secret), address)
       assert.strictEqual((yield* refusalOf(valid.admitV2, undefined)).code, "missing_api_key")
-      const revoked = yield* admission({ key: aKey({ revokedAt: 0 }) }).service
+      const revoked = yield* admission({ key: aStoredKey({ revokedAt: 0 }) }).service
       yield* exhaust(revoked.admitV2)
       assert.strictEqual(
         (yield* refusalOf(revoked.admitV2, bearer(secret))).code,
@@ -68,9 +58,9 @@ describe("the brute-force guard", () => {
   it.effect("counts neither missing nor revoked nor expired keys, nor refused workspaces", () =>
     Effect.gen(function* () {
       for (const stored of [
-        { key: aKey({ revokedAt: 0 }) },
-        { key: aKey({ expiresAt: 1 }) },
-        { workspace: aWorkspace({ demo: true }) },
+        { key: aStoredKey({ revokedAt: 0 }) },
+        { key: aStoredKey({ expiresAt: 1 }) },
+        { workspace: aStoredWorkspace({ demo: true }) },
       ]) {
         const { admitV2 } = yield* admission(stored).service
         yield* Effect.repeat(Effect.flip(admitV2(bearer(secret), address)), { times: 40 })
@@ -183,9 +173,9 @@ describe("a request that is answered 404 or 405 whatever its key", () => {
   it.effect("shows no rate for a key or a workspace that is refused", () =>
     Effect.gen(function* () {
       for (const stored of [
-        { key: aKey({ revokedAt: 0 }) },
-        { key: aKey({ expiresAt: now }) },
-        { workspace: aWorkspace({ accountDisabled: true }) },
+        { key: aStoredKey({ revokedAt: 0 }) },
+        { key: aStoredKey({ expiresAt: now }) },
+        { workspace: aStoredWorkspace({ accountDisabled: true }) },
       ]) {
         const { noteV2 } = yield* admission(stored, false).service
         assert.isNull(yield* noteV2(bearer(secret), address))

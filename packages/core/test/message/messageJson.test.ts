@@ -1,14 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type {
-  ContactId,
-  EventId,
-  MediaId,
-  MessageId,
-  NumberId,
-  TransportId,
-  WorkspaceId,
-} from "../../src/id/Ids.ts"
+import type { ContactId, EventId, MediaId } from "../../src/id/Ids.ts"
 import type { MediaLink } from "../../src/media/MediaLinks.ts"
 import { messageJson } from "../../src/message/messageJson.ts"
 import { endMessage } from "../../src/message/MessageChange.ts"
@@ -17,31 +9,13 @@ import { asAccepted } from "../../src/message/Message.ts"
 import type { Message, MessageState } from "../../src/message/Message.ts"
 import type { Recipient } from "../../src/recipient/Recipient.ts"
 import type { Phone } from "../../src/recipient/Phone.ts"
+import { aMessage as aStoredMessage } from "../worker/claimedMessage.ts"
 
 const noon = Date.UTC(2026, 2, 2, 12, 0, 0, 999)
 const hour = 60 * 60 * 1000
 
-const aMessage = (given: Partial<Message> = {}): Message => ({
-  id: 42 as MessageId,
-  workspaceId: 1 as WorkspaceId,
-  mode: "live",
-  state: "waiting",
-  from: { id: 7 as NumberId, phone: "15550000007", platform: "whatsapp" },
-  phoneAtAcceptance: "15550000007",
-  to: { kind: "phone", phone: "+15550000001" as Phone, contactId: null },
-  text: "Hello",
-  media: null,
-  foundMediaType: null,
-  sendAt: null,
-  expiresAt: null,
-  createdAt: noon,
-  dueAt: noon,
-  sentAt: null,
-  error: null,
-  transportId: "0000000000000000002A" as TransportId,
-  callbackUrl: null,
-  ...given,
-})
+const aMessage = (given: Partial<Message> = {}): Message =>
+  aStoredMessage({ createdAt: noon, dueAt: noon, ...given })
 
 const link: MediaLink = (id, fileName, now) => `link to ${id} ${fileName} at ${now}`
 

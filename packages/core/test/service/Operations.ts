@@ -15,7 +15,7 @@ import type {
   StoreUnavailable,
   WorkspaceId,
 } from "../../src/index.ts"
-import { MessageStore, Outbox } from "../../src/ports.ts"
+import { dailyQuota, LaneQueue, MessageStore, Outbox } from "../../src/ports.ts"
 
 let phones = 0
 /** A phone that no other message of this process goes to. */
@@ -116,6 +116,22 @@ export const logOut = (number: NumberId) => Emulator.use((emulator) => emulator.
 
 export const reconnect = (number: NumberId) =>
   Numbers.use((numbers) => numbers.connectionChanged(number, "connected", null))
+
+/** Claims messages as a worker would that dies before it sends anything. */
+export const claimAndDie = Effect.fnUntraced(function* (limit = 100, leaseMillis = 30_000) {
+  const now = yield* Clock.currentTimeMillis
+  return yield* LaneQueue.use((lanes) =>
+    lanes.claim({
+      now,
+      leaseUntil: now + leaseMillis,
+      limit,
+      owned: "all",
+      sendCap: dailyQuota,
+      perWorkspace: 100,
+      held: new Map(),
+    }),
+  )
+})
 
 /** What recipients really saw, oldest first. */
 export const copies = (number: NumberId | null = null) =>

@@ -20,6 +20,7 @@ import type {
   StoreUnavailable,
 } from "../../src/index.ts"
 import { shown, refusal } from "./Operations.ts"
+import { aPlan } from "./Service.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -96,15 +97,5 @@ export const times = (key: Caller) =>
 /** The code and the field of the refusal with which an operation must fail. */
 export const refusedAs = <A, R>(operation: Effect.Effect<A, Refusal | StoreUnavailable, R>) =>
   Effect.map(refusal(operation), ({ code, field }) => `${code} ${field ?? ""}`.trim())
-
-export const aPlan = (fields: Readonly<Record<string, unknown>> = {}) => ({
-  name: "Plan",
-  messages_remaining: null,
-  reminders: true,
-  qr_code_api: true,
-  max_numbers: null,
-  media_storage_bytes: 0,
-  ...fields,
-})
 
 export const withoutReminders = { plan: aPlan({ reminders: false }) }

@@ -179,18 +179,19 @@ export const aWorkspace = (given: Readonly<Record<string, unknown>> = {}) =>
     return id
   })
 
+export const aPlan = (fields: Readonly<Record<string, unknown>> = {}) => ({
+  name: "Plan",
+  messages_remaining: null,
+  reminders: true,
+  qr_code_api: true,
+  max_numbers: null,
+  media_storage_bytes: 0,
+  ...fields,
+})
+
 /** A workspace with a plan of that many messages. */
 export const aWorkspaceWith = (messagesRemaining: number | null) =>
-  aWorkspace({
-    plan: {
-      name: "Plan",
-      messages_remaining: messagesRemaining,
-      reminders: true,
-      qr_code_api: true,
-      max_numbers: null,
-      media_storage_bytes: 0,
-    },
-  })
+  aWorkspace({ plan: aPlan({ messages_remaining: messagesRemaining }) })
 
 export const aNumber = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {

@@ -3,11 +3,11 @@ import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Messages, Numbers, Workspaces } from "../../src/index.ts"
 import type { Caller, MessageJson } from "../../src/index.ts"
-import { LaneQueue, dailyQuota } from "../../src/ports.ts"
 import {
   arrived,
   behave,
   cancel,
+  claimAndDie,
   code,
   events,
   get,
@@ -240,7 +240,7 @@ describe("a cancelled message is never sent, even if a worker was just about to 
         const { key } = yield* aSender()
         const message = yield* send(key)
         yield* cancel(key, message)
-        assert.deepStrictEqual(yield* claimAll, [])
+        assert.deepStrictEqual(yield* claimAndDie(), [])
         yield* startWorker
         yield* pass(day)
         assert.deepStrictEqual(yield* arrived(), [])
@@ -254,7 +254,7 @@ describe("a cancelled message is never sent, even if a worker was just about to 
       Effect.gen(function* () {
         const { key } = yield* aSender()
         const message = yield* send(key)
-        assert.lengthOf(yield* claimAll, 1)
+        assert.lengthOf(yield* claimAndDie(), 1)
         const { result } = yield* cancelAndWait(key, message, 5 * second)
         assert.strictEqual(result._tag, "Failure")
         // The worker that claimed it dies; another one repeats its attempt.
@@ -294,21 +294,6 @@ describe("a cancelled message is never sent, even if a worker was just about to 
       }),
     ),
   )
-
-  /** Claims as a worker would that dies before it sends anything. */
-  const claimAll = Effect.gen(function* () {
-    const lanes = yield* LaneQueue
-    const now = yield* Clock.currentTimeMillis
-    return yield* lanes.claim({
-      now,
-      leaseUntil: now + 30 * second,
-      limit: 100,
-      owned: "all",
-      sendCap: dailyQuota,
-      perWorkspace: 100,
-      held: new Map(),
-    })
-  })
 })
 
 describe("removing a number or a workspace", () => {

@@ -1,33 +1,27 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Numbers } from "../../src/index.ts"
-import { LaneQueue, dailyQuota } from "../../src/ports.ts"
-import { arrived, get, logOut, reconnect, send, sendBatch, status, statuses } from "./Operations.ts"
+import {
+  arrived,
+  claimAndDie,
+  get,
+  logOut,
+  reconnect,
+  send,
+  sendBatch,
+  status,
+  statuses,
+} from "./Operations.ts"
 import { ahead, aSender, hour, inAService, pass, second, settled, startWorker } from "./Service.ts"
 
 describe("a worker that died with a message in its hands", () => {
-  /** Claims as a worker would that is never heard of again. */
-  const claimAndDie = Effect.gen(function* () {
-    const lanes = yield* LaneQueue
-    const now = yield* Clock.currentTimeMillis
-    return yield* lanes.claim({
-      now,
-      leaseUntil: now + 30 * second,
-      limit: 100,
-      owned: "all",
-      sendCap: dailyQuota,
-      perWorkspace: 100,
-      held: new Map(),
-    })
-  })
-
   it.effect("is followed by another that repeats the attempt once the lease ran out", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
         const [first, second_] = yield* sendBatch(key, 2)
-        yield* claimAndDie
+        yield* claimAndDie()
         yield* startWorker
         yield* pass(30 * second - 1)
         assert.deepStrictEqual(yield* arrived(), [])
@@ -44,7 +38,7 @@ describe("a worker that died with a message in its hands", () => {
         const { key } = yield* aSender()
         const message = yield* send(key)
         for (let death = 0; death < 3; death++) {
-          assert.lengthOf(yield* claimAndDie, 1)
+          assert.lengthOf(yield* claimAndDie(), 1)
           yield* TestClock.adjust(30 * second)
         }
         yield* startWorker
@@ -60,7 +54,7 @@ describe("a worker that died with a message in its hands", () => {
       Effect.gen(function* () {
         const { key } = yield* aSender()
         const message = yield* send(key, { expires_at: yield* ahead(10 * second) })
-        yield* claimAndDie
+        yield* claimAndDie()
         yield* startWorker
         yield* pass(hour)
         assert.strictEqual((yield* get(key, message)).error?.code, "outcome_unknown")
@@ -75,7 +69,7 @@ describe("a worker that died with a message in its hands", () => {
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
         const [begun, behind] = yield* sendBatch(key, 2)
-        yield* claimAndDie
+        yield* claimAndDie()
         yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
         assert.deepStrictEqual(yield* statuses(key, [begun!, behind!]), ["queued", "cancelled"])
         yield* startWorker
@@ -92,7 +86,7 @@ describe("a worker that died with a message in its hands", () => {
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
         const message = yield* send(key)
-        yield* claimAndDie
+        yield* claimAndDie()
         yield* logOut(number)
         yield* startWorker
         yield* pass(hour)

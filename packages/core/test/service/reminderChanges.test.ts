@@ -12,11 +12,10 @@ import {
   remove,
   scheduled,
   refusedAs,
-  aPlan,
   withoutReminders,
 } from "./Reminding.ts"
 import { code, logOut } from "./Operations.ts"
-import { aContact, aKey, aNumber, aSender, aWorkspace, inAService } from "./Service.ts"
+import { aContact, aKey, aNumber, aPlan, aSender, aWorkspace, inAService } from "./Service.ts"
 
 describe("a change", () => {
   it.effect("touches the fields that are given and no others", () =>

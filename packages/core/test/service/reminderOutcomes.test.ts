@@ -7,6 +7,7 @@ import type { Caller } from "../../src/index.ts"
 import { list, log, nextRun, patch, read, scheduled, sent, times } from "./Reminding.ts"
 import { sendBatch } from "./Operations.ts"
 import {
+  aPlan,
   aSender,
   day,
   hour,
@@ -82,14 +83,7 @@ describe("a run that is refused", () => {
         const made = yield* scheduled(key, "0 * * * *", "UTC", { from: number })
         const workspaces = yield* Workspaces
         const plan = (messages_remaining: number, reminders: boolean) => ({
-          plan: {
-            name: "Plan",
-            messages_remaining,
-            reminders,
-            qr_code_api: true,
-            max_numbers: null,
-            media_storage_bytes: 0,
-          },
+          plan: aPlan({ messages_remaining, reminders }),
         })
         yield* pass(hour)
         yield* pass(hour)

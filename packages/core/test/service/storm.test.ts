@@ -9,12 +9,13 @@ import { Clock, Effect, Fiber, Random } from "effect"
 import { TestClock } from "effect/testing"
 import { Numbers, StoreUnavailable } from "../../src/index.ts"
 import type { Caller, Message, MessageId, NumberId } from "../../src/index.ts"
-import { LaneQueue, MessageStore, countExactly, dailyQuota } from "../../src/ports.ts"
+import { MessageStore, countExactly, dailyQuota } from "../../src/ports.ts"
 import {
   allEvents,
   answer,
   behave,
   cancel,
+  claimAndDie,
   copies,
   logOut,
   messagesOf,
@@ -140,21 +141,6 @@ const storm = (seed: string, actions: number) =>
           })
         })
 
-        const dieWithAMessage = Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          yield* LaneQueue.use((lanes) =>
-            lanes.claim({
-              now,
-              leaseUntil: now + 30 * second,
-              limit: 1,
-              owned: "all",
-              sendCap: dailyQuota,
-              perWorkspace: 100,
-              held: new Map(),
-            }),
-          )
-        })
-
         const removeANumber = Effect.gen(function* () {
           if (removed !== undefined) return
           const number = yield* oneOf(numbers)
@@ -180,7 +166,7 @@ const storm = (seed: string, actions: number) =>
                     : drawn < 92
                       ? changeBehaviour
                       : drawn < 95
-                        ? dieWithAMessage
+                        ? claimAndDie(1)
                         : drawn < 99
                           ? changeTrouble
                           : removeANumber

@@ -5,10 +5,11 @@ import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Messages } from "../../src/index.ts"
 import type { CallbackUrl } from "../../src/index.ts"
-import { dailyQuota, LaneQueue, RealTime } from "../../src/ports.ts"
+import { RealTime } from "../../src/ports.ts"
 import { receiving } from "./Receiving.ts"
 import {
   behave,
+  claimAndDie,
   code,
   copies,
   events,
@@ -205,19 +206,7 @@ describe("POST /settle", () => {
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
         const message = yield* send(key)
-        // Claims as a worker would that dies before it sends anything.
-        const claimed = yield* LaneQueue.use((lanes) =>
-          lanes.claim({
-            now: noon,
-            leaseUntil: noon + minute,
-            limit: 1,
-            owned: "all",
-            sendCap: dailyQuota,
-            perWorkspace: 100,
-            held: new Map(),
-          }),
-        )
-        assert.lengthOf(claimed, 1)
+        assert.lengthOf(yield* claimAndDie(1, minute), 1)
         yield* logOut(number)
         yield* TestClock.setTime(noon + minute)
         yield* startWorker

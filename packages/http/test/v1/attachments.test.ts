@@ -9,7 +9,7 @@ import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect, Layer, Stream } from "effect"
 import { Disk } from "../Disk.ts"
 import { layerService } from "../Service.ts"
-import { advance, change, settle } from "../Records.ts"
+import { aPlan, advance, change, settle } from "../Records.ts"
 import { aClient, aText, answered, ask, call, saysNo, withFile } from "./Asking.ts"
 
 const limit = 1000
@@ -88,14 +88,7 @@ layer(layerService({ egress: layerWeb, ports: Layer.succeed(AttachmentBytes, lim
     it.effect("are not the plan's storage, nor is that theirs", () =>
       Effect.gen(function* () {
         const { credentials, workspace } = yield* aClient()
-        const plan = {
-          name: "Small",
-          messages_remaining: null,
-          reminders: true,
-          qr_code_api: true,
-          max_numbers: null,
-        }
-        yield* change(workspace, { plan: { ...plan, media_storage_bytes: 5000 } })
+        yield* change(workspace, { plan: aPlan({ media_storage_bytes: 5000 }) })
         const upload = withFile(credentials, [{ bytes: bytes(5000) }])
         answered(yield* sendFile(credentials, limit))
         answered(yield* call("media/upload/", upload))
@@ -108,14 +101,7 @@ layer(layerService({ egress: layerWeb, ports: Layer.succeed(AttachmentBytes, lim
         const { credentials, workspace } = yield* aClient()
         yield* change(workspace, { plan: null })
         saysNo(yield* sendFile(credentials, limit), 400, "Not enough credits")
-        const plan = {
-          name: "Small",
-          messages_remaining: 1,
-          reminders: true,
-          qr_code_api: true,
-          max_numbers: null,
-          media_storage_bytes: 0,
-        }
+        const plan = aPlan({ messages_remaining: 1 })
         yield* change(workspace, { plan })
         answered(yield* sendFile(credentials, limit))
       }),

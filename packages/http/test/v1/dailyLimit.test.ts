@@ -2,7 +2,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../Service.ts"
-import { aKey, bodyOf } from "../Records.ts"
+import { aPlan, aKey, bodyOf } from "../Records.ts"
 import type { MessageBody, PageBody } from "../Records.ts"
 import { get } from "../v2/Asking.ts"
 import { aClient, aText, answered, ask, onV2 } from "./Asking.ts"
@@ -24,14 +24,7 @@ describe("the daily limit in version 1", () => {
       Effect.gen(function* () {
         const client = yield* aClient({
           workspace: {
-            plan: {
-              name: "Small",
-              messages_remaining: 1001,
-              reminders: true,
-              qr_code_api: true,
-              max_numbers: null,
-              media_storage_bytes: 1024,
-            },
+            plan: aPlan({ messages_remaining: 1001, media_storage_bytes: 1024 }),
           },
         })
         const { credentials } = client

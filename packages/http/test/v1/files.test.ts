@@ -11,7 +11,7 @@ import { request as nodeRequest } from "node:http"
 import { Disk } from "../Disk.ts"
 import { Doors } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aNumber, bodyOf, change, operate, settle } from "../Records.ts"
+import { aPlan, aKey, aNumber, bodyOf, change, operate, settle } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
 import { get } from "../v2/Asking.ts"
 import { follow, multipart, png, sha256 } from "../v2/Uploading.ts"
@@ -181,14 +181,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
 
   it.effect("is not listed in the media directory and takes no storage", () =>
     Effect.gen(function* () {
-      const plan = {
-        name: "Small",
-        messages_remaining: null,
-        reminders: true,
-        qr_code_api: true,
-        max_numbers: null,
-        media_storage_bytes: 0,
-      }
+      const plan = aPlan()
       const client = yield* aClient({ workspace: { plan } })
       yield* sends(client.credentials, image)
       const { key } = yield* aKey(client.workspace)

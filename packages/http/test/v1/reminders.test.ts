@@ -4,7 +4,7 @@ import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aNumber, operate } from "../Records.ts"
+import { aPlan, aKey, aNumber, operate } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
 import { get, list as listMessages, post } from "../v2/Asking.ts"
 import { path as mediaPath, png, sha256, upload } from "../v2/Uploading.ts"
@@ -155,14 +155,7 @@ describe("reminder/create/", () => {
 
     it.effect("takes storage for the file, and says so when there is none", () =>
       Effect.gen(function* () {
-        const plan = {
-          name: "Small",
-          messages_remaining: null,
-          reminders: true,
-          qr_code_api: true,
-          max_numbers: null,
-          media_storage_bytes: png.length,
-        }
+        const plan = aPlan({ media_storage_bytes: png.length })
         const { credentials, workspace } = yield* aClient({ workspace: { plan } })
         yield* upload((yield* aKey(workspace)).key)
         const asked = { ...credentials, ...aReminder, msg_type: 2 }

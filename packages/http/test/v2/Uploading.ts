@@ -5,7 +5,7 @@ import { createHash } from "node:crypto"
 import { Doors, errorOf } from "../Doors.ts"
 import type { Answer, Call } from "../Doors.ts"
 import { publicUrl } from "../Service.ts"
-import { bodyOf } from "../Records.ts"
+import { aPlan, bodyOf } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
 
 export const path = "/api/v2/media"
@@ -108,14 +108,7 @@ export const follow = (url: string, init: RequestInit = {}) =>
 export const idOf = (answer: Answer): number => bodyOf<FileBody>(answer, 201).id
 
 export const plan = (media_storage_bytes: number) => ({
-  plan: {
-    name: "Small",
-    messages_remaining: null,
-    reminders: true,
-    qr_code_api: true,
-    max_numbers: null,
-    media_storage_bytes,
-  },
+  plan: aPlan({ media_storage_bytes }),
 })
 
 export const get = (token: string, at = path) =>

@@ -1,48 +1,20 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Caller, scopes, unlimitedPlan } from "@messaging-service/core"
-import type { ApiKey, KeyId, NumberId, Workspace, WorkspaceId } from "@messaging-service/core"
+import { Caller, unlimitedPlan } from "@messaging-service/core"
+import type { NumberId, Workspace } from "@messaging-service/core"
+import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { keyInfo } from "../../src/v2/me.ts"
-
-const aWorkspace = (given: Partial<Workspace> = {}): Workspace => ({
-  id: 1 as WorkspaceId,
-  name: "Workspace",
-  demo: false,
-  accountDisabled: false,
-  apiV2Enabled: true,
-  plan: unlimitedPlan,
-  createdAt: 0,
-  deletedAt: null,
-  ...given,
-})
-
-const aKey = (given: Partial<ApiKey> = {}): ApiKey => ({
-  id: 5 as KeyId,
-  workspaceId: 1 as WorkspaceId,
-  version: 2,
-  name: "Key",
-  mode: "live",
-  scopes,
-  numberIds: null,
-  expiresAt: null,
-  last4: "AAAA",
-  createdAt: 0,
-  lastUsedAt: null,
-  lastUsedIp: null,
-  revokedAt: null,
-  ...given,
-})
 
 describe("GET /me", () => {
   it.effect("shows workspace, key, plan and limits", () =>
     Effect.sync(() => {
-      const key = aKey({
+      const key = aStoredKey({
         mode: "test",
         scopes: ["messages:send", "numbers"],
         numberIds: [7 as NumberId, 9 as NumberId],
         expiresAt: Date.UTC(2030, 0, 1, 0, 0, 0, 999),
       })
-      const workspace = aWorkspace({
+      const workspace = aStoredWorkspace({
         plan: { ...unlimitedPlan, name: "Starter", messagesRemaining: 12 },
       })
       assert.deepStrictEqual<unknown>(keyInfo(Caller.ofKey(key, workspace)), {
@@ -69,7 +41,7 @@ describe("GET /me", () => {
 
   it.effect("number_ids of an unlimited key is []", () =>
     Effect.sync(() => {
-      const { key } = keyInfo(Caller.ofKey(aKey(), aWorkspace()))
+      const { key } = keyInfo(Caller.ofKey(aStoredKey(), aStoredWorkspace()))
       assert.deepStrictEqual(
         [key.limited_to_numbers, key.number_ids, key.expires_at],
         [false, [], null],
@@ -79,7 +51,8 @@ describe("GET /me", () => {
 
   it.effect("plan is null without an active one, and messages_remaining null when unlimited", () =>
     Effect.sync(() => {
-      const info = (plan: Workspace["plan"]) => keyInfo(Caller.ofKey(aKey(), aWorkspace({ plan })))
+      const info = (plan: Workspace["plan"]) =>
+        keyInfo(Caller.ofKey(aStoredKey(), aStoredWorkspace({ plan })))
       assert.isNull(info(unlimitedPlan).limits.messages_remaining)
       assert.deepStrictEqual(info(unlimitedPlan).plan, { name: "Unlimited" })
       assert.isNull(info(null).plan)

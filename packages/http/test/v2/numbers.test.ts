@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aNumber, aSender, aWorkspace, bodyOf, operate } from "../Records.ts"
+import { aPlan, aKey, aNumber, aSender, aWorkspace, bodyOf, operate } from "../Records.ts"
 import { get, post, send } from "./Asking.ts"
 import {
   ask,
@@ -18,16 +18,6 @@ import {
   until,
   aToken,
 } from "./Connecting.ts"
-
-const plan = (fields: Readonly<Record<string, unknown>> = {}) => ({
-  name: "Plan",
-  messages_remaining: null,
-  reminders: true,
-  qr_code_api: true,
-  max_numbers: null,
-  media_storage_bytes: 0,
-  ...fields,
-})
 
 layer(layerService())("the numbers", (it) => {
   it.effect("GET returns every number, oldest first, in data, with connect null", () =>
@@ -91,7 +81,7 @@ layer(layerService())("the numbers", (it) => {
 layer(layerService())("the plan", (it) => {
   it.effect("without the QR code API is plan_required, whatever the number", () =>
     Effect.gen(function* () {
-      for (const lacking of [null, plan({ qr_code_api: false })]) {
+      for (const lacking of [null, aPlan({ qr_code_api: false })]) {
         const { token } = yield* aToken({ plan: lacking })
         for (const json of [{}, { number_id: 999_999 }]) {
           const answer = yield* ask(token, json)
@@ -104,7 +94,7 @@ layer(layerService())("the plan", (it) => {
 
   it.effect("its numbers are counted: connected, disconnected and connecting ones", () =>
     Effect.gen(function* () {
-      const { token, workspace } = yield* aToken({ plan: plan({ max_numbers: 3 }) })
+      const { token, workspace } = yield* aToken({ plan: aPlan({ max_numbers: 3 }) })
       yield* aNumber(workspace)
       const idle = yield* aNumber(workspace, { status: "disconnected" })
       yield* connect(token)
@@ -123,7 +113,7 @@ layer(layerService())("the plan", (it) => {
 
   it.effect("requests at once do not get past the limit", () =>
     Effect.gen(function* () {
-      const { token } = yield* aToken({ plan: plan({ max_numbers: 2 }) })
+      const { token } = yield* aToken({ plan: aPlan({ max_numbers: 2 }) })
       const answers = yield* Effect.all(
         Array.from({ length: 6 }, () => ask(token)),
         { concurrency: "unbounded" },

@@ -22,6 +22,7 @@ import type {
   Contact,
   EventId,
   IdempotencyClaim,
+  KeyId,
   MediaFile,
   MediaId,
   Message,
@@ -35,6 +36,7 @@ import type {
   QuotaLimit,
   SendingNumber,
   TransportId,
+  Workspace,
   WorkspaceId,
 } from "@messaging-service/core/ports"
 import { Effect, Random } from "effect"
@@ -104,6 +106,37 @@ export const aWorkspace = (given: Partial<NewWorkspace> & { readonly admits?: Ad
       admits ?? admitsAll,
     )
   })
+
+/** A workspace as a store would give it out, for tests without one. */
+export const aStoredWorkspace = (given: Partial<Workspace> = {}): Workspace => ({
+  id: 1 as WorkspaceId,
+  name: "Workspace",
+  demo: false,
+  accountDisabled: false,
+  apiV2Enabled: true,
+  plan: unlimitedPlan,
+  createdAt: 0,
+  deletedAt: null,
+  ...given,
+})
+
+/** A key of that workspace as a store would give it out. */
+export const aStoredKey = (given: Partial<ApiKey> = {}): ApiKey => ({
+  id: 5 as KeyId,
+  workspaceId: 1 as WorkspaceId,
+  version: 2,
+  name: "Key",
+  mode: "live",
+  scopes: ["messages:send", "messages:read"],
+  numberIds: null,
+  expiresAt: null,
+  last4: "AAAA",
+  createdAt: 0,
+  lastUsedAt: null,
+  lastUsedIp: null,
+  revokedAt: null,
+  ...given,
+})
 
 export interface IssuedKey {
   readonly key: ApiKey

@@ -5,7 +5,7 @@
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../../Service.ts"
-import { aNumber, change, operate, remove } from "../../Records.ts"
+import { aPlan, aNumber, change, operate, remove } from "../../Records.ts"
 import type { Made } from "../../Records.ts"
 import {
   aClient,
@@ -26,14 +26,8 @@ interface Scene {
   readonly fields?: Fields
 }
 
-const plan = (messages_remaining: number | null) => ({
-  name: "Small",
-  messages_remaining,
-  reminders: true,
-  qr_code_api: true,
-  max_numbers: null,
-  media_storage_bytes: 1024,
-})
+const plan = (messages_remaining: number | null) =>
+  aPlan({ messages_remaining, media_storage_bytes: 1024 })
 
 const deleteKey = (workspace: Made, key: Made) =>
   operate({ method: "DELETE", path: `/admin/v1/workspaces/${workspace.id}/keys/${key.id}` })

@@ -1,6 +1,7 @@
 /** What the operations on the media directory say (contract: Version 1: media). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { aPlan } from "../../Records.ts"
 import { layerService } from "../../Service.ts"
 import { png } from "../../v2/Uploading.ts"
 import { aClient, call, saysNo, withFile } from "../Asking.ts"
@@ -44,14 +45,7 @@ layer(layerService())("an upload that is", (it) => {
 
   it.effect("more than the plan's storage has room for", () =>
     Effect.gen(function* () {
-      const plan = {
-        name: "Small",
-        messages_remaining: null,
-        reminders: true,
-        qr_code_api: true,
-        max_numbers: null,
-        media_storage_bytes: png.length,
-      }
+      const plan = aPlan({ media_storage_bytes: png.length })
       const { credentials } = yield* aClient({ workspace: { plan } })
       const upload = call("media/upload/", withFile({ ...credentials }, [{}]))
       assert.strictEqual((yield* upload).status, 200)

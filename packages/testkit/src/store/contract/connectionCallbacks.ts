@@ -11,8 +11,6 @@ import type {
   Callback,
   ConnectionEvent,
   EndReports,
-  LinkingId,
-  NewAttempt,
   SendingNumber,
   WorkspaceId,
 } from "@messaging-service/core/ports"
@@ -20,46 +18,18 @@ import { Effect } from "effect"
 import { aCallbackUrl, aCallingStage, callbacksOf } from "../Calling.ts"
 import { claimDue } from "../Delivering.ts"
 import { only, present } from "../Expect.ts"
+import { aLinking, anAttempt, digits } from "../Linking.ts"
 import type { Topic } from "../Topic.ts"
-import { anEra, anEventId, aNumber, aPhone, aStage, fresh, minute } from "../Records.ts"
+import { anEra, anEventId, aNumber, aStage, minute } from "../Records.ts"
 
-const digits = (): string => aPhone().slice(1)
-
-const anAttempt = (now: number, callbackUrl: string | null): NewAttempt => ({
-  id: `reporting${fresh()}` as LinkingId,
-  mode: "live",
-  method: "qr",
-  phone: null,
-  requestedAt: now,
-  endsAt: now + linkingMillis,
-  linksAt: null,
-  ...nothingShown,
-  callbackUrl,
-})
+const reporting = (now: number, callbackUrl: string | null) => anAttempt(now, { callbackUrl })
 
 /** A new number that is being connected and reports there. */
-const aLinking = (workspaceId: WorkspaceId, now: number, callbackUrl: string | null) =>
-  Effect.gen(function* () {
-    const attempt = anAttempt(now, callbackUrl)
-    const begun = yield* LinkingStore.use((store) =>
-      store.add(
-        {
-          workspaceId,
-          mode: "live",
-          phone: null,
-          label: "",
-          platform: "whatsapp",
-          loginMethod: "qr",
-          createdAt: now,
-        },
-        attempt,
-        null,
-        null,
-      ),
-    )
-    const number = begun._tag === "Begun" ? begun.number : assert.fail(`broken: ${begun.guard}`)
-    return { id: attempt.id, number }
-  })
+const aReporting = (workspaceId: WorkspaceId, now: number, callbackUrl: string | null) =>
+  Effect.map(
+    aLinking(workspaceId, now, { attempt: { callbackUrl } }),
+    ({ attempt: { id }, number }) => ({ id, number }),
+  )
 
 const callbackOf = (
   number: SendingNumber,
@@ -87,22 +57,22 @@ export const connectionCallbacks: Topic = (it) => {
       const numbers = yield* NumberStore
       const { workspace } = yield* aStage({ createdAt: era })
       const [first, second] = [aCallbackUrl(), aCallbackUrl()]
-      const { id, number } = yield* aLinking(workspace.id, era, first)
+      const { id, number } = yield* aReporting(workspace.id, era, first)
       assert.strictEqual(yield* urlOf(number), first)
       yield* store.giveUp(id)
       assert.strictEqual(yield* urlOf(number), first)
-      const again = anAttempt(era, second)
+      const again = reporting(era, second)
       yield* store.reconnect(workspace.id, number.id, again, null)
       assert.strictEqual(yield* urlOf(number), second)
       // What is refused changes nothing.
-      yield* store.reconnect(workspace.id, number.id, anAttempt(era, null), null)
+      yield* store.reconnect(workspace.id, number.id, reporting(era, null), null)
       assert.strictEqual(yield* urlOf(number), second)
       yield* store.giveUp(again.id)
-      yield* store.reconnect(workspace.id, number.id, anAttempt(era, null), null)
+      yield* store.reconnect(workspace.id, number.id, reporting(era, null), null)
       assert.isNull(yield* urlOf(number))
       const idle = yield* aNumber(workspace.id)
       assert.isNull(yield* urlOf(idle))
-      const removed = yield* aLinking(workspace.id, era, first)
+      const removed = yield* aReporting(workspace.id, era, first)
       yield* numbers.remove(workspace.id, removed.number.id, era)
       assert.isNull(yield* urlOf(removed.number))
     }),
@@ -114,7 +84,7 @@ export const connectionCallbacks: Topic = (it) => {
       const store = yield* LinkingStore
       const { workspace } = yield* aCallingStage(era)
       const url = aCallbackUrl()
-      const { id, number } = yield* aLinking(workspace.id, era, url)
+      const { id, number } = yield* aReporting(workspace.id, era, url)
       const shown = () => callbackOf(number, "qr-generated", url, era)
       const held = yield* store.claim({
         now: era,
@@ -150,18 +120,18 @@ export const connectionCallbacks: Topic = (it) => {
       const { number: other, workspace } = yield* aCallingStage(era)
       const url = aCallbackUrl()
 
-      const linked = yield* aLinking(workspace.id, era, url)
+      const linked = yield* aReporting(workspace.id, era, url)
       const phone = digits()
       const connects = reportsOf({ ...linked.number, phone }, url, era)
       yield* store.linked(linked.id, phone, era, connects)
       yield* store.linked(linked.id, phone, era, reportsOf(linked.number, url, era))
 
       // Another number has that phone.
-      const held = yield* aLinking(workspace.id, era, url)
+      const held = yield* aReporting(workspace.id, era, url)
       const fails = reportsOf(held.number, url, era)
       yield* store.linked(held.id, present(other.phone), era, fails)
 
-      const lapsed = yield* aLinking(workspace.id, era, url)
+      const lapsed = yield* aReporting(workspace.id, era, url)
       const end = era + linkingMillis
       const tooLate = reportsOf(lapsed.number, url, era)
       assert.isNull(yield* store.linked(lapsed.id, digits(), end, tooLate))
@@ -184,7 +154,7 @@ export const connectionCallbacks: Topic = (it) => {
       const numbers = yield* NumberStore
       const { workspace } = yield* aCallingStage(era)
       const url = aCallbackUrl()
-      const { id, number } = yield* aLinking(workspace.id, era, url)
+      const { id, number } = yield* aReporting(workspace.id, era, url)
       const to = (status: "connected" | "disconnected") => {
         const callback = callbackOf(number, status, url, era)
         return Effect.as(numbers.setStatus(number.id, status, undefined, era, callback), callback)
@@ -209,9 +179,9 @@ export const connectionCallbacks: Topic = (it) => {
       const numbers = yield* NumberStore
       const { workspace } = yield* aCallingStage(era)
       const [former, nowhere] = [aCallbackUrl(), null]
-      const { id, number } = yield* aLinking(workspace.id, era, former)
+      const { id, number } = yield* aReporting(workspace.id, era, former)
       yield* store.giveUp(id)
-      const attempt = anAttempt(era, nowhere)
+      const attempt = reporting(era, nowhere)
       yield* store.reconnect(workspace.id, number.id, attempt, null)
       const held = yield* store.claim({
         now: era,
@@ -227,7 +197,7 @@ export const connectionCallbacks: Topic = (it) => {
       assert.isNotNull(yield* store.linked(attempt.id, digits(), era, reports))
       const drops = callbackOf(number, "disconnected", former, era)
       yield* numbers.setStatus(number.id, "disconnected", undefined, era, drops)
-      const again = anAttempt(era, nowhere)
+      const again = reporting(era, nowhere)
       yield* store.reconnect(workspace.id, number.id, again, null)
       yield* store.giveUp(again.id, callbackOf(number, "disconnected", former, era))
       assert.deepStrictEqual(yield* written(era), [])
