@@ -49,8 +49,10 @@ export { KeyBody, Keys } from "./key/Keys.ts"
 export type { CreateKey } from "./key/Keys.ts"
 export { AttachmentBytes, Attachments } from "./media/Attachments.ts"
 export type { Attachment } from "./media/Attachments.ts"
-export { MediaReferenceJson, mediaTypes } from "./media/Media.ts"
-export type { MediaFile, MediaReference, MediaType } from "./media/Media.ts"
+export { mediaTypes } from "./media/contentType.ts"
+export type { MediaType } from "./media/contentType.ts"
+export { MediaReferenceJson } from "./media/Media.ts"
+export type { MediaFile, MediaReference } from "./media/Media.ts"
 export { MediaDirectory, MediaQuery, maximumFileBytes } from "./media/MediaDirectory.ts"
 export type { ListMedia, OpenedFile, Upload } from "./media/MediaDirectory.ts"
 export { filesUnavailable } from "./media/MediaFiles.ts"
@@ -119,7 +121,7 @@ export type { Phone } from "./recipient/Phone.ts"
 export { isGroupName, parseUsername } from "./recipient/Recipient.ts"
 export type { Recipient, RequestedRecipient } from "./recipient/Recipient.ts"
 export { maximumReminderNameLength } from "./reminder/Reminder.ts"
-export type { LastRun, Reminder, ReminderContent } from "./reminder/Reminder.ts"
+export type { LastRun, LoggedRun, Reminder, ReminderContent } from "./reminder/Reminder.ts"
 export {
   ReminderBody,
   ReminderChangeBody,
@@ -132,7 +134,6 @@ export type {
   ListReminders,
   ReminderChange,
 } from "./reminder/ReminderRequest.ts"
-export type { LoggedRun } from "./reminder/ReminderRun.ts"
 export { ReminderOperations, Reminders } from "./reminder/Reminders.ts"
 export type { ReminderSchedule } from "./reminder/Schedule.ts"
 export { formatInZone, momentInZone, parseTimeZone } from "./reminder/TimeZone.ts"

@@ -67,13 +67,13 @@ export type {
   LeftoverQuery,
   MediaFile,
   MediaReference,
-  MediaType,
   Reservation,
 } from "./media/Media.ts"
 export { MediaFiles, MediaFilesError, unknownMimeType } from "./media/MediaFiles.ts"
 export type { SpooledContent, StoredContent } from "./media/MediaFiles.ts"
 export type { MediaLink } from "./media/MediaLinks.ts"
 export { mediaTypeOf } from "./media/contentType.ts"
+export type { MediaType } from "./media/contentType.ts"
 export { remembered } from "./limit/Remembered.ts"
 export {
   hasExpired,
@@ -191,14 +191,16 @@ export { ReminderStore } from "./reminder/Reminder.ts"
 export type {
   DueReminder,
   LastRun,
+  LoggedRun,
   NewReminder,
   Reminder,
   ReminderContent,
   ReminderInsertion,
+  ReminderRun,
   ReminderScope,
   RunCommit,
+  RunOutcome,
 } from "./reminder/Reminder.ts"
-export type { LoggedRun, ReminderRun, RunOutcome } from "./reminder/ReminderRun.ts"
 export type { TimeZone } from "./reminder/TimeZone.ts"
 export {
   answerKeptMillis,

@@ -16,12 +16,9 @@ import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import { described } from "../request/Described.ts"
 import { textBetween } from "../request/Input.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
-import { mediaTypeOf, mimeTypeOf } from "./contentType.ts"
+import { mediaTypeOf, mediaTypes, mimeTypeOf } from "./contentType.ts"
+import type { MediaType } from "./contentType.ts"
 import type { MediaFiles, SpooledContent } from "./MediaFiles.ts"
-
-export const mediaTypes = ["image", "file"] as const
-
-export type MediaType = (typeof mediaTypes)[number]
 
 /** What a message carries; exactly one of `mediaId`, `attachmentId` and `url` is set. */
 export interface MediaReference {

@@ -8,8 +8,11 @@
  * of picture; every other one (SVG, TIFF, HEIC …) arrives as a file, so that nothing fails for its
  * format.
  */
-import type { MediaType } from "./Media.ts"
 import { unknownMimeType } from "./MediaFiles.ts"
+
+export const mediaTypes = ["image", "file"] as const
+
+export type MediaType = (typeof mediaTypes)[number]
 
 /** What a content is by its first bytes, when all that they tell is that it is marked up. */
 const anyXml = "application/xml"

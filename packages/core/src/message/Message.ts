@@ -5,7 +5,8 @@
  */
 import type { MessageId, NumberId, TransportId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
-import type { MediaReference, MediaType } from "../media/Media.ts"
+import type { MediaType } from "../media/contentType.ts"
+import type { MediaReference } from "../media/Media.ts"
 import type { Platform } from "../number/SendingNumber.ts"
 import type { Recipient } from "../recipient/Recipient.ts"
 

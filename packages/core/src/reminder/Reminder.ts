@@ -17,7 +17,6 @@ import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
 import type { Workspace } from "../workspace/Workspace.ts"
 import { parseCron } from "./Cron.ts"
-import type { LoggedRun, ReminderRun, RunOutcome } from "./ReminderRun.ts"
 import { nextRunAfter } from "./Schedule.ts"
 import type { ReminderSchedule } from "./Schedule.ts"
 import { parseTimeZone } from "./TimeZone.ts"
@@ -65,6 +64,30 @@ export interface LastRun {
   readonly messageId: MessageId | null
   /** Why it was refused, else null. */
   readonly code: Code | null
+}
+
+/** A run to be committed, with the reminder's advance. */
+export interface ReminderRun {
+  readonly id: ReminderId
+  /** Of the reminder that was decided on. If the stored one has changed, another worker was first. */
+  readonly revision: number
+  /** The due time that the run is made for, or that is passed over. */
+  readonly dueAt: number
+  readonly ranAt: number
+  /** Null when no further run comes. */
+  readonly nextRunAt: number | null
+}
+
+/** What is written of a run that makes no message. */
+export type RunOutcome =
+  | { readonly outcome: "refused"; readonly code: Code }
+  /** Nothing ran when it was due, and it is too late to make it up. */
+  | { readonly outcome: "missed"; readonly code: null }
+
+/** A line of the reminder's log. */
+export interface LoggedRun extends LastRun {
+  readonly id: number
+  readonly ranAt: number
 }
 
 /**

@@ -4,42 +4,17 @@
  */
 import { refuse } from "../error/Refusal.ts"
 import type { Code } from "../error/Catalogue.ts"
-import type { ReminderId } from "../id/Ids.ts"
 import { isTelegramOnly } from "../message/accept.ts"
 import type { AcceptanceFacts, NumberFacts } from "../message/MessageStore.ts"
 import type { SendRequest } from "../message/SendRequest.ts"
 import type { RequestedRecipient } from "../recipient/Recipient.ts"
 import type { Plan, Workspace } from "../workspace/Workspace.ts"
 import { scheduleOf } from "./Reminder.ts"
-import type { LastRun, Reminder, ReminderContent } from "./Reminder.ts"
+import type { Reminder, ReminderContent, ReminderRun, RunOutcome } from "./Reminder.ts"
 import { latestRunIn, nextRunAfter } from "./Schedule.ts"
 
 /** How long ago a missed run may have been due to be made up; an hour in milliseconds. */
 const madeUpMillis = 60 * 60 * 1000
-
-/** A run to be committed, with the reminder's advance. */
-export interface ReminderRun {
-  readonly id: ReminderId
-  /** Of the reminder that was decided on. If the stored one has changed, another worker was first. */
-  readonly revision: number
-  /** The due time that the run is made for, or that is passed over. */
-  readonly dueAt: number
-  readonly ranAt: number
-  /** Null when no further run comes. */
-  readonly nextRunAt: number | null
-}
-
-/** What is written of a run that makes no message. */
-export type RunOutcome =
-  | { readonly outcome: "refused"; readonly code: Code }
-  /** Nothing ran when it was due, and it is too late to make it up. */
-  | { readonly outcome: "missed"; readonly code: null }
-
-/** A line of the reminder's log. */
-export interface LoggedRun extends LastRun {
-  readonly id: number
-  readonly ranAt: number
-}
 
 /** Whether to send at a due time, and which run the reminder advances by. */
 export interface RunPlan {

@@ -22,7 +22,7 @@ import type { ListPage } from "../request/PageInput.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { ReminderStore, firstRun } from "./Reminder.ts"
-import type { Reminder, ReminderContent } from "./Reminder.ts"
+import type { LoggedRun, Reminder, ReminderContent } from "./Reminder.ts"
 import {
   factsWanted,
   isPausing,
@@ -32,7 +32,6 @@ import {
   reminderRequestParser,
 } from "./ReminderRequest.ts"
 import type { ChangeReminder, CreateReminder, ListReminders, Wanted } from "./ReminderRequest.ts"
-import type { LoggedRun } from "./ReminderRun.ts"
 
 /** How often a change is decided anew when others changed the reminder, or it ran, meanwhile. */
 const attempts = 10

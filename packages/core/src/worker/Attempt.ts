@@ -4,7 +4,8 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Ids, eventId } from "../id/Ids.ts"
-import type { MediaReference, MediaType } from "../media/Media.ts"
+import type { MediaType } from "../media/contentType.ts"
+import type { MediaReference } from "../media/Media.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import { OutgoingMediaSource } from "../media/OutgoingMediaSource.ts"
 import { endMessage } from "../message/MessageChange.ts"

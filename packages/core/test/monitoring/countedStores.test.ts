@@ -13,7 +13,7 @@ import { DeliveryQueue } from "../../src/queue/DeliveryQueue.ts"
 import type { DeliveryResult } from "../../src/queue/DeliveryQueue.ts"
 import { LaneQueue } from "../../src/queue/LaneQueue.ts"
 import type { Settlement } from "../../src/queue/LaneQueue.ts"
-import type { ReminderRun } from "../../src/reminder/ReminderRun.ts"
+import type { ReminderRun } from "../../src/reminder/Reminder.ts"
 import { ReminderStore } from "../../src/reminder/Reminder.ts"
 import type { RunCommit } from "../../src/reminder/Reminder.ts"
 
