@@ -159,7 +159,6 @@ export type { RateState } from "./request/RateWindow.ts"
 export { canonicalJson, parseStrictJson } from "./request/StrictJson.ts"
 export type { JsonObject, JsonValue, UnreadableJson } from "./request/StrictJson.ts"
 export {
-  CannotOpen,
   Secrets,
   WrongSecretsKey,
   plainSecretNames,

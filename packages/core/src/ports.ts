@@ -226,6 +226,7 @@ export {
   minuteStart,
 } from "./request/RateWindow.ts"
 export type { RequestWindow } from "./request/RateWindow.ts"
+export type { CannotOpen } from "./secret/Secrets.ts"
 export { ServiceSecrets } from "./secret/ServiceSecrets.ts"
 export { RealTime, sleep as sleepInRealTime, ClockStore } from "./time/RealTime.ts"
 export { NumberLinking } from "./transport/NumberLinking.ts"
