@@ -26,7 +26,7 @@ import {
   WorkStatus,
   WorkspaceStore,
 } from "@messaging-service/core/ports"
-import { Context, Layer } from "effect"
+import { Context, Effect, Layer, Record } from "effect"
 import { contactStore } from "./contactStore.ts"
 import { callbackSalts, deliveryQueue } from "./deliveryQueue.ts"
 import { idempotencyStore } from "./idempotency.ts"
@@ -44,32 +44,53 @@ import { clockStore, outbox, serviceSecrets } from "./serviceStores.ts"
 import { sessionStore } from "./sessionStore.ts"
 import { webhookStore } from "./webhookStore.ts"
 import { Tables } from "./tables.ts"
+import type { Steps } from "./tables.ts"
 import { workspaceStore } from "./workspaceStore.ts"
 import { workStatus } from "./workStatus.ts"
 
+type Operation = (...input: ReadonlyArray<never>) => unknown
+
+const asEffect =
+  (operation: Operation) =>
+  (...input: ReadonlyArray<never>) =>
+    Effect.suspend(() => {
+      const answer = operation(...input)
+      return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
+    })
+
+/** A port with these operations; each runs when its effect does. */
+export const port = <Id, Port extends object>(key: Context.Key<Id, Port>, steps: Steps<Port>) =>
+  Context.make(
+    key,
+    Record.map(steps as Readonly<Record<string, Operation>>, (operation) =>
+      Effect.isEffect(operation) ? operation : asEffect(operation),
+    ) as Port,
+  )
+
 /** Every port over those tables. */
 export const memoryStore = (tables: Tables) =>
-  Context.make(WorkspaceStore, workspaceStore(tables)).pipe(
-    Context.add(KeyStore, keyStore(tables)),
-    Context.add(NumberStore, numberStore(tables)),
-    Context.add(LinkingStore, linkingStore(tables)),
-    Context.add(ContactStore, contactStore(tables)),
-    Context.add(MediaStore, mediaStore(tables)),
-    Context.add(NumberCheckStore, numberCheckStore(tables)),
-    Context.add(MessageStore, messageStore(tables)),
-    Context.add(Outbox, outbox(tables)),
-    Context.add(LaneQueue, laneQueue(tables)),
-    Context.add(WorkStatus, workStatus(tables)),
-    Context.add(ServiceFigures, serviceFigures(tables)),
-    Context.add(ServiceSecrets, serviceSecrets(tables)),
-    Context.add(ClockStore, clockStore(tables)),
-    Context.add(IdempotencyStore, idempotencyStore(tables)),
-    Context.add(WebhookStore, webhookStore(tables)),
-    Context.add(DeliveryQueue, deliveryQueue(tables)),
-    Context.add(CallbackSalts, callbackSalts(tables)),
-    Context.add(ReminderStore, reminderStore(tables)),
-    Context.add(Version1ListStore, version1ListStore(tables)),
-    Context.add(SessionStore, sessionStore(tables)),
+  Context.mergeAll(
+    port(WorkspaceStore, workspaceStore(tables)),
+    port(KeyStore, keyStore(tables)),
+    port(NumberStore, numberStore(tables)),
+    port(LinkingStore, linkingStore(tables)),
+    port(ContactStore, contactStore(tables)),
+    port(MediaStore, mediaStore(tables)),
+    port(NumberCheckStore, numberCheckStore(tables)),
+    port(MessageStore, messageStore(tables)),
+    port(Outbox, outbox(tables)),
+    port(LaneQueue, laneQueue(tables)),
+    port(WorkStatus, workStatus(tables)),
+    port(ServiceFigures, serviceFigures(tables)),
+    port(ServiceSecrets, serviceSecrets(tables)),
+    port(ClockStore, clockStore(tables)),
+    port(IdempotencyStore, idempotencyStore(tables)),
+    port(WebhookStore, webhookStore(tables)),
+    port(DeliveryQueue, deliveryQueue(tables)),
+    port(CallbackSalts, callbackSalts(tables)),
+    port(ReminderStore, reminderStore(tables)),
+    port(Version1ListStore, version1ListStore(tables)),
+    port(SessionStore, sessionStore(tables)),
   )
 
 /** The ports that the layer gives. */

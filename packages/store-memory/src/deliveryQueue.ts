@@ -30,8 +30,9 @@ import type {
   Lane,
   LoggedAttempt,
   TargetLane,
-  WorkspaceRow,
+  Steps,
   Tables,
+  WorkspaceRow,
 } from "./tables.ts"
 
 /** A lane on which nothing is to be delivered yet. */
@@ -314,16 +315,15 @@ const settleAll = (tables: Tables, results: ReadonlyArray<DeliveryResult>): void
   for (const result of results) stopSilent(tables, result)
 }
 
-export const deliveryQueue = (tables: Tables): typeof DeliveryQueue.Service => ({
-  claim: (query) => Effect.sync(() => claim(tables, query)),
+export const deliveryQueue = (tables: Tables): Steps<typeof DeliveryQueue.Service> => ({
+  claim: (query) => claim(tables, query),
 
-  settle: (results) => Effect.sync(() => settleAll(tables, results)),
+  settle: (results) => settleAll(tables, results),
 
-  settleAndClaim: (results, query) =>
-    Effect.sync(() => {
-      settleAll(tables, results)
-      return claim(tables, query)
-    }),
+  settleAndClaim: (results, query) => {
+    settleAll(tables, results)
+    return claim(tables, query)
+  },
 
   whenQueued: (tell) =>
     Effect.gen(function* () {
@@ -336,14 +336,13 @@ export const deliveryQueue = (tables: Tables): typeof DeliveryQueue.Service => (
     }),
 })
 
-export const callbackSalts = (tables: Tables): typeof CallbackSalts.Service => ({
-  get: (workspaceId) => Effect.sync(() => workspaceOf(tables, workspaceId)?.callbackSalt ?? null),
+export const callbackSalts = (tables: Tables): Steps<typeof CallbackSalts.Service> => ({
+  get: (workspaceId) => workspaceOf(tables, workspaceId)?.callbackSalt ?? null,
 
-  put: (workspaceId, salt) =>
-    Effect.sync(() => {
-      const row = workspaceOf(tables, workspaceId)
-      if (row === undefined) return false
-      row.callbackSalt = salt
-      return true
-    }),
+  put: (workspaceId, salt) => {
+    const row = workspaceOf(tables, workspaceId)
+    if (row === undefined) return false
+    row.callbackSalt = salt
+    return true
+  },
 })

@@ -6,8 +6,7 @@ import type {
   IdempotencyStore,
   KeyStanding,
 } from "@messaging-service/core/ports"
-import { Effect } from "effect"
-import type { IdempotencyRow, Tables } from "./tables.ts"
+import type { IdempotencyRow, Steps, Tables } from "./tables.ts"
 
 const identity = (claim: IdempotencyClaim) => `${claim.keyId} ${claim.key}`
 
@@ -72,13 +71,12 @@ const forgetVoid = (tables: Tables, now: number): void => {
 }
 
 /** `IdempotencyStore` in memory. */
-export const idempotencyStore = (tables: Tables): typeof IdempotencyStore.Service => ({
-  claim: (request, now) => Effect.sync(() => claim(tables, request, now)),
-  release: (request) => Effect.sync(() => releaseClaim(tables, request)),
-  forgetVoid: (now) =>
-    Effect.sync(() => {
-      for (const [key, row] of tables.idempotency) {
-        if (isVoid(row, now)) tables.idempotency.delete(key)
-      }
-    }),
+export const idempotencyStore = (tables: Tables): Steps<typeof IdempotencyStore.Service> => ({
+  claim: (request, now) => claim(tables, request, now),
+  release: (request) => releaseClaim(tables, request),
+  forgetVoid: (now) => {
+    for (const [key, row] of tables.idempotency) {
+      if (isVoid(row, now)) tables.idempotency.delete(key)
+    }
+  },
 })

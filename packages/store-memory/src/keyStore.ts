@@ -3,13 +3,11 @@ import { countRequest, dayMillis, keyRefusal, minuteMillis } from "@messaging-se
 import type {
   AdmitQuery,
   AdmitV1Query,
-  ApiKey,
   KeyStore,
   RequestCount,
 } from "@messaging-service/core/ports"
-import { Effect } from "effect"
 import { stop } from "./deliveryQueue.ts"
-import type { KeyRow, WorkspaceRow, Tables } from "./tables.ts"
+import type { KeyRow, WorkspaceRow, Steps, Tables } from "./tables.ts"
 
 const hashKey = (version: number, hash: string) => `${version} ${hash}`
 
@@ -37,51 +35,47 @@ const admitted = <Query extends AdmitV1Query | AdmitQuery, Count>(
   version: number,
   query: Query,
   countIn: (row: KeyRow, owner: WorkspaceRow, query: Query) => Count,
-) =>
-  Effect.sync(() => {
-    const row = tables.keysByHash.get(hashKey(version, query.hash))
-    const owner = row === undefined ? undefined : tables.workspaces.get(row.key.workspaceId)
-    if (row === undefined || owner === undefined) return null
-    // Counting notes the key's use, which the answer shows.
-    const requests = countIn(row, owner, query)
-    return { key: row.key, workspace: owner.workspace, count: requests }
-  })
+) => {
+  const row = tables.keysByHash.get(hashKey(version, query.hash))
+  const owner = row === undefined ? undefined : tables.workspaces.get(row.key.workspaceId)
+  if (row === undefined || owner === undefined) return null
+  // Counting notes the key's use, which the answer shows.
+  const requests = countIn(row, owner, query)
+  return { key: row.key, workspace: owner.workspace, count: requests }
+}
 
-export const keyStore = (tables: Tables): typeof KeyStore.Service => ({
+export const keyStore = (tables: Tables): Steps<typeof KeyStore.Service> => ({
   admit: (query) => admitted(tables, query.version, query, count),
 
   admitV1: (query) => admitted(tables, 1, query, countV1),
 
-  insert: ({ hash, ...given }, limit) =>
-    Effect.sync((): ApiKey | null => {
-      const owner = tables.workspaces.get(given.workspaceId)
-      if (owner === undefined) return null
-      const holds = owner.keys.filter(
-        ({ key }) => key.version === given.version && key.revokedAt === null,
-      )
-      if (holds.length >= limit) return null
-      const row = tables.keys.insert((id): KeyRow => ({
-        key: { ...given, id, lastUsedAt: null, lastUsedIp: null, revokedAt: null },
-        hash,
-        minute: { start: Number.NaN, count: 0 },
-        day: { start: Number.NaN, count: 0 },
-      }))
-      owner.keys.push(row)
-      tables.keysByHash.set(hashKey(given.version, hash), row)
-      return row.key
-    }),
+  insert: ({ hash, ...given }, limit) => {
+    const owner = tables.workspaces.get(given.workspaceId)
+    if (owner === undefined) return null
+    const holds = owner.keys.filter(
+      ({ key }) => key.version === given.version && key.revokedAt === null,
+    )
+    if (holds.length >= limit) return null
+    const row = tables.keys.insert((id): KeyRow => ({
+      key: { ...given, id, lastUsedAt: null, lastUsedIp: null, revokedAt: null },
+      hash,
+      minute: { start: Number.NaN, count: 0 },
+      day: { start: Number.NaN, count: 0 },
+    }))
+    owner.keys.push(row)
+    tables.keysByHash.set(hashKey(given.version, hash), row)
+    return row.key
+  },
 
-  list: (workspaceId) =>
-    Effect.sync(() => (tables.workspaces.get(workspaceId)?.keys ?? []).map((row) => row.key)),
+  list: (workspaceId) => (tables.workspaces.get(workspaceId)?.keys ?? []).map((row) => row.key),
 
-  revoke: (workspaceId, id, now) =>
-    Effect.sync(() => {
-      const row = tables.keys.get(id)
-      if (row === undefined || row.key.workspaceId !== workspaceId) return null
-      if (row.key.revokedAt === null) row.key = { ...row.key, revokedAt: now }
-      for (const endpoint of tables.workspaces.get(workspaceId)?.endpoints ?? []) {
-        if (endpoint.endpoint.keyId === id) stop(tables, endpoint, "key_revoked")
-      }
-      return row.key
-    }),
+  revoke: (workspaceId, id, now) => {
+    const row = tables.keys.get(id)
+    if (row === undefined || row.key.workspaceId !== workspaceId) return null
+    if (row.key.revokedAt === null) row.key = { ...row.key, revokedAt: now }
+    for (const endpoint of tables.workspaces.get(workspaceId)?.endpoints ?? []) {
+      if (endpoint.endpoint.keyId === id) stop(tables, endpoint, "key_revoked")
+    }
+    return row.key
+  },
 })

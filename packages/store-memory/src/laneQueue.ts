@@ -8,10 +8,9 @@ import type {
   NumberId,
   Settlement,
 } from "@messaging-service/core/ports"
-import { Effect } from "effect"
 import { finish, firstDueAt, release, take, turn } from "./Lane.ts"
 import { messageOf } from "./tables.ts"
-import type { Lane, MessageRow, Tables } from "./tables.ts"
+import type { Lane, MessageRow, Steps, Tables } from "./tables.ts"
 
 /** What a lane has to give: a message, or nothing until a later moment. */
 type Offer =
@@ -100,29 +99,27 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Message
   return id
 }
 
-export const laneQueue = (tables: Tables): typeof LaneQueue.Service => ({
-  claim: (query) => Effect.sync(() => claimLanes(tables, query)),
+export const laneQueue = (tables: Tables): Steps<typeof LaneQueue.Service> => ({
+  claim: (query) => claimLanes(tables, query),
 
-  renew: (leases, leaseUntil) =>
-    Effect.sync(() => {
-      const renewed = new Set<NumberId>()
-      for (const { numberId, lease } of leases) {
-        const lane = heldLane(tables, numberId, lease)
-        if (lane === undefined || lane.inFlight === null) continue
-        lane.inFlight = { row: lane.inFlight.row, leaseUntil }
-        turn(tables, lane, { _tag: "HandedOut", leaseUntil })
-        renewed.add(numberId)
-      }
-      return renewed
-    }),
+  renew: (leases, leaseUntil) => {
+    const renewed = new Set<NumberId>()
+    for (const { numberId, lease } of leases) {
+      const lane = heldLane(tables, numberId, lease)
+      if (lane === undefined || lane.inFlight === null) continue
+      lane.inFlight = { row: lane.inFlight.row, leaseUntil }
+      turn(tables, lane, { _tag: "HandedOut", leaseUntil })
+      renewed.add(numberId)
+    }
+    return renewed
+  },
 
-  settle: (settlements, now) =>
-    Effect.sync(() => {
-      const settled = new Set<MessageId>()
-      for (const settlement of settlements) {
-        const id = settleOne(tables, settlement, now)
-        if (id !== undefined) settled.add(id)
-      }
-      return settled
-    }),
+  settle: (settlements, now) => {
+    const settled = new Set<MessageId>()
+    for (const settlement of settlements) {
+      const id = settleOne(tables, settlement, now)
+      if (id !== undefined) settled.add(id)
+    }
+    return settled
+  },
 })

@@ -12,13 +12,12 @@ import type {
   SendingNumber,
   WorkspaceId,
 } from "@messaging-service/core/ports"
-import { Effect } from "effect"
 import { earliest } from "./collections.ts"
 import { report } from "./deliveryQueue.ts"
 import { finishClaim, isLost } from "./idempotency.ts"
 import { openLane, reschedule } from "./Lane.ts"
 import { laneIn, laneOf, workspaceOf } from "./tables.ts"
-import type { Lane, LinkingRow, Tables } from "./tables.ts"
+import type { Lane, LinkingRow, Steps, Tables } from "./tables.ts"
 
 const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken", guard })
 
@@ -100,123 +99,109 @@ const dueAt = (tables: Tables, crowded: Crowded, row: LinkingRow): number => {
 export const nextLinkingDue = (tables: Tables, crowded: Crowded): number | null =>
   earliest(Array.from(tables.linkings.values(), (row) => dueAt(tables, crowded, row)))
 
-export const linkingStore = (tables: Tables): typeof LinkingStore.Service => ({
-  add: (number, attempt, limit, claim) =>
-    Effect.sync(() => {
-      if (isLost(tables, claim)) return broken("idempotency")
-      const owner = workspaceOf(tables, number.workspaceId)
-      if (owner === undefined) return broken("number")
-      const held = owner.lanes.filter(({ removed }) => !removed).length
-      if (limit !== null && held >= limit) return broken("limit")
-      const lane = openLane(tables, owner, { ...number, status: "connecting" })
-      owner.lanes.push(lane)
-      return begin(tables, lane, attempt, null, claim)
-    }),
+export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service> => ({
+  add: (number, attempt, limit, claim) => {
+    if (isLost(tables, claim)) return broken("idempotency")
+    const owner = workspaceOf(tables, number.workspaceId)
+    if (owner === undefined) return broken("number")
+    const held = owner.lanes.filter(({ removed }) => !removed).length
+    if (limit !== null && held >= limit) return broken("limit")
+    const lane = openLane(tables, owner, { ...number, status: "connecting" })
+    owner.lanes.push(lane)
+    return begin(tables, lane, attempt, null, claim)
+  },
 
-  reconnect: (workspaceId, numberId, attempt, claim) =>
-    Effect.sync(() => {
-      if (isLost(tables, claim)) return broken("idempotency")
-      const lane = laneIn(tables, workspaceId, numberId)
-      if (lane?.number.status !== "disconnected") return broken("number")
-      const replaced = attempt.phone === null ? null : { phone: lane.number.phone }
-      lane.number = {
-        ...lane.number,
-        status: "connecting",
-        loginMethod: attempt.method,
-        phone: attempt.phone ?? lane.number.phone,
-      }
-      return begin(tables, lane, attempt, replaced, claim)
-    }),
+  reconnect: (workspaceId, numberId, attempt, claim) => {
+    if (isLost(tables, claim)) return broken("idempotency")
+    const lane = laneIn(tables, workspaceId, numberId)
+    if (lane?.number.status !== "disconnected") return broken("number")
+    const replaced = attempt.phone === null ? null : { phone: lane.number.phone }
+    lane.number = {
+      ...lane.number,
+      status: "connecting",
+      loginMethod: attempt.method,
+      phone: attempt.phone ?? lane.number.phone,
+    }
+    return begin(tables, lane, attempt, replaced, claim)
+  },
 
-  get: (numberId) => Effect.sync(() => tables.linkings.get(numberId)?.attempt ?? null),
+  get: (numberId) => tables.linkings.get(numberId)?.attempt ?? null,
 
-  claim: ({ leaseUntil, limit, now, ...shares }) =>
-    Effect.sync(() => {
-      const free = rowsWhere(
-        tables,
-        Infinity,
-        ({ attempt, leaseUntil: until }) =>
-          attempt.mode === "live" && attempt.endsAt > now && !isLeased(until, now),
-      ).flatMap((row) => {
-        const workspaceId = workspaceOfAttempt(tables, row)
-        return workspaceId === undefined ? [] : { row, workspaceId }
-      })
-      return takeShares(free, (one) => one.workspaceId, shares, limit).map(
-        ({ row, workspaceId }) => {
-          row.lease++
-          row.leaseUntil = leaseUntil
-          return { attempt: row.attempt, workspaceId, lease: row.lease }
-        },
-      )
-    }),
+  claim: ({ leaseUntil, limit, now, ...shares }) => {
+    const free = rowsWhere(
+      tables,
+      Infinity,
+      ({ attempt, leaseUntil: until }) =>
+        attempt.mode === "live" && attempt.endsAt > now && !isLeased(until, now),
+    ).flatMap((row) => {
+      const workspaceId = workspaceOfAttempt(tables, row)
+      return workspaceId === undefined ? [] : { row, workspaceId }
+    })
+    return takeShares(free, (one) => one.workspaceId, shares, limit).map(({ row, workspaceId }) => {
+      row.lease++
+      row.leaseUntil = leaseUntil
+      return { attempt: row.attempt, workspaceId, lease: row.lease }
+    })
+  },
 
-  renew: (held, leaseUntil) =>
-    Effect.sync(() => {
-      const still = new Set<LinkingId>()
-      for (const { id, lease } of held) {
-        const row = heldRow(tables, id, lease)
-        if (row === undefined) continue
-        row.leaseUntil = leaseUntil
-        still.add(id)
-      }
-      return still
-    }),
-
-  show: (id, lease, view, callback = null) =>
-    Effect.sync(() => {
+  renew: (held, leaseUntil) => {
+    const still = new Set<LinkingId>()
+    for (const { id, lease } of held) {
       const row = heldRow(tables, id, lease)
-      if (row === undefined) return false
-      const lane = laneOf(tables, row.attempt.numberId)
-      if (lane !== undefined && row.attempt.qrText !== view.qrText) report(tables, lane, callback)
-      row.attempt = { ...row.attempt, ...view }
-      return true
-    }),
+      if (row === undefined) continue
+      row.leaseUntil = leaseUntil
+      still.add(id)
+    }
+    return still
+  },
 
-  taken: (id, now) =>
-    Effect.sync(() => {
-      const row = rowOf(tables, id)
-      if (row === undefined || row.attempt.endsAt <= now) return false
-      row.attempt = { ...row.attempt, linking: true }
-      return true
-    }),
+  show: (id, lease, view, callback = null) => {
+    const row = heldRow(tables, id, lease)
+    if (row === undefined) return false
+    const lane = laneOf(tables, row.attempt.numberId)
+    if (lane !== undefined && row.attempt.qrText !== view.qrText) report(tables, lane, callback)
+    row.attempt = { ...row.attempt, ...view }
+    return true
+  },
 
-  linked: (id, phone, now, reports = null) =>
-    Effect.sync((): SendingNumber | null => {
-      const row = rowOf(tables, id)
-      const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
-      if (row === undefined || lane === undefined || row.attempt.endsAt <= now) return null
-      const { number } = lane
-      if (!lane.workspace.lanes.some(hasPhone(tables, phone, number))) {
-        report(tables, lane, reports?.connected ?? null)
-        return end(tables, lane, { status: "connected", phone })
-      }
-      report(tables, lane, reports?.disconnected ?? null)
-      const before = phoneWithoutLink(tables, lane)
-      const kept = before === phone ? null : before
-      return end(tables, lane, { status: "disconnected", phone: kept })
-    }),
+  taken: (id, now) => {
+    const row = rowOf(tables, id)
+    if (row === undefined || row.attempt.endsAt <= now) return false
+    row.attempt = { ...row.attempt, linking: true }
+    return true
+  },
 
-  giveUp: (id, callback = null) =>
-    Effect.sync(() => {
-      const row = rowOf(tables, id)
-      const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
-      if (lane === undefined) return false
-      report(tables, lane, callback)
-      end(tables, lane, { status: "disconnected", phone: phoneWithoutLink(tables, lane) })
-      return true
-    }),
+  linked: (id, phone, now, reports = null) => {
+    const row = rowOf(tables, id)
+    const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
+    if (row === undefined || lane === undefined || row.attempt.endsAt <= now) return null
+    const { number } = lane
+    if (!lane.workspace.lanes.some(hasPhone(tables, phone, number))) {
+      report(tables, lane, reports?.connected ?? null)
+      return end(tables, lane, { status: "connected", phone })
+    }
+    report(tables, lane, reports?.disconnected ?? null)
+    const before = phoneWithoutLink(tables, lane)
+    const kept = before === phone ? null : before
+    return end(tables, lane, { status: "disconnected", phone: kept })
+  },
+
+  giveUp: (id, callback = null) => {
+    const row = rowOf(tables, id)
+    const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
+    if (lane === undefined) return false
+    report(tables, lane, callback)
+    end(tables, lane, { status: "disconnected", phone: phoneWithoutLink(tables, lane) })
+    return true
+  },
 
   lapsed: (now, limit) =>
-    Effect.sync(() =>
-      rowsWhere(tables, limit, ({ attempt }) => attempt.endsAt <= now).map((row) => row.attempt),
-    ),
+    rowsWhere(tables, limit, ({ attempt }) => attempt.endsAt <= now).map((row) => row.attempt),
 
   dueTest: (now, limit) =>
-    Effect.sync(() =>
-      rowsWhere(
-        tables,
-        limit,
-        ({ attempt }) => attempt.linksAt !== null && attempt.linksAt <= now && attempt.endsAt > now,
-      ).map((row) => row.attempt),
-    ),
+    rowsWhere(
+      tables,
+      limit,
+      ({ attempt }) => attempt.linksAt !== null && attempt.linksAt <= now && attempt.endsAt > now,
+    ).map((row) => row.attempt),
 })

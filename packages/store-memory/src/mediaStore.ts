@@ -11,7 +11,7 @@ import { Effect } from "effect"
 import { finishClaim, isLost } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
-import type { MediaRow, Tables } from "./tables.ts"
+import type { MediaRow, Steps, Tables } from "./tables.ts"
 
 const keptRow = (
   tables: Tables,
@@ -41,23 +41,22 @@ const takeRoom = (
   file: Omit<MediaFile, "id">,
   limitBytes: number,
   state: "reserved" | "attached",
-) =>
-  Effect.suspend((): Effect.Effect<Reservation> => {
-    const owner = tables.workspaces.get(file.workspaceId)
-    if (owner === undefined) return Effect.die(new Error("a media file needs a workspace"))
-    const used = owner[roomOf(state)]
-    if (used + file.size > limitBytes) return Effect.succeed({ _tag: "Full", used })
-    const row = tables.media.insert((id): MediaRow => ({
-      file: { ...file, id },
-      state,
-      unusedSince: null,
-      hasBytes: true,
-      forgotten: false,
-    }))
-    if (state === "reserved") owner.media.push(row)
-    owner[roomOf(state)] += file.size
-    return Effect.succeed({ _tag: "Reserved", id: row.file.id })
-  })
+): Reservation | Effect.Effect<never> => {
+  const owner = tables.workspaces.get(file.workspaceId)
+  if (owner === undefined) return Effect.die(new Error("a media file needs a workspace"))
+  const used = owner[roomOf(state)]
+  if (used + file.size > limitBytes) return { _tag: "Full", used }
+  const row = tables.media.insert((id): MediaRow => ({
+    file: { ...file, id },
+    state,
+    unusedSince: null,
+    hasBytes: true,
+    forgotten: false,
+  }))
+  if (state === "reserved") owner.media.push(row)
+  owner[roomOf(state)] += file.size
+  return { _tag: "Reserved", id: row.file.id }
+}
 
 /** Ends a file's time; its room is free again, its bytes are left over. */
 const end = (tables: Tables, row: MediaRow, state: "deleted" | "discarded") => {
@@ -90,94 +89,83 @@ const sweepAttachment = (tables: Tables, row: MediaRow, now: number, unusedSince
 
 const isEnded = ({ state }: MediaRow): boolean => state === "deleted" || state === "discarded"
 
-export const mediaStore = (tables: Tables): typeof MediaStore.Service => ({
+export const mediaStore = (tables: Tables): Steps<typeof MediaStore.Service> => ({
   reserve: (file, limitBytes) => takeRoom(tables, file, limitBytes, "reserved"),
 
-  commit: (id, idempotency) =>
-    Effect.sync(() => {
-      if (isLost(tables, idempotency)) return "idempotency"
-      const row = tables.media.get(id)
-      if (row?.state !== "reserved") return "reservation"
-      row.state = "kept"
-      finishClaim(tables, idempotency, [id])
-      return null
-    }),
+  commit: (id, idempotency) => {
+    if (isLost(tables, idempotency)) return "idempotency"
+    const row = tables.media.get(id)
+    if (row?.state !== "reserved") return "reservation"
+    row.state = "kept"
+    finishClaim(tables, idempotency, [id])
+    return null
+  },
 
-  discard: (id) =>
-    Effect.sync(() => {
-      const row = tables.media.get(id)
-      if (row?.state === "reserved") end(tables, row, "discarded")
-    }),
+  discard: (id) => {
+    const row = tables.media.get(id)
+    if (row?.state === "reserved") end(tables, row, "discarded")
+  },
 
-  get: (workspaceId, mode, id) => Effect.sync(() => keptFile(tables, workspaceId, mode, id)),
+  get: (workspaceId, mode, id) => keptFile(tables, workspaceId, mode, id),
 
   list: (workspaceId, mode, type, page) =>
-    Effect.sync(() =>
-      newestFirst(
-        tables.workspaces.get(workspaceId)?.media ?? [],
-        page,
-        (row) => row.file,
-        ({ file, state }) =>
-          state === "kept" && file.mode === mode && (type === null || file.type === type),
-      ),
+    newestFirst(
+      tables.workspaces.get(workspaceId)?.media ?? [],
+      page,
+      (row) => row.file,
+      ({ file, state }) =>
+        state === "kept" && file.mode === mode && (type === null || file.type === type),
     ),
 
-  find: (id) =>
-    Effect.sync(() => {
-      const row = tables.media.get(id)
-      if (row === undefined || row.forgotten) return null
-      if (row.state === "reserved" || row.state === "discarded") return null
-      return { file: row.file, deleted: row.state === "deleted" }
-    }),
+  find: (id) => {
+    const row = tables.media.get(id)
+    if (row === undefined || row.forgotten) return null
+    if (row.state === "reserved" || row.state === "discarded") return null
+    return { file: row.file, deleted: row.state === "deleted" }
+  },
 
-  delete: (workspaceId, mode, id) =>
-    Effect.sync(() => {
-      const row = keptRow(tables, workspaceId, mode, id)
-      if (row === undefined) return null
-      end(tables, row, "deleted")
-      return row.file
-    }),
+  delete: (workspaceId, mode, id) => {
+    const row = keptRow(tables, workspaceId, mode, id)
+    if (row === undefined) return null
+    end(tables, row, "deleted")
+    return row.file
+  },
 
   attach: (file, limitBytes) => takeRoom(tables, file, limitBytes, "attached"),
 
-  detach: (id) =>
-    Effect.sync(() => {
+  detach: (id) => {
+    const row = tables.media.get(id)
+    if (row?.state !== "attached" || tables.messagesByAttachment.has(id)) return false
+    end(tables, row, "discarded")
+    return true
+  },
+
+  sweepAttachments: ({ now, unusedSince }) => {
+    for (const row of tables.media.rows) {
+      if (row.state === "attached") sweepAttachment(tables, row, now, unusedSince)
+    }
+  },
+
+  leftovers: ({ limit, reservedBefore }) => {
+    for (const row of tables.media.rows) endOld(tables, row, reservedBefore)
+    return tables.media.rows
+      .filter((row) => isEnded(row) && row.hasBytes)
+      .slice(0, limit)
+      .map(({ file }) => ({ id: file.id, storageKey: file.storageKey }))
+  },
+
+  removed: (ids) => {
+    for (const id of ids) {
       const row = tables.media.get(id)
-      if (row?.state !== "attached" || tables.messagesByAttachment.has(id)) return false
-      end(tables, row, "discarded")
-      return true
-    }),
+      if (row !== undefined && isEnded(row)) row.hasBytes = false
+    }
+  },
 
-  sweepAttachments: ({ now, unusedSince }) =>
-    Effect.sync(() => {
-      for (const row of tables.media.rows) {
-        if (row.state === "attached") sweepAttachment(tables, row, now, unusedSince)
+  forget: (createdBefore) => {
+    for (const row of tables.media.rows) {
+      if (isEnded(row) && !row.hasBytes && row.file.createdAt < createdBefore) {
+        row.forgotten = true
       }
-    }),
-
-  leftovers: ({ limit, reservedBefore }) =>
-    Effect.sync(() => {
-      for (const row of tables.media.rows) endOld(tables, row, reservedBefore)
-      return tables.media.rows
-        .filter((row) => isEnded(row) && row.hasBytes)
-        .slice(0, limit)
-        .map(({ file }) => ({ id: file.id, storageKey: file.storageKey }))
-    }),
-
-  removed: (ids) =>
-    Effect.sync(() => {
-      for (const id of ids) {
-        const row = tables.media.get(id)
-        if (row !== undefined && isEnded(row)) row.hasBytes = false
-      }
-    }),
-
-  forget: (createdBefore) =>
-    Effect.sync(() => {
-      for (const row of tables.media.rows) {
-        if (isEnded(row) && !row.hasBytes && row.file.createdAt < createdBefore) {
-          row.forgotten = true
-        }
-      }
-    }),
+    }
+  },
 })

@@ -7,13 +7,12 @@ import type {
   MessageScope,
   MessageStore,
 } from "@messaging-service/core/ports"
-import { Effect } from "effect"
 import { accept, insertRefused, loadAcceptance } from "./acceptance.ts"
 import { releaseClaim } from "./idempotency.ts"
 import { finish, isInFlight } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
 import { messageOf } from "./tables.ts"
-import type { MessageRow, Tables } from "./tables.ts"
+import type { MessageRow, Steps, Tables } from "./tables.ts"
 
 const isSeen = ({ workspaceId, mode, restriction }: MessageScope, message: Message): boolean =>
   message.workspaceId === workspaceId &&
@@ -43,75 +42,64 @@ const firstOf = (
   return found
 }
 
-export const messageStore = (tables: Tables): typeof MessageStore.Service => ({
-  loadAcceptance: (query) => Effect.sync(() => loadAcceptance(tables, query)),
+export const messageStore = (tables: Tables): Steps<typeof MessageStore.Service> => ({
+  loadAcceptance: (query) => loadAcceptance(tables, query),
 
-  accept: (acceptance) => Effect.sync(() => accept(tables, acceptance)),
+  accept: (acceptance) => accept(tables, acceptance),
 
-  insertRefused: (refused) => Effect.sync(() => insertRefused(tables, refused)),
+  insertRefused: (refused) => insertRefused(tables, refused),
 
-  releaseClaim: (claim) => Effect.sync(() => releaseClaim(tables, claim)),
+  releaseClaim: (claim) => releaseClaim(tables, claim),
 
-  get: (scope, id) =>
-    Effect.sync(() => {
-      const row = tables.messages.get(id)
-      if (row === undefined || !isSeen(scope, row.message)) return null
-      return {
-        message: messageOf(row),
-        inFlight: row.message.state === "waiting" && isInFlight(row),
-      }
-    }),
+  get: (scope, id) => {
+    const row = tables.messages.get(id)
+    if (row === undefined || !isSeen(scope, row.message)) return null
+    return {
+      message: messageOf(row),
+      inFlight: row.message.state === "waiting" && isInFlight(row),
+    }
+  },
 
   byIds: (ids) =>
-    Effect.sync(() =>
-      ids.flatMap((id) => {
-        const row = tables.messages.get(id)
-        return row === undefined ? [] : messageOf(row)
-      }),
-    ),
+    ids.flatMap((id) => {
+      const row = tables.messages.get(id)
+      return row === undefined ? [] : messageOf(row)
+    }),
 
   list: (scope, filter, page, now) =>
-    Effect.sync(() =>
-      newestFirst(
-        tables.workspaces.get(scope.workspaceId)?.messages[scope.mode] ?? [],
-        page,
-        messageOf,
-        ({ message }) => isSeen(scope, message) && passes(filter, message, now),
-      ),
+    newestFirst(
+      tables.workspaces.get(scope.workspaceId)?.messages[scope.mode] ?? [],
+      page,
+      messageOf,
+      ({ message }) => isSeen(scope, message) && passes(filter, message, now),
     ),
 
-  end: (changes) =>
-    Effect.sync(() => {
-      const ended = new Set<MessageId>()
-      for (const change of changes) {
-        const row = tables.messages.get(change.message.id)
-        if (row === undefined || row.message.state !== "waiting" || isInFlight(row)) continue
-        finish(tables, row, change)
-        ended.add(row.message.id)
-      }
-      return ended
-    }),
+  end: (changes) => {
+    const ended = new Set<MessageId>()
+    for (const change of changes) {
+      const row = tables.messages.get(change.message.id)
+      if (row === undefined || row.message.state !== "waiting" || isInFlight(row)) continue
+      finish(tables, row, change)
+      ended.add(row.message.id)
+    }
+    return ended
+  },
 
   expired: (now, limit) =>
-    Effect.sync(() =>
-      firstOf(tables.expiring, limit, (message) => (hasExpired(message, now) ? "take" : "stop")),
-    ),
+    firstOf(tables.expiring, limit, (message) => (hasExpired(message, now) ? "take" : "stop")),
 
   dueTest: (now, limit) =>
-    Effect.sync(() =>
-      firstOf(tables.dueTest, limit, (message) => {
-        if (message.dueAt > now) return "stop"
-        return hasExpired(message, now) ? "skip" : "take"
-      }),
-    ),
-
-  stranded: (limit) => Effect.sync(() => firstOf(tables.stranded, limit, () => "take")),
-
-  tick: (transportId, from, state) =>
-    Effect.sync(() => {
-      const row = tables.messagesByTransportId.get(transportId)
-      if (row === undefined) return null
-      if (from.includes(row.message.state)) row.message = { ...row.message, state }
-      return messageOf(row)
+    firstOf(tables.dueTest, limit, (message) => {
+      if (message.dueAt > now) return "stop"
+      return hasExpired(message, now) ? "skip" : "take"
     }),
+
+  stranded: (limit) => firstOf(tables.stranded, limit, () => "take"),
+
+  tick: (transportId, from, state) => {
+    const row = tables.messagesByTransportId.get(transportId)
+    if (row === undefined) return null
+    if (from.includes(row.message.state)) row.message = { ...row.message, state }
+    return messageOf(row)
+  },
 })

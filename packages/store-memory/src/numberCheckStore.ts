@@ -8,12 +8,11 @@ import type {
   NumberCheckStore,
   Phone,
 } from "@messaging-service/core/ports"
-import { Effect } from "effect"
 import { finishClaim, isLost } from "./idempotency.ts"
 import { standing } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
 import { laneIn } from "./tables.ts"
-import type { CheckRow, Tables } from "./tables.ts"
+import type { CheckRow, Steps, Tables } from "./tables.ts"
 
 const isSeen = (
   { mode, restriction, workspaceId }: NumberCheckScope,
@@ -97,93 +96,85 @@ const answer = (
   if (isComplete) tables.openChecks.delete(row)
 }
 
-export const numberCheckStore = (tables: Tables): typeof NumberCheckStore.Service => ({
-  insert: ({ phones, ...check }, idempotency) =>
-    Effect.sync(() => {
-      if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
-      const lane = laneIn(tables, check.workspaceId, check.numberId)
-      if (lane === undefined) return { _tag: "Broken", guard: "number" }
-      const row = tables.checks.insert((id): CheckRow => ({
-        check: {
-          ...check,
-          id,
-          status: "pending",
-          total: phones.length,
-          checked: 0,
-          registered: 0,
-          notRegistered: 0,
-          completedAt: null,
-        },
-        lane,
-        results: phones.map((phone) => ({
-          id: ++tables.lastCheckResultId,
-          phone,
-          status: "pending",
-          checkedAt: null,
-        })),
-        nextDue: check.createdAt,
-        lease: 0,
-        leaseUntil: null,
-        tries: 0,
-        forgotten: false,
-      }))
-      tables.openChecks.add(row)
-      const { id } = row.check
-      finishClaim(tables, idempotency, [id])
-      return { _tag: "Made", id }
-    }),
+export const numberCheckStore = (tables: Tables): Steps<typeof NumberCheckStore.Service> => ({
+  insert: ({ phones, ...check }, idempotency) => {
+    if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
+    const lane = laneIn(tables, check.workspaceId, check.numberId)
+    if (lane === undefined) return { _tag: "Broken", guard: "number" }
+    const row = tables.checks.insert((id): CheckRow => ({
+      check: {
+        ...check,
+        id,
+        status: "pending",
+        total: phones.length,
+        checked: 0,
+        registered: 0,
+        notRegistered: 0,
+        completedAt: null,
+      },
+      lane,
+      results: phones.map((phone) => ({
+        id: ++tables.lastCheckResultId,
+        phone,
+        status: "pending",
+        checkedAt: null,
+      })),
+      nextDue: check.createdAt,
+      lease: 0,
+      leaseUntil: null,
+      tries: 0,
+      forgotten: false,
+    }))
+    tables.openChecks.add(row)
+    const { id } = row.check
+    finishClaim(tables, idempotency, [id])
+    return { _tag: "Made", id }
+  },
 
-  get: (scope, id) =>
-    Effect.sync(() => {
-      const row = tables.checks.get(id)
-      return row !== undefined && isSeen(scope, row) ? row.check : null
-    }),
+  get: (scope, id) => {
+    const row = tables.checks.get(id)
+    return row !== undefined && isSeen(scope, row) ? row.check : null
+  },
 
   list: (scope, page) =>
-    Effect.sync(() =>
-      newestFirst(
-        tables.checks.rows,
-        page,
-        ({ check }) => check,
-        (row) => isSeen(scope, row),
-      ),
+    newestFirst(
+      tables.checks.rows,
+      page,
+      ({ check }) => check,
+      (row) => isSeen(scope, row),
     ),
 
   results: (id, statuses, page) =>
-    Effect.sync(() =>
-      newestFirst(
-        tables.checks.get(id)?.results ?? [],
-        page,
-        (result) => result,
-        ({ status }) => statuses === null || statuses.includes(status),
-      ),
+    newestFirst(
+      tables.checks.get(id)?.results ?? [],
+      page,
+      (result) => result,
+      ({ status }) => statuses === null || statuses.includes(status),
     ),
 
-  claim: (query) => Effect.sync(() => claim(tables, query)),
+  claim: (query) => claim(tables, query),
 
-  settle: (settlement, now) =>
-    Effect.sync(() => {
-      const row = tables.checks.get(settlement.id)
-      if (row === undefined || row.leaseUntil === null || row.lease !== settlement.lease) {
-        return false
-      }
-      row.leaseUntil = null
-      if (settlement._tag === "Answered") {
-        answer(tables, row, settlement, now)
-      } else {
-        row.nextDue = settlement.notBefore ?? now
-        if (settlement.tried) row.tries++
-      }
-      return true
-    }),
+  settle: (settlement, now) => {
+    const row = tables.checks.get(settlement.id)
+    if (row === undefined || row.leaseUntil === null || row.lease !== settlement.lease) {
+      return false
+    }
+    row.leaseUntil = null
+    if (settlement._tag === "Answered") {
+      answer(tables, row, settlement, now)
+    } else {
+      row.nextDue = settlement.notBefore ?? now
+      if (settlement.tried) row.tries++
+    }
+    return true
+  },
 
-  forget: (completedBefore) =>
-    Effect.sync(() => {
-      for (const row of tables.checks.rows) {
-        const { completedAt } = row.check
-        if (completedAt === null || completedAt >= completedBefore) continue
-        row.forgotten = true
-        row.results = []
-      }
-    }),
+  forget: (completedBefore) => {
+    for (const row of tables.checks.rows) {
+      const { completedAt } = row.check
+      if (completedAt === null || completedAt >= completedBefore) continue
+      row.forgotten = true
+      row.results = []
+    }
+  },
 })

@@ -4,17 +4,15 @@ import type {
   Reminder,
   ReminderContent,
   ReminderId,
-  ReminderInsertion,
   ReminderRun,
   ReminderScope,
   ReminderStore,
-  RunCommit,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { accept } from "./acceptance.ts"
 import { finishClaim, isLost } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
-import type { ReminderRow, Tables } from "./tables.ts"
+import type { ReminderRow, Steps, Tables } from "./tables.ts"
 
 const isSeen = (scope: ReminderScope, { reminder, removedAt }: ReminderRow): boolean =>
   removedAt === null &&
@@ -62,106 +60,93 @@ const contentOf = (content: ReminderContent): ReminderContent => ({
   timezone: content.timezone,
 })
 
-export const reminderStore = (tables: Tables): typeof ReminderStore.Service => ({
-  insert: (given, idempotency) =>
-    Effect.suspend((): Effect.Effect<ReminderInsertion> => {
-      if (isLost(tables, idempotency)) {
-        return Effect.succeed({ _tag: "Broken", guard: "idempotency" })
-      }
-      const owner = tables.workspaces.get(given.workspaceId)
-      if (owner === undefined) return Effect.die(new Error("a reminder needs a workspace"))
-      const row = tables.reminders.insert((id): ReminderRow => ({
-        reminder: { ...given, id, revision: 1, lastRun: null },
-        previousNumberId: null,
-        original: contentOf(given),
-        removedAt: null,
-        forgotten: false,
-        runs: [],
-      }))
-      owner.reminders.push(row)
-      if (given.nextRunAt !== null) tables.dueReminders.add(row)
-      finishClaim(tables, idempotency, [row.reminder.id])
-      return Effect.succeed({ _tag: "Inserted", reminder: row.reminder })
-    }),
+export const reminderStore = (tables: Tables): Steps<typeof ReminderStore.Service> => ({
+  insert: (given, idempotency) => {
+    if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
+    const owner = tables.workspaces.get(given.workspaceId)
+    if (owner === undefined) return Effect.die(new Error("a reminder needs a workspace"))
+    const row = tables.reminders.insert((id): ReminderRow => ({
+      reminder: { ...given, id, revision: 1, lastRun: null },
+      previousNumberId: null,
+      original: contentOf(given),
+      removedAt: null,
+      forgotten: false,
+      runs: [],
+    }))
+    owner.reminders.push(row)
+    if (given.nextRunAt !== null) tables.dueReminders.add(row)
+    finishClaim(tables, idempotency, [row.reminder.id])
+    return { _tag: "Inserted", reminder: row.reminder }
+  },
 
-  get: (scope, id) => Effect.sync(() => rowIn(tables, scope, id)?.reminder ?? null),
+  get: (scope, id) => rowIn(tables, scope, id)?.reminder ?? null,
 
-  made: (id) =>
-    Effect.sync(() => {
-      const row = tables.reminders.get(id)
-      return row === undefined || row.forgotten ? null : { ...row.reminder, ...row.original }
-    }),
+  made: (id) => {
+    const row = tables.reminders.get(id)
+    return row === undefined || row.forgotten ? null : { ...row.reminder, ...row.original }
+  },
 
   list: (scope, { active }, page) =>
-    Effect.sync(() =>
-      newestFirst(
-        tables.workspaces.get(scope.workspaceId)?.reminders ?? [],
-        page,
-        ({ reminder }) => reminder,
-        (row) => isSeen(scope, row) && (active === null || row.reminder.active === active),
-      ),
+    newestFirst(
+      tables.workspaces.get(scope.workspaceId)?.reminders ?? [],
+      page,
+      ({ reminder }) => reminder,
+      (row) => isSeen(scope, row) && (active === null || row.reminder.active === active),
     ),
 
-  update: (id, revision, content, nextRunAt) =>
-    Effect.sync(() => {
-      const row = rowAt(tables, id, revision)
-      if (row === undefined) return false
-      revise(tables, row, { ...contentOf(content), nextRunAt })
-      return true
-    }),
+  update: (id, revision, content, nextRunAt) => {
+    const row = rowAt(tables, id, revision)
+    if (row === undefined) return false
+    revise(tables, row, { ...contentOf(content), nextRunAt })
+    return true
+  },
 
-  remove: (scope, id, now) =>
-    Effect.sync(() => {
-      const row = rowIn(tables, scope, id)
-      if (row === undefined) return false
-      revise(tables, row, { nextRunAt: null })
-      row.removedAt = now
-      return true
-    }),
+  remove: (scope, id, now) => {
+    const row = rowIn(tables, scope, id)
+    if (row === undefined) return false
+    revise(tables, row, { nextRunAt: null })
+    row.removedAt = now
+    return true
+  },
 
-  due: (now, limit) =>
-    Effect.sync(() => {
-      const due = []
-      for (const { previousNumberId, reminder } of tables.dueReminders) {
-        const dueAt = reminder.nextRunAt
-        if (due.length >= limit || dueAt === null || dueAt > now) break
-        const owner = tables.workspaces.get(reminder.workspaceId)
-        if (owner === undefined) continue
-        due.push({ reminder, dueAt, previousNumberId, workspace: owner.workspace })
-      }
-      return due
-    }),
+  due: (now, limit) => {
+    const due = []
+    for (const { previousNumberId, reminder } of tables.dueReminders) {
+      const dueAt = reminder.nextRunAt
+      if (due.length >= limit || dueAt === null || dueAt > now) break
+      const owner = tables.workspaces.get(reminder.workspaceId)
+      if (owner === undefined) continue
+      due.push({ reminder, dueAt, previousNumberId, workspace: owner.workspace })
+    }
+    return due
+  },
 
-  run: (acceptance, run) =>
-    Effect.sync((): RunCommit => {
-      const row = rowAt(tables, run.id, run.revision)
-      if (row === undefined) return { _tag: "Broken", guard: "reminder" }
-      const outcome = accept(tables, acceptance)
-      if (outcome._tag === "Accepted") {
-        const messageId = outcome.ids[0] ?? null
-        row.previousNumberId = acceptance.numberId
-        advance(tables, row, run, { outcome: "accepted", messageId, code: null })
-      }
-      return outcome
-    }),
+  run: (acceptance, run) => {
+    const row = rowAt(tables, run.id, run.revision)
+    if (row === undefined) return { _tag: "Broken", guard: "reminder" }
+    const outcome = accept(tables, acceptance)
+    if (outcome._tag === "Accepted") {
+      const messageId = outcome.ids[0] ?? null
+      row.previousNumberId = acceptance.numberId
+      advance(tables, row, run, { outcome: "accepted", messageId, code: null })
+    }
+    return outcome
+  },
 
-  pass: (run, outcome) =>
-    Effect.sync(() => {
-      const row = rowAt(tables, run.id, run.revision)
-      if (row === undefined) return false
-      advance(tables, row, run, outcome === null ? null : { messageId: null, ...outcome })
-      return true
-    }),
+  pass: (run, outcome) => {
+    const row = rowAt(tables, run.id, run.revision)
+    if (row === undefined) return false
+    advance(tables, row, run, outcome === null ? null : { messageId: null, ...outcome })
+    return true
+  },
 
-  runs: (id, page) =>
-    Effect.sync(() => newestFirst(tables.reminders.get(id)?.runs ?? [], page, (run) => run)),
+  runs: (id, page) => newestFirst(tables.reminders.get(id)?.runs ?? [], page, (run) => run),
 
-  forget: (before) =>
-    Effect.sync(() => {
-      for (const row of tables.reminders.rows) {
-        const latest = row.removedAt === null ? row.runs.at(-1) : undefined
-        row.runs = row.runs.filter((run) => run.ranAt >= before || run === latest)
-        if (row.removedAt !== null && row.removedAt < before) row.forgotten = true
-      }
-    }),
+  forget: (before) => {
+    for (const row of tables.reminders.rows) {
+      const latest = row.removedAt === null ? row.runs.at(-1) : undefined
+      row.runs = row.runs.filter((run) => run.ranAt >= before || run === latest)
+      if (row.removedAt !== null && row.removedAt < before) row.forgotten = true
+    }
+  },
 })

@@ -1,10 +1,9 @@
 /** `ServiceFigures` in memory: one walk over the lanes and one over the endpoints. */
 import { isLeased, statusAt } from "@messaging-service/core/ports"
 import type { Figures, NumberCount, ServiceFigures } from "@messaging-service/core/ports"
-import { Effect } from "effect"
 import { earliest } from "./collections.ts"
 import { firstDueAt } from "./Lane.ts"
-import type { Lane, Tables } from "./tables.ts"
+import type { Lane, Steps, Tables } from "./tables.ts"
 
 const countWaiting = (tables: Tables, now: number, countAtMost: number) => {
   let queued = 0
@@ -66,6 +65,6 @@ const figures = (tables: Tables, now: number, countAtMost: number): Figures => {
   }
 }
 
-export const serviceFigures = (tables: Tables): typeof ServiceFigures.Service => ({
-  read: (now, countAtMost) => Effect.sync(() => figures(tables, now, countAtMost)),
+export const serviceFigures = (tables: Tables): Steps<typeof ServiceFigures.Service> => ({
+  read: (now, countAtMost) => figures(tables, now, countAtMost),
 })

@@ -6,40 +6,36 @@ import type {
   ServiceSecrets,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import type { Tables } from "./tables.ts"
+import type { Steps, Tables } from "./tables.ts"
 
-export const clockStore = (tables: Tables): typeof ClockStore.Service => ({
+export const clockStore = (tables: Tables): Steps<typeof ClockStore.Service> => ({
   offset: Effect.sync(() => tables.clockOffset),
 
-  raiseOffset: (to) =>
-    Effect.sync(() => {
-      tables.clockOffset = Math.max(tables.clockOffset, to)
-      return tables.clockOffset
-    }),
+  raiseOffset: (to) => {
+    tables.clockOffset = Math.max(tables.clockOffset, to)
+    return tables.clockOffset
+  },
 
   ping: Effect.void,
 })
 
-export const serviceSecrets = (tables: Tables): typeof ServiceSecrets.Service => ({
-  getOrCreate: (name, candidate) =>
-    Effect.sync(() => {
-      const secret = tables.secrets.get(name) ?? candidate
-      tables.secrets.set(name, secret)
-      return secret
-    }),
+export const serviceSecrets = (tables: Tables): Steps<typeof ServiceSecrets.Service> => ({
+  getOrCreate: (name, candidate) => {
+    const secret = tables.secrets.get(name) ?? candidate
+    tables.secrets.set(name, secret)
+    return secret
+  },
 
-  get: (name) => Effect.sync(() => tables.secrets.get(name) ?? null),
+  get: (name) => tables.secrets.get(name) ?? null,
 
-  exchange: (name, instead, value) =>
-    Effect.sync(() => {
-      tables.secrets.delete(name)
-      if (!tables.secrets.has(instead)) tables.secrets.set(instead, value)
-    }),
+  exchange: (name, instead, value) => {
+    tables.secrets.delete(name)
+    if (!tables.secrets.has(instead)) tables.secrets.set(instead, value)
+  },
 
-  replace: (name, before, value) =>
-    Effect.sync(() => {
-      if (tables.secrets.get(name) === before) tables.secrets.set(name, value)
-    }),
+  replace: (name, before, value) => {
+    if (tables.secrets.get(name) === before) tables.secrets.set(name, value)
+  },
 })
 
 /** Writes an event behind all others. */
@@ -48,17 +44,15 @@ export const announce = (tables: Tables, { id: eventId, ...event }: MessageEvent
 }
 
 /** Positions count the events, dropped ones included, from 1. */
-export const outbox = (tables: Tables): typeof Outbox.Service => ({
-  read: (after, limit) =>
-    Effect.sync(() => {
-      const start = Math.max(after - tables.outboxDropped, 0)
-      return tables.outbox.slice(start, start + limit)
-    }),
+export const outbox = (tables: Tables): Steps<typeof Outbox.Service> => ({
+  read: (after, limit) => {
+    const start = Math.max(after - tables.outboxDropped, 0)
+    return tables.outbox.slice(start, start + limit)
+  },
 
-  forget: (before) =>
-    Effect.sync(() => {
-      const kept = tables.outbox.findIndex((event) => event.createdAt >= before)
-      const dropped = tables.outbox.splice(0, kept === -1 ? tables.outbox.length : kept)
-      tables.outboxDropped += dropped.length
-    }),
+  forget: (before) => {
+    const kept = tables.outbox.findIndex((event) => event.createdAt >= before)
+    const dropped = tables.outbox.splice(0, kept === -1 ? tables.outbox.length : kept)
+    tables.outboxDropped += dropped.length
+  },
 })

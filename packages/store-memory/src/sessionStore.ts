@@ -2,7 +2,7 @@
 import type { KeyChange, NumberId, SessionStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { laneOf } from "./tables.ts"
-import type { Tables } from "./tables.ts"
+import type { Steps, Tables } from "./tables.ts"
 
 interface Session {
   credentials: string
@@ -11,7 +11,7 @@ interface Session {
   readonly keys: Map<string, Map<string, string>>
 }
 
-export const sessionStore = (tables: Tables): typeof SessionStore.Service => {
+export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service> => {
   const sessions = new Map<NumberId, Session>()
 
   const writeKeys = ({ keys }: Session, changes: ReadonlyArray<KeyChange>) => {
@@ -35,57 +35,51 @@ export const sessionStore = (tables: Tables): typeof SessionStore.Service => {
         }),
     ),
 
-    credentials: (numberId) => Effect.sync(() => sessions.get(numberId)?.credentials ?? null),
+    credentials: (numberId) => sessions.get(numberId)?.credentials ?? null,
 
-    keys: (numberId, type, ids) =>
-      Effect.sync(() => {
-        const ofType = sessions.get(numberId)?.keys.get(type)
-        return new Map(
-          ids.flatMap((id) => {
-            const value = ofType?.get(id)
-            return value === undefined ? [] : [[id, value]]
-          }),
-        )
-      }),
+    keys: (numberId, type, ids) => {
+      const ofType = sessions.get(numberId)?.keys.get(type)
+      return new Map(
+        ids.flatMap((id) => {
+          const value = ofType?.get(id)
+          return value === undefined ? [] : [[id, value]]
+        }),
+      )
+    },
 
-    write: (numberId, credentials, keys) =>
-      Effect.sync(() => {
-        if (laneOf(tables, numberId) === undefined) return
-        const known = sessions.get(numberId)
-        // Keys without credentials are nothing that a device could come back with.
-        if (known === undefined && credentials === null) return
-        const session = known ?? { credentials: "", leavingSince: null, keys: new Map() }
-        if (credentials !== null) session.credentials = credentials
-        writeKeys(session, keys)
-        sessions.set(numberId, session)
-      }),
+    write: (numberId, credentials, keys) => {
+      if (laneOf(tables, numberId) === undefined) return
+      const known = sessions.get(numberId)
+      // Keys without credentials are nothing that a device could come back with.
+      if (known === undefined && credentials === null) return
+      const session = known ?? { credentials: "", leavingSince: null, keys: new Map() }
+      if (credentials !== null) session.credentials = credentials
+      writeKeys(session, keys)
+      sessions.set(numberId, session)
+    },
 
-    replace: (numberId, credentials, keys) =>
-      Effect.sync(() => {
-        if (laneOf(tables, numberId) === undefined) return
-        const session: Session = { credentials, leavingSince: null, keys: new Map() }
-        writeKeys(session, keys)
-        sessions.set(numberId, session)
-      }),
+    replace: (numberId, credentials, keys) => {
+      if (laneOf(tables, numberId) === undefined) return
+      const session: Session = { credentials, leavingSince: null, keys: new Map() }
+      writeKeys(session, keys)
+      sessions.set(numberId, session)
+    },
 
-    trim: (numberId, type, most) =>
-      Effect.sync(() => {
-        const ofType = sessions.get(numberId)?.keys.get(type)
-        if (ofType === undefined) return
-        for (const id of [...ofType.keys()].slice(0, Math.max(0, ofType.size - most))) {
-          ofType.delete(id)
-        }
-      }),
+    trim: (numberId, type, most) => {
+      const ofType = sessions.get(numberId)?.keys.get(type)
+      if (ofType === undefined) return
+      for (const id of [...ofType.keys()].slice(0, Math.max(0, ofType.size - most))) {
+        ofType.delete(id)
+      }
+    },
 
-    leave: (numberId, now) =>
-      Effect.sync(() => {
-        const session = sessions.get(numberId)
-        if (session !== undefined) session.leavingSince ??= now
-      }),
+    leave: (numberId, now) => {
+      const session = sessions.get(numberId)
+      if (session !== undefined) session.leavingSince ??= now
+    },
 
-    wipe: (numberId) =>
-      Effect.sync(() => {
-        sessions.delete(numberId)
-      }),
+    wipe: (numberId) => {
+      sessions.delete(numberId)
+    },
   }
 }

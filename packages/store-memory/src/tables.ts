@@ -1,7 +1,4 @@
-/**
- * The whole state of the store: plain collections that every port reads and changes. Each operation
- * of a port is one synchronous step over them, which is what makes it atomic.
- */
+/** The whole state of the store: plain collections that every port reads and changes. */
 import type {
   Admits,
   ApiKey,
@@ -36,7 +33,20 @@ import type {
   Workspace,
   WorkspaceId,
 } from "@messaging-service/core/ports"
+import type { Effect } from "effect"
 import { Sorted, Table, turningPoint } from "./collections.ts"
+
+/**
+ * The operations of a port over the tables. Each is one synchronous step, which is what makes it
+ * atomic; only one that may fail answers with an effect.
+ */
+export type Steps<Port> = {
+  readonly [Name in keyof Port]: Port[Name] extends (
+    ...input: infer Input
+  ) => Effect.Effect<infer A, infer E, infer R>
+    ? (...input: Input) => A | Effect.Effect<A, E, R>
+    : Port[Name]
+}
 
 export interface WorkspaceRow {
   workspace: Workspace

@@ -7,11 +7,9 @@ import type {
   Queueing,
   WebhookEndpoint,
   WebhookEventType,
-  WebhookInsertion,
   WebhookScope,
   WebhookStore,
 } from "@messaging-service/core/ports"
-import { Effect } from "effect"
 import {
   drop,
   endpointIn,
@@ -25,7 +23,14 @@ import {
 import { finishClaim, isLost } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
-import type { EndpointRow, FrozenEvent, LoggedAttempt, WorkspaceRow, Tables } from "./tables.ts"
+import type {
+  EndpointRow,
+  FrozenEvent,
+  LoggedAttempt,
+  WorkspaceRow,
+  Steps,
+  Tables,
+} from "./tables.ts"
 
 const running = (owner: WorkspaceRow): number => owner.endpoints.filter(isRunning).length
 
@@ -43,122 +48,101 @@ const attempted = (
   return undefined
 }
 
-export const webhookStore = (tables: Tables): typeof WebhookStore.Service => ({
-  insert: (given, limit, idempotency) =>
-    Effect.sync((): WebhookInsertion => {
-      if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
-      if (given.keyId !== null && tables.keys.get(given.keyId)?.key.revokedAt !== null) {
-        return { _tag: "Broken", guard: "key" }
-      }
-      const owner = workspaceOf(tables, given.workspaceId)
-      if (owner === undefined || running(owner) >= limit) return { _tag: "Broken", guard: "limit" }
-      const row = openEndpoint(tables, owner, given)
-      finishClaim(tables, idempotency, [row.endpoint.id])
-      return { _tag: "Inserted", endpoint: shown(row) }
-    }),
+const shownIfThere = (row: EndpointRow | undefined) => (row === undefined ? null : shown(row))
 
-  get: (scope, id) =>
-    Effect.sync(() => {
-      const row = endpointIn(tables, scope, id)
-      return row === undefined ? null : shown(row)
-    }),
+export const webhookStore = (tables: Tables): Steps<typeof WebhookStore.Service> => ({
+  insert: (given, limit, idempotency) => {
+    if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
+    if (given.keyId !== null && tables.keys.get(given.keyId)?.key.revokedAt !== null) {
+      return { _tag: "Broken", guard: "key" }
+    }
+    const owner = workspaceOf(tables, given.workspaceId)
+    if (owner === undefined || running(owner) >= limit) return { _tag: "Broken", guard: "limit" }
+    const row = openEndpoint(tables, owner, given)
+    finishClaim(tables, idempotency, [row.endpoint.id])
+    return { _tag: "Inserted", endpoint: shown(row) }
+  },
 
-  made: (id) =>
-    Effect.sync(() => {
-      const row = tables.endpoints.get(id)
-      return row === undefined ? null : shown(row)
-    }),
+  get: (scope, id) => shownIfThere(endpointIn(tables, scope, id)),
+
+  made: (id) => shownIfThere(tables.endpoints.get(id)),
 
   list: (scope, stopped) =>
-    Effect.sync(() =>
-      (workspaceOf(tables, scope.workspaceId)?.endpoints ?? [])
-        .filter(
-          (row) =>
-            !row.removed &&
-            (stopped || isRunning(row)) &&
-            (scope.mode === null || row.endpoint.mode === scope.mode),
-        )
-        .map(shown),
-    ),
+    (workspaceOf(tables, scope.workspaceId)?.endpoints ?? [])
+      .filter(
+        (row) =>
+          !row.removed &&
+          (stopped || isRunning(row)) &&
+          (scope.mode === null || row.endpoint.mode === scope.mode),
+      )
+      .map(shown),
 
-  rotate: (scope, id, secret) =>
-    Effect.sync(() => {
-      const row = endpointIn(tables, scope, id)
-      if (row === undefined) return null
-      row.endpoint = { ...row.endpoint, ...secret }
-      return shown(row)
-    }),
+  rotate: (scope, id, secret) => {
+    const row = endpointIn(tables, scope, id)
+    if (row === undefined) return null
+    row.endpoint = { ...row.endpoint, ...secret }
+    return shown(row)
+  },
 
-  remove: (scope, id) =>
-    Effect.sync(() => {
-      const row = endpointIn(tables, scope, id)
-      if (row === undefined) return false
-      removeEndpoint(tables, row)
-      return true
-    }),
+  remove: (scope, id) => {
+    const row = endpointIn(tables, scope, id)
+    if (row === undefined) return false
+    removeEndpoint(tables, row)
+    return true
+  },
 
-  resume: (scope, id, limit, now) =>
-    Effect.sync((): WebhookEndpoint | "limit" | null => {
-      const row = endpointIn(tables, scope, id)
-      const owner = workspaceOf(tables, scope.workspaceId)
-      if (row === undefined || owner === undefined) return null
-      if (isRunning(row)) return shown(row)
-      if (running(owner) >= limit) return "limit"
-      row.endpoint = { ...row.endpoint, disabledReason: null }
-      row.deliveredSince = now
-      return shown(row)
-    }),
+  resume: (scope, id, limit, now) => {
+    const row = endpointIn(tables, scope, id)
+    const owner = workspaceOf(tables, scope.workspaceId)
+    if (row === undefined || owner === undefined) return null
+    if (isRunning(row)) return shown(row)
+    if (running(owner) >= limit) return "limit"
+    row.endpoint = { ...row.endpoint, disabledReason: null }
+    row.deliveredSince = now
+    return shown(row)
+  },
 
   ping: (scope, id, { id: eventId, body, createdAt }) =>
-    Effect.sync(() =>
-      queueing(tables, scope, id, (row) => {
-        queue(tables, row, { id: eventId, type: "ping", body, url: null }, createdAt)
-        return "ping"
-      }),
-    ),
+    queueing(tables, scope, id, (row) => {
+      queue(tables, row, { id: eventId, type: "ping", body, url: null }, createdAt)
+      return "ping"
+    }),
 
   redeliver: (scope, id, eventId, now) =>
-    Effect.sync(() =>
-      queueing(tables, scope, id, (row, owner) => {
-        const event = attempted(owner, row, eventId)
-        if (event === undefined) return null
-        for (const delivery of Array.from(row.pending)) {
-          if (delivery.event.id === eventId) drop(delivery)
-        }
-        reschedule(tables, row)
-        queue(tables, row, event, now)
-        return event.type
-      }),
-    ),
+    queueing(tables, scope, id, (row, owner) => {
+      const event = attempted(owner, row, eventId)
+      if (event === undefined) return null
+      for (const delivery of Array.from(row.pending)) {
+        if (delivery.event.id === eventId) drop(delivery)
+      }
+      reschedule(tables, row)
+      queue(tables, row, event, now)
+      return event.type
+    }),
 
   attempts: (id, page) =>
-    Effect.sync(() =>
-      newestFirst(
-        tables.endpoints.get(id)?.log ?? [],
-        page,
-        (logged) => logged.attempt as DeliveryAttempt,
-      ),
+    newestFirst(
+      tables.endpoints.get(id)?.log ?? [],
+      page,
+      (logged) => logged.attempt as DeliveryAttempt,
     ),
 
   callbackAttempts: (workspaceId, page) =>
-    Effect.sync(() =>
-      newestFirst(
-        workspaceOf(tables, workspaceId)?.callbackLog ?? [],
-        page,
-        ({ attempt, event }): CallbackAttempt => ({
-          ...attempt,
-          type: attempt.type as CallbackType,
-          url: event.url ?? "",
-        }),
-      ),
+    newestFirst(
+      workspaceOf(tables, workspaceId)?.callbackLog ?? [],
+      page,
+      ({ attempt, event }): CallbackAttempt => ({
+        ...attempt,
+        type: attempt.type as CallbackType,
+        url: event.url ?? "",
+      }),
     ),
 
-  forgetAttempts: (before) =>
-    Effect.sync(() => {
-      const isKept = ({ attempt }: LoggedAttempt) => attempt.attemptedAt >= before
-      for (const row of tables.endpoints.rows) row.log = row.log.filter(isKept)
-      for (const row of tables.workspaces.rows) row.callbackLog = row.callbackLog.filter(isKept)
-    }),
+  forgetAttempts: (before) => {
+    const isKept = ({ attempt }: LoggedAttempt) => attempt.attemptedAt >= before
+    for (const row of tables.endpoints.rows) row.log = row.log.filter(isKept)
+    for (const row of tables.workspaces.rows) row.callbackLog = row.callbackLog.filter(isKept)
+  },
 })
 
 /** Queues something for a running endpoint: the type of the event, null when there is none. */

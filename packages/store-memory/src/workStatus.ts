@@ -8,11 +8,10 @@ import type {
   WorkspaceId,
   WorkStatus,
 } from "@messaging-service/core/ports"
-import { Effect } from "effect"
 import { earliest } from "./collections.ts"
 import { nextLinkingDue, workspaceOfAttempt } from "./linkingStore.ts"
 import { claimableAt } from "./numberCheckStore.ts"
-import type { Tables } from "./tables.ts"
+import type { Steps, Tables } from "./tables.ts"
 
 const nextDue: Readonly<Record<Work, (tables: Tables, crowded: Crowded) => number | null>> = {
   lanes: (tables, crowded) => {
@@ -89,21 +88,20 @@ const deliveringUntil = (tables: Tables): number | null => {
   return until.length === 0 ? null : Math.max(...until)
 }
 
-export const workStatus = (tables: Tables): typeof WorkStatus.Service => ({
-  nextDue: (work, passedOver = []) => Effect.sync(() => nextDue[work](tables, passedOver)),
-  workload: (now, places) =>
-    Effect.sync(() => ({
-      nextDue: earliest(
-        kindsOfWork.map((work) =>
-          nextDue[work](
-            tables,
-            places !== undefined && isShared(work)
-              ? crowdedOf(heldBy(holders[work](tables, now)), places[work])
-              : [],
-          ),
+export const workStatus = (tables: Tables): Steps<typeof WorkStatus.Service> => ({
+  nextDue: (work, passedOver = []) => nextDue[work](tables, passedOver),
+  workload: (now, places) => ({
+    nextDue: earliest(
+      kindsOfWork.map((work) =>
+        nextDue[work](
+          tables,
+          places !== undefined && isShared(work)
+            ? crowdedOf(heldBy(holders[work](tables, now)), places[work])
+            : [],
         ),
       ),
-      inHands: inHands(tables, now),
-      deliveringUntil: deliveringUntil(tables),
-    })),
+    ),
+    inHands: inHands(tables, now),
+    deliveringUntil: deliveringUntil(tables),
+  }),
 })

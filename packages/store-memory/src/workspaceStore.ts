@@ -1,69 +1,62 @@
 /** `WorkspaceStore` in memory. */
-import type { Workspace, WorkspaceStore } from "@messaging-service/core/ports"
+import type { WorkspaceStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { dropCallbacks, removeEndpoint } from "./deliveryQueue.ts"
 import { closeLane } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
-import type { Tables } from "./tables.ts"
+import type { Steps, Tables } from "./tables.ts"
 
-export const workspaceStore = (tables: Tables): typeof WorkspaceStore.Service => ({
+export const workspaceStore = (tables: Tables): Steps<typeof WorkspaceStore.Service> => ({
   insert: (given, admits) =>
-    Effect.sync(
-      () =>
-        tables.workspaces.insert((id) => ({
-          workspace: { ...given, id, deletedAt: null },
-          callbackSalt: null,
-          admits,
-          minuteV1: { start: Number.NaN, count: 0 },
-          keys: [],
-          lanes: [],
-          contacts: [],
-          contactsByPhone: new Map(),
-          messages: { live: [], test: [] },
-          endpoints: [],
-          callbackLanes: new Map(),
-          callbackLog: [],
-          media: [],
-          mediaBytes: 0,
-          attachedBytes: 0,
-          reminders: [],
-        })).workspace,
-    ),
+    tables.workspaces.insert((id) => ({
+      workspace: { ...given, id, deletedAt: null },
+      callbackSalt: null,
+      admits,
+      minuteV1: { start: Number.NaN, count: 0 },
+      keys: [],
+      lanes: [],
+      contacts: [],
+      contactsByPhone: new Map(),
+      messages: { live: [], test: [] },
+      endpoints: [],
+      callbackLanes: new Map(),
+      callbackLog: [],
+      media: [],
+      mediaBytes: 0,
+      attachedBytes: 0,
+      reminders: [],
+    })).workspace,
 
-  get: (id) => Effect.sync(() => workspaceOf(tables, id)?.workspace ?? null),
+  get: (id) => workspaceOf(tables, id)?.workspace ?? null,
 
   list: (query) =>
-    Effect.sync(() =>
-      newestFirst(
-        tables.workspaces.rows,
-        query,
-        ({ workspace }) => workspace,
-        ({ workspace }) => workspace.deletedAt === null,
-      ),
+    newestFirst(
+      tables.workspaces.rows,
+      query,
+      ({ workspace }) => workspace,
+      ({ workspace }) => workspace.deletedAt === null,
     ),
 
-  update: (id, decide) =>
-    Effect.sync((): Workspace | null => {
-      const row = workspaceOf(tables, id)
-      if (row === undefined) return null
-      const { change, admits } = decide(row.workspace)
-      row.workspace = { ...row.workspace, ...change }
-      row.admits = admits
-      return row.workspace
-    }),
+  update: (id, decide) => {
+    const row = workspaceOf(tables, id)
+    if (row === undefined) return null
+    const { change, admits } = decide(row.workspace)
+    row.workspace = { ...row.workspace, ...change }
+    row.admits = admits
+    return row.workspace
+  },
 
-  delete: (id, now) =>
-    Effect.sync(() => {
-      const row = workspaceOf(tables, id)
-      if (row === undefined) return false
-      row.workspace = { ...row.workspace, deletedAt: now }
-      row.admits = { v1: false, v2: false }
-      for (const lane of row.lanes) if (!lane.removed) closeLane(tables, lane, now)
-      for (const endpoint of row.endpoints) removeEndpoint(tables, endpoint)
-      dropCallbacks(tables, row)
-      return true
-    }),
+  delete: (id, now) => {
+    const row = workspaceOf(tables, id)
+    if (row === undefined) return false
+    row.workspace = { ...row.workspace, deletedAt: now }
+    row.admits = { v1: false, v2: false }
+    for (const lane of row.lanes) if (!lane.removed) closeLane(tables, lane, now)
+    for (const endpoint of row.endpoints) removeEndpoint(tables, endpoint)
+    dropCallbacks(tables, row)
+    return true
+  },
 
   isEmpty: Effect.sync(() => tables.workspaces.rows.length === 0),
 })

@@ -3,16 +3,17 @@ import type { NumberId, Phone } from "@messaging-service/core/ports"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Context, Effect, Layer } from "effect"
-import { memoryStore } from "../MemoryStore.ts"
+import { memoryStore, port } from "../MemoryStore.ts"
 import type { MemoryStore } from "../MemoryStore.ts"
 import { newestFirst } from "../collections.ts"
 import { Tables } from "../tables.ts"
+import type { Steps } from "../tables.ts"
 
 export { layerMediaFiles } from "../MemoryMediaFiles.ts"
 export type { MemoryStore } from "../MemoryStore.ts"
 
 /** The far side, which names messages as the store beside it does. */
-const simulatedPhones = (tables: Tables): typeof SimulatedPhones.Service => {
+const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> => {
   const behaviours = new Map<NumberId, Behaviour>()
   const copies: Array<SentCopy> = []
   const copiesByNumber = new Map<NumberId, Array<SentCopy>>()
@@ -20,47 +21,42 @@ const simulatedPhones = (tables: Tables): typeof SimulatedPhones.Service => {
   let registeredPhones: ReadonlyArray<Phone> | null = null
 
   return {
-    behaviour: (numberId) => Effect.sync(() => behaviours.get(numberId) ?? null),
+    behaviour: (numberId) => behaviours.get(numberId) ?? null,
 
-    setBehaviour: (numberId, behaviour) =>
-      Effect.sync(() => {
-        behaviours.set(numberId, behaviour)
-      }),
+    setBehaviour: (numberId, behaviour) => {
+      behaviours.set(numberId, behaviour)
+    },
 
     registered: Effect.sync(() => registeredPhones),
 
-    setRegistered: (phones) =>
-      Effect.sync(() => {
-        registeredPhones = phones
-      }),
+    setRegistered: (phones) => {
+      registeredPhones = phones
+    },
 
-    receive: (copy, then) =>
-      Effect.sync(() => {
-        // A repeat reached the phone too, which from then on behaves as it was told.
-        if (then !== null) behaviours.set(copy.numberId, then)
-        const identity = `${copy.numberId} ${copy.transportId}`
-        if (received.has(identity)) return false
-        received.add(identity)
-        const message = tables.messagesByTransportId.get(copy.transportId)?.message
-        const shown: SentCopy = {
-          ...copy,
-          id: copies.length + 1,
-          messageId: message?.id ?? null,
-        }
-        copies.push(shown)
-        const ofNumber = copiesByNumber.get(copy.numberId) ?? []
-        ofNumber.push(shown)
-        copiesByNumber.set(copy.numberId, ofNumber)
-        return true
-      }),
+    receive: (copy, then) => {
+      // A repeat reached the phone too, which from then on behaves as it was told.
+      if (then !== null) behaviours.set(copy.numberId, then)
+      const identity = `${copy.numberId} ${copy.transportId}`
+      if (received.has(identity)) return false
+      received.add(identity)
+      const message = tables.messagesByTransportId.get(copy.transportId)?.message
+      const shown: SentCopy = {
+        ...copy,
+        id: copies.length + 1,
+        messageId: message?.id ?? null,
+      }
+      copies.push(shown)
+      const ofNumber = copiesByNumber.get(copy.numberId) ?? []
+      ofNumber.push(shown)
+      copiesByNumber.set(copy.numberId, ofNumber)
+      return true
+    },
 
     sent: (numberId, page) =>
-      Effect.sync(() =>
-        newestFirst(
-          (numberId === null ? copies : copiesByNumber.get(numberId)) ?? [],
-          page,
-          (copy) => copy,
-        ),
+      newestFirst(
+        (numberId === null ? copies : copiesByNumber.get(numberId)) ?? [],
+        page,
+        (copy) => copy,
       ),
   }
 }
@@ -68,5 +64,5 @@ const simulatedPhones = (tables: Tables): typeof SimulatedPhones.Service => {
 /** An empty store, and phones that have sent nothing; new ones each time that the layer is built. */
 export const layer: Layer.Layer<MemoryStore | SimulatedPhones> = Layer.syncContext(() => {
   const tables = new Tables()
-  return Context.add(memoryStore(tables), SimulatedPhones, simulatedPhones(tables))
+  return Context.merge(memoryStore(tables), port(SimulatedPhones, simulatedPhones(tables)))
 })
