@@ -156,8 +156,6 @@ export {
 export type { ListPage } from "./request/PageInput.ts"
 export { ratePolicy, requestsPerDay, requestsPerMinute } from "./request/RateWindow.ts"
 export type { RateState } from "./request/RateWindow.ts"
-export { canonicalJson, parseStrictJson } from "./request/StrictJson.ts"
-export type { JsonObject, JsonValue, UnreadableJson } from "./request/StrictJson.ts"
 export {
   Secrets,
   WrongSecretsKey,

@@ -16,6 +16,9 @@ export const body = (given: Readonly<Record<string, unknown>>) => ({
   ...given,
 })
 
+/** As a reader of JSON may make it: without a prototype. */
+export const bare = (object: object): object => Object.assign(Object.create(null), object)
+
 export type Told = ReadonlyArray<readonly [code: string, field: string | null]>
 
 /** Every problem that a refusal names, the error first; nothing when it was taken. */

@@ -2,13 +2,15 @@
  * A JSON body: its content type, its size and its grammar, in that order (contract: Order of
  * checks, JSON and text). What the value may hold is for the core to say.
  */
-import { parseStrictJson, refuse } from "@messaging-service/core"
-import type { JsonValue, Refusal } from "@messaging-service/core"
+import { refuse } from "@messaging-service/core"
+import type { Refusal } from "@messaging-service/core"
 import { ByteSize, Effect, Result, Stream } from "effect"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { declaresMoreThan, isPlain } from "./HeaderValues.ts"
+import { parseStrictJson } from "./StrictJson.ts"
+import type { JsonValue } from "./StrictJson.ts"
 
 /** 1 MiB (contract: JSON and text). */
 export const maximumBodyBytes = 1_048_576

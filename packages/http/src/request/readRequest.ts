@@ -1,6 +1,6 @@
 /** What an operation takes of a request, read as its entry says. */
 import { maximumFileBytes, refuse, uploadedFileName } from "@messaging-service/core"
-import type { JsonValue, Refusal, StoreUnavailable, Upload } from "@messaging-service/core"
+import type { Refusal, StoreUnavailable, Upload } from "@messaging-service/core"
 import type { MediaFiles } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
 import type { Scope } from "effect"
@@ -12,6 +12,7 @@ import { readJson, readOptionalJson } from "./JsonBody.ts"
 import { isMultipart, readForm } from "./MultipartForm.ts"
 import type { Form, FormLimits } from "./MultipartForm.ts"
 import type { FormProblem } from "./MultipartParts.ts"
+import type { JsonValue } from "./StrictJson.ts"
 import { parseQuery, refuseQuery } from "./Target.ts"
 
 interface ReadBody {

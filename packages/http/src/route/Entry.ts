@@ -4,17 +4,11 @@
  * schemas by the types, and the OpenAPI document is made from the same entry.
  */
 import { IdJson } from "@messaging-service/core"
-import type {
-  CursorPage,
-  JsonPage,
-  JsonValue,
-  Refusal,
-  Repeatable,
-  Upload,
-} from "@messaging-service/core"
+import type { CursorPage, JsonPage, Refusal, Repeatable, Upload } from "@messaging-service/core"
 import { Result, Schema } from "effect"
 import type { Refused } from "../openapi/errors.ts"
 import type { Heading } from "../openapi/Operation.ts"
+import type { JsonValue } from "../request/StrictJson.ts"
 import { queryRecord } from "../request/Target.ts"
 import type { QueryEntries } from "../request/Target.ts"
 import type { Route } from "./RouteTable.ts"

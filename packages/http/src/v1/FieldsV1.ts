@@ -4,8 +4,8 @@
  * text counts as not given, and so does text that is none (an object, a list, true); fields that are
  * not in the table are ignored.
  */
-import type { JsonValue } from "@messaging-service/core"
 import { Result } from "effect"
+import type { JsonValue } from "../request/StrictJson.ts"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1, TextName } from "./FailureV1.ts"
 

@@ -3,13 +3,8 @@
  * 1: requests). One without a content type is read as JSON when it begins like an object, else as a
  * form. A body that cannot be read is `Invalid JSON format`, of whichever kind it should have been.
  */
-import {
-  maximumFileBytes,
-  parseStrictJson,
-  refuse,
-  uploadedFileName,
-} from "@messaging-service/core"
-import type { JsonObject, JsonValue, Refusal, StoreUnavailable } from "@messaging-service/core"
+import { maximumFileBytes, refuse, uploadedFileName } from "@messaging-service/core"
+import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import { sharedResources } from "@messaging-service/core/ports"
 import type { MediaFiles } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
@@ -20,6 +15,8 @@ import { isJsonContentType, maximumBodyBytes, readBytesWith } from "../request/J
 import { isMultipart, readForm } from "../request/MultipartForm.ts"
 import type { Form, ReadingForm } from "../request/MultipartForm.ts"
 import { FormProblem } from "../request/MultipartParts.ts"
+import { parseStrictJson } from "../request/StrictJson.ts"
+import type { JsonObject, JsonValue } from "../request/StrictJson.ts"
 import { parseEntries } from "../request/Target.ts"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"

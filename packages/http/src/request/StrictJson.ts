@@ -5,8 +5,8 @@
  * no exceptions. How long a body may be is for its receiver to say; how many values it may hold is said here, since
  * values cost many times what their bytes do.
  */
+import { sharedResources } from "@messaging-service/core/ports"
 import { Result } from "effect"
-import { sharedResources } from "../limit/sharedResources.ts"
 
 export type JsonValue = null | boolean | number | string | ReadonlyArray<JsonValue> | JsonObject
 
@@ -72,53 +72,26 @@ const LineFeed = 0x0a
 const CarriageReturn = 0x0d
 const Space = 0x20
 const Quote = 0x22
-const Plus = 0x2b
 const Comma = 0x2c
-const Minus = 0x2d
-const Dot = 0x2e
-const Slash = 0x2f
 const Zero = 0x30
-const Nine = 0x39
 const Colon = 0x3a
-const UpperE = 0x45
 const OpenBracket = 0x5b
 const Backslash = 0x5c
 const CloseBracket = 0x5d
-const LowerB = 0x62
-const LowerE = 0x65
 const LowerF = 0x66
 const LowerN = 0x6e
-const LowerR = 0x72
 const LowerT = 0x74
-const LowerU = 0x75
 const OpenBrace = 0x7b
 const CloseBrace = 0x7d
 
-// Integers of so many digits are exact while they are added up digit by digit.
-const exactDigits = 15
+const numberForm = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const escapeForm = /u[\da-fA-F]{4}/y
 
 /** What may stand behind a backslash, `u` aside. */
-const isEscaped = (code: number): boolean => {
-  switch (code) {
-    case Quote:
-    case Slash:
-    case Backslash:
-    case LowerB:
-    case LowerF:
-    case LowerN:
-    case LowerR:
-    case LowerT:
-      return true
-    default:
-      return false
-  }
-}
+const escapedCharacters = '"\\/bfnrt'
 
-const hexDigit = (code: number): number => {
-  if (code >= Zero && code <= Nine) return code - Zero
-  const lower = code | 0x20
-  return lower >= 0x61 && lower <= LowerF ? lower - 0x61 + 10 : -1
-}
+/** Integers of so many digits are exact while they are added up digit by digit. */
+const exactDigits = 15
 
 /** Walks the text once. A method that gives `undefined` has set `problem`; no JSON value is `undefined`. */
 class Reader {
@@ -195,36 +168,50 @@ class Reader {
     return value
   }
 
-  private array(depth: number): ReadonlyArray<JsonValue> | undefined {
-    const items: Array<JsonValue> = []
+  /** Moves over a form that must stand here; false when it does not. */
+  private passes(form: RegExp): boolean {
+    form.lastIndex = this.at
+    if (!form.test(this.text)) return false
+    this.at = form.lastIndex
+    return true
+  }
+
+  /** Begins a list or an object; true when it ends at once. */
+  private isEmpty(close: number): boolean {
     this.at++
     this.skipSpace()
-    if (this.text.charCodeAt(this.at) === CloseBracket) {
-      this.at++
-      return items
-    }
+    if (this.text.charCodeAt(this.at) !== close) return false
+    this.at++
+    return true
+  }
+
+  /** Moves behind what follows a member: true for a comma, false for the end. */
+  private goesOn(close: number): boolean | undefined {
+    this.skipSpace()
+    const code = this.text.charCodeAt(this.at)
+    if (code !== Comma && code !== close) return this.unexpected()
+    this.at++
+    if (code === close) return false
+    this.skipSpace()
+    return true
+  }
+
+  private array(depth: number): ReadonlyArray<JsonValue> | undefined {
+    const items: Array<JsonValue> = []
+    if (this.isEmpty(CloseBracket)) return items
     for (;;) {
       if (!this.counted()) return undefined
       const item = this.value(depth + 1)
       if (item === undefined) return undefined
       items.push(item)
-      this.skipSpace()
-      const code = this.text.charCodeAt(this.at)
-      if (code !== Comma && code !== CloseBracket) return this.unexpected()
-      this.at++
-      if (code === CloseBracket) return items
-      this.skipSpace()
+      const more = this.goesOn(CloseBracket)
+      if (more !== true) return more === false ? items : undefined
     }
   }
 
   private object(depth: number): JsonObject | undefined {
     const members: Record<string, JsonValue> = Object.create(null)
-    this.at++
-    this.skipSpace()
-    if (this.text.charCodeAt(this.at) === CloseBrace) {
-      this.at++
-      return members
-    }
+    if (this.isEmpty(CloseBrace)) return members
     for (;;) {
       if (!this.counted()) return undefined
       if (this.text.charCodeAt(this.at) !== Quote) return this.unexpected()
@@ -238,78 +225,40 @@ class Reader {
       const value = this.value(depth + 1)
       if (value === undefined) return undefined
       members[key] = value
-      this.skipSpace()
-      const code = this.text.charCodeAt(this.at)
-      if (code !== Comma && code !== CloseBrace) return this.unexpected()
-      this.at++
-      if (code === CloseBrace) return members
-      this.skipSpace()
+      const more = this.goesOn(CloseBrace)
+      if (more !== true) return more === false ? members : undefined
     }
   }
 
   private number(): number | undefined {
-    const text = this.text
-    const start = this.at
-    const negative = text.charCodeAt(start) === Minus
-    const first = negative ? start + 1 : start
+    const { at: start, text } = this
+    if (!this.passes(numberForm)) return this.unexpected()
+    if (this.at - start > exactDigits) return Number(text.slice(start, this.at))
     let whole = 0
-    let at = first
-    for (; at < text.length; at++) {
+    for (let at = start; at < this.at; at++) {
       const digit = text.charCodeAt(at) - Zero
-      if (digit < 0 || digit > 9) break
+      if (digit < 0 || digit > 9) return Number(text.slice(start, this.at))
       whole = whole * 10 + digit
     }
-    this.at = at
-    if (at === first) return this.unexpected()
-    if (at > first + 1 && text.charCodeAt(first) === Zero) {
-      this.at = first + 1
-      return this.unexpected()
-    }
-    let integer = at - first <= exactDigits
-    if (text.charCodeAt(this.at) === Dot) {
-      integer = false
-      this.at++
-      if (!this.digits()) return this.unexpected()
-    }
-    const exponent = text.charCodeAt(this.at)
-    if (exponent === LowerE || exponent === UpperE) {
-      integer = false
-      this.at++
-      const sign = text.charCodeAt(this.at)
-      if (sign === Plus || sign === Minus) this.at++
-      if (!this.digits()) return this.unexpected()
-    }
-    if (!integer) return Number(text.slice(start, this.at))
-    return negative ? -whole : whole
-  }
-
-  private digits(): boolean {
-    const start = this.at
-    for (; this.at < this.text.length; this.at++) {
-      const code = this.text.charCodeAt(this.at)
-      if (code < Zero || code > Nine) break
-    }
-    return this.at > start
+    return whole
   }
 
   /** From the opening quote; leaves `at` behind the closing one. */
   private string(): string | undefined {
-    const text = this.text
+    const { text } = this
     const quote = this.at
     let escapes = false
     for (let at = quote + 1; at < text.length;) {
       const code = text.charCodeAt(at)
       if (code === Quote) {
         this.at = at + 1
-        // What was checked here is decoded natively: joining characters one by one takes ten times as long.
-        return escapes
-          ? (JSON.parse(text.slice(quote, this.at)) as string)
-          : text.slice(quote + 1, at)
+        return escapes ? this.unescaped(quote) : text.slice(quote + 1, at)
       }
       if (code === Backslash) {
         escapes = true
         this.at = at + 1
-        if (!this.escape()) return undefined
+        if (escapedCharacters.includes(text.charAt(this.at))) this.at++
+        else if (!this.passes(escapeForm)) return this.unexpected()
         at = this.at
       } else if (code < Space) {
         this.at = at
@@ -320,35 +269,10 @@ class Reader {
     return this.unexpected()
   }
 
-  /** One escape, from behind its backslash. The halves of a surrogate pair come together or not at all. */
-  private escape(): true | undefined {
-    const code = this.text.charCodeAt(this.at)
-    if (code !== LowerU) {
-      if (!isEscaped(code)) return this.unexpected()
-      this.at++
-      return true
-    }
-    const unit = this.hexUnit()
-    if (unit === undefined) return undefined
-    if (unit === 0) return this.fail("NUL character")
-    if (unit < 0xd800 || unit > 0xdfff) return true
-    if (unit > 0xdbff || !this.text.startsWith("\\u", this.at)) return this.fail("lone surrogate")
-    this.at++
-    const low = this.hexUnit()
-    if (low === undefined) return undefined
-    return low < 0xdc00 || low > 0xdfff ? this.fail("lone surrogate") : true
-  }
-
-  /** The code unit of `uXXXX`, from its `u`. */
-  private hexUnit(): number | undefined {
-    let unit = 0
-    for (let index = 0; index < 4; index++) {
-      this.at++
-      const digit = hexDigit(this.text.charCodeAt(this.at))
-      if (digit < 0) return this.unexpected()
-      unit = unit * 16 + digit
-    }
-    this.at++
-    return unit
+  /** What was checked is decoded natively: joining characters one by one takes ten times as long. */
+  private unescaped(quote: number): string | undefined {
+    const text = JSON.parse(this.text.slice(quote, this.at)) as string
+    if (text.includes("\0")) return this.fail("NUL character")
+    return text.isWellFormed() ? text : this.fail("lone surrogate")
   }
 }

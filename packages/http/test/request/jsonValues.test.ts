@@ -1,7 +1,7 @@
 /** How many values a JSON body may hold (sharedResources: jsonValues), and what few long ones cost. */
 import { assert, describe, it } from "@effect/vitest"
+import { sharedResources } from "@messaging-service/core/ports"
 import { Effect, Result, Schema } from "effect"
-import { sharedResources } from "../../src/limit/sharedResources.ts"
 import { type JsonValue, parseStrictJson } from "../../src/request/StrictJson.ts"
 
 const mostValues = sharedResources.jsonValues.whole
