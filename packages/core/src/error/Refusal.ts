@@ -45,6 +45,7 @@ export class Refusal extends Data.TaggedError("Refusal")<{
 interface Options {
   readonly message?: string
   readonly field?: string | null
+  readonly errors?: ReadonlyArray<Problem>
   readonly details?: Readonly<Record<string, string | number | boolean>>
   readonly retryAfter?: number
   /** The missing thing was addressed in the path: 404 instead of 422. */
@@ -59,7 +60,7 @@ export const refuse = (code: Code, options: Options = {}): Refusal => {
     status: options.inPath === true ? (entry.pathStatus ?? entry.status) : entry.status,
     message: cut(options.message ?? entry.message, maximumMessage),
     field: options.field == null ? null : cut(options.field, maximumField),
-    errors: [],
+    errors: options.errors?.slice(0, maximumErrors) ?? [],
     details: options.details ?? {},
     retryAfter: options.retryAfter ?? null,
   })
@@ -78,19 +79,11 @@ export const findOrRefuse = <Id, A, E>(
   )
 
 /** The refusal with more details. */
-export const detailed = (
-  { code, details, errors, field, message, retryAfter, status }: Refusal,
-  more: Refusal["details"],
-): Refusal =>
-  new Refusal({
-    code,
-    status,
-    message,
-    field,
-    errors,
-    details: { ...details, ...more },
-    retryAfter,
-  })
+export const detailed = (refusal: Refusal, more: Refusal["details"]): Refusal => {
+  const { code, status, message, field, errors, details, retryAfter } = refusal
+  const all = { ...details, ...more }
+  return new Refusal({ code, status, message, field, errors, details: all, retryAfter })
+}
 
 export const problem = (code: Code, field: string | null, message?: string): Problem => ({
   code,
@@ -102,16 +95,8 @@ export const problem = (code: Code, field: string | null, message?: string): Pro
  * The first problem is the error, the rest go to `errors` (contract: JSON and text), as many as may
  * be told.
  */
-export const refuseAll = (first: Problem, rest: ReadonlyArray<Problem>): Refusal =>
-  new Refusal({
-    code: first.code,
-    status: catalogue[first.code].status,
-    message: first.message,
-    field: first.field,
-    errors: rest.slice(0, maximumErrors),
-    details: {},
-    retryAfter: null,
-  })
+export const refuseAll = ({ code, ...first }: Problem, errors: ReadonlyArray<Problem>): Refusal =>
+  refuse(code, { ...first, errors })
 
 /** Every problem of a refused request, the error itself first. */
 export const problemsOf = (refusal: Refusal): ReadonlyArray<Problem> => [
