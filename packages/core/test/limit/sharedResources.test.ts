@@ -17,11 +17,9 @@ const amount = (what: string, most: number): string => {
   return most >= mebibyte ? `${most / mebibyte} MiB` : `${most / 1024} KiB`
 }
 
-const cells = ({ above, share, what, whole }: SharedResource): ReadonlyArray<string> => [
-  what,
+const bounds = ({ share, whole }: SharedResource, what: string): ReadonlyArray<string> => [
   whole === null ? "no bound of its own" : amount(what, whole),
   share === null ? "" : `${amount(what, share.most)} for each ${share.of}`,
-  above,
 ]
 
 /** The rows of a Markdown table, without the white space that a formatter adds. */
@@ -40,7 +38,15 @@ it.effect("docs/security.md names every shared resource, its bound and its share
   Effect.gen(function* () {
     const [, table = ""] = (yield* page).split(/<!-- (?:end of )?shared resources -->/)
     const [head, , ...rows] = rowsOf(table)
-    assert.deepStrictEqual(head, ["what", "in all", "of which", "above it"])
-    assert.deepStrictEqual(rows, Object.values(sharedResources).map(cells))
+    assert.deepStrictEqual(head, ["name in code", "what", "in all", "of which", "above it"])
+    assert.deepStrictEqual(
+      rows.map(([name, , whole, share]) => [name, whole, share]),
+      Object.entries(sharedResources).map(([name, resource], at) => [
+        `\`${name}\``,
+        ...bounds(resource, rows[at]?.[1] ?? ""),
+      ]),
+    )
+    for (const [name = "", what, , , above] of rows)
+      assert.isTrue(what !== "" && above !== "", name)
   }),
 )
