@@ -4,37 +4,21 @@
  * passed or because the offset was raised. Time-outs of network calls and all else that is bound to
  * real seconds run on `RealTime` instead.
  */
-import { Clock, Context, Duration, Effect, Latch, Layer } from "effect"
+import { Duration, Effect, Latch } from "effect"
+import type { Clock } from "effect"
 
-export class AdjustableClock extends Context.Service<
-  AdjustableClock,
-  {
-    readonly clock: Clock.Clock
-    /** Milliseconds that service time is ahead of system time. */
-    readonly offset: Effect.Effect<number>
-    /**
-     * Raises the offset, which wakes at once every sleeper whose moment is reached, in the order of
-     * their moments. A smaller value than the present one changes nothing: time never goes back.
-     * Returns the offset then in force.
-     */
-    setOffset(millis: number): Effect.Effect<number>
-    /** The moment of the earliest sleeper, in epoch milliseconds; null when no fiber sleeps. */
-    readonly nextWake: Effect.Effect<number | null>
-  }
->()("emulator/AdjustableClock") {
+export interface AdjustableClock {
+  readonly clock: Clock.Clock
+  /** Milliseconds that service time is ahead of system time. */
+  readonly offset: Effect.Effect<number>
   /**
-   * Provides the handle and puts its clock in place of the present one, which counts as system time
-   * from then on. `offset` is the one to start with, in milliseconds.
+   * Raises the offset, which wakes at once every sleeper whose moment is reached, in the order of
+   * their moments. A smaller value than the present one changes nothing: time never goes back.
+   * Returns the offset then in force.
    */
-  static readonly layer = (offset = 0): Layer.Layer<AdjustableClock> =>
-    Layer.effectContext(
-      Effect.clockWith((system) => {
-        const handle = makeAdjustableClock(system, offset)
-        return Effect.succeed(
-          Context.make(AdjustableClock, handle).pipe(Context.add(Clock.Clock, handle.clock)),
-        )
-      }),
-    )
+  setOffset(millis: number): Effect.Effect<number>
+  /** The moment of the earliest sleeper, in epoch milliseconds; null when no fiber sleeps. */
+  readonly nextWake: Effect.Effect<number | null>
 }
 
 interface Sleeper {
@@ -42,11 +26,8 @@ interface Sleeper {
   readonly latch: Latch.Latch
 }
 
-/** A handle on a clock that is `startOffset` milliseconds ahead of `system`. */
-export const makeAdjustableClock = (
-  system: Clock.Clock,
-  startOffset: number,
-): typeof AdjustableClock.Service => {
+/** A clock that is `startOffset` milliseconds ahead of `system`. */
+export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): AdjustableClock => {
   let offset = startOffset
   /** By moment, and in order of arrival where moments are equal. */
   const sleepers: Array<Sleeper> = []

@@ -7,7 +7,7 @@ import { ClockStore, RealTime } from "@messaging-service/core/ports"
 import type { StoreUnavailable } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Duration } from "effect"
-import { AdjustableClock, makeAdjustableClock } from "./AdjustableClock.ts"
+import { makeAdjustableClock } from "./AdjustableClock.ts"
 import { MovableClock } from "./TimeTravel.ts"
 
 /**
@@ -15,16 +15,13 @@ import { MovableClock } from "./TimeTravel.ts"
  * often, in real time, to look whether another process has moved time; null, the default, for never.
  */
 export const layerStoredClock = (
-  options: {
-    readonly poll: Duration.Input | null
-  } = { poll: null },
-): Layer.Layer<AdjustableClock, StoreUnavailable, ClockStore> =>
+  { poll }: { readonly poll: Duration.Input | null } = { poll: null },
+): Layer.Layer<never, StoreUnavailable, ClockStore> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const store = yield* ClockStore
       const realTime = yield* RealTime
       const handle = makeAdjustableClock(yield* Clock.Clock, yield* store.offset)
-      const { poll } = options
       if (poll !== null) {
         yield* store.offset.pipe(
           Effect.flatMap(handle.setOffset),
@@ -43,9 +40,6 @@ export const layerStoredClock = (
         }),
         nextWake: handle.nextWake,
       }
-      return Context.make(AdjustableClock, handle).pipe(
-        Context.add(Clock.Clock, handle.clock),
-        Context.add(MovableClock, movable),
-      )
+      return Context.make(Clock.Clock, handle.clock).pipe(Context.add(MovableClock, movable))
     }),
   )

@@ -1,4 +1,3 @@
-export { AdjustableClock } from "./AdjustableClock.ts"
 export {
   AdvanceBody,
   BehaviourBody,

@@ -1,27 +1,33 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { AdjustableClock, makeAdjustableClock } from "../src/AdjustableClock.ts"
+import { makeAdjustableClock } from "../src/AdjustableClock.ts"
+import type { AdjustableClock } from "../src/AdjustableClock.ts"
 
 const hour = 3_600_000
 
-/** Under the test clock, which stands for system time here and moves only when told to. */
-const underAdjustableClock = Effect.provide(AdjustableClock.layer(2 * hour))
+/** Under a clock over the test clock, which stands for system time here and moves only when told to. */
+const underAdjustableClock = <A, E, R>(run: (handle: AdjustableClock) => Effect.Effect<A, E, R>) =>
+  Effect.clockWith((system) => {
+    const handle = makeAdjustableClock(system, 2 * hour)
+    return Effect.provideService(run(handle), Clock.Clock, handle.clock)
+  })
 
 /** Runs the fibers that can run. */
 const settle = Effect.repeat(Effect.yieldNow, { times: 20 })
 
 describe("AdjustableClock", () => {
   it.effect("time is system time plus an offset", () =>
-    Effect.gen(function* () {
-      const handle = yield* AdjustableClock
-      assert.strictEqual(yield* Clock.currentTimeMillis, 2 * hour)
-      assert.strictEqual(yield* Clock.currentTimeNanos, BigInt(2 * hour) * 1_000_000n)
-      assert.strictEqual(yield* Clock.monotonicTimeNanos, BigInt(2 * hour) * 1_000_000n)
-      yield* handle.setOffset(3 * hour)
-      assert.strictEqual(yield* Clock.currentTimeMillis, 3 * hour)
-      assert.strictEqual(yield* handle.offset, 3 * hour)
-    }).pipe(underAdjustableClock),
+    underAdjustableClock((handle) =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* Clock.currentTimeMillis, 2 * hour)
+        assert.strictEqual(yield* Clock.currentTimeNanos, BigInt(2 * hour) * 1_000_000n)
+        assert.strictEqual(yield* Clock.monotonicTimeNanos, BigInt(2 * hour) * 1_000_000n)
+        yield* handle.setOffset(3 * hour)
+        assert.strictEqual(yield* Clock.currentTimeMillis, 3 * hour)
+        assert.strictEqual(yield* handle.offset, 3 * hour)
+      }),
+    ),
   )
 
   it.effect("moves on with system time", () =>
@@ -33,46 +39,48 @@ describe("AdjustableClock", () => {
   )
 
   it.effect("the offset never goes back", () =>
-    Effect.gen(function* () {
-      const handle = yield* AdjustableClock
-      assert.strictEqual(yield* handle.setOffset(hour), 2 * hour)
-      assert.strictEqual(yield* Clock.currentTimeMillis, 2 * hour)
-    }).pipe(underAdjustableClock),
+    underAdjustableClock((handle) =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* handle.setOffset(hour), 2 * hour)
+        assert.strictEqual(yield* Clock.currentTimeMillis, 2 * hour)
+      }),
+    ),
   )
 
   it.effect(
     "a raised offset wakes who is due, in the order of their moments, and no other fiber",
     () =>
-      Effect.gen(function* () {
-        const handle = yield* AdjustableClock
-        const woken: Array<string> = []
-        const sleeper = (name: string, millis: number) =>
-          Effect.sleep(millis).pipe(
-            Effect.andThen(Clock.currentTimeMillis),
-            Effect.tap((now) => Effect.sync(() => woken.push(`${name} at ${now - 2 * hour}`))),
-            Effect.forkChild,
-          )
-        yield* sleeper("third", 3000)
-        yield* sleeper("first", 1000)
-        yield* sleeper("fourth", 3001)
-        yield* sleeper("second", 2000)
-        yield* sleeper("third too", 3000)
-        yield* settle
-        yield* handle.setOffset(2 * hour + 999)
-        yield* settle
-        assert.deepStrictEqual(woken, [])
-        yield* handle.setOffset(2 * hour + 3000)
-        yield* settle
-        assert.deepStrictEqual(woken, [
-          "first at 3000",
-          "second at 3000",
-          "third at 3000",
-          "third too at 3000",
-        ])
-        yield* handle.setOffset(2 * hour + 3001)
-        yield* settle
-        assert.strictEqual(woken.at(-1), "fourth at 3001")
-      }).pipe(underAdjustableClock),
+      underAdjustableClock((handle) =>
+        Effect.gen(function* () {
+          const woken: Array<string> = []
+          const sleeper = (name: string, millis: number) =>
+            Effect.sleep(millis).pipe(
+              Effect.andThen(Clock.currentTimeMillis),
+              Effect.tap((now) => Effect.sync(() => woken.push(`${name} at ${now - 2 * hour}`))),
+              Effect.forkChild,
+            )
+          yield* sleeper("third", 3000)
+          yield* sleeper("first", 1000)
+          yield* sleeper("fourth", 3001)
+          yield* sleeper("second", 2000)
+          yield* sleeper("third too", 3000)
+          yield* settle
+          yield* handle.setOffset(2 * hour + 999)
+          yield* settle
+          assert.deepStrictEqual(woken, [])
+          yield* handle.setOffset(2 * hour + 3000)
+          yield* settle
+          assert.deepStrictEqual(woken, [
+            "first at 3000",
+            "second at 3000",
+            "third at 3000",
+            "third too at 3000",
+          ])
+          yield* handle.setOffset(2 * hour + 3001)
+          yield* settle
+          assert.strictEqual(woken.at(-1), "fourth at 3001")
+        }),
+      ),
   )
 
   it.effect("system time wakes a sleeper too, as much earlier as the offset was raised", () =>
@@ -94,30 +102,32 @@ describe("AdjustableClock", () => {
   )
 
   it.effect("nextWake is the earliest sleeper's moment, and null when no fiber sleeps", () =>
-    Effect.gen(function* () {
-      const handle = yield* AdjustableClock
-      assert.isNull(yield* handle.nextWake)
-      const late = yield* Effect.forkChild(Effect.sleep(5000))
-      const early = yield* Effect.forkChild(Effect.sleep(3000))
-      const never = yield* Effect.forkChild(Effect.sleep(Infinity))
-      yield* settle
-      assert.strictEqual(yield* handle.nextWake, 2 * hour + 3000)
-      yield* Fiber.interrupt(early)
-      assert.strictEqual(yield* handle.nextWake, 2 * hour + 5000)
-      yield* handle.setOffset(2 * hour + 5000)
-      yield* Fiber.join(late)
-      assert.isNull(yield* handle.nextWake)
-      yield* Fiber.interrupt(never)
-    }).pipe(underAdjustableClock),
+    underAdjustableClock((handle) =>
+      Effect.gen(function* () {
+        assert.isNull(yield* handle.nextWake)
+        const late = yield* Effect.forkChild(Effect.sleep(5000))
+        const early = yield* Effect.forkChild(Effect.sleep(3000))
+        const never = yield* Effect.forkChild(Effect.sleep(Infinity))
+        yield* settle
+        assert.strictEqual(yield* handle.nextWake, 2 * hour + 3000)
+        yield* Fiber.interrupt(early)
+        assert.strictEqual(yield* handle.nextWake, 2 * hour + 5000)
+        yield* handle.setOffset(2 * hour + 5000)
+        yield* Fiber.join(late)
+        assert.isNull(yield* handle.nextWake)
+        yield* Fiber.interrupt(never)
+      }),
+    ),
   )
 
   it.effect("a time-out follows service time", () =>
-    Effect.gen(function* () {
-      const handle = yield* AdjustableClock
-      const fiber = yield* Effect.never.pipe(Effect.timeoutOption("1 minute"), Effect.forkChild)
-      yield* settle
-      yield* handle.setOffset(2 * hour + 60_000)
-      assert.strictEqual((yield* Fiber.join(fiber))._tag, "None")
-    }).pipe(underAdjustableClock),
+    underAdjustableClock((handle) =>
+      Effect.gen(function* () {
+        const fiber = yield* Effect.never.pipe(Effect.timeoutOption("1 minute"), Effect.forkChild)
+        yield* settle
+        yield* handle.setOffset(2 * hour + 60_000)
+        assert.strictEqual((yield* Fiber.join(fiber))._tag, "None")
+      }),
+    ),
   )
 })

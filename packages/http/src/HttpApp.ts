@@ -153,13 +153,13 @@ const placed = <A, E>(places: Part["places"], work: () => Effect.Effect<A, E>) =
     (taken) => (taken ? Effect.sync(() => places.giveBack()) : Effect.void),
   )
 
-/** The interface as a function, over the core's services. */
+/** What answers one request by those parts, and never fails. */
 const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
   const ids = yield* Ids
   const meter = yield* requestMeter
   const publicUrl = publicUrlOf(yield* HttpOptions)
 
-  return (request: HttpServerRequest) => {
+  const answer = (request: HttpServerRequest) => {
     const started = performance.now()
     const incoming = receive(request, ids)
 
@@ -209,21 +209,17 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
       Effect.catchCause(fault),
     )
   }
+  return Effect.flatMap(HttpServerRequest, answer)
 })
 
 /**
  * Builds the interface over the core's services, which are looked up once, here. The effect that
  * comes out of it answers one request and never fails.
  */
-export const httpApp = Effect.map(Effect.flatMap(allParts, answerer), (answer) =>
-  Effect.flatMap(HttpServerRequest, answer),
-)
+export const httpApp = Effect.flatMap(allParts, answerer)
 
 /** Health and metrics alone, for a process that serves nothing else. */
-export const monitoringApp = Effect.map(
-  Effect.flatMap(Effect.map(watchedRoutes, watchedParts), answerer),
-  (answer) => Effect.flatMap(HttpServerRequest, answer),
-)
+export const monitoringApp = Effect.flatMap(Effect.map(watchedRoutes, watchedParts), answerer)
 
 /** Serves the interface on the `HttpServer` that is provided, as long as the layer lives. */
 export const layerHttp = Layer.unwrap(Effect.map(httpApp, (app) => serve(app)))

@@ -41,34 +41,31 @@ const counterOf = ({ labels }: Route, status: number) =>
     incremental: true,
   })
 
-/** Counts one request; `seconds` is how long it took. */
-export type RequestMeter = (
-  surface: string,
-  incoming: IncomingRequest,
-  status: number,
-  seconds: number,
-) => void
-
-/** Counts into the registry of metrics that is in force where it is made. */
-export const requestMeter: Effect.Effect<RequestMeter> = Effect.map(
-  Effect.context<never>(),
-  (context) => {
-    const routes = new Map<string, Route>()
-    return (surface, { request, route }, status, seconds) => {
-      const method = knownMethods.has(request.method) ? request.method : "other"
-      const key = `${surface} ${method} ${route}`
-      let found = routes.get(key)
-      if (found === undefined) {
-        found = routeOf(surface, method, route)
-        routes.set(key, found)
-      }
-      let counter = found.byStatus.get(status)
-      if (counter === undefined) {
-        counter = counterOf(found, status)
-        found.byStatus.set(status, counter)
-      }
-      counter.updateUnsafe(1, context)
-      if (status !== noAnswer) found.duration.updateUnsafe(seconds, context)
+/**
+ * Makes what counts one request, and how many seconds it took, into the registry of metrics that is
+ * in force where it is made.
+ */
+export const requestMeter = Effect.map(Effect.context<never>(), (context) => {
+  const routes = new Map<string, Route>()
+  return (
+    surface: string,
+    { request, route }: IncomingRequest,
+    status: number,
+    seconds: number,
+  ): void => {
+    const method = knownMethods.has(request.method) ? request.method : "other"
+    const key = `${surface} ${method} ${route}`
+    let found = routes.get(key)
+    if (found === undefined) {
+      found = routeOf(surface, method, route)
+      routes.set(key, found)
     }
-  },
-)
+    let counter = found.byStatus.get(status)
+    if (counter === undefined) {
+      counter = counterOf(found, status)
+      found.byStatus.set(status, counter)
+    }
+    counter.updateUnsafe(1, context)
+    if (status !== noAnswer) found.duration.updateUnsafe(seconds, context)
+  }
+})

@@ -12,18 +12,7 @@ import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { declaresMoreThan } from "./HeaderValues.ts"
 import { FormProblem, partsOf, tooLarge, tooManyFields } from "./MultipartParts.ts"
-import type { FilePart, FormPart } from "./MultipartParts.ts"
-
-export interface FormLimits {
-  /** The names of parts that hold the file. */
-  readonly fileParts: ReadonlyArray<string>
-  /** Bytes of the file. */
-  readonly fileBytes: number
-  /** Bytes of all fields, their names included. */
-  readonly fieldBytes: number
-  /** Parts of the form, of every kind. */
-  readonly parts: number
-}
+import type { FilePart, FormLimits, FormPart } from "./MultipartParts.ts"
 
 export interface Form {
   /** Plain fields in their order; bytes that are no UTF-8 are read as U+FFFD. */
@@ -105,11 +94,11 @@ export const isMultipart = (contentType: string | undefined): boolean =>
   /^\s*multipart\/form-data\s*(?:;|$)/i.test(contentType ?? "")
 
 /** What others have to say while a form is read. */
-export interface ReadingForm<E> {
+export interface ReadingForm<E, Fields = Form["fields"]> {
   /** Is told of the bytes of the body as they come. */
   readonly take: (bytes: number) => Effect.Effect<void, Refusal>
   /** Comes before each file is read, with the fields in front of it. */
-  readonly beforeFile: (fields: Form["fields"]) => Effect.Effect<void, E>
+  readonly beforeFile: (fields: Fields) => Effect.Effect<void, E>
 }
 
 const unwatched: ReadingForm<never> = { take: () => Effect.void, beforeFile: () => Effect.void }

@@ -47,14 +47,20 @@ export interface FilePart {
 
 export type FormPart = FieldPart | FilePart
 
-export interface PartsLimits {
-  /** The names of parts that hold a file. */
+export interface FormLimits {
+  /** The names of parts that hold the file. */
   readonly fileParts: ReadonlyArray<string>
-  /** Bytes of the whole body, and of one field. */
-  readonly bodyBytes: number
+  /** Bytes of the file. */
+  readonly fileBytes: number
+  /** Bytes of all fields, their names included. */
   readonly fieldBytes: number
-  /** Parts of every kind. */
+  /** Parts of the form, of every kind. */
   readonly parts: number
+}
+
+export interface PartsLimits extends FormLimits {
+  /** Bytes of the whole body. */
+  readonly bodyBytes: number
   /** Is told of the bytes of the body as they come; what it fails with ends the reading. */
   readonly take: (bytes: number) => Effect.Effect<void, Refusal>
 }

@@ -10,8 +10,8 @@ import type { Takes } from "../route/Entry.ts"
 import { isPlain } from "./HeaderValues.ts"
 import { readJson, readOptionalJson } from "./JsonBody.ts"
 import { isMultipart, readForm } from "./MultipartForm.ts"
-import type { Form, FormLimits } from "./MultipartForm.ts"
-import type { FormProblem } from "./MultipartParts.ts"
+import type { Form } from "./MultipartForm.ts"
+import type { FormLimits, FormProblem } from "./MultipartParts.ts"
 import type { JsonValue } from "./StrictJson.ts"
 import { parseQuery, refuseQuery } from "./Target.ts"
 
@@ -49,29 +49,23 @@ const readBody = <E, R>(
   }
 }
 
-/** The query, then the fields. */
-const finish = (
-  takes: Takes<unknown> | undefined,
-  query: string,
-  { fingerprinted, parse }: ReadBody,
-) =>
-  parseQuery(query).pipe(
-    Result.flatMap((entries) =>
-      takes?.takes === "query"
-        ? takes.parse(entries)
-        : Result.flatMap(refuseQuery(entries), () => parse()),
-    ),
-    Result.map((request) => ({ fingerprinted, request })),
-  )
-
 /** Reads and checks the body, then the query, then the fields; `upload` reads a file. */
 export const readRequest = <E, R>(
   takes: Takes<unknown> | undefined,
   incoming: IncomingRequest,
   upload: () => Effect.Effect<Upload, E, R>,
 ) =>
-  Effect.flatMap(readBody(takes, incoming, upload), (body) =>
-    Effect.fromResult(finish(takes, incoming.query, body)),
+  Effect.flatMap(readBody(takes, incoming, upload), ({ fingerprinted, parse }) =>
+    Effect.fromResult(
+      parseQuery(incoming.query).pipe(
+        Result.flatMap((entries) =>
+          takes?.takes === "query"
+            ? takes.parse(entries)
+            : Result.flatMap(refuseQuery(entries), parse),
+        ),
+        Result.map((request) => ({ fingerprinted, request })),
+      ),
+    ),
   )
 
 /** A few fields that do not belong here are read, to be told that they do not. */
@@ -96,25 +90,11 @@ const missing = invalid("The form has no file in the field file.")
 const empty = invalid("The file is empty.")
 const unnamed = invalid("The file has no name, or one of more than 255 characters.")
 const tooMany = invalid("The form must have one part alone, the file in the field file.")
-const malformed = invalid("The body is no complete multipart/form-data form.")
 
-/** What is said when the disk has no room, whose figures only the caller's workspace tells. */
-type FullDisk = Effect.Effect<Refusal, StoreUnavailable>
-
-const refusalOf = (
-  { reason }: FormProblem,
-  fullDisk: FullDisk,
-): Effect.Effect<Refusal, StoreUnavailable> => {
-  switch (reason) {
-    case "no_room":
-      return fullDisk
-    case "too_large":
-      return Effect.succeed(tooLarge)
-    case "too_many_fields":
-      return Effect.succeed(tooMany)
-    case "malformed":
-      return Effect.succeed(malformed)
-  }
+const refusals: Readonly<Record<Exclude<FormProblem["reason"], "no_room">, Refusal>> = {
+  too_large: tooLarge,
+  too_many_fields: tooMany,
+  malformed: invalid("The body is no complete multipart/form-data form."),
 }
 
 /** What is in the form beside the file makes it wrong. */
@@ -135,20 +115,21 @@ const uploadOf = ({
 /**
  * The uploaded file, which stays until the scope closes. Fails with `unsupported_content_type`,
  * `request_too_large` (by the declared length before anything is read, and by the bytes that really
- * come), `validation_failed` on `file`, and with `fullDisk` when the disk has no room for it.
+ * come), `validation_failed` on `file`, and with `fullDisk` when the disk has no room for it: only the
+ * caller's workspace tells its figures.
  */
 export const readUpload = (
   request: HttpServerRequest,
   files: typeof MediaFiles.Service,
-  fullDisk: FullDisk,
+  fullDisk: Effect.Effect<Refusal, StoreUnavailable>,
 ): Effect.Effect<Upload, Refusal | StoreUnavailable, Scope.Scope> => {
   const { headers } = request
   if (!isMultipart(headers["content-type"]) || !isPlain(headers["content-encoding"])) {
     return Effect.fail(wrongType)
   }
   return readForm(request, files, limits).pipe(
-    Effect.catchTag("FormProblem", (problem) =>
-      Effect.flatMap(refusalOf(problem, fullDisk), Effect.fail),
+    Effect.catchTag("FormProblem", ({ reason }) =>
+      reason === "no_room" ? Effect.flatMap(fullDisk, Effect.fail) : Effect.fail(refusals[reason]),
     ),
     Effect.flatMap((form) => Effect.fromResult(uploadOf(form))),
   )

@@ -66,17 +66,17 @@ export const query = <S extends Schema.Top, A>(
   parse: (given: QueryEntries) => Result.Result<A, Refusal>,
 ): Takes<A> => ({ takes: "query", schema, parse })
 
-export const json = <S extends Schema.Top, A>(
-  schema: S & Tied<S, A, JsonValue, S["Encoded"]>,
-  example: S["Encoded"],
-  parse: (given: JsonValue) => Result.Result<A, Refusal>,
-): Takes<A> => ({ takes: "json", schema, example, parse })
+const jsonBody =
+  (takes: "json" | "optional_json") =>
+  <S extends Schema.Top, A>(
+    schema: S & Tied<S, A, JsonValue, S["Encoded"]>,
+    example: S["Encoded"],
+    parse: (given: JsonValue) => Result.Result<A, Refusal>,
+  ): Takes<A> => ({ takes, schema, example, parse })
 
-export const optionalJson = <S extends Schema.Top, A>(
-  schema: S & Tied<S, A, JsonValue, S["Encoded"]>,
-  example: S["Encoded"],
-  parse: (given: JsonValue) => Result.Result<A, Refusal>,
-): Takes<A> => ({ takes: "optional_json", schema, example, parse })
+export const json = jsonBody("json")
+
+export const optionalJson = jsonBody("optional_json")
 
 /** It goes with the request, unless it is kept. */
 export const file: Takes<Upload> = { takes: "file", parse: asGiven }

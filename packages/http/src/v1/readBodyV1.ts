@@ -119,20 +119,12 @@ const uploadOf = ({ file, moreFiles }: Form): Result.Result<UploadV1 | null, Fai
   return Result.succeed({ fileName: uploadedFileName(file.name) ?? null, content: file.content })
 }
 
-/** What others have to say while a body is read. */
-export interface ReadingBody<E> {
-  /** Is told of the bytes as they come. */
-  readonly take: (bytes: number) => Effect.Effect<void, Refusal>
-  /** Comes before each file of a form is read, with the fields in front of it. */
-  readonly beforeFile: (body: BodyV1) => Effect.Effect<void, E>
-}
-
 /** The body of a POST; an upload stays until the scope closes. */
 export const readBodyV1 = <E>(
   request: HttpServerRequest,
   fileParts: ReadonlyArray<string>,
   files: typeof MediaFiles.Service,
-  { beforeFile, take }: ReadingBody<E>,
+  { beforeFile, take }: ReadingForm<E, BodyV1>,
 ): Effect.Effect<ReadBodyV1, FailureV1 | Refusal | StoreUnavailable | E, Scope.Scope> => {
   const { headers } = request
   if (!isPlain(headers["content-encoding"])) return Effect.fail(invalid)
