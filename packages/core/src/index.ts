@@ -1,113 +1,64 @@
 /**
- * What a program needs that calls the service: the layers and services, what they are asked and what
- * they answer, and the errors; also the inner services that the types of the layers name. What stands
- * under the service is in `ports.ts`; ports for which the core has a layer of its own are in both.
+ * What a program needs that calls the service: the layers and services, what they are asked, how an
+ * answer is shown, and the errors; also the inner services that the types of the layers name. Records
+ * and their ids are in `ports.ts`, beside the ports that keep them. In both are only the ports for
+ * which the core has a layer of its own, and the error of a store.
  */
 export { layer, layerServices, layerWorker } from "./MessagingService.ts"
 export { IdJson, TimeJson, PublicUrl } from "./request/Answer.ts"
 export { callbackContentType, failureText } from "./callback/Callback.ts"
-export type { CallbackAttempt } from "./callback/Callback.ts"
 export { CallbackSecretJson, CallbackSecrets } from "./callback/CallbackSecrets.ts"
 export { CallbackUrls } from "./callback/CallbackUrls.ts"
 export type { CallbackUrl } from "./callback/CallbackUrls.ts"
 export { ConnectionCallbacks } from "./callback/ConnectionCallbacks.ts"
 export { ContactBody, Contacts } from "./contact/Contacts.ts"
-export type { Contact, CreateContact } from "./contact/Contacts.ts"
-export { Egress, OutboundRule } from "./egress/Egress.ts"
+export type { CreateContact } from "./contact/Contacts.ts"
+export { Egress } from "./egress/Egress.ts"
 export { catalogue } from "./error/Catalogue.ts"
 export type { Code } from "./error/Catalogue.ts"
 export { Refusal, maximumErrors, refuse } from "./error/Refusal.ts"
-export type { Problem } from "./error/Refusal.ts"
 export { StoreUnavailable } from "./error/StoreUnavailable.ts"
 export { Ids, parseId, requestId } from "./id/Ids.ts"
-export type {
-  ContactId,
-  EventId,
-  KeyId,
-  MediaId,
-  MessageId,
-  NumberCheckId,
-  NumberId,
-  ReminderId,
-  WebhookId,
-  WorkspaceId,
-} from "./id/Ids.ts"
 export { Admission, bearerToken } from "./key/Admission.ts"
-export type { AdmittedCaller, CredentialsV1 } from "./key/Admission.ts"
+export type { CredentialsV1 } from "./key/Admission.ts"
 export { scopes } from "./key/ApiKey.ts"
-export type { ApiKey, Mode, Restriction, Scope } from "./key/ApiKey.ts"
+export type { Scope } from "./key/ApiKey.ts"
 export { Caller, operations, permit } from "./key/Caller.ts"
-export type {
-  KeyCaller,
-  OperationName,
-  OperationRule,
-  Permitted,
-  Sender,
-  Trust,
-} from "./key/Caller.ts"
+export type { KeyCaller, OperationName, OperationRule, Trust } from "./key/Caller.ts"
 export { KeyBody, Keys } from "./key/Keys.ts"
 export type { CreateKey } from "./key/Keys.ts"
 export { AttachmentBytes, Attachments } from "./media/Attachments.ts"
 export type { Attachment } from "./media/Attachments.ts"
 export { mediaTypes } from "./media/contentType.ts"
-export type { MediaType } from "./media/contentType.ts"
 export { MediaReferenceJson } from "./media/Media.ts"
-export type { MediaFile, MediaReference } from "./media/Media.ts"
 export { MediaDirectory, MediaQuery, maximumFileBytes } from "./media/MediaDirectory.ts"
 export type { ListMedia, OpenedFile, Upload } from "./media/MediaDirectory.ts"
 export { filesUnavailable } from "./media/MediaFiles.ts"
 export { MediaLinks } from "./media/MediaLinks.ts"
-export type { LinkedFile } from "./media/MediaLinks.ts"
-export { MediaUnavailable, OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
+export { OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
 export { uploadedFileName } from "./media/fileName.ts"
 export { Acceptor } from "./message/Acceptor.ts"
 export { ListQuery } from "./message/ListRequest.ts"
-export type { ListMessages, ListRequest } from "./message/ListRequest.ts"
-export { messageStatuses, statusAt } from "./message/Message.ts"
-export type {
-  Message,
-  MessageError,
-  MessageErrorCode,
-  MessageEventType,
-  MessageState,
-  MessageStatus,
-} from "./message/Message.ts"
+export type { ListMessages } from "./message/ListRequest.ts"
 export { Messages } from "./message/Messages.ts"
 export type { Sent } from "./message/Messages.ts"
 export { BatchBody, SendBody, maximumRecipients, sendRequestParser } from "./message/SendRequest.ts"
-export type {
-  SendBatch,
-  SendMessage,
-  SendRequest,
-  SendRequestParser,
-} from "./message/SendRequest.ts"
+export type { SendBatch, SendMessage } from "./message/SendRequest.ts"
 export { Stranded } from "./message/Stranded.ts"
 export { Ticks } from "./message/Ticks.ts"
 export { MessageJson, messageJson } from "./message/messageJson.ts"
 export { startCounting } from "./monitoring/counters.ts"
 export { ConnectBody, Connections } from "./number/Connections.ts"
-export type { ConnectNumber, ConnectTerms } from "./number/Connections.ts"
+export type { ConnectNumber } from "./number/Connections.ts"
 export { LinkProgress } from "./number/LinkProgress.ts"
-export { madeUpPhone, pairingCodeMillis } from "./number/Linking.ts"
-export type { ConnectView, LinkingAttempt, LinkingView } from "./number/Linking.ts"
+export { madeUpPhone } from "./number/Linking.ts"
+export type { ConnectView } from "./number/Linking.ts"
 export { ConnectedFromTheStart, NumberBody, NumberPatch, Numbers } from "./number/Numbers.ts"
 export type { ChangeNumber, CreateNumber } from "./number/Numbers.ts"
 export { QrLinks } from "./number/QrLinks.ts"
 export { loginMethods, numberStatuses } from "./number/SendingNumber.ts"
-export type {
-  LoginMethod,
-  NumberStatus,
-  Platform,
-  SendingNumber,
-  ShownNumber,
-} from "./number/SendingNumber.ts"
+export type { ShownNumber } from "./number/SendingNumber.ts"
 export { checkResultStatuses, numberCheckStatuses } from "./numberCheck/NumberCheck.ts"
-export type {
-  CheckResultStatus,
-  NumberCheck,
-  NumberCheckResult,
-  NumberCheckStatus,
-} from "./numberCheck/NumberCheck.ts"
 export {
   NumberCheckBody,
   NumberChecks,
@@ -117,31 +68,20 @@ export {
 export type { CheckNumbers, ListCheckResults } from "./numberCheck/NumberChecks.ts"
 export { WakeUp } from "./queue/WakeUp.ts"
 export { parsePhone, phoneDescribed, phoneDigits } from "./recipient/Phone.ts"
-export type { Phone } from "./recipient/Phone.ts"
 export { isGroupName, parseUsername } from "./recipient/Recipient.ts"
-export type { Recipient, RequestedRecipient } from "./recipient/Recipient.ts"
+export type { RequestedRecipient } from "./recipient/Recipient.ts"
 export { maximumReminderNameLength } from "./reminder/Reminder.ts"
-export type { LastRun, LoggedRun, Reminder, ReminderContent } from "./reminder/Reminder.ts"
 export {
   ReminderBody,
   ReminderChangeBody,
   ReminderQuery,
   reminderRequestParser,
 } from "./reminder/ReminderRequest.ts"
-export type {
-  ChangeReminder,
-  CreateReminder,
-  ListReminders,
-  ReminderChange,
-} from "./reminder/ReminderRequest.ts"
+export type { ChangeReminder, CreateReminder, ListReminders } from "./reminder/ReminderRequest.ts"
 export { ReminderOperations, Reminders } from "./reminder/Reminders.ts"
-export type { ReminderSchedule } from "./reminder/Schedule.ts"
 export { formatInZone, momentInZone, parseTimeZone } from "./reminder/TimeZone.ts"
-export type { TimeZone } from "./reminder/TimeZone.ts"
 export { Cursors } from "./request/Cursor.ts"
-export type { CursorBinding } from "./request/Cursor.ts"
 export { described, describedKeys } from "./request/Described.ts"
-export type { Described } from "./request/Described.ts"
 export { fingerprint, parseIdempotencyKey, Idempotent } from "./request/Idempotency.ts"
 export type { IdempotencyKey, Repeatable } from "./request/Idempotency.ts"
 export { decoded, inputDecoder, parsed, textBetween, isBlank } from "./request/Input.ts"
@@ -167,33 +107,18 @@ export {
   parseSecretsKeys,
   secretsKeyRule,
 } from "./secret/Secrets.ts"
-export type { SigningPurpose, SecretsKeys } from "./secret/Secrets.ts"
+export type { SecretsKeys } from "./secret/Secrets.ts"
 export { formatInstant, instantOrNull, parseInstant } from "./time/Instant.ts"
-export type { Instant, Moment } from "./time/Instant.ts"
 export { NumberOwnership } from "./transport/NumberOwnership.ts"
 export { SessionVault } from "./transport/SessionVault.ts"
 export { Version1Lists, offsetOfPage } from "./version1List/Version1Lists.ts"
-export type { Days, OffsetPage } from "./version1List/Version1Lists.ts"
 export { DeliveryCall } from "./webhook/DeliveryCall.ts"
-export {
-  EndpointBody,
-  deliveryErrors,
-  disabledReasons,
-  webhookEventTypes,
-} from "./webhook/WebhookEndpoint.ts"
-export type {
-  CreateWebhook,
-  DeliveryAttempt,
-  DeliveryError,
-  DisabledReason,
-  EndpointRequest,
-  WebhookEndpoint,
-  WebhookEventType,
-} from "./webhook/WebhookEndpoint.ts"
+export { EndpointBody, deliveryErrors, disabledReasons } from "./webhook/WebhookEndpoint.ts"
+export type { CreateWebhook } from "./webhook/WebhookEndpoint.ts"
 export { RedeliverBody, WebhookOperations, Webhooks } from "./webhook/Webhooks.ts"
 export type { EndpointWithSecret, QueuedEvent, RedeliverEvent } from "./webhook/Webhooks.ts"
 export { SigningSecrets, secretOfSalt, webhookUserAgent } from "./webhook/signature.ts"
-export type { SaltedSecrets, SigningSecret } from "./webhook/signature.ts"
+export type { SaltedSecrets } from "./webhook/signature.ts"
 export { Attempt } from "./worker/Attempt.ts"
 export { Deliverer, callsPerTarget, deliveryLeaseMillis } from "./worker/Deliverer.ts"
 export { Dispatcher } from "./worker/Dispatcher.ts"
@@ -203,7 +128,7 @@ export { Linker } from "./worker/Linker.ts"
 export { NumberChecker } from "./worker/NumberChecker.ts"
 export { ReminderRunner } from "./worker/ReminderRunner.ts"
 export { Worker } from "./worker/Worker.ts"
-export { clientId, roles, unlimitedPlan } from "./workspace/Workspace.ts"
-export type { Duty, Plan, Role, Workspace } from "./workspace/Workspace.ts"
+export { clientId, roles } from "./workspace/Workspace.ts"
+export type { Role } from "./workspace/Workspace.ts"
 export { WorkspaceBody, WorkspacePatch, Workspaces } from "./workspace/Workspaces.ts"
 export type { ChangeWorkspace, CreateWorkspace } from "./workspace/Workspaces.ts"

@@ -1,6 +1,7 @@
 /**
  * What an adapter needs that stands under the service: the ports of storage, transports, clock,
- * queues, calls and ids, the types their methods speak of, and the rules that stores run.
+ * queues, calls and ids, the types their methods speak of (records, ids, facts), and the rules that
+ * stores run. A program that calls the service takes the types of records from here too.
  */
 export { callbackTypes, connectionCallback } from "./callback/Callback.ts"
 export type {
@@ -24,7 +25,7 @@ export { isPublicAddress, parseOutboundUrl } from "./egress/PublicAddress.ts"
 export type { OutboundUrl, OutboundUrlProblem } from "./egress/PublicAddress.ts"
 export { StoreUnavailable } from "./error/StoreUnavailable.ts"
 export type { MessageEvent } from "./event/MessageEvent.ts"
-export { Outbox, eventsKeptMillis } from "./event/Outbox.ts"
+export { Outbox } from "./event/Outbox.ts"
 export type { OutboxEvent } from "./event/Outbox.ts"
 export { Ids, fromIndexes } from "./id/Ids.ts"
 export type {
@@ -55,16 +56,14 @@ export type {
 export { crowdedOf, givePlaces, heldBy, isCrowded, takeInRounds, takeShares } from "./limit/Held.ts"
 export type { Capacity, Crowded, Shares } from "./limit/Held.ts"
 export { makePlaces, makeRefusingPlaces } from "./limit/Places.ts"
-export type { Places, RefusingPlaces } from "./limit/Places.ts"
+export type { RefusingPlaces } from "./limit/Places.ts"
 export { addressGroup } from "./key/WrongKeys.ts"
 export { sharedResources } from "./limit/sharedResources.ts"
 export type { SharedResource } from "./limit/sharedResources.ts"
 export { MediaStore } from "./media/Media.ts"
 export type {
-  AttachmentSweep,
   BrokenMediaGuard,
   Leftover,
-  LeftoverQuery,
   MediaFile,
   MediaReference,
   Reservation,
@@ -90,8 +89,6 @@ export type {
   MessageEventType,
   MessageState,
   MessageStatus,
-  Transition,
-  Trigger,
 } from "./message/Message.ts"
 export { endMessage, refusedMessage } from "./message/MessageChange.ts"
 export type { Ending, MessageChange } from "./message/MessageChange.ts"
@@ -118,13 +115,7 @@ export {
   isInBound,
   quotaVerdict,
 } from "./message/Quota.ts"
-export type {
-  ExactQuota,
-  PlannedQuota,
-  QuotaFacts,
-  QuotaLimit,
-  QuotaVerdict,
-} from "./message/Quota.ts"
+export type { ExactQuota, PlannedQuota, QuotaFacts, QuotaLimit } from "./message/Quota.ts"
 export { ServiceFigures, mostCounted } from "./monitoring/ServiceFigures.ts"
 export type { Figures, NumberCount } from "./monitoring/ServiceFigures.ts"
 export type { ConnectionReason, ConnectionReport, ConnectionState } from "./number/Connection.ts"
@@ -134,12 +125,9 @@ export type {
   EndReports,
   HeldAttempt,
   LinkingAttempt,
-  LinkingClaimQuery,
   LinkingOutcome,
   LinkingView,
   NewAttempt,
-  PairingCode,
-  QrLink,
 } from "./number/Linking.ts"
 export { QrImages } from "./number/QrLinks.ts"
 export { NumberStore, isSeenBy, modesSeenBy, platforms } from "./number/SendingNumber.ts"
@@ -163,12 +151,7 @@ export type {
   NumberCheckScope,
 } from "./numberCheck/NumberCheck.ts"
 export { DeliveryQueue } from "./queue/DeliveryQueue.ts"
-export type {
-  ClaimedDelivery,
-  DeliveryQuery,
-  DeliveryResult,
-  TargetKind,
-} from "./queue/DeliveryQueue.ts"
+export type { ClaimedDelivery, DeliveryQuery, DeliveryResult } from "./queue/DeliveryQueue.ts"
 export {
   cappedUntil,
   isClaimable,
@@ -178,11 +161,10 @@ export {
   mayHaveLeft,
   nextDueAfter,
 } from "./queue/Lane.ts"
-export type { Attempts, LaneChange, LaneDue } from "./queue/Lane.ts"
+export type { LaneChange, LaneDue } from "./queue/Lane.ts"
 export { LaneQueue } from "./queue/LaneQueue.ts"
 export type { ClaimQuery, ClaimedMessage, Owned, Settlement } from "./queue/LaneQueue.ts"
 export { WakeUp, makeLocal as makeLocalWakeUp } from "./queue/WakeUp.ts"
-export type { Sleeper } from "./queue/WakeUp.ts"
 export { WorkStatus, kindsOfWork, sharedWork } from "./queue/WorkStatus.ts"
 export type { AttemptInHands, SharedWork, Work, Workload } from "./queue/WorkStatus.ts"
 export type { Phone } from "./recipient/Phone.ts"
@@ -199,7 +181,6 @@ export type {
   ReminderRun,
   ReminderScope,
   RunCommit,
-  RunOutcome,
 } from "./reminder/Reminder.ts"
 export type { TimeZone } from "./reminder/TimeZone.ts"
 export {
@@ -246,13 +227,7 @@ export type {
   TransportEvent,
 } from "./transport/Transport.ts"
 export { Version1ListStore } from "./version1List/Version1Lists.ts"
-export type {
-  OffsetPage,
-  OffsetQuery,
-  Period,
-  Version1ListScope,
-} from "./version1List/Version1Lists.ts"
-export type { MadeCall } from "./webhook/DeliveryCall.ts"
+export type { OffsetPage, OffsetQuery, Period } from "./version1List/Version1Lists.ts"
 export { endpointLimit, isToldOf, webhookEventTypes } from "./webhook/WebhookEndpoint.ts"
 export type {
   DeliveryAttempt,
@@ -277,10 +252,4 @@ export {
   unlimitedPlan,
   withMessages,
 } from "./workspace/Workspace.ts"
-export type {
-  Admits,
-  NewWorkspace,
-  Plan,
-  Workspace,
-  WorkspaceChange,
-} from "./workspace/Workspace.ts"
+export type { Admits, NewWorkspace, Plan, Workspace } from "./workspace/Workspace.ts"

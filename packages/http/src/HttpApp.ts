@@ -4,9 +4,9 @@
  * log line, what becomes of a fault) is settled here, once.
  */
 import { Ids, Refusal, refuse } from "@messaging-service/core"
-import type { StoreUnavailable, WorkspaceId } from "@messaging-service/core"
+import type { StoreUnavailable } from "@messaging-service/core"
 import { makeRefusingPlaces, sharedResources } from "@messaging-service/core/ports"
-import type { RefusingPlaces } from "@messaging-service/core/ports"
+import type { RefusingPlaces, WorkspaceId } from "@messaging-service/core/ports"
 import { Cause, Effect, Layer } from "effect"
 import { serve } from "effect/http/HttpServer"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"

@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Admission, Caller, layerServices } from "@messaging-service/core"
-import type { KeyId, WorkspaceId } from "@messaging-service/core"
+import type { KeyId, WorkspaceId } from "@messaging-service/core/ports"
 import { ClockStore, RealTime, sharedResources } from "@messaging-service/core/ports"
 import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"

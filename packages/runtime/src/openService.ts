@@ -7,7 +7,6 @@ import {
   AttachmentBytes,
   NumberOwnership,
   OlderSecretsKeys,
-  OutboundRule,
   PublicUrl,
   SecretsKey,
   layerServices,
@@ -16,7 +15,7 @@ import {
   parseSecretsKey,
 } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
-import { ClockStore } from "@messaging-service/core/ports"
+import { ClockStore, OutboundRule } from "@messaging-service/core/ports"
 import {
   layerCryptoIds,
   layerDiskMediaFiles,

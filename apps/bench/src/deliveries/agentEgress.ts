@@ -5,9 +5,8 @@
  * bound of how many connections wait, of a workspace or in all.
  */
 import { Egress } from "@messaging-service/core"
-import type { WorkspaceId } from "@messaging-service/core"
 import { EgressError, isPublicAddress } from "@messaging-service/core/ports"
-import type { PostAnswer } from "@messaging-service/core/ports"
+import type { PostAnswer, WorkspaceId } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import { connect } from "node:net"
 import { Agent } from "undici"

@@ -1,13 +1,7 @@
 /** The service's delivery loop, with the way out that it really has or another. */
-import {
-  Deliverer,
-  DeliveryCall,
-  OutboundRule,
-  SigningSecrets,
-  WakeUp,
-} from "@messaging-service/core"
+import { Deliverer, DeliveryCall, SigningSecrets, WakeUp } from "@messaging-service/core"
 import type { Egress } from "@messaging-service/core"
-import { DeliveryQueue } from "@messaging-service/core/ports"
+import { DeliveryQueue, OutboundRule } from "@messaging-service/core/ports"
 import { layerEgress } from "@messaging-service/node"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"

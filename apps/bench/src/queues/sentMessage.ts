@@ -1,7 +1,13 @@
 /** What the end of a message is, for queues that are not the service's: the service's own event. */
-import type { EventId, Message, MessageId, NumberId } from "@messaging-service/core"
 import { endMessage } from "@messaging-service/core/ports"
-import type { MessageChange, TransportId } from "@messaging-service/core/ports"
+import type {
+  EventId,
+  Message,
+  MessageChange,
+  MessageId,
+  NumberId,
+  TransportId,
+} from "@messaging-service/core/ports"
 import { randomBytes } from "node:crypto"
 import type { ClientBase } from "pg"
 

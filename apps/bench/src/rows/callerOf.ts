@@ -1,6 +1,7 @@
 /** A caller without a key, for rows that begin behind admission. */
-import { Caller, unlimitedPlan } from "@messaging-service/core"
-import type { WorkspaceId } from "@messaging-service/core"
+import { Caller } from "@messaging-service/core"
+import { unlimitedPlan } from "@messaging-service/core/ports"
+import type { WorkspaceId } from "@messaging-service/core/ports"
 
 const since = Date.UTC(2026, 0, 1)
 

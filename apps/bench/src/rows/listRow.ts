@@ -1,5 +1,5 @@
 /** A page far down a long list, against its first page. */
-import type { MessageId, WorkspaceId } from "@messaging-service/core"
+import type { MessageId, WorkspaceId } from "@messaging-service/core/ports"
 import { MessageStore } from "@messaging-service/core/ports"
 import { Context, Effect, Layer } from "effect"
 import { loadWorkspace } from "../database/fixture.ts"

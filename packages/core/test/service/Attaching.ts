@@ -4,7 +4,8 @@
  */
 import { Effect, Layer, Option, Stream } from "effect"
 import { Attachments, Egress, Messages } from "../../src/index.ts"
-import type { Attachment, Caller, MediaId } from "../../src/index.ts"
+import type { Attachment, Caller } from "../../src/index.ts"
+import type { MediaId } from "../../src/ports.ts"
 import { EgressError, MediaFiles, MediaStore } from "../../src/ports.ts"
 import { plainTerms } from "../../src/message/SendTerms.ts"
 import type { SendTerms } from "../../src/message/SendTerms.ts"

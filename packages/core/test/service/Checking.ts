@@ -3,17 +3,15 @@ import { assert } from "@effect/vitest"
 import { layer as layerTransport } from "@messaging-service/emulator"
 import { Clock, Effect, Layer } from "effect"
 import { NumberChecks } from "../../src/index.ts"
+import type { Caller, CursorPage, ListCheckResults } from "../../src/index.ts"
+import { PhoneDirectory } from "../../src/ports.ts"
 import type {
-  Caller,
-  CursorPage,
-  ListCheckResults,
   NumberCheck,
   NumberCheckResult,
   NumberId,
   Phone,
-} from "../../src/index.ts"
-import { PhoneDirectory } from "../../src/ports.ts"
-import type { PhonesOutcome } from "../../src/ports.ts"
+  PhonesOutcome,
+} from "../../src/ports.ts"
 import { aPhone } from "./Operations.ts"
 import { noon } from "./Service.ts"
 

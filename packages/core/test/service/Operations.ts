@@ -4,17 +4,8 @@ import { Emulator, SimulatedPhones } from "@messaging-service/emulator"
 import type { SentCopy } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
 import { MediaLinks, Messages, Numbers, Workspaces, messageJson } from "../../src/index.ts"
-import type {
-  Caller,
-  Sent,
-  Message,
-  MessageId,
-  MessageJson,
-  NumberId,
-  Refusal,
-  StoreUnavailable,
-  WorkspaceId,
-} from "../../src/index.ts"
+import type { Caller, Sent, MessageJson, Refusal, StoreUnavailable } from "../../src/index.ts"
+import type { Message, MessageId, NumberId, WorkspaceId } from "../../src/ports.ts"
 import { dailyQuota, LaneQueue, MessageStore, Outbox } from "../../src/ports.ts"
 
 let phones = 0

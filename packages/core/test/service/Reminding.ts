@@ -11,14 +11,12 @@ import type {
   Caller,
   ChangeReminder,
   ListReminders,
-  Reminder,
-  WorkspaceId,
   CursorPage,
-  Message,
   MessageJson,
   Refusal,
   StoreUnavailable,
 } from "../../src/index.ts"
+import type { Message, Reminder, WorkspaceId } from "../../src/ports.ts"
 import { shown, refusal } from "./Operations.ts"
 import { aPlan } from "./Service.ts"
 

@@ -30,7 +30,6 @@ import {
   SecretsKey,
   layerWorker,
 } from "../../src/index.ts"
-import type { NumberId, WorkspaceId } from "../../src/index.ts"
 import {
   Outbox,
   PhoneDirectory,
@@ -39,7 +38,13 @@ import {
   WorkStatus,
   sharedWork,
 } from "../../src/ports.ts"
-import type { NumberLinking, NumberStore, Transport } from "../../src/ports.ts"
+import type {
+  NumberId,
+  NumberLinking,
+  NumberStore,
+  Transport,
+  WorkspaceId,
+} from "../../src/ports.ts"
 
 export const second = 1000
 export const minute = 60 * second

@@ -10,9 +10,9 @@ import {
   callsPerTarget,
   deliveryLeaseMillis,
 } from "../../src/index.ts"
-import type { Caller, CursorPage, ListPage, WebhookId, WorkspaceId } from "../../src/index.ts"
+import type { Caller, CursorPage, ListPage } from "../../src/index.ts"
 import { DeliveryQueue, EgressError, endpointLimit, sharedResources } from "../../src/ports.ts"
-import type { PostAnswer } from "../../src/ports.ts"
+import type { PostAnswer, WebhookId, WorkspaceId } from "../../src/ports.ts"
 import { storeWithin } from "./Watched.ts"
 import { send } from "./Operations.ts"
 import { aSender, hour, inAService, pass, second, settled, startWorker } from "./Service.ts"

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Admission, Keys } from "../../src/index.ts"
-import type { CreateKey, KeyId, Role, WorkspaceId } from "../../src/index.ts"
+import type { CreateKey, Role } from "../../src/index.ts"
+import type { KeyId, WorkspaceId } from "../../src/ports.ts"
 import { code, refusal } from "./Operations.ts"
 import { aNumber, aWorkspace, day, inAService, noon, pass } from "./Service.ts"
 

@@ -2,9 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { Numbers } from "../../src/index.ts"
-import type { NumberCheck, NumberCheckId } from "../../src/index.ts"
 import { NumberCheckStore, sharedResources } from "../../src/ports.ts"
-import type { PhonesOutcome } from "../../src/ports.ts"
+import type { NumberCheck, NumberCheckId, PhonesOutcome } from "../../src/ports.ts"
 import {
   checkLeaseMillis,
   checkRetryMillis,

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Contacts, Numbers, roles } from "../../src/index.ts"
-import type { NumberId } from "../../src/index.ts"
+import type { NumberId } from "../../src/ports.ts"
 import { NumberStore } from "../../src/ports.ts"
 import { refusal } from "./Operations.ts"
 import { aNumber, aWorkspace, inAService, noon } from "./Service.ts"

@@ -14,7 +14,8 @@ import {
   described,
   formatInstant,
 } from "@messaging-service/core"
-import type { CallbackAttempt, ListPage, LoggedRun, RedeliverEvent } from "@messaging-service/core"
+import type { ListPage, RedeliverEvent } from "@messaging-service/core"
+import type { CallbackAttempt, LoggedRun } from "@messaging-service/core/ports"
 import { callbackTypes } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"

@@ -10,7 +10,8 @@ import {
   described,
   formatInstant,
 } from "@messaging-service/core"
-import type { ChangeWorkspace, CreateWorkspace, ListPage, Workspace } from "@messaging-service/core"
+import type { ChangeWorkspace, CreateWorkspace, ListPage } from "@messaging-service/core"
+import type { Workspace } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import {

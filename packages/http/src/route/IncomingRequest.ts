@@ -3,8 +3,8 @@
  * known, so that whatever happens afterwards, a refusal or a fault, the answer carries them.
  */
 import { requestId, refuse } from "@messaging-service/core"
-import type { Ids, Refusal, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
-import type { RefusingPlaces } from "@messaging-service/core/ports"
+import type { Ids, Refusal, StoreUnavailable } from "@messaging-service/core"
+import type { RefusingPlaces, WorkspaceId } from "@messaging-service/core/ports"
 import { Effect, Scope, Stream } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { clientRequestId } from "../request/HeaderValues.ts"

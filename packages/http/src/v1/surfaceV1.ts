@@ -1,8 +1,8 @@
 /** Version 1: the way that every request under `/api/v1` takes. */
 import { Admission, bearerToken } from "@messaging-service/core"
-import type { Caller, CredentialsV1, WorkspaceId } from "@messaging-service/core"
+import type { Caller, CredentialsV1 } from "@messaging-service/core"
 import { MediaFiles } from "@messaging-service/core/ports"
-import type { RefusingPlaces } from "@messaging-service/core/ports"
+import type { RefusingPlaces, WorkspaceId } from "@messaging-service/core/ports"
 import { Effect, Result, Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { HttpOptions } from "../HttpOptions.ts"

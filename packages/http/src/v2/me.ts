@@ -8,7 +8,8 @@ import {
   requestsPerMinute,
   scopes,
 } from "@messaging-service/core"
-import type { ApiKey, KeyCaller } from "@messaging-service/core"
+import type { KeyCaller } from "@messaging-service/core"
+import type { ApiKey } from "@messaging-service/core/ports"
 import { dailyQuota, messagesRemaining } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"

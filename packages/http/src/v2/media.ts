@@ -9,7 +9,8 @@ import {
   formatInstant,
   mediaTypes,
 } from "@messaging-service/core"
-import type { ListMedia, MediaFile } from "@messaging-service/core"
+import type { ListMedia } from "@messaging-service/core"
+import type { MediaFile } from "@messaging-service/core/ports"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"

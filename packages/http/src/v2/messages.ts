@@ -8,7 +8,8 @@ import {
   SendBody,
   messageJson,
 } from "@messaging-service/core"
-import type { ListMessages, Message, SendBatch, SendMessage } from "@messaging-service/core"
+import type { ListMessages, SendBatch, SendMessage } from "@messaging-service/core"
+import type { Message } from "@messaging-service/core/ports"
 import { Clock, Effect } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"

@@ -12,13 +12,8 @@ import {
   instantOrNull,
   numberCheckStatuses,
 } from "@messaging-service/core"
-import type {
-  CheckNumbers,
-  ListCheckResults,
-  ListPage,
-  NumberCheck,
-  NumberCheckResult,
-} from "@messaging-service/core"
+import type { CheckNumbers, ListCheckResults, ListPage } from "@messaging-service/core"
+import type { NumberCheck, NumberCheckResult } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import {

@@ -15,11 +15,10 @@ import {
 import type {
   ChangeReminder,
   CreateReminder,
-  LastRun,
   ListReminders,
-  Reminder,
   RequestedRecipient,
 } from "@messaging-service/core"
+import type { LastRun, Reminder } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"

@@ -8,9 +8,9 @@ import {
   permit,
   ratePolicy,
 } from "@messaging-service/core"
-import type { RateState, WorkspaceId } from "@messaging-service/core"
+import type { RateState } from "@messaging-service/core"
 import { MediaFiles } from "@messaging-service/core/ports"
-import type { RefusingPlaces } from "@messaging-service/core/ports"
+import type { RefusingPlaces, WorkspaceId } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"

@@ -9,15 +9,10 @@ import {
   disabledReasons,
   formatInstant,
   instantOrNull,
-  webhookEventTypes,
 } from "@messaging-service/core"
-import type {
-  CreateWebhook,
-  DeliveryAttempt,
-  EndpointWithSecret,
-  QueuedEvent,
-  WebhookEndpoint,
-} from "@messaging-service/core"
+import type { CreateWebhook, EndpointWithSecret, QueuedEvent } from "@messaging-service/core"
+import { webhookEventTypes } from "@messaging-service/core/ports"
+import type { DeliveryAttempt, WebhookEndpoint } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import {
