@@ -30,6 +30,8 @@ export type ConnectionEvent =
       readonly type: string | null
       /** Who tells: a person, or a person in a group. */
       readonly by: string
+      /** It is stored: the far side may hear that it has come. */
+      readonly taken: () => void
     }
   | { readonly _tag: "Closed"; readonly closed: Closed }
 
@@ -37,12 +39,19 @@ export interface Connection {
   readonly socket: WASocket
   readonly credentials: AuthenticationCreds
   readonly events: Queue.Dequeue<ConnectionEvent>
+  /** For what was changed in the credentials here. */
+  readonly credentialsChanged: () => void
   /** By the id of a message: takes the far side's word on it, null for its acknowledgement. */
   readonly acknowledged: Map<string, (error: string | null) => void>
   /** Done once the connection is over. */
   readonly over: Deferred.Deferred<void>
   /** When the far side last said anything; null before it did. */
   readonly lastWordAt: () => number | null
+  /**
+   * Lets the far side hear that the code was taken: with `holdsBack` nothing leaves from then on, so
+   * that what it was told is kept here before.
+   */
+  readonly goOn: () => void
 }
 
 export interface ConnectionOptions {
@@ -52,6 +61,7 @@ export interface ConnectionOptions {
   /** How long each QR code stands; the far side's own rhythm when null. */
   readonly qrMillis: number | null
   readonly sentMessage: (id: string) => Promise<proto.IMessage | undefined>
+  readonly holdsBack?: boolean
 }
 
 /** How long a question may stay without an answer, in real time. */
@@ -92,7 +102,7 @@ const idsOf = ({ attrs, content }: BinaryNode): ReadonlyArray<string> => {
 
 export const openConnection = (
   settings: WhatsAppSettings,
-  { auth, device, qrMillis, sentMessage }: ConnectionOptions,
+  { auth, device, holdsBack = false, qrMillis, sentMessage }: ConnectionOptions,
 ): Effect.Effect<Connection, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.gen(function* () {
@@ -126,7 +136,16 @@ export const openConnection = (
         ...(settings.uploadAgent === undefined ? {} : { fetchAgent: settings.uploadAgent }),
       })
       const { ev, ws } = socket
-      shield(ws)
+      const gate = makeGate(socket)
+
+      /** What the library acknowledges by itself waits until it is stored. */
+      const receiptTaken = (node: BinaryNode) => {
+        const { from = "", participant = from, type = null } = node.attrs
+        const { promise, resolve } = Promise.withResolvers<void>()
+        say({ _tag: "Receipt", ids: idsOf(node), type, by: participant, taken: resolve })
+        return promise
+      }
+      shield(socket, { "CB:receipt": receiptTaken })
       closeInTime(socket)
       // Since the library listens to this, nothing else tells of a refused upgrade.
       ws.on("unexpected-response", () => void socket.end(new Error("the upgrade was refused")))
@@ -137,10 +156,6 @@ export const openConnection = (
       ws.on("CB:ack,class:message", ({ attrs }: BinaryNode) => {
         const { error = null, id } = attrs
         if (id !== undefined) acknowledged.get(id)?.(error)
-      })
-      ws.on("CB:receipt", (node: BinaryNode) => {
-        const { from = "", participant = from, type = null } = node.attrs
-        say({ _tag: "Receipt", ids: idsOf(node), type, by: participant })
       })
       ws.on("CB:notification,type:companion_reg_refresh", () => say({ _tag: "SecretAsked" }))
       for (const type of ["passkey_prologue_request", "crsc_continuation"]) {
@@ -153,7 +168,9 @@ export const openConnection = (
       ev.on("creds.update", (update) => {
         // The library has merged it into the credentials before.
         say({ _tag: "CredentialsChanged" })
-        if (update.account !== undefined) say({ _tag: "Paired" })
+        if (update.account === undefined) return
+        if (holdsBack) gate.close()
+        say({ _tag: "Paired" })
       })
       ws.on("CB:notification,type:w:gp2", (node: BinaryNode) => {
         if (changesNames(node)) say({ _tag: "GroupsChanged" })
@@ -170,9 +187,11 @@ export const openConnection = (
         socket,
         credentials: auth.creds,
         events,
+        credentialsChanged: () => say({ _tag: "CredentialsChanged" }),
         acknowledged,
         over,
         lastWordAt: () => lastWordAt,
+        goOn: gate.open,
       }
     }),
     ({ over, socket }) =>
@@ -183,18 +202,52 @@ export const openConnection = (
       }),
   )
 
+/** Holds back what is sent, in its order, from when it is closed until it is opened. */
+const makeGate = ({ ws }: WASocket) => {
+  const inner = field(ws, "socket") as { send: (...given: ReadonlyArray<unknown>) => void }
+  const send = inner.send.bind(inner)
+  let waiting: Array<() => void> | null = null
+  inner.send = (...given) => {
+    if (waiting === null) send(...given)
+    else waiting.push(() => send(...given))
+  }
+  return {
+    close: () => {
+      waiting ??= []
+    },
+    open: () => {
+      const held = waiting ?? []
+      waiting = null
+      for (const go of held) go()
+    },
+  }
+}
+
 /**
  * The library's listeners are asynchronous, and what one of them throws when the connection goes under it
- * has no other taker: it would end the process. The connection's end is heard of by itself.
+ * has no other taker: it would end the process. The connection's end is heard of by itself. After a
+ * frame that cannot be read none is understood any more: the connection is ended, and so replaced.
+ * `before`: what is done with an event before the library hears of it.
  */
-const shield = (ws: WASocket["ws"]): void => {
+const shield = (
+  socket: WASocket,
+  before: Readonly<Record<string, (node: BinaryNode) => Promise<void>>>,
+): void => {
+  const { ws } = socket
+  const isUnreadable = () => void socket.end(new Error("a frame could not be read"))
   for (const event of ws.eventNames()) {
     const listeners = ws.listeners(event)
+    const first = typeof event === "string" ? before[event] : undefined
+    const failed = event === "message" ? isUnreadable : () => undefined
     ws.removeAllListeners(event)
     for (const listener of listeners) {
-      ws.on(event, (...given: ReadonlyArray<unknown>) => {
-        const done: unknown = Reflect.apply(listener, ws, given)
-        if (done instanceof Promise) done.catch(() => undefined)
+      ws.on(event, async (...given: ReadonlyArray<unknown>) => {
+        try {
+          if (first !== undefined) await first(given[0] as BinaryNode)
+          await Reflect.apply(listener, ws, given)
+        } catch {
+          failed()
+        }
       })
     }
   }

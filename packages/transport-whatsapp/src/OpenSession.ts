@@ -1,7 +1,8 @@
 /** What a number's connection is while it is open, and what is known of it otherwise. */
 import type { Phone } from "@messaging-service/core/ports"
-import { Effect } from "effect"
-import type { Deferred, Semaphore } from "effect"
+import { S_WHATSAPP_NET } from "baileys"
+import { Deferred, Effect } from "effect"
+import type { Semaphore } from "effect"
 import { withoutDevice } from "./addresses.ts"
 import type { ClosedReason } from "./closing.ts"
 import type { Connection, ConnectionEvent } from "./Connection.ts"
@@ -32,9 +33,42 @@ export interface Held {
   open: OpenSession | null
   /** Done when it is next open, or given up. */
   turn: Deferred.Deferred<OpenSession | ClosedReason>
-  /** Whether its status is told: not while it is being linked. */
+  /** Whether its status is told: not before the core has taken its link, and not once it leaves. */
   told: boolean
+  /** Its device is to be logged out. */
+  leaves: boolean
+  /** Since when it has not been open; null while it is. */
+  lostAt: number | null
   trimmedAt: number
+}
+
+export const statusOf = ({ open, status }: Held): SessionStatus =>
+  open === null ? status : { ...status, lastSeenAt: open.connection.lastWordAt() }
+
+/** The session is not the number's open one any more. */
+export const closeSession = (state: Held, session: OpenSession): void => {
+  if (state.open !== session) return
+  state.status = { ...state.status, lastSeenAt: session.connection.lastWordAt() }
+  state.open = null
+  state.turn = Deferred.makeUnsafe()
+}
+
+/** Logs the device out at the far side; whether that has answered. */
+export const logOutThere = ({ connection }: OpenSession): Effect.Effect<boolean> => {
+  const { credentials, socket } = connection
+  const device = { jid: credentials.me?.id ?? "", reason: "user_initiated" }
+  return Effect.promise(() =>
+    socket
+      .query({
+        tag: "iq",
+        attrs: { to: S_WHATSAPP_NET, type: "set", xmlns: "md" },
+        content: [{ tag: "remove-companion-device", attrs: device }],
+      })
+      .then(
+        (answer) => answer !== undefined,
+        () => false,
+      ),
+  )
 }
 
 /** A place among those that are being opened: free once left, or at the end of the scope. */

@@ -2,39 +2,36 @@
  * The connections of linked numbers: each is kept open for as long as the service runs, opened again
  * when it is lost, and given up when the far side says so. Numbers begin side by side a few at a
  * time, so that many of them load neither this machine nor the far side at once.
+ *
+ * A device that is to go (its number was removed, logged out, or not taken by the core) stays in the
+ * vault until the far side has heard of it, or for `leavingMillis`.
  */
 import { NumberOwnership, SessionVault } from "@messaging-service/core/ports"
-import type { NumberId, TransportEvent, TransportId } from "@messaging-service/core/ports"
-import {
-  Clock,
-  Context,
-  Deferred,
-  Effect,
-  FiberMap,
-  Layer,
-  Queue,
-  Random,
-  References,
-  Semaphore,
-} from "effect"
+import type {
+  ConnectionReport,
+  KeptSession,
+  NumberId,
+  NumberStatus,
+  TakeEvent,
+} from "@messaging-service/core/ports"
+import { Clock, Context, Deferred, Effect, FiberMap, Latch, Layer, References } from "effect"
 import { digitsOf } from "./addresses.ts"
-import { keptKeys, openDevice, sentType } from "./authState.ts"
-import { afterClose, pauseMillis } from "./closing.ts"
+import { confirm, fromText, isUnconfirmed } from "./authState.ts"
 import type { ClosedReason } from "./closing.ts"
-import { openConnection } from "./Connection.ts"
-import type { ConnectionEvent } from "./Connection.ts"
-import { makeGroups } from "./groups.ts"
-import { messageFromText } from "./content.ts"
-import { takePlace, tickOf } from "./OpenSession.ts"
+import { makeKeeper, patiently } from "./keepConnected.ts"
+import { closeSession, logOutThere, statusOf } from "./OpenSession.ts"
 import type { Held, OpenSession, SessionStatus } from "./OpenSession.ts"
 import type { WhatsAppSettings } from "./settings.ts"
+import { sweepLeftFiles } from "./leftFiles.ts"
 
 export class Sessions extends Context.Service<
   Sessions,
   {
-    /** Keeps all linked numbers connected until interrupted, and looks after removed ones. */
-    readonly run: Effect.Effect<never>
-    readonly events: Queue.Dequeue<TransportEvent>
+    /**
+     * Keeps all linked numbers connected until interrupted, and looks after those that leave. What
+     * connections say is handed to `take`.
+     */
+    listen(take: TakeEvent): Effect.Effect<never>
     /**
      * The number's open session, waited for while it is being opened; why there is none; null when
      * the number is not linked.
@@ -45,238 +42,51 @@ export class Sessions extends Context.Service<
      * no one else before `announce`.
      */
     connectLinked(numberId: NumberId): Effect.Effect<OpenSession | ClosedReason>
+    /**
+     * The phone of a link that was made and that the core does not know of, since the process ended or
+     * the store failed meanwhile: its digits; null when there is none.
+     */
+    unconfirmed(numberId: NumberId): Effect.Effect<string | null>
+    /** The core has taken the link. */
     announce(numberId: NumberId): Effect.Effect<void>
     /** Ends the number's connection; its credentials stay. */
     release(numberId: NumberId): Effect.Effect<void>
-    /** Logs the device out at the far side, as far as that answers, and wipes its credentials. */
+    /** From now on the number's device leaves: it is logged out as soon as the far side is there. */
     logOut(numberId: NumberId): Effect.Effect<void>
     status(numberId: NumberId): SessionStatus | null
+    /** How the connections stand of which is told. */
+    readonly reports: Effect.Effect<ReadonlyArray<ConnectionReport>>
   }
 >()("transport-whatsapp/Sessions") {
   static readonly layer = (settings: WhatsAppSettings) => Layer.effect(Sessions, make(settings))
 }
 
-/** How often it is asked whether numbers are this worker's, and which are linked and removed. */
+/** How often it is asked whether numbers are this worker's. */
 const askMillis = 1000
-const lookMillis = 30_000
 
-/** How long a goodbye to the far side may take. */
+/** How long one try to say goodbye to the far side may take. */
 const goodbyeMillis = 5000
 
-/** A connection that stood for less is one more failure: the next pause is longer. */
-const steadyMillis = 60_000
-
-/** How often the keys of a number are trimmed, beside each time that it connects. */
-const trimMillis = 60 * 60_000
+/** How long a device that is to go is kept for the day that the far side is there again: 30 days. */
+const leavingMillis = 30 * 24 * 60 * 60_000
 
 const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
   const vault = yield* SessionVault
   const ownership = yield* NumberOwnership
-  const events = yield* Queue.unbounded<TransportEvent>()
   const fibers = yield* FiberMap.make<NumberId>()
-  const starts = yield* Semaphore.make(settings.startsAtOnce)
+  const goodbyes = yield* FiberMap.make<NumberId>()
   const context = yield* Effect.context<never>()
-  const run = Effect.runPromiseWith(context)
   const held = new Map<NumberId, Held>()
 
-  const tell = (event: TransportEvent) => {
-    Queue.offerUnsafe(events, event)
-  }
-
-  const change = (numberId: NumberId, of: Partial<SessionStatus>) =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
-      const known = held.get(numberId)
-      if (known === undefined) return
-      const changes = of.state !== undefined && of.state !== known.status.state
-      known.status = { ...known.status, ...(changes ? { since: now } : {}), ...of }
-    })
-
-  const trim = Effect.fnUntraced(
-    function* (numberId: NumberId, state: Held) {
-      const now = yield* Clock.currentTimeMillis
-      if (now - state.trimmedAt < trimMillis) return
-      state.trimmedAt = now
-      for (const [type, most] of Object.entries(keptKeys)) yield* vault.trim(numberId, type, most)
-    },
-    Effect.catch((error) => Effect.logWarning("keys are trimmed another time", error)),
-  )
-
-  const sentMessage = (numberId: NumberId, id: string) =>
-    run(
-      Effect.map(vault.keys(numberId, sentType, [id]), (found) => messageFromText(found.get(id))),
-    ).catch(() => undefined)
-
-  const close = (state: Held, session: OpenSession) => {
-    if (state.open !== session) return
-    state.status = { ...state.status, lastSeenAt: session.connection.lastWordAt() }
-    state.open = null
-    state.turn = Deferred.makeUnsafe()
-  }
-
-  /** Takes what one connection says until it is over; what it ended with. */
-  const listen = (
-    numberId: NumberId,
-    state: Held,
-    session: OpenSession,
-    save: Effect.Effect<void>,
-    leavePlace: Effect.Effect<void>,
-  ) =>
-    Effect.gen(function* () {
-      const { connection, groups } = session
-      let wasOpen = false
-      let isDirty = false
-      const take = Effect.fnUntraced(function* (event: ConnectionEvent) {
-        switch (event._tag) {
-          case "CredentialsChanged":
-            isDirty = true
-            return
-          case "Opened": {
-            wasOpen = true
-            state.open = session
-            yield* leavePlace
-            yield* change(numberId, { state: "connected", reason: null })
-            yield* Deferred.succeed(state.turn, session)
-            const phone = digitsOf(connection.credentials.me?.id ?? "")
-            if (state.told) {
-              tell({
-                _tag: "ConnectionChanged",
-                numberId,
-                status: "connected",
-                phone,
-                reason: null,
-              })
-            }
-            yield* Effect.logInfo("number connected")
-            return
-          }
-          case "GroupsChanged":
-            groups.forget()
-            return
-          case "Receipt": {
-            const status = tickOf(event, connection)
-            if (status === null) return
-            for (const id of event.ids) {
-              tell({ _tag: "Tick", transportId: id as TransportId, status })
-            }
-            return
-          }
-        }
-      })
-      for (;;) {
-        const event = yield* Queue.take(connection.events)
-        if (event._tag === "Closed") {
-          if (isDirty) yield* save
-          return { closed: event.closed, wasOpen }
-        }
-        yield* take(event)
-        // Many changes in a row are one write.
-        if (isDirty && Queue.sizeUnsafe(connection.events) === 0) {
-          isDirty = false
-          yield* save
-        }
-      }
-    })
-
-  const giveUp = Effect.fnUntraced(function* (
-    numberId: NumberId,
-    state: Held,
-    reason: ClosedReason,
-    wipe: boolean,
-  ) {
-    yield* Effect.logWarning(`number disconnected: ${reason}`)
-    yield* change(numberId, { state: "disconnected", reason })
-    if (wipe) yield* Effect.ignore(vault.wipe(numberId))
-    yield* Deferred.succeed(state.turn, reason)
-    if (state.told) {
-      tell({ _tag: "ConnectionChanged", numberId, status: "disconnected", phone: null, reason })
-    }
-  })
-
-  /** One connection from its beginning to its end; null when the number is not linked any more. */
-  const connectOnce = (numberId: NumberId, state: Held) =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const device = yield* openDevice(vault, numberId, run)
-        if (device === null) return null
-        yield* trim(numberId, state)
-        yield* Effect.addFinalizer(() => Effect.sync(device.letGo))
-        const save = Effect.promise(() => device.saveCredentials()).pipe(
-          Effect.catchDefect((error) => Effect.logError("credentials were not saved", error)),
-        )
-        const leavePlace = yield* takePlace(starts)
-        const connection = yield* openConnection(settings, {
-          auth: device.auth,
-          device: [settings.deviceName, "Chrome", "1.0"],
-          qrMillis: null,
-          sentMessage: (id) => sentMessage(numberId, id),
-        })
-        const session: OpenSession = {
-          connection,
-          groups: makeGroups(connection.socket),
-          addresses: new Map(),
-        }
-        return yield* listen(numberId, state, session, save, leavePlace).pipe(
-          Effect.ensuring(Effect.sync(() => close(state, session))),
-        )
-      }),
+  /** Events wait for the first that takes them. */
+  const isListening = Latch.makeUnsafe(false)
+  let taker: TakeEvent = () => Effect.never
+  const take: TakeEvent = (event) =>
+    Effect.andThen(
+      isListening.await,
+      Effect.suspend(() => taker(event)),
     )
-
-  const keepConnected = (numberId: NumberId, state: Held) =>
-    Effect.gen(function* () {
-      let failures = 0
-      let badSessions = 0
-      for (;;) {
-        yield* change(numberId, { state: "connecting" })
-        const end = yield* connectOnce(numberId, state)
-        if (end === null) {
-          yield* giveUp(numberId, state, "logged_out", false)
-          return
-        }
-        const { closed, wasOpen } = end
-        const stood = (yield* Clock.currentTimeMillis) - state.status.since
-        if (wasOpen && stood >= steadyMillis) failures = 0
-        badSessions = closed.code === 500 && !wasOpen ? badSessions + 1 : 0
-        const after = afterClose(closed, badSessions)
-        yield* Effect.logInfo(`connection ended with ${closed.code}`)
-        yield* change(numberId, { reconnects: state.status.reconnects + 1 })
-        if (after._tag === "Restart" && failures === 0) {
-          failures++
-          continue
-        }
-        switch (after._tag) {
-          case "Stop":
-            yield* giveUp(numberId, state, after.reason, after.wipe)
-            return
-          case "Pause":
-            yield* change(numberId, { state: "waiting", reason: after.reason })
-            yield* Effect.sleep(after.millis)
-            continue
-          case "Restart":
-          case "Again": {
-            yield* change(numberId, { state: "waiting", reason: "connection_lost" })
-            const drawn = yield* Random.next
-            yield* Effect.sleep(
-              pauseMillis(failures, drawn, {
-                first: settings.firstPauseMillis,
-                longest: settings.longestPauseMillis,
-              }),
-            )
-            failures++
-          }
-        }
-      }
-    }).pipe(
-      Effect.catch((error) =>
-        Effect.andThen(
-          Effect.logWarning("a number's session could not be read, and is tried again", error),
-          Effect.andThen(
-            Effect.sync(() => held.delete(numberId)),
-            Deferred.succeed(state.turn, "connection_lost"),
-          ),
-        ),
-      ),
-      Effect.annotateLogs({ number: numberId }),
-    )
+  const keeper = yield* makeKeeper(settings, take)
 
   const start = Effect.fnUntraced(function* (numberId: NumberId, told: boolean) {
     const state: Held = {
@@ -290,15 +100,25 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       open: null,
       turn: yield* Deferred.make<OpenSession | ClosedReason>(),
       told,
+      leaves: false,
+      lostAt: null,
       trimmedAt: 0,
     }
     held.set(numberId, state)
+    const kept = Effect.gen(function* () {
+      if ((yield* keeper.keep(numberId, state)) === "over") return
+      held.delete(numberId)
+      yield* Deferred.succeed(state.turn, "connection_lost")
+    })
     // It outlives whoever asked for it first, and lives by the service's own clock.
-    const kept = keepConnected(numberId, state).pipe(
-      Effect.provideService(References.CurrentLogAnnotations, {}),
-      Effect.provideContext(context),
+    yield* FiberMap.run(
+      fibers,
+      numberId,
+      kept.pipe(
+        Effect.provideService(References.CurrentLogAnnotations, {}),
+        Effect.provideContext(context),
+      ),
     )
-    yield* FiberMap.run(fibers, numberId, kept)
     return state
   })
 
@@ -309,95 +129,169 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
 
   const releaseAll = Effect.suspend(() => {
     held.clear()
-    return FiberMap.clear(fibers)
+    return Effect.andThen(FiberMap.clear(goodbyes), FiberMap.clear(fibers))
   })
 
   const isHolder = Effect.map(ownership.owned, (owned) => owned === "all")
-
-  const logOut = Effect.fnUntraced(function* (numberId: NumberId) {
-    const open = held.get(numberId)?.open ?? null
-    if (open !== null) {
-      yield* Effect.promise(() => open.connection.socket.logout().catch(() => undefined)).pipe(
-        Effect.andThen(Deferred.await(open.connection.over)),
-        Effect.timeoutOption(goodbyeMillis),
-      )
-    }
-    yield* release(numberId)
-    yield* Effect.ignore(vault.wipe(numberId))
-  })
 
   const settled = (state: Held) =>
     Effect.suspend(() => {
       // A connection may be over before that was heard from it.
       const { open } = state
-      if (open !== null && Deferred.isDoneUnsafe(open.connection.over)) close(state, open)
+      if (open !== null && Deferred.isDoneUnsafe(open.connection.over)) closeSession(state, open)
       return state.open === null ? Deferred.await(state.turn) : Effect.succeed(state.open)
     })
 
-  /** Connects what is linked, and logs out what was removed. */
-  const look = Effect.gen(function* () {
-    for (const { numberId, platform, removed, status } of yield* vault.list) {
-      if (platform !== "whatsapp") continue
-      const state = held.get(numberId)
-      if (removed) yield* Effect.forkChild(removeNumber(numberId))
-      else if (state !== undefined) yield* trim(numberId, state)
-      else if (status !== "connecting") yield* start(numberId, true)
-    }
-  }).pipe(Effect.catch((error) => Effect.logWarning("linked numbers are read later", error)))
-
-  /** Its goodbye needs a connection. */
-  const removeNumber = Effect.fnUntraced(function* (numberId: NumberId) {
+  /** One try to say goodbye. The connection for it stays, and is opened when the far side is back. */
+  const sayGoodbye = Effect.fnUntraced(function* (numberId: NumberId, leavingSince: number) {
     const state = held.get(numberId) ?? (yield* start(numberId, false))
     state.told = false
-    yield* Effect.timeoutOption(settled(state), goodbyeMillis)
-    yield* logOut(numberId)
+    state.leaves = true
+    const session = yield* Effect.timeoutOption(settled(state), goodbyeMillis)
+    const isSaid =
+      session._tag === "Some" && typeof session.value !== "string"
+        ? yield* logOutThere(session.value).pipe(
+            Effect.timeoutOption(goodbyeMillis),
+            Effect.map((answer) => answer._tag === "Some" && answer.value),
+          )
+        : false
+    const now = yield* Clock.currentTimeMillis
+    if (!isSaid && now - leavingSince < leavingMillis) return
+    yield* release(numberId)
+    yield* patiently(vault.wipe(numberId))
+    yield* Effect.logInfo(
+      isSaid ? "number logged out" : "number forgotten: the far side was away for too long",
+    )
+  })
+
+  const leave = (numberId: NumberId, leavingSince: number | null) =>
+    FiberMap.run(
+      goodbyes,
+      numberId,
+      Effect.gen(function* () {
+        if (leavingSince === null) yield* patiently(vault.leave(numberId))
+        yield* sayGoodbye(numberId, leavingSince ?? (yield* Clock.currentTimeMillis))
+      }).pipe(
+        Effect.annotateLogs({ number: numberId }),
+        Effect.provideService(References.CurrentLogAnnotations, {}),
+        Effect.provideContext(context),
+      ),
+      { onlyIfMissing: true },
+    )
+
+  const announce = Effect.fnUntraced(function* (numberId: NumberId) {
+    const state = held.get(numberId)
+    if (state === undefined || state.told || state.leaves) return
+    state.told = true
+    const { reason, state: now } = state.status
+    if (state.open !== null) {
+      confirm(state.open.connection.credentials)
+      state.open.connection.credentialsChanged()
+    } else if (now === "disconnected" && reason !== null) {
+      // It ended before the core had taken the link, which was told to no one.
+      yield* Effect.forkDetach(
+        take({ _tag: "ConnectionChanged", numberId, status: now, phone: null, reason }),
+      )
+    }
+  })
+
+  /** A link that was made, and of which it is not known here whether the core has taken it. */
+  const settleLink = (numberId: NumberId, status: NumberStatus) =>
+    status === "connected" ? announce(numberId) : leave(numberId, null)
+
+  const lookAt = ({ leavingSince, numberId, removed, status }: KeptSession) => {
+    if (removed || leavingSince !== null) return leave(numberId, leavingSince)
+    // The attempt at linking has it.
+    if (status === "connecting") return Effect.void
+    const state = held.get(numberId)
+    if (state === undefined) return start(numberId, true)
+    return state.told ? keeper.trim(numberId, state) : settleLink(numberId, status)
+  }
+
+  /** Connects what is linked, and logs out what leaves. */
+  const look = vault.list.pipe(
+    Effect.flatMap((all) =>
+      Effect.forEach(
+        all.filter(({ platform }) => platform === "whatsapp"),
+        lookAt,
+        { discard: true },
+      ),
+    ),
+    Effect.catch((error) => Effect.logWarning("linked numbers are read later", error)),
+  )
+
+  const keepAll = Effect.gen(function* () {
+    let nextLook = 0
+    for (;;) {
+      const now = yield* Clock.currentTimeMillis
+      if (!(yield* isHolder)) {
+        nextLook = 0
+        yield* releaseAll
+      } else if (now >= nextLook) {
+        nextLook = now + settings.lookMillis
+        yield* look
+      }
+      yield* Effect.sleep(Math.min(askMillis, settings.lookMillis))
+    }
+  })
+
+  const connectLinked = Effect.fnUntraced(function* (numberId: NumberId) {
+    for (;;) {
+      yield* release(numberId)
+      yield* patiently(vault.credentials(numberId))
+      const session = yield* settled(yield* start(numberId, false))
+      // The store did not say what the number has, and is asked again.
+      if (session !== "connection_lost") return session
+    }
   })
 
   return Sessions.of({
-    events: Queue.asDequeue(events),
-    run: Effect.gen(function* () {
-      let nextLook = 0
-      for (;;) {
-        const now = yield* Clock.currentTimeMillis
-        if (!(yield* isHolder)) {
-          nextLook = 0
-          yield* releaseAll
-        } else if (now >= nextLook) {
-          nextLook = now + lookMillis
-          yield* look
-        }
-        yield* Effect.sleep(askMillis)
-      }
-    }).pipe(Effect.ensuring(releaseAll)),
+    listen: (taking) =>
+      Effect.suspend(() => {
+        taker = taking
+        isListening.openUnsafe()
+        return Effect.raceFirst(keepAll, sweepLeftFiles)
+      }).pipe(
+        Effect.ensuring(
+          Effect.suspend(() => {
+            isListening.closeUnsafe()
+            return releaseAll
+          }),
+        ),
+      ),
     open: Effect.fnUntraced(function* (numberId) {
       // Another worker has its connection.
       if (!(yield* isHolder)) return yield* Effect.never
       const known = held.get(numberId)
+      if (known?.leaves === true) return null
       if (known !== undefined) {
-        return known.status.state === "disconnected" ? known.status.reason : yield* settled(known)
+        const { reason, state } = known.status
+        const isOut = state === "disconnected" || (state === "waiting" && reason === "banned")
+        return isOut ? reason : yield* settled(known)
       }
       const linked = yield* Effect.result(vault.credentials(numberId))
       if (linked._tag === "Failure") return "connection_lost"
       if (linked.success === null) return null
       return yield* settled(held.get(numberId) ?? (yield* start(numberId, true)))
     }),
-    connectLinked: Effect.fnUntraced(function* (numberId) {
-      yield* release(numberId)
-      return yield* settled(yield* start(numberId, false))
-    }),
-    announce: (numberId) =>
-      Effect.sync(() => {
-        const known = held.get(numberId)
-        if (known !== undefined) known.told = true
+    connectLinked,
+    unconfirmed: (numberId) =>
+      Effect.map(patiently(vault.credentials(numberId)), (text) => {
+        if (text === null) return null
+        const credentials = fromText(text)
+        return isUnconfirmed(credentials) ? digitsOf(credentials.me?.id ?? "") : null
       }),
+    announce,
     release,
-    logOut,
+    logOut: (numberId) => Effect.asVoid(leave(numberId, null)),
     status: (numberId) => {
       const known = held.get(numberId)
-      if (known === undefined) return null
-      return known.open === null
-        ? known.status
-        : { ...known.status, lastSeenAt: known.open.connection.lastWordAt() }
+      return known === undefined ? null : statusOf(known)
     },
+    reports: Effect.sync(() =>
+      [...held].flatMap(([numberId, state]) =>
+        state.told ? [{ ...statusOf(state), numberId }] : [],
+      ),
+    ),
   })
 })

@@ -11,7 +11,6 @@ import {
   sleepInRealTime,
 } from "@messaging-service/core/ports"
 import type {
-  MessageErrorCode,
   NumberId,
   OutgoingMessage,
   Phone,
@@ -20,11 +19,20 @@ import type {
   Target,
 } from "@messaging-service/core/ports"
 import type { proto } from "baileys"
-import { Clock, Context, Data, Deferred, Effect, Layer, Queue } from "effect"
-import { addressOf, canonicalAddresses } from "./addresses.ts"
+import { Clock, Context, Data, Deferred, Effect, Layer } from "effect"
+import { canonicalAddresses } from "./addresses.ts"
 import { sentType } from "./authState.ts"
-import { codeOf } from "./Connection.ts"
 import { makeContent, messageFromText, textOfMessage } from "./content.ts"
+import {
+  afterNack,
+  afterQuestion,
+  afterRelay,
+  pauseAfter,
+  refused,
+  soon,
+  unknown,
+} from "./outcomes.ts"
+import { askPhones } from "./phones.ts"
 import { Sessions } from "./Sessions.ts"
 import type { OpenSession } from "./OpenSession.ts"
 
@@ -34,40 +42,10 @@ const openMillis = 15_000
 /** Phones whose addresses a session remembers. */
 const mostAddresses = 10_000
 
-/** When to look again after nothing was handed over. */
-const soon: SendOutcome & PhonesOutcome = { _tag: "Postponed", afterMillis: 5000 }
-
-/** The far side said that it was asked too much. */
-const later: SendOutcome & PhonesOutcome = { _tag: "Postponed", afterMillis: 60_000 }
+/** Messages of which it is remembered that they were put off. */
+const mostNacks = 10_000
 
 const notConnected = { _tag: "NotConnected" } as const
-const unknown = { _tag: "Unknown" } as const
-
-const refused = (code: MessageErrorCode, message: string, againstNumber = false): SendOutcome => ({
-  _tag: "Refused",
-  error: { code, message },
-  againstNumber,
-})
-
-/** What is known of the codes with which messages are refused. */
-const refusals: Readonly<Record<string, string>> = {
-  "463": "the account may not write to people who have not written to it",
-  "475": "the account is restricted for a time",
-  "479": "the far side could not read it",
-}
-
-/** Those of them that tell of the account that sends. */
-const restrictions: ReadonlySet<string> = new Set(["463", "475"])
-
-const refusedWith = (code: string): SendOutcome => {
-  const known = refusals[code]
-  return refused(
-    "send_failed",
-    `WhatsApp refused the message (${code})${known === undefined ? "" : `: ${known}`}.`,
-    restrictions.has(code),
-  )
-}
-
 /** A question or a hand-over that the library gave up. */
 class Broken extends Data.TaggedError("Broken")<{ readonly cause: unknown }> {
   override get message() {
@@ -77,28 +55,6 @@ class Broken extends Data.TaggedError("Broken")<{ readonly cause: unknown }> {
 
 const asked = <A>(question: () => Promise<A>) =>
   Effect.tryPromise({ try: question, catch: (cause) => new Broken({ cause }) })
-
-const isTooMuch = ({ cause }: Broken): boolean =>
-  codeOf(cause) === 429 || (cause instanceof Error && cause.message.includes("rate-overlimit"))
-
-/** Nothing of a message has left when a question before it fails. */
-const whenBroken = (broken: Broken) => Effect.succeed(isTooMuch(broken) ? later : soon)
-
-/** What relaying threw: before the stanza left, unless the connection or the store broke. */
-const whenNotRelayed = (broken: Broken): SendOutcome => {
-  const { cause } = broken
-  if (isTooMuch(broken)) return later
-  if (cause instanceof Error && cause.message === "All encryptions failed") {
-    return refused(
-      "send_failed",
-      "The message could not be encrypted for any device of the recipient.",
-    )
-  }
-  const code = codeOf(cause)
-  return code !== null && code >= 400 && code < 500 && code !== 408 && code !== 428
-    ? refusedWith(String(code))
-    : unknown
-}
 
 const groupProblem = (matches: number): SendOutcome =>
   refused(
@@ -119,6 +75,14 @@ export const layerTransport: Layer.Layer<
   Effect.gen(function* () {
     const sessions = yield* Sessions
     const vault = yield* SessionVault
+
+    /** How often in a row the far side put a message off. */
+    const nacks = new Map<string, number>()
+    const countNack = (messageId: string, count: number) => {
+      // Those of messages that were given up meanwhile.
+      if (nacks.size >= mostNacks) nacks.clear()
+      nacks.set(messageId, count)
+    }
 
     /** Over the number's session, or without one. */
     const over = <A>(
@@ -141,7 +105,7 @@ export const layerTransport: Layer.Layer<
     const addressOfPhone = Effect.fnUntraced(function* (session: OpenSession, phone: Phone) {
       const known = session.addresses.get(phone)
       if (known !== undefined) return { address: known }
-      const answers = yield* asked(() => session.connection.socket.onWhatsApp(addressOf(phone)))
+      const answers = yield* asked(() => askPhones(session.connection.socket, [phone]))
       if (answers === undefined) return { outcome: soon }
       const address = canonicalAddresses([phone], answers).get(phone)
       if (address === undefined) {
@@ -198,11 +162,20 @@ export const layerTransport: Layer.Layer<
         connection.acknowledged.set(messageId, (error) => {
           Deferred.doneUnsafe(word, Effect.succeed(error))
         })
-        yield* asked(() => connection.socket.relayMessage(address, content, { messageId }))
-        const error = yield* Deferred.await(word)
-        return error === null ? ({ _tag: "Accepted" } as const) : refusedWith(error)
+        // The far side's word may come before the store has the keys: the next message waits for those.
+        const relayed = Effect.andThen(
+          asked(() => connection.socket.relayMessage(address, content, { messageId })),
+          Effect.never,
+        )
+        const error = yield* Effect.raceFirst(Deferred.await(word), relayed)
+        if (error === null) return { _tag: "Accepted" } as const
+        const before = nacks.get(messageId) ?? 0
+        const outcome = afterNack(error, before)
+        if (outcome._tag === "Postponed") countNack(messageId, before + 1)
+        else nacks.delete(messageId)
+        return outcome
       }).pipe(
-        Effect.catchTag("Broken", (broken) => Effect.succeed(whenNotRelayed(broken))),
+        Effect.catchTag("Broken", ({ cause }) => Effect.succeed(afterRelay(cause))),
         Effect.ensuring(Effect.sync(() => connection.acknowledged.delete(messageId))),
       )
 
@@ -227,7 +200,7 @@ export const layerTransport: Layer.Layer<
           )
         }).pipe(
           Effect.catchTags({
-            Broken: whenBroken,
+            Broken: ({ cause }) => Effect.succeed(afterQuestion(cause) ?? soon),
             Unreadable: () =>
               Effect.succeed(refused("media_unavailable", "The media file could not be read.")),
             NotUploaded: () =>
@@ -244,7 +217,7 @@ export const layerTransport: Layer.Layer<
         over(numberId, (session) =>
           until(
             session,
-            asked(() => session.connection.socket.onWhatsApp(...phones.map(addressOf))).pipe(
+            asked(() => askPhones(session.connection.socket, phones)).pipe(
               Effect.map((answers): PhonesOutcome =>
                 answers === undefined
                   ? unknown
@@ -253,8 +226,8 @@ export const layerTransport: Layer.Layer<
                       registered: new Set(canonicalAddresses(phones, answers).keys()),
                     },
               ),
-              Effect.catchTag("Broken", (broken) =>
-                Effect.succeed(isTooMuch(broken) ? later : unknown),
+              Effect.catchTag("Broken", ({ cause }) =>
+                Effect.succeed(pauseAfter(cause) ?? unknown),
               ),
             ),
             unknown,
@@ -266,11 +239,8 @@ export const layerTransport: Layer.Layer<
       dropsCopies: true,
       send,
       // Sessions are kept for as long as their events are taken: by the worker, and by no one else.
-      listen: (take) =>
-        Effect.raceFirst(
-          sessions.run,
-          Effect.forever(Effect.flatMap(Queue.take(sessions.events), take)),
-        ),
+      listen: sessions.listen,
+      connections: sessions.reports,
     }).pipe(Context.add(PhoneDirectory, { checkPhones }))
   }),
 )

@@ -1,9 +1,6 @@
 /** Addresses of persons and groups, as WhatsApp spells them. Pure. */
 import type { Phone } from "@messaging-service/core/ports"
 
-/** Before the far side was asked, which may know the phone by another address. */
-export const addressOf = (phone: Phone): string => `${phone.slice(1)}@s.whatsapp.net`
-
 /** `4915112345678:3@s.whatsapp.net` is a device of `4915112345678`. */
 export const digitsOf = (address: string): string => /^\d*/.exec(address)?.[0] ?? ""
 

@@ -44,12 +44,15 @@ export const keptKeys: Readonly<Partial<Record<KeyType | typeof sentType, number
 
 const toText = (value: unknown): string => JSON.stringify(value, BufferJSON.replacer)
 
-const fromText = (text: string): unknown => JSON.parse(text, BufferJSON.reviver)
+const parse = (text: string): unknown => JSON.parse(text, BufferJSON.reviver)
+
+/** Credentials from their text. */
+export const fromText = (text: string): KeptCredentials => parse(text) as KeptCredentials
 
 const toKey = (type: KeyType, text: string): unknown =>
   type === "app-state-sync-key"
-    ? proto.Message.AppStateSyncKeyData.fromObject(fromText(text) as Record<string, unknown>)
-    : fromText(text)
+    ? proto.Message.AppStateSyncKeyData.fromObject(parse(text) as Record<string, unknown>)
+    : parse(text)
 
 const changesOf = (data: SignalDataSet): ReadonlyArray<KeyChange> =>
   Object.entries(data).flatMap(([type, ofType]) =>
@@ -61,6 +64,16 @@ const changesOf = (data: SignalDataSet): ReadonlyArray<KeyChange> =>
   )
 
 export const credentialsText = toText
+
+/** Marked until the core has taken the link, so that another process knows what to do about it. */
+type KeptCredentials = AuthenticationCreds & { isUnconfirmed?: true }
+
+/** The link was made, and it is not known whether the core has taken it. */
+export const isUnconfirmed = (creds: KeptCredentials): boolean => creds.isUnconfirmed === true
+
+export const confirm = (creds: KeptCredentials): void => {
+  delete creds.isUnconfirmed
+}
 
 /** A device is linked once the phone's account has signed for it; `registered` tells nothing. */
 export const isLinked = (creds: AuthenticationCreds): boolean =>
@@ -106,7 +119,7 @@ export const openDevice = (
 ) =>
   Effect.map(vault.credentials(numberId), (text): KeptDevice | null => {
     if (text === null) return null
-    const creds = fromText(text) as AuthenticationCreds
+    const creds = fromText(text)
     let isHeld = true
     // The library takes a key that cannot be read for one that is not there, and then leaves a device
     // of the recipient out, or refuses the whole message.
@@ -147,6 +160,7 @@ export interface NewDevice {
 
 export const newDevice = (): NewDevice => {
   const kept = new Map<string, KeyChange>()
+  const creds: KeptCredentials = { ...initAuthCreds(), isUnconfirmed: true }
   const read = (type: string, ids: ReadonlyArray<string>) =>
     Promise.resolve(
       new Map(
@@ -158,7 +172,7 @@ export const newDevice = (): NewDevice => {
     )
   return {
     auth: {
-      creds: initAuthCreds(),
+      creds,
       keys: keyStore(read, (changes) => {
         for (const change of changes) kept.set(`${change.type} ${change.id}`, change)
         return Promise.resolve()

@@ -45,9 +45,10 @@ export const makeGroups = (socket: Pick<WASocket, "query">): Groups => {
         },
       ],
     })
-    if (answer === undefined) return null
+    const groups = answer === undefined ? undefined : getBinaryNodeChild(answer, "groups")
+    if (groups === undefined) return null
     const byName = new Map<string, Array<string>>()
-    for (const { attrs } of getBinaryNodeChildren(getBinaryNodeChild(answer, "groups"), "group")) {
+    for (const { attrs } of getBinaryNodeChildren(groups, "group")) {
       const { id, subject } = attrs
       if (id === undefined || subject === undefined) continue
       const ofName = byName.get(subject) ?? []

@@ -3,6 +3,10 @@
  * The far side's QR codes run out after some 160 s, a pairing code after three minutes; then the
  * stream ends and the next one goes on. Once the phone has taken the code, the device replaces what
  * the number had, connects as its session, and is the number's from then on.
+ *
+ * No device is left behind: the far side hears that the code was taken only once the device is kept
+ * here. It is marked until the core has taken the link; a process that finds the mark goes on from
+ * there, or logs the device out when the attempt is over.
  */
 import {
   NumberLinking,
@@ -21,6 +25,7 @@ import { afterClose } from "./closing.ts"
 import type { Closed } from "./closing.ts"
 import { openConnection } from "./Connection.ts"
 import type { Connection } from "./Connection.ts"
+import { patiently } from "./keepConnected.ts"
 import { Sessions } from "./Sessions.ts"
 import type { WhatsAppSettings } from "./settings.ts"
 
@@ -119,17 +124,33 @@ export const layerLinking = (
         }
       })
 
-      /** The device becomes the number's, and the far side closes the connection that linked it. */
+      /** Waits until the far side closes the connection; whether it did. */
+      const closed = ({ events }: Connection) =>
+        Queue.take(events).pipe(
+          Effect.repeat({ until: ({ _tag }) => _tag === "Closed" }),
+          Effect.as(true),
+        )
+
+      /**
+       * The device becomes the number's, and the far side hears of it. False when the connection was
+       * over before that: then no device was made.
+       */
       const keep = Effect.fnUntraced(function* (
         { numberId }: LinkingRequest,
         { auth, keys }: NewDevice,
-        { events }: Connection,
+        connection: Connection,
       ) {
-        yield* vault.replace(numberId, credentialsText(auth.creds), keys())
-        for (;;) {
-          if ((yield* Queue.take(events))._tag === "Closed") break
-        }
-        yield* vault.replace(numberId, credentialsText(auth.creds), keys())
+        const kept = patiently(
+          Effect.suspend(() => vault.replace(numberId, credentialsText(auth.creds), keys())),
+        )
+        const isKept = yield* Effect.raceFirst(
+          Effect.as(kept, true),
+          Effect.as(closed(connection), false),
+        )
+        if (!isKept) return false
+        connection.goOn()
+        yield* Effect.timeoutOption(closed(connection), closingMillis)
+        return true
       })
 
       const pair = (request: LinkingRequest, shown: Shown) =>
@@ -141,6 +162,7 @@ export const layerLinking = (
               device: deviceOf(settings, request.method),
               qrMillis: request.method === "qr" ? null : pairingCodeMillis,
               sentMessage: () => Promise.resolve(undefined),
+              holdsBack: true,
             })
             const step: Step = yield* showCodes(request, connection, shown).pipe(
               request.method === "qr"
@@ -152,40 +174,57 @@ export const layerLinking = (
             )
             if (step !== "paired") return step
             yield* Queue.offer(shown, { _tag: "Taken" })
-            yield* keep(request, device, connection).pipe(Effect.timeoutOption(closingMillis))
-            return step
+            return (yield* keep(request, device, connection)) ? step : "ended"
           }),
         )
 
-      /** The core has not taken the phone, because another number has it: the device goes again. */
-      const unlessWanted = Effect.fnUntraced(function* ({ numberId }: LinkingRequest) {
+      /** The core may not have taken the phone, because another number has it: the device goes again. */
+      const settle = Effect.fnUntraced(function* ({ numberId }: LinkingRequest) {
         const number = yield* Effect.result(numbers.find(numberId))
-        if (number._tag === "Success" && number.success?.status === "disconnected") {
-          yield* sessions.logOut(numberId)
-        } else {
-          yield* sessions.announce(numberId)
+        // A store that does not say is asked again when it is looked which numbers are linked.
+        if (number._tag === "Failure") return
+        yield* number.success?.status === "connected"
+          ? sessions.announce(numberId)
+          : sessions.logOut(numberId)
+      })
+
+      /** Connects the device, and tells so. False when the far side does not know it. */
+      const connect = Effect.fnUntraced(function* (request: LinkingRequest, shown: Shown) {
+        const session = yield* sessions.connectLinked(request.numberId)
+        if (session === "logged_out") return false
+        if (typeof session === "string") {
+          yield* Queue.offer(shown, { _tag: "Failed", reason: session })
+          return true
+        }
+        yield* Effect.addFinalizer(() => settle(request))
+        const phone = digitsOf(session.connection.credentials.me?.id ?? "")
+        yield* Queue.offer(shown, { _tag: "Linked", phone })
+        return true
+      })
+
+      /** Goes on with a link that was made before the process ended; false when there is none. */
+      const goOn = Effect.fnUntraced(function* (request: LinkingRequest, shown: Shown) {
+        const phone = yield* sessions.unconfirmed(request.numberId)
+        if (phone === null || (request.phone !== null && request.phone !== phone)) return false
+        yield* Queue.offer(shown, { _tag: "Taken" })
+        return yield* connect(request, shown)
+      })
+
+      const begin = Effect.fnUntraced(function* (request: LinkingRequest, shown: Shown) {
+        const step = yield* pair(request, shown)
+        if (step === "ended") return
+        if (step !== "paired") {
+          yield* Queue.offer(shown, { _tag: "Failed", reason: step.failed })
+        } else if (!(yield* connect(request, shown))) {
+          yield* Queue.offer(shown, { _tag: "Failed", reason: "logged_out" })
         }
       })
 
       const link = (request: LinkingRequest, shown: Shown) =>
         Effect.gen(function* () {
           yield* sessions.release(request.numberId)
-          const step = yield* pair(request, shown)
-          if (step === "ended") return
-          if (step !== "paired") {
-            yield* Queue.offer(shown, { _tag: "Failed", reason: step.failed })
-            return
-          }
-          const session = yield* sessions.connectLinked(request.numberId)
-          if (typeof session === "string") {
-            yield* Queue.offer(shown, { _tag: "Failed", reason: session })
-            return
-          }
-          yield* Effect.addFinalizer(() => unlessWanted(request))
-          const phone = digitsOf(session.connection.credentials.me?.id ?? "")
-          yield* Queue.offer(shown, { _tag: "Linked", phone })
+          if (!(yield* goOn(request, shown))) yield* begin(request, shown)
         }).pipe(
-          Effect.catch((error) => Effect.logWarning("a link could not be kept", error)),
           Effect.catchDefect((defect) =>
             Effect.logWarning("a connection for linking broke", defect),
           ),

@@ -20,6 +20,10 @@ export interface WhatsAppSettings {
   /** The pause after the first lost connection; it doubles up to the longest. */
   readonly firstPauseMillis: number
   readonly longestPauseMillis: number
+  /** A number that could not be connected for so long is not connected any more: that is told. */
+  readonly lostMillis: number
+  /** How often it is looked which numbers are linked, and which leave. */
+  readonly lookMillis: number
   /** Connections that are opened side by side; the others wait for their turn. */
   readonly startsAtOnce: number
   /** How media are uploaded, where the certificates or the way are not the system's own. */
@@ -36,6 +40,8 @@ export const defaultSettings: WhatsAppSettings = {
   keepAliveMillis: 20_000,
   firstPauseMillis: 1000,
   longestPauseMillis: 5 * 60_000,
+  lostMillis: 10 * 60_000,
+  lookMillis: 10_000,
   startsAtOnce: 8,
 }
 

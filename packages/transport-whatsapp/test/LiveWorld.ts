@@ -9,7 +9,9 @@ import {
   NumberLinking,
   NumberOwnership,
   NumberStore,
+  SessionStore,
   SessionVault,
+  StoreUnavailable,
   WhatsAppTransport,
   WorkspaceStore,
 } from "@messaging-service/core/ports"
@@ -41,9 +43,63 @@ const live = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
 /** What the adapter told by itself, oldest first. */
 export const Told = Context.Service<"test/Told", Array<TransportEvent>>("test/Told")
 
+/** What the stores do not answer, by the operation and what it was given; `write` sees sealed texts. */
+interface StoreTrouble {
+  meets: (operation: string, ...given: ReadonlyArray<unknown>) => boolean
+  /** Operations that were refused so far. */
+  readonly met: Array<string>
+}
+
+export const Trouble = Context.Service<StoreTrouble, StoreTrouble>("test/Trouble")
+
+/** While it is there, these operations are not answered. */
+export const inTrouble = (meets: StoreTrouble["meets"]) =>
+  Effect.acquireRelease(
+    Effect.map(Trouble, (trouble) => {
+      trouble.meets = meets
+      trouble.met.length = 0
+      return trouble
+    }),
+    (trouble) => Effect.sync(() => (trouble.meets = () => false)),
+  )
+
+export const noTrouble = Effect.map(Trouble, (trouble) => {
+  trouble.meets = () => false
+})
+
+/** The service, whose operations fail while there is trouble. */
+const troubled = <S extends object>(service: S, trouble: StoreTrouble): S => {
+  const failing = <A>(operation: string, given: ReadonlyArray<unknown>, run: () => A) =>
+    Effect.suspend((): Effect.Effect<unknown, unknown> => {
+      if (!trouble.meets(operation, ...given)) return run() as Effect.Effect<unknown>
+      trouble.met.push(operation)
+      return Effect.fail(new StoreUnavailable({ operation, cause: "trouble" }))
+    })
+  return Object.fromEntries(
+    Object.entries(service).map(([name, member]: [string, unknown]) => [
+      name,
+      typeof member === "function"
+        ? (...given: ReadonlyArray<unknown>) =>
+            failing(name, given, () => Reflect.apply(member, service, given))
+        : failing(name, [], () => member),
+    ]),
+  ) as S
+}
+
+const layerTroubled = Layer.effectContext(
+  Effect.gen(function* () {
+    const trouble: StoreTrouble = { meets: () => false, met: [] }
+    return Context.make(Trouble, trouble).pipe(
+      Context.add(SessionStore, troubled(yield* SessionStore, trouble)),
+      Context.add(NumberStore, troubled(yield* NumberStore, trouble)),
+    )
+  }),
+)
+
 /** Stores, and the vault over them, that outlive an adapter. */
 export const layerStores = SessionVault.layer.pipe(
   Layer.provide(Secrets.layer),
+  Layer.provideMerge(layerTroubled),
   Layer.provideMerge(Layer.merge(memoryStore, NumberOwnership.layerAll)),
   Layer.provide(SecretsKey.layerRandom),
   Layer.provideMerge(Ids.layerRandom),
@@ -72,8 +128,14 @@ const layerTold = Layer.effect(
   }),
 )
 
-export const layerAdapter = (settings: Partial<WhatsAppSettings> = {}) =>
-  layerTold.pipe(
+/** For tests that take events by themselves. */
+export const layerNotTold = Layer.succeed(Told, [])
+
+export const layerAdapter = (
+  settings: Partial<WhatsAppSettings> = {},
+  taking: Layer.Layer<typeof Told.Identifier, never, WhatsAppTransport | NumberStore> = layerTold,
+) =>
+  taking.pipe(
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(WhatsAppServer, (server) =>
@@ -202,6 +264,14 @@ export const until = (condition: () => boolean): Effect.Effect<void> =>
     }
     let turn = setTimeout(look, 0)
     return Effect.sync(() => clearTimeout(turn))
+  })
+
+/** The same for what must be asked for. */
+export const untilSo = <R>(
+  condition: Effect.Effect<boolean, never, R>,
+): Effect.Effect<void, never, R> =>
+  Effect.gen(function* () {
+    while (!(yield* condition)) yield* until(() => true)
   })
 
 export interface LinkedNumber {

@@ -15,6 +15,7 @@ import {
   linkTo,
   sendNow,
   to,
+  untilSo,
 } from "./LiveWorld.ts"
 
 const tags = (shown: ReadonlyArray<LinkingEvent>) => shown.map(({ _tag }) => _tag)
@@ -159,8 +160,8 @@ layer(layerWorld)("linking", (it) => {
               ? Effect.orDie(numbers.setStatus(id, "disconnected", undefined, 0))
               : Effect.void,
         )
-        assert.isNull(yield* vault.credentials(id))
-        yield* server.until(() => server.sessions(digits).every(({ open }) => open === 0))
+        yield* server.until(() => server.sessions(digits).length === 0)
+        yield* untilSo(Effect.map(Effect.orDie(vault.credentials(id)), (kept) => kept === null))
       }),
   )
 

@@ -1,0 +1,74 @@
+/**
+ * Asking the far side which phones exist. The library's own question takes an answer with an error in it
+ * for one that names no phones.
+ */
+import { S_WHATSAPP_NET, getBinaryNodeChild, getBinaryNodeChildren } from "baileys"
+import type { BinaryNode, WASocket } from "baileys"
+
+/** The far side's word that it does not answer. */
+export class QuestionRefused extends Error {
+  readonly code: number
+  /** How long it asks to stay away; null when it does not say. */
+  readonly pauseMillis: number | null
+  constructor({ attrs }: BinaryNode) {
+    super(`the far side refused a question (${attrs["code"] ?? ""})`)
+    this.code = Number(attrs["code"])
+    const seconds = Number(attrs["backoff"])
+    this.pauseMillis = seconds > 0 ? seconds * 1000 : null
+  }
+}
+
+/** The first error in an answer, however deep. */
+const errorIn = (node: BinaryNode): BinaryNode | undefined =>
+  node.tag === "error"
+    ? node
+    : Array.isArray(node.content)
+      ? node.content.map(errorIn).find((found) => found !== undefined)
+      : undefined
+
+/**
+ * What the far side says of phones (`+` and digits), by its own spelling of their addresses; undefined
+ * when it does not answer. Fails with `QuestionRefused`.
+ */
+export const askPhones = async (
+  socket: Pick<WASocket, "query" | "generateMessageTag">,
+  phones: ReadonlyArray<string>,
+): Promise<ReadonlyArray<{ readonly jid: string; readonly exists: boolean }> | undefined> => {
+  const answer = (await socket.query({
+    tag: "iq",
+    attrs: { to: S_WHATSAPP_NET, type: "get", xmlns: "usync" },
+    content: [
+      {
+        tag: "usync",
+        attrs: {
+          context: "interactive",
+          mode: "query",
+          sid: socket.generateMessageTag(),
+          last: "true",
+          index: "0",
+        },
+        content: [
+          { tag: "query", attrs: {}, content: [{ tag: "contact", attrs: {} }] },
+          {
+            tag: "list",
+            attrs: {},
+            content: phones.map((phone) => ({
+              tag: "user",
+              attrs: {},
+              content: [{ tag: "contact", attrs: {}, content: phone }],
+            })),
+          },
+        ],
+      },
+    ],
+  })) as BinaryNode | undefined
+  if (answer === undefined) return undefined
+  const error = errorIn(answer)
+  if (error !== undefined) throw new QuestionRefused(error)
+  const list = getBinaryNodeChild(getBinaryNodeChild(answer, "usync"), "list")
+  if (list === undefined) return undefined
+  return getBinaryNodeChildren(list, "user").map((user) => ({
+    jid: user.attrs["jid"] ?? "",
+    exists: getBinaryNodeChild(user, "contact")?.attrs["type"] === "in",
+  }))
+}

@@ -1,0 +1,219 @@
+/** What the far side refuses, garbles, bans and takes away, and what is said of it. */
+import { assert, describe, it, layer } from "@effect/vitest"
+import { NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core/ports"
+import type { NumberId } from "@messaging-service/core/ports"
+import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import { Effect, Layer } from "effect"
+import { access, utimes, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Sessions } from "../src/index.ts"
+import { afterNack, mostPutOff } from "../src/outcomes.ts"
+import {
+  aLinkedNumber,
+  anUnlinkedNumber,
+  aPerson,
+  aText,
+  attempt,
+  layerAdapter,
+  layerServer,
+  layerStores,
+  phone,
+  sendNow,
+  to,
+  Told,
+  until,
+  untilSo,
+} from "./LiveWorld.ts"
+
+const accepted = { _tag: "Accepted" } as const
+
+const layerOf = (settings: Parameters<typeof layerAdapter>[0]) =>
+  layerAdapter(settings).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
+
+const untilStatus = (id: NumberId, status: string) =>
+  untilSo(
+    NumberStore.use(({ find }) =>
+      Effect.map(Effect.orDie(find(id)), (number) => number?.status === status),
+    ),
+  )
+
+describe("a message that the far side does not take", () => {
+  it("is put off for longer and longer where that is busy, and refused in the end", () => {
+    const pauses = Array.from({ length: mostPutOff }, (_, before) => afterNack("503", before))
+    assert.deepStrictEqual(
+      pauses.map((outcome) => (outcome._tag === "Postponed" ? outcome.afterMillis / 1000 : null)),
+      [10, 20, 40, 80, 160, 300, 300, 300, 300, 300],
+    )
+    assert.strictEqual(afterNack("503", mostPutOff)._tag, "Refused")
+  })
+})
+
+layer(layerOf({}))("a far side", (it) => {
+  it.effect.each([
+    [421, "Postponed"],
+    [429, "Postponed"],
+    [500, "Unknown"],
+    [503, "Postponed"],
+  ] as const)("that is busy (%i) gets the message again under the same id", ([code, outcome]) =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      const other = yield* aPerson
+      const message = aText(number, to(other))
+      yield* server.nextMessage({ from: number.digits, outcome: { nack: code } })
+      assert.strictEqual((yield* sendNow(message))._tag, outcome)
+      assert.deepStrictEqual(yield* sendNow(message), accepted)
+      assert.strictEqual(server.copies(other), 1)
+    }),
+  )
+
+  it.effect.each([
+    [463, true],
+    [475, true],
+    [479, false],
+    [400, false],
+  ] as const)("refuses a message with %i, against the number or not", ([code, againstNumber]) =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      yield* server.nextMessage({ from: number.digits, outcome: { nack: code } })
+      const outcome = yield* sendNow(aText(number, to(yield* aPerson)))
+      assert.strictEqual(outcome._tag === "Refused" && outcome.againstNumber, againstNumber)
+      assert.include(outcome._tag === "Refused" ? outcome.error.message : "", `(${code})`)
+    }),
+  )
+
+  it.effect("that answers with an error when it is asked for a phone knows it none the less", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const { checkPhones } = yield* PhoneDirectory
+      const number = yield* aLinkedNumber
+      const other = yield* aPerson
+      const message = aText(number, to(other))
+      const asksForAPause = { _tag: "Postponed", afterMillis: 7000 } as const
+      yield* server.refuseNext("usync result", 429)
+      assert.deepStrictEqual(yield* sendNow(message), asksForAPause)
+      assert.deepStrictEqual(yield* sendNow(message), accepted)
+      yield* server.refuseNext("usync result", 429)
+      assert.deepStrictEqual(yield* checkPhones(number.id, [phone(`+${other}`)]), asksForAPause)
+    }),
+  )
+
+  it.effect.each([
+    [429, "Postponed"],
+    [503, "Postponed"],
+    [403, "Refused"],
+  ] as const)(
+    "that refuses to name the members of a group with %i has sent nothing",
+    ([code, tag]) =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const number = yield* aLinkedNumber
+        const other = yield* aPerson
+        yield* server.group({ subject: "Crew", participants: [number.digits, other] })
+        const message = aText(number, { kind: "group", group: "Crew" })
+        yield* server.refuseNext("group", code)
+        assert.strictEqual((yield* sendNow(message))._tag, tag)
+        assert.strictEqual(server.copies(other), 0)
+        assert.deepStrictEqual(yield* sendNow(message), accepted)
+      }),
+  )
+
+  it.effect("that sends a frame which cannot be read is left at once", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const sessions = yield* Sessions
+      const number = yield* aLinkedNumber
+      yield* server.garble(number.digits)
+      yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > 0)
+      assert.deepStrictEqual(yield* sendNow(aText(number, to(yield* aPerson))), accepted)
+    }),
+  )
+
+  it.effect("that bans an account for a time is not connected for so long, and then again", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const sessions = yield* Sessions
+      const told = yield* Told
+      const number = yield* aLinkedNumber
+      yield* server.refuseNext("login", 402)
+      yield* server.drop(number.digits)
+      yield* untilStatus(number.id, "disconnected")
+      const { reason, state } = sessions.status(number.id) ?? {}
+      assert.deepStrictEqual({ reason, state }, { reason: "banned", state: "waiting" })
+      const outcome = yield* sendNow(aText(number, to(yield* aPerson)))
+      assert.deepStrictEqual(outcome, { _tag: "NotConnected" })
+      yield* untilStatus(number.id, "connected")
+      const news = told.flatMap((event) =>
+        event._tag === "ConnectionChanged" && event.numberId === number.id ? event.reason : [],
+      )
+      assert.include(news, "banned")
+    }),
+  )
+
+  it.effect("that logs a device out before its link was taken is told of all the same", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const sessions = yield* Sessions
+      const vault = yield* SessionVault
+      const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+      yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
+        Effect.gen(function* () {
+          if (event._tag === "QrShown") {
+            yield* Effect.forkDetach(Effect.exit(server.scan(digits, event.text)))
+          }
+          if (event._tag === "Linked") {
+            yield* server.unlink(digits)
+            yield* until(() => sessions.status(id)?.state === "disconnected")
+          }
+        }),
+      )
+      yield* untilStatus(id, "disconnected")
+      yield* untilSo(Effect.map(Effect.orDie(vault.credentials(id)), (kept) => kept === null))
+    }),
+  )
+})
+
+layer(layerOf({ lostMillis: 300 }))("a far side that stays away", (it) => {
+  it.effect("is told of as a lost connection, and of its coming back", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const sessions = yield* Sessions
+      const number = yield* aLinkedNumber
+      yield* server.down
+      yield* untilStatus(number.id, "disconnected")
+      assert.strictEqual(sessions.status(number.id)?.reason, "connection_lost")
+      yield* server.up
+      yield* untilStatus(number.id, "connected")
+      assert.strictEqual(sessions.status(number.id)?.reason, null)
+    }),
+  )
+})
+
+it.effect("what a killed process left behind of uploads is deleted, and nothing else", () =>
+  Effect.gen(function* () {
+    const made = process.hrtime.bigint().toString(16).toUpperCase()
+    const [old, fresh, other] = [
+      `image3EB0${made}A-enc`,
+      `image3EB0${made}B-enc`,
+      `${made}-enc`,
+    ].map((name) => join(tmpdir(), name)) as [string, string, string]
+    const isThere = (file: string) =>
+      Effect.promise(() =>
+        access(file).then(
+          () => true,
+          () => false,
+        ),
+      )
+    yield* Effect.promise(async () => {
+      for (const file of [old, fresh, other]) await writeFile(file, "sealed")
+      for (const file of [old, other]) await utimes(file, 0, 0)
+    })
+    yield* Effect.andThen(Told, untilSo(Effect.map(isThere(old), (there) => !there))).pipe(
+      Effect.provide(layerOf({})),
+    )
+    assert.isTrue(yield* isThere(fresh))
+    assert.isTrue(yield* isThere(other))
+  }),
+)

@@ -1,0 +1,290 @@
+/** What a store that fails, or a process that ends, must not cost: links, ticks, credentials, logouts. */
+import { assert, layer } from "@effect/vitest"
+import { NumberStore, SessionVault, WhatsAppTransport } from "@messaging-service/core/ports"
+import type { LinkingEvent, NumberId } from "@messaging-service/core/ports"
+import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Sessions } from "../src/index.ts"
+import {
+  aLinkedNumber,
+  anUnlinkedNumber,
+  aPerson,
+  aText,
+  attempt,
+  inTrouble,
+  layerNotTold,
+  layerAdapter,
+  layerServer,
+  layerStores,
+  noTrouble,
+  sendNow,
+  to,
+  Told,
+  Trouble,
+  until,
+  untilSo,
+} from "./LiveWorld.ts"
+
+const accepted = { _tag: "Accepted" } as const
+
+const tags = (shown: ReadonlyArray<LinkingEvent>) => shown.map(({ _tag }) => _tag)
+
+const layerLooking = layerAdapter({ lookMillis: 100 })
+
+const layerWorld = layerLooking.pipe(
+  Layer.provideMerge(layerStores),
+  Layer.provideMerge(layerServer),
+)
+
+/** An attempt at linking each of whose QR codes that person scans. */
+const scanning = (id: NumberId, digits: string) =>
+  Effect.flatMap(WhatsAppServer, (server) =>
+    attempt({ numberId: id, method: "qr", phone: null }, (event) =>
+      event._tag === "QrShown"
+        ? Effect.forkDetach(Effect.exit(server.scan(digits, event.text)))
+        : Effect.void,
+    ),
+  )
+
+/** What a fiber ends with that waits for the store in between: time goes on for it. */
+const ended = <A, E>(fiber: Fiber.Fiber<A, E>) =>
+  Effect.gen(function* () {
+    while (fiber.pollUnsafe() === undefined) {
+      yield* TestClock.adjust("1 second")
+      yield* until(() => true)
+    }
+    return yield* Fiber.join(fiber)
+  })
+
+const devicesOf = (digits: string) =>
+  Effect.map(WhatsAppServer, (server) => () => server.sessions(digits).length)
+
+const hasCredentials = (id: NumberId) =>
+  SessionVault.use((vault) =>
+    Effect.map(Effect.orDie(vault.credentials(id)), (credentials) => credentials !== null),
+  )
+
+layer(layerWorld)("a store that fails", (it) => {
+  it.effect("while a link is kept costs no device: the link is kept when it answers", () =>
+    Effect.gen(function* () {
+      const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+      const trouble = yield* inTrouble((operation) => operation === "replace")
+      const linking = yield* Effect.forkChild(scanning(id, digits))
+      yield* until(() => trouble.met.length > 0)
+      yield* noTrouble
+      assert.deepStrictEqual(tags(yield* ended(linking)), ["QrShown", "Taken", "Linked"])
+      assert.strictEqual((yield* devicesOf(digits))(), 1)
+    }),
+  )
+
+  it.effect("leaves no device behind when the connection is gone before it answers", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+      const trouble = yield* inTrouble((operation) => operation === "replace")
+      const linking = yield* Effect.forkChild(scanning(id, digits))
+      yield* until(() => trouble.met.length > 0)
+      yield* server.drop()
+      yield* until(() => server.unlinked() === 0)
+      assert.strictEqual((yield* devicesOf(digits))(), 0)
+      yield* noTrouble
+      assert.strictEqual(tags(yield* ended(linking)).at(-1), "Linked")
+      assert.strictEqual((yield* devicesOf(digits))(), 1)
+    }),
+  )
+
+  it.effect("when the new device connects ends no attempt", () =>
+    Effect.gen(function* () {
+      const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+      let isKept = false
+      const trouble = yield* inTrouble((operation) => {
+        isKept ||= operation === "replace"
+        return isKept && operation === "credentials"
+      })
+      const linking = yield* Effect.forkChild(scanning(id, digits))
+      yield* until(() => trouble.met.length > 0)
+      yield* noTrouble
+      assert.deepStrictEqual(tags(yield* ended(linking)), ["QrShown", "Taken", "Linked"])
+      assert.strictEqual((yield* devicesOf(digits))(), 1)
+    }),
+  )
+
+  it.effect("when it is asked whose the phone is gives the phone to no second number", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const numbers = yield* NumberStore
+      const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+      yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
+        Effect.gen(function* () {
+          if (event._tag === "QrShown") {
+            yield* Effect.forkDetach(Effect.exit(server.scan(digits, event.text)))
+          }
+          if (event._tag === "Linked") {
+            yield* Effect.orDie(numbers.setStatus(id, "disconnected", undefined, 0))
+            const trouble = yield* Trouble
+            trouble.meets = (operation) => operation === "find"
+          }
+        }),
+      )
+      yield* noTrouble
+      const devices = yield* devicesOf(digits)
+      yield* until(() => devices() === 0)
+      yield* untilSo(Effect.map(hasCredentials(id), (has) => !has))
+    }),
+  )
+
+  it.effect("while credentials are saved is asked again until they are", () =>
+    Effect.gen(function* () {
+      const vault = yield* SessionVault
+      const number = yield* aLinkedNumber
+      const session = yield* (yield* Sessions).open(number.id)
+      if (session === null || typeof session === "string") throw new Error("it is not open")
+      let writes = 0
+      yield* inTrouble((operation) => {
+        if (operation !== "write" || ++writes > 1) return false
+        throw new Error("a defect")
+      })
+      session.connection.socket.ev.emit("creds.update", { accountSyncCounter: 4711 })
+      yield* untilSo(
+        Effect.map(
+          Effect.orDie(vault.credentials(number.id)),
+          (text) => text?.includes('"accountSyncCounter":4711') === true,
+        ),
+      )
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("while the keys of a message are written does not hold up its acknowledgement", () =>
+    Effect.gen(function* () {
+      const number = yield* aLinkedNumber
+      const other = yield* aPerson
+      assert.deepStrictEqual(yield* sendNow(aText(number, to(other))), accepted)
+      yield* inTrouble(
+        (operation, _number, _credentials, keys) =>
+          operation === "write" &&
+          (keys as ReadonlyArray<{ readonly type: string }>).some(({ type }) => type === "session"),
+      )
+      assert.deepStrictEqual(yield* sendNow(aText(number, to(other))), accepted)
+    }).pipe(Effect.scoped),
+  )
+})
+
+layer(Layer.provideMerge(layerStores, layerServer))("a process that ends", (it) => {
+  /** Links a number, and ends the process after the phone took the code, before that was told. */
+  const brokenOff = Effect.gen(function* () {
+    const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+    yield* Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      let isKept = false
+      yield* inTrouble((operation) => {
+        isKept ||= operation === "replace"
+        return isKept && operation === "credentials"
+      })
+      const linking = yield* Effect.forkChild(scanning(id, digits))
+      yield* server.until(() => server.sessions(digits).length === 1)
+      yield* until(() => isKept)
+      yield* Fiber.interrupt(linking)
+    }).pipe(Effect.scoped, Effect.provide(layerLooking))
+    return { digits, id }
+  })
+
+  it.effect("while a number is linked goes on with the link that was made", () =>
+    Effect.gen(function* () {
+      const { digits, id } = yield* brokenOff
+      const shown = yield* Effect.provide(scanning(id, digits), layerLooking)
+      assert.deepStrictEqual(tags(shown), ["Taken", "Linked"])
+      assert.strictEqual((yield* devicesOf(digits))(), 1)
+    }),
+  )
+
+  it.effect("while a number is linked leaves no device when the attempt was over meanwhile", () =>
+    Effect.gen(function* () {
+      const { digits, id } = yield* brokenOff
+      yield* (yield* NumberStore).setStatus(id, "disconnected", undefined, 0)
+      const devices = yield* devicesOf(digits)
+      yield* Effect.gen(function* () {
+        yield* Told
+        yield* until(() => devices() === 0)
+        yield* untilSo(Effect.map(hasCredentials(id), (has) => !has))
+      }).pipe(Effect.provide(layerLooking))
+    }),
+  )
+
+  it.effect("before a tick is stored is told of it again", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const other = yield* aPerson
+      const number = yield* Effect.provide(aLinkedNumber, layerLooking)
+      const message = aText(number, to(other))
+      const ids = [message.transportId]
+      yield* Effect.gen(function* () {
+        let isTold = false
+        const { listen } = yield* WhatsAppTransport
+        yield* Effect.forkScoped(
+          listen((event) => {
+            if (event._tag !== "Tick") return Effect.void
+            isTold = true
+            return Effect.never
+          }),
+        )
+        assert.deepStrictEqual(yield* sendNow(message), accepted)
+        yield* server.receipt({ by: other, ids, type: "delivered" })
+        yield* until(() => isTold)
+      }).pipe(Effect.scoped, Effect.provide(layerAdapter({}, layerNotTold)))
+      yield* Effect.gen(function* () {
+        const told = yield* Told
+        yield* until(() =>
+          told.some((event) => event._tag === "Tick" && event.transportId === message.transportId),
+        )
+      }).pipe(Effect.provide(layerLooking))
+    }),
+  )
+})
+
+layer(layerWorld)("a number that leaves while the far side is away", (it) => {
+  const isGone = (digits: string, id: NumberId) =>
+    Effect.gen(function* () {
+      const devices = yield* devicesOf(digits)
+      yield* until(() => devices() === 0)
+      yield* untilSo(Effect.map(hasCredentials(id), (has) => !has))
+    })
+
+  it.effect("because it was removed is logged out when that is back", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const sessions = yield* Sessions
+      const numbers = yield* NumberStore
+      const { digits, id } = yield* aLinkedNumber
+      const kept = yield* numbers.find(id)
+      if (kept === null) throw new Error("it is gone")
+      yield* server.down
+      yield* numbers.remove(kept.workspaceId, id, 0)
+      yield* until(() => sessions.status(id)?.state === "waiting")
+      // Time for a look or two, which must not wipe what it takes to say goodbye.
+      yield* until(() => (sessions.status(id)?.reconnects ?? 0) > 5)
+      assert.isTrue(yield* hasCredentials(id))
+      yield* server.up
+      yield* isGone(digits, id)
+    }),
+  )
+
+  it.effect("because it was logged out here is logged out there when that is back", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const sessions = yield* Sessions
+      const numbers = yield* NumberStore
+      const number = yield* aLinkedNumber
+      yield* server.down
+      yield* numbers.setStatus(number.id, "disconnected", undefined, 0)
+      yield* sessions.logOut(number.id)
+      yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > 5)
+      assert.isTrue(yield* hasCredentials(number.id))
+      const outcome = yield* sendNow(aText(number, to(yield* aPerson)))
+      assert.deepStrictEqual(outcome, { _tag: "NotConnected" })
+      yield* server.up
+      yield* isGone(number.digits, number.id)
+      assert.strictEqual((yield* numbers.find(number.id))?.status, "disconnected")
+    }),
+  )
+})
