@@ -73,7 +73,7 @@ const field = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined
 
 /** The status code that stands in an error of the library; null when there is none. */
-export const codeOf = (error: unknown): number | null => {
+const codeOf = (error: unknown): number | null => {
   const code = field(field(error, "output"), "statusCode")
   return isCode(code) ? code : null
 }
