@@ -36,10 +36,7 @@ const ports = Layer.mergeAll(
   Layer.provideMerge(Core.SecretsKey.layerRandom),
   Layer.provideMerge(Core.Ids.layerRandom),
 )
-const service = Core.TestModeSender.layer.pipe(
-  Layer.provideMerge(Core.layerServices),
-  Layer.provide(ports),
-)
+const service = Layer.provideMerge(Core.layerServices, ports)
 
 const program = Effect.gen(function* () {
   const { id } = yield* (yield* Core.Workspaces).create("owner", { name: "Empty project" })
@@ -51,7 +48,7 @@ const program = Effect.gen(function* () {
   const messages = yield* Core.Messages
   const message = { to: { phone: "+15550100002" }, text: "Hello" }
   const sent = yield* messages.send(caller, message, null)
-  yield* (yield* Core.TestModeSender).runOnce
+  yield* (yield* Core.makeTestModeSender).runOnce
   const after = yield* messages.get(caller, sent.messages[0].id)
   console.log(sent.messages[0].state, after.state)
 })

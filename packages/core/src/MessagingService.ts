@@ -30,17 +30,9 @@ import { Cursors } from "./request/Cursor.ts"
 import { Idempotent } from "./request/Idempotency.ts"
 import { Secrets } from "./secret/Secrets.ts"
 import { Version1Lists } from "./version1List/Version1Lists.ts"
-import { DeliveryCall } from "./webhook/DeliveryCall.ts"
 import { SigningSecrets } from "./webhook/signature.ts"
 import { WebhookOperations, Webhooks } from "./webhook/Webhooks.ts"
-import { Attempt } from "./worker/Attempt.ts"
-import { Deliverer } from "./worker/Deliverer.ts"
-import { Dispatcher } from "./worker/Dispatcher.ts"
-import { Expirer, TestModeSender } from "./worker/DueMessages.ts"
-import { Housekeeper, Housekeeping } from "./worker/Housekeeper.ts"
-import { Linker } from "./worker/Linker.ts"
-import { NumberChecker } from "./worker/NumberChecker.ts"
-import { ReminderRunner } from "./worker/ReminderRunner.ts"
+import { Housekeeping } from "./worker/Housekeeper.ts"
 import { Worker } from "./worker/Worker.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 
@@ -98,19 +90,6 @@ export const layerServices = Layer.mergeAll(
 
 /** The worker's loops, over the services. */
 export const layerWorker = Worker.layer.pipe(
-  Layer.provideMerge(
-    Layer.mergeAll(
-      Dispatcher.layer,
-      Deliverer.layer,
-      Expirer.layer,
-      Linker.layer,
-      TestModeSender.layer,
-      ReminderRunner.layer,
-      Housekeeper.layer,
-      NumberChecker.layer,
-    ),
-  ),
-  Layer.provide(Layer.merge(Attempt.layer, DeliveryCall.layer)),
   Layer.provide(Layer.merge(OutgoingMediaSource.layer, MediaSweep.layer)),
 )
 

@@ -1,5 +1,5 @@
 /** The service's delivery loop, with the way out that it really has or another. */
-import { Deliverer, DeliveryCall, SigningSecrets, WakeUp } from "@messaging-service/core"
+import { SigningSecrets, WakeUp, makeDeliverer } from "@messaging-service/core"
 import type { Egress } from "@messaging-service/core"
 import { DeliveryQueue, OutboundRule } from "@messaging-service/core/ports"
 import { layerEgress } from "@messaging-service/node"
@@ -47,14 +47,12 @@ export const openServiceDelivery = Effect.fnUntraced(function* (
     if (settled === count) Deferred.doneUnsafe(allSettled, Effect.void)
   }).pipe(Layer.provideMerge(storeOn(database, pool)))
   const service = yield* Layer.build(
-    Deliverer.layer.pipe(
-      Layer.provideMerge(DeliveryCall.layer),
-      Layer.provideMerge(layerService(() => undefined, egress)),
+    layerService(() => undefined, egress).pipe(
       Layer.provideMerge(Layer.merge(layerStore, WakeUp.layerLocal)),
-      Layer.provide(outboundRule),
+      Layer.provideMerge(outboundRule),
     ),
   ).pipe(Effect.orDie)
-  const deliverer = Context.get(service, Deliverer)
+  const deliverer = yield* Effect.provide(makeDeliverer, service)
 
   const delivery: Delivery = {
     name,

@@ -1,6 +1,6 @@
 /** The service's dispatch loop, as many as there are workers, over a transport that accepts at once. */
-import { Dispatcher, WakeUp } from "@messaging-service/core"
-import { Context, Deferred, Effect, Fiber, Layer } from "effect"
+import { WakeUp, makeDispatcher } from "@messaging-service/core"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
 import { check } from "../measuring/checks.ts"
 import { layerService } from "../serving/service.ts"
@@ -34,10 +34,7 @@ export const openServiceQueue = Effect.fnUntraced(function* (database: BenchData
           expected = count
           allHandedOver = Deferred.makeUnsafe<void>()
           const fibers = yield* Effect.forEach(Array.from({ length: workers }), () =>
-            Effect.gen(function* () {
-              const context = yield* Layer.build(Layer.fresh(Dispatcher.layer))
-              return yield* Effect.forkScoped(Context.get(context, Dispatcher).run)
-            }),
+            Effect.flatMap(makeDispatcher, ({ run }) => Effect.forkScoped(run)),
           )
           yield* Deferred.await(allHandedOver)
           // A dispatcher that is stopped settles what it has handed over.

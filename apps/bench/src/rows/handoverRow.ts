@@ -1,5 +1,5 @@
 /** How long an accepted message waits on an idle service until the transport has it. */
-import { Dispatcher, Messages, WakeUp } from "@messaging-service/core"
+import { Messages, WakeUp, makeDispatcher } from "@messaging-service/core"
 import { Context, Effect, Layer, Latch } from "effect"
 import { emptyOut, loadWorkspaces } from "../database/fixture.ts"
 import { checkSent } from "../measuring/checks.ts"
@@ -44,12 +44,9 @@ export const handoverRow: Row = {
       ),
     ).pipe(Layer.provide(WakeUp.layerLocal))
     const service = yield* Layer.build(
-      Dispatcher.layer.pipe(
-        Layer.provideMerge(layerService(seen)),
-        Layer.provideMerge(Layer.merge(storeOn(database, 10), wakeUp)),
-      ),
+      layerService(seen).pipe(Layer.provideMerge(Layer.merge(storeOn(database, 10), wakeUp))),
     ).pipe(Effect.orDie)
-    yield* Effect.forkScoped(Context.get(service, Dispatcher).run)
+    yield* Effect.forkScoped((yield* Effect.provide(makeDispatcher, service)).run)
     const messages = Context.get(service, Messages)
     const caller = callerOf({ id: 1 })
 

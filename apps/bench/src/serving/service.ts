@@ -6,7 +6,6 @@ import {
   Egress,
   NumberOwnership,
   OutgoingMediaSource,
-  Attempt,
   layerServices,
   SecretsKey,
 } from "@messaging-service/core"
@@ -47,8 +46,7 @@ export const layerService = (
   seen: (message: OutgoingMessage) => void = () => undefined,
   egress: Layer.Layer<Egress> = Egress.layerClosed,
 ) =>
-  Attempt.layer.pipe(
-    Layer.provideMerge(OutgoingMediaSource.layer),
+  OutgoingMediaSource.layer.pipe(
     Layer.provideMerge(layerServices),
     Layer.provideMerge(
       Layer.mergeAll(

@@ -3,7 +3,7 @@
  * Signatures, Events, Deliveries, Version 1: callbacks). Webhook endpoints and callbacks are called alike; they differ in
  * what stands at the end of this file, and in nothing else that a call is made of.
  */
-import { Context, Effect, Layer, Result } from "effect"
+import { Effect, Result } from "effect"
 import type { Cause } from "effect"
 import { callbackContentType } from "../callback/Callback.ts"
 import { callbackSalt } from "../callback/CallbackSecrets.ts"
@@ -231,47 +231,30 @@ export const judgeCall = (
   }
 }
 
-export class DeliveryCall extends Context.Service<
-  DeliveryCall,
-  {
-    /** Makes the attempt; how to settle it. Never fails. */
-    make(claimed: ClaimedDelivery): Effect.Effect<DeliveryResult>
+/** Makes the attempts that are claimed; how to settle each. Never fails. */
+export const makeDeliveryCall = Effect.gen(function* () {
+  const call = yield* signedCaller
+  const secrets = yield* SigningSecrets
+  const { allowPrivate } = yield* OutboundRule
+
+  /** What an attempt takes from the kind of its target. */
+  const ofKind = ({ kind, secretSalt, workspaceId }: ClaimedDelivery) =>
+    kind === "webhook"
+      ? {
+          contentType: "application/json",
+          secret: secrets.webhooks.of(secretSalt ?? ""),
+          allowHttp: allowPrivate,
+        }
+      : {
+          contentType: callbackContentType,
+          secret: secrets.callbacks.of(callbackSalt(workspaceId, secretSalt)),
+          allowHttp: true,
+        }
+
+  return (claimed: ClaimedDelivery): Effect.Effect<DeliveryResult> => {
+    const { body, eventId, url, workspaceId } = claimed
+    return Effect.map(call({ workspaceId, url, eventId, body, ...ofKind(claimed) }), (made) =>
+      judgeCall(claimed, made),
+    )
   }
->()("core/DeliveryCall") {
-  static readonly layer = Layer.effect(
-    DeliveryCall,
-    Effect.gen(function* () {
-      const call = yield* signedCaller
-      const secrets = yield* SigningSecrets
-      const { allowPrivate } = yield* OutboundRule
-
-      /** What an attempt takes from the kind of its target. */
-      const ofKind = ({ kind, secretSalt, workspaceId }: ClaimedDelivery) =>
-        kind === "webhook"
-          ? {
-              contentType: "application/json",
-              secret: secrets.webhooks.of(secretSalt ?? ""),
-              allowHttp: allowPrivate,
-            }
-          : {
-              contentType: callbackContentType,
-              secret: secrets.callbacks.of(callbackSalt(workspaceId, secretSalt)),
-              allowHttp: true,
-            }
-
-      return DeliveryCall.of({
-        make: (claimed) =>
-          Effect.map(
-            call({
-              workspaceId: claimed.workspaceId,
-              url: claimed.url,
-              eventId: claimed.eventId,
-              body: claimed.body,
-              ...ofKind(claimed),
-            }),
-            (made) => judgeCall(claimed, made),
-          ),
-      })
-    }),
-  )
-}
+})

@@ -2,7 +2,7 @@
  * One attempt to send a claimed message: it is checked a last time, its media are opened, the
  * transport is asked, and what that means for the message (`message/attemptOutcome.ts`) is settled.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Effect } from "effect"
 import { Ids, eventId } from "../id/Ids.ts"
 import type { MediaType } from "../media/contentType.ts"
 import type { MediaReference } from "../media/Media.ts"
@@ -45,123 +45,111 @@ const withMediaType = (message: Message, found: MediaType | null): Message =>
     ? message
     : { ...message, foundMediaType: found }
 
-export class Attempt extends Context.Service<
-  Attempt,
-  {
-    /** Makes the attempt; how to settle it. Never fails. */
-    make(claimed: ClaimedMessage): Effect.Effect<Settlement>
+/** Makes attempts; how to settle each. They never fail. */
+export const makeAttempt = Effect.gen(function* () {
+  const ids = yield* Ids
+  const { link } = yield* MediaLinks
+  const numbers = yield* Numbers
+  const sources = yield* OutgoingMediaSource
+  const transports = {
+    whatsapp: yield* WhatsAppTransport,
+    telegram: yield* TelegramTransport,
   }
->()("core/Attempt") {
-  static readonly layer = Layer.effect(
-    Attempt,
-    Effect.gen(function* () {
-      const ids = yield* Ids
-      const { link } = yield* MediaLinks
-      const numbers = yield* Numbers
-      const sources = yield* OutgoingMediaSource
-      const transports = {
-        whatsapp: yield* WhatsAppTransport,
-        telegram: yield* TelegramTransport,
-      }
 
-      const settlement = (
-        claimed: ClaimedMessage,
-        ending: Ending,
-        now: number,
-        mediaType: MediaType | null = null,
-      ): Settlement => {
-        const { lease, number } = claimed
-        const message = withMediaType(claimed.message, mediaType)
-        const change = endMessage(message, ending, eventId(ids), now, link)
-        return change === undefined
-          ? again(claimed, null, false)
-          : { _tag: "Ended", numberId: number.id, lease, change }
-      }
+  const settlement = (
+    claimed: ClaimedMessage,
+    ending: Ending,
+    now: number,
+    mediaType: MediaType | null = null,
+  ): Settlement => {
+    const { lease, number } = claimed
+    const message = withMediaType(claimed.message, mediaType)
+    const change = endMessage(message, ending, eventId(ids), now, link)
+    return change === undefined
+      ? again(claimed, null, false)
+      : { _tag: "Ended", numberId: number.id, lease, change }
+  }
 
-      const again = (
-        { lease, message, number }: ClaimedMessage,
-        notBefore: number | null,
-        interrupted: boolean,
-      ): Settlement => ({
-        _tag: "Again",
+  const again = (
+    { lease, message, number }: ClaimedMessage,
+    notBefore: number | null,
+    interrupted: boolean,
+  ): Settlement => ({
+    _tag: "Again",
+    numberId: number.id,
+    lease,
+    messageId: message.id,
+    notBefore,
+    interrupted,
+  })
+
+  const handOver = (
+    { message, number }: ClaimedMessage,
+    media: OutgoingMedia | null,
+  ): Effect.Effect<AttemptOutcome> =>
+    Effect.suspend(() =>
+      transports[number.platform].send({
         numberId: number.id,
-        lease,
-        messageId: message.id,
-        notBefore,
-        interrupted,
-      })
+        transportId: message.transportId,
+        to: targetOf(message.to),
+        text: message.text,
+        media,
+      }),
+    ).pipe(
+      Effect.timeoutOrElse({
+        duration: attemptTimeoutMillis,
+        orElse: () => Effect.succeed<AttemptOutcome>({ _tag: "Unknown" }),
+      }),
+    )
 
-      const handOver = (
-        { message, number }: ClaimedMessage,
-        media: OutgoingMedia | null,
-      ): Effect.Effect<AttemptOutcome> =>
-        Effect.suspend(() =>
-          transports[number.platform].send({
-            numberId: number.id,
-            transportId: message.transportId,
-            to: targetOf(message.to),
-            text: message.text,
-            media,
-          }),
-        ).pipe(
-          Effect.timeoutOrElse({
-            duration: attemptTimeoutMillis,
-            orElse: () => Effect.succeed<AttemptOutcome>({ _tag: "Unknown" }),
-          }),
-        )
+  const handOverWith = (claimed: ClaimedMessage, media: MediaReference): Effect.Effect<Made> =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const outgoing = yield* sources.open(claimed.message, media)
+        // Fetching took time: what expired meanwhile is not handed over.
+        const now = yield* Clock.currentTimeMillis
+        return hasExpired(claimed.message, now)
+          ? made({ _tag: "TooLate" }, outgoing.type)
+          : made(yield* handOver(claimed, outgoing), outgoing.type)
+      }),
+    ).pipe(
+      Effect.catchTags({
+        MediaUnavailable: ({ message: reason }) =>
+          Effect.succeed(
+            made({
+              _tag: "Unsendable",
+              error: { code: "media_unavailable", message: reason },
+            }),
+          ),
+        LinksBusy: () => Effect.succeed(postponed),
+        StoreUnavailable: () => Effect.succeed(postponed),
+      }),
+    )
 
-      const handOverWith = (claimed: ClaimedMessage, media: MediaReference): Effect.Effect<Made> =>
-        Effect.scoped(
-          Effect.gen(function* () {
-            const outgoing = yield* sources.open(claimed.message, media)
-            // Fetching took time: what expired meanwhile is not handed over.
-            const now = yield* Clock.currentTimeMillis
-            return hasExpired(claimed.message, now)
-              ? made({ _tag: "TooLate" }, outgoing.type)
-              : made(yield* handOver(claimed, outgoing), outgoing.type)
-          }),
-        ).pipe(
-          Effect.catchTags({
-            MediaUnavailable: ({ message: reason }) =>
-              Effect.succeed(
-                made({
-                  _tag: "Unsendable",
-                  error: { code: "media_unavailable", message: reason },
-                }),
-              ),
-            LinksBusy: () => Effect.succeed(postponed),
-            StoreUnavailable: () => Effect.succeed(postponed),
-          }),
-        )
-
-      return Attempt.of({
-        // Without a span: each costs as much as all that is done for a message here.
-        make: Effect.fnUntraced(function* (claimed) {
-          const { dropsCopies } = transports[claimed.number.platform]
-          const started = yield* Clock.currentTimeMillis
-          const ending = lastCheck(claimed, dropsCopies, started)
-          if (ending !== undefined) return settlement(claimed, ending, started)
-          const { media } = claimed.message
-          const { mediaType, outcome } = yield* (
-            media === null
-              ? Effect.map(handOver(claimed, null), (told) => made(told))
-              : handOverWith(claimed, media)
-          ).pipe(
-            // A bug in an adapter: it cannot be known how far the attempt got.
-            Effect.catchDefect((defect) =>
-              Effect.as(Effect.logError("an attempt broke off", defect), made({ _tag: "Unknown" })),
-            ),
-          )
-          const now = yield* Clock.currentTimeMillis
-          if (outcome._tag === "NotConnected") {
-            yield* Effect.ignore(numbers.connectionChanged(claimed.number.id, "disconnected", null))
-          }
-          const verdict = judgeAttempt(claimed, outcome, dropsCopies, now)
-          return verdict._tag === "End"
-            ? settlement(claimed, verdict.ending, now, mediaType)
-            : again(claimed, verdict.notBefore, verdict.interrupted)
-        }),
-      })
-    }),
-  )
-}
+  // Without a span: each costs as much as all that is done for a message here.
+  return Effect.fnUntraced(function* (claimed: ClaimedMessage) {
+    const { dropsCopies } = transports[claimed.number.platform]
+    const started = yield* Clock.currentTimeMillis
+    const ending = lastCheck(claimed, dropsCopies, started)
+    if (ending !== undefined) return settlement(claimed, ending, started)
+    const { media } = claimed.message
+    const { mediaType, outcome } = yield* (
+      media === null
+        ? Effect.map(handOver(claimed, null), (told) => made(told))
+        : handOverWith(claimed, media)
+    ).pipe(
+      // A bug in an adapter: it cannot be known how far the attempt got.
+      Effect.catchDefect((defect) =>
+        Effect.as(Effect.logError("an attempt broke off", defect), made({ _tag: "Unknown" })),
+      ),
+    )
+    const now = yield* Clock.currentTimeMillis
+    if (outcome._tag === "NotConnected") {
+      yield* Effect.ignore(numbers.connectionChanged(claimed.number.id, "disconnected", null))
+    }
+    const verdict = judgeAttempt(claimed, outcome, dropsCopies, now)
+    return verdict._tag === "End"
+      ? settlement(claimed, verdict.ending, now, mediaType)
+      : again(claimed, verdict.notBefore, verdict.interrupted)
+  })
+})

@@ -2,15 +2,15 @@
  * The delivery loop: the calls that are due of webhook endpoints and of the receivers of callbacks. One
  * whose outcome was not recorded is made again when its lease runs out: at least once.
  */
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import type { Capacity } from "../limit/Held.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { DeliveryQueue } from "../queue/DeliveryQueue.ts"
 import type { ClaimedDelivery, DeliveryQuery, DeliveryResult } from "../queue/DeliveryQueue.ts"
-import { DeliveryCall } from "../webhook/DeliveryCall.ts"
+import { makeDeliveryCall } from "../webhook/DeliveryCall.ts"
 import { endpointLimit } from "../webhook/WebhookEndpoint.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"
-import type { LeaseQuery, LeasedLoop } from "./LeasedWork.ts"
+import type { LeaseQuery } from "./LeasedWork.ts"
 
 /** How long a call stays claimed, in service time: what it may take, and some to record it. */
 export const deliveryLeaseMillis = 20_000
@@ -36,28 +36,23 @@ const queryOf = ({ held, limitShared, perWorkspace, ...query }: LeaseQuery): Del
   callbacks: { limit: limitShared, perWorkspace, held },
 })
 
-export class Deliverer extends Context.Service<Deliverer, LeasedLoop>()("core/Deliverer") {
-  static readonly layer = Layer.effect(
-    Deliverer,
-    Effect.gen(function* () {
-      const queue = yield* DeliveryQueue
-      const { make } = yield* DeliveryCall
-      return yield* makeLeasedLoop<ClaimedDelivery, DeliveryResult>({
-        work: "deliveries",
-        capacity: callbackCalls,
-        capacityOf: ({ kind }) => (kind === "callback" ? callbackCalls : endpointCalls),
-        whole: receiverCalls.whole,
-        batch,
-        leaseMillis: deliveryLeaseMillis,
-        workspaceOf: ({ workspaceId }) => workspaceId,
-        claim: (query) => queue.claim(queryOf(query)),
-        perform: make,
-        settle: queue.settle,
-        refill: {
-          settleAndClaim: (results, query) => queue.settleAndClaim(results, queryOf(query)),
-          isPutOff: ({ nextAttemptAt }) => nextAttemptAt !== null,
-        },
-      })
-    }),
-  )
-}
+/** Makes the loop. */
+export const makeDeliverer = Effect.gen(function* () {
+  const queue = yield* DeliveryQueue
+  return yield* makeLeasedLoop<ClaimedDelivery, DeliveryResult>({
+    work: "deliveries",
+    capacity: callbackCalls,
+    capacityOf: ({ kind }) => (kind === "callback" ? callbackCalls : endpointCalls),
+    whole: receiverCalls.whole,
+    batch,
+    leaseMillis: deliveryLeaseMillis,
+    workspaceOf: ({ workspaceId }) => workspaceId,
+    claim: (query) => queue.claim(queryOf(query)),
+    perform: yield* makeDeliveryCall,
+    settle: queue.settle,
+    refill: {
+      settleAndClaim: (results, query) => queue.settleAndClaim(results, queryOf(query)),
+      isPutOff: ({ nextAttemptAt }) => nextAttemptAt !== null,
+    },
+  })
+})

@@ -3,7 +3,7 @@
  * them in batches. A lane is held by a lease that is renewed while its attempt goes on; when the
  * process dies the lease runs out and another worker repeats the attempt with the same id.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Effect } from "effect"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { dailyQuota } from "../message/Quota.ts"
 import { laneLeaseMillis } from "../queue/Lane.ts"
@@ -11,52 +11,46 @@ import { LaneQueue } from "../queue/LaneQueue.ts"
 import type { ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
-import { Attempt } from "./Attempt.ts"
+import { makeAttempt } from "./Attempt.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"
-import type { LeasedLoop } from "./LeasedWork.ts"
 
 /** Lanes that one claim takes. */
 const batch = 128
 
-export class Dispatcher extends Context.Service<Dispatcher, LeasedLoop>()("core/Dispatcher") {
-  static readonly layer = Layer.effect(
-    Dispatcher,
-    Effect.gen(function* () {
-      const lanes = yield* LaneQueue
-      const { make } = yield* Attempt
-      const ownership = yield* NumberOwnership
-      const wakeUp = yield* WakeUp
+/** Makes the loop. */
+export const makeDispatcher = Effect.gen(function* () {
+  const lanes = yield* LaneQueue
+  const ownership = yield* NumberOwnership
+  const wakeUp = yield* WakeUp
 
-      return yield* makeLeasedLoop<ClaimedMessage, Settlement>({
-        work: "lanes",
-        capacity: sharedResources.lanes,
-        batch,
-        leaseMillis: laneLeaseMillis,
-        workspaceOf: ({ message }) => message.workspaceId,
-        claim: (query) =>
-          Effect.flatMap(ownership.owned, (owned) =>
-            lanes.claim({ ...query, owned, sendCap: dailyQuota }),
-          ),
-        perform: make,
-        settle: (settlements) =>
-          Effect.gen(function* () {
-            yield* lanes.settle(settlements, yield* Clock.currentTimeMillis)
-            // What goes on waiting may have expired, or lost its number, while it was in flight.
-            if (settlements.some(({ _tag }) => _tag === "Again")) {
-              yield* wakeUp.wake("expiry")
-              yield* wakeUp.wake("stranded")
-            }
-          }),
-        // An attempt whose lease is lost goes on: the transport may have its message by now.
-        renew: (held, leaseUntil) =>
-          Effect.as(
-            lanes.renew(
-              held.map(({ lease, number }) => ({ lease, numberId: number.id })),
-              leaseUntil,
-            ),
-            [],
-          ),
-      })
-    }),
-  )
-}
+  return yield* makeLeasedLoop<ClaimedMessage, Settlement>({
+    work: "lanes",
+    capacity: sharedResources.lanes,
+    batch,
+    leaseMillis: laneLeaseMillis,
+    workspaceOf: ({ message }) => message.workspaceId,
+    claim: (query) =>
+      Effect.flatMap(ownership.owned, (owned) =>
+        lanes.claim({ ...query, owned, sendCap: dailyQuota }),
+      ),
+    perform: yield* makeAttempt,
+    settle: (settlements) =>
+      Effect.gen(function* () {
+        yield* lanes.settle(settlements, yield* Clock.currentTimeMillis)
+        // What goes on waiting may have expired, or lost its number, while it was in flight.
+        if (settlements.some(({ _tag }) => _tag === "Again")) {
+          yield* wakeUp.wake("expiry")
+          yield* wakeUp.wake("stranded")
+        }
+      }),
+    // An attempt whose lease is lost goes on: the transport may have its message by now.
+    renew: (held, leaseUntil) =>
+      Effect.as(
+        lanes.renew(
+          held.map(({ lease, number }) => ({ lease, numberId: number.id })),
+          leaseUntil,
+        ),
+        [],
+      ),
+  })
+})

@@ -2,8 +2,7 @@
  * Messages that end by time alone, in batches: those whose `expires_at` came before they were sent,
  * and those of test keys, which reach no transport (contract: Test mode).
  */
-import { Clock, Context, Effect, Layer } from "effect"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Clock, Effect } from "effect"
 import { Ids, eventId } from "../id/Ids.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import type { Message, MessageError } from "../message/Message.ts"
@@ -19,12 +18,7 @@ import { runLoop } from "./Loop.ts"
 /** Messages that one commit ends at most. */
 const batch = 500
 
-interface EndingLoop {
-  /** Ends one batch; returns how many. */
-  readonly runOnce: Effect.Effect<number, StoreUnavailable>
-  readonly run: Effect.Effect<never>
-}
-
+/** `runOnce` ends one batch, and returns how many. */
 const makeEndingLoop = (
   work: Work,
   due: "expired" | "dueTest",
@@ -47,13 +41,8 @@ const makeEndingLoop = (
     return { runOnce, run: Effect.provideContext(run, context) }
   })
 
-/** The expiry sweep. */
-export class Expirer extends Context.Service<Expirer, EndingLoop>()("core/Expirer") {
-  static readonly layer = Layer.effect(
-    Expirer,
-    makeEndingLoop("expiry", "expired", () => ({ trigger: "expire" })),
-  )
-}
+/** Makes the expiry sweep. */
+export const makeExpirer = makeEndingLoop("expiry", "expired", () => ({ trigger: "expire" }))
 
 /** The phones to which test messages fail, and how. */
 const failingTestPhones: Readonly<Record<string, MessageError>> = {
@@ -71,12 +60,8 @@ const testEnding = (message: Pick<Message, "to">): Ending => {
   return error === undefined ? { trigger: "send_succeeded" } : { trigger: "send_failed", error }
 }
 
-/** Test messages become `sent` at once or when due, but for the phones that always fail. */
-export class TestModeSender extends Context.Service<TestModeSender, EndingLoop>()(
-  "core/TestModeSender",
-) {
-  static readonly layer = Layer.effect(
-    TestModeSender,
-    makeEndingLoop("test_messages", "dueTest", testEnding),
-  )
-}
+/**
+ * Makes the loop in which test messages become `sent` at once or when due, but for the phones that
+ * always fail.
+ */
+export const makeTestModeSender = makeEndingLoop("test_messages", "dueTest", testEnding)

@@ -30,53 +30,44 @@ export class Housekeeping extends Context.Service<Housekeeping, { isUnderWay: bo
   static readonly layer = Layer.sync(Housekeeping, () => ({ isUnderWay: false }))
 }
 
-export class Housekeeper extends Context.Service<
-  Housekeeper,
-  {
-    readonly run: Effect.Effect<never>
-  }
->()("core/Housekeeper") {
-  static readonly layer = Layer.effect(
-    Housekeeper,
-    Effect.gen(function* () {
-      const stranded = yield* Stranded
-      const idempotency = yield* IdempotencyStore
-      const media = yield* MediaSweep
-      const webhooks = yield* WebhookStore
-      const outbox = yield* Outbox
-      const reminders = yield* ReminderStore
-      const checks = yield* NumberCheckStore
-      const housekeeping = yield* Housekeeping
-      const context = yield* Effect.context<WakeUp | WorkStatus>()
-      const is = (underWay: boolean) =>
-        Effect.sync(() => {
-          housekeeping.isUnderWay = underWay
-        })
-      const tidy = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        yield* idempotency.forgetVoid(now)
-        yield* webhooks.forgetAttempts(now - eventsKeptMillis)
-        yield* outbox.forget(now - eventsKeptMillis)
-        yield* reminders.forget(now - runsKeptMillis)
-        yield* checks.forget(now - checksKeptMillis)
-        yield* media.runAll
-      }).pipe(
-        // Whatever it is, it must not end the loops that run beside this one.
-        Effect.catchCause((cause) => Effect.logWarning("housekeeping is tried again", cause)),
-        (round) =>
-          Effect.acquireUseRelease(
-            is(true),
-            () => round,
-            () => is(false),
-          ),
-      )
-      const loop = runLoop({
-        work: "stranded",
-        runOnce: Effect.map(stranded.cancelSome, (cancelled) => cancelled > 0),
-      }).pipe(Effect.provideContext(context))
-      // The first round at once: the process before this one may have been killed.
-      const tidying = Effect.forever(Effect.andThen(tidy, rest))
-      return Housekeeper.of({ run: Effect.raceFirst(loop, tidying) })
-    }),
+/** Makes the loop. */
+export const makeHousekeeper = Effect.gen(function* () {
+  const stranded = yield* Stranded
+  const idempotency = yield* IdempotencyStore
+  const media = yield* MediaSweep
+  const webhooks = yield* WebhookStore
+  const outbox = yield* Outbox
+  const reminders = yield* ReminderStore
+  const checks = yield* NumberCheckStore
+  const housekeeping = yield* Housekeeping
+  const context = yield* Effect.context<WakeUp | WorkStatus>()
+  const is = (underWay: boolean) =>
+    Effect.sync(() => {
+      housekeeping.isUnderWay = underWay
+    })
+  const tidy = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    yield* idempotency.forgetVoid(now)
+    yield* webhooks.forgetAttempts(now - eventsKeptMillis)
+    yield* outbox.forget(now - eventsKeptMillis)
+    yield* reminders.forget(now - runsKeptMillis)
+    yield* checks.forget(now - checksKeptMillis)
+    yield* media.runAll
+  }).pipe(
+    // Whatever it is, it must not end the loops that run beside this one.
+    Effect.catchCause((cause) => Effect.logWarning("housekeeping is tried again", cause)),
+    (round) =>
+      Effect.acquireUseRelease(
+        is(true),
+        () => round,
+        () => is(false),
+      ),
   )
-}
+  const loop = runLoop({
+    work: "stranded",
+    runOnce: Effect.map(stranded.cancelSome, (cancelled) => cancelled > 0),
+  }).pipe(Effect.provideContext(context))
+  // The first round at once: the process before this one may have been killed.
+  const tidying = Effect.forever(Effect.andThen(tidy, rest))
+  return { run: Effect.raceFirst(loop, tidying) }
+})

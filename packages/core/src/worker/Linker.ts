@@ -4,7 +4,7 @@
  * held by a lease that is renewed while its connection is run; when the process dies the lease runs
  * out and another worker goes on with fresh codes.
  */
-import { Clock, Context, Effect, Layer, Schedule, Stream } from "effect"
+import { Clock, Effect, Schedule, Stream } from "effect"
 import { Ids } from "../id/Ids.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { LinkProgress } from "../number/LinkProgress.ts"
@@ -15,7 +15,6 @@ import { NumberLinking } from "../transport/NumberLinking.ts"
 import type { LinkingEvent } from "../transport/NumberLinking.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"
-import type { LeasedLoop } from "./LeasedWork.ts"
 
 /** Attempts that one round takes of each kind at most. */
 const batch = 100
@@ -31,138 +30,132 @@ interface Holding extends Omit<HeldAttempt, "lease"> {
   lease: number
 }
 
-export class Linker extends Context.Service<Linker, Pick<LeasedLoop, "run">>()("core/Linker") {
-  static readonly layer = Layer.effect(
-    Linker,
+/** Makes the loop. */
+export const makeLinker = Effect.gen(function* () {
+  const store = yield* LinkingStore
+  const progress = yield* LinkProgress
+  const linking = yield* NumberLinking
+  const ids = yield* Ids
+  const ownership = yield* NumberOwnership
+
+  /** Stores what a connection says; false when the attempt is over or no longer this worker's. */
+  const take = (held: Holding, event: LinkingEvent) => {
+    const { attempt } = held
+    switch (event._tag) {
+      case "QrShown":
+        return progress.shown(held, { ...nothingShown, qrText: event.text })
+      case "PairingCodeShown":
+        return progress.shown(held, { ...nothingShown, pairingCode: event.pairingCode })
+      case "Taken":
+        return progress.taken(attempt)
+      case "Linked":
+        return Effect.as(progress.linked(attempt, event.phone), false)
+      case "Failed":
+        return Effect.as(progress.ended(attempt, event.reason), false)
+    }
+  }
+
+  /** Runs one connection to its end; false when the attempt is over or another's. */
+  const runConnection = (held: Holding) =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
-      const progress = yield* LinkProgress
-      const linking = yield* NumberLinking
-      const ids = yield* Ids
-      const ownership = yield* NumberOwnership
-
-      /** Stores what a connection says; false when the attempt is over or no longer this worker's. */
-      const take = (held: Holding, event: LinkingEvent) => {
-        const { attempt } = held
-        switch (event._tag) {
-          case "QrShown":
-            return progress.shown(held, { ...nothingShown, qrText: event.text })
-          case "PairingCodeShown":
-            return progress.shown(held, { ...nothingShown, pairingCode: event.pairingCode })
-          case "Taken":
-            return progress.taken(attempt)
-          case "Linked":
-            return Effect.as(progress.linked(attempt, event.phone), false)
-          case "Failed":
-            return Effect.as(progress.ended(attempt, event.reason), false)
-        }
-      }
-
-      /** Runs one connection to its end; false when the attempt is over or another's. */
-      const runConnection = (held: Holding) =>
-        Effect.gen(function* () {
-          const { method, numberId, phone } = held.attempt
-          let goesOn: boolean | undefined
-          yield* linking.link({ numberId, method, phone }).pipe(
-            Stream.takeWhileEffect((event) =>
-              take(held, event).pipe(
-                Effect.tapError((error) =>
-                  Effect.logWarning("what linking shows is stored again", error),
-                ),
-                Effect.retry(retryStoring),
-                Effect.orDie,
-                Effect.tap((stored) =>
-                  Effect.sync(() => {
-                    goesOn = stored
-                  }),
-                ),
-              ),
+      const { method, numberId, phone } = held.attempt
+      let goesOn: boolean | undefined
+      yield* linking.link({ numberId, method, phone }).pipe(
+        Stream.takeWhileEffect((event) =>
+          take(held, event).pipe(
+            Effect.tapError((error) =>
+              Effect.logWarning("what linking shows is stored again", error),
             ),
-            Stream.runDrain,
-          )
-          if (goesOn === undefined) yield* sleep(restMillis)
-          return goesOn !== false
-        })
-
-      /** Runs connections, one after the other, until the attempt is over or another's. */
-      const runAttempt = (held: Holding) =>
-        Effect.gen(function* () {
-          const left = held.attempt.endsAt - (yield* Clock.currentTimeMillis)
-          yield* runConnection(held).pipe(
-            Effect.repeat({ while: (goesOn) => goesOn }),
-            Effect.timeoutOption(left),
-            Effect.catchDefect((defect) =>
-              Effect.logError("a connection for linking broke", defect),
+            Effect.retry(retryStoring),
+            Effect.orDie,
+            Effect.tap((stored) =>
+              Effect.sync(() => {
+                goesOn = stored
+              }),
             ),
-          )
-        }).pipe(Effect.annotateLogs({ number: held.attempt.numberId }))
+          ),
+        ),
+        Stream.runDrain,
+      )
+      if (goesOn === undefined) yield* sleep(restMillis)
+      return goesOn !== false
+    })
 
-      /**
-       * Whether this worker runs the connection already: the lease ran out before it was renewed, and
-       * no other worker took it. The connection goes on under the new one.
-       */
-      const isResumed = ({ attempt, lease }: HeldAttempt, held: Iterable<Holding>): boolean => {
-        for (const known of held) {
-          if (known.attempt.id === attempt.id) {
-            known.lease = lease
-            return true
-          }
-        }
-        return false
+  /** Runs connections, one after the other, until the attempt is over or another's. */
+  const runAttempt = (held: Holding) =>
+    Effect.gen(function* () {
+      const left = held.attempt.endsAt - (yield* Clock.currentTimeMillis)
+      yield* runConnection(held).pipe(
+        Effect.repeat({ while: (goesOn) => goesOn }),
+        Effect.timeoutOption(left),
+        Effect.catchDefect((defect) => Effect.logError("a connection for linking broke", defect)),
+      )
+    }).pipe(Effect.annotateLogs({ number: held.attempt.numberId }))
+
+  /**
+   * Whether this worker runs the connection already: the lease ran out before it was renewed, and
+   * no other worker took it. The connection goes on under the new one.
+   */
+  const isResumed = ({ attempt, lease }: HeldAttempt, held: Iterable<Holding>): boolean => {
+    for (const known of held) {
+      if (known.attempt.id === attempt.id) {
+        known.lease = lease
+        return true
       }
+    }
+    return false
+  }
 
-      /** Ends attempts whose time is over, and links test numbers. */
-      const endOthers = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        const lapsed = yield* store.lapsed(now, batch)
-        yield* Effect.forEach(lapsed, (attempt) => progress.ended(attempt, "its time is over"), {
-          discard: true,
-        })
-        const tests = yield* store.dueTest(now, batch)
-        yield* Effect.forEach(
-          tests,
-          (attempt) => progress.linked(attempt, attempt.phone ?? madeUpPhone(ids)),
-          { discard: true },
+  /** Ends attempts whose time is over, and links test numbers. */
+  const endOthers = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const lapsed = yield* store.lapsed(now, batch)
+    yield* Effect.forEach(lapsed, (attempt) => progress.ended(attempt, "its time is over"), {
+      discard: true,
+    })
+    const tests = yield* store.dueTest(now, batch)
+    yield* Effect.forEach(
+      tests,
+      (attempt) => progress.linked(attempt, attempt.phone ?? madeUpPhone(ids)),
+      { discard: true },
+    )
+    return lapsed.length + tests.length > 0
+  })
+
+  return yield* makeLeasedLoop<Holding, void>({
+    work: "linking",
+    capacity: sharedResources.linkAttempts,
+    batch,
+    leaseMillis: linkingLeaseMillis,
+    workspaceOf: ({ workspaceId }) => workspaceId,
+    alsoEachRound: endOthers,
+    // What is linked is connected from then on, which is for the holder of the numbers to do.
+    claim: (query, held) =>
+      Effect.flatMap(ownership.owned, (owned) =>
+        owned.length === 0
+          ? Effect.succeed([])
+          : Effect.map(store.claim(query), (claimed) =>
+              claimed.filter((each) => !isResumed(each, held)),
+            ),
+      ),
+    perform: runAttempt,
+    // What a connection shows is stored at once.
+    settle: () => Effect.void,
+    renew: (held, leaseUntil) =>
+      Effect.gen(function* () {
+        const asked = held.map((each) => ({ each, id: each.attempt.id, lease: each.lease }))
+        const still = yield* store.renew(asked, leaseUntil)
+        // What was claimed anew meanwhile is held by another lease.
+        return asked.flatMap(({ each, id, lease }) =>
+          still.has(id) || each.lease !== lease ? [] : each,
         )
-        return lapsed.length + tests.length > 0
-      })
-
-      return yield* makeLeasedLoop<Holding, void>({
-        work: "linking",
-        capacity: sharedResources.linkAttempts,
-        batch,
-        leaseMillis: linkingLeaseMillis,
-        workspaceOf: ({ workspaceId }) => workspaceId,
-        alsoEachRound: endOthers,
-        // What is linked is connected from then on, which is for the holder of the numbers to do.
-        claim: (query, held) =>
-          Effect.flatMap(ownership.owned, (owned) =>
-            owned.length === 0
-              ? Effect.succeed([])
-              : Effect.map(store.claim(query), (claimed) =>
-                  claimed.filter((each) => !isResumed(each, held)),
-                ),
-          ),
-        perform: runAttempt,
-        // What a connection shows is stored at once.
-        settle: () => Effect.void,
-        renew: (held, leaseUntil) =>
-          Effect.gen(function* () {
-            const asked = held.map((each) => ({ each, id: each.attempt.id, lease: each.lease }))
-            const still = yield* store.renew(asked, leaseUntil)
-            // What was claimed anew meanwhile is held by another lease.
-            return asked.flatMap(({ each, id, lease }) =>
-              still.has(id) || each.lease !== lease ? [] : each,
-            )
-          }),
-        giveBack: (held) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) =>
-            store.renew(
-              held.map(({ attempt, lease }) => ({ id: attempt.id, lease })),
-              now,
-            ),
-          ),
-      })
-    }),
-  )
-}
+      }),
+    giveBack: (held) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        store.renew(
+          held.map(({ attempt, lease }) => ({ id: attempt.id, lease })),
+          now,
+        ),
+      ),
+  })
+})

@@ -3,7 +3,7 @@
  * A chunk is held by a lease; when the process dies it is asked for again, which harms nothing.
  * Checks of test keys reach no transport (contract: Test mode).
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Effect } from "effect"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { Numbers } from "../number/Numbers.ts"
 import {
@@ -18,79 +18,67 @@ import type { CheckOutcome, CheckSettlement, ClaimedCheck } from "../numberCheck
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { PhoneDirectory } from "../transport/Transport.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"
-import type { LeasedLoop } from "./LeasedWork.ts"
 
-export class NumberChecker extends Context.Service<NumberChecker, LeasedLoop>()(
-  "core/NumberChecker",
-) {
-  static readonly layer = Layer.effect(
-    NumberChecker,
-    Effect.gen(function* () {
-      const store = yield* NumberCheckStore
-      const directory = yield* PhoneDirectory
-      const numbers = yield* Numbers
-      const ownership = yield* NumberOwnership
+/** Makes the loop. */
+export const makeNumberChecker = Effect.gen(function* () {
+  const store = yield* NumberCheckStore
+  const directory = yield* PhoneDirectory
+  const numbers = yield* Numbers
+  const ownership = yield* NumberOwnership
 
-      const ask = ({
-        mode,
-        numberId,
-        phones,
-        removed,
-      }: ClaimedCheck): Effect.Effect<CheckOutcome> => {
-        if (mode === "test") return Effect.succeed(testModeOutcome(phones))
-        if (removed) return Effect.succeed({ _tag: "Removed" })
-        return directory.checkPhones(numberId, phones).pipe(
-          Effect.timeoutOrElse({
-            duration: checkTimeoutMillis,
-            orElse: () => Effect.succeed<CheckOutcome>({ _tag: "Unknown" }),
-          }),
-          Effect.catchDefect((defect) =>
-            Effect.as(Effect.logError("a look-up of phones broke off", defect), {
-              _tag: "Unknown",
-            } as const),
-          ),
-        )
-      }
+  const ask = ({ mode, numberId, phones, removed }: ClaimedCheck): Effect.Effect<CheckOutcome> => {
+    if (mode === "test") return Effect.succeed(testModeOutcome(phones))
+    if (removed) return Effect.succeed({ _tag: "Removed" })
+    return directory.checkPhones(numberId, phones).pipe(
+      Effect.timeoutOrElse({
+        duration: checkTimeoutMillis,
+        orElse: () => Effect.succeed<CheckOutcome>({ _tag: "Unknown" }),
+      }),
+      Effect.catchDefect((defect) =>
+        Effect.as(Effect.logError("a look-up of phones broke off", defect), {
+          _tag: "Unknown",
+        } as const),
+      ),
+    )
+  }
 
-      const look = Effect.fn("NumberChecker.look")(function* (claimed: ClaimedCheck) {
-        const found = yield* ask(claimed)
-        if (found._tag === "NotConnected") {
-          yield* Effect.ignore(numbers.connectionChanged(claimed.numberId, "disconnected", null))
-        }
-        return judgeCheck(claimed, found, yield* Clock.currentTimeMillis)
-      })
+  const look = Effect.fn("NumberChecker.look")(function* (claimed: ClaimedCheck) {
+    const found = yield* ask(claimed)
+    if (found._tag === "NotConnected") {
+      yield* Effect.ignore(numbers.connectionChanged(claimed.numberId, "disconnected", null))
+    }
+    return judgeCheck(claimed, found, yield* Clock.currentTimeMillis)
+  })
 
-      const settle = (settlements: ReadonlyArray<CheckSettlement>) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          Effect.forEach(settlements, (settlement) => store.settle(settlement, now), {
-            concurrency: "unbounded",
-            discard: true,
-          }),
-        )
+  const settle = (settlements: ReadonlyArray<CheckSettlement>) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.forEach(settlements, (settlement) => store.settle(settlement, now), {
+        concurrency: "unbounded",
+        discard: true,
+      }),
+    )
 
-      return yield* makeLeasedLoop({
-        work: "number_checks",
-        capacity: sharedResources.numberChecks,
-        batch: sharedResources.numberChecks.whole,
-        leaseMillis: checkLeaseMillis,
-        workspaceOf: ({ workspaceId }) => workspaceId,
-        claim: (query) =>
-          Effect.flatMap(ownership.owned, (owned) =>
-            store.claim({ ...query, chunk: checkChunk, owned }),
-          ),
-        perform: look,
-        settle,
-        giveBack: (held) =>
-          settle(
-            held.map(({ id, lease }) => ({
-              _tag: "Again",
-              id,
-              lease,
-              notBefore: null,
-              tried: false,
-            })),
-          ),
-      })
-    }),
-  )
-}
+  return yield* makeLeasedLoop({
+    work: "number_checks",
+    capacity: sharedResources.numberChecks,
+    batch: sharedResources.numberChecks.whole,
+    leaseMillis: checkLeaseMillis,
+    workspaceOf: ({ workspaceId }) => workspaceId,
+    claim: (query) =>
+      Effect.flatMap(ownership.owned, (owned) =>
+        store.claim({ ...query, chunk: checkChunk, owned }),
+      ),
+    perform: look,
+    settle,
+    giveBack: (held) =>
+      settle(
+        held.map(({ id, lease }) => ({
+          _tag: "Again",
+          id,
+          lease,
+          notBefore: null,
+          tried: false,
+        })),
+      ),
+  })
+})

@@ -3,7 +3,7 @@
  * together with the advance to the next due time. Several workers may take the same reminder; the
  * commit of one of them goes through.
  */
-import { Clock, Context, Effect, Layer, Result } from "effect"
+import { Clock, Effect, Result } from "effect"
 import type { Code } from "../error/Catalogue.ts"
 import type { NumberId } from "../id/Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -32,106 +32,94 @@ const atOnce = 8
 /** How often a run is decided anew when others changed what it was decided on. */
 const attempts = 5
 
-export class ReminderRunner extends Context.Service<
-  ReminderRunner,
-  {
-    /** Runs what is due, a batch at most; returns how many there were. */
-    readonly runOnce: Effect.Effect<number, StoreUnavailable>
-    readonly run: Effect.Effect<never>
-  }
->()("core/ReminderRunner") {
-  static readonly layer = Layer.effect(
-    ReminderRunner,
+/** Makes the loop; `runOnce` runs what is due, a batch at most, and returns how many there were. */
+export const makeReminderRunner = Effect.gen(function* () {
+  const store = yield* ReminderStore
+  const acceptor = yield* Acceptor
+  const context = yield* Effect.context<WakeUp | WorkStatus>()
+
+  /** What is asked for, with the number that it is to leave from, and the facts for it. */
+  const load = (
+    { previousNumberId, reminder }: DueReminder,
+    sender: Sender,
+    now: number,
+    recount: boolean,
+  ) =>
     Effect.gen(function* () {
-      const store = yield* ReminderStore
-      const acceptor = yield* Acceptor
-      const context = yield* Effect.context<WakeUp | WorkStatus>()
+      const request = runRequest(reminder)
+      const loadFrom = (from: NumberId | null) =>
+        Effect.map(acceptor.load(sender, { ...request, from }, now, null, recount), (facts) => ({
+          request: { ...request, from },
+          facts,
+        }))
+      if (reminder.from !== null) return yield* loadFrom(reminder.from)
+      const facts = yield* acceptor.loadConnected(sender, request, now)
+      const named = roomiest(reminder.to, facts)
+      if (named !== null) {
+        return {
+          request: { ...request, from: named.number.id },
+          facts: { ...facts, named, connected: [] },
+        }
+      }
+      // None is connected: the message waits for the number of the run before.
+      const previous = previousNumberId === null ? null : yield* loadFrom(previousNumberId)
+      return previous === null || previous.facts.named === null ? { request, facts } : previous
+    })
 
-      /** What is asked for, with the number that it is to leave from, and the facts for it. */
-      const load = (
-        { previousNumberId, reminder }: DueReminder,
-        sender: Sender,
-        now: number,
-        recount: boolean,
-      ) =>
-        Effect.gen(function* () {
-          const request = runRequest(reminder)
-          const loadFrom = (from: NumberId | null) =>
-            Effect.map(
-              acceptor.load(sender, { ...request, from }, now, null, recount),
-              (facts) => ({ request: { ...request, from }, facts }),
-            )
-          if (reminder.from !== null) return yield* loadFrom(reminder.from)
-          const facts = yield* acceptor.loadConnected(sender, request, now)
-          const named = roomiest(reminder.to, facts)
-          if (named !== null) {
-            return {
-              request: { ...request, from: named.number.id },
-              facts: { ...facts, named, connected: [] },
-            }
-          }
-          // None is connected: the message waits for the number of the run before.
-          const previous = previousNumberId === null ? null : yield* loadFrom(previousNumberId)
-          return previous === null || previous.facts.named === null ? { request, facts } : previous
-        })
+  /** Loads, decides and commits; the guard that broke, or null when it is done with. */
+  const tryRun = (
+    due: DueReminder,
+    recount: boolean,
+  ): Effect.Effect<BrokenGuard | null, StoreUnavailable> =>
+    Effect.gen(function* () {
+      const { dueAt, reminder, workspace } = due
+      const now = yield* Clock.currentTimeMillis
+      const { instead, run } = planRun(reminder, dueAt, now)
+      // When another worker was first, its outcome is in the log and this one is dropped.
+      const refused = (code: Code) => Effect.as(store.pass(run, { outcome: "refused", code }), null)
+      if (workspace.deletedAt !== null) {
+        return yield* Effect.as(store.pass({ ...run, nextRunAt: null }, null), null)
+      }
+      if (instead !== null) return yield* Effect.as(store.pass(run, instead), null)
+      const barred = workspaceRefusal(workspace)
+      if (barred !== undefined) return yield* refused(barred)
 
-      /** Loads, decides and commits; the guard that broke, or null when it is done with. */
-      const tryRun = (
-        due: DueReminder,
-        recount: boolean,
-      ): Effect.Effect<BrokenGuard | null, StoreUnavailable> =>
-        Effect.gen(function* () {
-          const { dueAt, reminder, workspace } = due
-          const now = yield* Clock.currentTimeMillis
-          const { instead, run } = planRun(reminder, dueAt, now)
-          // When another worker was first, its outcome is in the log and this one is dropped.
-          const refused = (code: Code) =>
-            Effect.as(store.pass(run, { outcome: "refused", code }), null)
-          if (workspace.deletedAt !== null) {
-            return yield* Effect.as(store.pass({ ...run, nextRunAt: null }, null), null)
-          }
-          if (instead !== null) return yield* Effect.as(store.pass(run, instead), null)
-          const barred = workspaceRefusal(workspace)
-          if (barred !== undefined) return yield* refused(barred)
+      const { mode, workspaceId } = reminder
+      const sender: Sender = { workspaceId, mode, numberIds: null }
+      const { facts, request } = yield* load(due, sender, now, recount)
+      const notInPlan = withoutReminders(facts.plan)
+      if (notInPlan !== undefined) return yield* refused(notInPlan.code)
+      const decided = yield* Effect.result(acceptor.decide(sender, request, facts, now, null))
+      if (Result.isFailure(decided)) return yield* refused(decided.failure.code)
 
-          const { mode, workspaceId } = reminder
-          const sender: Sender = { workspaceId, mode, numberIds: null }
-          const { facts, request } = yield* load(due, sender, now, recount)
-          const notInPlan = withoutReminders(facts.plan)
-          if (notInPlan !== undefined) return yield* refused(notInPlan.code)
-          const decided = yield* Effect.result(acceptor.decide(sender, request, facts, now, null))
-          if (Result.isFailure(decided)) return yield* refused(decided.failure.code)
+      const outcome = yield* store.run(decided.success, run)
+      if (outcome._tag === "Accepted") {
+        yield* acceptor.wake(decided.success)
+        return null
+      }
+      return outcome.guard === "reminder" ? null : outcome.guard
+    })
 
-          const outcome = yield* store.run(decided.success, run)
-          if (outcome._tag === "Accepted") {
-            yield* acceptor.wake(decided.success)
-            return null
-          }
-          return outcome.guard === "reminder" ? null : outcome.guard
-        })
+  /** A run that no attempt settles stays due, and is taken again in the next round. */
+  const runReminder = (due: DueReminder) =>
+    Effect.gen(function* () {
+      let broken = yield* tryRun(due, false)
+      for (let attempt = 1; attempt < attempts && broken !== null; attempt++) {
+        broken = yield* tryRun(due, broken === "quota")
+      }
+    })
 
-      /** A run that no attempt settles stays due, and is taken again in the next round. */
-      const runReminder = (due: DueReminder) =>
-        Effect.gen(function* () {
-          let broken = yield* tryRun(due, false)
-          for (let attempt = 1; attempt < attempts && broken !== null; attempt++) {
-            broken = yield* tryRun(due, broken === "quota")
-          }
-        })
+  const runOnce = Effect.gen(function* () {
+    const due = yield* store.due(yield* Clock.currentTimeMillis, batch)
+    yield* Effect.forEach(due, runReminder, { concurrency: atOnce, discard: true })
+    return due.length
+  })
 
-      const runOnce = Effect.gen(function* () {
-        const due = yield* store.due(yield* Clock.currentTimeMillis, batch)
-        yield* Effect.forEach(due, runReminder, { concurrency: atOnce, discard: true })
-        return due.length
-      })
-
-      return ReminderRunner.of({
-        runOnce,
-        run: runLoop({
-          work: "reminders",
-          runOnce: Effect.map(runOnce, (ran) => ran > 0),
-        }).pipe(Effect.provideContext(context)),
-      })
-    }),
-  )
-}
+  return {
+    runOnce,
+    run: runLoop({
+      work: "reminders",
+      runOnce: Effect.map(runOnce, (ran) => ran > 0),
+    }).pipe(Effect.provideContext(context)),
+  }
+})

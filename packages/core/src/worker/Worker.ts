@@ -10,13 +10,13 @@ import { sleep } from "../time/RealTime.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { TakeEvent, TransportEvent } from "../transport/Transport.ts"
-import { Deliverer } from "./Deliverer.ts"
-import { Dispatcher } from "./Dispatcher.ts"
-import { Expirer, TestModeSender } from "./DueMessages.ts"
-import { Housekeeper } from "./Housekeeper.ts"
-import { Linker } from "./Linker.ts"
-import { NumberChecker } from "./NumberChecker.ts"
-import { ReminderRunner } from "./ReminderRunner.ts"
+import { makeDeliverer } from "./Deliverer.ts"
+import { makeDispatcher } from "./Dispatcher.ts"
+import { makeExpirer, makeTestModeSender } from "./DueMessages.ts"
+import { makeHousekeeper } from "./Housekeeper.ts"
+import { makeLinker } from "./Linker.ts"
+import { makeNumberChecker } from "./NumberChecker.ts"
+import { makeReminderRunner } from "./ReminderRunner.ts"
 
 /** A tick may come before "sent" is written: it is taken again after each of these, in real time. */
 const overtakenPauses = [100, 300, 1000, 3000, 10_000, 30_000]
@@ -77,14 +77,14 @@ export class Worker extends Context.Service<
     Worker,
     Effect.gen(function* () {
       const loops = [
-        (yield* Dispatcher).run,
-        (yield* Deliverer).run,
-        (yield* Expirer).run,
-        (yield* Linker).run,
-        (yield* TestModeSender).run,
-        (yield* ReminderRunner).run,
-        (yield* Housekeeper).run,
-        (yield* NumberChecker).run,
+        (yield* makeDispatcher).run,
+        (yield* makeDeliverer).run,
+        (yield* makeExpirer).run,
+        (yield* makeLinker).run,
+        (yield* makeTestModeSender).run,
+        (yield* makeReminderRunner).run,
+        (yield* makeHousekeeper).run,
+        (yield* makeNumberChecker).run,
         yield* takeTransportEvents,
         (yield* NumberOwnership).hold,
       ]

@@ -3,8 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Emulator } from "@messaging-service/emulator"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { NumberChecker, NumberChecks, Numbers } from "../../src/index.ts"
+import { NumberChecks, Numbers } from "../../src/index.ts"
 import { checkChunk } from "../../src/numberCheck/NumberCheck.ts"
+import { makeNumberChecker } from "../../src/worker/NumberChecker.ts"
 import { aPhone, behave, logOut } from "./Operations.ts"
 import { aKey, aSender, inAService, minute, noon, pass, second, settled } from "./Service.ts"
 import { unknownPhone, create, made, read, found, somePhones, scripted } from "./Checking.ts"
@@ -140,7 +141,7 @@ describe("a number check", () => {
   it.effect("can be driven by hand, without the loop", () =>
     inAService(
       Effect.gen(function* () {
-        const checker = yield* NumberChecker
+        const checker = yield* makeNumberChecker
         const { key } = yield* aSender()
         const check = yield* made(key, somePhones(60))
         assert.strictEqual(yield* checker.runOnce, 1)

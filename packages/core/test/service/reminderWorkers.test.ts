@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { ReminderRunner } from "../../src/index.ts"
+import { makeReminderRunner } from "../../src/worker/ReminderRunner.ts"
 import { log, patch, remind, scheduled, sent, times } from "./Reminding.ts"
 import { storeWithin } from "./Watched.ts"
 import { arrived, remaining } from "./Operations.ts"
@@ -52,7 +52,7 @@ describe("exactly one message for each due time", () => {
         const { key, workspace } = yield* aSender(10)
         const made = yield* scheduled(key, "0 13 * * *")
         yield* TestClock.adjust(hour)
-        const { runOnce } = yield* ReminderRunner
+        const { runOnce } = yield* makeReminderRunner
         yield* Effect.all([runOnce, runOnce], { concurrency: 2 })
         assert.lengthOf(yield* sent(key), 1)
         assert.strictEqual(yield* remaining(workspace), 9)

@@ -9,7 +9,7 @@ import type { EventId, WorkspaceId } from "../../src/id/Ids.ts"
 import type { ClaimedDelivery } from "../../src/queue/DeliveryQueue.ts"
 import { layerSecrets } from "../secret/layerSecrets.ts"
 import { SigningSecrets } from "../../src/webhook/signature.ts"
-import { DeliveryCall, judgeCall } from "../../src/webhook/DeliveryCall.ts"
+import { judgeCall, makeDeliveryCall } from "../../src/webhook/DeliveryCall.ts"
 import type { CallOutcome } from "../../src/webhook/DeliveryCall.ts"
 
 const hour = 3_600_000
@@ -110,26 +110,27 @@ const call = (
   Effect.gen(function* () {
     const posted: Array<Posted> = []
     const unused = () => Effect.die("not asked for in these tests")
-    const layer = DeliveryCall.layer.pipe(
-      Layer.provideMerge(SigningSecrets.layer),
-      Layer.provide([
-        Ids.layerRandom,
-        layerSecrets(),
-        Layer.succeed(OutboundRule, { allowPrivate }),
-        Layer.succeed(Egress, {
-          allows: unused,
-          fetch: unused,
-          post: (url, request, limits) =>
-            Effect.suspend(() => {
-              posted.push({ url, request, limits })
-              return answer
-            }),
-        }),
-      ]),
+    const layer = SigningSecrets.layer.pipe(
+      Layer.provideMerge(
+        Layer.mergeAll(
+          Ids.layerRandom,
+          layerSecrets(),
+          Layer.succeed(OutboundRule, { allowPrivate }),
+          Layer.succeed(Egress, {
+            allows: unused,
+            fetch: unused,
+            post: (url, request, limits) =>
+              Effect.suspend(() => {
+                posted.push({ url, request, limits })
+                return answer
+              }),
+          }),
+        ),
+      ),
     )
     yield* TestClock.setTime(noon)
     return yield* Effect.gen(function* () {
-      const result = yield* (yield* DeliveryCall).make(claimed())
+      const result = yield* (yield* makeDeliveryCall)(claimed())
       return { result, posted: posted[0]!, secret: (yield* SigningSecrets).webhooks.of("salt") }
     }).pipe(Effect.provide(layer))
   })

@@ -18,7 +18,7 @@ import type {
   SendOutcome,
   Transport,
 } from "../../src/transport/Transport.ts"
-import { Attempt } from "../../src/worker/Attempt.ts"
+import { makeAttempt } from "../../src/worker/Attempt.ts"
 import {
   noon,
   accepted,
@@ -68,26 +68,24 @@ describe("an attempt", () => {
         },
         listen: () => Effect.never,
       })
-      const attempt = yield* Effect.provide(
-        Attempt,
-        Attempt.layer.pipe(
-          Layer.provide([
-            Ids.layerRandom,
-            Layer.succeed(MediaLinks, { link: (id) => `link to ${id}`, read: () => undefined }),
-            Layer.succeed(WhatsAppTransport, transport("whatsapp")),
-            Layer.succeed(TelegramTransport, transport("telegram")),
-            Layer.succeed(OutgoingMediaSource, { open: () => media ?? Effect.succeed(image) }),
-            Layer.mock(Numbers, {
-              connectionChanged: (...change) =>
-                Effect.sync(() => {
-                  reported.push(change)
-                  return null
-                }),
-            }),
-          ]),
+      const make = yield* Effect.provide(
+        makeAttempt,
+        Layer.mergeAll(
+          Ids.layerRandom,
+          Layer.succeed(MediaLinks, { link: (id) => `link to ${id}`, read: () => undefined }),
+          Layer.succeed(WhatsAppTransport, transport("whatsapp")),
+          Layer.succeed(TelegramTransport, transport("telegram")),
+          Layer.succeed(OutgoingMediaSource, { open: () => media ?? Effect.succeed(image) }),
+          Layer.mock(Numbers, {
+            connectionChanged: (...change) =>
+              Effect.sync(() => {
+                reported.push(change)
+                return null
+              }),
+          }),
         ),
       ).pipe(Random.withSeed("attempt"))
-      return { make: attempt.make, handed, reported }
+      return { make, handed, reported }
     })
 
   const ended = (settlement: Settlement) => {
