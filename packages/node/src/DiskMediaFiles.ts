@@ -5,7 +5,7 @@
  * makes a file describe itself without a second one beside it.
  */
 import { Ids, MediaFiles, MediaFilesError, unknownMimeType } from "@messaging-service/core/ports"
-import type { SpooledContent, StoredContent } from "@messaging-service/core/ports"
+import type { StoredContent } from "@messaging-service/core/ports"
 import { Deferred, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import { fileTypeFromBuffer } from "file-type"
@@ -76,31 +76,6 @@ export const layerDiskMediaFiles = (
         ),
       )
 
-      const spool = Effect.fn("MediaFiles.spool")(function* <E>(
-        content: Stream.Stream<Uint8Array, E>,
-        maximumBytes: number,
-      ) {
-        const { mimeType, path, sha256, size } = yield* write(
-          join(temporary, ids.hex(32)),
-          content,
-          maximumBytes,
-          room,
-        )
-        const storageKey = `${ids.hex(32)}-${sha256}`
-        const keep = Effect.uninterruptible(
-          onDisk(async () => {
-            await rename(path, join(kept, storageKey))
-            await synchronize(kept)
-          }),
-        )
-        const spooled: SpooledContent = {
-          ...storedContent(path, size, sha256, mimeType),
-          storageKey,
-          keep,
-        }
-        return spooled
-      })
-
       return MediaFiles.of({
         open: Effect.fn("MediaFiles.open")(function* (storageKey: string) {
           const sha256 = storageKeyForm.exec(storageKey)?.[1]
@@ -109,15 +84,25 @@ export const layerDiskMediaFiles = (
           const { size, firstBytes } = yield* inspect(path)
           return storedContent(path, size, sha256, yield* sniffMimeType(firstBytes))
         }),
-        spool,
-        store: Effect.fn("MediaFiles.store")(function* <E>(
+        spool: Effect.fn("MediaFiles.spool")(function* <E>(
           content: Stream.Stream<Uint8Array, E>,
           maximumBytes: number,
         ) {
-          const { keep, mimeType, sha256, size, storageKey } = yield* spool(content, maximumBytes)
-          yield* keep
-          return { storageKey, ...storedContent(join(kept, storageKey), size, sha256, mimeType) }
-        }, Effect.scoped),
+          const { mimeType, path, sha256, size } = yield* write(
+            join(temporary, ids.hex(32)),
+            content,
+            maximumBytes,
+            room,
+          )
+          const storageKey = `${ids.hex(32)}-${sha256}`
+          const keep = Effect.uninterruptible(
+            onDisk(async () => {
+              await rename(path, join(kept, storageKey))
+              await synchronize(kept)
+            }),
+          )
+          return { ...storedContent(path, size, sha256, mimeType), storageKey, keep }
+        }),
         remove: Effect.fn("MediaFiles.remove")(function* (storageKey: string) {
           if (!storageKeyForm.test(storageKey)) return
           yield* onDisk(() => rm(join(kept, storageKey), { force: true }))

@@ -56,13 +56,28 @@ const png = Buffer.from(
   "base64",
 )
 
-describe("store", () => {
-  it.effect("what was stored is opened again as it was, also by another process", () =>
+/** Spools a stream, keeps it, and opens what was kept. */
+const keep = <E>(
+  files: typeof MediaFiles.Service,
+  content: Stream.Stream<Uint8Array, E>,
+  maximumBytes: number,
+) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const spooled = yield* files.spool(content, maximumBytes)
+      yield* spooled.keep
+      const { storageKey } = spooled
+      return { ...(yield* files.open(storageKey)), storageKey }
+    }),
+  )
+
+describe("what is kept", () => {
+  it.effect("is opened again as it was, also by another process", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const content = Buffer.concat([png, Buffer.alloc(300_000, "0123456789")])
       const stored = yield* MediaFiles.use((files) =>
-        files.store(inChunks(content, 7919), 1_000_000),
+        keep(files, inChunks(content, 7919), 1_000_000),
       ).pipe(Effect.provide(at(directory)))
       assert.deepStrictEqual(yield* read(stored.content), content)
       const opened = yield* MediaFiles.use((files) => files.open(stored.storageKey)).pipe(
@@ -85,7 +100,7 @@ describe("store", () => {
   it.effect("an empty content is a content", () =>
     inMediaFiles((files) =>
       Effect.gen(function* () {
-        const stored = yield* files.store(Stream.empty, 0)
+        const stored = yield* keep(files, Stream.empty, 0)
         const opened = yield* files.open(stored.storageKey)
         assert.deepStrictEqual(
           [opened.size, opened.sha256, opened.mimeType],
@@ -99,8 +114,8 @@ describe("store", () => {
   it.effect("the same content is kept under a key of its own each time", () =>
     inMediaFiles((files) =>
       Effect.gen(function* () {
-        const one = yield* files.store(Stream.make(png), 1000)
-        const other = yield* files.store(Stream.make(png), 1000)
+        const one = yield* keep(files, Stream.make(png), 1000)
+        const other = yield* keep(files, Stream.make(png), 1000)
         assert.notStrictEqual(one.storageKey, other.storageKey)
         yield* files.remove(one.storageKey)
         assert.deepStrictEqual(yield* read(other.content), png)
@@ -114,11 +129,11 @@ describe("store", () => {
       inMediaFiles((files, directory) =>
         Effect.gen(function* () {
           assert.strictEqual(
-            yield* reason(files.store(Stream.make(bytes("12345"), bytes("678901")), 10)),
+            yield* reason(keep(files, Stream.make(bytes("12345"), bytes("678901")), 10)),
             "too_large",
           )
           assert.deepStrictEqual(yield* filesIn(directory), [])
-          const stored = yield* files.store(Stream.make(bytes("12345"), bytes("67890")), 10)
+          const stored = yield* keep(files, Stream.make(bytes("12345"), bytes("67890")), 10)
           assert.strictEqual(stored.size, 10)
         }),
       ),
@@ -128,7 +143,7 @@ describe("store", () => {
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
         const upload = Stream.concat(Stream.make(png), Stream.fail("broken" as const))
-        assert.strictEqual(yield* Effect.flip(files.store(upload, 1000)), "broken")
+        assert.strictEqual(yield* Effect.flip(keep(files, upload, 1000)), "broken")
         assert.strictEqual(yield* Effect.flip(Effect.scoped(files.spool(upload, 1000))), "broken")
         assert.deepStrictEqual(yield* filesIn(directory), [])
       }),
@@ -143,7 +158,7 @@ describe("store", () => {
           Stream.make(png),
           Stream.fromEffect(Effect.andThen(Deferred.succeed(begun, undefined), Effect.never)),
         )
-        const fiber = yield* Effect.forkChild(files.store(upload, 1000))
+        const fiber = yield* Effect.forkChild(keep(files, upload, 1000))
         yield* Deferred.await(begun)
         assert.strictEqual((yield* filesIn(directory)).length, 1)
         yield* Fiber.interrupt(fiber)
@@ -155,7 +170,7 @@ describe("store", () => {
   it.effect("only the service's own user can read the files", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
-        yield* files.store(Stream.make(png), 1000)
+        yield* keep(files, Stream.make(png), 1000)
         const [path] = yield* filesIn(directory)
         const { mode } = yield* Effect.promise(() => stat(join(directory, path ?? "")))
         assert.strictEqual(mode & 0o777, 0o600)
@@ -168,7 +183,7 @@ describe("open and remove", () => {
   it.effect("a removed file is not found, and may be removed again", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
-        const { storageKey, content } = yield* files.store(Stream.make(png), 1000)
+        const { storageKey, content } = yield* keep(files, Stream.make(png), 1000)
         yield* files.remove(storageKey)
         yield* files.remove(storageKey)
         assert.strictEqual(yield* reason(files.open(storageKey)), "not_found")
@@ -183,7 +198,7 @@ describe("open and remove", () => {
       Effect.gen(function* () {
         const secret = join(directory, "secret")
         yield* Effect.promise(() => writeFile(secret, "secret"))
-        const { storageKey } = yield* files.store(Stream.make(png), 1000)
+        const { storageKey } = yield* keep(files, Stream.make(png), 1000)
         for (const key of [
           "../../secret",
           secret,
@@ -208,7 +223,7 @@ describe("open and remove", () => {
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
         yield* Effect.promise(() => rm(join(directory, "media", "temporary"), { recursive: true }))
-        assert.strictEqual(yield* reason(files.store(Stream.make(png), 1000)), "io")
+        assert.strictEqual(yield* reason(keep(files, Stream.make(png), 1000)), "io")
       }),
     ),
   )
@@ -278,7 +293,7 @@ describe("part", () => {
   it.effect("gives the bytes from start up to, not including, end", () =>
     inMediaFiles((files) =>
       Effect.gen(function* () {
-        const { storageKey } = yield* files.store(Stream.make(bytes("0123456789")), 10)
+        const { storageKey } = yield* keep(files, Stream.make(bytes("0123456789")), 10)
         const { part } = yield* files.open(storageKey)
         const text = (start: number, end: number) =>
           Effect.map(read(part(start, end)), (content) => content.toString())
@@ -314,7 +329,7 @@ describe("a new process", () => {
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const { storageKey } = yield* MediaFiles.use((files) =>
-        files.store(Stream.make(png), 1000),
+        keep(files, Stream.make(png), 1000),
       ).pipe(Effect.provide(at(directory)))
       yield* Effect.promise(() => writeFile(join(directory, "media", "temporary", "young"), ""))
       const alone = layerDiskMediaFiles({ directory: join(directory, "media"), alone: true })
@@ -361,7 +376,7 @@ describe("the MIME type comes from the first bytes", () => {
     it.effect(`${name} is ${mimeType}, sent as ${type}`, () =>
       inMediaFiles((files) =>
         Effect.gen(function* () {
-          const { storageKey } = yield* files.store(inChunks(content, 3), 1000)
+          const { storageKey } = yield* keep(files, inChunks(content, 3), 1000)
           const opened = yield* files.open(storageKey)
           assert.strictEqual(opened.mimeType, mimeType)
           assert.strictEqual(mediaTypeOf(opened.mimeType), type)

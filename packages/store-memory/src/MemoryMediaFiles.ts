@@ -1,6 +1,6 @@
 /** Media files in memory, for tests and for embedders without a disk. */
 import { MediaFiles, MediaFilesError, Ids, unknownMimeType } from "@messaging-service/core/ports"
-import type { SpooledContent, StoredContent } from "@messaging-service/core/ports"
+import type { StoredContent } from "@messaging-service/core/ports"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex } from "@noble/hashes/utils.js"
 import { Effect, Layer, Stream } from "effect"
@@ -57,12 +57,6 @@ export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect
   Effect.gen(function* () {
     const ids = yield* Ids
     const files = new Map<string, Uint8Array>()
-    const spool = <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number) =>
-      Effect.map(collect(content, maximumBytes), (bytes): SpooledContent => {
-        const storageKey = ids.hex(32)
-        const keep = Effect.sync(() => void files.set(storageKey, bytes))
-        return { ...stored(bytes), storageKey, keep }
-      })
     return MediaFiles.of({
       open: (storageKey) =>
         Effect.suspend(() => {
@@ -71,9 +65,12 @@ export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect
             ? Effect.fail(new MediaFilesError({ reason: "not_found" }))
             : Effect.succeed(stored(bytes))
         }),
-      spool,
-      store: (content, maximumBytes) =>
-        Effect.tap(spool(content, maximumBytes), (spooled) => spooled.keep),
+      spool: (content, maximumBytes) =>
+        Effect.map(collect(content, maximumBytes), (bytes) => {
+          const storageKey = ids.hex(32)
+          const keep = Effect.sync(() => void files.set(storageKey, bytes))
+          return { ...stored(bytes), storageKey, keep }
+        }),
       remove: (storageKey) => Effect.sync(() => void files.delete(storageKey)),
       ready: Effect.void,
       removeAbandoned: Effect.void,

@@ -59,11 +59,6 @@ export class MediaFiles extends Context.Service<
       content: Stream.Stream<Uint8Array, E>,
       maximumBytes: number,
     ): Effect.Effect<SpooledContent, MediaFilesError | E, Scope.Scope>
-    /** Stores a stream under a new key, whole or not at all. */
-    store<E>(
-      content: Stream.Stream<Uint8Array, E>,
-      maximumBytes: number,
-    ): Effect.Effect<StoredContent & { readonly storageKey: string }, MediaFilesError | E>
     /** Succeeds too when there is nothing under that key. */
     remove(storageKey: string): Effect.Effect<void, MediaFilesError>
     /** Fails when nothing more can be written, whatever it is. */
