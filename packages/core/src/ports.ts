@@ -57,6 +57,7 @@ export { crowdedOf, givePlaces, heldBy, isCrowded, takeInRounds, takeShares } fr
 export type { Capacity, Crowded, Shares } from "./limit/Held.ts"
 export { makePlaces, makeRefusingPlaces } from "./limit/Places.ts"
 export type { RefusingPlaces } from "./limit/Places.ts"
+export type { CallerScope } from "./key/Caller.ts"
 export { addressGroup } from "./key/WrongKeys.ts"
 export { sharedResources } from "./limit/sharedResources.ts"
 export type { SharedResource } from "./limit/sharedResources.ts"
@@ -101,7 +102,6 @@ export type {
   BrokenGuard,
   FoundMessage,
   MessageFilter,
-  MessageScope,
   NewMessage,
   NumberFacts,
   RefusedMessage,
@@ -148,7 +148,6 @@ export type {
   NewNumberCheck,
   NumberCheck,
   NumberCheckResult,
-  NumberCheckScope,
 } from "./numberCheck/NumberCheck.ts"
 export { DeliveryQueue } from "./queue/DeliveryQueue.ts"
 export type { ClaimedDelivery, DeliveryQuery, DeliveryResult } from "./queue/DeliveryQueue.ts"

@@ -4,7 +4,7 @@ import type {
   Message,
   MessageFilter,
   MessageId,
-  MessageScope,
+  CallerScope,
   MessageStore,
 } from "@messaging-service/core/ports"
 import { accept, insertRefused, loadAcceptance } from "./acceptance.ts"
@@ -14,7 +14,7 @@ import { newestFirst } from "./collections.ts"
 import { messageOf } from "./tables.ts"
 import type { MessageRow, Steps, Tables } from "./tables.ts"
 
-const isSeen = ({ workspaceId, mode, restriction }: MessageScope, message: Message): boolean =>
+const isSeen = ({ workspaceId, mode, restriction }: CallerScope, message: Message): boolean =>
   message.workspaceId === workspaceId &&
   message.mode === mode &&
   (restriction === null || restriction.includes(message.from.id))

@@ -4,7 +4,7 @@ import type {
   CheckClaimQuery,
   CheckSettlement,
   ClaimedCheck,
-  NumberCheckScope,
+  CallerScope,
   NumberCheckStore,
   Phone,
 } from "@messaging-service/core/ports"
@@ -14,10 +14,7 @@ import { newestFirst } from "./collections.ts"
 import { laneIn } from "./tables.ts"
 import type { CheckRow, Steps, Tables } from "./tables.ts"
 
-const isSeen = (
-  { mode, restriction, workspaceId }: NumberCheckScope,
-  { check, forgotten }: CheckRow,
-) =>
+const isSeen = ({ mode, restriction, workspaceId }: CallerScope, { check, forgotten }: CheckRow) =>
   !forgotten &&
   check.workspaceId === workspaceId &&
   check.mode === mode &&

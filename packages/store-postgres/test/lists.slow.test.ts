@@ -7,7 +7,7 @@ import { MessageStore, StoreUnavailable, sharedResources } from "@messaging-serv
 import type {
   MessageFilter,
   MessageId,
-  MessageScope,
+  CallerScope,
   NumberId,
   Phone,
   WorkspaceId,
@@ -96,11 +96,11 @@ const everything: MessageFilter = {
   since: null,
   until: null,
 }
-const scope: MessageScope = { workspaceId, mode: "live", restriction: null }
+const scope: CallerScope = { workspaceId, mode: "live", restriction: null }
 
 interface Case {
   readonly name: string
-  readonly scope?: Partial<MessageScope>
+  readonly scope?: Partial<CallerScope>
   readonly filter?: Partial<MessageFilter>
   readonly before?: number
   readonly indexes: ReadonlyArray<string>

@@ -147,7 +147,7 @@ export const permit = (
   return Effect.succeed(caller as Permitted)
 }
 
-/** Whose records a caller sees. */
+/** Whose records a caller sees: of these numbers, all when null. */
 export interface CallerScope {
   readonly workspaceId: WorkspaceId
   readonly mode: Mode

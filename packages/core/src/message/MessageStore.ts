@@ -15,7 +15,8 @@ import type {
   TransportId,
   WorkspaceId,
 } from "../id/Ids.ts"
-import type { Mode, Restriction } from "../key/ApiKey.ts"
+import type { Mode } from "../key/ApiKey.ts"
+import type { CallerScope } from "../key/Caller.ts"
 import type { MediaFile } from "../media/Media.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 import type { Phone } from "../recipient/Phone.ts"
@@ -101,12 +102,6 @@ export interface RefusedMessage {
   readonly ended: (id: MessageId) => MessageChange
 }
 
-export interface MessageScope {
-  readonly workspaceId: WorkspaceId
-  readonly mode: Mode
-  readonly restriction: Restriction
-}
-
 export interface MessageFilter {
   /** `now` decides which waiting messages are `queued` and which `scheduled`. Null for all. */
   readonly statuses: ReadonlyArray<MessageStatus> | null
@@ -143,12 +138,12 @@ export class MessageStore extends Context.Service<
     insertRefused(refused: RefusedMessage): Effect.Effect<MessageChange | null, StoreUnavailable>
     /** Frees a claim of a refused request, if it is still this one's. */
     releaseClaim(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
-    get(scope: MessageScope, id: MessageId): Effect.Effect<FoundMessage | null, StoreUnavailable>
+    get(scope: CallerScope, id: MessageId): Effect.Effect<FoundMessage | null, StoreUnavailable>
     /** In the order of `ids`; unknown ones are left out. */
     byIds(ids: ReadonlyArray<MessageId>): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
     /** Newest first. */
     list(
-      scope: MessageScope,
+      scope: CallerScope,
       filter: MessageFilter,
       page: PageQuery,
       now: number,

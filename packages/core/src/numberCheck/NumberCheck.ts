@@ -8,7 +8,8 @@ import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberCheckId, NumberId, WorkspaceId } from "../id/Ids.ts"
 import type { Shares } from "../limit/Held.ts"
-import type { Mode, Restriction } from "../key/ApiKey.ts"
+import type { Mode } from "../key/ApiKey.ts"
+import type { CallerScope } from "../key/Caller.ts"
 import { isClaimable } from "../queue/Lane.ts"
 import type { Owned } from "../queue/LaneQueue.ts"
 import type { Phone } from "../recipient/Phone.ts"
@@ -87,13 +88,6 @@ export type BrokenCheckGuard = "idempotency" | "number"
 export type CheckInsertion =
   | { readonly _tag: "Made"; readonly id: NumberCheckId }
   | { readonly _tag: "Broken"; readonly guard: BrokenCheckGuard }
-
-export interface NumberCheckScope {
-  readonly workspaceId: WorkspaceId
-  readonly mode: Mode
-  /** The numbers whose checks are seen; null for all. */
-  readonly restriction: Restriction
-}
 
 export interface CheckClaimQuery extends Shares {
   readonly now: number
@@ -208,15 +202,9 @@ export class NumberCheckStore extends Context.Service<
       idempotency: IdempotencyClaim | null,
     ): Effect.Effect<CheckInsertion, StoreUnavailable>
     /** Null when unknown, or outside of the scope. */
-    get(
-      scope: NumberCheckScope,
-      id: NumberCheckId,
-    ): Effect.Effect<NumberCheck | null, StoreUnavailable>
+    get(scope: CallerScope, id: NumberCheckId): Effect.Effect<NumberCheck | null, StoreUnavailable>
     /** Newest first. */
-    list(
-      scope: NumberCheckScope,
-      page: PageQuery,
-    ): Effect.Effect<PageOf<NumberCheck>, StoreUnavailable>
+    list(scope: CallerScope, page: PageQuery): Effect.Effect<PageOf<NumberCheck>, StoreUnavailable>
     /** Newest first; `statuses` null for all. */
     results(
       id: NumberCheckId,

@@ -9,7 +9,8 @@ import type { Effect } from "effect"
 import type { Code } from "../error/Catalogue.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MessageId, NumberId, ReminderId, WorkspaceId } from "../id/Ids.ts"
-import type { Mode, Restriction } from "../key/ApiKey.ts"
+import type { Mode } from "../key/ApiKey.ts"
+import type { CallerScope } from "../key/Caller.ts"
 import type { MediaReference } from "../media/Media.ts"
 import type { Acceptance, AcceptanceOutcome } from "../message/MessageStore.ts"
 import type { RequestedRecipient } from "../recipient/Recipient.ts"
@@ -115,11 +116,9 @@ export const firstRun = (
 export type NewReminder = Omit<Reminder, "id" | "revision" | "lastRun">
 
 /** Whose reminders: a limited key sees those that send from its numbers. */
-export interface ReminderScope {
-  readonly workspaceId: WorkspaceId
+export interface ReminderScope extends Omit<CallerScope, "mode"> {
   /** Null for the operator, who sees both. */
   readonly mode: Mode | null
-  readonly restriction: Restriction
 }
 
 export type ReminderInsertion =

@@ -8,7 +8,7 @@ import { messageStatuses, pageOf, transitions } from "@messaging-service/core/po
 import type {
   Message,
   MessageFilter,
-  MessageScope,
+  CallerScope,
   MessageStatus,
   NumberId,
   PageOf,
@@ -76,7 +76,7 @@ const Listed = rowsOver(messageNames)
 export const listMessages =
   (database: DatabaseService) =>
   (
-    scope: MessageScope,
+    scope: CallerScope,
     filter: MessageFilter,
     page: PageQuery,
     now: number,
@@ -90,7 +90,7 @@ export const listMessages =
 
 /** Which numbers' messages may be shown; null for those of the whole workspace. */
 const numbersOf = (
-  { restriction }: MessageScope,
+  { restriction }: CallerScope,
   { from }: MessageFilter,
 ): ReadonlyArray<NumberId> | null => {
   if (from === null) return restriction
@@ -102,7 +102,7 @@ type Bind = <In>(kind: Kind<In>, value: In) => string
 
 /** The statement and its parameters. */
 export const compose = (
-  scope: MessageScope,
+  scope: CallerScope,
   filter: MessageFilter,
   page: PageQuery,
   now: number,

@@ -8,7 +8,7 @@ import type {
   NewNumberCheck,
   NumberCheck,
   NumberCheckId,
-  NumberCheckScope,
+  CallerScope,
   Phone,
   SendingNumber,
 } from "@messaging-service/core/ports"
@@ -37,7 +37,7 @@ export const aNewCheck = (
 export const insert = (check: NewNumberCheck, idempotency: IdempotencyClaim | null = null) =>
   NumberCheckStore.use((store) => store.insert(check, idempotency))
 
-export const scopeOf = (check: Pick<NumberCheck, "workspaceId" | "mode">): NumberCheckScope => ({
+export const scopeOf = (check: Pick<NumberCheck, "workspaceId" | "mode">): CallerScope => ({
   workspaceId: check.workspaceId,
   mode: check.mode,
   restriction: null,

@@ -6,7 +6,7 @@ import type {
   FoundMessage,
   IdempotencyClaim,
   Message,
-  MessageScope,
+  CallerScope,
   Mode,
   Capacity,
   QuotaFacts,
@@ -74,7 +74,7 @@ export const remaining = (workspace: Workspace) =>
   )
 
 /** Everything of the workspace in that mode. */
-export const scopeOf = (workspaceId: WorkspaceId, mode: Mode = "live"): MessageScope => ({
+export const scopeOf = (workspaceId: WorkspaceId, mode: Mode = "live"): CallerScope => ({
   workspaceId,
   mode,
   restriction: null,

@@ -5,7 +5,7 @@ import type {
   Message,
   MessageFilter,
   MessageId,
-  MessageScope,
+  CallerScope,
   MessageStatus,
   NumberId,
 } from "@messaging-service/core/ports"
@@ -35,7 +35,7 @@ const everything: MessageFilter = {
   until: null,
 }
 
-const listed = (scope: MessageScope, filter: Partial<MessageFilter> = {}, now = noon) =>
+const listed = (scope: CallerScope, filter: Partial<MessageFilter> = {}, now = noon) =>
   Effect.map(
     MessageStore.use((store) =>
       store.list(scope, { ...everything, ...filter }, { before: null, limit: 100 }, now),
@@ -53,7 +53,7 @@ export const lists: Topic = (it) => {
       const other = yield* aNumber(workspace.id)
       const message = yield* aMessage(number)
       const scope = scopeOf(workspace.id)
-      const get = (given: Partial<MessageScope>) => store.get({ ...scope, ...given }, message.id)
+      const get = (given: Partial<CallerScope>) => store.get({ ...scope, ...given }, message.id)
       const found = { message, inFlight: false }
       assert.deepStrictEqual(yield* get({}), found)
       assert.deepStrictEqual(yield* get({ restriction: [other.id, number.id] }), found)

@@ -1,7 +1,7 @@
 /** `NumberCheckStore`: lists of phones that are made and looked at, and workers at them in a race. */
 import { assert } from "@effect/vitest"
 import { NumberCheckStore, NumberStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { NumberCheckScope, NumberId } from "@messaging-service/core/ports"
+import type { CallerScope, NumberId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { at, ids, present } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"
@@ -80,7 +80,7 @@ export const numberChecks: Topic = (it) => {
         const other = yield* aNumber(workspace.id)
         const check = yield* aCheck(number, { mode: "test" })
         const scope = scopeOf(check)
-        const seen = (given: Partial<NumberCheckScope>, id = check.id) =>
+        const seen = (given: Partial<CallerScope>, id = check.id) =>
           Effect.map(store.get({ ...scope, ...given }, id), (found) => found !== null)
         assert.isTrue(yield* seen({}))
         assert.isTrue(yield* seen({ restriction: [other.id, number.id] }))
@@ -103,7 +103,7 @@ export const numberChecks: Topic = (it) => {
       const c = yield* aCheck(number)
       yield* aCheck((yield* aStage()).number)
       const list = (
-        given: Partial<NumberCheckScope> = {},
+        given: Partial<CallerScope> = {},
         page: { readonly before?: number | null; readonly limit?: number } = {},
       ) => store.list({ ...scopeOf(a), ...given }, { before: null, limit: 10, ...page })
       assert.deepStrictEqual(yield* list(), { items: [c, b, a], next: null })
