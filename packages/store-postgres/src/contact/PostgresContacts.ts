@@ -6,9 +6,9 @@ import {
   bigint,
   columnsOf,
   decoded,
-  idBefore,
+  newestFirst,
+  paging,
   instant,
-  integer,
   selected,
   text,
   without,
@@ -36,16 +36,11 @@ values (${made.placeholders})
 returning id`
 
 // Index contacts_by_workspace.
-const listContacts = statement(
-  "contact.list",
-  given({ workspaceId: bigint, before: idBefore, limit: integer }),
-)`
+const listContacts = statement("contact.list", given({ workspaceId: bigint, ...paging }))`
 select ${selected(columns, "c")}
 from contacts c
 where c.workspace_id = $workspaceId
-  and c.id < $before
-order by c.id desc
-limit $limit`
+  and ${newestFirst("c")}`
 
 const deleteContact = statement("contact.delete", given({ workspaceId: bigint, id: bigint }))`
 delete from contacts c

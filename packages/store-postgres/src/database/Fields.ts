@@ -126,10 +126,18 @@ const beyondIds = 2n ** 63n - 1n
  * Where a page begins, for a condition `id < $before`: null for the first page. A condition that asks
  * whether there is a parameter could not be looked up in an index.
  */
-export const idBefore: Kind<number | null> = {
+const idBefore: Kind<number | null> = {
   ...(bigint as Kind<number | null>),
   encode: (id) => (id === null ? beyondIds : BigInt(id)),
 }
+
+/** The parameters of a statement that ends in `newestFirst`. */
+export const paging = { before: idBefore, limit: integer }
+
+/** The last condition of a list, and the end of its statement: a page of it, the newest first. */
+export const newestFirst = (alias: string): string => `${alias}.id < $before
+order by ${alias}.id desc
+limit $limit`
 
 /** The columns of all fields, in their order. */
 export const columnsOf = <const Fields extends Readonly<Record<string, object>>>(

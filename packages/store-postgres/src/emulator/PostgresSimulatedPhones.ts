@@ -9,9 +9,9 @@ import {
   boolean,
   columnsOf,
   decoded,
-  idBefore,
+  newestFirst,
+  paging,
   instant,
-  integer,
   jsonb,
   listed,
   selected,
@@ -110,16 +110,14 @@ returning id`
 
 /** Index simulated_sent_by_number for one number, the primary key for all. */
 const listSent = (ofNumber: string) =>
-  statement("simulated.sent", given({ before: idBefore, limit: integer, numberId: bigint }))`
+  statement("simulated.sent", given({ ...paging, numberId: bigint }))`
 select s.id, m.id as message_id, ${selected(writtenColumns, "s")}
 from simulated_sent s
 left join messages m on m.transport_id = s.transport_id
-where s.id < $before${ofNumber}
-order by s.id desc
-limit $limit`
+where ${ofNumber}${newestFirst("s")}`
 
 const sentOfAll = listSent("")
-const sentOfNumber = listSent("\n  and s.number_id = $numberId")
+const sentOfNumber = listSent("s.number_id = $numberId\n  and ")
 
 export const layerSimulatedPhones = Layer.effect(
   SimulatedPhones,

@@ -1,20 +1,19 @@
 /**
- * Admission: finds a key and its workspace and counts the request, in one round trip. Requests with
- * one key that are admitted together count as one write of several.
- *
- * Locks: the row of each key's windows, in the order of the keys' hashes.
+ * Admission: finds a key and its workspace and counts the request, in one round trip. Requests that
+ * are admitted together and count in the same window count as one write of several.
  */
-import type { Admitted, AdmitQuery, StoreUnavailable } from "@messaging-service/core/ports"
+import type { Admitted, AdmittedV1, AdmitQuery, AdmitV1Query } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { instant, integer, listed, text } from "../database/Fields.ts"
-import { each, sqlFunction, statement } from "../database/Statement.ts"
+import { bigint, columnsOf, instant, integer, listed, text } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
+import { each, given, joined, part, sqlFunction, statement } from "../database/Statement.ts"
 import { toWorkspace, workspaceColumns, workspaceResult } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
 import { countRequests, isUsable, keyColumns, keyResult, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
 
-/** Counts p_count requests. */
+/** Counts p_count requests. Locks: the row of each key's windows, in the order of the keys' hashes. */
 export const admitRequests = sqlFunction(
   "admit_requests",
   `
@@ -94,23 +93,19 @@ interface Group {
   latest: AdmitQuery
 }
 
-export const admit =
-  (database: DatabaseService) =>
-  (
-    queries: ReadonlyArray<AdmitQuery>,
-  ): Effect.Effect<ReadonlyArray<Admitted | null>, StoreUnavailable> => {
-    const asked = groupsOf(queries)
-    return Effect.map(admitStatement.rows<AdmittedRow>(database, asked), (rows) => {
-      const admitted: Array<Admitted | null> = queries.map(() => null)
-      for (const row of rows) {
-        const places = asked[Number(row.place) - 1]?.places ?? []
-        for (const [index, place] of places.entries()) {
-          admitted[place] = toAdmitted(row, places.length - 1 - index)
-        }
+export const admit = (database: DatabaseService) => (queries: ReadonlyArray<AdmitQuery>) => {
+  const asked = groupsOf(queries)
+  return Effect.map(admitStatement.rows<AdmittedRow>(database, asked), (rows) => {
+    const admitted: Array<Admitted | null> = queries.map(() => null)
+    for (const row of rows) {
+      const places = asked[Number(row.place) - 1]?.places ?? []
+      for (const [index, place] of places.entries()) {
+        admitted[place] = toAdmitted(row, places.length - 1 - index)
       }
-      return admitted
-    })
-  }
+    }
+    return admitted
+  })
+}
 
 const groupsOf = (queries: ReadonlyArray<AdmitQuery>): ReadonlyArray<Group> => {
   const groups = new Map<string, Group>()
@@ -137,3 +132,111 @@ const toAdmitted = (row: AdmittedRow, later: number): Admitted => ({
       ? null
       : { minute: row.minute_count - later, day: row.day_count - later },
 })
+
+const queryParameters = each(
+  columnsOf({
+    hash: { hash: text((query) => query.hash) },
+    workspaceId: { workspace_id: bigint((query) => query.workspaceId) },
+    now: { now: instant((query) => query.now) },
+    clientAddress: { address: text((query) => query.clientAddress) },
+  } satisfies FieldsOf<Omit<AdmitV1Query, "minuteStart">>),
+)
+
+/**
+ * All of one clock minute, which the keys of a workspace share. Locks: the rows of the workspaces'
+ * windows in the order of their ids; then those of the keys, which keep the last use, in the order of
+ * theirs.
+ */
+const admitStatementV1 = statement(
+  "admitV1",
+  joined(part("queries", queryParameters), given({ minuteStart: instant })),
+)`
+with asked as (
+  select *
+  from unnest(${queryParameters.placeholders}) with ordinality asked (${queryParameters.names}, place)
+),
+found as materialized (
+  select asked.place, asked.now, asked.address, k as key, w as workspace,
+    w.admits_v1
+      and ${isUsable("k", "asked.now")}
+      and coalesce(asked.workspace_id = w.id, true) as counts
+  from asked
+  join api_keys k on k.hash = asked.hash and k.version = 1
+  join workspaces w on w.id = k.workspace_id
+),
+counted as (
+  insert into workspace_windows as windows (workspace_id, minute_start, minute_count)
+  select (found.workspace).id, $minuteStart, count(*)::integer
+  from found
+  where found.counts
+  group by (found.workspace).id
+  order by (found.workspace).id
+  on conflict (workspace_id) do update
+  set ${countRequests("minute")}
+  returning workspace_id, minute_count
+),
+used as (
+  insert into key_windows as windows (
+    key_id, minute_start, minute_count, day_start, day_count, last_used_at, last_used_ip
+  )
+  select distinct on ((found.key).id)
+    (found.key).id, found.now, 0, found.now, 0, found.now, found.address
+  from found
+  where found.counts
+  order by (found.key).id, found.place desc
+  on conflict (key_id) do update
+  set last_used_at = excluded.last_used_at,
+    last_used_ip = excluded.last_used_ip
+)
+select found.place, found.counts, counted.minute_count,
+  ${keyColumns("(found.key)", "windows")},
+  ${workspaceColumns("(found.workspace)")}
+from found
+left join counted on counted.workspace_id = (found.workspace).id
+left join key_windows windows on windows.key_id = (found.key).id`
+
+type AdmittedRowV1 = KeyRow &
+  WorkspaceRow & {
+    readonly place: bigint
+    readonly counts: boolean
+    /** Of the workspace, after all requests of the statement. */
+    readonly minute_count: number | null
+  }
+
+export const admitV1 = (database: DatabaseService) => (queries: ReadonlyArray<AdmitV1Query>) =>
+  Effect.gen(function* () {
+    const admitted: Array<AdmittedV1 | null> = queries.map(() => null)
+    // One statement, but at the turn of a minute.
+    for (const [minuteStart, asked] of byMinute(queries)) {
+      const rows = yield* admitStatementV1.rows<AdmittedRowV1>(database, {
+        queries: asked.map(([, query]) => query),
+        minuteStart,
+      })
+      const later = new Map<bigint, number>()
+      for (const row of rows.toSorted((a, b) => Number(b.place - a.place))) {
+        const [place, query] = asked[Number(row.place) - 1] ?? []
+        if (place === undefined || query === undefined) continue
+        const behind = later.get(row.workspace_id) ?? 0
+        if (row.counts) later.set(row.workspace_id, behind + 1)
+        admitted[place] = toAdmittedV1(row, query, behind)
+      }
+    }
+    return admitted
+  })
+
+/** The queries of each minute, with their places; the earliest minute first. */
+const byMinute = (queries: ReadonlyArray<AdmitV1Query>) =>
+  [...Map.groupBy(queries.entries(), ([, { minuteStart }]) => minuteStart)].toSorted(
+    ([a], [b]) => a - b,
+  )
+
+/** `later`: how many of the workspace's requests that were counted together came after this one. */
+const toAdmittedV1 = (row: AdmittedRowV1, query: AdmitV1Query, later: number): AdmittedV1 => {
+  const key = toKey(row)
+  const counts = row.counts && row.minute_count !== null
+  return {
+    key: counts ? { ...key, lastUsedAt: query.now, lastUsedIp: query.clientAddress } : key,
+    workspace: toWorkspace(row),
+    count: counts && row.minute_count !== null ? row.minute_count - later : null,
+  }
+}

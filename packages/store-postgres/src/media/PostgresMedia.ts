@@ -2,7 +2,16 @@
 import type { MediaFile, MediaStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, bigints, decoded, idBefore, instant, integer, text } from "../database/Fields.ts"
+import {
+  bigint,
+  bigints,
+  decoded,
+  newestFirst,
+  paging,
+  instant,
+  integer,
+  text,
+} from "../database/Fields.ts"
 import { call, given, sqlFunction, statement, taking } from "../database/Statement.ts"
 import {
   attach,
@@ -50,18 +59,13 @@ where ${seen}`
 
 /** Index media_files_by_type for one type, media_files_kept for all. */
 const listFiles = (ofType: string) =>
-  statement(
-    "media.list",
-    given({ workspaceId: bigint, mode: text, before: idBefore, limit: integer, type: text }),
-  )`
+  statement("media.list", given({ workspaceId: bigint, mode: text, ...paging, type: text }))`
 select ${fileColumns("m")}
 from media_files m
 where m.workspace_id = $workspaceId
   and m.mode = $mode
-  and m.state = 'kept'
-  and m.id < $before${ofType}
-order by m.id desc
-limit $limit`
+  and m.state = 'kept'${ofType}
+  and ${newestFirst("m")}`
 
 const listAll = listFiles("")
 const listOfType = listFiles("\n  and m.type = $type")

@@ -5,7 +5,7 @@ import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, text, texts } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
-import { hasExpired, inHands, notExpired } from "../queue/lane.ts"
+import { hasExpired, inHands, isInHands, isOfRemoved, notExpired } from "../queue/lane.ts"
 import { releaseClaim } from "../request/PostgresIdempotency.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { accept } from "./acceptMessages.ts"
@@ -39,12 +39,7 @@ select ${messageColumns("m")}
 from messages m
 where m.state = 'waiting'
   and ${hasExpired("m", "$now")}
-  and not exists (
-    select
-    from lanes l
-    where l.number_id = m.number_id
-      and ${inHands("m", "l")}
-  )
+  and not ${isInHands("m")}
 order by m.expires_at
 limit $limit`
 
@@ -56,12 +51,7 @@ where m.state = 'waiting'
   and m.mode = 'test'
   and m.due_at <= $now
   and ${notExpired("m", "$now")}
-  and not exists (
-    select
-    from lanes l
-    where l.number_id = m.number_id
-      and l.removed_at is not null
-  )
+  and not ${isOfRemoved("m")}
 order by m.due_at, m.id
 limit $limit`
 

@@ -13,7 +13,6 @@ import type {
   BrokenGuard,
   MessageId,
   NewMessage,
-  StoreUnavailable,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
@@ -316,23 +315,19 @@ export const acceptMessages = sqlFunction(
 export const acceptStatement = call("accept", acceptMessages)
 
 /** Writes acceptances in one round trip; one outcome for each, in their order. */
-export const accept =
-  (database: DatabaseService) =>
-  (
-    acceptances: ReadonlyArray<Acceptance>,
-  ): Effect.Effect<ReadonlyArray<AcceptanceOutcome>, StoreUnavailable> => {
-    const order = acceptances
-      .map((_, index) => index)
-      .toSorted((a, b) => numberAt(acceptances, a) - numberAt(acceptances, b))
-    const sorted = order.flatMap((index) => acceptances[index] ?? [])
-    return Effect.map(acceptStatement.rows<OutcomeRow>(database, batchOf(sorted)), (rows) => {
-      const outcomes: Array<AcceptanceOutcome> = []
-      for (const [position, row] of rows.entries()) {
-        outcomes[order[position] ?? position] = toOutcome(row)
-      }
-      return outcomes
-    })
-  }
+export const accept = (database: DatabaseService) => (acceptances: ReadonlyArray<Acceptance>) => {
+  const order = acceptances
+    .map((_, index) => index)
+    .toSorted((a, b) => numberAt(acceptances, a) - numberAt(acceptances, b))
+  const sorted = order.flatMap((index) => acceptances[index] ?? [])
+  return Effect.map(acceptStatement.rows<OutcomeRow>(database, batchOf(sorted)), (rows) => {
+    const outcomes: Array<AcceptanceOutcome> = []
+    for (const [position, row] of rows.entries()) {
+      outcomes[order[position] ?? position] = toOutcome(row)
+    }
+    return outcomes
+  })
+}
 
 export interface OutcomeRow<Guard = BrokenGuard> {
   readonly guard: BrokenGuard | Guard | null

@@ -104,7 +104,7 @@ export interface EndedRow {
 export const endedIds = (
   rows: Effect.Effect<ReadonlyArray<EndedRow>, StoreUnavailable>,
   tell: Effect.Effect<void>,
-): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> =>
+) =>
   rows.pipe(
     Effect.tap(([row]) => (row?.queued === true ? tell : Effect.void)),
     Effect.map((found) => new Set(found.map((row) => Number(row.message_id) as MessageId))),
@@ -196,10 +196,8 @@ const endStatement = call("end", endMessages)
 
 export const end =
   (database: DatabaseService, { tell }: DeliveriesQueued) =>
-  (
-    changes: ReadonlyArray<MessageChange>,
-  ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
-    if (changes.length === 0) return Effect.succeed(new Set())
+  (changes: ReadonlyArray<MessageChange>) => {
+    if (changes.length === 0) return Effect.succeed(new Set<MessageId>())
     const now = changes.reduce((latest, { event }) => Math.max(latest, event.createdAt), -Infinity)
     return endedIds(endStatement.rows<EndedRow>(database, { now, changes }), tell)
   }
@@ -252,7 +250,7 @@ const insert = call("message.insertRefused", insertRefusedMessage)
 
 export const insertRefused =
   (database: DatabaseService, { tell }: DeliveriesQueued) =>
-  (refused: RefusedMessage): Effect.Effect<MessageChange | null, StoreUnavailable> =>
+  (refused: RefusedMessage) =>
     Effect.gen(function* () {
       const id = yield* nextId.value<bigint>(database, {})
       const change = refused.ended(Number(id) as MessageId)

@@ -19,7 +19,6 @@ import type {
   Plan,
   Platform,
   SendingNumber,
-  StoreUnavailable,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
@@ -228,30 +227,26 @@ select ${loadAcceptance.name}(asked.query) as facts
 from jsonb_array_elements($queries::jsonb) with ordinality asked (query, place)
 order by asked.place`
 
-export const load =
-  (database: DatabaseService) =>
-  (
-    queries: ReadonlyArray<AcceptanceQuery>,
-  ): Effect.Effect<ReadonlyArray<AcceptanceFacts>, StoreUnavailable> => {
-    // Two batches that claim the same keys must take them in the same order, and no lane before.
-    const order = queries
-      .map((query, index) => ({ index, rank: rankOf(query) }))
-      .toSorted((a, b) => (a.rank === b.rank ? 0 : a.rank < b.rank ? -1 : 1))
-    return loadStatement
-      .rows<{ readonly facts: Loaded | null }>(database, {
-        queries: order.map(({ index }) => toJson(queries[index])),
-      })
-      .pipe(
-        Effect.map((rows) => {
-          const facts: Array<AcceptanceFacts> = []
-          for (const [position, { index }] of order.entries()) {
-            const query = queries[index]
-            if (query !== undefined) facts[index] = toFacts(query, rows[position]?.facts ?? {})
-          }
-          return facts
-        }),
-      )
-  }
+export const load = (database: DatabaseService) => (queries: ReadonlyArray<AcceptanceQuery>) => {
+  // Two batches that claim the same keys must take them in the same order, and no lane before.
+  const order = queries
+    .map((query, index) => ({ index, rank: rankOf(query) }))
+    .toSorted((a, b) => (a.rank === b.rank ? 0 : a.rank < b.rank ? -1 : 1))
+  return loadStatement
+    .rows<{ readonly facts: Loaded | null }>(database, {
+      queries: order.map(({ index }) => toJson(queries[index])),
+    })
+    .pipe(
+      Effect.map((rows) => {
+        const facts: Array<AcceptanceFacts> = []
+        for (const [position, { index }] of order.entries()) {
+          const query = queries[index]
+          if (query !== undefined) facts[index] = toFacts(query, rows[position]?.facts ?? {})
+        }
+        return facts
+      }),
+    )
+}
 
 /** Times as text: PostgreSQL would make inexact floating point numbers of milliseconds. */
 const iso = (millis: number): string => new Date(millis).toISOString()

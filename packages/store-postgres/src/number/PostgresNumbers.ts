@@ -47,17 +47,12 @@ lane as (
 select ${numberColumns("number")}
 from number`
 
+/** Of that workspace, or of any. */
 const getNumber = statement("number.get", given({ workspaceId: bigint, id: bigint }))`
 select ${numberColumns("n")}
 from numbers n
 where n.id = $id
-  and n.workspace_id = $workspaceId
-  and n.removed_at is null`
-
-const findNumber = statement("number.find", given({ id: bigint }))`
-select ${numberColumns("n")}
-from numbers n
-where n.id = $id
+  and n.workspace_id = coalesce($workspaceId, n.workspace_id)
   and n.removed_at is null`
 
 // Index numbers_by_workspace.
@@ -203,7 +198,7 @@ export const numberStore = (
         : Effect.succeed(inserted),
     ),
   get: (workspaceId, id) => getNumber.first(database, { workspaceId, id }, toNumber),
-  find: (id) => findNumber.first(database, { id }, toNumber),
+  find: (id) => getNumber.first(database, { workspaceId: null, id }, toNumber),
   callbackUrl: (id) => callbackUrl.value<string>(database, { id }),
   list: (workspaceId) => listNumbers.all(database, { workspaceId }, toNumber),
   relabel: (workspaceId, id, label) =>

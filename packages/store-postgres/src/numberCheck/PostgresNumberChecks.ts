@@ -14,7 +14,8 @@ import {
   bigints,
   columnsOf,
   decoded,
-  idBefore,
+  newestFirst,
+  paging,
   instant,
   integer,
   selected,
@@ -124,29 +125,22 @@ where ${inScope}
   and c.id = $id`
 
 // Index number_checks_by_workspace.
-const listChecks = statement(
-  "numberCheck.list",
-  given({ ...scope, before: idBefore, limit: integer }),
-)`
+const listChecks = statement("numberCheck.list", given({ ...scope, ...paging }))`
 select ${checkColumns}
 from number_checks c
 where ${inScope}
-  and c.id < $before
-order by c.id desc
-limit $limit`
+  and ${newestFirst("c")}`
 
 // Index number_check_results_by_check.
 const listResults = statement(
   "numberCheck.results",
-  given({ id: bigint, statuses: texts, before: idBefore, limit: integer }),
+  given({ id: bigint, statuses: texts, ...paging }),
 )`
 select ${resultColumns("r")}
 from number_check_results r
 where r.check_id = $id
   and ($statuses::text[] is null or r.status = any ($statuses))
-  and r.id < $before
-order by r.id desc
-limit $limit`
+  and ${newestFirst("r")}`
 
 /** Checks that one statement drops at most; each has up to 1,000 results. */
 const batch = 10

@@ -1,11 +1,5 @@
 /** What workers do with number checks: claim the next phones of each, and settle the answers. */
-import type {
-  CheckClaimQuery,
-  CheckSettlement,
-  ClaimedCheck,
-  StoreUnavailable,
-} from "@messaging-service/core/ports"
-import { Effect } from "effect"
+import type { CheckClaimQuery, CheckSettlement, ClaimedCheck } from "@messaging-service/core/ports"
 import type { DatabaseService } from "../database/Database.ts"
 import {
   bigint,
@@ -131,10 +125,8 @@ export const claimChecks = sqlFunction(
 
 const claimStatement = call("numberCheck.claim", claimChecks)
 
-export const claim =
-  (database: DatabaseService) =>
-  (query: CheckClaimQuery): Effect.Effect<ReadonlyArray<ClaimedCheck>, StoreUnavailable> =>
-    claimStatement.all(database, query, toClaimed)
+export const claim = (database: DatabaseService) => (query: CheckClaimQuery) =>
+  claimStatement.all(database, query, toClaimed)
 
 /**
  * Answers go to every pending result of their phone; with the last one the check is completed. False
@@ -207,22 +199,20 @@ where c.id = $id
 returning true`
 
 /** Settles a claimed check, if its lease is still the check's: answers, or another try. */
-export const settle =
-  (database: DatabaseService) =>
-  (settlement: CheckSettlement, now: number): Effect.Effect<boolean, StoreUnavailable> => {
-    const { id, lease } = settlement
-    return settlement._tag === "Answered"
-      ? answer.holds(database, {
-          id,
-          lease,
-          phones: settlement.answers.map(({ phone }) => phone),
-          statuses: settlement.answers.map(({ status }) => status),
-          now,
-        })
-      : again.holds(database, {
-          id,
-          lease,
-          due: settlement.notBefore ?? now,
-          tries: settlement.tried ? 1 : 0,
-        })
-  }
+export const settle = (database: DatabaseService) => (settlement: CheckSettlement, now: number) => {
+  const { id, lease } = settlement
+  return settlement._tag === "Answered"
+    ? answer.holds(database, {
+        id,
+        lease,
+        phones: settlement.answers.map(({ phone }) => phone),
+        statuses: settlement.answers.map(({ status }) => status),
+        now,
+      })
+    : again.holds(database, {
+        id,
+        lease,
+        due: settlement.notBefore ?? now,
+        tries: settlement.tried ? 1 : 0,
+      })
+}

@@ -10,12 +10,12 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect, Record } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigints, instant, integers } from "../database/Fields.ts"
+import { bigints, instant, integers, millis } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { canBeAsked } from "../numberCheck/claimChecks.ts"
 import { claim, renew } from "./claimLanes.ts"
-import { inHands, isClaimable, isLeased } from "./lane.ts"
+import { isClaimable, isInHands, isLeased, isOfRemoved } from "./lane.ts"
 import { settle } from "./settleAttempts.ts"
 
 export const laneQueue = (
@@ -49,12 +49,7 @@ select m.expires_at as due
 from messages m
 where m.state = 'waiting'
   and m.expires_at is not null
-  and not exists (
-    select
-    from lanes l
-    where l.number_id = m.number_id
-      and ${inHands("m", "l")}
-  )
+  and not ${isInHands("m")}
 order by m.expires_at
 limit 1`,
   // Index messages_test_due.
@@ -63,12 +58,7 @@ select m.due_at as due
 from messages m
 where m.state = 'waiting'
   and m.mode = 'test'
-  and not exists (
-    select
-    from lanes l
-    where l.number_id = m.number_id
-      and l.removed_at is not null
-  )
+  and not ${isOfRemoved("m")}
 order by m.due_at
 limit 1`,
   // Index lanes_stranded. Due before any time that a clock shows, so always due.
@@ -79,28 +69,24 @@ where l.stranded
 limit 1`,
   // Index linking_attempts_due; index linking_attempts_ending for those that wait for a place.
   linking: `
-select soonest.due
-from (
-  select least(
-    (
-      select a.due_at
-      from linking_attempts a
-      join numbers n on n.id = a.number_id
-      where a.mode = 'test'
-        or a.lease_until is not null
-        or n.workspace_id <> all (${crowded.linking})
-      order by a.due_at
-      limit 1
-    ),
-    (
-      select a.ends_at
-      from linking_attempts a
-      order by a.ends_at
-      limit 1
-    )
-  ) as due
-) soonest
-where soonest.due is not null`,
+select least(
+  (
+    select a.due_at
+    from linking_attempts a
+    join numbers n on n.id = a.number_id
+    where a.mode = 'test'
+      or a.lease_until is not null
+      or n.workspace_id <> all (${crowded.linking})
+    order by a.due_at
+    limit 1
+  ),
+  (
+    select a.ends_at
+    from linking_attempts a
+    order by a.ends_at
+    limit 1
+  )
+) as due`,
   // Index reminders_due.
   reminders: `
 select r.next_run_at as due
@@ -111,45 +97,41 @@ limit 1`,
   // Indexes webhook_lanes_due, webhook_lanes_callbacks_due and callbacks_by_moment; lanes that have
   // news are always due.
   deliveries: `
-select soonest.due
-from (
-  select least(
-    (
-      select timestamptz 'epoch'
-      from webhook_news n
-      order by n.id
-      limit 1
-    ),
-    (
-      select timestamptz 'epoch'
-      from callback_news n
-      order by n.id
-      limit 1
-    ),
-    (
-      select l.next_due
-      from webhook_lanes l
-      where l.next_due is not null
-      order by l.next_due
-      limit 1
-    ),
-    (
-      select l.callback_due
-      from webhook_lanes l
-      where l.callback_due is not null
-        and l.workspace_id <> all (${crowded.deliveries})
-      order by l.callback_due
-      limit 1
-    ),
-    (
-      select coalesce(c.lease_until, c.due_at)
-      from callbacks c
-      order by coalesce(c.lease_until, c.due_at)
-      limit 1
-    )
+select least(
+  (
+    select timestamptz 'epoch'
+    from webhook_news n
+    order by n.id
+    limit 1
+  ),
+  (
+    select timestamptz 'epoch'
+    from callback_news n
+    order by n.id
+    limit 1
+  ),
+  (
+    select l.next_due
+    from webhook_lanes l
+    where l.next_due is not null
+    order by l.next_due
+    limit 1
+  ),
+  (
+    select l.callback_due
+    from webhook_lanes l
+    where l.callback_due is not null
+      and l.workspace_id <> all (${crowded.deliveries})
+    order by l.callback_due
+    limit 1
+  ),
+  (
+    select coalesce(c.lease_until, c.due_at)
+    from callbacks c
+    order by coalesce(c.lease_until, c.due_at)
+    limit 1
   )
-) soonest (due)
-where soonest.due is not null`,
+) as due`,
   // Index number_checks_due.
   number_checks: `
 select c.next_due as due
@@ -272,20 +254,19 @@ interface WorkloadRow {
 }
 
 const toWorkload = (row: WorkloadRow | undefined): Workload => ({
-  nextDue: row?.next_due?.getTime() ?? null,
+  nextDue: millis(row?.next_due ?? null),
   inHands: (row?.attempts ?? []).map((attempt, place) => ({
     attempt,
     numberId: Number(row?.numbers?.[place]) as NumberId,
   })),
-  deliveringUntil: row?.delivering_until?.getTime() ?? null,
+  deliveringUntil: millis(row?.delivering_until ?? null),
 })
 
 export const workStatus = (database: DatabaseService): typeof WorkStatus.Service => ({
   nextDue: (work, crowded = []) =>
-    nextDue[work].first(
-      database,
-      { crowded: crowded === "all" ? null : crowded },
-      (row: { readonly due: Date }) => row.due.getTime(),
+    Effect.map(
+      nextDue[work].value<Date>(database, { crowded: crowded === "all" ? null : crowded }),
+      millis,
     ),
   workload: (now, places) =>
     Effect.map(

@@ -6,13 +6,7 @@
  * dispatchers never wait for one another. Only a later statement reads messages: it sees all that
  * was committed before the lane was locked, and nothing can change while it is.
  */
-import type {
-  ClaimedMessage,
-  ClaimQuery,
-  LaneQueue,
-  NumberId,
-  StoreUnavailable,
-} from "@messaging-service/core/ports"
+import type { ClaimedMessage, ClaimQuery, LaneQueue, NumberId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { rowsOver } from "../database/Database.ts"
 import type { DatabaseService } from "../database/Database.ts"
@@ -203,10 +197,8 @@ const Claimed = rowsOver([
 
 const claimStatement = call("claim", claimLanes, Claimed)
 
-export const claim =
-  (database: DatabaseService) =>
-  (query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable> =>
-    claimStatement.all(database, query, toClaimed)
+export const claim = (database: DatabaseService) => (query: ClaimQuery) =>
+  claimStatement.all(database, query, toClaimed)
 
 /**
  * Prolongs leases that are still the lane's, also ones that ran out and were not taken over.

@@ -25,6 +25,19 @@ export const inHands = (message: string, lane: string): string => `coalesce(
   false
 )`
 
+const laneOf = (message: string, condition: string): string => `exists (
+    select
+    from lanes l
+    where l.number_id = ${message}.number_id
+      and ${condition}
+  )`
+
+/** The same where the message's lane is not at hand. */
+export const isInHands = (message: string): string => laneOf(message, inHands(message, "l"))
+
+/** Whether the message's number was removed. */
+export const isOfRemoved = (message: string): string => laneOf(message, "l.removed_at is not null")
+
 /** Of the head of that lane, once its lease is over. */
 export const mayBeHandedOut = (head: string, lane: string, now: string): string =>
   `(${lane}.interruptions > 0 or ${notExpired(head, now)})`

@@ -5,7 +5,7 @@
  * Locks: the lanes by id, then the workspaces that get allowance back, by id. When the lane
  * has a newer lease, another worker holds it: that settlement is passed over.
  */
-import type { MessageId, Settlement, StoreUnavailable } from "@messaging-service/core/ports"
+import type { MessageId, Settlement } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, instant, integer, listed, within } from "../database/Fields.ts"
@@ -130,10 +130,7 @@ const settleStatement = call("settle", settleAttempts)
 
 export const settle =
   (database: DatabaseService, { tell }: DeliveriesQueued) =>
-  (
-    settlements: ReadonlyArray<Settlement>,
-    now: number,
-  ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> => {
-    if (settlements.length === 0) return Effect.succeed(new Set())
+  (settlements: ReadonlyArray<Settlement>, now: number) => {
+    if (settlements.length === 0) return Effect.succeed(new Set<MessageId>())
     return endedIds(settleStatement.rows<EndedRow>(database, { settlements, now }), tell)
   }

@@ -4,6 +4,7 @@ import type {
   Reminder,
   ReminderContent,
   ReminderId,
+  ReminderRun,
   ReminderStore,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
@@ -12,7 +13,9 @@ import {
   bigint,
   bigints,
   boolean,
-  idBefore,
+  columnsOf,
+  newestFirst,
+  paging,
   idOrNull,
   instant,
   integer,
@@ -20,7 +23,10 @@ import {
   selected,
   text,
 } from "../database/Fields.ts"
+import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, joined, part, single, sqlFunction, statement } from "../database/Statement.ts"
+import { acceptMessages, acceptParameters, batchOf, toOutcome } from "../message/acceptMessages.ts"
+import type { OutcomeRow } from "../message/acceptMessages.ts"
 import { claimParameters, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
 import { toWorkspace, workspaceColumns } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
@@ -33,7 +39,6 @@ import {
   toReminder,
   toRun,
 } from "./reminderRow.ts"
-import { advanceColumns, run } from "./runReminder.ts"
 
 /** Lines of the log that one statement drops at most. */
 const batch = 10_000
@@ -82,18 +87,13 @@ where r.id = $id`
 
 /** Index reminders_by_activity for those that are active or not, reminders_by_workspace for all. */
 const listReminders = (ofMode: string, ofActivity: string) =>
-  statement(
-    "reminder.list",
-    given({ ...scope, before: idBefore, limit: integer, active: boolean }),
-  )`
+  statement("reminder.list", given({ ...scope, ...paging, active: boolean }))`
 select ${reminderColumns("r")}
 from reminders r
 where r.workspace_id = $workspaceId${ofMode}
   and ($restriction::bigint[] is null or r.number_id = any ($restriction))
-  and r.removed_at is null
-  and r.id < $before${ofActivity}
-order by r.id desc
-limit $limit`
+  and r.removed_at is null${ofActivity}
+  and ${newestFirst("r")}`
 
 const ofMode = "\n  and r.mode = $mode"
 const ofActivity = "\n  and r.active = $active"
@@ -140,6 +140,55 @@ from (
 join workspaces w on w.id = r.workspace_id
 order by r.next_run_at, r.id`
 
+/** A reminder's advance to its next due time. */
+const advanceColumns = columnsOf({
+  id: { r_id: bigint((run) => run.id) },
+  revision: { r_revision: bigint((run) => run.revision) },
+  dueAt: { r_due_at: instant((run) => run.dueAt) },
+  ranAt: { r_ran_at: instant((run) => run.ranAt) },
+  nextRunAt: { r_next_run_at: instant((run) => run.nextRunAt) },
+} satisfies FieldsOf<ReminderRun>)
+
+/**
+ * A reminder's run: the acceptance of its message and its advance to the next due time, in one commit.
+ * The parameters of the acceptance are for one alone.
+ *
+ * Locks: the reminder, then those of an acceptance. No holder of one of these asks for a reminder.
+ */
+export const runReminder = sqlFunction(
+  "run_reminder",
+  joined(part("advance", single(advanceColumns)), part("batch", acceptParameters)),
+  "table (guard text, ids bigint[])",
+)`
+  begin
+    perform
+    from reminders r
+    where r.id = r_id
+      and r.revision = r_revision
+      and r.removed_at is null
+    for no key update;
+    if not found then
+      guard := 'reminder';
+    else
+      select a.guard, a.ids
+      into guard, ids
+      from ${acceptMessages.name}(${acceptParameters.names}) a;
+    end if;
+
+    if guard is null then
+      update reminders r
+      set next_run_at = r_next_run_at,
+        revision = r.revision + 1,
+        previous_number_id = p_number[1]
+      where r.id = r_id;
+      insert into reminder_runs (reminder_id, due_at, ran_at, message_id, outcome)
+      values (r_id, r_due_at, r_ran_at, ids[1], 'accepted');
+    end if;
+    return next;
+  end`
+
+const run = call("reminder.run", runReminder)
+
 const passRun = statement(
   "reminder.pass",
   joined(single(advanceColumns), given({ outcome: text, code: text })),
@@ -163,16 +212,11 @@ select advanced.id
 from advanced`
 
 // Index reminder_runs_by_reminder.
-const listRuns = statement(
-  "reminder.runs",
-  given({ id: bigint, before: idBefore, limit: integer }),
-)`
+const listRuns = statement("reminder.runs", given({ id: bigint, ...paging }))`
 select ${selected(runColumns, "l")}
 from reminder_runs l
 where l.reminder_id = $id
-  and l.id < $before
-order by l.id desc
-limit $limit`
+  and ${newestFirst("l")}`
 
 // Index reminder_runs_by_age.
 const forgetRuns = statement("reminder.forgetRuns", given({ before: instant, limit: integer }))`
@@ -251,7 +295,11 @@ export const reminderStore = (database: DatabaseService): typeof ReminderStore.S
       previousNumberId: idOrNull<NumberId>(row.previous_number_id),
       workspace: toWorkspace(row),
     })),
-  run: run(database),
+  run: (acceptance, advance) =>
+    Effect.map(
+      run.rows<OutcomeRow<"reminder">>(database, { advance, batch: batchOf([acceptance]) }),
+      ([row]) => (row === undefined ? { _tag: "Broken", guard: "reminder" } : toOutcome(row)),
+    ),
   pass: (advance, outcome) =>
     passRun.any(database, {
       ...advance,

@@ -11,7 +11,16 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, boolean, idBefore, instant, integer, jsonOf, text } from "../database/Fields.ts"
+import {
+  bigint,
+  boolean,
+  newestFirst,
+  paging,
+  instant,
+  integer,
+  jsonOf,
+  text,
+} from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, statement } from "../database/Statement.ts"
 import {
@@ -131,25 +140,21 @@ from ${removeEndpoints.name}(
 ) removed (count)
 where removed.count = 1`
 
-const page = given({ id: bigint, before: idBefore, limit: integer })
+const page = given({ id: bigint, ...paging })
 
 // Index webhook_attempts_by_endpoint.
 const listAttempts = statement("webhook.attempts", page)`
 select ${jsonOf(attemptFields, "a")} as attempt
 from webhook_attempts a
 where a.endpoint_id = $id
-  and a.id < $before
-order by a.id desc
-limit $limit`
+  and ${newestFirst("a")}`
 
 // Index webhook_attempts_of_callbacks.
 const listCallbackAttempts = statement("webhook.callbackAttempts", page)`
 select ${jsonOf(callbackFields, "a")} as attempt
 from webhook_attempts a
 where a.workspace_id = $id
-  and a.id < $before
-order by a.id desc
-limit $limit`
+  and ${newestFirst("a")}`
 
 /** Ids grow with time: what is old is at the front. */
 const forgetAttempts = statement(

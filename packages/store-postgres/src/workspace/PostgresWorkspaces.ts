@@ -6,9 +6,9 @@ import {
   bigint,
   boolean,
   columnsOf,
-  idBefore,
+  newestFirst,
+  paging,
   instant,
-  integer,
   listed,
   without,
 } from "../database/Fields.ts"
@@ -56,13 +56,11 @@ const lockWorkspace = statement(
   given({ id: bigint }),
 )`${workspaceById} for no key update`
 
-const listWorkspaces = statement("workspace.list", given({ before: idBefore, limit: integer }))`
+const listWorkspaces = statement("workspace.list", given({ ...paging }))`
 select ${workspaceColumns("w")}
 from workspaces w
 where w.deleted_at is null
-  and w.id < $before
-order by w.id desc
-limit $limit`
+  and ${newestFirst("w")}`
 
 const changed = { ...without(writtenColumns, "created_at"), ...admitsColumns }
 
