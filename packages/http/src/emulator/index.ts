@@ -22,7 +22,7 @@ import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
 import { operatorRoute } from "../operator/OperatorRoute.ts"
 import type { EmulatorControls } from "../operator/OperatorRoute.ts"
-import { asGiven, bodyOf, byName, json, optionalJson, pageOf, query } from "../route/Entry.ts"
+import { asCommand, asGiven, bodyOf, json, optionalJson, pageOf, query } from "../route/Entry.ts"
 import { NumberJson, numberJson } from "../v2/numbers.ts"
 
 const route = operatorRoute("Emulator")
@@ -104,7 +104,7 @@ const routes = (emulator: typeof Emulator.Service) => [
     id: "listSent",
     summary: "List what left the phones",
     about: "Newest first: one entry for each copy that a recipient would really see.",
-    request: query(SentQuery, byName<ListSent>),
+    request: query(SentQuery, asCommand<ListSent>),
     success: "A page of copies.",
     answer: pageOf(SentJson, sent),
     handler: ({ request }) => emulator.sent(request),

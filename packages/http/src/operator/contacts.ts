@@ -16,7 +16,6 @@ import {
   DeletedJson,
   asCommand,
   bodyOf,
-  byName,
   deleted,
   json,
   pageOf,
@@ -63,7 +62,7 @@ export const contactRoutes = Effect.gen(function* () {
       id: "listContacts",
       summary: "List contacts",
       about: "Newest first.",
-      request: query(PageInput, byName<ListPage>),
+      request: query(PageInput, asCommand<ListPage>),
       success: "A page of contacts.",
       answer: pageOf(ContactJson, examples.contact),
       handler: ({ id, request, role }) =>

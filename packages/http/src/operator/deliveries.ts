@@ -19,16 +19,7 @@ import type { CallbackAttempt, LoggedRun } from "@messaging-service/core/ports"
 import { callbackTypes } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import {
-  asCommand,
-  bodyOf,
-  byName,
-  json,
-  listOf,
-  pageOf,
-  query,
-  shownPage,
-} from "../route/Entry.ts"
+import { asCommand, bodyOf, json, listOf, pageOf, query, shownPage } from "../route/Entry.ts"
 import { RunOutcomeJson } from "../v2/reminders.ts"
 import {
   DeliveryJson,
@@ -120,7 +111,7 @@ export const deliveryRoutes = Effect.gen(function* () {
       id: "listDeliveries",
       summary: "Read the delivery log",
       about: "Every attempt, newest first.",
-      request: query(PageInput, byName<ListPage>),
+      request: query(PageInput, asCommand<ListPage>),
       success: "A page of attempts.",
       answer: pageOf(DeliveryJson, delivery),
       refused: ["webhook_not_found"],
@@ -159,7 +150,7 @@ export const deliveryRoutes = Effect.gen(function* () {
       id: "listCallbackDeliveries",
       summary: "Read the delivery log of version 1 callbacks",
       about: "Every attempt, newest first.",
-      request: query(PageInput, byName<ListPage>),
+      request: query(PageInput, asCommand<ListPage>),
       success: "A page of attempts.",
       answer: pageOf(CallbackDeliveryJson, { ...delivery, url: "https://example.com/callback" }),
       handler: ({ id, request, role }) =>
@@ -188,7 +179,7 @@ export const deliveryRoutes = Effect.gen(function* () {
       id: "listReminderRuns",
       summary: "Read a reminder's log",
       about: "Every run, newest first: what it sent, or why it sent nothing.",
-      request: query(PageInput, byName<ListPage>),
+      request: query(PageInput, asCommand<ListPage>),
       success: "A page of runs.",
       answer: pageOf(RunJson, run),
       refused: ["reminder_not_found"],

@@ -93,10 +93,10 @@ const wrong = (field: string, message: string) => ({
   message,
 })
 
+export type QueryRecord = Readonly<Record<string, string>>
+
 /** The parameters by their names, each given once. Fails with `validation_failed`. */
-export const queryRecord = (
-  entries: QueryEntries,
-): Result.Result<Readonly<Record<string, string>>, Refusal> => {
+export const queryRecord = (entries: QueryEntries): Result.Result<QueryRecord, Refusal> => {
   const record: Record<string, string> = Object.create(null) as Record<string, string>
   for (const [name, value] of entries) {
     if (name in record) {

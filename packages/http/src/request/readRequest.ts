@@ -13,17 +13,17 @@ import { isMultipart, readForm } from "./MultipartForm.ts"
 import type { Form } from "./MultipartForm.ts"
 import type { FormLimits, FormProblem } from "./MultipartParts.ts"
 import type { JsonValue } from "./StrictJson.ts"
-import { parseQuery, refuseQuery } from "./Target.ts"
+import { parseQuery, queryRecord, refuseQuery } from "./Target.ts"
 
-interface ReadBody {
+interface ReadRequest {
   /** What must be the same for a repeat, beside method and path (contract: Idempotency). */
   readonly fingerprinted: JsonValue
-  readonly parse: () => Result.Result<unknown, Refusal>
+  readonly request: unknown
 }
 
-const nothing: Effect.Effect<ReadBody> = Effect.succeed({
+const nothing: Effect.Effect<ReadRequest> = Effect.succeed({
   fingerprinted: null,
-  parse: () => Result.succeed(undefined),
+  request: undefined,
 })
 
 /** Content type, size and grammar, in that order. */
@@ -31,39 +31,36 @@ const readBody = <E, R>(
   takes: Takes<unknown> | undefined,
   { request }: IncomingRequest,
   upload: () => Effect.Effect<Upload, E, R>,
-): Effect.Effect<ReadBody, Refusal | E, R> => {
+): Effect.Effect<ReadRequest, Refusal | E, R> => {
   switch (takes?.takes) {
     case "json":
     case "optional_json":
       return Effect.map(
         takes.takes === "json" ? readJson(request) : readOptionalJson(request),
-        (json) => ({ fingerprinted: json, parse: () => takes.parse(json) }),
+        (json) => ({ fingerprinted: json, request: takes.as(json) }),
       )
     case "file":
       return Effect.map(upload(), (file) => ({
         fingerprinted: { file_name: file.fileName, sha256: file.content.sha256 },
-        parse: () => takes.parse(file),
+        request: takes.as(file),
       }))
     default:
       return nothing
   }
 }
 
-/** Reads and checks the body, then the query, then the fields; `upload` reads a file. */
+/** Reads and checks the body, then the query; `upload` reads a file. */
 export const readRequest = <E, R>(
   takes: Takes<unknown> | undefined,
   incoming: IncomingRequest,
   upload: () => Effect.Effect<Upload, E, R>,
-) =>
-  Effect.flatMap(readBody(takes, incoming, upload), ({ fingerprinted, parse }) =>
+): Effect.Effect<ReadRequest, Refusal | E, R> =>
+  Effect.flatMap(readBody(takes, incoming, upload), (body) =>
     Effect.fromResult(
-      parseQuery(incoming.query).pipe(
-        Result.flatMap((entries) =>
-          takes?.takes === "query"
-            ? takes.parse(entries)
-            : Result.flatMap(refuseQuery(entries), parse),
-        ),
-        Result.map((request) => ({ fingerprinted, request })),
+      Result.flatMap(parseQuery(incoming.query), (entries) =>
+        takes?.takes === "query"
+          ? Result.map(queryRecord(entries), (given) => ({ ...body, request: takes.as(given) }))
+          : Result.map(refuseQuery(entries), () => body),
       ),
     ),
   )

@@ -4,45 +4,36 @@
  * schemas by the types, and the OpenAPI document is made from the same entry.
  */
 import { IdJson } from "@messaging-service/core"
-import type { CursorPage, JsonPage, Refusal, Repeatable, Upload } from "@messaging-service/core"
-import { Result, Schema } from "effect"
+import type { CursorPage, JsonPage, Repeatable, Upload } from "@messaging-service/core"
+import { Schema } from "effect"
 import type { Refused } from "../openapi/errors.ts"
 import type { Heading } from "../openapi/Operation.ts"
 import type { JsonValue } from "../request/StrictJson.ts"
-import { queryRecord } from "../request/Target.ts"
-import type { QueryEntries } from "../request/Target.ts"
+import type { QueryRecord } from "../request/Target.ts"
 import type { Route } from "./RouteTable.ts"
 
-/** What an operation takes besides its path, and how its handler's `request` is made of that. */
+/** What an operation takes besides its path; `as` says what its handler's `request` is. */
 export type Takes<A> =
   | {
       readonly takes: "query"
       /** The parameters: the fields of a struct. */
       readonly schema: Schema.Top
-      readonly parse: (given: QueryEntries) => Result.Result<A, Refusal>
+      readonly as: (given: QueryRecord) => A
     }
   | {
       /** `optional_json` that was left out is `{}`. */
       readonly takes: "json" | "optional_json"
       readonly schema: Schema.Top
       readonly example: unknown
-      readonly parse: (given: JsonValue) => Result.Result<A, Refusal>
+      readonly as: (given: JsonValue) => A
     }
-  | {
-      readonly takes: "file"
-      readonly parse: (given: Upload) => Result.Result<A, Refusal>
-    }
+  | { readonly takes: "file"; readonly as: (given: Upload) => A }
 
-/** The parser of what a service of the core parses itself. */
-export const asGiven = <A>(given: A): Result.Result<A, never> => Result.succeed(given)
+/** For a service that reads by itself what was given. */
+export const asGiven = <A>(given: A): A => given
 
-/** JSON as the command that it should be: the core checks that it is. */
-export const asCommand = <A extends object>(given: JsonValue): Result.Result<A, never> =>
-  Result.succeed(given as A)
-
-/** The parameters by their names, each once; the core reads their text as it reads values. */
-export const byName = <A extends object>(given: QueryEntries): Result.Result<A, Refusal> =>
-  Result.map(queryRecord(given), (record) => record as A)
+/** What was given as the command that it should be: the core checks that it is. */
+export const asCommand = <A extends object>(given: JsonValue | QueryRecord): A => given as A
 
 /** The names of all fields, within fields too. */
 type Names<A> = A extends string | number | boolean | Date | null | undefined
@@ -52,8 +43,8 @@ type Names<A> = A extends string | number | boolean | Date | null | undefined
     : { readonly [Name in keyof A]-?: Names<A[Name]> }
 
 /**
- * A schema with the fields of the command that is made of `Given`, neither more nor fewer. Of JSON they
- * hold what the command takes; in a query all of them hold text.
+ * A schema with the fields of the command, neither more nor fewer; any schema where what was given is
+ * taken as it is. Of JSON the fields hold what the command takes; in a query all of them hold text.
  */
 type Tied<S extends Schema.Top, A, Given, Held = A> = [Given] extends [A]
   ? S
@@ -62,24 +53,24 @@ type Tied<S extends Schema.Top, A, Given, Held = A> = [Given] extends [A]
     : "the schema's fields are not those of the command"
 
 export const query = <S extends Schema.Top, A>(
-  schema: S & Tied<S, A, QueryEntries>,
-  parse: (given: QueryEntries) => Result.Result<A, Refusal>,
-): Takes<A> => ({ takes: "query", schema, parse })
+  schema: S & Tied<S, A, unknown>,
+  as: (given: QueryRecord) => A,
+): Takes<A> => ({ takes: "query", schema, as })
 
 const jsonBody =
   (takes: "json" | "optional_json") =>
   <S extends Schema.Top, A>(
     schema: S & Tied<S, A, JsonValue, S["Encoded"]>,
     example: S["Encoded"],
-    parse: (given: JsonValue) => Result.Result<A, Refusal>,
-  ): Takes<A> => ({ takes, schema, example, parse })
+    as: (given: JsonValue) => A,
+  ): Takes<A> => ({ takes, schema, example, as })
 
 export const json = jsonBody("json")
 
 export const optionalJson = jsonBody("optional_json")
 
 /** It goes with the request, unless it is kept. */
-export const file: Takes<Upload> = { takes: "file", parse: asGiven }
+export const file: Takes<Upload> = { takes: "file", as: asGiven }
 
 /** The body of success, and an example of it for the document. */
 export interface Body<S extends Schema.Top = Schema.Top> {

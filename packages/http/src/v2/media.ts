@@ -16,8 +16,8 @@ import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
 import {
   DeletedJson,
+  asCommand,
   bodyOf,
-  byName,
   deleted,
   file,
   pageOf,
@@ -85,7 +85,7 @@ export const mediaRoutes = Effect.gen(function* () {
       id: "listMedia",
       summary: "List files",
       about: "Newest first.",
-      request: query(MediaQuery, byName<ListMedia>),
+      request: query(MediaQuery, asCommand<ListMedia>),
       success: "A page of files.",
       answer: pageOf(MediaFileJson, examples.mediaFile),
       handler: Effect.fnUntraced(function* ({ caller, request }) {

@@ -13,16 +13,7 @@ import type { Message } from "@messaging-service/core/ports"
 import { Clock, Effect } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
-import {
-  asCommand,
-  bodyOf,
-  byName,
-  json,
-  listOf,
-  pageOf,
-  query,
-  shownPage,
-} from "../route/Entry.ts"
+import { asCommand, bodyOf, json, listOf, pageOf, query, shownPage } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 /** What is wrong with a recipient or with what it is sent. */
@@ -66,7 +57,7 @@ export const messageRoutes = Effect.gen(function* () {
       id: "listMessages",
       summary: "List messages",
       about: "Newest first. A key limited to some numbers sees only their messages.",
-      request: query(ListQuery, byName<ListMessages>),
+      request: query(ListQuery, asCommand<ListMessages>),
       success: "A page of messages.",
       answer: pageOf(MessageJson, examples.sent),
       refused: ["invalid_datetime", "invalid_phone"],

@@ -16,16 +16,7 @@ import type { CheckNumbers, ListCheckResults, ListPage } from "@messaging-servic
 import type { NumberCheck, NumberCheckResult } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import {
-  asCommand,
-  bodyOf,
-  byName,
-  json,
-  pageOf,
-  query,
-  shownAnswer,
-  shownPage,
-} from "../route/Entry.ts"
+import { asCommand, bodyOf, json, pageOf, query, shownAnswer, shownPage } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
 const NumberCheckJson = Schema.Struct({
@@ -103,7 +94,7 @@ export const numberCheckRoutes = Effect.gen(function* () {
       id: "listNumberChecks",
       summary: "List number checks",
       about: "Newest first.",
-      request: query(PageInput, byName<ListPage>),
+      request: query(PageInput, asCommand<ListPage>),
       success: "A page of checks.",
       answer: pageOf(NumberCheckJson, examples.numberCheck),
       handler: ({ caller, request }) => Effect.map(checks.list(caller, request), shownPage(shown)),
@@ -120,7 +111,7 @@ export const numberCheckRoutes = Effect.gen(function* () {
       id: "listNumberCheckResults",
       summary: "List the results of a check",
       about: "By descending id.",
-      request: query(ResultsQuery, byName<ListCheckResults>),
+      request: query(ResultsQuery, asCommand<ListCheckResults>),
       success: "A page of results.",
       answer: pageOf(CheckResultJson, examples.checkResult),
       refused: ["number_check_not_found"],

@@ -26,7 +26,6 @@ import {
   DeletedJson,
   asCommand,
   bodyOf,
-  byName,
   deleted,
   json,
   pageOf,
@@ -164,7 +163,7 @@ export const reminderRoutes = Effect.gen(function* () {
       id: "listReminders",
       summary: "List reminders",
       about: "Newest first, paused ones included.",
-      request: query(ReminderQuery, byName<ListReminders>),
+      request: query(ReminderQuery, asCommand<ListReminders>),
       success: "A page of reminders.",
       answer: pageOf(ReminderJson, examples.reminder),
       handler: ({ caller, request }) =>

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { PageInput } from "@messaging-service/core"
 import type { CreateReminder, ListPage } from "@messaging-service/core"
-import { Effect, Result, Schema } from "effect"
-import { DeletedJson, asCommand, bodyOf, byName, json, query } from "../../src/route/Entry.ts"
+import { Effect, Schema } from "effect"
+import { DeletedJson, asCommand, bodyOf, json, query } from "../../src/route/Entry.ts"
 import { routeV1 } from "../../src/v1/RouteV1.ts"
 import { routeV2 } from "../../src/v2/RouteV2.ts"
 
@@ -48,7 +48,7 @@ describe("an entry binds its handler, so that these do not compile:", () => {
 
   it("a request that its parser does not make", () => {
     const Limit = Schema.Struct({ limit: Schema.Int })
-    const taking = json(Limit, { limit: 5 }, () => Result.succeed({ limit: 5 }))
+    const taking = json(Limit, { limit: 5 }, () => ({ limit: 5 }))
     const route = route2(at, {
       ...said,
       request: taking,
@@ -86,7 +86,7 @@ describe("an entry binds its handler, so that these do not compile:", () => {
     // @ts-expect-error -- `name` is no number
     const other = json(Body, example, asCommand<Omit<Command, "name"> & { readonly name: number }>)
     // @ts-expect-error -- `cursor` is missing
-    const listed = query(Schema.Struct({ limit: PageInput.fields.limit }), byName<ListPage>)
+    const listed = query(Schema.Struct({ limit: PageInput.fields.limit }), asCommand<ListPage>)
     assert.deepStrictEqual(
       [taken, lacking, more, within, other, listed].map(({ takes }) => takes),
       ["json", "json", "json", "json", "json", "query"],
