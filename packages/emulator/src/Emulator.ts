@@ -25,14 +25,13 @@ import {
   refuse,
   textBetween,
 } from "@messaging-service/core"
-import type { JsonPage, ListPage, MessageJson, Refusal } from "@messaging-service/core"
+import type { Failure, JsonPage, ListPage, MessageJson } from "@messaging-service/core"
 import { Ids, LinkingStore, MessageStore, NumberStore } from "@messaging-service/core/ports"
 import type {
   LinkingAttempt,
   MessageId,
   NumberId,
   SendingNumber,
-  StoreUnavailable,
 } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { Idle } from "./Idle.ts"
@@ -182,8 +181,6 @@ const sentJson = (copy: SentCopy): SentJson => ({
         },
   at: formatInstant(copy.at),
 })
-
-type Failure = Refusal | StoreUnavailable
 
 export class Emulator extends Context.Service<
   Emulator,

@@ -5,7 +5,7 @@
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
+import type { Failure } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
 import { described } from "../request/Described.ts"
@@ -37,8 +37,6 @@ export class CallbackSalts extends Context.Service<
     put(workspaceId: WorkspaceId, salt: string): Effect.Effect<boolean, StoreUnavailable>
   }
 >()("core/CallbackSalts") {}
-
-type Failure = Refusal | StoreUnavailable
 
 export class CallbackSecrets extends Context.Service<
   CallbackSecrets,

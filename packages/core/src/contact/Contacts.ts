@@ -1,7 +1,7 @@
 /** The saved contacts of a workspace (contract: Contacts). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
+import type { Failure } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { ContactId, WorkspaceId } from "../id/Ids.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
@@ -64,8 +64,6 @@ const decodeBody = inputDecoder(ContactBody)
 
 /** A contact to save: in the words of its body. */
 export type CreateContact = typeof ContactBody.Encoded
-
-type Failure = Refusal | StoreUnavailable
 
 export class Contacts extends Context.Service<
   Contacts,

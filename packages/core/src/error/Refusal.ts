@@ -6,6 +6,7 @@ import { Data, Effect } from "effect"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { catalogue } from "./Catalogue.ts"
 import type { Code } from "./Catalogue.ts"
+import type { StoreUnavailable } from "./StoreUnavailable.ts"
 
 /** Of `errors`; what goes beyond is not told. */
 export const maximumErrors = sharedResources.refusalErrors.whole
@@ -41,6 +42,9 @@ export class Refusal extends Data.TaggedError("Refusal")<{
   /** Seconds; goes into `Retry-After`. */
   readonly retryAfter: number | null
 }> {}
+
+/** Why an operation of the service fails: it is refused, or the store does not answer. */
+export type Failure = Refusal | StoreUnavailable
 
 interface Options {
   readonly message?: string

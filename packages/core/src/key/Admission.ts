@@ -5,7 +5,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
+import type { Failure, Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import {
   dayStart,
@@ -57,7 +57,7 @@ export class Admission extends Context.Service<
       authorization: string | undefined,
       clientAddress: string,
       counted?: (rate: RateState) => void,
-    ): Effect.Effect<AdmittedCaller, Refusal | StoreUnavailable>
+    ): Effect.Effect<AdmittedCaller, Failure>
     /**
      * For a version 2 request that will be answered 404 or 405 whatever its key, also above the limit:
      * counts it when the key is good, and counts no wrong key.
@@ -71,7 +71,7 @@ export class Admission extends Context.Service<
      * deleted, or of another workspace than `clientId` names), `too_many_auth_failures`,
      * `account_disabled`, `demo_account`, `rate_limited`.
      */
-    admitV1(credentials: CredentialsV1): Effect.Effect<KeyCaller, Refusal | StoreUnavailable>
+    admitV1(credentials: CredentialsV1): Effect.Effect<KeyCaller, Failure>
     /**
      * Checks the operator's token; wrong ones are counted by address. An address that sent too many
      * is refused before its token is compared, the right one too, until the minute is over: so it
@@ -81,7 +81,7 @@ export class Admission extends Context.Service<
       authorization: string | undefined,
       operatorToken: string,
       clientAddress: string,
-    ): Effect.Effect<void, Refusal | StoreUnavailable>
+    ): Effect.Effect<void, Failure>
   }
 >()("core/Admission") {
   static readonly layer = Layer.effect(

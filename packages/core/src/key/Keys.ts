@@ -1,8 +1,7 @@
 /** Making, listing and revoking API keys (contract: Keys). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Failure } from "../error/Refusal.ts"
 import { Ids } from "../id/Ids.ts"
 import type { KeyId, NumberId, WorkspaceId } from "../id/Ids.ts"
 import { NumberStore } from "../number/SendingNumber.ts"
@@ -94,8 +93,6 @@ export interface NewApiKey {
   /** The whole text, which is nowhere else. */
   readonly key: string
 }
-
-type Failure = Refusal | StoreUnavailable
 
 export class Keys extends Context.Service<
   Keys,

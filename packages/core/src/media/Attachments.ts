@@ -8,7 +8,7 @@ import { Clock, Context, Effect, Exit, Layer } from "effect"
 import type { Scope } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
 import { refuse, refuseAll } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
+import type { Failure } from "../error/Refusal.ts"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId } from "../id/Ids.ts"
 import { permit } from "../key/Caller.ts"
@@ -46,10 +46,7 @@ export class Attachments extends Context.Service<
      * Keeps an uploaded file. Fails with `storage_full` (`used` and `limit` in bytes, of attachments)
      * when the workspace has no room for it. The scope is that of the send.
      */
-    fromUpload(
-      caller: Caller,
-      upload: Upload,
-    ): Effect.Effect<Attachment, Refusal | StoreUnavailable, Scope.Scope>
+    fromUpload(caller: Caller, upload: Upload): Effect.Effect<Attachment, Failure, Scope.Scope>
     /**
      * Downloads a link and keeps what it led to: at most 100 MiB, 30 s, 3 redirects. Fails with
      * `invalid_media_url`: the link may not be called, the file could not be had, is empty, or is no
@@ -59,7 +56,7 @@ export class Attachments extends Context.Service<
     fromLink(
       caller: Caller,
       link: MediaLinkRequest,
-    ): Effect.Effect<Attachment, Refusal | StoreUnavailable, Scope.Scope>
+    ): Effect.Effect<Attachment, Failure, Scope.Scope>
   }
 >()("core/Attachments") {
   static readonly layer = Layer.effect(

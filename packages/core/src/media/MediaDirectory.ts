@@ -5,7 +5,7 @@
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
+import type { Failure, Refusal } from "../error/Refusal.ts"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId } from "../id/Ids.ts"
 import { permit } from "../key/Caller.ts"
@@ -55,8 +55,6 @@ export interface ListMedia extends ListPage {
 }
 
 const decodeList = queryDecoder(MediaQuery)
-
-type Failure = Refusal | StoreUnavailable
 
 export class MediaDirectory extends Context.Service<
   MediaDirectory,

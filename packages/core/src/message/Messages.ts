@@ -5,8 +5,7 @@
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import { OutboundRule } from "../egress/Egress.ts"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Failure, Refusal } from "../error/Refusal.ts"
 import { Ids, eventId } from "../id/Ids.ts"
 import type { MessageId } from "../id/Ids.ts"
 import { claimantOf, permit, scopeOf } from "../key/Caller.ts"
@@ -47,8 +46,6 @@ export interface Sent {
   /** The answer repeats the first one of the same `Idempotency-Key`; nothing was done again. */
   readonly replayed: boolean
 }
-
-type Failure = Refusal | StoreUnavailable
 
 export class Messages extends Context.Service<
   Messages,

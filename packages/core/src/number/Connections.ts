@@ -5,8 +5,7 @@
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { CallbackUrls } from "../callback/CallbackUrls.ts"
 import { problem, refuse } from "../error/Refusal.ts"
-import type { Problem, Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Failure, Problem, Refusal } from "../error/Refusal.ts"
 import { Ids, linkingId } from "../id/Ids.ts"
 import type { NumberId } from "../id/Ids.ts"
 import { mayUse } from "../key/ApiKey.ts"
@@ -121,8 +120,6 @@ const judgeReconnect = (
     ? Result.succeed(number)
     : refused("number_not_found", { message })
 }
-
-type Failure = Refusal | StoreUnavailable
 
 /** What may come with a request to connect and has no field in a body of version 2. */
 export interface ConnectTerms {

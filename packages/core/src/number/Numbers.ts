@@ -2,7 +2,7 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { ConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
 import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
+import type { Failure } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId, WorkspaceId } from "../id/Ids.ts"
 import { Stranded } from "../message/Stranded.ts"
@@ -38,8 +38,6 @@ export type ChangeNumber = typeof NumberPatch.Encoded
 
 const decodeBody = inputDecoder(NumberBody)
 const decodePatch = inputDecoder(NumberPatch)
-
-type Failure = Refusal | StoreUnavailable
 
 /**
  * Whether a number may be made as connected already: true for simulated phones, which need no

@@ -6,8 +6,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Failure } from "../error/Refusal.ts"
 import { Ids } from "../id/Ids.ts"
 import type { LinkingId, NumberId } from "../id/Ids.ts"
 import { sameSecret, signatureOf } from "../key/secret.ts"
@@ -54,7 +53,7 @@ export class QrLinks extends Context.Service<
      * What the code behind a link says now; the link is given by the last segment of its path. Fails
      * with `not_found`: never given out, expired, or its attempt over.
      */
-    read(segment: string): Effect.Effect<string, Refusal | StoreUnavailable>
+    read(segment: string): Effect.Effect<string, Failure>
   }
 >()("core/QrLinks") {
   static readonly layer = Layer.effect(

@@ -2,8 +2,7 @@
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import type { Code } from "../error/Catalogue.ts"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Failure, Refusal } from "../error/Refusal.ts"
 import type { NumberCheckId } from "../id/Ids.ts"
 import { mayUse } from "../key/ApiKey.ts"
 import type { ApiKey } from "../key/ApiKey.ts"
@@ -111,8 +110,6 @@ const unasked = {
 
 /** How often a commit is tried anew when the number was removed under it. */
 const attempts = 5
-
-type Failure = Refusal | StoreUnavailable
 
 export class NumberChecks extends Context.Service<
   NumberChecks,

@@ -6,8 +6,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Failure } from "../error/Refusal.ts"
 import type { ReminderId, WorkspaceId } from "../id/Ids.ts"
 import { permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
@@ -37,8 +36,6 @@ import type { ChangeReminder, CreateReminder, ListReminders, Wanted } from "./Re
 const attempts = 10
 
 const notFound = "reminder_not_found"
-
-type Failure = Refusal | StoreUnavailable
 
 export class Reminders extends Context.Service<
   Reminders,

@@ -5,7 +5,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
+import type { Failure } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberCheckId } from "../id/Ids.ts"
 import { permit, scopeOf } from "../key/Caller.ts"
@@ -72,7 +72,7 @@ export interface Days {
   readonly last: number
 }
 
-type Answered<A> = Effect.Effect<OffsetPage<A>, Refusal | StoreUnavailable>
+type Answered<A> = Effect.Effect<OffsetPage<A>, Failure>
 
 export class Version1Lists extends Context.Service<
   Version1Lists,

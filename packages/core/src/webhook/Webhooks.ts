@@ -6,8 +6,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { CallbackAttempt } from "../callback/Callback.ts"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Failure } from "../error/Refusal.ts"
 import { pingEvent } from "../event/MessageEvent.ts"
 import { Ids, eventId } from "../id/Ids.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../id/Ids.ts"
@@ -56,8 +55,6 @@ export interface QueuedEvent {
 }
 
 const notFound = "webhook_not_found"
-
-type Failure = Refusal | StoreUnavailable
 
 export class Webhooks extends Context.Service<
   Webhooks,

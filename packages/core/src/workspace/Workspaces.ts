@@ -1,8 +1,7 @@
 /** Making, changing and deleting workspaces (contract: Workspaces). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Failure } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
 import { Stranded } from "../message/Stranded.ts"
 import { Cursors } from "../request/Cursor.ts"
@@ -69,8 +68,6 @@ const toPlan = (plan: typeof PlanInput.Type | null): Plan | null =>
         maxNumbers: plan.max_numbers,
         mediaStorageBytes: plan.media_storage_bytes,
       }
-
-type Failure = Refusal | StoreUnavailable
 
 export class Workspaces extends Context.Service<
   Workspaces,
