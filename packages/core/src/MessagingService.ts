@@ -5,7 +5,6 @@
 import { Effect, Layer } from "effect"
 import { CallbackSecrets } from "./callback/CallbackSecrets.ts"
 import { CallbackUrls } from "./callback/CallbackUrls.ts"
-import { ConnectionCallbacks } from "./callback/ConnectionCallbacks.ts"
 import { Contacts } from "./contact/Contacts.ts"
 import { Admission } from "./key/Admission.ts"
 import { Keys } from "./key/Keys.ts"
@@ -82,7 +81,6 @@ export const layerServices = Layer.mergeAll(
       CallbackUrls.layer,
     ),
   ),
-  Layer.provideMerge(ConnectionCallbacks.layer),
   Layer.provideMerge(Secrets.layer),
   // The worker's loops find the counted stores here too.
   Layer.provideMerge(layerCountedStores),

@@ -4,7 +4,7 @@
  * so in the same commit.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { ConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
+import { makeConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { LinkingStore } from "./Linking.ts"
@@ -35,7 +35,7 @@ export class LinkProgress extends Context.Service<
     LinkProgress,
     Effect.gen(function* () {
       const store = yield* LinkingStore
-      const callbacks = yield* ConnectionCallbacks
+      const callbacks = yield* makeConnectionCallbacks
       const wakeUp = yield* WakeUp
 
       return LinkProgress.of({

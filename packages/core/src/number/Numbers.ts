@@ -1,6 +1,6 @@
 /** The numbers of a workspace as the operator keeps them (contract: Workspace numbers). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { ConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
+import { makeConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -92,7 +92,7 @@ export class Numbers extends Context.Service<
       const workspaces = yield* Workspaces
       const stranded = yield* Stranded
       const wakeUp = yield* WakeUp
-      const callbacks = yield* ConnectionCallbacks
+      const callbacks = yield* makeConnectionCallbacks
       const connectedFromTheStart = yield* ConnectedFromTheStart
       const notFound = refuse("number_not_found", { inPath: true })
 
