@@ -43,12 +43,7 @@ export const messageEvent = (
 })
 
 /** The `ping` that a test of a webhook endpoint sends (contract: Events). */
-export interface PingEvent {
-  readonly id: EventId
-  readonly createdAt: number
-  /** The envelope's bytes as every attempt sends them. */
-  readonly body: string
-}
+export type PingEvent = Pick<MessageEvent, "id" | "createdAt" | "body">
 
 /** A ping of that endpoint, made at `now`. */
 export const pingEvent = (id: EventId, webhookId: WebhookId, now: number): PingEvent => ({

@@ -2,24 +2,16 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { EventId, MessageId, WorkspaceId } from "../id/Ids.ts"
-import type { Mode } from "../key/ApiKey.ts"
-import type { MessageEventType } from "../message/Message.ts"
+import type { EventId } from "../id/Ids.ts"
+import type { MessageEvent } from "./MessageEvent.ts"
 
 /** How long events, and the log of their deliveries, can be looked at and delivered again. */
 export const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
 
-export interface OutboxEvent {
+export interface OutboxEvent extends Omit<MessageEvent, "id"> {
   /** Position in the outbox, growing. */
   readonly id: number
   readonly eventId: EventId
-  readonly type: MessageEventType
-  readonly workspaceId: WorkspaceId
-  readonly mode: Mode
-  readonly messageId: MessageId
-  readonly createdAt: number
-  /** The envelope's bytes as every attempt sends them (contract: Events). */
-  readonly body: string
 }
 
 export class Outbox extends Context.Service<

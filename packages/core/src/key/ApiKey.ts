@@ -87,19 +87,12 @@ export interface Admitted {
   readonly count: RequestCount | null
 }
 
-export interface AdmitV1Query {
-  readonly hash: string
+export interface AdmitV1Query extends Omit<AdmitQuery, "version" | "dayStart"> {
   /** The workspace that the request names as its own; null where it need not name one. */
   readonly workspaceId: WorkspaceId | null
-  readonly now: number
-  /** Start of the clock minute that `now` lies in. */
-  readonly minuteStart: number
-  readonly clientAddress: string | null
 }
 
-export interface AdmittedV1 {
-  readonly key: ApiKey
-  readonly workspace: Workspace
+export interface AdmittedV1 extends Pick<Admitted, "key" | "workspace"> {
   /**
    * The workspace's version 1 requests in the clock minute, this one included. Null when it was not
    * counted because the workspace or the key does not admit, or another workspace was named.

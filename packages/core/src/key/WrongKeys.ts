@@ -20,17 +20,6 @@ export type Api = "v1" | "v2" | "operator"
  */
 const unknownKeyMillis = 10_000
 
-export interface WrongKeys {
-  /** Counts a wrong credential; whether it is one too many, and so to be refused as such. */
-  count(api: Api, address: string, now: number): boolean
-  /** Whether the address has already sent one too many in this minute. */
-  isExceeded(api: Api, address: string, now: number): boolean
-  /** Whether the store did not know the key with that hash a moment ago. */
-  isUnknown(hash: string, now: number): boolean
-  /** Remembers that the store does not know the key with that hash. */
-  noteUnknown(hash: string, now: number): void
-}
-
 /** Forgets what came first where there is no room for another entry. */
 const makeRoom = (entries: Map<string, unknown>, most: number): void => {
   if (entries.size < most) return
@@ -39,7 +28,7 @@ const makeRoom = (entries: Map<string, unknown>, most: number): void => {
 }
 
 /** A guard that has counted nothing. */
-export const makeWrongKeys = (): WrongKeys => {
+export const makeWrongKeys = () => {
   /** By interface, in the minute that they began in. */
   const counted = new Map<Api, { readonly start: number; readonly byGroup: Map<string, number> }>()
   const unknownSince = new Map<string, number>()
@@ -54,7 +43,8 @@ export const makeWrongKeys = (): WrongKeys => {
   }
 
   return {
-    count: (api, address, now) => {
+    /** Counts a wrong credential; whether it is one too many, and so to be refused as such. */
+    count: (api: Api, address: string, now: number): boolean => {
       const byGroup = ofMinute(api, now)
       const group = addressGroup(address)
       const count = (byGroup.get(group) ?? 0) + 1
@@ -62,9 +52,11 @@ export const makeWrongKeys = (): WrongKeys => {
       byGroup.set(group, count)
       return count > wrongKeysPerMinute
     },
-    isExceeded: (api, address, now) =>
+    /** Whether the address has already sent one too many in this minute. */
+    isExceeded: (api: Api, address: string, now: number): boolean =>
       (ofMinute(api, now).get(addressGroup(address)) ?? 0) > wrongKeysPerMinute,
-    isUnknown: (hash, now) => {
+    /** Whether the store did not know the key with that hash a moment ago. */
+    isUnknown: (hash: string, now: number): boolean => {
       const since = unknownSince.get(hash)
       if (since === undefined) return false
       // A clock that was set back must not make the moment longer.
@@ -72,7 +64,8 @@ export const makeWrongKeys = (): WrongKeys => {
       unknownSince.delete(hash)
       return false
     },
-    noteUnknown: (hash, now) => {
+    /** Remembers that the store does not know the key with that hash. */
+    noteUnknown: (hash: string, now: number): void => {
       unknownSince.delete(hash)
       makeRoom(unknownSince, sharedResources.unknownKeys.whole)
       unknownSince.set(hash, now)

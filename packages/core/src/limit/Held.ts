@@ -4,6 +4,15 @@
  */
 import type { WorkspaceId } from "../id/Ids.ts"
 
+/** What every claim under a lease asks for. */
+export interface LeaseClaim {
+  readonly now: number
+  /** When the leases run out, unless they are settled before. */
+  readonly leaseUntil: number
+  /** How much to claim at most. */
+  readonly limit: number
+}
+
 /** The part of a claim that keeps to the share of each workspace. */
 export interface Shares {
   /** How many of one workspace this worker may hold at once. */

@@ -10,19 +10,14 @@ interface Bounds {
   readonly share: { readonly most: number } | null
 }
 
-/** For work that waits. */
-export interface Places<Holder> {
-  /** Waits for a place and has it until the scope closes. */
-  readonly take: (holder: Holder) => Effect.Effect<void, never, Scope.Scope>
-}
-
 interface Share {
   readonly places: Semaphore.Semaphore
   /** How many have a place of the share or wait for one; at 0 the share is dropped. */
   users: number
 }
 
-export const makePlaces = <Holder>({ share, whole }: Bounds): Places<Holder> => {
+/** For work that waits. */
+export const makePlaces = <Holder>({ share, whole }: Bounds) => {
   const all = Semaphore.makeUnsafe(whole)
   const shares = new Map<Holder, Share>()
 
@@ -48,7 +43,8 @@ export const makePlaces = <Holder>({ share, whole }: Bounds): Places<Holder> => 
     )
 
   return {
-    take: (holder) =>
+    /** Waits for a place and has it until the scope closes. */
+    take: (holder: Holder): Effect.Effect<void, never, Scope.Scope> =>
       Effect.flatMap(Effect.scope, (scope) =>
         Effect.suspend(() => {
           const joined = join(holder)

@@ -121,15 +121,6 @@ const judgeReconnect = (
     : refused("number_not_found", { message })
 }
 
-/** What may come with a request to connect and has no field in a body of version 2. */
-export interface ConnectTerms {
-  /** Where the attempt and a later log-out are reported (contract: Version 1: callbacks). */
-  readonly callbackUrl: string | null
-}
-
-/** Version 2's own ways. */
-const plainTerms: ConnectTerms = { callbackUrl: null }
-
 /** A number, and what there is to scan or to type while it is being connected. */
 export interface NumberView extends SendingNumber {
   readonly connect: ConnectView | null
@@ -152,13 +143,15 @@ export class Connections extends Context.Service<
      * POST /numbers: adds a number or reconnects one. Fails with `validation_failed`,
      * `invalid_phone`, `plan_required`, `number_limit_reached`, `number_not_found`,
      * `number_not_allowed`, `already_connected`, `connect_in_progress`, and the codes of
-     * idempotency; with a callback also `invalid_callback_url`.
+     * idempotency. `callbackUrl`, which has no field in a body of version 2, is where the attempt and
+     * a later log-out are reported (contract: Version 1: callbacks); fails then also with
+     * `invalid_callback_url`.
      */
     connect(
       caller: Caller,
       command: ConnectNumber,
       idempotency: IdempotencyKey | null,
-      terms?: ConnectTerms,
+      callbackUrl?: string | null,
     ): Effect.Effect<Repeatable<ShownNumber>, Failure>
   }
 >()("core/Connections") {
@@ -190,7 +183,7 @@ export class Connections extends Context.Service<
       const newAttempt = (
         { mode }: Permitted,
         request: ConnectRequest,
-        { callbackUrl }: ConnectTerms,
+        callbackUrl: string | null,
         now: number,
       ): NewAttempt => {
         const isTest = mode === "test"
@@ -211,12 +204,12 @@ export class Connections extends Context.Service<
       const begin = Effect.fnUntraced(function* (
         caller: Permitted,
         request: ConnectRequest,
-        terms: ConnectTerms,
+        callbackUrl: string | null,
         claim: IdempotencyClaim | null,
       ): Effect.fn.Return<LinkingOutcome, Failure> {
         const { workspace } = caller
         const now = yield* Clock.currentTimeMillis
-        const attempt = newAttempt(caller, request, terms, now)
+        const attempt = newAttempt(caller, request, callbackUrl, now)
         if (request.numberId === null) {
           return yield* attempts.add(
             {
@@ -241,7 +234,7 @@ export class Connections extends Context.Service<
       const start = Effect.fnUntraced(function* (
         caller: Permitted,
         request: ConnectRequest,
-        terms: ConnectTerms,
+        callbackUrl: string | null,
         claim: IdempotencyClaim | null,
       ): Effect.fn.Return<ShownNumber, Failure> {
         const { plan } = caller.workspace
@@ -252,7 +245,7 @@ export class Connections extends Context.Service<
         }
         const most = plan.maxNumbers ?? 0
         for (;;) {
-          const outcome = yield* begin(caller, request, terms, claim)
+          const outcome = yield* begin(caller, request, callbackUrl, claim)
           if (outcome._tag === "Begun") {
             yield* wakeUp.wake("linking")
             return outcome.number
@@ -307,13 +300,13 @@ export class Connections extends Context.Service<
           given,
           command,
           requested,
-          terms = plainTerms,
+          callbackUrl = null,
         ) {
           const caller = yield* permit(given, "connectNumber")
           const request = yield* Effect.fromResult(parseConnectRequest(command, caller))
-          yield* callbackUrls.check(terms.callbackUrl, caller.workspaceId)
+          yield* callbackUrls.check(callbackUrl, caller.workspaceId)
           return yield* idempotent.run<ShownNumber, Failure>(caller, requested, {
-            work: (claim) => start(caller, request, terms, claim),
+            work: (claim) => start(caller, request, callbackUrl, claim),
             again: (made) => again(request, made),
           })
         }),

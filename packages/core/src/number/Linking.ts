@@ -9,7 +9,7 @@ import type { Callback } from "../callback/Callback.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Ids, LinkingId, NumberId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
-import type { Shares } from "../limit/Held.ts"
+import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { LoginMethod, SendingNumber } from "./SendingNumber.ts"
 
@@ -131,11 +131,7 @@ export interface HeldAttempt {
   readonly lease: number
 }
 
-export interface LinkingClaimQuery extends Shares {
-  readonly now: number
-  readonly leaseUntil: number
-  readonly limit: number
-}
+export type LinkingClaimQuery = LeaseClaim & Shares
 
 /**
  * The port that keeps attempts at linking. An attempt begins together with the change of its

@@ -7,7 +7,7 @@ import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberCheckId, NumberId, WorkspaceId } from "../id/Ids.ts"
-import type { Shares } from "../limit/Held.ts"
+import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { CallerScope } from "../key/Caller.ts"
 import { isClaimable } from "../queue/Lane.ts"
@@ -89,12 +89,7 @@ export type CheckInsertion =
   | { readonly _tag: "Made"; readonly id: NumberCheckId }
   | { readonly _tag: "Broken"; readonly guard: BrokenCheckGuard }
 
-export interface CheckClaimQuery extends Shares {
-  readonly now: number
-  /** When the lease runs out, unless it is settled before. */
-  readonly leaseUntil: number
-  /** Checks to claim at most. */
-  readonly limit: number
+export interface CheckClaimQuery extends LeaseClaim, Shares {
   /** Phones of each at most. */
   readonly chunk: number
   readonly owned: Owned

@@ -10,18 +10,13 @@ import { Context } from "effect"
 import type { Effect, Scope } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { EventId, WorkspaceId } from "../id/Ids.ts"
-import type { Shares } from "../limit/Held.ts"
+import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { DeliveryError } from "../webhook/WebhookEndpoint.ts"
 
 /** A webhook endpoint, or an origin that a workspace's version 1 callbacks go to. */
 export type TargetKind = "webhook" | "callback"
 
-export interface DeliveryQuery {
-  readonly now: number
-  /** When the leases run out, unless they are settled before. */
-  readonly leaseUntil: number
-  /** Deliveries to claim at most. */
-  readonly limit: number
+export interface DeliveryQuery extends LeaseClaim {
   /** How many to one target may be in flight at once, those claimed before included. */
   readonly perTarget: number
   /**

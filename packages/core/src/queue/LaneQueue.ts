@@ -10,7 +10,7 @@ import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MessageId, NumberId } from "../id/Ids.ts"
-import type { Shares } from "../limit/Held.ts"
+import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { Message } from "../message/Message.ts"
 import type { MessageChange } from "../message/MessageChange.ts"
 import type { QuotaLimit } from "../message/Quota.ts"
@@ -19,12 +19,7 @@ import type { SendingNumber } from "../number/SendingNumber.ts"
 /** Which numbers this worker may send from. */
 export type Owned = "all" | ReadonlyArray<NumberId>
 
-export interface ClaimQuery extends Shares {
-  readonly now: number
-  /** When the lease runs out, unless it is settled before. */
-  readonly leaseUntil: number
-  /** Lanes to claim at most. */
-  readonly limit: number
+export interface ClaimQuery extends LeaseClaim, Shares {
   readonly owned: Owned
   /**
    * What a number may send in a window: a lane whose messages `sentAt` after now - window reach the

@@ -18,14 +18,18 @@ export const answerKeptMillis = 24 * 60 * 60 * 1000
 /** After this a claim whose process died is free again. */
 export const claimKeptMillis = 30_000
 
-/** A request's claim on its `Idempotency-Key`. */
-export interface IdempotencyClaim {
-  /** The key that asks; below zero for a caller without one (`claimantOf`). */
-  readonly keyId: number
+/** A request's `Idempotency-Key`, before it is claimed. */
+export interface IdempotencyKey {
   /** The header's value. */
   readonly key: string
   /** SHA-256 over method, path and canonical body, hexadecimal. */
   readonly fingerprint: string
+}
+
+/** A request's claim on its key. */
+export interface IdempotencyClaim extends IdempotencyKey {
+  /** The key that asks; below zero for a caller without one (`claimantOf`). */
+  readonly keyId: number
   /** Tells this attempt's claim from any other's. */
   readonly token: string
 }
@@ -95,12 +99,6 @@ export const parseIdempotencyKey = (
 /** What must be the same for a repeat: method, path without trailing slash, and the parsed body. */
 export const fingerprint = (method: string, path: string, body: string): string =>
   hashSecret(`${method}\n${path}\n${body}`)
-
-/** A request's key and fingerprint, before it is claimed. */
-export interface IdempotencyKey {
-  readonly key: string
-  readonly fingerprint: string
-}
 
 /**
  * What a claim's outcome means for this request: go on, answer again from what was made, or a
@@ -177,12 +175,7 @@ export class Idempotent extends Context.Service<
         run: (caller, requested, { again, work }) =>
           Effect.gen(function* () {
             if (requested === null) return { answer: yield* work(null), replayed: false }
-            const claim: IdempotencyClaim = {
-              keyId: claimantOf(caller),
-              key: requested.key,
-              fingerprint: requested.fingerprint,
-              token: ids.hex(16),
-            }
+            const claim = { ...requested, keyId: claimantOf(caller), token: ids.hex(16) }
             const outcome = yield* store.claim(claim, yield* Clock.currentTimeMillis)
             const record = yield* Effect.fromResult(judgeClaim(outcome, requested))
             if (record !== null) {

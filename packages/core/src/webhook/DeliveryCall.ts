@@ -126,21 +126,6 @@ const errorOf = (outcome: CallOutcome): DeliveryError | null => {
   return reason === "redirects" || reason === "too_large" ? "connection" : reason
 }
 
-/**
- * When the attempt (from 1) after which the call failed is followed by another one; null when it was
- * delivered, and when all are used up. Pure.
- */
-const nextAfter = (
-  { chance, endedAt, outcome }: Pick<MadeCall, "chance" | "endedAt" | "outcome">,
-  attempt: number,
-  delaysMillis: ReadonlyArray<number>,
-): number | null => {
-  if (errorOf(outcome) === null) return null
-  const answer = Result.isSuccess(outcome) ? outcome.success : null
-  const retryAfterMillis = parseRetryAfter(answer?.headers["retry-after"], endedAt)
-  return nextAttemptAt({ attempt, failedAt: endedAt, retryAfterMillis, chance }, delaysMillis)
-}
-
 const chanceOf = (ids: typeof Ids.Service): number => Number.parseInt(ids.hex(8), 16) / 2 ** 32
 
 const failedOutcome = (cause: Cause.Cause<EgressError>): Effect.Effect<CallOutcome> =>
@@ -215,7 +200,10 @@ export const judgeCall = (
   const { endedAt, outcome, startedAt } = call
   const { attempt, id, kind, lease, targetId } = claimed
   const error = errorOf(outcome)
-  const next = nextAfter(call, attempt, delaysMillis[kind])
+  const answer = Result.isSuccess(outcome) ? outcome.success : null
+  const retryAfterMillis = parseRetryAfter(answer?.headers["retry-after"], endedAt)
+  const failed = { attempt, failedAt: endedAt, retryAfterMillis, chance: call.chance }
+  const next = error === null ? null : nextAttemptAt(failed, delaysMillis[kind])
   const isUsedUp = error !== null && next === null
   return {
     id,
@@ -224,7 +212,7 @@ export const judgeCall = (
     lease,
     attemptedAt: startedAt,
     durationMillis: endedAt - startedAt,
-    responseStatus: Result.isSuccess(outcome) ? outcome.success.status : null,
+    responseStatus: answer?.status ?? null,
     error,
     nextAttemptAt: next,
     stopUnlessDeliveredSince: isUsedUp && stops[kind] ? endedAt - silenceMillis : null,

@@ -8,7 +8,7 @@ import { Clock, Effect, Exit, Fiber, Latch, Schedule } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
 import { crowdedOf, heldNearShare } from "../limit/Held.ts"
-import type { Capacity, Shares } from "../limit/Held.ts"
+import type { Capacity, LeaseClaim, Shares } from "../limit/Held.ts"
 import { makeRefusingPlaces } from "../limit/Places.ts"
 import type { RefusingPlaces } from "../limit/Places.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
@@ -27,12 +27,7 @@ const giveBackMillis = 1000
 const retrySettling = Schedule.spaced("250 millis")
 
 /** What each claim asks for. */
-export interface LeaseQuery extends Shares {
-  readonly now: number
-  /** When the leases run out, unless they are settled before. */
-  readonly leaseUntil: number
-  /** How much to claim at most. */
-  readonly limit: number
+export interface LeaseQuery extends LeaseClaim, Shares {
   /** How much of that may be of the kind that the shares are of. */
   readonly limitShared: number
 }

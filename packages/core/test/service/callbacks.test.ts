@@ -282,7 +282,7 @@ describe("the callback of a message", () => {
 describe("the callback of a connection", () => {
   const connect = (key: Caller, body: ConnectNumber = {}, url: string | null = callbackUrl) =>
     Effect.map(
-      Connections.use((connections) => connections.connect(key, body, null, { callbackUrl: url })),
+      Connections.use((connections) => connections.connect(key, body, null, url)),
       ({ answer }) => answer.id,
     )
   const scan = (number: NumberId, body: object = {}) =>

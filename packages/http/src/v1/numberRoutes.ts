@@ -60,7 +60,7 @@ export const numberRoutes = Effect.gen(function* () {
           ...(whatsapp_client === null ? {} : { number_id: whatsapp_client }),
         }
         const { answer } = yield* connections
-          .connect(caller, command, null, { callbackUrl: webhook_url })
+          .connect(caller, command, null, webhook_url)
           .pipe(Effect.catchTag("Refusal", (refusal) => Effect.fail(ofNumber(refusal))))
         return { status: succeeded, message: "Connection started", whatsapp_client: answer.id }
       }),
