@@ -39,7 +39,7 @@ import { layerLinking } from "./SimulatedLinking.ts"
 import { SimulatedPhones, defaultBehaviour } from "./SimulatedPhones.ts"
 import type { Behaviour, SentCopy } from "./SimulatedPhones.ts"
 import { layerTransport } from "./SimulatedTransport.ts"
-import { TimeTravel } from "./TimeTravel.ts"
+import { timeTravel } from "./TimeTravel.ts"
 
 const day = 24 * 60 * 60 * 1000
 
@@ -105,7 +105,6 @@ export const SentQuery = Schema.Struct({
   ...pageFields,
 })
 
-/** Which copies. */
 export interface ListSent extends ListPage {
   readonly number_id?: number
 }
@@ -119,7 +118,6 @@ const decodeTick = inputDecoder(TickBody)
 const decodeAdvance = inputDecoder(AdvanceBody)
 const decodeSent = queryDecoder(SentQuery)
 
-/** How a simulated phone behaves. */
 export const BehaviourJson = Schema.Struct({
   send: Schema.Literals(["succeed", "fail", "hang", "drop"]),
   error_message: Schema.NullOr(Schema.String),
@@ -149,7 +147,6 @@ export const SentJson = Schema.Struct({
 
 export type SentJson = typeof SentJson.Type
 
-/** The service's time. */
 export const ClockJson = Schema.Struct({ now: TimeJson }).annotate({ identifier: "Clock" })
 
 /** The phones that exist; null for the rule. */
@@ -185,26 +182,21 @@ const sentJson = (copy: SentCopy): SentJson => ({
 export class Emulator extends Context.Service<
   Emulator,
   {
-    /** PUT /numbers/{number_id}/behaviour: replaces that phone's whole behaviour. */
+    /** Replaces that phone's whole behaviour. */
     setBehaviour(id: NumberId | undefined, body: unknown): Effect.Effect<BehaviourJson, Failure>
-    /**
-     * POST /numbers/{number_id}/scan: the phone takes the code, and the link is made before the
-     * answer. Fails with `not_connecting`.
-     */
+    /** The phone takes the code, and the link is made before the answer. Fails with `not_connecting`. */
     scan(id: NumberId | undefined, body: unknown): Effect.Effect<SendingNumber, Failure>
-    /** POST /numbers/{number_id}/logout: the phone logs out. */
     logout(id: NumberId | undefined): Effect.Effect<SendingNumber, Failure>
-    /** PUT /registered: which phones exist, or null for the rule. */
+    /** Which phones exist, or null for the rule. */
     setRegistered(body: unknown): Effect.Effect<typeof RegisteredJson.Type, Failure>
-    /** POST /messages/{message_id}/ticks: that tick arrives from the phone. */
+    /** That tick arrives from the phone. */
     tick(id: MessageId | undefined, body: unknown): Effect.Effect<MessageJson, Failure>
-    /** GET /sent: what left the phones, newest first. */
+    /** What left the phones, newest first. */
     sent(query: ListSent): Effect.Effect<JsonPage<SentJson>, Failure>
-    /** GET /clock. */
     readonly clock: Effect.Effect<typeof ClockJson.Type>
-    /** POST /clock/advance. Fails with `clock_not_adjustable`. */
+    /** Fails with `clock_not_adjustable`. */
     advance(body: unknown): Effect.Effect<typeof ClockJson.Type, Failure>
-    /** POST /settle: returns once nothing is due and nothing is in flight. */
+    /** Returns once nothing is due and nothing is in flight. */
     readonly settle: Effect.Effect<Record<string, never>, Failure>
   }
 >()("emulator/Emulator") {
@@ -222,7 +214,7 @@ export class Emulator extends Context.Service<
       const { link } = yield* MediaLinks
       const cursors = yield* Cursors
       const idle = yield* Idle
-      const timeTravel = yield* TimeTravel
+      const moveOn = yield* timeTravel
 
       const numberNotFound = refuse("number_not_found", { inPath: true })
       const notConnecting = refuse("not_connecting")
@@ -302,7 +294,7 @@ export class Emulator extends Context.Service<
         clock,
         advance: Effect.fn("Emulator.advance")(function* (body) {
           const { seconds } = yield* Effect.fromResult(decodeAdvance(body))
-          yield* timeTravel.advance(Math.round(seconds * 1000))
+          yield* moveOn(Math.round(seconds * 1000))
           return yield* clock
         }),
         settle: Effect.as(idle.settled, {}),
@@ -315,7 +307,4 @@ export class Emulator extends Context.Service<
 export const layer = Layer.merge(layerTransport, layerLinking)
 
 /** The emulator controls, over the core's services and the simulated phones. */
-export const layerEmulator = Emulator.layer.pipe(
-  Layer.provide(TimeTravel.layer),
-  Layer.provideMerge(Idle.layer),
-)
+export const layerEmulator = Layer.provideMerge(Emulator.layer, Idle.layer)

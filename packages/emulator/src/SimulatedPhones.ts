@@ -7,6 +7,7 @@ import { isRegisteredInTestMode } from "@messaging-service/core/ports"
 import type {
   MessageId,
   NumberId,
+  OutgoingMedia,
   PageOf,
   PageQuery,
   Phone,
@@ -46,12 +47,7 @@ export interface SentCopy {
   readonly at: number
 }
 
-export interface SentMedia {
-  readonly fileName: string
-  readonly mimeType: string
-  readonly size: number
-  readonly sha256: string
-}
+export type SentMedia = Pick<OutgoingMedia, "fileName" | "mimeType" | "size" | "sha256">
 
 export class SimulatedPhones extends Context.Service<
   SimulatedPhones,

@@ -3,9 +3,8 @@
  * (`clock/advance`; contract: Emulator controls).
  */
 import { refuse } from "@messaging-service/core"
-import type { Refusal } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core/ports"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect } from "effect"
 import { Idle } from "./Idle.ts"
 
 /** The clock's handle, when it can be moved. */
@@ -21,38 +20,26 @@ export const MovableClock = Context.Reference<MovableClock | null>("emulator/Mov
   defaultValue: () => null,
 })
 
-export class TimeTravel extends Context.Service<
-  TimeTravel,
-  {
-    /** Fails with `clock_not_adjustable`. */
-    advance(millis: number): Effect.Effect<void, Refusal | StoreUnavailable>
-  }
->()("emulator/TimeTravel") {
-  static readonly layer = Layer.effect(
-    TimeTravel,
-    Effect.gen(function* () {
-      const idle = yield* Idle
-      const clock = yield* MovableClock
+/** Makes what moves the time on by so many milliseconds. It fails with `clock_not_adjustable`. */
+export const timeTravel = Effect.gen(function* () {
+  const idle = yield* Idle
+  const clock = yield* MovableClock
 
-      const advance = Effect.fn("TimeTravel.advance")(function* (millis: number) {
-        if (clock === null) return yield* refuse("clock_not_adjustable")
-        const target = (yield* Clock.currentTimeMillis) + millis
-        for (;;) {
-          const due = yield* idle.stalled
-          const wake = yield* clock.nextWake
-          const now = yield* Clock.currentTimeMillis
-          if (now >= target) return
-          const next = Math.min(
-            target,
-            // System time passes too: what has fallen due meanwhile is worked off first.
-            due === null ? target : Math.max(now, due),
-            wake === null || wake <= now ? target : wake,
-          )
-          yield* clock.moveTo(next)
-        }
-      })
-
-      return TimeTravel.of({ advance })
-    }),
-  )
-}
+  return Effect.fn("Emulator.timeTravel")(function* (millis: number) {
+    if (clock === null) return yield* refuse("clock_not_adjustable")
+    const target = (yield* Clock.currentTimeMillis) + millis
+    for (;;) {
+      const due = yield* idle.stalled
+      const wake = yield* clock.nextWake
+      const now = yield* Clock.currentTimeMillis
+      if (now >= target) return
+      const next = Math.min(
+        target,
+        // System time passes too: what has fallen due meanwhile is worked off first.
+        due === null ? target : Math.max(now, due),
+        wake === null || wake <= now ? target : wake,
+      )
+      yield* clock.moveTo(next)
+    }
+  })
+})

@@ -20,4 +20,4 @@ export { SimulatedPhones, defaultBehaviour, isRegistered } from "./SimulatedPhon
 export type { Behaviour, SentCopy, SentMedia } from "./SimulatedPhones.ts"
 export { defaultErrorMessage, layerTransport } from "./SimulatedTransport.ts"
 export { layerStoredClock } from "./StoredClock.ts"
-export { MovableClock, TimeTravel } from "./TimeTravel.ts"
+export { MovableClock } from "./TimeTravel.ts"

@@ -65,7 +65,6 @@ const policyOf = (scripts: ReadonlyArray<string>): string =>
     "frame-ancestors 'none'",
   ].join("; ")
 
-/** The page of that document. */
 export const apiPage = Effect.fnUntraced(function* (document: JsonObject) {
   const html = yield* render(document)
   const scripts = [...html.matchAll(inlineScript)].map(([, script = ""]) => script)

@@ -15,7 +15,6 @@ import { bytesReply } from "../route/IncomingRequest.ts"
 import type { IncomingRequest, Reply } from "../route/IncomingRequest.ts"
 import { content, openRoute, success } from "./OpenRoute.ts"
 
-/** Part of a file. */
 interface ByteRange {
   readonly start: number
   /** Behind the last byte. */

@@ -24,7 +24,6 @@ import {
 } from "../route/Entry.ts"
 import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
 
-/** The Contact object. */
 const ContactJson = Schema.Struct({
   id: IdJson,
   name: Schema.String,

@@ -15,7 +15,6 @@ import { DeletedJson, asCommand, bodyOf, deleted, json, listOf } from "../route/
 import { keyFields, keyFieldsOf } from "../v2/me.ts"
 import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
 
-/** The Key object. */
 const KeyJson = Schema.Struct({
   id: IdJson,
   version: Schema.Literals([1, 2]),

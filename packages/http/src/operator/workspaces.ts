@@ -26,7 +26,6 @@ import {
 } from "../route/Entry.ts"
 import { operatorRoute, workspacePath, workspacesPath } from "./OperatorRoute.ts"
 
-/** The Plan object. */
 const PlanJson = Schema.Struct({
   name: Schema.String,
   messages_remaining: Schema.NullOr(Schema.Int).annotate({ description: "Null for unlimited." }),
@@ -36,7 +35,6 @@ const PlanJson = Schema.Struct({
   media_storage_bytes: Schema.Int,
 }).annotate({ identifier: "Plan" })
 
-/** The Workspace object. */
 const WorkspaceJson = Schema.Struct({
   id: IdJson,
   name: Schema.String,

@@ -105,7 +105,6 @@ const entries = {
   already_connecting: { message: "Whatsapp client is already connecting" },
 } satisfies Record<string, Text>
 
-/** The name of a refusal of version 1. */
 export type TextName = keyof typeof entries
 
 export const texts: Readonly<Record<TextName, Text>> = entries

@@ -35,7 +35,6 @@ const meRoute = Effect.map(Connections, (connections) =>
   }),
 )
 
-/** The table, over the core's services. */
 export const routesV1 = Effect.gen(function* () {
   return [
     ...(yield* sendRoutes),

@@ -34,7 +34,6 @@ export const keyFieldsOf = ({ expiresAt, mode, name, numberIds, scopes: held }: 
   expires_at: instantOrNull(expiresAt),
 })
 
-/** The Key info object. */
 const KeyInfo = Schema.Struct({
   workspace: Schema.Struct({ id: IdJson, name: Schema.String }),
   key: Schema.Struct({ id: IdJson, ...keyFields, expires_at: Schema.NullOr(TimeJson) }),

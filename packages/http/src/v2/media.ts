@@ -27,7 +27,6 @@ import {
 } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
-/** The Media file object. */
 const MediaFileJson = Schema.Struct({
   id: described(IdJson, "The `media_id` of a message."),
   file_name: Schema.String,

@@ -16,7 +16,6 @@ import { examples } from "../openapi/examples.ts"
 import { asCommand, bodyOf, json, listOf, shownAnswer } from "../route/Entry.ts"
 import { routeV2 } from "./RouteV2.ts"
 
-/** The Connect object. */
 const ConnectJson = Schema.Struct({
   qr_code_url: described(
     Schema.NullOr(Schema.String),
@@ -31,7 +30,6 @@ const ConnectJson = Schema.Struct({
   requested_at: Schema.NullOr(TimeJson),
 }).annotate({ identifier: "Connect" })
 
-/** The Number object. */
 export const NumberJson = Schema.Struct({
   id: described(IdJson, "The `from` of messages and reminders."),
   phone: described(

@@ -36,7 +36,6 @@ import {
 import { refusedContent } from "./messages.ts"
 import { routeV2 } from "./RouteV2.ts"
 
-/** How a run can end. */
 export const RunOutcomeJson = described(
   Schema.Literals(["accepted", "refused", "missed"]),
   "`missed`: nothing ran when it was due, and it was too late to make it up.",

@@ -50,7 +50,6 @@ const LastDeliveryJson = Schema.Struct({
   status: Schema.Literals(["delivered", "retrying", "failed"]),
 }).annotate({ identifier: "LastDelivery" })
 
-/** The Webhook endpoint object (contract: Webhook endpoints). */
 export const EndpointJson = Schema.Struct({
   id: IdJson,
   url: Schema.String,
