@@ -22,6 +22,7 @@ const defaults: ServerSettings = {
     transport: { kind: "simulated" },
     clock: "system",
     allowPrivateTargets: false,
+    maxNumbers: null,
     attachmentBytes: 1_073_741_824,
     diskReserve: null,
     log: { level: "info", format: "pretty" },
@@ -63,6 +64,7 @@ const understood: ReadonlyArray<
   [{ SEED_EXAMPLE: "false" }, { seedExample: false }],
   [{ WORKER: "inline" }, {}],
   [{ TRANSPORT: "simulated" }, {}],
+  [{ MAX_NUMBERS: "200" }, within({ maxNumbers: 200 })],
   [
     { TRANSPORT: "live" },
     { seedExample: false, ...within({ transport: { kind: "live", whatsApp: {} } }) },

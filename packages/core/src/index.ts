@@ -109,7 +109,7 @@ export {
 } from "./secret/Secrets.ts"
 export type { SecretsKeys } from "./secret/Secrets.ts"
 export { formatInstant, instantOrNull, parseInstant } from "./time/Instant.ts"
-export { NumberOwnership } from "./transport/NumberOwnership.ts"
+export { NumberOwnership, WorkerName } from "./transport/NumberOwnership.ts"
 export { SessionVault } from "./transport/SessionVault.ts"
 export { Version1Lists, offsetOfPage } from "./version1List/Version1Lists.ts"
 export { EndpointBody, deliveryErrors, disabledReasons } from "./webhook/WebhookEndpoint.ts"

@@ -162,7 +162,7 @@ export {
 } from "./queue/Lane.ts"
 export type { LaneChange, LaneDue } from "./queue/Lane.ts"
 export { LaneQueue } from "./queue/LaneQueue.ts"
-export type { ClaimQuery, ClaimedMessage, Owned, Settlement } from "./queue/LaneQueue.ts"
+export type { ClaimQuery, ClaimedMessage, Settlement } from "./queue/LaneQueue.ts"
 export { WakeUp, makeLocal as makeLocalWakeUp } from "./queue/WakeUp.ts"
 export { WorkStatus, kindsOfWork, sharedWork } from "./queue/WorkStatus.ts"
 export type { AttemptInHands, SharedWork, Work, Workload } from "./queue/WorkStatus.ts"
@@ -211,7 +211,17 @@ export { ServiceSecrets } from "./secret/ServiceSecrets.ts"
 export { RealTime, sleep as sleepInRealTime, ClockStore } from "./time/RealTime.ts"
 export { NumberLinking } from "./transport/NumberLinking.ts"
 export type { LinkingEvent, LinkingRequest } from "./transport/NumberLinking.ts"
-export { NumberOwnership } from "./transport/NumberOwnership.ts"
+export { NumberOwnership, WorkerName } from "./transport/NumberOwnership.ts"
+export { ShardLeases, isOwned, shardCount, shardOf, shareOut } from "./transport/Shards.ts"
+export type {
+  HeldShard,
+  LiveWorker,
+  Owned,
+  Shard,
+  ShardState,
+  ShardTable,
+  WorkerId,
+} from "./transport/Shards.ts"
 export { SessionStore } from "./transport/SessionStore.ts"
 export type { KeptSession, KeyChange } from "./transport/SessionStore.ts"
 export { SessionVault } from "./transport/SessionVault.ts"

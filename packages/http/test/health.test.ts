@@ -28,6 +28,7 @@ const waited: Array<number> = []
 const hastyTime = Layer.succeed(RealTime, {
   sleep: (duration) =>
     Effect.sync(() => void waited.push(Duration.toMillis(Duration.fromInputUnsafe(duration)))),
+  stopwatch: Effect.succeed(() => 0),
 })
 
 const paths = ["/health/live", "/health/ready"]

@@ -63,7 +63,9 @@ const aService = () => {
     Layer.provideMerge(layerClockStore),
     Layer.provideMerge(layerPorts),
     // What hangs is waited for without an end.
-    Layer.provideMerge(Layer.succeed(RealTime, { sleep: () => Effect.never })),
+    Layer.provideMerge(
+      Layer.succeed(RealTime, { sleep: () => Effect.never, stopwatch: Effect.succeed(() => 0) }),
+    ),
     Layer.orDie,
   )
   const { dispose, handler } = toWebHandler(services, { ...defaultSettings, emulator: null })

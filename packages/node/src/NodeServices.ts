@@ -50,6 +50,11 @@ export const systemClock: Clock.Clock = Clock.Clock.defaultValue()
 /** Real time is the system's, also where `Clock` was replaced by an adjustable one. */
 export const realTimeLayer: Layer.Layer<never> = Layer.succeed(RealTime, {
   sleep: (duration) => systemClock.sleep(Duration.fromInputUnsafe(duration)),
+  // The steady clock stands still while a machine is suspended; the other one may be set back.
+  stopwatch: Effect.sync(() => {
+    const [wall, steady] = [Date.now(), performance.now()]
+    return () => Math.max(Date.now() - wall, performance.now() - steady)
+  }),
 })
 
 /** Pixels across one module, and the quiet zone around the code in modules. */

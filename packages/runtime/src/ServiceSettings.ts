@@ -14,7 +14,9 @@ import {
   whatsAppUrlRule,
 } from "@messaging-service/transport-whatsapp/settings"
 import { Effect, Redacted } from "effect"
+import { totalmem } from "node:os"
 import { resolve } from "node:path"
+import { getHeapStatistics } from "node:v8"
 import { CannotStart } from "./runProcess.ts"
 import type { TransportChoice } from "./transports.ts"
 import { byteSize, oneOf, trueOrFalse, variable } from "./Variables.ts"
@@ -47,6 +49,11 @@ export interface ServiceSettings {
   /** Null for the one that is kept in the data directory. */
   readonly secretsKeys: SecretsKeys | null
   readonly transport: TransportChoice
+  /**
+   * Live numbers that this process takes at most, where it shares them with others; null for as many
+   * as its memory has room for.
+   */
+  readonly maxNumbers: number | null
   readonly clock: "system" | "adjustable"
   readonly allowPrivateTargets: boolean
   /** Bytes that the attachments of one workspace's version 1 sends may take together. */
@@ -68,6 +75,25 @@ const parseStore = (text: string): StoreChoice | undefined => {
 const parsePort = (text: string): number | undefined => {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   return port <= 65_535 ? port : undefined
+}
+
+const parseMaxNumbers = (text: string): number | undefined => {
+  const most = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Number.NaN
+  return most <= 100_000 ? most : undefined
+}
+
+/** What the session of a busy live number takes, measured and rounded up. */
+const bytesOfNumber = 6 * 1024 * 1024
+
+/** As many live numbers as half of the memory that the process may use has room for. */
+export const numbersInMemory = (): number => {
+  const constrained = process.constrainedMemory()
+  const memory = Math.min(
+    totalmem(),
+    constrained > 0 ? constrained : Infinity,
+    getHeapStatistics().heap_size_limit,
+  )
+  return Math.max(1, Math.floor(memory / 2 / bytesOfNumber))
 }
 
 /** An origin, with or without the slash behind it. */
@@ -96,6 +122,7 @@ export const serviceVariables = {
   WHATSAPP_URL: variable(whatsAppUrlRule, parseWhatsAppUrl),
   WHATSAPP_VERSION: variable(clientVersionRule, parseClientVersion),
   LINKED_DEVICE_NAME: variable(deviceNameRule, parseDeviceName),
+  MAX_NUMBERS: variable("a whole number from 1 to 100000", parseMaxNumbers),
   SECRETS_KEY: variable(secretsKeyRule, parseSecretsKeys),
   CLOCK: oneOf("system", "adjustable"),
   ALLOW_PRIVATE_TARGETS: trueOrFalse,
@@ -149,6 +176,7 @@ export const serviceSettings = (
     dataDirectory: given.DATA_DIR ?? resolve("data"),
     secretsKeys: given.SECRETS_KEY ?? null,
     transport: transportChoice(given),
+    maxNumbers: given.MAX_NUMBERS ?? null,
     clock: given.CLOCK ?? "system",
     allowPrivateTargets: given.ALLOW_PRIVATE_TARGETS ?? false,
     attachmentBytes: given.ATTACHMENT_BYTES ?? sharedResources.attachmentBytes.share.most,

@@ -9,6 +9,7 @@ import {
   OlderSecretsKeys,
   PublicUrl,
   SecretsKey,
+  WorkerName,
   layerServices,
   layerWorker,
   newSecretsKey,
@@ -30,11 +31,13 @@ import {
   layerStoredClock,
 } from "@messaging-service/emulator"
 import { Effect, Layer, Redacted } from "effect"
+import { hostname } from "node:os"
 import { join } from "node:path"
 import { CannotStart, briefly } from "./runProcess.ts"
 import { openDataDirectory, passingDirectory } from "./DataDirectory.ts"
 import { keptSecret } from "./keptSecret.ts"
 import type { SecretKind } from "./keptSecret.ts"
+import { numbersInMemory } from "./ServiceSettings.ts"
 import type { ServiceSettings } from "./ServiceSettings.ts"
 import { isShared, layerStorage } from "./Storage.ts"
 import { layerLive } from "./transports.ts"
@@ -85,9 +88,9 @@ const layerAdapters = (settings: ServiceSettings) =>
     layerEgress(),
     layerQrCodeImages,
     layerMedia(settings),
-    // Any process can send from simulated phones; connections belong to one process at a time.
+    // Any process can send from simulated phones; a number's connection belongs to one at a time.
     settings.transport.kind === "live" && isShared(settings.store)
-      ? NumberOwnership.layerLeased
+      ? NumberOwnership.layerShared(settings.maxNumbers ?? numbersInMemory())
       : NumberOwnership.layerAll,
   )
 
@@ -126,6 +129,7 @@ const layerGround = (
     Layer.succeed(OutboundRule, { allowPrivate: allowPrivateTargets }),
     Layer.succeed(PublicUrl, publicUrl),
     Layer.succeed(AttachmentBytes, attachmentBytes),
+    Layer.succeed(WorkerName, `${hostname()}-${process.pid}`),
   )
 
 /** The core over everything but what numbers are connected by. */

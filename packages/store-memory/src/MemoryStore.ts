@@ -21,6 +21,7 @@ import {
   ServiceFigures,
   ServiceSecrets,
   SessionStore,
+  ShardLeases,
   Version1ListStore,
   WebhookStore,
   WorkStatus,
@@ -42,6 +43,7 @@ import { reminderStore } from "./reminderStore.ts"
 import { serviceFigures } from "./serviceFigures.ts"
 import { clockStore, outbox, serviceSecrets } from "./serviceStores.ts"
 import { sessionStore } from "./sessionStore.ts"
+import { shardLeases } from "./shardLeases.ts"
 import { webhookStore } from "./webhookStore.ts"
 import { Tables } from "./tables.ts"
 import type { Steps } from "./tables.ts"
@@ -91,6 +93,7 @@ export const memoryStore = (tables: Tables) =>
     port(ReminderStore, reminderStore(tables)),
     port(Version1ListStore, version1ListStore(tables)),
     port(SessionStore, sessionStore(tables)),
+    port(ShardLeases, shardLeases(tables)),
   )
 
 /** The ports that the layer gives. */

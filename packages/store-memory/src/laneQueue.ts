@@ -1,5 +1,5 @@
 /** `LaneQueue` in memory: which lane has its turn, and who may settle it. */
-import { cappedUntil, mayBeHandedOut, takeShares } from "@messaging-service/core/ports"
+import { cappedUntil, isOwned, mayBeHandedOut, takeShares } from "@messaging-service/core/ports"
 import type {
   ClaimedMessage,
   ClaimQuery,
@@ -31,10 +31,9 @@ const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
 
 /** The lanes that may be claimed, the longest due first. */
 function* dueLanes(tables: Tables, { now, owned }: ClaimQuery): Generator<Lane> {
-  const mine = owned === "all" ? null : new Set(owned)
   for (const { at, lane } of tables.agenda) {
     if (at > now) return
-    if (mine === null || mine.has(lane.number.id)) yield lane
+    if (isOwned(lane.number.id, owned)) yield lane
   }
 }
 

@@ -1,5 +1,5 @@
 /** `LinkingStore` in memory. The few numbers that are being connected are looked through each time. */
-import { isCrowded, isLeased, takeShares } from "@messaging-service/core/ports"
+import { isCrowded, isLeased, isOwned, takeShares } from "@messaging-service/core/ports"
 import type {
   BrokenLinkingGuard,
   Crowded,
@@ -9,6 +9,7 @@ import type {
   LinkingOutcome,
   LinkingStore,
   NewAttempt,
+  Owned,
   SendingNumber,
   WorkspaceId,
 } from "@messaging-service/core/ports"
@@ -87,17 +88,18 @@ export const workspaceOfAttempt = (
 ): WorkspaceId | undefined => laneOf(tables, attempt.numberId)?.number.workspaceId
 
 /** When there is something to do about an attempt; with its crowded workspace it waits for its end. */
-const dueAt = (tables: Tables, crowded: Crowded, row: LinkingRow): number => {
+const dueAt = (tables: Tables, crowded: Crowded, owned: Owned, row: LinkingRow): number => {
   const { attempt, leaseUntil } = row
-  const { endsAt, linksAt, requestedAt } = attempt
+  const { endsAt, linksAt, numberId, requestedAt } = attempt
   if (attempt.mode === "test") return Math.min(endsAt, linksAt ?? endsAt)
+  if (!isOwned(numberId, owned)) return endsAt
   if (leaseUntil !== null) return Math.min(endsAt, leaseUntil)
   const workspaceId = workspaceOfAttempt(tables, row)
   return workspaceId !== undefined && isCrowded(crowded, workspaceId) ? endsAt : requestedAt
 }
 
-export const nextLinkingDue = (tables: Tables, crowded: Crowded): number | null =>
-  earliest(Array.from(tables.linkings.values(), (row) => dueAt(tables, crowded, row)))
+export const nextLinkingDue = (tables: Tables, crowded: Crowded, owned: Owned): number | null =>
+  earliest(Array.from(tables.linkings.values(), (row) => dueAt(tables, crowded, owned, row)))
 
 export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service> => ({
   add: (number, attempt, limit, claim) => {
@@ -127,12 +129,15 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
 
   get: (numberId) => tables.linkings.get(numberId)?.attempt ?? null,
 
-  claim: ({ leaseUntil, limit, now, ...shares }) => {
+  claim: ({ leaseUntil, limit, now, owned, ...shares }) => {
     const free = rowsWhere(
       tables,
       Infinity,
       ({ attempt, leaseUntil: until }) =>
-        attempt.mode === "live" && attempt.endsAt > now && !isLeased(until, now),
+        attempt.mode === "live" &&
+        attempt.endsAt > now &&
+        !isLeased(until, now) &&
+        isOwned(attempt.numberId, owned),
     ).flatMap((row) => {
       const workspaceId = workspaceOfAttempt(tables, row)
       return workspaceId === undefined ? [] : { row, workspaceId }

@@ -1,20 +1,13 @@
 /** `SessionStore` in memory. */
-import type { KeyChange, NumberId, SessionStore } from "@messaging-service/core/ports"
+import type { KeyChange, SessionStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { laneOf } from "./tables.ts"
-import type { Steps, Tables } from "./tables.ts"
-
-interface Session {
-  credentials: string
-  leavingSince: number | null
-  /** By type and id; in a type the longest unwritten first. */
-  readonly keys: Map<string, Map<string, string>>
-}
+import type { SessionRow, Steps, Tables } from "./tables.ts"
 
 export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service> => {
-  const sessions = new Map<NumberId, Session>()
+  const { sessions } = tables
 
-  const writeKeys = ({ keys }: Session, changes: ReadonlyArray<KeyChange>) => {
+  const writeKeys = ({ keys }: SessionRow, changes: ReadonlyArray<KeyChange>) => {
     for (const { id, type, value } of changes) {
       const ofType = keys.get(type) ?? new Map<string, string>()
       keys.set(type, ofType)
@@ -60,7 +53,7 @@ export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service>
 
     replace: (numberId, credentials, keys) => {
       if (laneOf(tables, numberId) === undefined) return
-      const session: Session = { credentials, leavingSince: null, keys: new Map() }
+      const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
       writeKeys(session, keys)
       sessions.set(numberId, session)
     },

@@ -178,6 +178,14 @@ export interface LinkingRow {
   leaseUntil: number | null
 }
 
+/** What a live transport keeps of a number. */
+export interface SessionRow {
+  credentials: string
+  leavingSince: number | null
+  /** By type and id; in a type the longest unwritten first. */
+  readonly keys: Map<string, Map<string, string>>
+}
+
 /** A claim on an `Idempotency-Key`, and after its acceptance what that made. */
 export interface IdempotencyRow {
   readonly fingerprint: string
@@ -295,6 +303,7 @@ export class Tables {
   readonly agenda = new Sorted(byTurn)
   readonly inFlight = new Set<NumberId>()
   readonly linkings = new Map<NumberId, LinkingRow>()
+  readonly sessions = new Map<NumberId, SessionRow>()
   readonly contacts = new Table<ContactId, Contact>()
   readonly media = new Table<MediaId, MediaRow>()
   readonly checks = new Table<NumberCheckId, CheckRow>()

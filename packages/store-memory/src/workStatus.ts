@@ -1,21 +1,34 @@
 /** `WorkStatus` in memory: the heads of the collections that the loops work off. */
-import { crowdedOf, heldBy, isCrowded, isLeased, kindsOfWork } from "@messaging-service/core/ports"
+import {
+  crowdedOf,
+  heldBy,
+  isAskedBy,
+  isCrowded,
+  isLeased,
+  isOwned,
+  kindsOfWork,
+} from "@messaging-service/core/ports"
 import type {
   AttemptInHands,
   Crowded,
+  Owned,
   SharedWork,
   Work,
   WorkspaceId,
   WorkStatus,
 } from "@messaging-service/core/ports"
 import { earliest } from "./collections.ts"
+import { standing } from "./Lane.ts"
 import { nextLinkingDue, workspaceOfAttempt } from "./linkingStore.ts"
 import { claimableAt } from "./numberCheckStore.ts"
 import type { Steps, Tables } from "./tables.ts"
 
-const nextDue: Readonly<Record<Work, (tables: Tables, crowded: Crowded) => number | null>> = {
-  lanes: (tables, crowded) => {
+const nextDue: Readonly<
+  Record<Work, (tables: Tables, crowded: Crowded, owned: Owned) => number | null>
+> = {
+  lanes: (tables, crowded, owned) => {
     for (const { at, lane } of tables.agenda) {
+      if (!isOwned(lane.number.id, owned)) continue
       if (lane.inFlight !== null || !isCrowded(crowded, lane.number.workspaceId)) return at
     }
     return null
@@ -31,10 +44,11 @@ const nextDue: Readonly<Record<Work, (tables: Tables, crowded: Crowded) => numbe
     }
     return null
   },
-  number_checks: (tables, crowded) =>
+  number_checks: (tables, crowded, owned) =>
     earliest(
       Array.from(tables.openChecks, (row) =>
-        row.leaseUntil !== null || !isCrowded(crowded, row.check.workspaceId)
+        isAskedBy(row.check, standing(row.lane), owned) &&
+        (row.leaseUntil !== null || !isCrowded(crowded, row.check.workspaceId))
           ? claimableAt(row)
           : null,
       ),
@@ -89,7 +103,7 @@ const deliveringUntil = (tables: Tables): number | null => {
 }
 
 export const workStatus = (tables: Tables): Steps<typeof WorkStatus.Service> => ({
-  nextDue: (work, passedOver = []) => nextDue[work](tables, passedOver),
+  nextDue: (work, passedOver = [], owned = "all") => nextDue[work](tables, passedOver, owned),
   workload: (now, places) => ({
     nextDue: earliest(
       kindsOfWork.map((work) =>
@@ -98,6 +112,7 @@ export const workStatus = (tables: Tables): Steps<typeof WorkStatus.Service> => 
           places !== undefined && isShared(work)
             ? crowdedOf(heldBy(holders[work](tables, now)), places[work])
             : [],
+          "all",
         ),
       ),
     ),

@@ -17,6 +17,7 @@ import {
   ServiceFigures,
   ServiceSecrets,
   SessionStore,
+  ShardLeases,
   Version1ListStore,
   WebhookStore,
   WorkStatus,
@@ -25,6 +26,7 @@ import {
 import { Context, Effect, Layer } from "effect"
 import { contactStore } from "./contact/PostgresContacts.ts"
 import { Database } from "./database/Database.ts"
+import type { DatabaseService } from "./database/Database.ts"
 import { outbox } from "./event/PostgresOutbox.ts"
 import { keyStore } from "./key/PostgresKeys.ts"
 import { linkingStore } from "./linking/PostgresLinking.ts"
@@ -40,11 +42,18 @@ import { callbackSalts, clockStore, serviceSecrets } from "./PostgresService.ts"
 import { reminderStore } from "./reminder/PostgresReminders.ts"
 import { idempotencyStore } from "./request/PostgresIdempotency.ts"
 import { sessionStore } from "./session/PostgresSessions.ts"
+import { shardLeases } from "./session/PostgresShards.ts"
 import { version1ListStore } from "./version1List/PostgresVersion1Lists.ts"
 import { DeliveriesQueued } from "./webhook/queueDeliveries.ts"
 import { deliveryQueue } from "./webhook/PostgresDeliveries.ts"
 import { webhookStore } from "./webhook/PostgresWebhooks.ts"
 import { workspaceStore } from "./workspace/PostgresWorkspaces.ts"
+
+/** What live numbers need. */
+const live = (database: DatabaseService) =>
+  Context.make(SessionStore, sessionStore(database)).pipe(
+    Context.add(ShardLeases, shardLeases(database)),
+  )
 
 export const layerStores = Layer.effectContext(
   Effect.gen(function* () {
@@ -71,7 +80,7 @@ export const layerStores = Layer.effectContext(
       Context.add(ReminderStore, reminderStore(database)),
       Context.add(Version1ListStore, version1ListStore(database)),
       Context.add(ServiceSecrets, serviceSecrets(database)),
-      Context.add(SessionStore, sessionStore(database)),
+      Context.merge(live(database)),
       Context.add(IdempotencyStore, idempotencyStore(database)),
       Context.add(ClockStore, clockStore(database)),
     )

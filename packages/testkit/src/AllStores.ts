@@ -17,6 +17,7 @@ import type {
   ServiceFigures,
   ServiceSecrets,
   SessionStore,
+  ShardLeases,
   Version1ListStore,
   WebhookStore,
   WorkStatus,
@@ -47,3 +48,4 @@ export type AllStores =
   | ReminderStore
   | Version1ListStore
   | SessionStore
+  | ShardLeases

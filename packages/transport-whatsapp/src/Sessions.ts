@@ -12,9 +12,20 @@ import type {
   KeptSession,
   NumberId,
   NumberStatus,
+  Owned,
   TakeEvent,
 } from "@messaging-service/core/ports"
-import { Clock, Context, Deferred, Effect, FiberMap, Latch, Layer, References } from "effect"
+import {
+  Clock,
+  Context,
+  Deferred,
+  Effect,
+  FiberMap,
+  Latch,
+  Layer,
+  Option,
+  References,
+} from "effect"
 import { digitsOf } from "./addresses.ts"
 import { confirm, fromText, isUnconfirmed } from "./authState.ts"
 import type { ClosedReason } from "./closing.ts"
@@ -33,10 +44,10 @@ export class Sessions extends Context.Service<
      */
     listen(take: TakeEvent): Effect.Effect<never>
     /**
-     * The number's open session, waited for while it is being opened; why there is none; null when
-     * the number is not linked.
+     * The number's open session, waited for while it is being opened; why there is none, as when
+     * another worker has it; null when the number is not linked.
      */
-    open(numberId: NumberId): Effect.Effect<OpenSession | ClosedReason | null>
+    open(numberId: NumberId): Effect.Effect<OpenSession | ClosedReason | "elsewhere" | null>
     /**
      * Connects a number that was just linked, and tells how that ended. What becomes of it is told to
      * no one else before `announce`.
@@ -61,8 +72,8 @@ export class Sessions extends Context.Service<
   static readonly layer = (settings: WhatsAppSettings) => Layer.effect(Sessions, make(settings))
 }
 
-/** How often it is asked whether numbers are this worker's. */
-const askMillis = 1000
+/** How often it is asked which numbers are this worker's. */
+const askMillis = 250
 
 /** How long one try to say goodbye to the far side may take. */
 const goodbyeMillis = 5000
@@ -110,11 +121,16 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       held.delete(numberId)
       yield* Deferred.succeed(state.turn, "connection_lost")
     })
+    const lost = Effect.suspend(() => {
+      if (held.get(numberId) === state) held.delete(numberId)
+      return Deferred.succeed(state.turn, "connection_lost")
+    })
     // It outlives whoever asked for it first, and lives by the service's own clock.
     yield* FiberMap.run(
       fibers,
       numberId,
-      kept.pipe(
+      ownership.whileOwned(numberId, kept).pipe(
+        Effect.tap((ended) => (Option.isNone(ended) ? lost : Effect.void)),
         Effect.provideService(References.CurrentLogAnnotations, {}),
         Effect.provideContext(context),
       ),
@@ -132,7 +148,14 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
     return Effect.andThen(FiberMap.clear(goodbyes), FiberMap.clear(fibers))
   })
 
-  const isHolder = Effect.map(ownership.owned, (owned) => owned === "all")
+  /** What another worker has by now is told of there, and said goodbye to. */
+  const releaseOthers = Effect.suspend(() =>
+    Effect.forEach(
+      [...held.keys()].filter((numberId) => !ownership.owns(numberId)),
+      (numberId) => Effect.andThen(FiberMap.remove(goodbyes, numberId), release(numberId)),
+      { discard: true },
+    ),
+  )
 
   const settled = (state: Held) =>
     Effect.suspend(() => {
@@ -212,7 +235,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
   const look = vault.list.pipe(
     Effect.flatMap((all) =>
       Effect.forEach(
-        all.filter(({ platform }) => platform === "whatsapp"),
+        all.filter(({ numberId, platform }) => platform === "whatsapp" && ownership.owns(numberId)),
         lookAt,
         { discard: true },
       ),
@@ -222,12 +245,13 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
 
   const keepAll = Effect.gen(function* () {
     let nextLook = 0
+    let known: Owned | null = null
     for (;;) {
       const now = yield* Clock.currentTimeMillis
-      if (!(yield* isHolder)) {
-        nextLook = 0
-        yield* releaseAll
-      } else if (now >= nextLook) {
+      const owned = yield* ownership.owned
+      yield* releaseOthers
+      if (owned !== known || now >= nextLook) {
+        known = owned
         nextLook = now + settings.lookMillis
         yield* look
       }
@@ -241,7 +265,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       yield* patiently(vault.credentials(numberId))
       const session = yield* settled(yield* start(numberId, false))
       // The store did not say what the number has, and is asked again.
-      if (session !== "connection_lost") return session
+      if (session !== "connection_lost" || !ownership.owns(numberId)) return session
     }
   })
 
@@ -260,8 +284,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
         ),
       ),
     open: Effect.fnUntraced(function* (numberId) {
-      // Another worker has its connection.
-      if (!(yield* isHolder)) return yield* Effect.never
+      if (!ownership.owns(numberId)) return "elsewhere"
       const known = held.get(numberId)
       if (known?.leaves === true) return null
       if (known !== undefined) {

@@ -27,6 +27,7 @@ import {
   afterNack,
   afterQuestion,
   afterRelay,
+  moved,
   pauseAfter,
   refused,
   soon,
@@ -93,6 +94,7 @@ export const layerTransport: Layer.Layer<
         Effect.flatMap((session): Effect.Effect<A | typeof soon | typeof notConnected> => {
           // The store did not say what the number has, and is asked again.
           if (session === "connection_lost") return Effect.succeed(soon)
+          if (session === "elsewhere") return Effect.succeed(moved)
           if (session === null || typeof session === "string") return Effect.succeed(notConnected)
           return "_tag" in session ? Effect.succeed(session) : use(session)
         }),

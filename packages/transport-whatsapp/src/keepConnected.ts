@@ -3,7 +3,7 @@
  * as its end demands. What it says by itself is handed over until it is stored; only then does the far
  * side hear that it has come.
  */
-import { SessionVault, sleepInRealTime } from "@messaging-service/core/ports"
+import { NumberOwnership, SessionVault, sleepInRealTime } from "@messaging-service/core/ports"
 import type { NumberId, TakeEvent, TransportId } from "@messaging-service/core/ports"
 import { Clock, Deferred, Effect, Queue, Random, Semaphore } from "effect"
 import { digitsOf } from "./addresses.ts"
@@ -68,6 +68,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
   take: TakeEvent,
 ) {
   const vault = yield* SessionVault
+  const ownership = yield* NumberOwnership
   const starts = yield* Semaphore.make(settings.startsAtOnce)
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
 
@@ -198,6 +199,8 @@ export const makeKeeper = Effect.fnUntraced(function* (
     reason: ClosedReason,
     wipe: boolean,
   ) {
+    // Another worker has the number by now and has replaced this one; what is true is told there.
+    if (!ownership.owns(numberId)) return yield* Effect.never
     yield* Effect.logWarning(`number disconnected: ${reason}`)
     yield* change(state, { state: "disconnected", reason })
     yield* Deferred.succeed(state.turn, reason)

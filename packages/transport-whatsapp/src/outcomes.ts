@@ -18,6 +18,9 @@ type Postponed = Extract<SendOutcome, { readonly _tag: "Postponed" }>
 /** When to look again after nothing was handed over. */
 export const soon = postponed(5000)
 
+/** Another worker has the number by now, and goes on. */
+export const moved = postponed(500)
+
 export const unknown = { _tag: "Unknown" } as const
 
 /** What is known of the codes with which messages are refused. */

@@ -9,7 +9,7 @@ import {
 } from "@messaging-service/core/ports"
 import type { NumberId, OutgoingMedia, Owned, Phone } from "@messaging-service/core/ports"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
-import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
+import { Deferred, Effect, Fiber, Layer, Option, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { Sessions } from "../src/index.ts"
 import {
@@ -311,24 +311,32 @@ layer(Layer.provideMerge(layerStores, layerServer))("an adapter that is started 
       yield* until(() => !isOpen())
       const before = logins()
       let asked = 0
-      let owned: Owned = []
+      let over = Deferred.makeUnsafe<void>()
+      Deferred.doneUnsafe(over, Effect.void)
+      const owns = () => !Deferred.isDoneUnsafe(over)
+      const [all, none]: [Owned, Owned] = ["all", { of: 1, shards: [] }]
       const ownership = Layer.succeed(NumberOwnership, {
         owned: Effect.sync(() => {
           asked++
-          return owned
+          return owns() ? all : none
         }),
+        owns,
+        whileOwned: (_, use) =>
+          Effect.raceFirst(Effect.asSome(use), Effect.as(Deferred.await(over), Option.none())),
+        room: Effect.succeed(1),
         hold: Effect.never,
+        holderOf: () => Effect.succeed(null),
       })
       yield* Effect.gen(function* () {
-        const attempt = yield* Effect.forkChild(sendNow(aText(number, to(yield* aPerson))))
+        const message = aText(number, to(yield* aPerson))
+        assert.strictEqual((yield* sendNow(message))._tag, "Postponed")
         yield* until(() => asked > 3)
-        assert.isUndefined(attempt.pollUnsafe())
         assert.strictEqual(logins(), before)
-        owned = "all"
+        over = Deferred.makeUnsafe<void>()
         yield* until(isOpen)
-        owned = []
+        Deferred.doneUnsafe(over, Effect.void)
         yield* until(() => !isOpen())
-        yield* Fiber.interrupt(attempt)
+        assert.strictEqual((yield* sendNow(message))._tag, "Postponed")
       }).pipe(Effect.provide(Layer.provide(layerAdapter(), ownership)))
     }),
   )

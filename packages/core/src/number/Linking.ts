@@ -11,6 +11,7 @@ import type { Ids, LinkingId, NumberId, WorkspaceId } from "../id/Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
+import type { Owned } from "../transport/Shards.ts"
 import type { LoginMethod, SendingNumber } from "./SendingNumber.ts"
 
 /** How long an attempt lasts; then the number is disconnected again (contract: Limits). */
@@ -131,7 +132,10 @@ export interface HeldAttempt {
   readonly lease: number
 }
 
-export type LinkingClaimQuery = LeaseClaim & Shares
+export interface LinkingClaimQuery extends LeaseClaim, Shares {
+  /** Which numbers this worker may link. */
+  readonly owned: Owned
+}
 
 /**
  * The port that keeps attempts at linking. An attempt begins together with the change of its
@@ -172,8 +176,8 @@ export class LinkingStore extends Context.Service<
     /** The number's attempt; null when it is not being connected. */
     get(numberId: NumberId): Effect.Effect<LinkingAttempt | null, StoreUnavailable>
     /**
-     * Claims live attempts that no worker holds and that have not ended at `now`, the oldest first,
-     * of each workspace its share of the worker at most.
+     * Claims live attempts of owned numbers that no worker holds and that have not ended at `now`,
+     * the oldest first, of each workspace its share of the worker at most.
      */
     claim(query: LinkingClaimQuery): Effect.Effect<ReadonlyArray<HeldAttempt>, StoreUnavailable>
     /** Prolongs leases; returns the attempts that are still held by them. */

@@ -11,10 +11,11 @@ import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { CallerScope } from "../key/Caller.ts"
 import { isClaimable } from "../queue/Lane.ts"
-import type { Owned } from "../queue/LaneQueue.ts"
 import type { Phone } from "../recipient/Phone.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
+import { isOwned } from "../transport/Shards.ts"
+import type { Owned } from "../transport/Shards.ts"
 import type { PhonesOutcome } from "../transport/Transport.ts"
 
 export const numberCheckStatuses = ["pending", "processing", "completed"] as const
@@ -62,7 +63,7 @@ export const isAskedBy = (
   { mode, numberId }: Pick<NumberCheck, "mode" | "numberId">,
   { removed }: { readonly removed: boolean },
   owned: Owned,
-): boolean => mode === "test" || removed || owned === "all" || owned.includes(numberId)
+): boolean => mode === "test" || removed || isOwned(numberId, owned)
 
 export interface NumberCheckResult {
   readonly id: number

@@ -15,11 +15,10 @@ import type { Message } from "../message/Message.ts"
 import type { MessageChange } from "../message/MessageChange.ts"
 import type { QuotaLimit } from "../message/Quota.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
-
-/** Which numbers this worker may send from. */
-export type Owned = "all" | ReadonlyArray<NumberId>
+import type { Owned } from "../transport/Shards.ts"
 
 export interface ClaimQuery extends LeaseClaim, Shares {
+  /** From which numbers this worker may send. */
   readonly owned: Owned
   /**
    * What a number may send in a window: a lane whose messages `sentAt` after now - window reach the

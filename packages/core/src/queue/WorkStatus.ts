@@ -5,6 +5,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../id/Ids.ts"
 import type { Crowded, Capacity } from "../limit/Held.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
+import type { Owned } from "../transport/Shards.ts"
 
 /** The worker's loops; each looks for its own kind of work. */
 export const kindsOfWork = [
@@ -75,9 +76,14 @@ export class WorkStatus extends Context.Service<
      * `crowded` workspace, of which the loop may hold no more, only the ends of leases count. For
      * linking: attempts with their end, held ones also with the end of their lease, live ones that
      * no worker holds since they were asked for unless their workspace is `crowded`, test ones with
-     * the moment at which they link themselves.
+     * the moment at which they link themselves. What only the holder of a number that is not `owned`
+     * could take does not count.
      */
-    nextDue(work: Work, crowded?: Crowded): Effect.Effect<number | null, StoreUnavailable>
+    nextDue(
+      work: Work,
+      crowded?: Crowded,
+      owned?: Owned,
+    ): Effect.Effect<number | null, StoreUnavailable>
     /**
      * What of the whole store's work is due or in flight at `now`; all of it seen at one moment.
      * What waits for a place (all workers together), or until its workspace has less than its

@@ -1,7 +1,6 @@
 /**
  * The port that keeps what belongs to the service itself under a name: what the secrets key must match,
- * what it seals (`Secrets`), and which worker holds the numbers (`NumberOwnership`). Nothing in it is of
- * use without that key.
+ * and what it seals (`Secrets`). Nothing in it is of use without that key.
  */
 import { Context } from "effect"
 import type { Effect } from "effect"

@@ -3,17 +3,30 @@
  * cancel, the slow poll of an idle worker, the time-outs of network calls. With an adjustable clock
  * the two differ; under the test clock both are the test's.
  */
-import { Context, Effect } from "effect"
+import { Clock, Context, Effect } from "effect"
 import type { Duration } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 
 export interface RealTime {
   readonly sleep: (duration: Duration.Input) => Effect.Effect<void>
+  /**
+   * Starts a stopwatch, which tells the milliseconds since then: rather too many than too few, also
+   * where the process or its machine was paused meanwhile, or its clock was set.
+   */
+  readonly stopwatch: Effect.Effect<() => number>
 }
 
 /** Defaults to the current `Clock`, so that a test clock governs it too. */
 export const RealTime = Context.Reference<RealTime>("core/RealTime", {
-  defaultValue: () => ({ sleep: Effect.sleep }),
+  defaultValue: () => ({
+    sleep: Effect.sleep,
+    stopwatch: Clock.clockWith((clock) =>
+      Effect.sync(() => {
+        const start = clock.currentTimeMillisUnsafe()
+        return () => clock.currentTimeMillisUnsafe() - start
+      }),
+    ),
+  }),
 })
 
 /** Sleeps in real time. */

@@ -1,91 +1,307 @@
 /**
- * Which numbers' connections this worker holds. A single process holds all; of several processes on one
- * store one holds all at a time, by a lease, so that no two ever hold one number's connection.
+ * Which numbers' connections this worker has. A single process has all of them; several processes on
+ * one store share them out in shards, so that no two ever have one number at the same time.
+ *
+ * A worker gives signs of life to the store, and trusts that it has its shards for `trustMillis` after
+ * the last one that the store confirmed was sent. Others end it once they have watched it give none
+ * for `leaseMillis`, which is longer: by then it has let go by itself. Each measures spans with a
+ * stopwatch of its own, so that the machines' clocks need not agree.
  */
-import { Clock, Context, Effect, Layer } from "effect"
-import { Ids } from "../id/Ids.ts"
-import type { Owned } from "../queue/LaneQueue.ts"
-import { ServiceSecrets } from "../secret/ServiceSecrets.ts"
+import { Context, Deferred, Effect, Latch, Layer, Option } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { NumberId } from "../id/Ids.ts"
+import { RealTime, sleep } from "../time/RealTime.ts"
+import { ShardLeases, ownsNone, shardCount, shardOf, shareOut } from "./Shards.ts"
+import type { HeldShard, LiveWorker, Owned, Shard, ShardTable, WorkerId } from "./Shards.ts"
 
-/** How long numbers stay held after their holder died, and how often a lease is renewed. */
-const leaseMillis = 30_000
-const renewMillis = 10_000
+/** How often a worker gives a sign of life and looks what the others hold. */
+const lookMillis = 1500
 
-/** The name under which the lease is kept. */
-const leaseName = "number-holder"
+/** For how long a worker that is watched gives no sign of life until it counts as dead. */
+const leaseMillis = 9000
 
-const none: Owned = []
+/** For how long after a sign of life a worker trusts that it has its shards. */
+const trustMillis = 7500
+
+/** Who did not look for so long has not watched the others. */
+const watchfulMillis = leaseMillis / 2
+
+/** How long one question to the store may take. */
+const patienceMillis = 2000
+
+/** How long a look waits for what uses shards that are to be given, and a stopping worker. */
+const closingMillis = 1000
+const goodbyeMillis = 3000
+
+/** What this process is called in what operators see. */
+export const WorkerName = Context.Reference<string>("core/WorkerName", {
+  defaultValue: () => "worker",
+})
 
 export class NumberOwnership extends Context.Service<
   NumberOwnership,
   {
-    /** The numbers whose lanes this worker may claim now, and whose connections it may have. */
+    /** The numbers whose lanes this worker may claim now; the same value until that changes. */
     readonly owned: Effect.Effect<Owned>
-    /** Takes numbers as soon as no other worker holds them, and keeps them until interrupted. */
+    /** Whether it has the number at this very moment. */
+    owns(numberId: NumberId): boolean
+    /**
+     * Runs what uses the number for as long as this worker has it; none when it does not have it, or
+     * not until the end. No other worker gets the number before that has ended.
+     */
+    whileOwned<A, E, R>(
+      numberId: NumberId,
+      use: Effect.Effect<A, E, R>,
+    ): Effect.Effect<Option.Option<A>, E, R>
+    /** How many numbers with a session it may have beside those that it has. */
+    readonly room: Effect.Effect<number>
+    /** Takes numbers and keeps them until interrupted. */
     readonly hold: Effect.Effect<never>
+    /** The name of the process that has the number's connection; null when none has it. */
+    holderOf(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
   }
 >()("core/NumberOwnership") {
   /**
    * Every number: for a single process, and for transports without connections of their own (the
    * simulated phones), whose sends any worker can make.
    */
-  static readonly layerAll = Layer.succeed(NumberOwnership, {
-    owned: Effect.succeed<Owned>("all"),
-    hold: Effect.never,
+  static readonly layerAll = Layer.effect(
+    NumberOwnership,
+    Effect.map(WorkerName, (name) =>
+      NumberOwnership.of({
+        owned: Effect.succeed<Owned>("all"),
+        owns: () => true,
+        whileOwned: (_, use) => Effect.asSome(use),
+        room: Effect.succeed(Infinity),
+        hold: Effect.never,
+        holderOf: () => Effect.succeed(name),
+      }),
+    ),
+  )
+
+  /** This worker's share, of `most` numbers at most, where several processes use one store. */
+  static readonly layerShared = (most: number) => Layer.effect(NumberOwnership, make(most))
+}
+
+/** A shard that the worker has. */
+interface Holding {
+  readonly term: number
+  /** Done once the worker has it no more. */
+  readonly over: Deferred.Deferred<void>
+}
+
+/** How much uses numbers of a shard, also what is ending. */
+interface Uses {
+  count: number
+  readonly none: Latch.Latch
+}
+
+/** Another worker's latest sign of life, and a stopwatch since it was first seen. */
+interface Watched {
+  readonly beat: number
+  readonly since: () => number
+}
+
+const make = Effect.fnUntraced(function* (most: number) {
+  const name = yield* WorkerName
+  const leases = yield* ShardLeases
+  const { stopwatch } = yield* RealTime
+  let worker: WorkerId | null = null
+  /** Since the latest sign of life that was confirmed. */
+  let sinceConfirmed: (() => number) | null = null
+  /** Since the others were last looked at. */
+  let sinceLook: (() => number) | null = null
+  let linked = 0
+  let owned = ownsNone
+  const held = new Map<Shard, Holding>()
+  /** The terms of what is to be given: the worker never has a shard again under a term it gave. */
+  const leaving = new Map<Shard, number>()
+  const uses = new Map<Shard, Uses>()
+  const watched = new Map<WorkerId, Watched>()
+
+  const isTrusted = () => sinceConfirmed !== null && sinceConfirmed() < trustMillis
+
+  const publish = () => {
+    owned = held.size === 0 ? ownsNone : { of: shardCount, shards: [...held.keys()] }
+  }
+
+  const start = ({ shard, term }: HeldShard) => {
+    held.set(shard, { term, over: Deferred.makeUnsafe() })
+  }
+
+  /** What uses the shard ends. */
+  const stop = (shard: Shard) => {
+    const holding = held.get(shard)
+    if (holding === undefined) return
+    held.delete(shard)
+    Deferred.doneUnsafe(holding.over, Effect.void)
+  }
+
+  const stopAll = Effect.sync(() => {
+    for (const shard of held.keys()) stop(shard)
+    publish()
   })
 
-  /**
-   * Every number or none: for transports with connections, where several processes share the store.
-   * The others stand by, and one of them goes on 30 s after the holder was last heard of, or at once
-   * when it stopped in good order.
-   */
-  static readonly layerLeased: Layer.Layer<NumberOwnership, never, ServiceSecrets | Ids> =
-    Layer.effect(
-      NumberOwnership,
-      Effect.gen(function* () {
-        const store = yield* ServiceSecrets
-        const holder = (yield* Ids).alphanumeric(24)
-        /** Until when the lease is this worker's, as far as it knows. */
-        let heldUntil = 0
+  const usesOf = (shard: Shard): Uses => {
+    const known = uses.get(shard) ?? { count: 0, none: Latch.makeUnsafe(true) }
+    uses.set(shard, known)
+    return known
+  }
 
-        const renew = Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          const until = now + leaseMillis
-          const mine = `${holder} ${until}`
-          const kept = yield* store.getOrCreate(leaseName, mine)
-          const [other, theirs] = kept.split(" ")
-          if (other !== holder && Number(theirs) > now) {
-            heldUntil = 0
-            return
-          }
-          yield* store.replace(leaseName, kept, mine)
-          heldUntil = (yield* store.get(leaseName)) === mine ? until : 0
-        }).pipe(
-          Effect.catch((error) =>
-            Effect.logWarning("whether numbers are held is asked again later", error),
+  const unused = (shards: Iterable<Shard>) =>
+    Effect.forEach([...shards], (shard) => usesOf(shard).none.await, { discard: true })
+
+  /** The store's answer, or a failure in time. */
+  const inTime = <A>(question: Effect.Effect<A, StoreUnavailable>) =>
+    Effect.raceFirst(
+      Effect.asSome(question),
+      Effect.as(sleep(patienceMillis), Option.none<A>()),
+    ).pipe(
+      Effect.flatMap(
+        Option.match({
+          onNone: () => Effect.fail("the store did not answer in time"),
+          onSome: Effect.succeed,
+        }),
+      ),
+    )
+
+  /** Notes the others' signs of life. Who was away meanwhile begins to watch anew. */
+  const watch = Effect.fnUntraced(function* (workers: ReadonlyArray<LiveWorker>) {
+    if (sinceLook === null || sinceLook() > watchfulMillis) watched.clear()
+    sinceLook = yield* stopwatch
+    const there = new Set(workers.map(({ id }) => id))
+    for (const id of watched.keys()) if (!there.has(id)) watched.delete(id)
+    for (const { beat, id } of workers) {
+      if (id === worker || watched.get(id)?.beat === beat) continue
+      watched.set(id, { beat, since: yield* stopwatch })
+    }
+  })
+
+  const endSilent = Effect.suspend(() => {
+    if (sinceLook === null || sinceLook() > watchfulMillis) return Effect.void
+    const silent = [...watched].flatMap(([id, { beat, since }]) =>
+      since() < leaseMillis ? [] : { id, beat },
+    )
+    return silent.length === 0 ? Effect.void : inTime(leases.end(silent))
+  })
+
+  /** Has what the store says is this worker's, but for what it gives. */
+  const adopt = ({ shards }: ShardTable, me: WorkerId) => {
+    linked = 0
+    for (const [place, state] of shards.entries()) {
+      const shard = place as Shard
+      const isMine = state.workerId === me
+      if (isMine) linked += state.linked
+      if (!isMine || held.get(shard)?.term !== state.term) stop(shard)
+      if (!isMine || leaving.get(shard) !== state.term) leaving.delete(shard)
+      if (isMine && !held.has(shard) && !leaving.has(shard)) start({ shard, term: state.term })
+    }
+  }
+
+  const letGo = (shards: ReadonlyArray<Shard>) => {
+    for (const shard of shards) {
+      const holding = held.get(shard)
+      if (holding === undefined || leaving.size >= shards.length) continue
+      leaving.set(shard, holding.term)
+      stop(shard)
+    }
+  }
+
+  /** Gives what is let go and used no more. */
+  const give = Effect.fnUntraced(function* (me: WorkerId) {
+    if (leaving.size === 0) return
+    yield* Effect.raceFirst(unused(leaving.keys()), sleep(closingMillis))
+    const ready = [...leaving].flatMap(([shard, term]) =>
+      usesOf(shard).count === 0 ? { shard, term } : [],
+    )
+    if (ready.length > 0) yield* inTime(leases.give(me, ready))
+  })
+
+  /** One look; returns whether to look again at once. */
+  const look = Effect.gen(function* () {
+    const me = (worker ??= yield* inTime(leases.join(name, most)))
+    yield* endSilent
+    const since = yield* stopwatch
+    const table = yield* inTime(leases.beat(me))
+    if (table === null) {
+      yield* Effect.logWarning("this worker was taken for dead, and joins again")
+      yield* stopAll
+      leaving.clear()
+      watched.clear()
+      worker = null
+      return true
+    }
+    sinceConfirmed = since
+    yield* watch(table.workers)
+    adopt(table, me)
+    const sharing = shareOut(table, me)
+    letGo(sharing.give)
+    publish()
+    yield* give(me)
+    if (sharing.take.length === 0) return false
+    const taken = yield* inTime(leases.take(me, sharing.take))
+    taken.forEach(start)
+    publish()
+    return taken.length < sharing.take.length
+  }).pipe(
+    Effect.catch((error) =>
+      Effect.as(Effect.logWarning("shards of numbers are looked at again later", error), false),
+    ),
+  )
+
+  const looks = Effect.gen(function* () {
+    if (yield* look) return
+    let pause = lookMillis
+    for (const { since } of watched.values()) pause = Math.min(pause, leaseMillis - since())
+    yield* sleep(Math.max(1, pause))
+  }).pipe(Effect.forever)
+
+  /** Ends all use as soon as the worker can trust in nothing any more. */
+  const trusts = Effect.gen(function* () {
+    const left = sinceConfirmed === null ? lookMillis : trustMillis - sinceConfirmed()
+    yield* sleep(Math.max(1, left > 0 ? left : lookMillis))
+    if (held.size === 0 || isTrusted()) return
+    yield* Effect.logWarning("the store confirms no shards, so their numbers are let go")
+    yield* stopAll
+  }).pipe(Effect.forever)
+
+  const leave = Effect.gen(function* () {
+    yield* stopAll
+    yield* Effect.raceFirst(unused(uses.keys()), sleep(goodbyeMillis))
+    const isUsed = [...uses.values()].some(({ count }) => count > 0)
+    // What still uses a number ends with the process, and the shards are free when the lease is over.
+    if (worker !== null && !isUsed) yield* inTime(leases.leave(worker))
+    worker = null
+  }).pipe(Effect.ignore)
+
+  return NumberOwnership.of({
+    owned: Effect.sync(() => (isTrusted() ? owned : ownsNone)),
+    owns: (numberId) => isTrusted() && held.has(shardOf(numberId)),
+    whileOwned: (numberId, use) =>
+      Effect.suspend(() => {
+        const shard = shardOf(numberId)
+        const holding = isTrusted() ? held.get(shard) : undefined
+        if (holding === undefined) return Effect.succeedNone
+        const using = usesOf(shard)
+        using.count++
+        using.none.closeUnsafe()
+        return Effect.raceFirst(
+          Effect.asSome(use),
+          Effect.as(Deferred.await(holding.over), Option.none()),
+        ).pipe(
+          Effect.ensuring(
+            Effect.sync(() => {
+              using.count--
+              if (using.count === 0) using.none.openUnsafe()
+            }),
           ),
         )
-
-        const giveBack = Effect.gen(function* () {
-          if (heldUntil === 0) return
-          heldUntil = 0
-          const kept = yield* store.get(leaseName)
-          if (kept?.startsWith(`${holder} `) === true) {
-            yield* store.replace(leaseName, kept, `${holder} 0`)
-          }
-        }).pipe(Effect.ignore)
-
-        return NumberOwnership.of({
-          // A holder that could not renew lets go before another can take over.
-          owned: Effect.map(Clock.currentTimeMillis, (now) =>
-            now < heldUntil - renewMillis / 2 ? "all" : none,
-          ),
-          hold: renew.pipe(
-            Effect.andThen(Effect.sleep(renewMillis)),
-            Effect.forever,
-            Effect.ensuring(giveBack),
-          ),
-        })
       }),
-    )
-}
+    room: Effect.sync(() => most - linked),
+    hold: Effect.all([looks, trusts], { concurrency: "unbounded" }).pipe(
+      Effect.andThen(Effect.never),
+      Effect.ensuring(leave),
+    ),
+    holderOf: (numberId) => leases.holderOf(shardOf(numberId)),
+  })
+})

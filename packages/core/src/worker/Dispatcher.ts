@@ -29,6 +29,7 @@ export const makeDispatcher = Effect.gen(function* () {
     batch,
     leaseMillis: laneLeaseMillis,
     workspaceOf: ({ message }) => message.workspaceId,
+    owned: ownership.owned,
     claim: (query) =>
       Effect.flatMap(ownership.owned, (owned) =>
         lanes.claim({ ...query, owned, sendCap: dailyQuota }),

@@ -15,6 +15,7 @@ import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import type { Work } from "../queue/WorkStatus.ts"
 import { sleep } from "../time/RealTime.ts"
+import type { Owned } from "../transport/Shards.ts"
 import { runLoop } from "./Loop.ts"
 
 /** How long a stopping worker waits for what is under way, in real time. */
@@ -67,6 +68,8 @@ export interface LeasedWork<Claimed, Result> {
     held: ReadonlyArray<Claimed>,
     leaseUntil: number,
   ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
+  /** The numbers whose work claims take; all when left out. */
+  readonly owned?: Effect.Effect<Owned>
   /** What else there is to do in each round; tells whether there was anything. */
   readonly alsoEachRound?: Effect.Effect<boolean, StoreUnavailable>
   /** For work that a stopping worker breaks off: from then on others may take it. */
@@ -341,6 +344,7 @@ export const makeLeasedLoop = <Claimed, Result>(
               ? claimMore
               : Effect.zipWith(alsoEachRound, claimMore, (also, more) => also || more),
           crowded: () => crowdedOf(shared.shares, capacity),
+          ...(leased.owned === undefined ? {} : { owned: leased.owned }),
         })
       }),
     ).pipe(Effect.provideContext(services))

@@ -4,7 +4,7 @@
  * held by a lease that is renewed while its connection is run; when the process dies the lease runs
  * out and another worker goes on with fresh codes.
  */
-import { Clock, Effect, Schedule, Stream } from "effect"
+import { Clock, Effect, Option, Schedule, Stream } from "effect"
 import { Ids } from "../id/Ids.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { LinkProgress } from "../number/LinkProgress.ts"
@@ -14,6 +14,7 @@ import { sleep } from "../time/RealTime.ts"
 import { NumberLinking } from "../transport/NumberLinking.ts"
 import type { LinkingEvent } from "../transport/NumberLinking.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
+import { ownsNone } from "../transport/Shards.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"
 
 /** Attempts that one round takes of each kind at most. */
@@ -92,6 +93,36 @@ export const makeLinker = Effect.gen(function* () {
       )
     }).pipe(Effect.annotateLogs({ number: held.attempt.numberId }))
 
+  const giveBack = (held: ReadonlyArray<Holding>) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      store.renew(
+        held.map(({ attempt, lease }) => ({ id: attempt.id, lease })),
+        now,
+      ),
+    )
+
+  /** Attempts under way, whose numbers may soon be connected here. */
+  let running = 0
+  const room = Effect.map(ownership.room, (numbers) => Math.max(0, numbers - running))
+  const mine = Effect.flatMap(room, (numbers) =>
+    numbers === 0 ? Effect.succeed(ownsNone) : ownership.owned,
+  )
+
+  /** What is linked is connected from then on, which is for the holder of the number to do. */
+  const runWhileOwned = (held: Holding) =>
+    Effect.gen(function* () {
+      running++
+      const ran = yield* ownership.whileOwned(held.attempt.numberId, runAttempt(held))
+      // The number's next holder goes on at once.
+      if (Option.isNone(ran)) yield* Effect.ignore(giveBack([held]))
+    }).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          running--
+        }),
+      ),
+    )
+
   /**
    * Whether this worker runs the connection already: the lease ran out before it was renewed, and
    * no other worker took it. The connection goes on under the new one.
@@ -129,16 +160,16 @@ export const makeLinker = Effect.gen(function* () {
     leaseMillis: linkingLeaseMillis,
     workspaceOf: ({ workspaceId }) => workspaceId,
     alsoEachRound: endOthers,
-    // What is linked is connected from then on, which is for the holder of the numbers to do.
+    owned: mine,
     claim: (query, held) =>
-      Effect.flatMap(ownership.owned, (owned) =>
-        owned.length === 0
-          ? Effect.succeed([])
-          : Effect.map(store.claim(query), (claimed) =>
-              claimed.filter((each) => !isResumed(each, held)),
-            ),
-      ),
-    perform: runAttempt,
+      Effect.gen(function* () {
+        const owned = yield* mine
+        const limit = Math.min(query.limit, yield* room)
+        if (limit === 0) return []
+        const claimed = yield* store.claim({ ...query, limit, owned })
+        return claimed.filter((each) => !isResumed(each, held))
+      }),
+    perform: runWhileOwned,
     // What a connection shows is stored at once.
     settle: () => Effect.void,
     renew: (held, leaseUntil) =>
@@ -150,12 +181,6 @@ export const makeLinker = Effect.gen(function* () {
           still.has(id) || each.lease !== lease ? [] : each,
         )
       }),
-    giveBack: (held) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        store.renew(
-          held.map(({ attempt, lease }) => ({ id: attempt.id, lease })),
-          now,
-        ),
-      ),
+    giveBack,
   })
 })

@@ -11,6 +11,7 @@ import type { Sleeper } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import type { Work } from "../queue/WorkStatus.ts"
 import { sleep } from "../time/RealTime.ts"
+import type { Owned } from "../transport/Shards.ts"
 
 /** Pauses after a failure, in real milliseconds: doubling between these two. */
 const firstPauseMillis = 100
@@ -27,15 +28,18 @@ interface LoopOptions<E, R> {
   readonly runOnce: Effect.Effect<boolean, E, R>
   /** The workspaces whose share is used up: only what this loop settles makes room for them. */
   readonly crowded?: () => Crowded
+  /** The numbers whose work it may take; all when left out. */
+  readonly owned?: Effect.Effect<Owned>
 }
 
 /** Sleeps until there may be work; an idle poll only asks when the next is due. */
-const untilNext = <E, R>({ crowded, work }: LoopOptions<E, R>, sleeper: Sleeper) =>
+const untilNext = <E, R>({ crowded, owned, work }: LoopOptions<E, R>, sleeper: Sleeper) =>
   Effect.gen(function* () {
     const status = yield* WorkStatus
     const { poll } = yield* WakeUp
     for (let looks = 0; !sleeper.isOpen(); looks++) {
-      const due = yield* status.nextDue(work, crowded?.() ?? [])
+      const mine = owned === undefined ? "all" : yield* owned
+      const due = yield* status.nextDue(work, crowded?.() ?? [], mine)
       const now = yield* Clock.currentTimeMillis
       if (due !== null && due <= now) {
         // Due already when this round found nothing: another worker is at it.

@@ -64,6 +64,7 @@ export const makeNumberChecker = Effect.gen(function* () {
     batch: sharedResources.numberChecks.whole,
     leaseMillis: checkLeaseMillis,
     workspaceOf: ({ workspaceId }) => workspaceId,
+    owned: ownership.owned,
     claim: (query) =>
       Effect.flatMap(ownership.owned, (owned) =>
         store.claim({ ...query, chunk: checkChunk, owned }),

@@ -7,7 +7,7 @@ import { Secrets, OlderSecretsKeys, SecretsKey, parseSecretsKey } from "../../sr
 /** What a store keeps under a name. */
 export type Stored = Map<string, string>
 
-export const layerStored = (stored: Stored) =>
+const layerStored = (stored: Stored) =>
   Layer.succeed(ServiceSecrets, {
     getOrCreate: (name, candidate) =>
       Effect.sync(() => {

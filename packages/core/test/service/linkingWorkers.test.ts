@@ -158,7 +158,14 @@ describe("several workers", () => {
         const leaseUntil = now + linkingLeaseMillis
         // As a worker that died right after its claim.
         yield* LinkingStore.use((store) =>
-          store.claim({ now, leaseUntil, limit: 10, perWorkspace: 10, held: new Map() }),
+          store.claim({
+            now,
+            leaseUntil,
+            limit: 10,
+            perWorkspace: 10,
+            held: new Map(),
+            owned: "all",
+          }),
         )
         yield* startWorker
         yield* pass(linkingLeaseMillis - 1)

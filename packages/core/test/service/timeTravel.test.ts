@@ -54,6 +54,7 @@ const withMovableClock = <A, E>(
         Duration.toMillis(duration) < minute
           ? Effect.repeat(Effect.yieldNow, { times: 20 })
           : Effect.never,
+      stopwatch: Effect.succeed(() => 0),
     }),
   )
 

@@ -13,7 +13,7 @@ import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, listed, text, texts } from "../database/Fields.ts"
 import { given, joined, part, single, statement } from "../database/Statement.ts"
 import { numberColumns, toNumber } from "../number/numberRow.ts"
-import { fitsShare, isFree, sharesColumns } from "../queue/lane.ts"
+import { fitsShare, isFree, isOwned, ownedColumns, sharesColumns } from "../queue/lane.ts"
 import { callbackNews, callConnection, callbackParameters } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { add, attemptColumns, reconnect, toAttempt, viewColumns } from "./beginLinking.ts"
@@ -37,7 +37,11 @@ where a.number_id = $numberId`
  */
 const claimAttempts = statement(
   "linking.claim",
-  joined(given({ now: instant, leaseUntil: instant, limit: integer }), single(sharesColumns)),
+  joined(
+    given({ now: instant, leaseUntil: instant, limit: integer }),
+    single(ownedColumns),
+    single(sharesColumns),
+  ),
 )`
 with due as (
   select
@@ -53,6 +57,7 @@ with due as (
     and a.mode = 'live'
     and a.ends_at > $now
     and ${isFree("a", "$now")}
+    and ${isOwned("a.number_id", { of: "$p_of::bigint", shards: "$p_shards::bigint[]" })}
 ),
 free as (
   select a.number_id

@@ -42,6 +42,7 @@ import { completedChecks } from "./0016_completed_checks.ts"
 import { numbersOfWorkspace } from "./0017_numbers_of_workspace.ts"
 import { sessions } from "./0018_sessions.ts"
 import { leavingDevices } from "./0019_leaving_devices.ts"
+import { shards } from "./0020_shards.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -65,6 +66,7 @@ export const migrations: ReadonlyArray<Migration> = [
   numbersOfWorkspace,
   sessions,
   leavingDevices,
+  shards,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

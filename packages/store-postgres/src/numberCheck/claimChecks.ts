@@ -3,7 +3,6 @@ import type { CheckClaimQuery, CheckSettlement, ClaimedCheck } from "@messaging-
 import type { DatabaseService } from "../database/Database.ts"
 import {
   bigint,
-  bigints,
   boolean,
   columnsOf,
   declared,
@@ -15,18 +14,29 @@ import {
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, single, sqlFunction, statement, taking } from "../database/Statement.ts"
-import { fitsShare, isClaimable, sharesFields, sharesParameters } from "../queue/lane.ts"
+import {
+  fitsShare,
+  isClaimable,
+  isOwned,
+  ownedFields,
+  ownedParameters,
+  sharesFields,
+  sharesParameters,
+} from "../queue/lane.ts"
 
 /** The core's `canBeAsked`, by the lane of the check's number. */
 export const canBeAsked = (check: string, lane: string): string =>
   `(${check}.mode = 'test' or ${isClaimable(lane)})`
 
-/** The core's `isAskedBy`; `owned` is null for all numbers. */
-export const isAskedBy = (check: string, lane: string, owned: string): string => `(
+/** The core's `isAskedBy`. */
+export const isAskedBy = (
+  check: string,
+  lane: string,
+  owned: Parameters<typeof isOwned>[1],
+): string => `(
   ${check}.mode = 'test'
   or ${lane}.removed_at is not null
-  or ${owned} is null
-  or ${check}.number_id = any (${owned})
+  or ${isOwned(`${check}.number_id`, owned)}
 )`
 
 const claimParameters = single(
@@ -35,7 +45,7 @@ const claimParameters = single(
     leaseUntil: { p_lease_until: instant((query) => query.leaseUntil) },
     limit: { p_limit: integer((query) => query.limit) },
     chunk: { p_chunk: integer((query) => query.chunk) },
-    owned: { p_owned: bigints(({ owned }) => (owned === "all" ? null : owned)) },
+    ...ownedFields,
     ...sharesFields,
   } satisfies FieldsOf<CheckClaimQuery>),
 )
@@ -79,7 +89,7 @@ export const claimChecks = sqlFunction(
         join lanes l on l.number_id = c.number_id
         where c.next_due <= p_now
           and ${canBeAsked("c", "l")}
-          and ${isAskedBy("c", "l", "p_owned")}
+          and ${isAskedBy("c", "l", ownedParameters)}
       ) due
       where due.fits
       order by due.next_due, due.id

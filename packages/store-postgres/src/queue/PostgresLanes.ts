@@ -11,11 +11,11 @@ import type {
 import { Effect, Record } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigints, instant, integers, millis } from "../database/Fields.ts"
-import { given, statement } from "../database/Statement.ts"
+import { given, joined, single, statement } from "../database/Statement.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { canBeAsked } from "../numberCheck/claimChecks.ts"
+import { canBeAsked, isAskedBy } from "../numberCheck/claimChecks.ts"
 import { claim, renew } from "./claimLanes.ts"
-import { isClaimable, isInHands, isLeased, isOfRemoved } from "./lane.ts"
+import { isClaimable, isInHands, isLeased, isOfRemoved, isOwned, ownedColumns } from "./lane.ts"
 import { settle } from "./settleAttempts.ts"
 
 export const laneQueue = (
@@ -33,6 +33,7 @@ export const laneQueue = (
  */
 const nextDueBeside = (
   crowded: Readonly<Record<SharedWork, string>>,
+  owned: Parameters<typeof isOwned>[1],
 ): Readonly<Record<Work, string>> => ({
   // Index lanes_due.
   lanes: `
@@ -40,6 +41,7 @@ select l.next_due as due
 from lanes l
 where l.next_due is not null
   and ${isClaimable("l")}
+  and ${isOwned("l.number_id", owned)}
   and (l.lease_until is not null or l.workspace_id <> all (${crowded.lanes}))
 order by l.next_due
 limit 1`,
@@ -75,8 +77,10 @@ select least(
     from linking_attempts a
     join numbers n on n.id = a.number_id
     where a.mode = 'test'
-      or a.lease_until is not null
-      or n.workspace_id <> all (${crowded.linking})
+      or (
+        ${isOwned("a.number_id", owned)}
+        and (a.lease_until is not null or n.workspace_id <> all (${crowded.linking}))
+      )
     order by a.due_at
     limit 1
   ),
@@ -139,6 +143,7 @@ from number_checks c
 join lanes l on l.number_id = c.number_id
 where c.next_due is not null
   and ${canBeAsked("c", "l")}
+  and ${isAskedBy("c", "l", owned)}
   and (c.lease_until is not null or c.workspace_id <> all (${crowded.number_checks}))
 order by c.next_due
 limit 1`,
@@ -156,13 +161,17 @@ const shared = [
 const endless = 2_147_483_647
 
 const nextDue = Record.map(
-  nextDueBeside({
-    lanes: "$crowded",
-    number_checks: "$crowded",
-    linking: "$crowded",
-    deliveries: "$crowded",
-  }),
-  (text, work) => statement(`nextDue.${work}`, given({ crowded: bigints }))(text),
+  nextDueBeside(
+    {
+      lanes: "$crowded",
+      number_checks: "$crowded",
+      linking: "$crowded",
+      deliveries: "$crowded",
+    },
+    { of: "$p_of::bigint", shards: "$p_shards::bigint[]" },
+  ),
+  (text, work) =>
+    statement(`nextDue.${work}`, joined(given({ crowded: bigints }), single(ownedColumns)))(text),
 )
 
 /**
@@ -184,33 +193,39 @@ const crowdedAmong = (holders: string, work: SharedWork): string => {
   )::bigint[])`
 }
 
-const counted = nextDueBeside({
-  lanes: crowdedAmong(`select l.workspace_id from lanes l where ${isLeased("l", "$now")}`, "lanes"),
-  // Index number_checks_due.
-  number_checks: crowdedAmong(
-    `select c.workspace_id from number_checks c where c.next_due is not null and ${isLeased("c", "$now")}`,
-    "number_checks",
-  ),
-  linking: crowdedAmong(
-    `
+const counted = nextDueBeside(
+  {
+    lanes: crowdedAmong(
+      `select l.workspace_id from lanes l where ${isLeased("l", "$now")}`,
+      "lanes",
+    ),
+    // Index number_checks_due.
+    number_checks: crowdedAmong(
+      `select c.workspace_id from number_checks c where c.next_due is not null and ${isLeased("c", "$now")}`,
+      "number_checks",
+    ),
+    linking: crowdedAmong(
+      `
         select n.workspace_id
         from linking_attempts a
         join numbers n on n.id = a.number_id
         where ${isLeased("a", "$now")}
       `,
-    "linking",
-  ),
-  deliveries: crowdedAmong(
-    `
+      "linking",
+    ),
+    deliveries: crowdedAmong(
+      `
         select l.workspace_id
         from webhook_lanes l
         cross join lateral unnest(l.held_until) held (until)
         where l.workspace_id is not null
           and held.until > $now
       `,
-    "deliveries",
-  ),
-})
+      "deliveries",
+    ),
+  },
+  { of: "null::bigint", shards: "null::bigint[]" },
+)
 
 /**
  * One statement, so one snapshot. It finds what is in hands by looking through the lanes and the open
@@ -263,9 +278,9 @@ const toWorkload = (row: WorkloadRow | undefined): Workload => ({
 })
 
 export const workStatus = (database: DatabaseService): typeof WorkStatus.Service => ({
-  nextDue: (work, crowded = []) =>
+  nextDue: (work, crowded = [], owned = "all") =>
     Effect.map(
-      nextDue[work].value<Date>(database, { crowded: crowded === "all" ? null : crowded }),
+      nextDue[work].value<Date>(database, { crowded: crowded === "all" ? null : crowded, owned }),
       millis,
     ),
   workload: (now, places) =>

@@ -29,8 +29,11 @@ import {
   cappedUntil,
   firstWaiting,
   isClaimable,
+  isOwned,
   mayBeHandedOut,
   nextDueAfter,
+  ownedFields,
+  ownedParameters,
   sentInWindow,
   shareVariables,
   sharesFields,
@@ -42,11 +45,11 @@ const parameters = single(
     now: { p_now: instant((query) => query.now) },
     leaseUntil: { p_lease_until: instant((query) => query.leaseUntil) },
     limit: { p_limit: integer((query) => query.limit) },
-    owned: { p_owned: bigints(({ owned }) => (owned === "all" ? null : owned)) },
     sendCap: {
       p_cap: integer(({ sendCap }) => sendCap.messages),
       p_window_millis: bigint(({ sendCap }) => sendCap.windowMillis),
     },
+    ...ownedFields,
     ...sharesFields,
   } satisfies FieldsOf<ClaimQuery>),
 )
@@ -78,7 +81,7 @@ export const claimLanes = sqlFunction(
       id: "number_id",
       due: "next_due",
       isTakeable: `${isClaimable("l")}
-          and (p_owned is null or l.number_id = any (p_owned))`,
+          and ${isOwned("l.number_id", ownedParameters)}`,
     })}
     if cardinality(v_lanes) = 0 then
       return;

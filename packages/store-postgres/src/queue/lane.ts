@@ -2,8 +2,8 @@
  * The core's `Lane.ts` and what it says of expiry, as conditions in SQL. The words of each are the
  * aliases of tables and the placeholder of the present moment.
  */
-import type { Shares } from "@messaging-service/core/ports"
-import { bigints, columnsOf, integer, integers } from "../database/Fields.ts"
+import type { Owned, Shares } from "@messaging-service/core/ports"
+import { bigint, bigints, columnsOf, integer, integers } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 
 export const notExpired = (message: string, now: string): string =>
@@ -136,6 +136,27 @@ export const nextDueAfter = {
         then greatest(${now}, ${lane}.hold_until)
       end`,
 }
+
+/** The core's `isOwned`; `of` is null for all numbers. */
+export const isOwned = (number: string, { of, shards }: SqlOwned): string =>
+  `(${of} is null or ${number} % ${of} = any (${shards}))`
+
+interface SqlOwned {
+  readonly of: string
+  readonly shards: string
+}
+
+/** What a claim says of that, as functions and statements take it. */
+export const ownedFields = {
+  owned: {
+    p_of: bigint(({ owned }) => (owned === "all" ? null : owned.of)),
+    p_shards: bigints(({ owned }) => (owned === "all" ? null : owned.shards)),
+  },
+} satisfies FieldsOf<{ readonly owned: Owned }>
+
+export const ownedColumns = columnsOf(ownedFields)
+
+export const ownedParameters: SqlOwned = { of: "p_of", shards: "p_shards" }
 
 /** How many of each workspace are held and may be, as `takeShares` is told. */
 export interface SqlShares {

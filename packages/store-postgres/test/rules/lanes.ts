@@ -7,12 +7,13 @@ import {
   isAskedBy,
   isClaimable,
   isInHands,
+  isOwned,
   mayBeHandedOut,
   mayHaveLeft,
   modesSeenBy,
   nextDueAfter,
 } from "@messaging-service/core/ports"
-import type { LaneChange, LaneDue, NumberId } from "@messaging-service/core/ports"
+import type { LaneChange, LaneDue, NumberId, Owned } from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"
@@ -31,6 +32,13 @@ const aStanding = Effect.gen(function* () {
 })
 
 const aNumberId = Effect.map(draw.below(4), (id) => (id + 1) as NumberId)
+
+const someShards = Effect.gen(function* (): Effect.gen.Return<Exclude<Owned, "all">> {
+  const of = 1 + (yield* draw.below(3))
+  return { of, shards: yield* Effect.replicateEffect(draw.below(of), yield* draw.below(3)) }
+})
+
+const sqlOwned = (owned: Owned) => (owned === "all" ? {} : { parts: owned.of, owned: owned.shards })
 
 export const laneRules = (it: Vitest.MethodsNonLive<Database>) => {
   it.effect("whether a message is in the hands of a transport", () =>
@@ -88,21 +96,33 @@ export const laneRules = (it: Vitest.MethodsNonLive<Database>) => {
     }),
   )
 
+  it.effect("which numbers a worker has", () =>
+    compare("numbers of a worker", {
+      rows: { l: "lanes", q: "(parts bigint, owned bigint[])" },
+      sql: sql.isOwned("l.number_id", { of: "q.parts", shards: "q.owned" }),
+      draw: Effect.gen(function* () {
+        const numberId = yield* aNumberId
+        const owned = (yield* draw.maybe(someShards)) ?? "all"
+        return {
+          facts: { l: { number_id: numberId }, q: sqlOwned(owned) },
+          core: isOwned(numberId, owned),
+        }
+      }),
+    }),
+  )
+
   it.effect("whether a number check can be taken up, and by whom", () =>
     compare("checks", {
-      rows: { c: "number_checks", l: "lanes", q: "(owned bigint[])" },
-      sql: `array[${canBeAskedSql("c", "l")}, ${isAskedBySql("c", "l", "q.owned")}]`,
+      rows: { c: "number_checks", l: "lanes", q: "(parts bigint, owned bigint[])" },
+      sql: `array[${canBeAskedSql("c", "l")}, ${isAskedBySql("c", "l", { of: "q.parts", shards: "q.owned" })}]`,
       draw: Effect.gen(function* () {
         const { row, ...standing } = yield* aStanding
         const mode = yield* draw.from(modesSeenBy("test"))
         const numberId = yield* aNumberId
-        const owned = yield* draw.maybe(Effect.replicateEffect(aNumberId, yield* draw.below(3)))
+        const owned = (yield* draw.maybe(someShards)) ?? "all"
         return {
-          facts: { c: { mode, number_id: numberId }, l: row, q: { owned } },
-          core: [
-            canBeAsked({ mode }, standing),
-            isAskedBy({ mode, numberId }, standing, owned ?? "all"),
-          ],
+          facts: { c: { mode, number_id: numberId }, l: row, q: sqlOwned(owned) },
+          core: [canBeAsked({ mode }, standing), isAskedBy({ mode, numberId }, standing, owned)],
         }
       }),
     }),

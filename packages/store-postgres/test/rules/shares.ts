@@ -81,7 +81,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<Database>) => {
       sql: `(
         select coalesce(json_agg(claimed.number_id order by claimed.number_id), '[]')
         from ${claimLanes.name}(
-          '${iso(noon + 1000)}', '${iso(noon + 2000)}', q.most, q.owned, 1000, 1000, q.share,
+          '${iso(noon + 1000)}', '${iso(noon + 2000)}', q.most, 1000, 1000, 1000000000, q.owned, q.share,
           q.workspaces, q.held
         ) claimed
       )`,

@@ -13,6 +13,7 @@ import type {
   SendingNumber,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { onlyThese } from "./Sending.ts"
 import { only, present } from "./Expect.ts"
 import { range } from "./Races.ts"
 import { aPhone, minute, noon } from "./Records.ts"
@@ -81,7 +82,6 @@ export const claim = (
 ) =>
   Effect.gen(function* () {
     const now = given.now ?? noon
-    const owned = numbers.map(({ id }) => id)
     const claimed = yield* NumberCheckStore.use((store) =>
       store.claim({
         now,
@@ -91,10 +91,10 @@ export const claim = (
         perWorkspace: 1000,
         held: new Map(),
         ...given,
-        owned,
+        owned: onlyThese(numbers),
       }),
     )
-    return claimed.filter(({ numberId }) => owned.includes(numberId))
+    return claimed.filter(({ numberId }) => numbers.some(({ id }) => id === numberId))
   })
 
 export const claimOne = (

@@ -89,7 +89,15 @@ export const claimAll = (
   given: Partial<Parameters<(typeof LinkingStore.Service)["claim"]>[0]> = {},
 ) =>
   LinkingStore.use((store) =>
-    store.claim({ now, leaseUntil, limit: 1000, perWorkspace: 1000, held: new Map(), ...given }),
+    store.claim({
+      now,
+      leaseUntil,
+      limit: 1000,
+      perWorkspace: 1000,
+      held: new Map(),
+      owned: "all",
+      ...given,
+    }),
   )
 
 /** The next due moment if it lies in the fifty days after the era. */

@@ -9,6 +9,7 @@ import type {
   Message,
   MessageChange,
   MessageError,
+  Owned,
   SendingNumber,
   Settlement,
 } from "@messaging-service/core/ports"
@@ -37,6 +38,12 @@ export const end = (...changes: ReadonlyArray<MessageChange>) =>
     (ended) => [...ended].toSorted((a, b) => a - b),
   )
 
+/** These numbers alone, each in a shard of its own. */
+export const onlyThese = (numbers: ReadonlyArray<SendingNumber>): Owned => ({
+  of: Number.MAX_SAFE_INTEGER,
+  shards: numbers.map(({ id }) => id),
+})
+
 export const aClaimQuery = (
   numbers: ReadonlyArray<SendingNumber>,
   given: Partial<Omit<ClaimQuery, "owned">> = {},
@@ -46,7 +53,7 @@ export const aClaimQuery = (
     now,
     leaseUntil: now + minute,
     limit: 100,
-    owned: numbers.map((number) => number.id),
+    owned: onlyThese(numbers),
     sendCap: { messages: 1000, windowMillis: day },
     perWorkspace: 1000,
     held: new Map(),

@@ -92,6 +92,7 @@ export const connectionCallbacks: Topic = (it) => {
         limit: 1000,
         perWorkspace: 1000,
         held: new Map(),
+        owned: "all",
       })
       const { lease } = only(held.filter(({ attempt }) => attempt.id === id))
       const first = { ...nothingShown, qrText: "first" }
@@ -189,6 +190,7 @@ export const connectionCallbacks: Topic = (it) => {
         limit: 1000,
         perWorkspace: 1000,
         held: new Map(),
+        owned: "all",
       })
       const { lease } = only(held.filter((each) => each.attempt.id === attempt.id))
       const shown = callbackOf(number, "qr-generated", former, era)

@@ -8,6 +8,7 @@ import {
 } from "@messaging-service/core/ports"
 import type { CheckClaimQuery, Phone, WorkspaceId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { onlyThese } from "../Sending.ts"
 import { at, ids } from "../Expect.ts"
 import { attemptsInHands } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
@@ -230,7 +231,7 @@ export const numberCheckWork: Topic = (it) => {
           }),
           (all) => ids(all).filter((id) => id === live.id || id === test.id),
         )
-      assert.deepStrictEqual(yield* claimed([other.id]), [test.id])
+      assert.deepStrictEqual(yield* claimed(onlyThese([other])), [test.id])
       assert.deepStrictEqual(yield* claimed("all"), [live.id])
     }),
   )

@@ -21,6 +21,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { at, ids, present } from "../Expect.ts"
+import { onlyThese } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
   accepted,
@@ -247,7 +248,7 @@ export const version1Lists: Topic = (it) => {
         chunk: 3,
         perWorkspace: 1000,
         held: new Map(),
-        owned: [number.id],
+        owned: onlyThese([number]),
       })
       const lease = present(claimed.find((each) => each.id === id)).lease
       const answers = (["registered", "failed", "registered"] as const).map((status, index) => ({

@@ -1,0 +1,5 @@
+/** Numbers that are shared among workers, over the store in memory. */
+import { layer } from "@messaging-service/store-memory/emulator"
+import { ownershipContract } from "@messaging-service/testkit"
+
+ownershipContract("workers on the store in memory", layer)

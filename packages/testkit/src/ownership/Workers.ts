@@ -1,0 +1,217 @@
+/**
+ * Several workers that share the numbers of one store, in one process and on one test clock. Each can
+ * be stopped in good order, killed, frozen, or cut off from its store; after every step it is looked
+ * whether two of them have one number.
+ */
+import { assert } from "@effect/vitest"
+import {
+  NumberOwnership,
+  RealTime,
+  ShardLeases,
+  WorkerName,
+  shardCount,
+} from "@messaging-service/core/ports"
+import type { NumberId, StoreUnavailable } from "@messaging-service/core/ports"
+import { Context, Effect, Fiber, Latch, Layer } from "effect"
+import { TestClock } from "effect/testing"
+
+/** What becomes of a question to the store. */
+export type Wire =
+  | "well"
+  /** It does not arrive. */
+  | "lost"
+  /** It arrives, and the answer does not. */
+  | "deaf"
+  /** It arrives once the wire is well again, and by then nothing waits for the answer. */
+  | "late"
+
+/** One number of each shard, in their order. */
+export const numbers = Array.from(
+  { length: shardCount },
+  (_, shard) => (shard === 0 ? shardCount : shard) as NumberId,
+)
+
+const stepMillis = 250
+
+/** Lets everything else of the process run, sockets too. */
+const turn = Effect.callback<void>((resume) => {
+  const immediate = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(immediate))
+})
+
+export interface TestWorker {
+  readonly name: string
+  readonly ownership: typeof NumberOwnership.Service
+  /** What it has, as far as it knows; nothing while it is frozen, and once it is gone. */
+  readonly has: () => ReadonlyArray<number>
+  readonly count: () => number
+  wire: Wire
+  /** Stops it in good order. */
+  readonly stop: Effect.Effect<void>
+  /** Not one line of it runs any more. */
+  readonly kill: Effect.Effect<void>
+  readonly freeze: Effect.Effect<void>
+  readonly thaw: Effect.Effect<void>
+}
+
+export interface Workers {
+  readonly start: (name: string, most?: number) => Effect.Effect<TestWorker>
+  /** Lets time pass, in steps after which no number may have two workers. */
+  readonly pass: (seconds: number) => Effect.Effect<void>
+  /** Lets time pass until it is so; the seconds that it took, at most `most`. */
+  readonly passUntil: (isSo: () => boolean, most?: number) => Effect.Effect<number>
+  /** The name of the worker of each shard; null where none has it. */
+  readonly holders: () => ReadonlyArray<string | null>
+}
+
+export const makeWorkers = Effect.gen(function* () {
+  const leases = yield* ShardLeases
+  const scope = yield* Effect.scope
+  const workers: Array<TestWorker> = []
+  let underWay = 0
+
+  const settle = Effect.gen(function* () {
+    for (let quiet = 0; quiet < 3; quiet++) {
+      yield* turn
+      if (underWay > 0) quiet = -1
+    }
+  })
+
+  const start = (name: string, most = 1_000_000): Effect.Effect<TestWorker> =>
+    Effect.gen(function* () {
+      const running = Latch.makeUnsafe(true)
+      let isGone = false
+      const late: Array<Effect.Effect<unknown, StoreUnavailable>> = []
+      let wire: Wire = "well"
+
+      const ask = <A>(question: Effect.Effect<A, StoreUnavailable>) =>
+        Effect.suspend((): Effect.Effect<A, StoreUnavailable> => {
+          const counted = Effect.suspend(() => {
+            underWay++
+            return Effect.ensuring(
+              question,
+              Effect.sync(() => {
+                underWay--
+              }),
+            )
+          })
+          switch (wire) {
+            case "well":
+              return counted
+            case "lost":
+              return Effect.never
+            case "deaf":
+              return Effect.andThen(counted, Effect.never)
+            case "late":
+              late.push(counted)
+              return Effect.never
+          }
+        }).pipe(Effect.tap(running.await))
+
+      const asked: typeof ShardLeases.Service = {
+        join: (...given) => ask(leases.join(...given)),
+        beat: (...given) => ask(leases.beat(...given)),
+        end: (...given) => ask(leases.end(...given)),
+        take: (...given) => ask(leases.take(...given)),
+        give: (...given) => ask(leases.give(...given)),
+        leave: (...given) => ask(leases.leave(...given)),
+        holderOf: (...given) => ask(leases.holderOf(...given)),
+      }
+
+      const { stopwatch } = yield* RealTime
+      const built = yield* Layer.buildWithScope(
+        Layer.fresh(NumberOwnership.layerShared(most)),
+        scope,
+      ).pipe(
+        Effect.provideService(ShardLeases, asked),
+        Effect.provideService(WorkerName, name),
+        Effect.provideService(RealTime, { sleep: Effect.sleep, stopwatch }),
+      )
+      const ownership = Context.get(built, NumberOwnership)
+      const holding = yield* ownership.hold.pipe(
+        Effect.provideService(RealTime, {
+          sleep: (duration) => Effect.andThen(Effect.sleep(duration), running.await),
+          stopwatch,
+        }),
+        // It runs on the test's clock, which stands still once the test is over.
+        Effect.forkDetach,
+      )
+      const worker: TestWorker = {
+        name,
+        ownership,
+        has: () =>
+          isGone || !running.isOpen()
+            ? []
+            : numbers.flatMap((id, shard) => (ownership.owns(id) ? shard : [])),
+        count: () => worker.has().length,
+        get wire() {
+          return wire
+        },
+        set wire(to: Wire) {
+          wire = to
+          if (to !== "well") return
+          for (const question of late.splice(0)) Effect.runFork(Effect.ignore(question))
+        },
+        stop: Effect.suspend(() => Effect.forkDetach(Fiber.interrupt(holding))).pipe(
+          Effect.andThen(settle),
+          Effect.tap(() =>
+            Effect.sync(() => {
+              isGone = true
+            }),
+          ),
+        ),
+        kill: Effect.sync(() => {
+          isGone = true
+          wire = "lost"
+          running.closeUnsafe()
+        }),
+        freeze: Effect.sync(() => running.closeUnsafe()),
+        thaw: Effect.andThen(
+          Effect.sync(() => running.openUnsafe()),
+          Effect.suspend(() => {
+            check()
+            return settle
+          }),
+        ),
+      }
+      workers.push(worker)
+      yield* settle
+      return worker
+    })
+
+  const holders = () => {
+    const of: Array<string | null> = numbers.map(() => null)
+    for (const worker of workers) {
+      for (const shard of worker.has()) {
+        assert.isNull(of[shard], `shard ${shard} has two workers, one of them ${worker.name}`)
+        of[shard] = worker.name
+      }
+    }
+    return of
+  }
+
+  const check = () => void holders()
+
+  const step = Effect.gen(function* () {
+    yield* TestClock.adjust(stepMillis)
+    yield* settle
+    check()
+  })
+
+  const made: Workers = {
+    start,
+    holders,
+    pass: (seconds) =>
+      Effect.repeat(step, { times: (seconds * 1000) / stepMillis - 1 }).pipe(Effect.asVoid),
+    passUntil: Effect.fnUntraced(function* (isSo, most = 60) {
+      let millis = 0
+      while (!isSo()) {
+        assert.isBelow(millis, most * 1000, "it did not come to that")
+        yield* step
+        millis += stepMillis
+      }
+      return millis / 1000
+    }),
+  }
+  return made
+})
