@@ -2,6 +2,7 @@
  * The server as tests see it: an address to connect to, the people behind it, what to let go wrong,
  * and what has arrived. Reads answer at once; `until` waits for a read to become true.
  */
+import type { AuthenticationCreds } from "baileys"
 import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import { makeCertificate } from "./certificate.ts"
@@ -63,6 +64,11 @@ export interface WhatsAppServerShape {
   /** The group's id. */
   readonly group: (options: GroupOptions) => Effect.Effect<string>
 
+  /**
+   * Links a device without a connection, as if it had been done long ago: the credentials that its
+   * client would have kept.
+   */
+  readonly linkedBefore: (number: string) => Effect.Effect<AuthenticationCreds>
   /** A person's phone reads a QR code; succeeds with the device's number once it is linked. */
   readonly scan: (number: string, qr: string) => Effect.Effect<number, LinkRefused>
   readonly typePairingCode: (number: string, code: string) => Effect.Effect<number, LinkRefused>
@@ -246,6 +252,7 @@ const controls = (opened: Opened): WhatsAppServerShape => {
         return id
       }),
 
+    linkedBefore: (number) => Effect.sync(() => linking.linkedBefore(account(number))),
     scan: (number, qr) => linked(() => linking.scan(account(number), qr)),
     typePairingCode: (number, code) => linked(() => linking.typeCode(account(number), code)),
     retireQr: (qr) => Effect.sync(() => linking.retire(qr)),

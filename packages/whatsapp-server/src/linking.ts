@@ -6,17 +6,19 @@ import {
   aesDecryptCTR,
   aesDecryptGCM,
   aesEncryptCTR,
+  configureSuccessfulPairing,
   Curve,
   derivePairingCodeKey,
   hkdf,
   hmacSign,
+  initAuthCreds,
   proto,
   WA_ADV_ACCOUNT_SIG_PREFIX,
 } from "baileys"
-import type { BinaryNode } from "baileys"
+import type { AuthenticationCreds, BinaryNode } from "baileys"
 import { randomBytes } from "node:crypto"
 import type { Connection } from "./Connection.ts"
-import { answerTo, bytesOf, errorTo, find, node, numberOf, serverJid } from "./nodes.ts"
+import { answerTo, bigEndian, bytesOf, errorTo, find, node, numberOf, serverJid } from "./nodes.ts"
 import { accountAt, nowSeconds, withDevice } from "./World.ts"
 import type { Account, Device, World } from "./World.ts"
 
@@ -61,6 +63,8 @@ export interface Linking {
   readonly closed: (connection: Connection) => void
   readonly scan: (account: Account, qr: string) => Promise<Device>
   readonly typeCode: (account: Account, code: string) => Promise<Device>
+  /** A device that was linked before the server began: what its client has of that. */
+  readonly linkedBefore: (account: Account) => AuthenticationCreds
   /** Retires the secret in a QR code; the client is told to show another. */
   readonly retire: (qr: string) => void
   /** How many clients wait to be linked. */
@@ -104,10 +108,15 @@ const signedIdentity = (
   }).finish()
 }
 
-const makeDevice = (account: Account, id: number, { connection, data }: Candidate): Device => ({
+const makeDevice = (
+  account: Account,
+  id: number,
+  clientKey: Uint8Array,
+  data: Candidate["data"],
+): Device => ({
   account,
   id,
-  clientKey: connection.clientKey,
+  clientKey,
   registrationId: numberOf(data.eRegid),
   identity: data.eIdent ?? Buffer.alloc(0),
   signedKey: {
@@ -136,20 +145,23 @@ export const makeLinking = (world: World, references: number): Linking => {
   const answerOf = <A>(candidate: Candidate, wanted: PromiseWithResolvers<A>) =>
     Promise.race([wanted.promise, candidate.gone.promise])
 
+  const pairSuccess = (account: Account, id: number, identity: Uint8Array) =>
+    node("iq", { from: serverJid, type: "set", id: `link-${++lastId}`, xmlns: "md" }, [
+      node("pair-success", {}, [
+        node("device-identity", {}, identity),
+        node("device", { jid: withDevice(account.pn, id), lid: withDevice(account.lid, id) }),
+        node("platform", { name: "android" }),
+      ]),
+    ])
+
   const link = async (candidate: Candidate, account: Account, secret: Buffer) => {
     if (account.devices.size >= mostDevices) throw new LinkRefused("too many linked devices")
     const id = account.lastDeviceId + 1
     account.lastDeviceId = id
-    const device = makeDevice(account, id, candidate)
+    const device = makeDevice(account, id, candidate.connection.clientKey, candidate.data)
     candidate.signed = Promise.withResolvers()
     candidate.connection.send(
-      node("iq", { from: serverJid, type: "set", id: `link-${++lastId}`, xmlns: "md" }, [
-        node("pair-success", {}, [
-          node("device-identity", {}, signedIdentity(account, candidate.data, id, secret)),
-          node("device", { jid: withDevice(account.pn, id), lid: withDevice(account.lid, id) }),
-          node("platform", { name: "android" }),
-        ]),
-      ]),
+      pairSuccess(account, id, signedIdentity(account, candidate.data, id, secret)),
     )
     const reply = await answerOf(candidate, candidate.signed)
     const sealed = bytesOf(reply, "pair-device-sign", "device-identity")
@@ -287,6 +299,23 @@ export const makeLinking = (world: World, references: number): Linking => {
       const secret = secretFrom(finish, account, candidate, ours.private, companionKey)
       candidate.code = undefined
       return link(candidate, account, secret)
+    },
+    linkedBefore: (account) => {
+      const creds = initAuthCreds()
+      const { advSecretKey, noiseKey, registrationId, signedIdentityKey, signedPreKey } = creds
+      const data = {
+        eRegid: bigEndian(registrationId, 4),
+        eIdent: signedIdentityKey.public,
+        eSkeyId: bigEndian(signedPreKey.keyId, 3),
+        eSkeyVal: signedPreKey.keyPair.public,
+        eSkeySig: signedPreKey.signature,
+      }
+      const id = account.lastDeviceId + 1
+      account.lastDeviceId = id
+      const secret = Buffer.from(advSecretKey, "base64")
+      const told = pairSuccess(account, id, signedIdentity(account, data, id, secret))
+      account.devices.set(id, makeDevice(account, id, noiseKey.public, data))
+      return { ...creds, ...configureSuccessfulPairing(told, creds).creds }
     },
     retire: (qr) => {
       const { ref, secret } = readQr(qr)

@@ -9,6 +9,8 @@ import {
   linked,
   opened,
   qrsOf,
+  recipient,
+  recipientJid,
   sender,
   serverWith,
 } from "./Client.ts"
@@ -186,6 +188,24 @@ it.effect("a device is remembered over a restart, and by its key alone", () =>
     assert.deepInclude(server.sessions(number)[0], { open: 1, most: 1, logins: 2 })
     const stranger = { creds: { ...freshKept().creds, me: client.kept.creds.me! }, keys: new Map() }
     assert.strictEqual(yield* closed(yield* connect(server, stranger)), 401)
+  }),
+)
+
+it.effect("a device that was linked long ago logs in, brings its pre-keys, and is written to", () =>
+  Effect.gen(function* () {
+    const server = yield* serverWith({ [number]: {}, [recipient]: {} })
+    const client = yield* connect(server, {
+      creds: yield* server.linkedBefore(number),
+      keys: new Map(),
+    })
+    yield* opened(client)
+    yield* server.until(() => (server.preKeys(number)[0] ?? 0) > 100)
+    yield* Effect.promise(() => client.socket.sendMessage(recipientJid, { text: "Hello" }))
+    yield* server.until(() => server.copies(recipient) === 1)
+    yield* server.write(recipient, number, "Hello to you")
+    yield* client.until(() =>
+      client.messages.find(({ message }) => message?.conversation === "Hello to you"),
+    )
   }),
 )
 
