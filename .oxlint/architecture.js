@@ -67,10 +67,10 @@ const testsThatChoose = {
 
 /**
  * Libraries behind one adapter, so that another one may take their place; a far side for tests speaks
- * their protocol too.
+ * their protocol too, and the benchmarks measure the library alone beside the adapter.
  */
 const libraryHomes = {
-  baileys: ["transport-whatsapp", "whatsapp-server"],
+  baileys: ["transport-whatsapp", "whatsapp-server", "bench"],
   libsignal: [],
 }
 

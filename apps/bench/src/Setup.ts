@@ -55,6 +55,11 @@ export interface Sizes {
   readonly calls: number
   /** Requests with a wrong key that an attacker pipelines on each of its connections. */
   readonly pipelined: number
+  /** Live numbers that are connected by one process. */
+  readonly sessions: number
+  /** Live numbers that send, and the messages of each in one run. */
+  readonly liveNumbers: number
+  readonly liveMessages: number
 }
 
 export const fullSizes: Sizes = {
@@ -70,6 +75,9 @@ export const fullSizes: Sizes = {
   stuck: 100_000,
   calls: 60,
   pipelined: 5000,
+  sessions: 500,
+  liveNumbers: 200,
+  liveMessages: 10,
 }
 
 /** The same rows, small enough to end within a minute in all: it shows that they work. */
@@ -86,6 +94,9 @@ export const smokeSizes: Sizes = {
   stuck: 2000,
   calls: 10,
   pipelined: 100,
+  sessions: 5,
+  liveNumbers: 3,
+  liveMessages: 3,
 }
 
 export interface Setup {

@@ -7,7 +7,7 @@ import type { Setup } from "../Setup.ts"
 import type { CheckFailed } from "./CheckFailed.ts"
 
 /** Whether more of it is better (a rate) or less (a time); of what is counted, the name says what. */
-export type Unit = "per second" | "ms" | "counted"
+export type Unit = "per second" | "ms" | "µs" | "kB" | "counted"
 
 export interface Candidate {
   readonly name: string

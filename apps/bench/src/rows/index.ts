@@ -9,6 +9,8 @@ import { handoverRow } from "./handoverRow.ts"
 import { httpRow } from "./httpRow.ts"
 import { idempotencyRow } from "./idempotencyRow.ts"
 import { listRow } from "./listRow.ts"
+import { liveProcessorRow, liveRateRow } from "./liveSendRows.ts"
+import { connectRow, sessionRow } from "./sessionRows.ts"
 import { stuckRow } from "./stuckRow.ts"
 
 export const rows: ReadonlyArray<Row> = [
@@ -23,4 +25,8 @@ export const rows: ReadonlyArray<Row> = [
   listRow,
   handoverRow,
   attackRow,
+  sessionRow,
+  connectRow,
+  liveRateRow,
+  liveProcessorRow,
 ]

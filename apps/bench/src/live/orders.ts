@@ -1,0 +1,60 @@
+/** What the processes of the live rows are asked, and what they answer, over Node's own channel. */
+
+/** Asked of what is measured: the worker, and the bare sockets beside it. */
+export type MeasuredOrder = { readonly ask: "memory" } | { readonly ask: "processor" }
+
+export interface Memory {
+  /** Resident, after the garbage was collected. */
+  readonly rss: number
+}
+
+export interface Processor {
+  /** Microseconds of processor time since the process began, of user and system. */
+  readonly micros: number
+}
+
+/** Asked of the bare sockets: each of the first `sockets` sends so many texts, one after the other. */
+export interface SendOrder {
+  readonly ask: "send"
+  readonly sockets: number
+  readonly each: number
+  readonly to: string
+}
+
+export interface Sent {
+  /** From the call that sends to the far side's acknowledgement, in milliseconds. */
+  readonly times: ReadonlyArray<number>
+}
+
+/** Asked of the far side. */
+export type FarSideOrder =
+  /** Makes accounts of this number and the following ones, each with a device linked long ago. */
+  | { readonly ask: "link"; readonly first: number; readonly count: number }
+  | { readonly ask: "person"; readonly number: string }
+  /** Answers once that many of the linked devices are connected, or none. */
+  | { readonly ask: "online"; readonly first: number; readonly count: number }
+  | { readonly ask: "offline"; readonly first: number; readonly count: number }
+  /** How many messages the person's phone shows. */
+  | { readonly ask: "copies"; readonly number: string }
+  /** Answers once so many more than `shown` came to the person. */
+  | {
+      readonly ask: "arrivals"
+      readonly number: string
+      readonly shown: number
+      readonly more: number
+    }
+  | { readonly ask: "complaints" }
+
+export interface Started {
+  readonly url: string
+}
+
+export interface Linked {
+  /** Credentials of each device as its client keeps them. */
+  readonly credentials: ReadonlyArray<string>
+}
+
+export interface Spell {
+  /** From the first to the last, in milliseconds. */
+  readonly millis: number
+}

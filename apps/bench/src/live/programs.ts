@@ -1,0 +1,71 @@
+/** Programs that answer orders over Node's own channel, each in a process for as long as a scope. */
+import { Deferred, Effect } from "effect"
+import { fork } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { CheckFailed } from "../measuring/CheckFailed.ts"
+
+/** What the measured programs are given before they begin. */
+const measuring = ["--expose-gc", "--import", import.meta.resolve("./measured.ts")]
+
+/** How long a process may take to end when it is told to, before it is killed. Milliseconds. */
+const goodbyeMillis = 15_000
+
+export interface Program {
+  /** The next thing that it says. */
+  readonly next: Effect.Effect<unknown, CheckFailed>
+  ask(order: object): Effect.Effect<unknown, CheckFailed>
+  /** SIGTERM, and waits for the end. */
+  readonly stop: Effect.Effect<void>
+}
+
+export const startProgram = (
+  url: string,
+  environment: Readonly<Record<string, string>>,
+  isMeasured: boolean,
+) =>
+  Effect.acquireRelease(
+    Effect.sync((): Program => {
+      const name = url.slice(url.lastIndexOf("/") + 1)
+      const child = fork(fileURLToPath(url), {
+        execArgv: isMeasured ? measuring : [],
+        env: { PATH: process.env["PATH"] ?? "", ...environment },
+        stdio: ["ignore", "ignore", "inherit", "ipc"],
+      })
+      const ended = Deferred.makeUnsafe<void>()
+      /** What was said and not taken, or those who wait for it. */
+      const said: Array<unknown> = []
+      const waiting: Array<(told: Effect.Effect<unknown, CheckFailed>) => void> = []
+      child.on("message", (told) => {
+        const first = waiting.shift()
+        if (first === undefined) said.push(told)
+        else first(Effect.succeed(told))
+      })
+      child.on("exit", () => {
+        Deferred.doneUnsafe(ended, Effect.void)
+        const gone = Effect.fail(new CheckFailed({ message: `${name} ended before it answered` }))
+        for (const one of waiting.splice(0)) one(gone)
+      })
+      const next = Effect.callback<unknown, CheckFailed>((resume) => {
+        if (said.length > 0) resume(Effect.succeed(said.shift()))
+        else if (child.connected) waiting.push(resume)
+        else resume(Effect.fail(new CheckFailed({ message: `${name} has ended` })))
+      })
+      return {
+        next,
+        ask: (order) =>
+          Effect.andThen(
+            Effect.sync(() => child.send(order)),
+            next,
+          ),
+        stop: Effect.sync(() => child.kill("SIGTERM")).pipe(
+          Effect.andThen(
+            Effect.timeoutOrElse(Deferred.await(ended), {
+              duration: goodbyeMillis,
+              orElse: () => Effect.sync(() => void child.kill("SIGKILL")),
+            }),
+          ),
+        ),
+      }
+    }),
+    ({ stop }) => stop,
+  )

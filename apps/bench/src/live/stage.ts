@@ -1,0 +1,169 @@
+/**
+ * Live numbers and the bare sockets beside them, linked at one far side: what the rows about live
+ * numbers start from. Each process begins on what the one before it left.
+ */
+import { Secrets, SecretsKey, SessionVault } from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core/ports"
+import { layerCryptoIds } from "@messaging-service/node"
+import { processes } from "@messaging-service/testkit"
+import { Context, Effect, Layer, Redacted } from "effect"
+import type { Scope } from "effect"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import type { BenchDatabase } from "../database/BenchDatabase.ts"
+import { loadWorkspaces } from "../database/fixture.ts"
+import { CheckFailed } from "../measuring/CheckFailed.ts"
+import { storeOn } from "../Setup.ts"
+import type { FarSideOrder, Linked, Memory, Processor, Spell, Started } from "./orders.ts"
+import { startProgram } from "./programs.ts"
+import type { Program } from "./programs.ts"
+
+const farSideProgram = import.meta.resolve("./farSide.ts")
+const socketsProgram = import.meta.resolve("./bareSockets.ts")
+const workerProgram = import.meta.resolve("../../../worker/src/main.ts")
+
+/** Phones follow from ids: the service's as numbers are loaded, and those of the bare sockets. */
+const firstPhone = { service: 15_550_000_001, bare: 15_560_000_001 }
+
+/** To whom all write. */
+export const recipient = "15551234567"
+
+/** Half a second in which a process takes less than a twentieth of a processor is quiet. */
+const quiet = { millis: 500, micros: 25_000 }
+
+export interface Running {
+  readonly program: Program
+  /** From the first connection to the last. */
+  readonly connected: Spell
+}
+
+/** The service's worker, or the bare sockets. */
+export interface Side {
+  readonly name: string
+  /** Its process with the first so many devices, once all of them are connected. */
+  start(devices: number): Effect.Effect<Running, CheckFailed, Scope.Scope>
+}
+
+export interface Stage {
+  readonly database: BenchDatabase
+  readonly url: string
+  readonly service: Side
+  readonly bare: Side
+  /** Links the service's first so many numbers in its store, without a connection. */
+  link(devices: number): Effect.Effect<void, CheckFailed>
+  farSide<A>(order: FarSideOrder): Effect.Effect<A, CheckFailed>
+}
+
+const asked =
+  <A>(order: object) =>
+  (program: Program): Effect.Effect<A, CheckFailed> =>
+    Effect.map(program.ask(order), (told) => told as A)
+
+export const memoryOf = asked<Memory>({ ask: "memory" })
+export const processorOf = asked<Processor>({ ask: "processor" })
+
+/** Waits until a process does nothing any more that could be noticed. */
+export const untilQuiet = Effect.fnUntraced(function* (program: Program) {
+  for (;;) {
+    const before = yield* processorOf(program)
+    yield* Effect.sleep(quiet.millis)
+    const { micros } = yield* processorOf(program)
+    if (micros - before.micros < quiet.micros) return
+  }
+})
+
+/** Credentials of the bare sockets, as they find them. */
+const keysFile = (directory: string, credentials: ReadonlyArray<string>) =>
+  Effect.sync(() => {
+    const path = join(directory, "keys.sqlite")
+    const keys = new DatabaseSync(path)
+    keys.exec(
+      `create table keys (
+        device integer, type text, id text, value text, primary key (device, type, id)
+      ) without rowid`,
+    )
+    const insert = keys.prepare("insert into keys values (?, 'creds', '', ?)")
+    credentials.forEach((text, device) => insert.run(device, text))
+    keys.close()
+    return path
+  })
+
+/** That many numbers of as many workspaces, and as many devices of bare sockets. */
+export const openStage = Effect.fnUntraced(function* (database: BenchDatabase, devices: number) {
+  const failed = (error: { readonly message: string }) =>
+    new CheckFailed({ message: error.message })
+  yield* loadWorkspaces(database, devices)
+  const directory = yield* processes.temporaryDirectory
+  const far = yield* startProgram(farSideProgram, {}, false)
+  const { url } = (yield* far.next) as Started
+  const farSide = <A>(order: FarSideOrder) => asked<A>(order)(far)
+  yield* farSide({ ask: "person", number: recipient })
+  const linkedFrom = (first: number) => farSide<Linked>({ ask: "link", first, count: devices })
+  const numbers = yield* linkedFrom(firstPhone.service)
+  const sockets = yield* linkedFrom(firstPhone.bare)
+  const keys = yield* keysFile(directory, sockets.credentials)
+
+  const vault = Context.get(
+    yield* Layer.build(
+      SessionVault.layer.pipe(
+        Layer.provide(Secrets.layer),
+        Layer.provide(SecretsKey.layerHex(processes.secretsKey)),
+        Layer.provide(layerCryptoIds),
+        Layer.provide(storeOn(database, 2)),
+      ),
+    ).pipe(Effect.orDie),
+    SessionVault,
+  )
+  let linked = 0
+  const link = Effect.fnUntraced(function* (upTo: number) {
+    for (; linked < upTo; linked++) {
+      const number = (linked + 1) as NumberId
+      yield* vault.replace(number, numbers.credentials[linked] ?? "", [])
+    }
+  }, Effect.mapError(failed))
+
+  const side = (
+    name: keyof typeof firstPhone,
+    open: (count: number) => Effect.Effect<Program, CheckFailed, Scope.Scope>,
+  ): Side => ({
+    name,
+    start: Effect.fnUntraced(function* (count: number) {
+      const which = { first: firstPhone[name], count }
+      // Behind the process's end, whose finalizer is added later and so runs before.
+      yield* Effect.addFinalizer(() => Effect.ignore(farSide({ ask: "offline", ...which })))
+      const program = yield* open(count)
+      return { program, connected: yield* farSide<Spell>({ ask: "online", ...which }) }
+    }),
+  })
+  const stage: Stage = {
+    database,
+    url,
+    link,
+    farSide,
+    service: side("service", (count) =>
+      Effect.andThen(
+        link(count),
+        startProgram(
+          workerProgram,
+          {
+            DATABASE_URL: Redacted.value(database.url),
+            DATA_DIR: join(directory, "data"),
+            SECRETS_KEY: processes.secretsKey,
+            TRANSPORT: "live",
+            WHATSAPP_URL: url,
+            LOG_LEVEL: "error",
+          },
+          true,
+        ),
+      ),
+    ),
+    bare: side("bare", (count) =>
+      startProgram(
+        socketsProgram,
+        { KEYS_FILE: keys, SOCKETS: String(count), WHATSAPP_URL: url },
+        true,
+      ),
+    ),
+  }
+  return stage
+})
