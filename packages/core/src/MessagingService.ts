@@ -25,8 +25,6 @@ import { NumberChecks } from "./numberCheck/NumberChecks.ts"
 import { ReminderOperations, Reminders } from "./reminder/Reminders.ts"
 import { DeliveryQueue } from "./queue/DeliveryQueue.ts"
 import { WakeUp } from "./queue/WakeUp.ts"
-import { Cursors } from "./request/Cursor.ts"
-import { Idempotent } from "./request/Idempotency.ts"
 import { Secrets } from "./secret/Secrets.ts"
 import { Version1Lists } from "./version1List/Version1Lists.ts"
 import { SigningSecrets } from "./webhook/signature.ts"
@@ -71,12 +69,10 @@ export const layerServices = Layer.mergeAll(
   Layer.provideMerge(Stranded.layer),
   Layer.provideMerge(
     Layer.mergeAll(
-      Cursors.layer,
       MediaLinks.layer,
       QrLinks.layer,
       LinkProgress.layer,
       SigningSecrets.layer,
-      Idempotent.layer,
       Acceptor.layer,
       CallbackUrls.layer,
     ),

@@ -3,7 +3,7 @@
  * the adjustable clock, for any test in any language.
  */
 import {
-  Cursors,
+  makeCursors,
   IdJson,
   LinkProgress,
   MediaLinks,
@@ -212,7 +212,7 @@ export class Emulator extends Context.Service<
       const ids = yield* Ids
       const ticks = yield* Ticks
       const { link } = yield* MediaLinks
-      const cursors = yield* Cursors
+      const cursors = yield* makeCursors
       const idle = yield* Idle
       const moveOn = yield* timeTravel
 

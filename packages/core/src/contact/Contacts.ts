@@ -7,7 +7,7 @@ import type { ContactId, WorkspaceId } from "../id/Ids.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import type { Phone } from "../recipient/Phone.ts"
 import { parseUsername, usernameDescribed } from "../recipient/Recipient.ts"
-import { Cursors } from "../request/Cursor.ts"
+import { makeCursors } from "../request/Cursor.ts"
 import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
 import type { CursorPage, PageOf, PageQuery } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
@@ -93,7 +93,7 @@ export class Contacts extends Context.Service<
     Effect.gen(function* () {
       const store = yield* ContactStore
       const workspaces = yield* Workspaces
-      const cursors = yield* Cursors
+      const cursors = yield* makeCursors
 
       return Contacts.of({
         create: Effect.fn("Contacts.create")(function* (role, workspaceId, command) {

@@ -10,8 +10,8 @@ import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId } from "../id/Ids.ts"
 import { permit } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
-import { Cursors } from "../request/Cursor.ts"
-import { Idempotent, answerKeptMillis } from "../request/Idempotency.ts"
+import { makeCursors } from "../request/Cursor.ts"
+import { makeIdempotent, answerKeptMillis } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { pageFields, queryDecoder } from "../request/PageInput.ts"
@@ -91,8 +91,8 @@ export class MediaDirectory extends Context.Service<
     Effect.gen(function* () {
       const store = yield* MediaStore
       const files = yield* MediaFiles
-      const idempotent = yield* Idempotent
-      const cursors = yield* Cursors
+      const idempotent = yield* makeIdempotent
+      const cursors = yield* makeCursors
       const { read } = yield* MediaLinks
       const workspaces = yield* WorkspaceStore
 

@@ -11,7 +11,7 @@ import type { MessageId } from "../id/Ids.ts"
 import { claimantOf, permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
-import { Cursors } from "../request/Cursor.ts"
+import { makeCursors } from "../request/Cursor.ts"
 import type { CursorBinding } from "../request/Cursor.ts"
 import { judgeClaim } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
@@ -86,7 +86,7 @@ export class Messages extends Context.Service<
       const store = yield* MessageStore
       const ids = yield* Ids
       const acceptor = yield* Acceptor
-      const cursors = yield* Cursors
+      const cursors = yield* makeCursors
       const { link } = yield* MediaLinks
       const rule = yield* OutboundRule
       const plainParser = sendRequestParser(rule)

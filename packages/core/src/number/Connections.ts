@@ -15,7 +15,7 @@ import type { Caller, Permitted } from "../key/Caller.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
 import { described } from "../request/Described.ts"
-import { Idempotent } from "../request/Idempotency.ts"
+import { makeIdempotent } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
 import { IdInput, inputDecoder } from "../request/Input.ts"
 import {
@@ -161,7 +161,7 @@ export class Connections extends Context.Service<
       const numbers = yield* NumberStore
       const attempts = yield* LinkingStore
       const { link } = yield* QrLinks
-      const idempotent = yield* Idempotent
+      const idempotent = yield* makeIdempotent
       const ids = yield* Ids
       const wakeUp = yield* WakeUp
       const callbackUrls = yield* CallbackUrls

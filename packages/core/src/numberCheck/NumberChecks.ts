@@ -12,10 +12,10 @@ import { NumberStore, isSeenBy } from "../number/SendingNumber.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
-import { Cursors } from "../request/Cursor.ts"
+import { makeCursors } from "../request/Cursor.ts"
 import { described } from "../request/Described.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
-import { Idempotent } from "../request/Idempotency.ts"
+import { makeIdempotent } from "../request/Idempotency.ts"
 import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { namesInput, pageFields, parsePageRequest, queryDecoder } from "../request/PageInput.ts"
@@ -141,8 +141,8 @@ export class NumberChecks extends Context.Service<
     Effect.gen(function* () {
       const store = yield* NumberCheckStore
       const numbers = yield* NumberStore
-      const idempotent = yield* Idempotent
-      const cursors = yield* Cursors
+      const idempotent = yield* makeIdempotent
+      const cursors = yield* makeCursors
       const wakeUp = yield* WakeUp
 
       const find = (caller: Permitted, id: NumberCheckId | undefined) =>

@@ -12,9 +12,9 @@ import { permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { MessageStore } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
-import { Cursors } from "../request/Cursor.ts"
+import { makeCursors } from "../request/Cursor.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
-import { Idempotent } from "../request/Idempotency.ts"
+import { makeIdempotent } from "../request/Idempotency.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
@@ -71,8 +71,8 @@ export class Reminders extends Context.Service<
       const store = yield* ReminderStore
       const messages = yield* MessageStore
       const egress = yield* Egress
-      const cursors = yield* Cursors
-      const idempotent = yield* Idempotent
+      const cursors = yield* makeCursors
+      const idempotent = yield* makeIdempotent
       const wakeUp = yield* WakeUp
       const parsers = reminderRequestParser(yield* OutboundRule)
       const parserFor = ({ numberIds }: Caller) =>
@@ -198,7 +198,7 @@ export class ReminderOperations extends Context.Service<
     Effect.gen(function* () {
       const store = yield* ReminderStore
       const workspaces = yield* Workspaces
-      const cursors = yield* Cursors
+      const cursors = yield* makeCursors
 
       return ReminderOperations.of({
         runs: Effect.fn("ReminderOperations.runs")(function* (role, workspaceId, id, query) {

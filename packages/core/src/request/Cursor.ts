@@ -2,7 +2,7 @@
  * Cursors: opaque, signed, and bound to the list they were made for (contract: Pages and cursors).
  * Anything but the exact string given out is `invalid_cursor`.
  */
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import { sameSecret, signatureOf } from "../key/secret.ts"
@@ -31,29 +31,18 @@ export const readCursor = (
   return sameSecret(cursor, makeCursor(secret, before, binding)) ? before : undefined
 }
 
-export class Cursors extends Context.Service<
-  Cursors,
-  {
-    /** The page that is asked for of the list of that binding. Fails with `invalid_cursor`. */
-    page<A, E>(
-      asked: { readonly limit?: number; readonly cursor?: string | null },
-      binding: CursorBinding,
-      load: (page: PageQuery) => Effect.Effect<PageOf<A>, E>,
-    ): Effect.Effect<CursorPage<A>, E | Refusal>
-  }
->()("core/Cursors") {
-  static readonly layer: Layer.Layer<Cursors, never, Secrets> = Layer.effect(
-    Cursors,
-    Effect.gen(function* () {
-      const secret = (yield* Secrets).keys.cursors
-      return Cursors.of({
-        page: Effect.fnUntraced(function* ({ cursor = null, limit = defaultLimit }, binding, load) {
-          const before = cursor === null ? null : readCursor(secret, cursor, binding)
-          if (before === undefined) return yield* refuse("invalid_cursor", { field: "cursor" })
-          const { items, next } = yield* load({ before, limit })
-          return { items, next: next === null ? null : makeCursor(secret, next, binding) }
-        }),
-      })
-    }),
-  )
-}
+/** Makes pages of lists. */
+export const makeCursors = Effect.map(Secrets, ({ keys: { cursors: secret } }) => ({
+  /** The page that is asked for of the list of that binding. Fails with `invalid_cursor`. */
+  page: Effect.fnUntraced(function* <A, E>(
+    asked: { readonly limit?: number; readonly cursor?: string | null },
+    binding: CursorBinding,
+    load: (page: PageQuery) => Effect.Effect<PageOf<A>, E>,
+  ): Effect.fn.Return<CursorPage<A>, E | Refusal> {
+    const { cursor = null, limit = defaultLimit } = asked
+    const before = cursor === null ? null : readCursor(secret, cursor, binding)
+    if (before === undefined) return yield* refuse("invalid_cursor", { field: "cursor" })
+    const { items, next } = yield* load({ before, limit })
+    return { items, next: next === null ? null : makeCursor(secret, next, binding) }
+  }),
+}))

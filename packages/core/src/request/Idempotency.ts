@@ -3,7 +3,7 @@
  * commit of its effect, and released when the request is refused; what is kept is what the answer
  * can be built from again, not the answer.
  */
-import { Result, Context, Clock, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Result } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -147,46 +147,32 @@ export interface Repeatable<A> {
   readonly replayed: boolean
 }
 
-export class Idempotent extends Context.Service<
-  Idempotent,
-  {
+/** Makes what runs idempotent operations. */
+export const makeIdempotent = Effect.gen(function* () {
+  const store = yield* IdempotencyStore
+  const ids = yield* Ids
+  return {
     /**
      * Runs `work` with a claim that its commit must finish, or `again` with the ids that the first
      * request made. A refusal frees the key. Fails with `idempotency_key_reused` and
      * `idempotency_in_progress`.
      */
-    run<A, E>(
+    run: Effect.fnUntraced(function* <A, E>(
       caller: Permitted,
       requested: IdempotencyKey | null,
       operation: {
         readonly work: (claim: IdempotencyClaim | null) => Effect.Effect<A, E>
         readonly again: (madeIds: ReadonlyArray<number>) => Effect.Effect<A, E>
       },
-    ): Effect.Effect<Repeatable<A>, E | Refusal | StoreUnavailable>
-  }
->()("core/Idempotent") {
-  static readonly layer = Layer.effect(
-    Idempotent,
-    Effect.gen(function* () {
-      const store = yield* IdempotencyStore
-      const ids = yield* Ids
-
-      return Idempotent.of({
-        run: (caller, requested, { again, work }) =>
-          Effect.gen(function* () {
-            if (requested === null) return { answer: yield* work(null), replayed: false }
-            const claim = { ...requested, keyId: claimantOf(caller), token: ids.hex(16) }
-            const outcome = yield* store.claim(claim, yield* Clock.currentTimeMillis)
-            const record = yield* Effect.fromResult(judgeClaim(outcome, requested))
-            if (record !== null) {
-              return { answer: yield* again(record.madeIds), replayed: true }
-            }
-            const answer = yield* work(claim).pipe(
-              Effect.onError(() => Effect.ignore(store.release(claim))),
-            )
-            return { answer, replayed: false }
-          }),
-      })
+    ): Effect.fn.Return<Repeatable<A>, E | Refusal | StoreUnavailable> {
+      const { again, work } = operation
+      if (requested === null) return { answer: yield* work(null), replayed: false }
+      const claim = { ...requested, keyId: claimantOf(caller), token: ids.hex(16) }
+      const outcome = yield* store.claim(claim, yield* Clock.currentTimeMillis)
+      const record = yield* Effect.fromResult(judgeClaim(outcome, requested))
+      if (record !== null) return { answer: yield* again(record.madeIds), replayed: true }
+      const answer = yield* Effect.onError(work(claim), () => Effect.ignore(store.release(claim)))
+      return { answer, replayed: false }
     }),
-  )
-}
+  }
+})

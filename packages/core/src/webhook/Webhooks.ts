@@ -13,10 +13,10 @@ import type { EventId, WebhookId, WorkspaceId } from "../id/Ids.ts"
 import { permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
-import { Cursors } from "../request/Cursor.ts"
+import { makeCursors } from "../request/Cursor.ts"
 import { described } from "../request/Described.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
-import { Idempotent } from "../request/Idempotency.ts"
+import { makeIdempotent } from "../request/Idempotency.ts"
 import { inputDecoder } from "../request/Input.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
@@ -96,7 +96,7 @@ export class Webhooks extends Context.Service<
       const ids = yield* Ids
       const egress = yield* Egress
       const secrets = (yield* SigningSecrets).webhooks
-      const idempotent = yield* Idempotent
+      const idempotent = yield* makeIdempotent
       const wakeUp = yield* WakeUp
       const parse = endpointRequestParser(yield* OutboundRule)
 
@@ -236,7 +236,7 @@ export class WebhookOperations extends Context.Service<
     Effect.gen(function* () {
       const store = yield* WebhookStore
       const workspaces = yield* Workspaces
-      const cursors = yield* Cursors
+      const cursors = yield* makeCursors
       const wakeUp = yield* WakeUp
 
       const scopeIn = (role: Role, workspaceId: WorkspaceId | undefined) =>

@@ -4,7 +4,7 @@ import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
 import { Stranded } from "../message/Stranded.ts"
-import { Cursors } from "../request/Cursor.ts"
+import { makeCursors } from "../request/Cursor.ts"
 import { described } from "../request/Described.ts"
 import { inputDecoder, textBetween } from "../request/Input.ts"
 import type { CursorPage } from "../request/Page.ts"
@@ -97,7 +97,7 @@ export class Workspaces extends Context.Service<
     Workspaces,
     Effect.gen(function* () {
       const store = yield* WorkspaceStore
-      const cursors = yield* Cursors
+      const cursors = yield* makeCursors
       const stranded = yield* Stranded
 
       const notFound = refuse("workspace_not_found")

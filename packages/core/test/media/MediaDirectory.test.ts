@@ -12,8 +12,6 @@ import type { MediaFile } from "../../src/media/Media.ts"
 import { MediaDirectory, MediaSweep } from "../../src/media/MediaDirectory.ts"
 import { MediaFiles, MediaFilesError } from "../../src/media/MediaFiles.ts"
 import { MediaLinks } from "../../src/media/MediaLinks.ts"
-import { Cursors } from "../../src/request/Cursor.ts"
-import { Idempotent } from "../../src/request/Idempotency.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
 import { Secrets, SecretsKey } from "../../src/secret/Secrets.ts"
 import { WorkspaceStore } from "../../src/workspace/Workspace.ts"
@@ -37,7 +35,7 @@ const makeLayer = ({ files = () => ({}), store = () => ({}) }: Parts) => {
     Effect.map(MediaStore, (real) => MediaStore.of({ ...real, ...store(real) })),
   )
   return Layer.merge(MediaDirectory.layer, MediaSweep.layer).pipe(
-    Layer.provideMerge(Layer.mergeAll(Cursors.layer, MediaLinks.layer, Idempotent.layer)),
+    Layer.provideMerge(MediaLinks.layer),
     Layer.provide(Secrets.layer),
     Layer.provide(SecretsKey.layerHex("5e".repeat(32))),
     Layer.provideMerge(Layer.merge(replacedFiles, replacedStore)),

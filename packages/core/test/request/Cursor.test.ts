@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
-import { Cursors, makeCursor, readCursor } from "../../src/request/Cursor.ts"
+import { Effect, Schema } from "effect"
+import { makeCursor, makeCursors, readCursor } from "../../src/request/Cursor.ts"
 import type { CursorBinding } from "../../src/request/Cursor.ts"
 import { aSecretsKey, layerSecrets } from "../secret/layerSecrets.ts"
 
@@ -99,13 +99,12 @@ describe("a cursor", () => {
   )
 })
 
-describe("Cursors", () => {
-  const cursors = (key: string) =>
-    Effect.provide(Cursors, Cursors.layer.pipe(Layer.provide(layerSecrets(new Map(), key))))
+describe("pages", () => {
+  const cursors = (key: string) => Effect.provide(makeCursors, layerSecrets(new Map(), key))
 
   /** What the page of a cursor continues after, and the cursor of the page behind record 7. */
   const page = (
-    made: typeof Cursors.Service,
+    made: Effect.Success<typeof makeCursors>,
     cursor: string | null,
     binding: CursorBinding,
     next: number | null = 7,
