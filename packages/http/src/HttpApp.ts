@@ -124,12 +124,11 @@ const allParts = Effect.gen(function* () {
   const places = makeRefusingPlaces<WorkspaceId>(sharedResources.requests)
   const parts: Array<Part> = []
   if (customers) {
-    const surface = yield* surfaceV1(v1, places)
     parts.push(
       { prefix: "/api/v2", surface: yield* surfaceV2(v2, places), places },
       {
         prefix: "/api/v1",
-        surface,
+        surface: yield* surfaceV1(v1, places),
         places,
         sayNo: (incoming, refusal) => refusalReplyV1(incoming, refusal),
       },
@@ -137,9 +136,11 @@ const allParts = Effect.gen(function* () {
   }
   parts.push(...openParts(links, places))
   if (operatorToken !== null) {
-    const surface = yield* operatorSurface(operator, operatorToken)
-    const operatorPlaces = makeRefusingPlaces(sharedResources.operatorRequests)
-    parts.push({ prefix: "/admin/v1", surface, places: operatorPlaces })
+    parts.push({
+      prefix: "/admin/v1",
+      surface: yield* operatorSurface(operator, operatorToken),
+      places: makeRefusingPlaces(sharedResources.operatorRequests),
+    })
   }
   parts.push(...openParts(docs, places), ...watchedParts(watched))
   return parts
