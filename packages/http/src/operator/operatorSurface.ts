@@ -68,10 +68,10 @@ export const operatorSurface = Effect.fnUntraced(function* (
     )
     const role = yield* Effect.fromResult(actingRole(request))
 
-    // Content type, size, JSON; query; fields
+    // Content type, size, JSON; query
     const read = yield* readRequest(route.request, incoming, () => Effect.die(noUploads))
 
-    // Roles, and whatever depends on stored state
+    // Roles, fields, and whatever depends on stored state
     const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))
     const body = yield* route.handler({ role, id, request: read.request })
     return { status: route.status ?? 200, body }

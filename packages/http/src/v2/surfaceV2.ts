@@ -99,12 +99,12 @@ export const surfaceV2 = Effect.fnUntraced(function* (
         ? yield* Effect.fromResult(parseIdempotencyKey(headerValues(request, "idempotency-key")))
         : null
 
-    // Content type, size, JSON or the form with a file; query; fields
+    // Content type, size, JSON or the form with a file; query
     const read = yield* readRequest(route.request, incoming, () =>
       readUpload(request, files, media.fullDisk(permitted)),
     )
 
-    // Idempotency, and whatever depends on the clock or on stored state
+    // Fields, idempotency, and whatever depends on the clock or on stored state
     const input = {
       caller,
       id: <Id extends number>(name: string) => parseId<Id>(parameter(name)),
