@@ -22,7 +22,7 @@ import { LinkProgress } from "./number/LinkProgress.ts"
 import { Numbers } from "./number/Numbers.ts"
 import { QrLinks } from "./number/QrLinks.ts"
 import { NumberChecks } from "./numberCheck/NumberChecks.ts"
-import { ReminderOperations, Reminders } from "./reminder/Reminders.ts"
+import { Reminders } from "./reminder/Reminders.ts"
 import { DeliveryQueue } from "./queue/DeliveryQueue.ts"
 import { WakeUp } from "./queue/WakeUp.ts"
 import { Secrets } from "./secret/Secrets.ts"
@@ -62,7 +62,6 @@ export const layerServices = Layer.mergeAll(
   Attachments.layer,
   NumberChecks.layer,
   Reminders.layer,
-  ReminderOperations.layer,
   Version1Lists.layer,
 ).pipe(
   Layer.provideMerge(Workspaces.layer),

@@ -78,7 +78,7 @@ export {
   reminderRequestParser,
 } from "./reminder/ReminderRequest.ts"
 export type { ChangeReminder, CreateReminder, ListReminders } from "./reminder/ReminderRequest.ts"
-export { ReminderOperations, Reminders } from "./reminder/Reminders.ts"
+export { Reminders } from "./reminder/Reminders.ts"
 export { formatInZone, momentInZone, parseTimeZone } from "./reminder/TimeZone.ts"
 export { makeCursors } from "./request/Cursor.ts"
 export { described, describedKeys } from "./request/Described.ts"

@@ -1,9 +1,7 @@
 /** The query of GET /messages (contract: Listing messages). */
 import { Result, Schema } from "effect"
-import type { Refusal } from "../error/Refusal.ts"
 import type { NumberId } from "../id/Ids.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
-import type { CursorBinding } from "../request/Cursor.ts"
 import { instantParameter, parsed } from "../request/Input.ts"
 import { defaultLimit } from "../request/Page.ts"
 import { namesInput, pageFields, queryDecoder, queryId } from "../request/PageInput.ts"
@@ -30,14 +28,6 @@ export const ListQuery = Schema.Struct({
 
 const decode = queryDecoder(ListQuery)
 
-export interface ListRequest {
-  readonly filter: MessageFilter
-  readonly limit: number
-  readonly cursor: string | null
-  /** What the cursor of the next page is bound to, besides whose list it is. */
-  readonly binding: CursorBinding
-}
-
 /** Stored times are whole milliseconds: the first one that is not before the instant. */
 const ceiling = (instant: Instant) => instant.millis + (instant.beyond === "" ? 0 : 1)
 
@@ -55,8 +45,8 @@ export interface ListMessages extends ListPage {
 }
 
 /** From the values themselves, or from their text in a query. */
-export const parseListRequest = (given: ListMessages): Result.Result<ListRequest, Refusal> =>
-  Result.map(decode(given), (query) => {
+export const parseListRequest = (given: ListMessages) =>
+  Result.map(decode(given), ({ cursor = null, limit = defaultLimit, ...query }) => {
     const filter: MessageFilter = {
       statuses: query.status ?? null,
       from: (query.from as NumberId | undefined) ?? null,
@@ -64,10 +54,5 @@ export const parseListRequest = (given: ListMessages): Result.Result<ListRequest
       since: query.since === undefined ? null : ceiling(query.since),
       until: query.until === undefined ? null : ceiling(query.until),
     }
-    return {
-      filter,
-      limit: query.limit ?? defaultLimit,
-      cursor: query.cursor ?? null,
-      binding: [filter.statuses, filter.from, filter.phone, filter.since, filter.until],
-    }
+    return { filter, limit, cursor }
   })

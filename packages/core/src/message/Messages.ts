@@ -12,7 +12,6 @@ import { claimantOf, permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import { makeCursors } from "../request/Cursor.ts"
-import type { CursorBinding } from "../request/Cursor.ts"
 import { judgeClaim } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import type { CursorPage } from "../request/Page.ts"
@@ -100,7 +99,6 @@ export class Messages extends Context.Service<
       const accept = (
         caller: Permitted,
         request: SendRequest,
-        requested: IdempotencyKey | null,
         claim: IdempotencyClaim | null,
         terms: SendTerms,
       ) =>
@@ -117,7 +115,7 @@ export class Messages extends Context.Service<
               recount,
             )
             toClaim = null
-            const record = yield* Effect.fromResult(judgeClaim(facts.claim, requested))
+            const record = yield* Effect.fromResult(judgeClaim(facts.claim, claim))
             if (record !== null) {
               const first = yield* store.byIds(record.madeIds as ReadonlyArray<MessageId>)
               return { messages: first.map(asAccepted), replayed: true }
@@ -158,15 +156,10 @@ export class Messages extends Context.Service<
       ): Effect.Effect<Sent, Failure> =>
         Effect.gen(function* () {
           const request = underTerms(yield* Effect.fromResult(parsedRequest), terms)
-          if (requested === null) return yield* accept(caller, request, null, null, terms)
-          const claim: IdempotencyClaim = {
-            keyId: claimantOf(caller),
-            key: requested.key,
-            fingerprint: requested.fingerprint,
-            token: ids.hex(16),
-          }
+          if (requested === null) return yield* accept(caller, request, null, terms)
+          const claim = { ...requested, keyId: claimantOf(caller), token: ids.hex(16) }
           // A refused request leaves its key free for a corrected one.
-          return yield* accept(caller, request, requested, claim, terms).pipe(
+          return yield* accept(caller, request, claim, terms).pipe(
             Effect.onError(() => Effect.ignore(store.releaseClaim(claim))),
           )
         }).pipe(
@@ -215,13 +208,9 @@ export class Messages extends Context.Service<
           const caller = yield* permit(given, "listMessages")
           const request = yield* Effect.fromResult(parseListRequest(query))
           const scope = scopeOf(caller)
-          const binding: CursorBinding = [
-            "messages",
-            scope.workspaceId,
-            scope.mode,
-            scope.restriction,
-            ...request.binding,
-          ]
+          const { mode, restriction, workspaceId } = scope
+          const filters = Object.values(request.filter)
+          const binding = ["messages", workspaceId, mode, restriction, ...filters]
           const now = yield* Clock.currentTimeMillis
           return yield* cursors.page(request, binding, (page) =>
             store.list(scope, request.filter, page, now),

@@ -63,6 +63,16 @@ export class Reminders extends Context.Service<
     ): Effect.Effect<Reminder, Failure>
     /** DELETE /reminders/{id}: it runs no more. Fails with `reminder_not_found`. */
     remove(caller: Caller, id: ReminderId | undefined): Effect.Effect<ReminderId, Failure>
+    /**
+     * GET /workspaces/{id}/reminders/{reminder_id}/runs, the operator's: the log, newest first, of a
+     * reminder of either mode. Fails with `workspace_not_found`, `reminder_not_found`.
+     */
+    runs(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      id: ReminderId | undefined,
+      query: ListPage,
+    ): Effect.Effect<CursorPage<LoggedRun>, Failure>
   }
 >()("core/Reminders") {
   static readonly layer = Layer.effect(
@@ -74,6 +84,7 @@ export class Reminders extends Context.Service<
       const cursors = yield* makeCursors
       const idempotent = yield* makeIdempotent
       const wakeUp = yield* WakeUp
+      const workspaces = yield* Workspaces
       const parsers = reminderRequestParser(yield* OutboundRule)
       const parserFor = ({ numberIds }: Caller) =>
         parsers[numberIds === null ? "unlimited" : "limited"]
@@ -162,6 +173,15 @@ export class Reminders extends Context.Service<
             ? id
             : yield* refuse(notFound)
         }),
+        runs: Effect.fn("Reminders.runs")(function* (role, workspaceId, id, query) {
+          const asked = yield* Effect.fromResult(parsePageRequest(query))
+          const workspace = yield* workspaces.within(role, workspaceId, "reminders")
+          const scope = { workspaceId: workspace.id, mode: null, restriction: null }
+          const reminder = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
+          return yield* cursors.page(asked, ["reminder_runs", reminder.id], (page) =>
+            store.runs(reminder.id, page),
+          )
+        }),
       })
     }),
   )
@@ -177,40 +197,3 @@ const contentOf = (content: ReminderContent): ReminderContent => ({
   cron: content.cron,
   timezone: content.timezone,
 })
-
-export class ReminderOperations extends Context.Service<
-  ReminderOperations,
-  {
-    /**
-     * GET /workspaces/{id}/reminders/{reminder_id}/runs: the log, newest first, of a reminder of
-     * either mode. Fails with `workspace_not_found`, `reminder_not_found`.
-     */
-    runs(
-      role: Role,
-      workspaceId: WorkspaceId | undefined,
-      id: ReminderId | undefined,
-      query: ListPage,
-    ): Effect.Effect<CursorPage<LoggedRun>, Failure>
-  }
->()("core/ReminderOperations") {
-  static readonly layer = Layer.effect(
-    ReminderOperations,
-    Effect.gen(function* () {
-      const store = yield* ReminderStore
-      const workspaces = yield* Workspaces
-      const cursors = yield* makeCursors
-
-      return ReminderOperations.of({
-        runs: Effect.fn("ReminderOperations.runs")(function* (role, workspaceId, id, query) {
-          const asked = yield* Effect.fromResult(parsePageRequest(query))
-          const workspace = yield* workspaces.within(role, workspaceId, "reminders")
-          const scope = { workspaceId: workspace.id, mode: null, restriction: null }
-          const reminder = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
-          return yield* cursors.page(asked, ["reminder_runs", reminder.id], (page) =>
-            store.runs(reminder.id, page),
-          )
-        }),
-      })
-    }),
-  )
-}

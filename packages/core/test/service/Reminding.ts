@@ -1,12 +1,6 @@
 /** Requests about reminders, as the suites of the whole service make them. */
 import { Effect } from "effect"
-import {
-  ReminderOperations,
-  Reminders,
-  formatInZone,
-  formatInstant,
-  Messages,
-} from "../../src/index.ts"
+import { Reminders, formatInZone, formatInstant, Messages } from "../../src/index.ts"
 import type {
   Caller,
   ChangeReminder,
@@ -62,7 +56,7 @@ export const list = (caller: Caller, query: ListReminders = {}) =>
 /** The log of a reminder, oldest first: due time, outcome and why. */
 export const log = (workspace: WorkspaceId, { id }: Pick<Reminder, "id">) =>
   Effect.map(
-    ReminderOperations.use((operations) => operations.runs("owner", workspace, id, { limit: 100 })),
+    Reminders.use((reminders) => reminders.runs("owner", workspace, id, { limit: 100 })),
     ({ items }) =>
       items.map((run) => [formatInstant(run.dueAt), run.outcome, run.code] as const).toReversed(),
   )

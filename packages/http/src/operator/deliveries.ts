@@ -8,7 +8,7 @@ import {
   IdJson,
   PageInput,
   RedeliverBody,
-  ReminderOperations,
+  Reminders,
   TimeJson,
   WebhookOperations,
   described,
@@ -93,7 +93,7 @@ const run = {
 export const deliveryRoutes = Effect.gen(function* () {
   const webhooks = yield* WebhookOperations
   const callbackSecrets = yield* CallbackSecrets
-  const reminders = yield* ReminderOperations
+  const reminders = yield* Reminders
 
   return [
     route(`GET ${workspacePath}/webhooks`, {

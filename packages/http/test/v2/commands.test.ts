@@ -12,7 +12,6 @@ import {
   Messages,
   NumberChecks,
   Numbers,
-  ReminderOperations,
   Reminders,
   WebhookOperations,
   Webhooks,
@@ -57,7 +56,6 @@ type Services =
   | Messages
   | NumberChecks
   | Numbers
-  | ReminderOperations
   | Reminders
   | WebhookOperations
   | Webhooks
@@ -334,9 +332,7 @@ const lists: ReadonlyArray<List> = [
   {
     path: ({ caller }) => `/admin/v1/workspaces/${caller.workspaceId}/reminders/1/runs`,
     ask: ({ caller }, query) =>
-      ReminderOperations.use((all) =>
-        all.runs("owner", caller.workspaceId, 1 as ReminderId, query),
-      ),
+      Reminders.use((all) => all.runs("owner", caller.workspaceId, 1 as ReminderId, query)),
   },
   {
     path: () => "/api/v2/media",
