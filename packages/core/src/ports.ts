@@ -129,6 +129,7 @@ export type {
   LinkingView,
   NewAttempt,
 } from "./number/Linking.ts"
+export { NumberProxies } from "./number/Proxy.ts"
 export { QrImages } from "./number/QrLinks.ts"
 export { NumberStore, isSeenBy, modesSeenBy, platforms } from "./number/SendingNumber.ts"
 export type { NumberStatus, Platform, SendingNumber } from "./number/SendingNumber.ts"

@@ -3,7 +3,7 @@
  * The code of live transports is loaded only when they are chosen: it is large.
  */
 import { ConnectedFromTheStart, Secrets, SessionVault } from "@messaging-service/core"
-import { TelegramTransport } from "@messaging-service/core/ports"
+import { NumberProxies, TelegramTransport } from "@messaging-service/core/ports"
 import type { WhatsAppSettings } from "@messaging-service/transport-whatsapp"
 import { Effect, Layer } from "effect"
 
@@ -31,6 +31,7 @@ export const layerLive = ({ whatsApp }: Extract<TransportChoice, { readonly kind
   ).pipe(
     Layer.provide(SessionVault.layer),
     Layer.provide(Secrets.layer),
+    Layer.provide(NumberProxies.layerNone),
     Layer.merge(layerNoTelegram),
     Layer.merge(Layer.succeed(ConnectedFromTheStart, false)),
   )

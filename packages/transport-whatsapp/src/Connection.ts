@@ -8,6 +8,7 @@ import { Clock, Deferred, Effect, Queue } from "effect"
 import type { Scope } from "effect"
 import type { Closed } from "./closing.ts"
 import { changesNames } from "./groups.ts"
+import { waysOut } from "./proxy.ts"
 import { quietRepository, silentLogger } from "./quiet.ts"
 import type { WhatsAppSettings } from "./settings.ts"
 
@@ -62,6 +63,8 @@ export interface ConnectionOptions {
   readonly qrMillis: number | null
   readonly sentMessage: (id: string) => Promise<proto.IMessage | undefined>
   readonly holdsBack?: boolean
+  /** The proxy's URL; null without one. */
+  readonly proxy: string | null
 }
 
 /** How long a question may stay without an answer, in real time. */
@@ -102,7 +105,7 @@ const idsOf = ({ attrs, content }: BinaryNode): ReadonlyArray<string> => {
 
 export const openConnection = (
   settings: WhatsAppSettings,
-  { auth, device, holdsBack = false, qrMillis, sentMessage }: ConnectionOptions,
+  { auth, device, holdsBack = false, proxy, qrMillis, sentMessage }: ConnectionOptions,
 ): Effect.Effect<Connection, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.gen(function* () {
@@ -133,7 +136,7 @@ export const openConnection = (
         getMessage: ({ id }) =>
           typeof id === "string" ? sentMessage(id) : Promise.resolve(undefined),
         ...(qrMillis === null ? {} : { qrTimeout: qrMillis }),
-        ...(settings.uploadAgent === undefined ? {} : { fetchAgent: settings.uploadAgent }),
+        ...waysOut(settings, proxy),
       })
       const { ev, ws } = socket
       const gate = makeGate(socket)

@@ -4,7 +4,12 @@ import type {
   PhoneDirectory,
   WhatsAppTransport,
 } from "@messaging-service/core/ports"
-import type { NumberOwnership, NumberStore, SessionVault } from "@messaging-service/core/ports"
+import type {
+  NumberOwnership,
+  NumberProxies,
+  NumberStore,
+  SessionVault,
+} from "@messaging-service/core/ports"
 import { Layer } from "effect"
 import { layerLinking } from "./linking.ts"
 import { Sessions } from "./Sessions.ts"
@@ -25,7 +30,7 @@ export const layer = (
 ): Layer.Layer<
   WhatsAppTransport | PhoneDirectory | NumberLinking | Sessions,
   never,
-  SessionVault | NumberStore | NumberOwnership
+  SessionVault | NumberStore | NumberOwnership | NumberProxies
 > =>
   Layer.merge(layerTransport, layerLinking(settings)).pipe(
     Layer.provideMerge(Sessions.layer(settings)),

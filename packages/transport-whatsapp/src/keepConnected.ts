@@ -3,9 +3,14 @@
  * as its end demands. What it says by itself is handed over until it is stored; only then does the far
  * side hear that it has come.
  */
-import { NumberOwnership, SessionVault, sleepInRealTime } from "@messaging-service/core/ports"
+import {
+  NumberOwnership,
+  NumberProxies,
+  SessionVault,
+  sleepInRealTime,
+} from "@messaging-service/core/ports"
 import type { NumberId, TakeEvent, TransportId } from "@messaging-service/core/ports"
-import { Clock, Deferred, Effect, Queue, Random, Semaphore } from "effect"
+import { Clock, Deferred, Effect, Queue, Random, Redacted, Semaphore } from "effect"
 import { digitsOf } from "./addresses.ts"
 import { isUnconfirmed, keptKeys, openDevice, sentType } from "./authState.ts"
 import { afterClose, pauseMillis } from "./closing.ts"
@@ -69,6 +74,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
 ) {
   const vault = yield* SessionVault
   const ownership = yield* NumberOwnership
+  const proxies = yield* NumberProxies
   const starts = yield* Semaphore.make(settings.startsAtOnce)
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
 
@@ -169,6 +175,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
       Effect.gen(function* () {
         const device = yield* openDevice(vault, numberId, run)
         if (device === null) return null
+        const proxy = yield* proxies.of(numberId)
         // What becomes of a new link is told once the core has taken it.
         if (isUnconfirmed(device.auth.creds)) state.told = false
         yield* trim(numberId, state)
@@ -179,6 +186,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
           device: [settings.deviceName, "Chrome", "1.0"],
           qrMillis: null,
           sentMessage: (id) => sentMessage(numberId, id),
+          proxy: proxy === null ? null : Redacted.value(proxy),
         })
         const session: OpenSession = {
           connection,

@@ -10,13 +10,14 @@
  */
 import {
   NumberLinking,
+  NumberProxies,
   NumberStore,
   SessionVault,
   pairingCodeMillis,
 } from "@messaging-service/core/ports"
 import type { LinkingEvent, LinkingRequest } from "@messaging-service/core/ports"
 import { Browsers } from "baileys"
-import { Cause, Clock, Effect, Layer, Queue, Stream } from "effect"
+import { Cause, Clock, Effect, Layer, Queue, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"
 import { digitsOf } from "./addresses.ts"
 import { credentialsText, isLinked, newDevice } from "./authState.ts"
@@ -63,12 +64,13 @@ const stepAfter = (closed: Closed): Step => {
 
 export const layerLinking = (
   settings: WhatsAppSettings,
-): Layer.Layer<NumberLinking, never, Sessions | SessionVault | NumberStore> =>
+): Layer.Layer<NumberLinking, never, Sessions | SessionVault | NumberStore | NumberProxies> =>
   Layer.effect(
     NumberLinking,
     Effect.gen(function* () {
       const sessions = yield* Sessions
       const vault = yield* SessionVault
+      const proxies = yield* NumberProxies
       const numbers = yield* NumberStore
 
       /** Shows codes until the phone has taken one. */
@@ -157,12 +159,14 @@ export const layerLinking = (
         Effect.scoped(
           Effect.gen(function* () {
             const device = newDevice()
+            const proxy = yield* patiently(proxies.of(request.numberId))
             const connection = yield* openConnection(settings, {
               auth: device.auth,
               device: deviceOf(settings, request.method),
               qrMillis: request.method === "qr" ? null : pairingCodeMillis,
               sentMessage: () => Promise.resolve(undefined),
               holdsBack: true,
+              proxy: proxy === null ? null : Redacted.value(proxy),
             })
             const step: Step = yield* showCodes(request, connection, shown).pipe(
               request.method === "qr"

@@ -2,7 +2,6 @@
  * What the adapter is told about the far side and about itself; an entry of its own, which loads nothing
  * else.
  */
-import type { Agent } from "node:https"
 import { BlockList, isIP } from "node:net"
 
 /** Three numbers that tell WhatsApp which client this is. */
@@ -26,8 +25,8 @@ export interface WhatsAppSettings {
   readonly lookMillis: number
   /** Connections that are opened side by side; the others wait for their turn. */
   readonly startsAtOnce: number
-  /** How media are uploaded, where the certificates or the way are not the system's own. */
-  readonly uploadAgent?: Agent
+  /** The certificates that uploads and proxies may show, where those are not the system's own. */
+  readonly trusted?: ReadonlyArray<string>
 }
 
 const defaultUrl = "wss://web.whatsapp.com/ws/chat"
@@ -41,7 +40,7 @@ export const defaultSettings: WhatsAppSettings = {
   firstPauseMillis: 1000,
   longestPauseMillis: 5 * 60_000,
   lostMillis: 10 * 60_000,
-  lookMillis: 10_000,
+  lookMillis: 3000,
   startsAtOnce: 8,
 }
 

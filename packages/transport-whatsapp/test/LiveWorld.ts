@@ -8,6 +8,7 @@ import {
   Ids,
   NumberLinking,
   NumberOwnership,
+  NumberProxies,
   NumberStore,
   SessionStore,
   SessionVault,
@@ -27,8 +28,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
-import { Clock, Context, Effect, Layer, Stream } from "effect"
-import { Agent } from "node:https"
+import { Clock, Context, Effect, Layer, Redacted, Stream } from "effect"
 import { defaultSettings, layer as layerWhatsApp } from "../src/index.ts"
 import type { WhatsAppSettings } from "../src/index.ts"
 
@@ -96,8 +96,24 @@ const layerTroubled = Layer.effectContext(
   }),
 )
 
+/** The URLs of numbers' proxies. */
+export const Proxies = Context.Service<Map<NumberId, string>, Map<NumberId, string>>("test/Proxies")
+
+const layerProxies = Layer.effectContext(
+  Effect.sync(() => {
+    const urls = new Map<NumberId, string>()
+    const of = (numberId: NumberId) =>
+      Effect.sync(() => {
+        const url = urls.get(numberId)
+        return url === undefined ? null : Redacted.make(url)
+      })
+    return Context.make(Proxies, urls).pipe(Context.add(NumberProxies, { of }))
+  }),
+)
+
 /** Stores, and the vault over them, that outlive an adapter. */
 export const layerStores = SessionVault.layer.pipe(
+  Layer.merge(layerProxies),
   Layer.provide(Secrets.layer),
   Layer.provideMerge(layerTroubled),
   Layer.provideMerge(Layer.merge(memoryStore, NumberOwnership.layerAll)),
@@ -144,7 +160,7 @@ export const layerAdapter = (
             url: new URL(server.url),
             firstPauseMillis: 20,
             longestPauseMillis: 100,
-            uploadAgent: new Agent({ ca: server.mediaCertificate }),
+            trusted: [server.mediaCertificate],
             ...settings,
           }),
         ),

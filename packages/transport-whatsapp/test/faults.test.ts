@@ -1,6 +1,11 @@
 /** Faults of the network, the far side and the store that must cost neither a number nor the process. */
 import { assert, it, layer } from "@effect/vitest"
-import { NumberOwnership, SessionVault, StoreUnavailable } from "@messaging-service/core/ports"
+import {
+  NumberOwnership,
+  NumberProxies,
+  SessionVault,
+  StoreUnavailable,
+} from "@messaging-service/core/ports"
 import type { NumberId } from "@messaging-service/core/ports"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Clock, Effect, Layer } from "effect"
@@ -104,7 +109,7 @@ it.effect("a store that does not answer disconnects no number: the message is se
       Effect.provide(
         layerTransport.pipe(
           Layer.provide(Sessions.layer(defaultSettings)),
-          Layer.provide(NumberOwnership.layerAll),
+          Layer.provide([NumberOwnership.layerAll, NumberProxies.layerNone]),
           Layer.provide(Layer.succeed(SessionVault, vault as typeof SessionVault.Service)),
         ),
       ),

@@ -38,9 +38,10 @@ const alternatives = sequence(
   der(0x82, Buffer.from("localhost")),
 )
 
-export const makeCertificate = (): Certificate => {
+/** Of two certificates that a client trusts each needs a name of its own. */
+export const makeCertificate = (commonName = "loopback"): Certificate => {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
-  const name = sequence(der(0x31, sequence(oids.commonName, der(0x0c, Buffer.from("loopback")))))
+  const name = sequence(der(0x31, sequence(oids.commonName, der(0x0c, Buffer.from(commonName)))))
   const algorithm = sequence(oids.ecdsaWithSha256)
   const extensions = sequence(
     sequence(oids.basicConstraints, yes, octets(sequence(yes))),

@@ -1,3 +1,4 @@
+export { makeCertificate } from "./certificate.ts"
 export { LinkRefused } from "./linking.ts"
 export type { Media } from "./media.ts"
 export type { ConnectionOutcome, MessageOrder, MessageOutcome, Step } from "./orders.ts"
