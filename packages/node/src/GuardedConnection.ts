@@ -15,7 +15,7 @@ import {
   sharedResources,
 } from "@messaging-service/core/ports"
 import type { OutboundRule, OutboundUrl, WorkspaceId } from "@messaging-service/core/ports"
-import { Effect, Fiber } from "effect"
+import { Effect, RcMap } from "effect"
 import type { Scope } from "effect"
 import { connect, isIP } from "node:net"
 import type { LookupFunction, Socket, TcpNetConnectOpts } from "node:net"
@@ -27,60 +27,15 @@ export type Resolver = (hostname: string) => Effect.Effect<ReadonlyArray<string>
 /** A look-up for a workspace, of whose share it takes. */
 export type LookUp = (hostname: string, workspaceId: WorkspaceId) => ReturnType<Resolver>
 
-interface UnderWay {
-  readonly answer: Fiber.Fiber<ReadonlyArray<string>, EgressError>
-  /** Those that wait for the answer: without any it is not asked for any longer. */
-  waiting: number
-}
-
-/** Look-ups that share a resolver. What is under way ends with the scope. */
+/**
+ * Look-ups that share a resolver. One that is under way ends when the last that wait for its answer
+ * have gone, and with the scope.
+ */
 export const sharedLookUps = (resolve: Resolver): Effect.Effect<LookUp, never, Scope.Scope> =>
-  Effect.map(Effect.scope, (scope) => {
+  Effect.map(RcMap.make({ lookup: resolve }), (underWay) => {
     const places = makePlaces<WorkspaceId>(sharedResources.nameLookUps)
-    const underWay = new Map<string, UnderWay>()
-
-    const begin = (hostname: string) =>
-      Effect.gen(function* () {
-        const answer: UnderWay["answer"] = yield* Effect.suspend(() => resolve(hostname)).pipe(
-          Effect.interruptible,
-          Effect.forkIn(scope),
-        )
-        const begun: UnderWay = { answer, waiting: 0 }
-        underWay.set(hostname, begun)
-        answer.addObserver(() => forget(hostname, begun))
-        return begun
-      })
-
-    const forget = (hostname: string, ended: UnderWay) => {
-      if (underWay.get(hostname) === ended) underWay.delete(hostname)
-    }
-
-    const join = (hostname: string) =>
-      Effect.gen(function* () {
-        const joined = underWay.get(hostname) ?? (yield* begin(hostname))
-        joined.waiting++
-        return joined
-      })
-
-    const leave = (hostname: string, left: UnderWay) =>
-      Effect.suspend(() => {
-        left.waiting--
-        if (left.waiting > 0) return Effect.void
-        forget(hostname, left)
-        return Fiber.interrupt(left.answer)
-      })
-
     return (hostname, workspaceId) =>
-      Effect.scoped(
-        Effect.andThen(
-          places.take(workspaceId),
-          Effect.acquireUseRelease(
-            join(hostname),
-            ({ answer }) => Fiber.join(answer),
-            (joined) => leave(hostname, joined),
-          ),
-        ),
-      )
+      Effect.scoped(Effect.andThen(places.take(workspaceId), RcMap.get(underWay, hostname)))
   })
 
 /** `hostname` as it stands in a parsed URL. */
