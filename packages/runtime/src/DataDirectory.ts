@@ -17,10 +17,14 @@ const filePermissions = 0o600
 /** The bits of a mode that let other users in. */
 const forOthers = 0o077
 
-const openToOthers = (cause: unknown) =>
-  new CannotStart({
-    message: `DATA_DIR is open to other users and cannot be closed to them: ${briefly(cause)}`,
+/** Fails with a line that says what is wrong with the directory, and why. */
+const onDisk = <A>(complaint: string, operation: () => Promise<A>) =>
+  Effect.tryPromise({
+    try: operation,
+    catch: (cause) => new CannotStart({ message: `${complaint}: ${briefly(cause)}` }),
   })
+
+const unwritable = "DATA_DIR cannot be written to"
 
 /** Closes what is open to others, all that is below too; what links lead to is left as it is. */
 const closeToOthers = async (path: string, change: typeof chmod): Promise<void> => {
@@ -48,14 +52,13 @@ const unlessGone = (done: Promise<void>): Promise<void> =>
  * files in it. What the process makes later is closed by its umask.
  */
 export const openDataDirectory = (directory: string): Effect.Effect<void, CannotStart> =>
-  Effect.tryPromise({
-    try: async () => {
+  Effect.andThen(
+    onDisk(unwritable, async () => {
       await mkdir(directory, { recursive: true, mode: directoryPermissions })
       await access(directory, constants.W_OK | constants.X_OK)
-    },
-    catch: (cause) =>
-      new CannotStart({ message: `DATA_DIR cannot be written to: ${briefly(cause)}` }),
-  }).pipe(Effect.andThen(closeDataDirectory(directory)))
+    }),
+    closeDataDirectory(directory),
+  )
 
 /**
  * Closes the directory and all that is in it to other users. The embedded database gives its files
@@ -65,21 +68,16 @@ export const closeDataDirectory = (
   directory: string,
   change: typeof chmod = chmod,
 ): Effect.Effect<void, CannotStart> =>
-  Effect.tryPromise({
-    try: async () => closeToOthers(await realpath(directory), change),
-    catch: openToOthers,
-  })
+  onDisk("DATA_DIR is open to other users and cannot be closed to them", async () =>
+    closeToOthers(await realpath(directory), change),
+  )
 
 /** A new directory below, for what is of no use to any other process; it goes with the scope. */
 export const passingDirectory = (
   directory: string,
 ): Effect.Effect<string, CannotStart, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.tryPromise({
-      try: () => mkdtemp(join(directory, "passing-")),
-      catch: (cause) =>
-        new CannotStart({ message: `DATA_DIR cannot be written to: ${briefly(cause)}` }),
-    }),
+    onDisk(unwritable, () => mkdtemp(join(directory, "passing-"))),
     (made) => Effect.ignore(Effect.tryPromise(() => rm(made, { recursive: true, force: true }))),
   )
 

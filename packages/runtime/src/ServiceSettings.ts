@@ -19,7 +19,7 @@ import { resolve } from "node:path"
 import { getHeapStatistics } from "node:v8"
 import { CannotStart } from "./runProcess.ts"
 import type { TransportChoice } from "./transports.ts"
-import { byteSize, oneOf, trueOrFalse, variable } from "./Variables.ts"
+import { byteSize, oneOf, trueOrFalse, variable, wholeNumber } from "./Variables.ts"
 import type { VariablesOf } from "./Variables.ts"
 
 /** Where everything is kept. */
@@ -72,16 +72,6 @@ const parseStore = (text: string): StoreChoice | undefined => {
     : undefined
 }
 
-const parsePort = (text: string): number | undefined => {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  return port <= 65_535 ? port : undefined
-}
-
-const parseMaxNumbers = (text: string): number | undefined => {
-  const most = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Number.NaN
-  return most <= 100_000 ? most : undefined
-}
-
 /** What the session of a busy live number takes, measured and rounded up. */
 const bytesOfNumber = 6 * 1024 * 1024
 
@@ -104,7 +94,7 @@ const parseOrigin = (text: string): string | undefined => {
 }
 
 /** A port to listen on; 0 for any that is free. */
-export const portNumber = variable("a whole number from 0 to 65535", parsePort)
+export const portNumber = wholeNumber(0, 65_535)
 
 /** The variables that both apps read; the worker makes links to the server. */
 export const serviceVariables = {
@@ -122,7 +112,7 @@ export const serviceVariables = {
   WHATSAPP_URL: variable(whatsAppUrlRule, parseWhatsAppUrl),
   WHATSAPP_VERSION: variable(clientVersionRule, parseClientVersion),
   LINKED_DEVICE_NAME: variable(deviceNameRule, parseDeviceName),
-  MAX_NUMBERS: variable("a whole number from 1 to 100000", parseMaxNumbers),
+  MAX_NUMBERS: wholeNumber(1, 100_000),
   SECRETS_KEY: variable(secretsKeyRule, parseSecretsKeys),
   CLOCK: oneOf("system", "adjustable"),
   ALLOW_PRIVATE_TARGETS: trueOrFalse,

@@ -29,6 +29,13 @@ export const trueOrFalse = variable("true or false", (text) =>
   text === "true" ? true : text === "false" ? false : undefined,
 )
 
+/** A variable that takes a whole number within bounds. */
+export const wholeNumber = (least: number, most: number) =>
+  variable(`a whole number from ${least} to ${most}`, (text) => {
+    const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+    return value >= least && value <= most ? value : undefined
+  })
+
 const unitBytes: Readonly<Record<string, number>> = {
   "": 1,
   KiB: 1024,

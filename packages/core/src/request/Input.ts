@@ -126,10 +126,13 @@ const collect = (
     case "Filter":
     case "Encoding":
       return collect(issue.issue, path, into)
-    case "AnyOf":
-      return issue.issues.length > 0 && issue.issues.every((inner) => inner._tag !== "InvalidType")
-        ? issue.issues.forEach((inner) => collect(inner, path, into))
-        : collectMembers(issue.issues, path, into, () => add("is not one of the accepted values"))
+    case "AnyOf": {
+      // Of a union such as "or null", the member that the value was meant for tells most.
+      const telling = issue.issues.filter((inner) => inner._tag !== "InvalidType")
+      return telling.length === 0
+        ? add("is not one of the accepted values")
+        : telling.forEach((inner) => collect(inner, path, into))
+    }
     case "MissingKey":
       return add("is required")
     case "UnexpectedKey":
@@ -142,18 +145,6 @@ const collect = (
     default:
       return add("is not an accepted value")
   }
-}
-
-/** Of a union such as "or null", the member that the value was meant for tells most. */
-const collectMembers = (
-  issues: ReadonlyArray<SchemaIssue.Issue>,
-  path: ReadonlyArray<PropertyKey>,
-  into: Array<Found>,
-  none: () => void,
-): void => {
-  const telling = issues.filter((inner) => inner._tag !== "InvalidType")
-  if (telling.length === 0) return none()
-  telling.forEach((inner) => collect(inner, path, into))
 }
 
 /** A field and what holds it, from the inside out, without the places in lists. */
