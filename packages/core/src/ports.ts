@@ -169,7 +169,7 @@ export { WorkStatus, kindsOfWork, sharedWork } from "./queue/WorkStatus.ts"
 export type { AttemptInHands, SharedWork, Work, Workload } from "./queue/WorkStatus.ts"
 export type { Phone } from "./recipient/Phone.ts"
 export type { Recipient, Target } from "./recipient/Recipient.ts"
-export { ReminderStore } from "./reminder/Reminder.ts"
+export { ReminderStore, contentOf } from "./reminder/Reminder.ts"
 export type {
   DueReminder,
   LastRun,

@@ -28,7 +28,7 @@ import type {
 import { Sorted, turningPoint } from "./collections.ts"
 import { call, fanOut } from "./deliveryQueue.ts"
 import { announce } from "./serviceStores.ts"
-import { byDue } from "./tables.ts"
+import { byDue, placeInAgenda } from "./tables.ts"
 import type { Lane, MessageRow, WorkspaceRow, Tables } from "./tables.ts"
 
 export const openLane = (
@@ -78,11 +78,7 @@ export const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
 
 /** Puts the lane into its place in the agenda; to be called when its number connects or drops out. */
 export const reschedule = (tables: Tables, lane: Lane): void => {
-  const at = isClaimable(standing(lane)) ? lane.nextDue : null
-  if (at === lane.agendaAt) return
-  if (lane.agendaAt !== null) tables.agenda.delete({ at: lane.agendaAt, lane })
-  if (at !== null) tables.agenda.add({ at, lane })
-  lane.agendaAt = at
+  placeInAgenda(tables.agenda, lane, isClaimable(standing(lane)) ? lane.nextDue : null)
 }
 
 /** A new message waits. */

@@ -20,7 +20,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect, FiberSet } from "effect"
 import { Sorted } from "./collections.ts"
-import { byDueDelivery, tellQueued, workspaceOf } from "./tables.ts"
+import { byDueDelivery, placeInAgenda, tellQueued, workspaceOf } from "./tables.ts"
 import type {
   CallbackLane,
   DeliveryLane,
@@ -43,14 +43,6 @@ const emptyLane = (workspaceId: WorkspaceId): TargetLane => ({
   agendaAt: null,
 })
 
-/** Puts the lane into its place in the agenda. */
-const turnAt = (tables: Tables, lane: DeliveryLane, at: number | null): void => {
-  if (at === lane.agendaAt) return
-  if (lane.agendaAt !== null) tables.deliveryTurns.delete({ at: lane.agendaAt, lane })
-  if (at !== null) tables.deliveryTurns.add({ at, lane })
-  lane.agendaAt = at
-}
-
 /**
  * When something could next be claimed: the earliest that is not in flight, or the end of a lease;
  * only the latter while no more may be in flight.
@@ -59,7 +51,7 @@ export const reschedule = (tables: Tables, lane: DeliveryLane, full = false): vo
   let at = Number.POSITIVE_INFINITY
   for (const { leaseUntil } of lane.inFlight.values()) at = Math.min(at, leaseUntil)
   if (!full) at = Math.min(at, waiting(lane).next().value?.dueAt ?? Number.POSITIVE_INFINITY)
-  turnAt(tables, lane, at === Number.POSITIVE_INFINITY ? null : at)
+  placeInAgenda(tables.deliveryTurns, lane, at === Number.POSITIVE_INFINITY ? null : at)
 }
 
 /** What is not in flight, in the order in which it falls due. */
@@ -83,7 +75,7 @@ export const queue = (
     attempts: 0,
     lastAttempt: null,
   })
-  turnAt(tables, lane, Math.min(lane.agendaAt ?? dueAt, dueAt))
+  placeInAgenda(tables.deliveryTurns, lane, Math.min(lane.agendaAt ?? dueAt, dueAt))
 }
 
 /** Takes a delivery out; if it failed before, there is no next attempt after all. */

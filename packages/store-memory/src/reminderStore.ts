@@ -1,8 +1,8 @@
 /** `ReminderStore` in memory. */
+import { contentOf } from "@messaging-service/core/ports"
 import type {
   LoggedRun,
   Reminder,
-  ReminderContent,
   ReminderId,
   ReminderRun,
   ReminderScope,
@@ -48,17 +48,6 @@ const advance = (
   revise(tables, row, line === null ? { nextRunAt } : { nextRunAt, lastRun: { dueAt, ...line } })
   if (line !== null) row.runs.push({ id: ++tables.lastRunId, dueAt, ranAt, ...line })
 }
-
-const contentOf = (content: ReminderContent): ReminderContent => ({
-  name: content.name,
-  active: content.active,
-  to: content.to,
-  from: content.from,
-  text: content.text,
-  media: content.media,
-  cron: content.cron,
-  timezone: content.timezone,
-})
 
 export const reminderStore = (tables: Tables): Steps<typeof ReminderStore.Service> => ({
   insert: (given, idempotency) => {

@@ -120,7 +120,7 @@ export interface MessageRow {
 }
 
 /** A number with what waits for it and what it has sent. */
-export interface Lane {
+export interface Lane extends InAgenda {
   number: SendingNumber
   readonly workspace: WorkspaceRow
   /** Where the number's connection is reported. */
@@ -137,8 +137,6 @@ export interface Lane {
   nextDue: number | null
   /** The lane is not claimed before, whatever falls due; null: it does not rest. */
   restsUntil: number | null
-  /** Where it stands in the agenda; null when no worker could claim it. */
-  agendaAt: number | null
   /** Live messages that are not cancelled or expired, by planned time. */
   readonly counting: Sorted<MessageRow>
   /** Planned times before this have no room for one more message; null when not known. */
@@ -194,20 +192,35 @@ export interface IdempotencyRow {
   madeIds: ReadonlyArray<number> | null
 }
 
-/** A lane and the moment at which it can next be claimed. */
-export interface AgendaEntry {
+/** A lane and the moment at which it, or something of it, can next be claimed. */
+export interface Turn<OfLane> {
   readonly at: number
-  readonly lane: Lane
+  readonly lane: OfLane
+}
+
+/** Where a lane stands in the agenda of its kind; null when no worker could claim it. */
+interface InAgenda {
+  agendaAt: number | null
+}
+
+/** Puts the lane into its place in the agenda. */
+export const placeInAgenda = <OfLane extends InAgenda>(
+  agenda: Sorted<Turn<OfLane>>,
+  lane: OfLane,
+  at: number | null,
+): void => {
+  if (at === lane.agendaAt) return
+  if (lane.agendaAt !== null) agenda.delete({ at: lane.agendaAt, lane })
+  if (at !== null) agenda.add({ at, lane })
+  lane.agendaAt = at
 }
 
 /** What is to be delivered to one target. */
-export interface TargetLane {
+export interface TargetLane extends InAgenda {
   readonly workspaceId: WorkspaceId
   /** What is to be delivered, in flight or not. */
   readonly pending: Sorted<DeliveryRow>
   readonly inFlight: Map<number, DeliveryInFlight>
-  /** Where it stands in the agenda; null when nothing is to be delivered. */
-  agendaAt: number | null
 }
 
 export interface EndpointRow extends TargetLane {
@@ -261,12 +274,6 @@ export interface LoggedAttempt {
   readonly event: FrozenEvent
 }
 
-/** A lane and the moment at which something of it can next be claimed. */
-export interface DeliveryTurn {
-  readonly at: number
-  readonly lane: DeliveryLane
-}
-
 /** The message as it is read: while it waits it shows its number's phone of the moment. */
 export const messageOf = ({ lane, message }: MessageRow): Message =>
   message.state === "waiting" && message.from.phone !== lane.number.phone
@@ -282,10 +289,10 @@ const byExpiry = (a: MessageRow, b: MessageRow): number =>
   (a.message.expiresAt ?? 0) - (b.message.expiresAt ?? 0) || a.message.id - b.message.id
 
 /** The longest due first. */
-const byTurn = (a: AgendaEntry, b: AgendaEntry): number =>
+const byTurn = (a: Turn<Lane>, b: Turn<Lane>): number =>
   a.at - b.at || a.lane.number.id - b.lane.number.id
 
-const byDeliveryTurn = (a: DeliveryTurn, b: DeliveryTurn): number =>
+const byDeliveryTurn = (a: Turn<DeliveryLane>, b: Turn<DeliveryLane>): number =>
   a.at - b.at || a.lane.id - b.lane.id
 
 export const byDueDelivery = (a: DeliveryRow, b: DeliveryRow): number =>

@@ -37,11 +37,7 @@ where name = $name
   and value = $before`
 
 export const serviceSecrets = (database: DatabaseService): typeof ServiceSecrets.Service => ({
-  getOrCreate: (name, candidate) =>
-    Effect.map(
-      getOrCreate.value<string>(database, { name, candidate }),
-      (value) => value ?? candidate,
-    ),
+  getOrCreate: (name, candidate) => getOrCreate.one<string>(database, { name, candidate }),
   get: (name) => get.value<string>(database, { name }),
   exchange: (name, instead, value) => exchange.run(database, { name, instead, value }),
   replace: (name, before, value) => replace.run(database, { name, before, value }),

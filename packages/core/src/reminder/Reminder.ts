@@ -45,6 +45,18 @@ export interface ReminderContent {
   readonly timezone: TimeZone
 }
 
+/** Of what has more. */
+export const contentOf = (content: ReminderContent): ReminderContent => ({
+  name: content.name,
+  active: content.active,
+  to: content.to,
+  from: content.from,
+  text: content.text,
+  media: content.media,
+  cron: content.cron,
+  timezone: content.timezone,
+})
+
 export interface Reminder extends ReminderContent {
   readonly id: ReminderId
   readonly workspaceId: WorkspaceId

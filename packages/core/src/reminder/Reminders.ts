@@ -20,7 +20,7 @@ import { parsePageRequest } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import { ReminderStore, firstRun } from "./Reminder.ts"
+import { ReminderStore, firstRun, contentOf } from "./Reminder.ts"
 import type { LoggedRun, Reminder, ReminderContent } from "./Reminder.ts"
 import {
   factsWanted,
@@ -186,14 +186,3 @@ export class Reminders extends Context.Service<
     }),
   )
 }
-
-const contentOf = (content: ReminderContent): ReminderContent => ({
-  name: content.name,
-  active: content.active,
-  to: content.to,
-  from: content.from,
-  text: content.text,
-  media: content.media,
-  cron: content.cron,
-  timezone: content.timezone,
-})

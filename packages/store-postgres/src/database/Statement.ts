@@ -184,6 +184,11 @@ export class Statement<In> {
     return this.first(database, input, (row) => (Object.values(row)[0] ?? null) as A | null)
   }
 
+  /** The same of a statement that always returns a row. */
+  one<A>(database: DatabaseService, input: In) {
+    return this.value<A>(database, input) as Effect.Effect<A, StoreUnavailable>
+  }
+
   /** Whether that is true. */
   holds(database: DatabaseService, input: In) {
     return Effect.map(this.value<boolean>(database, input), (value) => value === true)

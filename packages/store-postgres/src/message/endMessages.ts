@@ -26,7 +26,7 @@ import {
   statement,
   taking,
 } from "../database/Statement.ts"
-import { firstWaiting, inHands, lockLanes, nextDueAfter } from "../queue/lane.ts"
+import { firstWaiting, inHands, lockLanes, nextDueAfter, waitsUnless } from "../queue/lane.ts"
 import { anyQueued, callbackColumns, fanOut, writeCallbacks } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { isLimited } from "../workspace/workspaceRow.ts"
@@ -176,13 +176,7 @@ export const endMessages = sqlFunction(
         else l.quota_full_until
       end,
       next_due = ${nextDueAfter.ended("l", firstWaiting("due_at", "l", { now: "p_now" }))},
-      stranded = l.removed_at is not null and exists (
-        select
-        from messages m
-        where m.number_id = l.number_id
-          and m.state = 'waiting'
-          and not ${inHands("m", "l")}
-      )
+      stranded = l.removed_at is not null and ${waitsUnless("l", inHands("m", "l"))}
     where l.number_id = any (v_lanes);
 
     ${giveBackAllowance("v_given_back")}

@@ -2,15 +2,13 @@
  * How the whole service stands, in one statement. It is made every few seconds by every process that
  * is watched, and so reads no table from end to end that grows with what was sent.
  */
-import type { Figures, NumberStatus, Platform, ServiceFigures } from "@messaging-service/core/ports"
-import { Effect } from "effect"
+import type { Figures, ServiceFigures } from "@messaging-service/core/ports"
 import type { DatabaseService } from "../database/Database.ts"
-import { instant, integer } from "../database/Fields.ts"
+import { epochMillis, instant, integer } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
 import { isQueued, isScheduled } from "../message/listMessages.ts"
 import { firstWaiting, isClaimable, isLeased } from "../queue/lane.ts"
 
-/** One row for each kind of number, or one without any. */
 const figures = statement("figures", given({ now: instant, countAtMost: integer }))`
 with waiting as (
   -- Index messages_waiting, which holds waiting messages alone: no more than $countAtMost of its entries.
@@ -61,67 +59,32 @@ number as (
     and n.mode = 'live'
   group by n.platform, n.status
 )
-select
-  waiting.queued, waiting.scheduled,
-  lane.connected_due, lane.not_connected_due, lane.in_flight, lane.run_out,
-  (
+select json_build_object(
+  'queued', waiting.queued,
+  'scheduled', waiting.scheduled,
+  'firstDueAt', json_build_object(
+    'connected', ${epochMillis("lane.connected_due")},
+    'notConnected', ${epochMillis("lane.not_connected_due")}
+  ),
+  'laneDueAt', (
     -- Index lanes_due.
-    select l.next_due
+    select ${epochMillis("l.next_due")}
     from lanes l
     where l.next_due is not null
       and ${isClaimable("l")}
     order by l.next_due
     limit 1
-  ) as lane_due,
-  delivery.pending, delivery.retries,
-  number.platform, number.status, number.count
+  ),
+  'lanesInFlight', lane.in_flight,
+  'leasesRunOut', lane.run_out,
+  'numbers', (select coalesce(json_agg(number), '[]') from number),
+  'deliveries', delivery.pending,
+  'retries', delivery.retries
+) as figures
 from waiting
 cross join lane
-cross join delivery
-left join number on true`
-
-interface FiguresRow {
-  readonly queued: bigint
-  readonly scheduled: bigint
-  readonly connected_due: Date | null
-  readonly not_connected_due: Date | null
-  readonly in_flight: bigint
-  readonly run_out: bigint
-  readonly lane_due: Date | null
-  readonly pending: bigint
-  readonly retries: bigint
-  readonly platform: string | null
-  readonly status: string | null
-  readonly count: bigint | null
-}
-
-const toFigures = (rows: ReadonlyArray<FiguresRow>): Figures => {
-  const row = rows[0] as FiguresRow
-  return {
-    queued: Number(row.queued),
-    scheduled: Number(row.scheduled),
-    firstDueAt: {
-      connected: row.connected_due?.getTime() ?? null,
-      notConnected: row.not_connected_due?.getTime() ?? null,
-    },
-    laneDueAt: row.lane_due?.getTime() ?? null,
-    lanesInFlight: Number(row.in_flight),
-    leasesRunOut: Number(row.run_out),
-    numbers: rows.flatMap(({ count, platform, status }) =>
-      count === null
-        ? []
-        : {
-            platform: platform as Platform,
-            status: status as NumberStatus,
-            count: Number(count),
-          },
-    ),
-    deliveries: Number(row.pending),
-    retries: Number(row.retries),
-  }
-}
+cross join delivery`
 
 export const serviceFigures = (database: DatabaseService): typeof ServiceFigures.Service => ({
-  read: (now, countAtMost) =>
-    Effect.map(figures.rows<FiguresRow>(database, { now, countAtMost }), toFigures),
+  read: (now, countAtMost) => figures.one<Figures>(database, { now, countAtMost }),
 })

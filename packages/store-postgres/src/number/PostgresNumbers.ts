@@ -13,7 +13,7 @@ import {
   taking,
 } from "../database/Statement.ts"
 import { phoneWithoutLink } from "../linking/endLinking.ts"
-import { inHands, lockLanes, nextDueAfter } from "../queue/lane.ts"
+import { inHands, lockLanes, nextDueAfter, waitsUnless } from "../queue/lane.ts"
 import { callbackParameters, report } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { numberColumns, numberTable, toNumber } from "./numberRow.ts"
@@ -152,13 +152,7 @@ export const removeLanes = sqlFunction(
     set connected = false,
       removed_at = coalesce(l.removed_at, p_now),
       next_due = ${nextDueAfter.removed("l", "p_now")},
-      stranded = exists (
-        select
-        from messages m
-        where m.number_id = l.number_id
-          and m.state = 'waiting'
-          and not ${inHands("m", "l")}
-      )
+      stranded = ${waitsUnless("l", inHands("m", "l"))}
     where l.number_id = any (p_numbers);
 
     delete from linking_attempts a

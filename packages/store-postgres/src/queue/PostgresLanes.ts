@@ -2,7 +2,6 @@
 import { kindsOfWork } from "@messaging-service/core/ports"
 import type {
   LaneQueue,
-  NumberId,
   SharedWork,
   Work,
   Workload,
@@ -10,7 +9,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect, Record } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigints, instant, integers, millis } from "../database/Fields.ts"
+import { bigints, instant, integers, millis, epochMillis } from "../database/Fields.ts"
 import { given, joined, single, statement } from "../database/Statement.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { canBeAsked, isAskedBy } from "../numberCheck/claimChecks.ts"
@@ -232,50 +231,30 @@ const counted = nextDueBeside(
  * checks: only the emulator controls ask.
  */
 const workload = statement("workload", given({ now: instant, most: integers, whole: integers }))`
-select
-  least(
+select json_build_object(
+  'nextDue', ${epochMillis(`least(
     ${kindsOfWork.map((work) => `(${counted[work]})`).join(",\n    ")}
-  ) as next_due,
-  held.numbers,
-  held.attempts,
-  (
-    select max(held.until)
+  )`)},
+  'inHands', (
+    select coalesce(json_agg(held order by held.attempt), '[]')
+    from (
+      select l.number_id as "numberId", format('message %s %s', l.number_id, l.lease) as attempt
+      from lanes l
+      where ${isLeased("l", "$now")}
+      union all
+      -- Index number_checks_due.
+      select c.number_id, format('check %s %s', c.id, c.lease)
+      from number_checks c
+      where c.next_due is not null
+        and ${isLeased("c", "$now")}
+    ) held
+  ),
+  'deliveringUntil', (
+    select ${epochMillis("max(held.until)")}
     from webhook_lanes l
     cross join lateral unnest(l.held_until) held (until)
-  ) as delivering_until
-from (
-  select
-    array_agg(attempt.number_id order by attempt.name) as numbers,
-    array_agg(attempt.name order by attempt.name) as attempts
-  from (
-    select l.number_id, format('message %s %s', l.number_id, l.lease)
-    from lanes l
-    where ${isLeased("l", "$now")}
-    union all
-    -- Index number_checks_due.
-    select c.number_id, format('check %s %s', c.id, c.lease)
-    from number_checks c
-    where c.next_due is not null
-      and ${isLeased("c", "$now")}
-  ) attempt (number_id, name)
-) held`
-
-interface WorkloadRow {
-  readonly next_due: Date | null
-  /** Null when there are none. */
-  readonly numbers: ReadonlyArray<bigint> | null
-  readonly attempts: ReadonlyArray<string> | null
-  readonly delivering_until: Date | null
-}
-
-const toWorkload = (row: WorkloadRow | undefined): Workload => ({
-  nextDue: millis(row?.next_due ?? null),
-  inHands: (row?.attempts ?? []).map((attempt, place) => ({
-    attempt,
-    numberId: Number(row?.numbers?.[place]) as NumberId,
-  })),
-  deliveringUntil: millis(row?.delivering_until ?? null),
-})
+  )
+) as workload`
 
 export const workStatus = (database: DatabaseService): typeof WorkStatus.Service => ({
   nextDue: (work, crowded = [], owned = "all") =>
@@ -284,12 +263,9 @@ export const workStatus = (database: DatabaseService): typeof WorkStatus.Service
       millis,
     ),
   workload: (now, places) =>
-    Effect.map(
-      workload.rows<WorkloadRow>(database, {
-        now,
-        most: shared.map((work) => places?.[work].share.most ?? endless),
-        whole: shared.map((work) => places?.[work].whole ?? endless),
-      }),
-      ([row]) => toWorkload(row),
-    ),
+    workload.one<Workload>(database, {
+      now,
+      most: shared.map((work) => places?.[work].share.most ?? endless),
+      whole: shared.map((work) => places?.[work].whole ?? endless),
+    }),
 })

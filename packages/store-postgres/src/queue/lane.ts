@@ -66,6 +66,15 @@ export const firstWaiting = (
   limit 1
 )`
 
+/** Whether a message `m` waits in the lane of which that is not so. */
+export const waitsUnless = (lane: string, condition: string): string => `exists (
+        select
+        from messages m
+        where m.number_id = ${lane}.number_id
+          and m.state = 'waiting'
+          and not ${condition}
+      )`
+
 /** A statement that locks these lanes; only a later one sees them as they are then. */
 export const lockLanes = (numbers: string): string => `perform
     from lanes l

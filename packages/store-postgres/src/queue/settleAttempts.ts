@@ -21,7 +21,7 @@ import {
 import type { EndedRow } from "../message/endMessages.ts"
 import { anyQueued } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { firstWaiting, lockLanes, nextDueAfter } from "./lane.ts"
+import { firstWaiting, lockLanes, nextDueAfter, waitsUnless } from "./lane.ts"
 
 /** How the message ends; null when it goes on waiting. */
 const changeOf = (one: Settlement) => (one._tag === "Ended" ? one.change : null)
@@ -107,13 +107,10 @@ export const settleAttempts = sqlFunction(
         mayHaveLeft: "l.interruptions + s.interrupted > 0",
         firstDueAt: firstWaiting("due_at", "l", { now: "p_now" }),
       })},
-      stranded = l.removed_at is not null and exists (
-        select
-        from messages m
-        where m.number_id = l.number_id
-          and m.state = 'waiting'
-          and not (s.again and l.interruptions + s.interrupted > 0 and m.id = l.head_id)
-      )
+      stranded = l.removed_at is not null and ${waitsUnless(
+        "l",
+        "(s.again and l.interruptions + s.interrupted > 0 and m.id = l.head_id)",
+      )}
     from unnest(p_number_id, p_again, p_not_before, p_interrupted, p_gives_back, p_state)
       with ordinality s (number_id, again, not_before, interrupted, gives_back, state, place)
     where s.place = any (v_held)
