@@ -14,7 +14,7 @@ import type {
   Operation,
 } from "../openapi/Operation.ts"
 import type { Handler, IncomingRequest, Reply } from "../route/IncomingRequest.ts"
-import { findRoute, routeMatcher } from "../route/RouteTable.ts"
+import { routeFinder } from "../route/RouteTable.ts"
 import type { Route } from "../route/RouteTable.ts"
 
 interface OpenEntry extends Omit<Heading, keyof Route> {
@@ -40,9 +40,9 @@ export const openRoute = (path: string, entry: OpenEntry): OpenRoute => ({
 
 /** Serves the paths of that table. */
 export const openSurface = (routes: ReadonlyArray<OpenRoute>): Handler => {
-  const match = routeMatcher(routes)
+  const find = routeFinder(routes)
   return (incoming) =>
-    Effect.flatMap(Effect.fromResult(findRoute(match, incoming)), ({ parameter, route }) =>
+    Effect.flatMap(Effect.fromResult(find(incoming)), ({ parameter, route }) =>
       route.handler(incoming, parameter),
     )
 }

@@ -8,7 +8,7 @@ import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf } from "../request/HeaderValues.ts"
 import { readRequest } from "../request/readRequest.ts"
-import { findRoute, routeMatcher } from "../route/RouteTable.ts"
+import { routeFinder } from "../route/RouteTable.ts"
 import { contactRoutes } from "./contacts.ts"
 import { deliveryRoutes } from "./deliveries.ts"
 import { keyRoutes } from "./keys.ts"
@@ -52,13 +52,13 @@ export const operatorSurface = Effect.fnUntraced(function* (
 ) {
   const admission = yield* Admission
   const addressOf = clientAddressReader(yield* HttpOptions)
-  const match = routeMatcher(routes)
+  const find = routeFinder(routes)
 
   const surface: Handler = Effect.fnUntraced(function* (incoming) {
     const { request } = incoming
 
     // Route
-    const { parameter, route } = yield* Effect.fromResult(findRoute(match, incoming))
+    const { parameter, route } = yield* Effect.fromResult(find(incoming))
 
     // Token, role
     yield* admission.admitOperator(

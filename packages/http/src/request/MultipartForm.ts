@@ -12,7 +12,7 @@ import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { declaresMoreThan } from "./HeaderValues.ts"
 import { FormProblem, partsOf, tooLarge, tooManyFields } from "./MultipartParts.ts"
-import type { FilePart, FormLimits, FormPart } from "./MultipartParts.ts"
+import type { FormLimits } from "./MultipartParts.ts"
 
 export interface Form {
   /** Plain fields in their order; bytes that are no UTF-8 are read as U+FFFD. */
@@ -47,49 +47,6 @@ const spoolFailure = (error: MediaFilesError): FormProblem | StoreUnavailable =>
   }
 }
 
-/** Takes the parts one by one, in their order. */
-const taker = <E>(
-  files: typeof MediaFiles.Service,
-  limits: FormLimits,
-  { beforeFile }: ReadingForm<E>,
-) => {
-  const fields: Array<readonly [string, string]> = []
-  let fieldBytes = 0
-  let file: FormFile | undefined
-  let moreFiles = 0
-  let otherFiles = 0
-
-  const spool = (part: FilePart) =>
-    files.spool(part.content, limits.fileBytes).pipe(
-      Effect.map((content) => {
-        file = { name: part.fileName, content }
-      }),
-      Effect.catchTag("MediaFilesError", (error) => Effect.fail(spoolFailure(error))),
-    )
-
-  const readFile = (part: FilePart) => {
-    const isFilePart = limits.fileParts.includes(part.name)
-    if (isFilePart && file === undefined) return spool(part)
-    if (isFilePart) moreFiles++
-    else otherFiles++
-    return Stream.runDrain(part.content)
-  }
-
-  return {
-    take: (
-      part: FormPart,
-    ): Effect.Effect<void, FormProblem | Refusal | StoreUnavailable | E, Scope.Scope> => {
-      if (part._tag === "File") return Effect.andThen(beforeFile(fields), () => readFile(part))
-      fieldBytes += utf8.encode(part.name).length + utf8.encode(part.value).length
-      if (fieldBytes > limits.fieldBytes) return Effect.fail(tooManyFields)
-      fields.push([part.name, part.value])
-      return Effect.void
-    },
-    /** The form, once all parts were taken. */
-    form: Effect.sync((): Form => ({ fields, file, moreFiles, otherFiles })),
-  }
-}
-
 export const isMultipart = (contentType: string | undefined): boolean =>
   /^\s*multipart\/form-data\s*(?:;|$)/i.test(contentType ?? "")
 
@@ -117,8 +74,31 @@ export const readForm = <E = never>(
   if (declaresMoreThan(request.headers["content-length"], bodyBytes)) return Effect.fail(tooLarge)
   return Effect.gen(function* () {
     const next = yield* partsOf(request, { ...limits, bodyBytes, take: reading.take })
-    const { form, take } = taker(files, limits, reading)
-    for (let part = yield* next; part !== null; part = yield* next) yield* take(part)
-    return yield* form
+    const fields: Array<Form["fields"][number]> = []
+    let fieldBytes = 0
+    let file: FormFile | undefined
+    let moreFiles = 0
+    let otherFiles = 0
+    for (let part = yield* next; part !== null; part = yield* next) {
+      if (part._tag === "Field") {
+        fieldBytes += utf8.encode(part.name).length + utf8.encode(part.value).length
+        if (fieldBytes > limits.fieldBytes) return yield* tooManyFields
+        fields.push([part.name, part.value])
+        continue
+      }
+      yield* reading.beforeFile(fields)
+      const isFilePart = limits.fileParts.includes(part.name)
+      if (isFilePart && file === undefined) {
+        const content = yield* files
+          .spool(part.content, limits.fileBytes)
+          .pipe(Effect.catchTag("MediaFilesError", (error) => Effect.fail(spoolFailure(error))))
+        file = { name: part.fileName, content }
+        continue
+      }
+      if (isFilePart) moreFiles++
+      else otherFiles++
+      yield* Stream.runDrain(part.content)
+    }
+    return { fields, file, moreFiles, otherFiles }
   })
 }

@@ -1,11 +1,11 @@
 /**
- * Tables of routes, and the matcher made from one before the first request. A path is literal
+ * Tables of routes, and what finds a route in one, made before the first request. A path is literal
  * segments and ids in braces (`/messages/{id}`); a literal wins over an id, so that
  * `/messages/batch` is never taken for a message.
  *
  * Effect's router answers another method on a known path with 404, where the contract wants 405 with
  * `Allow`. Its `HttpApi` checks the credentials and then reads the whole request, where the contract
- * wants rate limit, scope and `Idempotency-Key` in between. So the table, its matcher and the
+ * wants rate limit, scope and `Idempotency-Key` in between. So the table, the finding and the
  * pipelines are our own.
  */
 import { refuse } from "@messaging-service/core"
@@ -28,15 +28,12 @@ export const routeAt = (methodAndPath: MethodAndPath): Route => {
   return { method, path }
 }
 
-type Match<R> =
-  | {
-      readonly _tag: "Found"
-      readonly route: R
-      /** The segment that stands where the route's path has that name in braces. */
-      readonly parameter: (name: string) => string
-    }
-  | { readonly _tag: "WrongMethod"; readonly allow: string }
-  | { readonly _tag: "Unknown" }
+/** A route that was found. */
+export interface FoundRoute<R> {
+  readonly route: R
+  /** The segment that stands where the route's path has that name in braces. */
+  readonly parameter: (name: string) => string
+}
 
 interface Place<R> {
   readonly literals: Map<string, Place<R>>
@@ -57,15 +54,26 @@ const emptyPlace = <R>(): Place<R> => ({
 
 const parameterName = (segment: string): string | undefined => /^\{(\w+)\}$/.exec(segment)?.[1]
 
-const unknown = { _tag: "Unknown" } as const
+const allowed = <R>({ methods }: Place<R>): string =>
+  [...methods.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)).join(", ")
+
+/** What is looked at of a request, and where it is noted what was found. */
+type Sought = Pick<IncomingRequest, "path" | "route" | "answerHeaders"> & {
+  readonly request: { readonly method: string }
+}
+
+const unknown = Result.fail(refuse("not_found"))
+const wrongMethod = Result.fail(refuse("method_not_allowed"))
 
 /**
- * Makes the matcher of a table. HEAD is answered by GET's route. Paths are given without trailing
- * slash and are compared as they were sent: case counts, and nothing is decoded.
+ * Makes what finds the route of a request in a table, and notes the route's path in the request. It
+ * fails with `not_found`, or with `method_not_allowed` and the `Allow` header. HEAD is answered by
+ * GET's route. Paths are given without trailing slash and are compared as they were sent: case counts,
+ * and nothing is decoded.
  */
-export const routeMatcher = <R extends Route>(
+export const routeFinder = <R extends Route>(
   routes: ReadonlyArray<R>,
-): ((method: string, path: string) => Match<R>) => {
+): ((incoming: Sought) => Result.Result<FoundRoute<R>, Refusal>) => {
   const root = emptyPlace<R>()
   for (const route of routes) {
     let place = root
@@ -84,10 +92,11 @@ export const routeMatcher = <R extends Route>(
     place.methods.set(route.method, { route, names })
   }
 
-  return (method, path) => {
+  return (incoming) => {
+    const { method } = incoming.request
     let place = root
     const values: Array<string> = []
-    for (const segment of path.split("/")) {
+    for (const segment of incoming.path.split("/")) {
       const literal = place.literals.get(segment)
       if (literal !== undefined) {
         place = literal
@@ -99,35 +108,14 @@ export const routeMatcher = <R extends Route>(
     }
     if (place.methods.size === 0) return unknown
     const leaf = place.methods.get(method === "HEAD" ? "GET" : method)
-    if (leaf === undefined) return { _tag: "WrongMethod", allow: allowed(place) }
-    return {
-      _tag: "Found",
+    if (leaf === undefined) {
+      incoming.answerHeaders["allow"] = allowed(place)
+      return wrongMethod
+    }
+    incoming.route = leaf.route.path
+    return Result.succeed({
       route: leaf.route,
       parameter: (name) => values[leaf.names.indexOf(name)] ?? "",
-    }
+    })
   }
-}
-
-const allowed = <R>({ methods }: Place<R>): string =>
-  [...methods.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)).join(", ")
-
-/** A route, and what stands in its path. */
-export type FoundRoute<R> = Extract<Match<R>, { readonly _tag: "Found" }>
-
-/**
- * Finds the route and notes its path in the request. Fails with `not_found`, or with
- * `method_not_allowed` and the `Allow` header.
- */
-export const findRoute = <R extends Route>(
-  match: (method: string, path: string) => Match<R>,
-  incoming: IncomingRequest,
-): Result.Result<FoundRoute<R>, Refusal> => {
-  const matched = match(incoming.request.method, incoming.path)
-  if (matched._tag === "Unknown") return Result.fail(refuse("not_found"))
-  if (matched._tag === "WrongMethod") {
-    incoming.answerHeaders["allow"] = matched.allow
-    return Result.fail(refuse("method_not_allowed"))
-  }
-  incoming.route = matched.route.path
-  return Result.succeed(matched)
 }

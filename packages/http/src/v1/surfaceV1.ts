@@ -10,7 +10,7 @@ import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf } from "../request/HeaderValues.ts"
 import { takeWorkspaceShare } from "../route/IncomingRequest.ts"
 import type { Handler, IncomingRequest } from "../route/IncomingRequest.ts"
-import { findRoute, routeMatcher } from "../route/RouteTable.ts"
+import { routeFinder } from "../route/RouteTable.ts"
 import type { FoundRoute } from "../route/RouteTable.ts"
 import { errorPageReply, failV1, failureReply, refusalReplyV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
@@ -20,7 +20,6 @@ import { readBodyV1, readQueryV1 } from "./readBodyV1.ts"
 import { filePartsOf } from "./RouteV1.ts"
 import type { RouteV1 } from "./RouteV1.ts"
 import { makeUnknownCallers } from "./unknownCallers.ts"
-import type { UnknownCaller } from "./unknownCallers.ts"
 
 /**
  * Who a request says it is: a `client_id` with an `api_key`, which may come as a bearer token instead.
@@ -49,19 +48,18 @@ export const surfaceV1 = Effect.fnUntraced(function* (
   const admission = yield* Admission
   const addressOf = clientAddressReader(yield* HttpOptions)
   const files = yield* MediaFiles
-  const match = routeMatcher(routes)
-
+  const find = routeFinder(routes)
   const unknownCallers = makeUnknownCallers()
 
-  /** Admits the caller of one request, once, as soon as its credentials are there. */
-  const admitting = (
-    route: RouteV1,
-    request: HttpServerRequest,
-    { known }: UnknownCaller,
-    scope: Scope.Scope,
-  ) => {
+  const succeed = Effect.fnUntraced(function* (
+    { query, request }: IncomingRequest,
+    { parameter, route }: FoundRoute<RouteV1>,
+  ) {
+    const scope = yield* Effect.scope
+    const { known, take } = yield* unknownCallers.open
     let admitted: { readonly caller: Caller; readonly as: string } | undefined
 
+    /** Admits the caller of the request, once, as soon as its credentials are there. */
     const admit = Effect.fnUntraced(function* (body: BodyV1) {
       const credentials = yield* Effect.fromResult(credentialsOf(route, body, request))
       const as = `${credentials.clientId} ${credentials.apiKey}`
@@ -75,27 +73,14 @@ export const surfaceV1 = Effect.fnUntraced(function* (
     })
 
     /** What is still missing may stand behind the file. */
-    const admitEarly = (body: BodyV1) =>
+    const beforeFile = (body: BodyV1) =>
       Result.isFailure(credentialsOf(route, body, request)) ? Effect.void : admit(body)
-
-    return { admit, admitEarly }
-  }
-
-  const succeed = Effect.fnUntraced(function* (
-    { query, request }: IncomingRequest,
-    { parameter, route }: FoundRoute<RouteV1>,
-  ) {
-    const unknown = yield* unknownCallers.open
-    const { admit, admitEarly } = admitting(route, request, unknown, yield* Effect.scope)
 
     // Body, and in front of a file the credentials
     const { body, file } =
       route.method === "GET"
         ? yield* Effect.fromResult(readQueryV1(query))
-        : yield* readBodyV1(request, filePartsOf(route), files, {
-            take: unknown.take,
-            beforeFile: admitEarly,
-          })
+        : yield* readBodyV1(request, filePartsOf(route), files, { take, beforeFile })
 
     // Credentials, account, rate limit, share of the requests under way
     const caller = yield* admit(body)
@@ -106,7 +91,7 @@ export const surfaceV1 = Effect.fnUntraced(function* (
 
   const surface: Handler = (incoming) => {
     // Method
-    const found = findRoute(match, incoming)
+    const found = find(incoming)
     if (Result.isFailure(found)) return Effect.fail(found.failure)
     const { texts } = found.success.route
     return succeed(incoming, found.success).pipe(

@@ -19,7 +19,7 @@ const retryAfter = 5
 const busy = refuse("service_unavailable", { retryAfter })
 
 /** What one call has read of its body. */
-export interface UnknownCaller {
+interface UnknownCaller {
   /** Counts bytes that came. Fails with `service_unavailable` when there is no room for them. */
   readonly take: (bytes: number) => Effect.Effect<void, Refusal>
   /** The caller is known: nothing is held, and nothing counted from now on. */

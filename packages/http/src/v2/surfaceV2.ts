@@ -19,7 +19,7 @@ import { readRequest, readUpload } from "../request/readRequest.ts"
 import { canonicalJson } from "../request/StrictJson.ts"
 import { takeWorkspaceShare } from "../route/IncomingRequest.ts"
 import type { Handler, IncomingRequest } from "../route/IncomingRequest.ts"
-import { findRoute, routeMatcher } from "../route/RouteTable.ts"
+import { routeFinder } from "../route/RouteTable.ts"
 import { meRoute } from "./me.ts"
 import { mediaRoutes } from "./media.ts"
 import { messageRoutes } from "./messages.ts"
@@ -58,7 +58,7 @@ export const surfaceV2 = Effect.fnUntraced(function* (
   const addressOf = clientAddressReader(yield* HttpOptions)
   const files = yield* MediaFiles
   const media = yield* MediaDirectory
-  const match = routeMatcher(routes)
+  const find = routeFinder(routes)
 
   /** Counts a request that is answered 404 or 405 whatever becomes of the counting. */
   const note = (incoming: IncomingRequest) =>
@@ -73,7 +73,7 @@ export const surfaceV2 = Effect.fnUntraced(function* (
     const { request, path } = incoming
 
     // Route
-    const found = findRoute(match, incoming)
+    const found = find(incoming)
     if (Result.isFailure(found)) {
       yield* note(incoming)
       return yield* found.failure

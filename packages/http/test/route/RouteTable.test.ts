@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { routeMatcher } from "../../src/route/RouteTable.ts"
+import { Effect, Result } from "effect"
+import { routeFinder } from "../../src/route/RouteTable.ts"
 import type { Route } from "../../src/route/RouteTable.ts"
 
 const table: ReadonlyArray<Route> = [
@@ -12,14 +12,20 @@ const table: ReadonlyArray<Route> = [
   { method: "PATCH", path: "/v/things/{id}/parts/{part_id}" },
 ]
 
-const match = routeMatcher(table)
+const find = routeFinder(table)
 
-/** What the matcher says, as one line. */
+/** What is found, as one line. */
 const verdict = (method: string, path: string): string => {
-  const matched = match(method, path)
-  if (matched._tag === "Unknown") return "unknown"
-  if (matched._tag === "WrongMethod") return `allow ${matched.allow}`
-  const { route, parameter } = matched
+  const answerHeaders: Record<string, string> = {}
+  const incoming = { request: { method }, path, route: "none", answerHeaders }
+  const found = find(incoming)
+  if (Result.isFailure(found)) {
+    assert.strictEqual(incoming.route, "none")
+    const { code } = found.failure
+    return code === "method_not_allowed" ? `allow ${answerHeaders["allow"]}` : code
+  }
+  const { route, parameter } = found.success
+  assert.strictEqual(incoming.route, route.path)
   return `${route.method} ${route.path} ${parameter("id")} ${parameter("part_id")}`.trim()
 }
 
@@ -39,21 +45,21 @@ const verdicts: ReadonlyArray<readonly [method: string, path: string, expected: 
   ["PUT", "/v/things/7", "allow GET, HEAD, DELETE"],
   ["get", "/v/things", "allow GET, HEAD, POST"],
   ["constructor", "/v/things", "allow GET, HEAD, POST"],
-  ["GET", "/v", "unknown"],
-  ["GET", "/", "unknown"],
-  ["GET", "", "unknown"],
-  ["OPTIONS", "*", "unknown"],
-  ["GET", "v/things", "unknown"],
-  ["GET", "/V/things", "unknown"],
-  ["GET", "/v//things", "unknown"],
-  ["GET", "/v/things/", "unknown"],
-  ["GET", "/v/things/7/", "unknown"],
-  ["GET", "/v/things/7/parts", "unknown"],
-  ["GET", "/v/things/7/parts/8/9", "unknown"],
-  ["GET", "/v/things/batch/7", "unknown"],
-  ["GET", "/v/thing%73", "unknown"],
-  ["GET", "/v/__proto__", "unknown"],
-  ["GET", "/v/{id}", "unknown"],
+  ["GET", "/v", "not_found"],
+  ["GET", "/", "not_found"],
+  ["GET", "", "not_found"],
+  ["OPTIONS", "*", "not_found"],
+  ["GET", "v/things", "not_found"],
+  ["GET", "/V/things", "not_found"],
+  ["GET", "/v//things", "not_found"],
+  ["GET", "/v/things/", "not_found"],
+  ["GET", "/v/things/7/", "not_found"],
+  ["GET", "/v/things/7/parts", "not_found"],
+  ["GET", "/v/things/7/parts/8/9", "not_found"],
+  ["GET", "/v/things/batch/7", "not_found"],
+  ["GET", "/v/thing%73", "not_found"],
+  ["GET", "/v/__proto__", "not_found"],
+  ["GET", "/v/{id}", "not_found"],
 ]
 
 describe("the table of routes", () => {
