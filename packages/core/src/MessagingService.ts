@@ -9,13 +9,10 @@ import { Contacts } from "./contact/Contacts.ts"
 import { Admission } from "./key/Admission.ts"
 import { Keys } from "./key/Keys.ts"
 import { Attachments } from "./media/Attachments.ts"
-import { MediaDirectory, MediaSweep } from "./media/MediaDirectory.ts"
+import { MediaDirectory } from "./media/MediaDirectory.ts"
 import { MediaLinks } from "./media/MediaLinks.ts"
 import { OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
-import { Acceptor } from "./message/Acceptor.ts"
 import { Messages } from "./message/Messages.ts"
-import { Stranded } from "./message/Stranded.ts"
-import { Ticks } from "./message/Ticks.ts"
 import { layerCountedStores } from "./monitoring/countedStores.ts"
 import { Connections } from "./number/Connections.ts"
 import { LinkProgress } from "./number/LinkProgress.ts"
@@ -52,7 +49,6 @@ export const layerServices = Layer.mergeAll(
   Numbers.layer,
   Connections.layer,
   Contacts.layer,
-  Ticks.layer,
   Webhooks.layer,
   WebhookOperations.layer,
   layerWaking,
@@ -65,14 +61,12 @@ export const layerServices = Layer.mergeAll(
   Version1Lists.layer,
 ).pipe(
   Layer.provideMerge(Workspaces.layer),
-  Layer.provideMerge(Stranded.layer),
   Layer.provideMerge(
     Layer.mergeAll(
       MediaLinks.layer,
       QrLinks.layer,
       LinkProgress.layer,
       SigningSecrets.layer,
-      Acceptor.layer,
       CallbackUrls.layer,
     ),
   ),
@@ -82,9 +76,7 @@ export const layerServices = Layer.mergeAll(
 )
 
 /** The worker's loops, over the services. */
-export const layerWorker = Worker.layer.pipe(
-  Layer.provide(Layer.merge(OutgoingMediaSource.layer, MediaSweep.layer)),
-)
+export const layerWorker = Worker.layer.pipe(Layer.provide(OutgoingMediaSource.layer))
 
 /** The whole service in one process: the services, and the worker's loops running. */
 export const layer = Worker.layerRunning.pipe(

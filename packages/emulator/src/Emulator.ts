@@ -8,7 +8,6 @@ import {
   LinkProgress,
   MediaLinks,
   Numbers,
-  Ticks,
   TimeJson,
   described,
   formatInstant,
@@ -23,6 +22,7 @@ import {
   queryDecoder,
   queryId,
   refuse,
+  takeTick,
   textBetween,
 } from "@messaging-service/core"
 import type { Failure, JsonPage, ListPage, MessageJson } from "@messaging-service/core"
@@ -210,7 +210,6 @@ export class Emulator extends Context.Service<
       const attempts = yield* LinkingStore
       const progress = yield* LinkProgress
       const ids = yield* Ids
-      const ticks = yield* Ticks
       const { link } = yield* MediaLinks
       const cursors = yield* makeCursors
       const idle = yield* Idle
@@ -280,7 +279,7 @@ export class Emulator extends Context.Service<
           const [found] = id === undefined ? [] : yield* messages.byIds([id])
           if (found === undefined) return yield* refuse("message_not_found")
           const { status } = yield* Effect.fromResult(decodeTick(body))
-          const message = yield* ticks.arrived(found.transportId, status)
+          const message = yield* takeTick(messages, found.transportId, status)
           return messageJson(message ?? found, yield* Clock.currentTimeMillis, link)
         }),
         sent: Effect.fn("Emulator.sent")(function* (asked) {

@@ -212,54 +212,38 @@ const batch = 100
  * and removes the files of deleted workspaces and attachments that are no longer needed. Harms nothing
  * when several workers do it.
  */
-export class MediaSweep extends Context.Service<
-  MediaSweep,
-  {
-    /** Removes one batch of left-over files; returns how many. */
-    readonly runOnce: Effect.Effect<number, StoreUnavailable>
-    /** Removes all there are, and forgets those whose upload can no longer be repeated. */
-    readonly runAll: Effect.Effect<void, StoreUnavailable>
-  }
->()("core/MediaSweep") {
-  static readonly layer = Layer.effect(
-    MediaSweep,
-    Effect.gen(function* () {
-      const store = yield* MediaStore
-      const files = yield* MediaFiles
+export const makeMediaSweep = Effect.gen(function* () {
+  const store = yield* MediaStore
+  const files = yield* MediaFiles
 
-      const remove = (leftover: Leftover) =>
-        files.remove(leftover.storageKey).pipe(
-          Effect.as<ReadonlyArray<Leftover>>([leftover]),
-          Effect.catch((error) =>
-            Effect.as(Effect.logWarning("a media file could not be removed", error), []),
-          ),
-        )
+  const remove = (leftover: Leftover) =>
+    files.remove(leftover.storageKey).pipe(
+      Effect.as<ReadonlyArray<Leftover>>([leftover]),
+      Effect.catch((error) =>
+        Effect.as(Effect.logWarning("a media file could not be removed", error), []),
+      ),
+    )
 
-      const runOnce = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        const leftovers = yield* store.leftovers({
-          reservedBefore: now - reservationMillis,
-          limit: batch,
-        })
-        const removed = (yield* Effect.forEach(leftovers, remove)).flat()
-        if (removed.length > 0) yield* store.removed(removed.map(({ id }) => id))
-        return removed.length
-      })
+  /** Removes one batch of left-over files; returns how many. */
+  const removeSome = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const leftovers = yield* store.leftovers({
+      reservedBefore: now - reservationMillis,
+      limit: batch,
+    })
+    const removed = (yield* Effect.forEach(leftovers, remove)).flat()
+    if (removed.length > 0) yield* store.removed(removed.map(({ id }) => id))
+    return removed.length
+  })
 
-      const runAll = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        yield* store.sweepAttachments({ now, unusedSince: now - attachmentMillis })
-        yield* Effect.repeat(runOnce, { while: (removed) => removed === batch })
-        // A repeat of the upload shows the file's record for a day.
-        yield* store.forget(now - answerKeptMillis)
-        yield* files.removeAbandoned.pipe(
-          Effect.catch((error) =>
-            Effect.logWarning("abandoned uploads could not be removed", error),
-          ),
-        )
-      })
-
-      return MediaSweep.of({ runOnce, runAll })
-    }),
-  )
-}
+  return Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    yield* store.sweepAttachments({ now, unusedSince: now - attachmentMillis })
+    yield* Effect.repeat(removeSome, { while: (removed) => removed === batch })
+    // A repeat of the upload shows the file's record for a day.
+    yield* store.forget(now - answerKeptMillis)
+    yield* files.removeAbandoned.pipe(
+      Effect.catch((error) => Effect.logWarning("abandoned uploads could not be removed", error)),
+    )
+  })
+})

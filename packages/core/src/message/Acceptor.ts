@@ -2,10 +2,8 @@
  * What every acceptance does before its commit: load the facts and decide on them. Sends commit what
  * comes of it as it is; a reminder's run commits it together with its own advance.
  */
-import { Context, Effect, Layer, Result } from "effect"
+import { Effect, Result } from "effect"
 import { Egress } from "../egress/Egress.ts"
-import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids } from "../id/Ids.ts"
 import type { ContactId } from "../id/Ids.ts"
 import type { Sender } from "../key/Caller.ts"
@@ -19,111 +17,88 @@ import type { Acceptance, AcceptanceFacts, AcceptanceQuery } from "./MessageStor
 import { needsCount } from "./Quota.ts"
 import type { SendRequest } from "./SendRequest.ts"
 
-export class Acceptor extends Context.Service<
-  Acceptor,
-  {
+/** Makes what sends and reminders accept with. */
+export const makeAcceptor = Effect.gen(function* () {
+  const store = yield* MessageStore
+  const ids = yield* Ids
+  const egress = yield* Egress
+  const wakeUp = yield* WakeUp
+
+  const contextOf = (
+    sender: Sender,
+    { media }: SendRequest,
+    now: number,
+    idempotency: IdempotencyClaim | null,
+  ) =>
+    Effect.map(
+      media?.url == null ? Effect.succeed(true) : egress.allows(media.url, sender.workspaceId),
+      (linkAllowed): AcceptContext => ({ sender, now, ids, idempotency, linkAllowed }),
+    )
+
+  return {
     /**
      * Claims when there is something to claim, and loads the facts; the exact count of the quota too
      * when only that tells whether or when there is room, or when `recount` asks for it. `now` in
      * epoch milliseconds.
      */
-    load(
+    load: Effect.fnUntraced(function* (
       sender: Sender,
       request: SendRequest,
       now: number,
       claim: IdempotencyClaim | null,
       recount: boolean,
-    ): Effect.Effect<AcceptanceFacts, StoreUnavailable>
+    ) {
+      const query = acceptanceQuery(sender, request, now, claim)
+      const facts = yield* store.loadAcceptance(query)
+      if (facts.claim !== null && facts.claim._tag !== "Claimed") return facts
+      const number = resolveNumber(request, facts, sender)
+      if (Result.isFailure(number)) return facts
+      const planned = plannedQuota(request, now)
+      const { number: from, quota } = number.success
+      if (!recount && !needsCount(quota, planned)) return facts
+      const exactQuota = { numberId: from.id, planned }
+      return yield* store.loadAcceptance({ ...query, idempotency: null, exactQuota })
+    }),
     /** Loads the facts with all connected numbers, each one's quota counted exactly. */
-    loadConnected(
-      sender: Sender,
-      request: SendRequest,
-      now: number,
-    ): Effect.Effect<AcceptanceFacts, StoreUnavailable>
+    loadConnected: (sender: Sender, request: SendRequest, now: number) =>
+      store.loadAcceptance({
+        ...acceptanceQuery(sender, request, now, null),
+        exactQuota: { numberId: null, planned: plannedQuota(request, now) },
+      }),
     /**
      * Decides on the facts, after asking where a media link leads. Fails with the refusals of
      * POST /messages.
      */
-    decide(
+    decide: Effect.fnUntraced(function* (
       sender: Sender,
       request: SendRequest,
       facts: AcceptanceFacts,
       now: number,
       idempotency: IdempotencyClaim | null,
-    ): Effect.Effect<Acceptance, Refusal>
+    ) {
+      const context = yield* contextOf(sender, request, now, idempotency)
+      return yield* Effect.fromResult(decideAcceptance(request, facts, context))
+    }),
     /**
      * As `decide`, of a request that was refused because its number has no room: what it would have
      * come to, taking nothing.
      */
-    decideRefused(
+    decideRefused: Effect.fnUntraced(function* (
       sender: Sender,
       request: SendRequest,
       facts: AcceptanceFacts,
       now: number,
-    ): Effect.Effect<Acceptance, Refusal>
-    /** Wakes the loops that have work from a committed acceptance. */
-    wake(acceptance: Acceptance): Effect.Effect<void>
-  }
->()("core/Acceptor") {
-  static readonly layer = Layer.effect(
-    Acceptor,
-    Effect.gen(function* () {
-      const store = yield* MessageStore
-      const ids = yield* Ids
-      const egress = yield* Egress
-      const wakeUp = yield* WakeUp
-
-      const linkAllowed = ({ workspaceId }: Sender, { media }: SendRequest) =>
-        media?.url == null ? Effect.succeed(true) : egress.allows(media.url, workspaceId)
-
-      const contextOf = (
-        sender: Sender,
-        request: SendRequest,
-        now: number,
-        idempotency: IdempotencyClaim | null,
-      ) =>
-        Effect.map(linkAllowed(sender, request), (allowed): AcceptContext => ({
-          sender,
-          now,
-          ids,
-          idempotency,
-          linkAllowed: allowed,
-        }))
-
-      return Acceptor.of({
-        load: Effect.fnUntraced(function* (sender, request, now, claim, recount) {
-          const query = acceptanceQuery(sender, request, now, claim)
-          const facts = yield* store.loadAcceptance(query)
-          if (facts.claim !== null && facts.claim._tag !== "Claimed") return facts
-          const number = resolveNumber(request, facts, sender)
-          if (Result.isFailure(number)) return facts
-          const planned = plannedQuota(request, now)
-          const { number: from, quota } = number.success
-          if (!recount && !needsCount(quota, planned)) return facts
-          const exactQuota = { numberId: from.id, planned }
-          return yield* store.loadAcceptance({ ...query, idempotency: null, exactQuota })
-        }),
-        loadConnected: (sender, request, now) =>
-          store.loadAcceptance({
-            ...acceptanceQuery(sender, request, now, null),
-            exactQuota: { numberId: null, planned: plannedQuota(request, now) },
-          }),
-        decide: Effect.fnUntraced(function* (sender, request, facts, now, idempotency) {
-          const context = yield* contextOf(sender, request, now, idempotency)
-          return yield* Effect.fromResult(decideAcceptance(request, facts, context))
-        }),
-        decideRefused: Effect.fnUntraced(function* (sender, request, facts, now) {
-          const context = yield* contextOf(sender, request, now, null)
-          return yield* Effect.fromResult(decideRefused(request, facts, context))
-        }),
-        wake: Effect.fnUntraced(function* (acceptance) {
-          yield* wakeUp.wake(acceptance.mode === "test" ? "test_messages" : "lanes")
-          if (acceptance.messages[0]?.expiresAt != null) yield* wakeUp.wake("expiry")
-        }),
-      })
+    ) {
+      const context = yield* contextOf(sender, request, now, null)
+      return yield* Effect.fromResult(decideRefused(request, facts, context))
     }),
-  )
-}
+    /** Wakes the loops that have work from a committed acceptance. */
+    wake: Effect.fnUntraced(function* ({ messages, mode }: Acceptance) {
+      yield* wakeUp.wake(mode === "test" ? "test_messages" : "lanes")
+      if (messages[0]?.expiresAt != null) yield* wakeUp.wake("expiry")
+    }),
+  }
+})
 
 const acceptanceQuery = (
   { mode, workspaceId }: Sender,

@@ -16,7 +16,7 @@ import { judgeClaim } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { sleep } from "../time/RealTime.ts"
-import { Acceptor } from "./Acceptor.ts"
+import { makeAcceptor } from "./Acceptor.ts"
 import { parseListRequest } from "./ListRequest.ts"
 import type { ListMessages } from "./ListRequest.ts"
 import { asAccepted, hasExpired, statusAt } from "./Message.ts"
@@ -84,7 +84,7 @@ export class Messages extends Context.Service<
     Effect.gen(function* () {
       const store = yield* MessageStore
       const ids = yield* Ids
-      const acceptor = yield* Acceptor
+      const acceptor = yield* makeAcceptor
       const cursors = yield* makeCursors
       const { link } = yield* MediaLinks
       const rule = yield* OutboundRule
@@ -93,7 +93,7 @@ export class Messages extends Context.Service<
       const parserUnder = ({ attachment }: SendTerms) =>
         attachment === null ? plainParser : attachedParser
 
-      const keep = keepRefused(acceptor, store, ids, link)
+      const keep = keepRefused(acceptor.decideRefused, store, ids, link)
 
       /** Claims, loads, decides and commits until the commit holds. */
       const accept = (

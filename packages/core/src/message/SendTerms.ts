@@ -5,14 +5,13 @@
 import { Effect } from "effect"
 import type { CallbackUrl } from "../callback/CallbackUrls.ts"
 import { detailed } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Failure, Refusal } from "../error/Refusal.ts"
 import { eventId } from "../id/Ids.ts"
 import type { Ids } from "../id/Ids.ts"
 import type { Sender } from "../key/Caller.ts"
 import type { Attachment } from "../media/Attachments.ts"
 import type { MediaLink } from "../media/MediaLinks.ts"
-import type { Acceptor } from "./Acceptor.ts"
+import type { makeAcceptor } from "./Acceptor.ts"
 import type { MessageError } from "./Message.ts"
 import { refusedMessage } from "./MessageChange.ts"
 import type { AcceptanceFacts, MessageStore } from "./MessageStore.ts"
@@ -60,7 +59,7 @@ export const leavesMessage = (refusal: Refusal, request: SendRequest, terms: Sen
  */
 export const keepRefused =
   (
-    acceptor: typeof Acceptor.Service,
+    decideRefused: Effect.Success<typeof makeAcceptor>["decideRefused"],
     store: typeof MessageStore.Service,
     ids: typeof Ids.Service,
     link: MediaLink,
@@ -71,14 +70,9 @@ export const keepRefused =
     request: SendRequest,
     facts: AcceptanceFacts,
     now: number,
-  ): Effect.Effect<Refusal | null, Refusal | StoreUnavailable> =>
+  ): Effect.Effect<Refusal | null, Failure> =>
     Effect.gen(function* () {
-      const { messages, numberId, workspaceId } = yield* acceptor.decideRefused(
-        sender,
-        request,
-        facts,
-        now,
-      )
+      const { messages, numberId, workspaceId } = yield* decideRefused(sender, request, facts, now)
       const [only] = messages
       if (only === undefined) return refusal
       const event = eventId(ids)

@@ -5,7 +5,7 @@ import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId, WorkspaceId } from "../id/Ids.ts"
-import { Stranded } from "../message/Stranded.ts"
+import { makeStranded } from "../message/Stranded.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
 import { described } from "../request/Described.ts"
@@ -90,7 +90,7 @@ export class Numbers extends Context.Service<
     Effect.gen(function* () {
       const store = yield* NumberStore
       const workspaces = yield* Workspaces
-      const stranded = yield* Stranded
+      const stranded = yield* makeStranded
       const wakeUp = yield* WakeUp
       const callbacks = yield* makeConnectionCallbacks
       const connectedFromTheStart = yield* ConnectedFromTheStart

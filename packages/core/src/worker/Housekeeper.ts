@@ -4,8 +4,8 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Outbox, eventsKeptMillis } from "../event/Outbox.ts"
-import { MediaSweep } from "../media/MediaDirectory.ts"
-import { Stranded } from "../message/Stranded.ts"
+import { makeMediaSweep } from "../media/MediaDirectory.ts"
+import { makeStranded } from "../message/Stranded.ts"
 import { NumberCheckStore, checksKeptMillis } from "../numberCheck/NumberCheck.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
@@ -32,9 +32,9 @@ export class Housekeeping extends Context.Service<Housekeeping, { isUnderWay: bo
 
 /** Makes the loop. */
 export const makeHousekeeper = Effect.gen(function* () {
-  const stranded = yield* Stranded
+  const stranded = yield* makeStranded
   const idempotency = yield* IdempotencyStore
-  const media = yield* MediaSweep
+  const sweepMedia = yield* makeMediaSweep
   const webhooks = yield* WebhookStore
   const outbox = yield* Outbox
   const reminders = yield* ReminderStore
@@ -52,7 +52,7 @@ export const makeHousekeeper = Effect.gen(function* () {
     yield* outbox.forget(now - eventsKeptMillis)
     yield* reminders.forget(now - runsKeptMillis)
     yield* checks.forget(now - checksKeptMillis)
-    yield* media.runAll
+    yield* sweepMedia
   }).pipe(
     // Whatever it is, it must not end the loops that run beside this one.
     Effect.catchCause((cause) => Effect.logWarning("housekeeping is tried again", cause)),

@@ -8,7 +8,7 @@ import type { Code } from "../error/Catalogue.ts"
 import type { NumberId } from "../id/Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Sender } from "../key/Caller.ts"
-import { Acceptor } from "../message/Acceptor.ts"
+import { makeAcceptor } from "../message/Acceptor.ts"
 import type { BrokenGuard } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
@@ -35,7 +35,7 @@ const attempts = 5
 /** Makes the loop; `runOnce` runs what is due, a batch at most, and returns how many there were. */
 export const makeReminderRunner = Effect.gen(function* () {
   const store = yield* ReminderStore
-  const acceptor = yield* Acceptor
+  const acceptor = yield* makeAcceptor
   const context = yield* Effect.context<WakeUp | WorkStatus>()
 
   /** What is asked for, with the number that it is to leave from, and the facts for it. */

@@ -4,7 +4,8 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { Ticks } from "../message/Ticks.ts"
+import { MessageStore } from "../message/MessageStore.ts"
+import { takeTick } from "../message/Ticks.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { sleep } from "../time/RealTime.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
@@ -36,24 +37,24 @@ const stored = <A>(work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A> =
   )
 
 const takeTransportEvents = Effect.gen(function* () {
-  const ticks = yield* Ticks
+  const messages = yield* MessageStore
   const numbers = yield* Numbers
 
-  const takeTick = Effect.fnUntraced(function* ({
+  const tick = Effect.fnUntraced(function* ({
     status,
     transportId,
   }: Extract<TransportEvent, { readonly _tag: "Tick" }>) {
     for (const pause of overtakenPauses) {
-      const message = yield* stored(ticks.arrived(transportId, status))
+      const message = yield* stored(takeTick(messages, transportId, status))
       if (message?.state !== "waiting") return
       yield* sleep(pause)
     }
-    yield* stored(ticks.arrived(transportId, status))
+    yield* stored(takeTick(messages, transportId, status))
   })
 
   const take: TakeEvent = (event) =>
     (event._tag === "Tick"
-      ? takeTick(event)
+      ? tick(event)
       : stored(numbers.connectionChanged(event.numberId, event.status, event.phone))
     ).pipe(
       Effect.catchDefect((defect) => Effect.logError("an event of a transport was lost", defect)),

@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../id/Ids.ts"
-import { Stranded } from "../message/Stranded.ts"
+import { makeStranded } from "../message/Stranded.ts"
 import { makeCursors } from "../request/Cursor.ts"
 import { described } from "../request/Described.ts"
 import { inputDecoder, textBetween } from "../request/Input.ts"
@@ -98,7 +98,7 @@ export class Workspaces extends Context.Service<
     Effect.gen(function* () {
       const store = yield* WorkspaceStore
       const cursors = yield* makeCursors
-      const stranded = yield* Stranded
+      const stranded = yield* makeStranded
 
       const notFound = refuse("workspace_not_found")
       const get = Effect.fn("Workspaces.get")(function* (id: WorkspaceId | undefined) {

@@ -9,7 +9,7 @@ import type { MediaId } from "../../src/id/Ids.ts"
 import { Caller } from "../../src/key/Caller.ts"
 import { MediaStore } from "../../src/media/Media.ts"
 import type { MediaFile } from "../../src/media/Media.ts"
-import { MediaDirectory, MediaSweep } from "../../src/media/MediaDirectory.ts"
+import { MediaDirectory, makeMediaSweep } from "../../src/media/MediaDirectory.ts"
 import { MediaFiles, MediaFilesError } from "../../src/media/MediaFiles.ts"
 import { MediaLinks } from "../../src/media/MediaLinks.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
@@ -34,7 +34,7 @@ const makeLayer = ({ files = () => ({}), store = () => ({}) }: Parts) => {
     MediaStore,
     Effect.map(MediaStore, (real) => MediaStore.of({ ...real, ...store(real) })),
   )
-  return Layer.merge(MediaDirectory.layer, MediaSweep.layer).pipe(
+  return MediaDirectory.layer.pipe(
     Layer.provideMerge(MediaLinks.layer),
     Layer.provide(Secrets.layer),
     Layer.provide(SecretsKey.layerHex("5e".repeat(32))),
@@ -103,7 +103,7 @@ const listed = (caller: Caller) =>
     ({ items }) => items.map(({ id }) => id),
   )
 
-const sweep = MediaSweep.use(({ runAll }) => runAll)
+const sweep = Effect.flatten(makeMediaSweep)
 
 /** Notes the keys under which bytes are kept. */
 const watching = (kept: Set<string>) => (files: typeof MediaFiles.Service) => ({

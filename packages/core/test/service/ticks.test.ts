@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Ticks } from "../../src/index.ts"
+import { takeTick } from "../../src/index.ts"
 import type { MessageJson } from "../../src/index.ts"
+import { MessageStore } from "../../src/ports.ts"
+import type { TransportId } from "../../src/ports.ts"
 import { events, get, send, status, statuses, stored } from "./Operations.ts"
 import { ahead, aSender, hour, inAService, settled } from "./Service.ts"
 
@@ -9,7 +11,7 @@ describe("ticks", () => {
   const tick = (message: MessageJson, state: "delivered" | "read") =>
     Effect.gen(function* () {
       const { transportId } = yield* stored(message)
-      return yield* (yield* Ticks).arrived(transportId, state)
+      return yield* takeTick(yield* MessageStore, transportId, state)
     })
 
   it.effect.prop(
@@ -54,9 +56,8 @@ describe("ticks", () => {
   it.effect("of an id that is no message's are ignored", () =>
     inAService(
       Effect.gen(function* () {
-        const ticks = yield* Ticks
-        const unknown = "FFFFFFFFFFFFFFFFFFFF" as Parameters<typeof ticks.arrived>[0]
-        assert.isNull(yield* ticks.arrived(unknown, "read"))
+        const unknown = "FFFFFFFFFFFFFFFFFFFF" as TransportId
+        assert.isNull(yield* takeTick(yield* MessageStore, unknown, "read"))
       }),
     ),
   )
