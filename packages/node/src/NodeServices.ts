@@ -5,7 +5,7 @@
 import { HmacSha256, Ids, QrImages, RealTime, fromIndexes } from "@messaging-service/core/ports"
 import { Clock, Duration, Effect, Layer } from "effect"
 import { createHmac, randomFillSync } from "node:crypto"
-import { toBuffer } from "qrcode"
+import { toBuffer, toString } from "qrcode"
 
 /** Drawn by the pool, because a call for each symbol would cost more than all else an id needs. */
 const poolBytes = 4096
@@ -67,3 +67,17 @@ export const layerQrCodeImages: Layer.Layer<QrImages> = Layer.succeed(QrImages, 
       toBuffer(text, { type: "png", errorCorrectionLevel: "M", scale, margin }),
     ).pipe(Effect.withSpan("QrImages.png")),
 })
+
+/** Dark on light, whatever the terminal's own colours are: not every phone reads the reverse. */
+const [darkOnLight, ownColours] = ["\u001b[30;107m", "\u001b[0m"]
+
+/** A QR code for a terminal, in lines of half blocks. */
+export const qrCodeForTerminal = (text: string): Effect.Effect<string> =>
+  Effect.map(
+    Effect.promise(() => toString(text, { type: "utf8", errorCorrectionLevel: "L", margin: 2 })),
+    (code) =>
+      code
+        .split("\n")
+        .map((line) => `${darkOnLight}${line}${ownColours}\n`)
+        .join(""),
+  )

@@ -5,6 +5,7 @@ export {
   layerCryptoIds,
   layerNativeHmac,
   layerQrCodeImages,
+  qrCodeForTerminal,
   realTimeLayer,
   systemClock,
 } from "./NodeServices.ts"

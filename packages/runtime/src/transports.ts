@@ -3,9 +3,11 @@
  * The code of live transports is loaded only when they are chosen: it is large.
  */
 import { ConnectedFromTheStart, Secrets, SessionVault } from "@messaging-service/core"
-import { NumberProxies, TelegramTransport } from "@messaging-service/core/ports"
+import { NumberLinking, NumberProxies, TelegramTransport } from "@messaging-service/core/ports"
 import type { WhatsAppSettings } from "@messaging-service/transport-whatsapp"
 import { Effect, Layer } from "effect"
+import { isTerminal } from "./Logging.ts"
+import { layerTerminalCodes } from "./terminalCodes.ts"
 
 export type TransportChoice =
   | { readonly kind: "simulated" }
@@ -22,13 +24,26 @@ const layerNoTelegram = Layer.succeed(TelegramTransport, {
   listen: () => Effect.never,
 })
 
-export const layerLive = ({ whatsApp }: Extract<TransportChoice, { readonly kind: "live" }>) =>
+/** A code links a phone to the service: it is for a person who looks, and not for a log that is kept. */
+const layerCodes = Layer.unwrap(
+  Effect.sync(() =>
+    isTerminal()
+      ? layerTerminalCodes((text) => void process.stdout.write(text))
+      : Layer.effect(NumberLinking, NumberLinking),
+  ),
+)
+
+const layerWhatsApp = ({ whatsApp }: Extract<TransportChoice, { readonly kind: "live" }>) =>
   Layer.unwrap(
     Effect.map(
       Effect.promise(() => import("@messaging-service/transport-whatsapp")),
       ({ defaultSettings, layer }) => layer({ ...defaultSettings, ...whatsApp }),
     ),
-  ).pipe(
+  )
+
+export const layerLive = (choice: Extract<TransportChoice, { readonly kind: "live" }>) =>
+  layerCodes.pipe(
+    Layer.provideMerge(layerWhatsApp(choice)),
     Layer.provide(SessionVault.layer),
     Layer.provide(Secrets.layer),
     Layer.provide(NumberProxies.layerNone),
