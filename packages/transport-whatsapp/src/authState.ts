@@ -16,6 +16,7 @@ import type {
   SignalDataTypeMap,
 } from "baileys"
 import { Effect } from "effect"
+import { latestKeys } from "./latestKeys.ts"
 import { aloud } from "./quiet.ts"
 
 type KeyType = keyof SignalDataTypeMap
@@ -134,15 +135,16 @@ export const openDevice = (
       )
     const write = (credentials: string | null, changes: ReadonlyArray<KeyChange>) =>
       isHeld ? patiently(vault.write(numberId, credentials, changes)) : Promise.resolve(undefined)
+    const latest = latestKeys((type, ids) => patiently(vault.keys(numberId, type, ids)))
     return {
       auth: {
         creds,
-        keys: keyStore(
-          (type, ids) => patiently(vault.keys(numberId, type, ids)),
+        keys: keyStore(latest.read, async (changes) => {
           // The credentials say which pre-keys were made: after a crash none is made again under its id.
-          (changes) =>
-            write(changes.some(({ type }) => type === "pre-key") ? toText(creds) : null, changes),
-        ),
+          const counts = changes.some(({ type }) => type === "pre-key")
+          await write(counts ? toText(creds) : null, changes)
+          latest.written(changes)
+        }),
       },
       saveCredentials: () => write(toText(creds), []),
       letGo: () => {

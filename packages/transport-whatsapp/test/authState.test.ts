@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { StoreUnavailable } from "@messaging-service/core/ports"
 import type { NumberId, SessionVault } from "@messaging-service/core/ports"
 import { Curve, initAuthCreds } from "baileys"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { credentialsText, openDevice } from "../src/authState.ts"
 
 it.effect("pre-keys are kept in one commit with the credentials that count them", () =>
@@ -48,5 +48,91 @@ it.effect("a key that the store cannot read now is read again, and not taken for
     )
     const found = yield* Effect.promise(async () => device?.auth.keys.get("session", ["2.0"]))
     assert.deepStrictEqual<unknown>(found, { "2.0": "kept" })
+  }),
+)
+
+/** A device over a vault in memory; which keys were read of it, and a read that can be held up. */
+const aDevice = Effect.gen(function* () {
+  const kept = new Map<string, string>()
+  const asked: Array<string> = []
+  const hold = { until: Promise.resolve() }
+  const vault: Pick<typeof SessionVault.Service, "credentials" | "keys" | "write"> = {
+    credentials: () => Effect.succeed(credentialsText(initAuthCreds())),
+    keys: (_, type, ids) =>
+      Effect.promise(async () => {
+        const found = ids.flatMap((id) => {
+          asked.push(id)
+          const text = kept.get(`${type} ${id}`)
+          return text === undefined ? [] : [[id, text] as const]
+        })
+        await hold.until
+        return new Map(found)
+      }),
+    write: (_, __, changes) =>
+      Effect.sync(() => {
+        for (const { id, type, value } of changes) {
+          if (value === null) kept.delete(`${type} ${id}`)
+          else kept.set(`${type} ${id}`, value)
+        }
+      }),
+  }
+  const device = yield* openDevice(
+    vault as typeof SessionVault.Service,
+    1 as NumberId,
+    Effect.runPromise,
+  )
+  if (device === null) return assert.fail("it is not linked")
+  const { keys } = device.auth
+  return {
+    asked,
+    hold,
+    get: (...ids: Array<string>) =>
+      Effect.promise(async (): Promise<unknown> => keys.get("session", ids)),
+    set: (id: string, byte: number | null) =>
+      Effect.promise(async () =>
+        keys.set({ session: { [id]: byte === null ? null : new Uint8Array([byte]) } }),
+      ),
+  }
+})
+
+const session = (byte: number) => Buffer.from([byte])
+
+it.effect("keys that were read or written are not asked of the store again, missing ones too", () =>
+  Effect.gen(function* () {
+    const { asked, get, set } = yield* aDevice
+    yield* set("1.0", 1)
+    assert.deepStrictEqual(yield* get("1.0", "2.0"), { "1.0": session(1) })
+    assert.deepStrictEqual(yield* get("2.0", "1.0"), { "1.0": session(1) })
+    yield* set("1.0", 2)
+    yield* set("2.0", 3)
+    assert.deepStrictEqual(yield* get("1.0", "2.0"), { "1.0": session(2), "2.0": session(3) })
+    yield* set("2.0", null)
+    assert.deepStrictEqual(yield* get("2.0"), {})
+    assert.deepStrictEqual(asked, ["2.0"])
+  }),
+)
+
+it.effect("what is read while a key is written is not remembered in its place", () =>
+  Effect.gen(function* () {
+    const { get, hold, set } = yield* aDevice
+    yield* Effect.promise(async () => undefined)
+    const late = Promise.withResolvers<void>()
+    hold.until = late.promise
+    const reading = yield* Effect.forkChild(get("1.0"), { startImmediately: true })
+    yield* set("1.0", 1)
+    late.resolve()
+    assert.deepStrictEqual(yield* Fiber.join(reading), {})
+    assert.deepStrictEqual(yield* get("1.0"), { "1.0": session(1) })
+  }),
+)
+
+it.effect("as many keys are remembered as a busy number needs at once, the latest ones", () =>
+  Effect.gen(function* () {
+    const { asked, get, set } = yield* aDevice
+    for (let id = 0; id < 200; id++) yield* set(String(id), 1)
+    yield* get("199", "101", "100")
+    assert.deepStrictEqual(asked, [])
+    yield* get("0")
+    assert.deepStrictEqual(asked, ["0"])
   }),
 )
