@@ -4,7 +4,7 @@
  */
 import { Result, Schema } from "effect"
 import { problem } from "../error/Refusal.ts"
-import type { Problem, Refusal } from "../error/Refusal.ts"
+import type { Problem } from "../error/Refusal.ts"
 import type { OutboundRule } from "../egress/Egress.ts"
 import type { MediaId, NumberId } from "../id/Ids.ts"
 import { mediaTypeOfLink } from "../media/contentType.ts"
@@ -149,17 +149,12 @@ const toRequest = (
   callbackUrl: null,
 })
 
-export interface SendRequestParser {
-  /** What is given is looked at whatever its type says: it may be JSON that nothing has checked. */
-  readonly single: (command: unknown) => Result.Result<SendRequest, Refusal>
-  readonly batch: (command: unknown) => Result.Result<SendRequest, Refusal>
-}
-
 /**
  * The parsers of both operations under a rule for outgoing links; `attached` for those that come with
- * a file, beside which text may be missing as it may beside media. Build once, use often.
+ * a file, beside which text may be missing as it may beside media. What is given is looked at whatever
+ * its type says: it may be JSON that nothing has checked. Build once, use often.
  */
-export const sendRequestParser = (rule: OutboundRule, attached = false): SendRequestParser => {
+export const sendRequestParser = (rule: OutboundRule, attached = false) => {
   const across = acrossFields(rule, attached)
   const single = inputDecoder(SendBody, { across })
   const batch = inputDecoder(BatchBody, {
@@ -167,9 +162,9 @@ export const sendRequestParser = (rule: OutboundRule, attached = false): SendReq
     lists: { to: { most: maximumRecipients, code: "too_many_recipients" } },
   })
   return {
-    single: (command) =>
+    single: (command: unknown) =>
       Result.map(single(withMomentsAsText(command)), (ok) => toRequest(ok, [ok.to], false)),
-    batch: (command) =>
+    batch: (command: unknown) =>
       Result.map(batch(withMomentsAsText(command)), (ok) => toRequest(ok, ok.to, true)),
   }
 }

@@ -74,21 +74,16 @@ export const resolveNumber = (
 ): Result.Result<NumberFacts, Refusal> => {
   const telegramField = firstField(request, (to) => isTelegramOnly(to, facts))
   const groupField = firstField(request, (to) => to.kind === "group")
-  const suits = (number: SendingNumber): Refusal | undefined => {
-    if (number.platform === "telegram" && groupField !== undefined) {
-      return refuse("validation_failed", {
-        field: groupField,
-        message: "A group needs a WhatsApp number.",
-      })
-    }
-    if (number.platform === "whatsapp" && telegramField !== undefined) {
-      return refuse("username_needs_telegram", { field: telegramField })
-    }
-    return undefined
-  }
   const suited = (found: NumberFacts): Result.Result<NumberFacts, Refusal> => {
-    const refusal = suits(found.number)
-    return refusal === undefined ? Result.succeed(found) : Result.fail(refusal)
+    const { platform } = found.number
+    if (platform === "telegram" && groupField !== undefined) {
+      const message = "A group needs a WhatsApp number."
+      return Result.fail(refuse("validation_failed", { field: groupField, message }))
+    }
+    if (platform === "whatsapp" && telegramField !== undefined) {
+      return Result.fail(refuse("username_needs_telegram", { field: telegramField }))
+    }
+    return Result.succeed(found)
   }
 
   if (request.from !== null) {
@@ -161,9 +156,6 @@ const resolveRecipients = (
   }
   return Result.succeed(resolved)
 }
-
-const overAllowance = ({ plan }: AcceptanceFacts, count: number): Refusal | undefined =>
-  coversMessages(plan, count) ? undefined : refuse("no_credits")
 
 const overQuota = (found: NumberFacts, planned: PlannedQuota): Refusal | undefined => {
   const verdict = quotaVerdict(found.quota, planned)
@@ -265,7 +257,8 @@ export const decideAcceptance = (
 ): Result.Result<Acceptance, Refusal> =>
   Result.flatMap(findSound(request, facts, context), (sound) => {
     const planned = plannedQuota(request, context.now)
-    const over = overAllowance(facts, planned.count) ?? overQuota(sound.number, planned)
+    if (!coversMessages(facts.plan, planned.count)) return Result.fail(refuse("no_credits"))
+    const over = overQuota(sound.number, planned)
     return over === undefined
       ? Result.succeed(toAcceptance(request, facts, context, sound))
       : Result.fail(over)
