@@ -38,19 +38,13 @@ export class ParkedSends extends Context.Service<
   }
 >()("emulator/ParkedSends") {}
 
-export interface ClockWaits {
-  /** Lets the number's attempt wait; `Infinity` for ever. */
-  wait(numberId: NumberId, millis: number): Effect.Effect<void>
-  readonly parked: (typeof ParkedSends.Service)["parked"]
-}
-
 interface Waiting {
   readonly numberId: NumberId
   /** The moment until which nothing happens by itself. */
   readonly until: number
 }
 
-export const makeClockWaits = (): ClockWaits => {
+export const makeClockWaits = () => {
   const places = new Set<Waiting>()
 
   const enter = (numberId: NumberId, millis: number) =>
@@ -61,7 +55,8 @@ export const makeClockWaits = (): ClockWaits => {
     })
 
   return {
-    wait: (numberId, millis) =>
+    /** Lets the number's attempt wait; `Infinity` for ever. */
+    wait: (numberId: NumberId, millis: number): Effect.Effect<void> =>
       millis <= 0
         ? Effect.void
         : Effect.acquireUseRelease(
@@ -69,7 +64,7 @@ export const makeClockWaits = (): ClockWaits => {
             () => (Number.isFinite(millis) ? Effect.sleep(millis) : Effect.never),
             (place) => Effect.sync(() => places.delete(place)),
           ),
-    // An attempt whose moment has come needs no more time, even if its fiber has not run yet.
+    /** An attempt whose moment has come needs no more time, even if its fiber has not run yet. */
     parked: Effect.map(
       Clock.currentTimeMillis,
       (now) =>

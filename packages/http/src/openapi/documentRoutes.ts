@@ -62,10 +62,7 @@ const refusedBody: ReadonlyArray<Refused> = [
 const refusedReading = (takes: Takes<unknown> | undefined): ReadonlyArray<Refused> => {
   switch (takes?.takes) {
     case "query":
-      return "fields" in takes.schema &&
-        typeof takes.schema.fields === "object" &&
-        takes.schema.fields !== null &&
-        "cursor" in takes.schema.fields
+      return "cursor" in takes.schema.fields
         ? ["validation_failed", "invalid_cursor"]
         : ["validation_failed"]
     case "json":

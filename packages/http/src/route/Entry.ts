@@ -16,8 +16,8 @@ import type { Route } from "./RouteTable.ts"
 export type Takes<A> =
   | {
       readonly takes: "query"
-      /** The parameters: the fields of a struct. */
-      readonly schema: Schema.Top
+      /** The parameters. */
+      readonly schema: Schema.Top & { readonly fields: object }
       readonly as: (given: QueryRecord) => A
     }
   | {
@@ -52,7 +52,7 @@ type Tied<S extends Schema.Top, A, Given, Held = A> = [Given] extends [A]
     ? S
     : "the schema's fields are not those of the command"
 
-export const query = <S extends Schema.Top, A>(
+export const query = <S extends Schema.Top & { readonly fields: object }, A>(
   schema: S & Tied<S, A, unknown>,
   as: (given: QueryRecord) => A,
 ): Takes<A> => ({ takes: "query", schema, as })

@@ -18,6 +18,7 @@ import { FormProblem } from "../request/MultipartParts.ts"
 import { parseStrictJson } from "../request/StrictJson.ts"
 import type { JsonObject, JsonValue } from "../request/StrictJson.ts"
 import { parseEntries } from "../request/Target.ts"
+import type { QueryEntries } from "../request/Target.ts"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
 import type { BodyV1 } from "./FieldsV1.ts"
@@ -48,24 +49,17 @@ const ofJson = (object: JsonObject): BodyV1 => {
   }
 }
 
-type Entries = ReadonlyArray<readonly [name: string, value: string]>
-
-const ofEntries = (entries: Entries): BodyV1 => {
-  const values = new Map<string, Array<string>>()
-  for (const [name, value] of entries) {
-    const known = values.get(name)
-    if (known === undefined) values.set(name, [value])
-    else known.push(value)
-  }
+const ofEntries = (entries: QueryEntries): BodyV1 => {
+  const values = Map.groupBy(entries, ([name]) => name)
   return {
     has: (name) => values.has(name),
-    one: (name) => values.get(name)?.at(-1) ?? null,
-    all: (name) => values.get(name) ?? [],
+    one: (name) => values.get(name)?.at(-1)?.[1] ?? null,
+    all: (name) => (values.get(name) ?? []).map(([, value]) => value),
   }
 }
 
 /** A database does not keep a NUL. */
-const formBody = (entries: Entries): Result.Result<BodyV1, Refusal> =>
+const formBody = (entries: QueryEntries): Result.Result<BodyV1, Refusal> =>
   entries.some(([name, value]) => name.includes("\0") || value.includes("\0"))
     ? Result.fail(invalid)
     : Result.succeed(ofEntries(entries))
