@@ -3,30 +3,7 @@
  * simulations, and embedders without a database. Nothing survives the process, and no other process
  * sees it.
  */
-import {
-  CallbackSalts,
-  ClockStore,
-  ContactStore,
-  DeliveryQueue,
-  IdempotencyStore,
-  KeyStore,
-  LaneQueue,
-  LinkingStore,
-  MediaStore,
-  MessageStore,
-  NumberCheckStore,
-  NumberStore,
-  Outbox,
-  ReminderStore,
-  ServiceFigures,
-  ServiceSecrets,
-  SessionStore,
-  ShardLeases,
-  Version1ListStore,
-  WebhookStore,
-  WorkStatus,
-  WorkspaceStore,
-} from "@messaging-service/core/ports"
+import * as ports from "@messaging-service/core/ports"
 import { Context, Effect, Layer, Record } from "effect"
 import { contactStore } from "./contactStore.ts"
 import { callbackSalts, deliveryQueue } from "./deliveryQueue.ts"
@@ -72,28 +49,28 @@ export const port = <Id, Port extends object>(key: Context.Key<Id, Port>, steps:
 /** Every port over those tables. */
 export const memoryStore = (tables: Tables) =>
   Context.mergeAll(
-    port(WorkspaceStore, workspaceStore(tables)),
-    port(KeyStore, keyStore(tables)),
-    port(NumberStore, numberStore(tables)),
-    port(LinkingStore, linkingStore(tables)),
-    port(ContactStore, contactStore(tables)),
-    port(MediaStore, mediaStore(tables)),
-    port(NumberCheckStore, numberCheckStore(tables)),
-    port(MessageStore, messageStore(tables)),
-    port(Outbox, outbox(tables)),
-    port(LaneQueue, laneQueue(tables)),
-    port(WorkStatus, workStatus(tables)),
-    port(ServiceFigures, serviceFigures(tables)),
-    port(ServiceSecrets, serviceSecrets(tables)),
-    port(ClockStore, clockStore(tables)),
-    port(IdempotencyStore, idempotencyStore(tables)),
-    port(WebhookStore, webhookStore(tables)),
-    port(DeliveryQueue, deliveryQueue(tables)),
-    port(CallbackSalts, callbackSalts(tables)),
-    port(ReminderStore, reminderStore(tables)),
-    port(Version1ListStore, version1ListStore(tables)),
-    port(SessionStore, sessionStore(tables)),
-    port(ShardLeases, shardLeases(tables)),
+    port(ports.WorkspaceStore, workspaceStore(tables)),
+    port(ports.KeyStore, keyStore(tables)),
+    port(ports.NumberStore, numberStore(tables)),
+    port(ports.LinkingStore, linkingStore(tables)),
+    port(ports.ContactStore, contactStore(tables)),
+    port(ports.MediaStore, mediaStore(tables)),
+    port(ports.NumberCheckStore, numberCheckStore(tables)),
+    port(ports.MessageStore, messageStore(tables)),
+    port(ports.Outbox, outbox(tables)),
+    port(ports.LaneQueue, laneQueue(tables)),
+    port(ports.WorkStatus, workStatus(tables)),
+    port(ports.ServiceFigures, serviceFigures(tables)),
+    port(ports.ServiceSecrets, serviceSecrets(tables)),
+    port(ports.ClockStore, clockStore(tables)),
+    port(ports.IdempotencyStore, idempotencyStore(tables)),
+    port(ports.WebhookStore, webhookStore(tables)),
+    port(ports.DeliveryQueue, deliveryQueue(tables)),
+    port(ports.CallbackSalts, callbackSalts(tables)),
+    port(ports.ReminderStore, reminderStore(tables)),
+    port(ports.Version1ListStore, version1ListStore(tables)),
+    port(ports.SessionStore, sessionStore(tables)),
+    port(ports.ShardLeases, shardLeases(tables)),
   )
 
 /** The ports that the layer gives. */

@@ -1,32 +1,8 @@
 /** Every storage port of the core on one database, which is brought up to date first. */
-import {
-  CallbackSalts,
-  ClockStore,
-  ContactStore,
-  DeliveryQueue,
-  IdempotencyStore,
-  KeyStore,
-  LaneQueue,
-  LinkingStore,
-  MediaStore,
-  MessageStore,
-  NumberCheckStore,
-  NumberStore,
-  Outbox,
-  ReminderStore,
-  ServiceFigures,
-  ServiceSecrets,
-  SessionStore,
-  ShardLeases,
-  Version1ListStore,
-  WebhookStore,
-  WorkStatus,
-  WorkspaceStore,
-} from "@messaging-service/core/ports"
+import * as ports from "@messaging-service/core/ports"
 import { Context, Effect, Layer } from "effect"
 import { contactStore } from "./contact/PostgresContacts.ts"
 import { Database } from "./database/Database.ts"
-import type { DatabaseService } from "./database/Database.ts"
 import { outbox } from "./event/PostgresOutbox.ts"
 import { keyStore } from "./key/PostgresKeys.ts"
 import { linkingStore } from "./linking/PostgresLinking.ts"
@@ -49,12 +25,6 @@ import { deliveryQueue } from "./webhook/PostgresDeliveries.ts"
 import { webhookStore } from "./webhook/PostgresWebhooks.ts"
 import { workspaceStore } from "./workspace/PostgresWorkspaces.ts"
 
-/** What live numbers need. */
-const live = (database: DatabaseService) =>
-  Context.make(SessionStore, sessionStore(database)).pipe(
-    Context.add(ShardLeases, shardLeases(database)),
-  )
-
 export const layerStores = Layer.effectContext(
   Effect.gen(function* () {
     const database = yield* Database
@@ -62,27 +32,29 @@ export const layerStores = Layer.effectContext(
     yield* migrate(migrations, functions)
     yield* Effect.forkScoped(keepFunctions(functions))
     const queued = new DeliveriesQueued()
-    return Context.make(WorkspaceStore, workspaceStore(database)).pipe(
-      Context.add(KeyStore, yield* keyStore(database)),
-      Context.add(NumberStore, numberStore(database, queued)),
-      Context.add(LinkingStore, linkingStore(database, queued)),
-      Context.add(NumberCheckStore, numberCheckStore(database)),
-      Context.add(ContactStore, contactStore(database)),
-      Context.add(MediaStore, mediaStore(database)),
-      Context.add(MessageStore, yield* messageStore(database, queued)),
-      Context.add(Outbox, outbox(database)),
-      Context.add(LaneQueue, laneQueue(database, queued)),
-      Context.add(WorkStatus, workStatus(database)),
-      Context.add(ServiceFigures, serviceFigures(database)),
-      Context.add(WebhookStore, webhookStore(database)),
-      Context.add(DeliveryQueue, deliveryQueue(database, queued)),
-      Context.add(CallbackSalts, callbackSalts(database)),
-      Context.add(ReminderStore, reminderStore(database)),
-      Context.add(Version1ListStore, version1ListStore(database)),
-      Context.add(ServiceSecrets, serviceSecrets(database)),
-      Context.merge(live(database)),
-      Context.add(IdempotencyStore, idempotencyStore(database)),
-      Context.add(ClockStore, clockStore(database)),
+    return Context.mergeAll(
+      Context.make(ports.WorkspaceStore, workspaceStore(database)),
+      Context.make(ports.KeyStore, yield* keyStore(database)),
+      Context.make(ports.NumberStore, numberStore(database, queued)),
+      Context.make(ports.LinkingStore, linkingStore(database, queued)),
+      Context.make(ports.NumberCheckStore, numberCheckStore(database)),
+      Context.make(ports.ContactStore, contactStore(database)),
+      Context.make(ports.MediaStore, mediaStore(database)),
+      Context.make(ports.MessageStore, yield* messageStore(database, queued)),
+      Context.make(ports.Outbox, outbox(database)),
+      Context.make(ports.LaneQueue, laneQueue(database, queued)),
+      Context.make(ports.WorkStatus, workStatus(database)),
+      Context.make(ports.ServiceFigures, serviceFigures(database)),
+      Context.make(ports.WebhookStore, webhookStore(database)),
+      Context.make(ports.DeliveryQueue, deliveryQueue(database, queued)),
+      Context.make(ports.CallbackSalts, callbackSalts(database)),
+      Context.make(ports.ReminderStore, reminderStore(database)),
+      Context.make(ports.Version1ListStore, version1ListStore(database)),
+      Context.make(ports.ServiceSecrets, serviceSecrets(database)),
+      Context.make(ports.SessionStore, sessionStore(database)),
+      Context.make(ports.ShardLeases, shardLeases(database)),
+      Context.make(ports.IdempotencyStore, idempotencyStore(database)),
+      Context.make(ports.ClockStore, clockStore(database)),
     )
   }),
 )

@@ -162,10 +162,7 @@ where s.shard = $shard`
 
 export const shardLeases = (database: DatabaseService): typeof ShardLeases.Service => ({
   join: (name, most) =>
-    Effect.map(
-      joinAs.rows<{ readonly id: bigint }>(database, { name, most }),
-      ([row]) => Number(row?.id) as WorkerId,
-    ),
+    Effect.map(joinAs.one<bigint>(database, { name, most }), (id) => Number(id) as WorkerId),
   beat: (id) => beat.first(database, { id, count: shardCount }, toTable),
   end: (silent) => end.run(database, silent),
   take: (id, shards) =>
