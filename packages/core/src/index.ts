@@ -78,7 +78,7 @@ export {
 export type { ChangeReminder, CreateReminder, ListReminders } from "./reminder/ReminderRequest.ts"
 export { Reminders } from "./reminder/Reminders.ts"
 export { formatInZone, momentInZone, parseTimeZone } from "./reminder/TimeZone.ts"
-export { makeCursors } from "./request/Cursor.ts"
+export { makeCursors } from "./request/Page.ts"
 export { described, describedKeys } from "./request/Described.ts"
 export { fingerprint, parseIdempotencyKey } from "./request/Idempotency.ts"
 export type { IdempotencyKey, Repeatable } from "./request/Idempotency.ts"

@@ -17,7 +17,6 @@ import type {
   EgressAnswer,
   FetchLimits,
   OutboundUrl,
-  OutboundUrlProblem,
   PostLimits,
   PostRequest,
   WorkspaceId,
@@ -82,7 +81,7 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
 
       return Egress.of({
         allows: Effect.fn("Egress.allows")(function* (text: string, workspaceId: WorkspaceId) {
-          const url = read(text, rule)
+          const url = readable(text, rule)
           if (Result.isFailure(url)) return false
           const host = withoutBrackets(url.success.hostname)
           return yield* within(callableAddresses(settings.lookUp, rule, host, workspaceId)).pipe(
@@ -144,17 +143,10 @@ const requestHeaders = {
   "user-agent": "Service-Media/2",
 }
 
-const read = (
-  text: string,
-  rule: OutboundRule,
-  allowHttp = true,
-): Result.Result<OutboundUrl, OutboundUrlProblem> =>
-  parseOutboundUrl(text, { allowHttp, allowPrivate: rule.allowPrivate })
-
 /** The URL of a call, unless the rule forbids it by its text alone. */
 const readable = (text: string, rule: OutboundRule, allowHttp = true) =>
   Result.mapError(
-    read(text, rule, allowHttp),
+    parseOutboundUrl(text, { allowHttp, allowPrivate: rule.allowPrivate }),
     (problem) =>
       new EgressError({
         reason: problem === "not_a_url" ? "connection" : "blocked_address",

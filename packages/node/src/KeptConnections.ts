@@ -6,11 +6,10 @@
  *
  * A call on a kept connection is one effect and one object, because there are thousands in a second.
  *
- * Not undici's own `Agent`: it does not tell which connection a call was on, nor lets one be closed that
- * waits, so that a workspace's share of those that wait could only be kept by closing connections of
- * calls; and with an `Agent` for each workspace, whose share a look-up takes, none would be shared. Speed
- * is no reason: the row `agent` of apps/bench has both in one run, and their rates are the same (1.00 and
- * 0.92 on a quiet machine, medians of 5 rounds between 0.80 and 1.12).
+ * Not undici's own `Agent`: it chooses the connection and opens new ones by itself, so that the shares
+ * that workspaces have of what waits and of look-ups would take clients of ours inside it, which are
+ * most of this file. Speed is no reason: its rate was 1.00 and 0.92 of this pool's (the row `agent` of
+ * apps/bench, medians of 5 rounds between 0.80 and 1.12 on a quiet machine).
  */
 import { EgressError, makeRefusingPlaces, sharedResources } from "@messaging-service/core/ports"
 import type {

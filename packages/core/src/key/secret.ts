@@ -2,6 +2,7 @@
  * The text of keys: their forms, how they are made, and the hash under which they are stored. And how
  * secrets sign and are compared.
  */
+import { equalBytes } from "@noble/ciphers/utils.js"
 import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
@@ -33,10 +34,5 @@ const exactBytes = (text: string): Uint8Array => utf8ToBytes(JSON.stringify(text
  * Whether two secrets are equal, in a time that does not depend on where they differ: their hashes
  * are compared, whole.
  */
-export const sameSecret = (a: string, b: string): boolean => {
-  const left = sha256(exactBytes(a))
-  const right = sha256(exactBytes(b))
-  let difference = 0
-  for (let i = 0; i < left.length; i++) difference |= (left[i] ?? 0) ^ (right[i] ?? 0)
-  return difference === 0
-}
+export const sameSecret = (a: string, b: string): boolean =>
+  equalBytes(sha256(exactBytes(a)), sha256(exactBytes(b)))
