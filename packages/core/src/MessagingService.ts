@@ -16,6 +16,7 @@ import { Messages } from "./message/Messages.ts"
 import { layerCountedStores } from "./monitoring/countedStores.ts"
 import { Connections } from "./number/Connections.ts"
 import { LinkProgress } from "./number/LinkProgress.ts"
+import { NumberOperations } from "./number/NumberOperations.ts"
 import { Numbers } from "./number/Numbers.ts"
 import { QrLinks } from "./number/QrLinks.ts"
 import { NumberChecks } from "./numberCheck/NumberChecks.ts"
@@ -46,7 +47,7 @@ export const layerServices = Layer.mergeAll(
   Admission.layer,
   Messages.layer,
   Keys.layer,
-  Numbers.layer,
+  NumberOperations.layer,
   Connections.layer,
   Contacts.layer,
   Webhooks.layer,
@@ -60,6 +61,7 @@ export const layerServices = Layer.mergeAll(
   Reminders.layer,
   Version1Lists.layer,
 ).pipe(
+  Layer.provideMerge(Numbers.layer),
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(
     Layer.mergeAll(

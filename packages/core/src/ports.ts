@@ -118,21 +118,38 @@ export {
 export type { ExactQuota, PlannedQuota, QuotaFacts, QuotaLimit } from "./message/Quota.ts"
 export { ServiceFigures, mostCounted } from "./monitoring/ServiceFigures.ts"
 export type { Figures, NumberCount } from "./monitoring/ServiceFigures.ts"
-export type { ConnectionReason, ConnectionReport, ConnectionState } from "./number/Connection.ts"
+export { endOf, laterPause, noStrikes, pausedUntil } from "./number/Breaker.ts"
+export type { Pause, PauseReason, Strikes } from "./number/Breaker.ts"
+export type {
+  ConnectionFacts,
+  ConnectionReason,
+  ConnectionReport,
+  ConnectionState,
+  KeptReport,
+} from "./number/Connection.ts"
 export { LinkingStore, linkingMillis, nothingShown, pairingCodeMillis } from "./number/Linking.ts"
 export type {
   BrokenLinkingGuard,
   EndReports,
+  GivenUp,
   HeldAttempt,
   LinkingAttempt,
   LinkingOutcome,
   LinkingView,
   NewAttempt,
 } from "./number/Linking.ts"
-export { NumberProxies } from "./number/Proxy.ts"
+export type { Pacing } from "./number/Pacing.ts"
 export { QrImages } from "./number/QrLinks.ts"
 export { NumberStore, isSeenBy, modesSeenBy, platforms } from "./number/SendingNumber.ts"
-export type { NumberStatus, Platform, SendingNumber } from "./number/SendingNumber.ts"
+export { NumberProxies } from "./number/Proxy.ts"
+export type {
+  NumberChange,
+  NumberSettings,
+  NumberStatus,
+  Platform,
+  SealedProxy,
+  SendingNumber,
+} from "./number/SendingNumber.ts"
 export {
   NumberCheckStore,
   canBeAsked,
@@ -157,17 +174,25 @@ export {
   isClaimable,
   isInHands,
   isLeased,
+  limitedUntil,
   mayBeHandedOut,
   mayHaveLeft,
   nextDueAfter,
 } from "./queue/Lane.ts"
 export type { LaneChange, LaneDue } from "./queue/Lane.ts"
-export { LaneQueue } from "./queue/LaneQueue.ts"
-export type { ClaimQuery, ClaimedMessage, Settlement } from "./queue/LaneQueue.ts"
+export { LaneQueue, noAftermath } from "./queue/LaneQueue.ts"
+export type {
+  Aftermath,
+  ClaimQuery,
+  ClaimedMessage,
+  LaneControl,
+  Settlement,
+} from "./queue/LaneQueue.ts"
 export { WakeUp, makeLocal as makeLocalWakeUp } from "./queue/WakeUp.ts"
 export { WorkStatus, kindsOfWork, sharedWork } from "./queue/WorkStatus.ts"
 export type { AttemptInHands, SharedWork, Work, Workload } from "./queue/WorkStatus.ts"
 export type { Phone } from "./recipient/Phone.ts"
+export { recipientName } from "./recipient/Recipient.ts"
 export type { Recipient, Target } from "./recipient/Recipient.ts"
 export { ReminderStore, contentOf } from "./reminder/Reminder.ts"
 export type {

@@ -2,7 +2,13 @@
  * What numbers are connected by, as the configuration chooses: simulated phones, or WhatsApp for real.
  * The code of live transports is loaded only when they are chosen: it is large.
  */
-import { ConnectedFromTheStart, Secrets, SessionVault } from "@messaging-service/core"
+import {
+  ConnectedFromTheStart,
+  Secrets,
+  SessionVault,
+  StartingPacing,
+  liveWhatsAppPacing,
+} from "@messaging-service/core"
 import { NumberLinking, NumberProxies, TelegramTransport } from "@messaging-service/core/ports"
 import type { WhatsAppSettings } from "@messaging-service/transport-whatsapp"
 import { Effect, Layer } from "effect"
@@ -45,8 +51,9 @@ export const layerLive = (choice: Extract<TransportChoice, { readonly kind: "liv
   layerCodes.pipe(
     Layer.provideMerge(layerWhatsApp(choice)),
     Layer.provide(SessionVault.layer),
+    Layer.provide(NumberProxies.layer),
     Layer.provide(Secrets.layer),
-    Layer.provide(NumberProxies.layerNone),
     Layer.merge(layerNoTelegram),
     Layer.merge(Layer.succeed(ConnectedFromTheStart, false)),
+    Layer.merge(Layer.succeed(StartingPacing, { whatsapp: liveWhatsAppPacing, telegram: null })),
   )

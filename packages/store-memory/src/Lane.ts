@@ -5,24 +5,31 @@
 import {
   countExactly,
   countsInQuota,
+  endOf,
   fitsByBound,
   fullUntil,
-  hasExpired,
   isClaimable,
   isInBound,
   isInHands,
+  limitedUntil,
+  mayBeHandedOut,
   mayHaveLeft,
   nextDueAfter,
+  noStrikes,
   quotaVerdict,
+  recipientName,
   withMessages,
 } from "@messaging-service/core/ports"
 import type {
+  ConnectionReason,
   ExactQuota,
   LaneChange,
   MessageChange,
   NumberId,
+  Pacing,
   PlannedQuota,
   QuotaFacts,
+  QuotaLimit,
   SendingNumber,
 } from "@messaging-service/core/ports"
 import { Sorted, turningPoint } from "./collections.ts"
@@ -35,9 +42,13 @@ export const openLane = (
   tables: Tables,
   workspace: WorkspaceRow,
   number: Omit<SendingNumber, "id">,
+  pacing: Pacing | null,
 ): Lane =>
   tables.lanes.insert((id: NumberId) => ({
     number: { ...number, id },
+    proxy: null,
+    changed: null,
+    report: null,
     workspace,
     callbackUrl: null,
     removed: false,
@@ -46,12 +57,15 @@ export const openLane = (
     waiting: new Sorted(byDue),
     waitingTest: new Set(),
     nextDue: null,
+    control: { pacing, strikes: noStrikes, pause: null },
     restsUntil: null,
+    limitedUntil: null,
     agendaAt: null,
     counting: new Sorted(byDue),
     fullUntil: null,
     quotaWindowMillis: 0,
     sentTimes: [],
+    recipients: new Map(),
   }))
 
 /** The lane as the core's rules see it. */
@@ -60,17 +74,58 @@ export const standing = ({ number, removed }: Lane) => ({
   removed,
 })
 
-/** When the first message that waits in the lane and has not expired falls due. */
-export const firstDueAt = ({ waiting }: Lane, now: number): number | null => {
-  for (const { message } of waiting) if (!hasExpired(message, now)) return message.dueAt
+/** The first message of the lane that can be handed out once it is due. */
+export const firstToLeave = ({ waiting }: Lane, now: number): MessageRow | null => {
+  for (const row of waiting) if (mayBeHandedOut(row.message, row, now)) return row
   return null
+}
+
+export const firstDueAt = (lane: Lane, now: number): number | null =>
+  firstToLeave(lane, now)?.message.dueAt ?? null
+
+/** Until when its limits hold the message back. */
+export const limitsOf = (lane: Lane, row: MessageRow, now: number, sendCap: QuotaLimit) => {
+  const { pacing } = lane.control
+  const isNewRecipient =
+    (pacing?.newRecipientsPerDay ?? null) !== null &&
+    !lane.recipients.has(recipientName(row.message.to))
+  return limitedUntil(
+    {
+      sentTimes: lane.sentTimes,
+      firstTimes: isNewRecipient ? [...lane.recipients.values()].toSorted((a, b) => a - b) : [],
+      isNewRecipient,
+      sendCap,
+      pacing,
+    },
+    now,
+  )
+}
+
+/** The number has that status from now on; the same one again only tells why. */
+export const setStatus = (
+  lane: Lane,
+  change: Pick<SendingNumber, "phone" | "status">,
+  now: number,
+  reason: ConnectionReason | null = null,
+): void => {
+  const isSame = lane.number.status === change.status
+  lane.number = { ...lane.number, ...change }
+  if (!isSame || (lane.changed === null && reason !== null)) lane.changed = { at: now, reason }
+  else if (lane.changed !== null && reason !== null) lane.changed = { ...lane.changed, reason }
 }
 
 /** Notes what happened to the lane. */
 export const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
-  const { inFlight, nextDue, removed, restsUntil } = lane
+  const { control, inFlight, limitedUntil: limited, nextDue, removed, restsUntil } = lane
   lane.nextDue = nextDueAfter(
-    { nextDue, leaseUntil: inFlight?.leaseUntil ?? null, restsUntil, removed },
+    {
+      nextDue,
+      leaseUntil: inFlight?.leaseUntil ?? null,
+      restsUntil,
+      limitedUntil: limited,
+      pausedUntil: control.pause === null ? null : endOf(control.pause),
+      removed,
+    },
     change,
   )
   reschedule(tables, lane)
@@ -119,20 +174,14 @@ export const take = (tables: Tables, row: MessageRow, leaseUntil: number): void 
 }
 
 /** The message in flight is settled: it ended, or waits again. */
-export const release = (
-  tables: Tables,
-  lane: Lane,
-  now: number,
-  again: { readonly notBefore: number | null } | null,
-): void => {
+export const release = (tables: Tables, lane: Lane, now: number, again: boolean): void => {
   const row = lane.inFlight?.row
   lane.inFlight = null
   tables.inFlight.delete(lane.number.id)
-  lane.restsUntil = again?.notBefore ?? null
   turn(tables, lane, {
     _tag: "Settled",
     now,
-    again: again && row !== undefined ? { ...again, mayHaveLeft: mayHaveLeft(row) } : null,
+    again: again && row !== undefined ? { mayHaveLeft: mayHaveLeft(row) } : null,
     firstDueAt: firstDueAt(lane, now),
   })
   if (row?.message.state === "waiting" && !mayHaveLeft(row)) offer(tables, row)
@@ -169,6 +218,8 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
   }
   lane.waiting.delete(row)
   if (sentAt !== null) {
+    const name = recipientName(row.message.to)
+    if (!lane.recipients.has(name)) lane.recipients.set(name, sentAt)
     lane.sentTimes.splice(
       turningPoint(lane.sentTimes, (time) => time <= sentAt),
       0,
@@ -181,6 +232,7 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
   }
   if (change.givesBack) giveBack(row)
   turn(tables, lane, { _tag: "Ended", firstDueAt: firstDueAt(lane, change.event.createdAt) })
+  lane.limitedUntil = null
 }
 
 /** The plan gets the message back, if the message took from it and it counts. */
@@ -194,6 +246,8 @@ const giveBack = ({ lane: { workspace: owner }, tookAllowance }: MessageRow): vo
  */
 export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.removed = true
+  lane.limitedUntil = null
+  lane.control = { ...lane.control, pause: null }
   tables.linkings.delete(lane.number.id)
   const head = lane.waiting.first
   turn(tables, lane, {

@@ -1,32 +1,35 @@
 /** `LaneQueue` in memory: which lane has its turn, and who may settle it. */
-import { cappedUntil, isOwned, mayBeHandedOut, takeShares } from "@messaging-service/core/ports"
+import { isOwned, laterPause, pausedUntil, takeShares } from "@messaging-service/core/ports"
 import type {
   ClaimedMessage,
   ClaimQuery,
+  LaneControl,
   LaneQueue,
   MessageId,
   NumberId,
   Settlement,
 } from "@messaging-service/core/ports"
-import { finish, firstDueAt, release, take, turn } from "./Lane.ts"
-import { messageOf } from "./tables.ts"
+import { finish, firstDueAt, firstToLeave, limitsOf, release, take, turn } from "./Lane.ts"
+import { laneOf, messageOf } from "./tables.ts"
 import type { Lane, MessageRow, Steps, Tables } from "./tables.ts"
 
-/** What a lane has to give: a message, or nothing until a later moment. */
+/** What a lane has to give: a message; or nothing until a later moment, and what of that is its limits'. */
 type Offer =
   | { readonly row: MessageRow }
-  | { readonly row: null; readonly restsUntil: number | null }
+  | { readonly row: null; readonly until: number | null; readonly limited: number | null }
+
+const nothing: Offer = { row: null, until: null, limited: null }
 
 /** What a claim of this lane would hand out; changes nothing. */
 const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
+  const { now, sendCap } = query
+  const paused = pausedUntil(lane.control.pause, now)
+  if (paused !== null) return { ...nothing, until: paused }
   if (lane.inFlight !== null) return { row: lane.inFlight.row }
-  for (const row of lane.waiting) {
-    if (row.message.dueAt > query.now) break
-    if (!mayBeHandedOut(row.message, row, query.now)) continue
-    const restsUntil = cappedUntil(lane.sentTimes, query.now, query.sendCap)
-    return restsUntil === null ? { row } : { row: null, restsUntil }
-  }
-  return { row: null, restsUntil: null }
+  const row = firstToLeave(lane, now)
+  if (row === null || row.message.dueAt > now) return nothing
+  const limited = limitsOf(lane, row, now, sendCap)
+  return limited === null ? { row } : { row: null, until: limited, limited }
 }
 
 /** The lanes that may be claimed, the longest due first. */
@@ -48,14 +51,17 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
 
   const claimed: Array<ClaimedMessage> = []
   for (const [lane, offer] of offers) {
+    lane.limitedUntil = offer.row === null ? offer.limited : null
     if (offer.row === null) {
-      const { restsUntil } = offer
-      lane.restsUntil = restsUntil ?? lane.restsUntil
-      turn(tables, lane, {
-        _tag: "PassedOver",
-        restsUntil,
-        firstDueAt: firstDueAt(lane, query.now),
-      })
+      const { inFlight } = lane
+      if (inFlight !== null) {
+        // Its worker died under it, and the pause began before another could take it up.
+        inFlight.row.interruptions++
+        lane.inFlight = null
+        tables.inFlight.delete(lane.number.id)
+      }
+      const { until } = offer
+      turn(tables, lane, { _tag: "PassedOver", until, firstDueAt: firstDueAt(lane, query.now) })
       continue
     }
     const { row } = offer
@@ -68,6 +74,8 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
       removed: lane.removed,
       lease: lane.lease,
       interruptions: row.interruptions,
+      pacing: lane.control.pacing,
+      strikes: lane.control.strikes,
     })
   }
   return claimed
@@ -86,16 +94,38 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Message
   const row = lane?.inFlight?.row
   if (lane === undefined || row === undefined) return undefined
   const { id } = row.message
-  if (settlement._tag === "Ended") {
-    if (settlement.change.message.id !== id) return undefined
-    finish(tables, row, settlement.change)
-    release(tables, lane, now, null)
-    return id
+  const { breaker, notBefore } = settlement
+  const settled = settlement._tag === "Ended" ? settlement.change.message.id : settlement.messageId
+  if (settled !== id) return undefined
+  if (settlement._tag === "Ended") finish(tables, row, settlement.change)
+  else if (settlement.interrupted) row.interruptions++
+  lane.restsUntil = notBefore
+  if (breaker !== null) {
+    const { pause, strikes } = breaker
+    const { control } = lane
+    lane.control = {
+      ...control,
+      strikes,
+      pause: pause === null ? control.pause : laterPause(control.pause, pause),
+    }
   }
-  if (settlement.messageId !== id) return undefined
-  if (settlement.interrupted) row.interruptions++
-  release(tables, lane, now, settlement)
+  release(tables, lane, now, settlement._tag === "Again")
   return id
+}
+
+/** Changes what decides about the lane, which is looked at anew; false when there is none. */
+export const controlLane = (
+  tables: Tables,
+  numberId: NumberId,
+  now: number,
+  change: (control: LaneControl) => Partial<LaneControl>,
+): boolean => {
+  const lane = laneOf(tables, numberId)
+  if (lane === undefined) return false
+  lane.control = { ...lane.control, ...change(lane.control) }
+  turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+  lane.limitedUntil = null
+  return true
 }
 
 export const laneQueue = (tables: Tables): Steps<typeof LaneQueue.Service> => ({
@@ -121,4 +151,11 @@ export const laneQueue = (tables: Tables): Steps<typeof LaneQueue.Service> => ({
     }
     return settled
   },
+
+  pause: (numberId, pause, now) =>
+    controlLane(tables, numberId, now, (control) => ({
+      pause: laterPause(control.pause, pause),
+    })),
+
+  resume: (numberId, now) => controlLane(tables, numberId, now, () => ({ pause: null })),
 })

@@ -2,6 +2,7 @@
 import { isCrowded, isLeased, isOwned, takeShares } from "@messaging-service/core/ports"
 import type {
   BrokenLinkingGuard,
+  ConnectionReason,
   Crowded,
   IdempotencyClaim,
   LinkingAttempt,
@@ -16,7 +17,7 @@ import type {
 import { earliest } from "./collections.ts"
 import { report } from "./deliveryQueue.ts"
 import { finishClaim, isLost } from "./idempotency.ts"
-import { openLane, reschedule } from "./Lane.ts"
+import { openLane, reschedule, setStatus } from "./Lane.ts"
 import { laneIn, laneOf, workspaceOf } from "./tables.ts"
 import type { Lane, LinkingRow, Steps, Tables } from "./tables.ts"
 
@@ -26,7 +27,7 @@ const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken",
 const begin = (
   tables: Tables,
   lane: Lane,
-  { callbackUrl, ...attempt }: NewAttempt,
+  { callbackUrl, pacing: _pacing, ...attempt }: NewAttempt,
   replaced: LinkingAttempt["replaced"],
   claim: IdempotencyClaim | null,
 ): LinkingOutcome => {
@@ -75,9 +76,15 @@ export const phoneWithoutLink = (tables: Tables, { number }: Lane): string | nul
 }
 
 /** The attempt ends, and its number is as the link left it. */
-const end = (tables: Tables, lane: Lane, change: Pick<SendingNumber, "phone" | "status">) => {
+const end = (
+  tables: Tables,
+  lane: Lane,
+  change: Pick<SendingNumber, "phone" | "status">,
+  now: number,
+  reason: ConnectionReason | null = null,
+) => {
   tables.linkings.delete(lane.number.id)
-  lane.number = { ...lane.number, ...change }
+  setStatus(lane, change, now, reason)
   reschedule(tables, lane)
   return lane.number
 }
@@ -108,7 +115,8 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
     if (owner === undefined) return broken("number")
     const held = owner.lanes.filter(({ removed }) => !removed).length
     if (limit !== null && held >= limit) return broken("limit")
-    const lane = openLane(tables, owner, { ...number, status: "connecting" })
+    const connecting = { ...number, status: "connecting" } as const
+    const lane = openLane(tables, owner, connecting, attempt.pacing)
     owner.lanes.push(lane)
     return begin(tables, lane, attempt, null, claim)
   },
@@ -118,12 +126,11 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
     const lane = laneIn(tables, workspaceId, numberId)
     if (lane?.number.status !== "disconnected") return broken("number")
     const replaced = attempt.phone === null ? null : { phone: lane.number.phone }
-    lane.number = {
-      ...lane.number,
-      status: "connecting",
-      loginMethod: attempt.method,
-      phone: attempt.phone ?? lane.number.phone,
-    }
+    lane.number = { ...lane.number, loginMethod: attempt.method }
+    const phone = attempt.phone ?? lane.number.phone
+    setStatus(lane, { status: "connecting", phone }, attempt.requestedAt)
+    const { control } = lane
+    lane.control = { ...control, pacing: control.pacing ?? attempt.pacing }
     return begin(tables, lane, attempt, replaced, claim)
   },
 
@@ -183,20 +190,21 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
     const { number } = lane
     if (!lane.workspace.lanes.some(hasPhone(tables, phone, number))) {
       report(tables, lane, reports?.connected ?? null)
-      return end(tables, lane, { status: "connected", phone })
+      return end(tables, lane, { status: "connected", phone }, now)
     }
     report(tables, lane, reports?.disconnected ?? null)
     const before = phoneWithoutLink(tables, lane)
     const kept = before === phone ? null : before
-    return end(tables, lane, { status: "disconnected", phone: kept })
+    return end(tables, lane, { status: "disconnected", phone: kept }, now, "not_linked")
   },
 
-  giveUp: (id, callback = null) => {
+  giveUp: (id, { at, reason }, callback = null) => {
     const row = rowOf(tables, id)
     const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
     if (lane === undefined) return false
     report(tables, lane, callback)
-    end(tables, lane, { status: "disconnected", phone: phoneWithoutLink(tables, lane) })
+    const phone = phoneWithoutLink(tables, lane)
+    end(tables, lane, { status: "disconnected", phone }, at, reason)
     return true
   },
 

@@ -1,17 +1,26 @@
 /** `NumberStore` in memory. */
-import type { NumberId, NumberStore, WorkspaceId } from "@messaging-service/core/ports"
+import type { NumberStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { report } from "./deliveryQueue.ts"
-import { closeLane, openLane, reschedule } from "./Lane.ts"
+import {
+  closeLane,
+  firstToLeave,
+  isInFlight,
+  limitsOf,
+  openLane,
+  reschedule,
+  setStatus,
+} from "./Lane.ts"
+import { controlLane } from "./laneQueue.ts"
 import { phoneWithoutLink } from "./linkingStore.ts"
 import { laneIn, laneOf } from "./tables.ts"
 import type { Steps, Tables } from "./tables.ts"
 
 export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> => ({
-  insert: (number) => {
+  insert: (number, pacing = null) => {
     const owner = tables.workspaces.get(number.workspaceId)
     if (owner === undefined) return Effect.die(new Error("a number needs a workspace"))
-    const lane = openLane(tables, owner, number)
+    const lane = openLane(tables, owner, number, pacing)
     owner.lanes.push(lane)
     return lane.number
   },
@@ -27,25 +36,64 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
       .filter((lane) => !lane.removed)
       .map((lane) => lane.number),
 
-  relabel: (workspaceId, id, label) => {
+  settings: (ids) =>
+    new Map(
+      ids.flatMap((id) => {
+        const lane = laneOf(tables, id)
+        if (lane === undefined) return []
+        return [[id, { pacing: lane.control.pacing, proxy: lane.proxy }] as const]
+      }),
+    ),
+
+  change: (workspaceId, id, { label, pacing, proxy }, now) => {
     const lane = laneIn(tables, workspaceId, id)
     if (lane === undefined) return null
-    lane.number = { ...lane.number, label }
+    if (label !== undefined) lane.number = { ...lane.number, label }
+    if (proxy !== undefined) lane.proxy = proxy
+    if (pacing !== undefined) controlLane(tables, id, now, () => ({ pacing }))
     return lane.number
   },
 
-  setStatus: (id, status, phone, _now, callback = null) => {
+  setStatus: (id, status, phone, now, callback = null, reason = null) => {
     const lane = laneOf(tables, id)
     if (lane === undefined) return null
     const kept = status === "disconnected" ? phoneWithoutLink(tables, lane) : lane.number.phone
     if (status !== "connecting") tables.linkings.delete(id)
     if (lane.number.status !== status) report(tables, lane, callback)
-    lane.number = { ...lane.number, status, phone: phone ?? kept }
+    setStatus(lane, { status, phone: phone ?? kept }, now, reason)
     reschedule(tables, lane)
     return lane.number
   },
 
-  remove: (workspaceId: WorkspaceId, id: NumberId, now: number) => {
+  connection: (workspaceId, id, now, sendCap) => {
+    const lane = laneIn(tables, workspaceId, id)
+    if (lane === undefined) return null
+    const first = firstToLeave(lane, now)
+    const { changed, control, inFlight, number, report: reported, restsUntil, sentTimes } = lane
+    const since = now - sendCap.windowMillis
+    return {
+      number,
+      changed,
+      report: reported,
+      waiting: [...lane.waiting].filter((row) => !isInFlight(row)).length,
+      sent: sentTimes.filter((time) => time > since && time <= now).length,
+      lastSentAt: sentTimes.at(-1) ?? null,
+      pause: control.pause,
+      isSending: inFlight !== null,
+      firstDueAt: first?.message.dueAt ?? null,
+      restsUntil,
+      limitedUntil: first === null ? null : limitsOf(lane, first, now, sendCap),
+    }
+  },
+
+  reportConnections: (reports, now) => {
+    for (const one of reports) {
+      const lane = laneOf(tables, one.numberId)
+      if (lane !== undefined) lane.report = { ...one, reportedAt: now }
+    }
+  },
+
+  remove: (workspaceId, id, now) => {
     const lane = laneIn(tables, workspaceId, id)
     if (lane === undefined) return false
     closeLane(tables, lane, now)

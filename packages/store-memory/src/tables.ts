@@ -3,11 +3,13 @@ import type {
   Admits,
   ApiKey,
   CallbackType,
+  ConnectionFacts,
   Contact,
   ContactId,
   DeliveryAttempt,
   EventId,
   KeyId,
+  LaneControl,
   LinkingAttempt,
   LoggedRun,
   MediaFile,
@@ -25,6 +27,7 @@ import type {
   ReminderContent,
   ReminderId,
   RequestWindow,
+  SealedProxy,
   SendingNumber,
   TransportId,
   WebhookEndpoint,
@@ -122,6 +125,10 @@ export interface MessageRow {
 /** A number with what waits for it and what it has sent. */
 export interface Lane extends InAgenda {
   number: SendingNumber
+  proxy: SealedProxy | null
+  /** Since when the number has its status, and why; null when it never had another one. */
+  changed: ConnectionFacts["changed"]
+  report: ConnectionFacts["report"]
   readonly workspace: WorkspaceRow
   /** Where the number's connection is reported. */
   callbackUrl: string | null
@@ -135,8 +142,11 @@ export interface Lane extends InAgenda {
   readonly waitingTest: Set<MessageRow>
   /** As the core's `nextDueAfter` tells; null: nothing to send. */
   nextDue: number | null
+  control: LaneControl
   /** The lane is not claimed before, whatever falls due; null: it does not rest. */
   restsUntil: number | null
+  /** Until when its limits hold its first message back, as a claim has found. */
+  limitedUntil: number | null
   /** Live messages that are not cancelled or expired, by planned time. */
   readonly counting: Sorted<MessageRow>
   /** Planned times before this have no room for one more message; null when not known. */
@@ -145,6 +155,8 @@ export interface Lane extends InAgenda {
   quotaWindowMillis: number
   /** When its messages were sent, ascending. */
   readonly sentTimes: Array<number>
+  /** When each of its recipients was first written to. */
+  readonly recipients: Map<string, number>
 }
 
 export interface InFlight {

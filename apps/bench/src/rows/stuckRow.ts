@@ -1,5 +1,5 @@
 /** Claiming while many messages are overdue on numbers that are logged out, against without them. */
-import { LaneQueue, dailyQuota } from "@messaging-service/core/ports"
+import { LaneQueue, dailyQuota, noAftermath } from "@messaging-service/core/ports"
 import type { Settlement } from "@messaging-service/core/ports"
 import { Context, Effect, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
@@ -79,8 +79,8 @@ export const stuckRow: Row = {
               _tag: "Again",
               numberId: number.id,
               lease,
+              ...noAftermath,
               messageId: message.id,
-              notBefore: null,
               interrupted: false,
             })),
             now,

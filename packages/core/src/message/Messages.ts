@@ -11,6 +11,7 @@ import type { MessageId } from "../id/Ids.ts"
 import { claimantOf, permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
 import { makeCursors } from "../request/Page.ts"
 import { judgeClaim } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
@@ -82,6 +83,7 @@ export class Messages extends Context.Service<
   static readonly layer = Layer.effect(
     Messages,
     Effect.gen(function* () {
+      const wakeUp = yield* WakeUp
       const store = yield* MessageStore
       const ids = yield* Ids
       const acceptor = yield* makeAcceptor
@@ -235,6 +237,8 @@ export class Messages extends Context.Service<
             if (change === undefined) return yield* notCancellable(message, now)
             const ended = yield* store.end([change])
             if (!ended.has(message.id)) continue
+            // Its number's limits may have held back this message, and not the one behind it.
+            if (message.dueAt <= now) yield* wakeUp.wake("lanes")
             return over ? yield* notCancellable(change.message, now) : change.message
           }
         }),

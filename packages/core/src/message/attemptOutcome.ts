@@ -75,6 +75,10 @@ export const judgeAttempt = (
   }
 }
 
+/** Whether the far side may have seen the attempt, so that the number's rest begins with its end. */
+export const mayHaveBeenSeen = ({ _tag }: AttemptOutcome): boolean =>
+  _tag === "Accepted" || _tag === "Refused" || _tag === "Unknown"
+
 /** Why a claimed message must not be handed to a transport any more, if so. Pure. */
 export const lastCheck = (
   claimed: Pick<ClaimedMessage, "message" | "interruptions" | "removed">,

@@ -1,5 +1,8 @@
 /** How a number's connection to the far side stands, and why (contract: Connection of a number). */
 import type { NumberId } from "../id/Ids.ts"
+import { pausedUntil } from "./Breaker.ts"
+import type { Pause } from "./Breaker.ts"
+import type { SendingNumber } from "./SendingNumber.ts"
 
 /** `waiting`: between two tries to connect. */
 export const connectionStates = ["connected", "connecting", "waiting", "disconnected"] as const
@@ -33,4 +36,127 @@ export interface ConnectionReport {
   readonly lastSeenAt: number | null
   /** How often it was opened again. */
   readonly reconnects: number
+}
+
+/** A report as it is kept. */
+export interface KeptReport extends ConnectionReport {
+  readonly reportedAt: number
+}
+
+/** What the store knows of a number's connection and of its lane. */
+export interface ConnectionFacts {
+  readonly number: SendingNumber
+  /** Since when it has its status, and why; null when it never had another one. */
+  readonly changed: { readonly at: number; readonly reason: ConnectionReason | null } | null
+  /** The last one; null where connections are no process's own, or none has told yet. */
+  readonly report: KeptReport | null
+  /** Live messages that wait, those in the hands of a transport aside. */
+  readonly waiting: number
+  /** Sent in the window of the send cap. */
+  readonly sent: number
+  readonly lastSentAt: number | null
+  readonly pause: Pause | null
+  /** A message is in the hands of a transport. */
+  readonly isSending: boolean
+  /** When the first message of the lane falls due; null when none waits. */
+  readonly firstDueAt: number | null
+  /** See `LaneDue`. */
+  readonly restsUntil: number | null
+  /** Until when its limits hold its first message back, as they stand now. */
+  readonly limitedUntil: number | null
+}
+
+/** A number's connection as an operator sees it. */
+export interface Connection {
+  readonly state: ConnectionState
+  readonly reason: ConnectionReason | null
+  readonly since: number
+  readonly lastSeenAt: number | null
+  /** Null also while it is paused until it is resumed. */
+  readonly pausedUntil: number | null
+  readonly reconnects: number
+  readonly waiting: number
+  /** When the next of them may leave; null when that is not known. */
+  readonly nextSendAt: number | null
+  readonly sent24h: number
+}
+
+/** How often a process says again how its connections stand, and after how long it is taken for dead. */
+const reportMillis = 10_000
+const reportLastsMillis = 45_000
+
+/** Whether a report is to be kept in place of the one that was kept before, at that moment. */
+export const isNews = (
+  report: ConnectionReport,
+  before: { readonly report: ConnectionReport; readonly at: number } | undefined,
+  now: number,
+): boolean =>
+  before === undefined ||
+  now - before.at >= reportMillis ||
+  before.report.state !== report.state ||
+  before.report.reason !== report.reason ||
+  before.report.since !== report.since ||
+  before.report.reconnects !== report.reconnects
+
+/** What is known of the connection itself. */
+const standing = (
+  { changed, number, report }: ConnectionFacts,
+  now: number,
+  keepsConnections: boolean,
+): Pick<Connection, "state" | "reason" | "since"> => {
+  const since = changed?.at ?? number.createdAt
+  if (number.status === "disconnected") {
+    // Its status never changed, so it was never linked.
+    return {
+      state: "disconnected",
+      reason: changed === null ? "not_linked" : changed.reason,
+      since,
+    }
+  }
+  if (number.status === "connecting") return { state: "connecting", reason: null, since }
+  if (!keepsConnections) return { state: "connected", reason: null, since }
+  if (report === null || report.reportedAt <= now - reportLastsMillis) {
+    // Its process is gone, and no other has taken it over yet.
+    return {
+      state: "waiting",
+      reason: "connection_lost",
+      since: report === null ? since : Math.max(since, report.reportedAt),
+    }
+  }
+  const { reason, state } = report
+  return { state, reason, since: report.since }
+}
+
+/** When the first message that waits may leave. */
+const nextSendAt = (facts: ConnectionFacts, state: ConnectionState, now: number): number | null => {
+  const { firstDueAt, isSending, limitedUntil, pause, restsUntil } = facts
+  if (state !== "connected" || isSending || firstDueAt === null) return null
+  const paused = pausedUntil(pause, now)
+  const moment = Math.max(now, firstDueAt, restsUntil ?? now, limitedUntil ?? now, paused ?? now)
+  return Number.isFinite(moment) ? moment : null
+}
+
+/**
+ * How a number's connection stands. A connection that is there and sends nothing because the number is
+ * paused shows the reason of the pause. `keepsConnections`: its transport has connections that
+ * processes keep and report; a simulated phone is connected when its status says so.
+ */
+export const connectionOf = (
+  facts: ConnectionFacts,
+  now: number,
+  keepsConnections: boolean,
+): Connection => {
+  const { lastSentAt, pause, report, sent, waiting } = facts
+  const known = standing(facts, now, keepsConnections)
+  const paused = pausedUntil(pause, now)
+  return {
+    ...known,
+    reason: known.reason ?? (paused === null ? null : (pause?.reason ?? null)),
+    lastSeenAt: keepsConnections ? (report?.lastSeenAt ?? null) : lastSentAt,
+    pausedUntil: paused === null || !Number.isFinite(paused) ? null : paused,
+    reconnects: keepsConnections ? (report?.reconnects ?? 0) : 0,
+    waiting,
+    nextSendAt: nextSendAt(facts, known.state, now),
+    sent24h: sent,
+  }
 }

@@ -27,6 +27,7 @@ import {
   testLinkingMillis,
 } from "./Linking.ts"
 import type { ConnectView, LinkingOutcome, LinkingView, NewAttempt } from "./Linking.ts"
+import { StartingPacing } from "./Pacing.ts"
 import { QrLinks } from "./QrLinks.ts"
 import { NumberStore, isSeenBy, loginMethods } from "./SendingNumber.ts"
 import type { LoginMethod, SendingNumber, ShownNumber } from "./SendingNumber.ts"
@@ -165,6 +166,7 @@ export class Connections extends Context.Service<
       const ids = yield* Ids
       const wakeUp = yield* WakeUp
       const callbackUrls = yield* CallbackUrls
+      const startingPacing = yield* StartingPacing
 
       const notFound = refuse("number_not_found", { inPath: true })
 
@@ -196,6 +198,7 @@ export class Connections extends Context.Service<
           endsAt: now + linkingMillis,
           linksAt: isTest ? now + testLinkingMillis : null,
           callbackUrl,
+          pacing: isTest ? null : startingPacing.whatsapp,
           ...(isTest ? testView(request, now) : nothingShown),
         }
       }

@@ -7,6 +7,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { makeConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
+import { connectionReasons } from "./Connection.ts"
 import { LinkingStore } from "./Linking.ts"
 import type { HeldAttempt, LinkingAttempt, LinkingView } from "./Linking.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
@@ -62,7 +63,10 @@ export class LinkProgress extends Context.Service<
         }, annotated),
         ended: Effect.fn("LinkProgress.ended")(function* (attempt, reason) {
           const callback = yield* callbacks.of(attempt.numberId, "disconnected")
-          const ended = yield* store.giveUp(attempt.id, callback)
+          const at = yield* Clock.currentTimeMillis
+          // What else a transport tells has a number only in its words for people.
+          const shown = connectionReasons.find((one) => one === reason) ?? "not_linked"
+          const ended = yield* store.giveUp(attempt.id, { at, reason: shown }, callback)
           if (ended) yield* Effect.logInfo(`linking ended: ${reason}`)
           return ended
         }, annotated),

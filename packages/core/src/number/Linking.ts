@@ -12,6 +12,8 @@ import type { Mode } from "../key/ApiKey.ts"
 import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { Owned } from "../transport/Shards.ts"
+import type { ConnectionReason } from "./Connection.ts"
+import type { Pacing } from "./Pacing.ts"
 import type { LoginMethod, SendingNumber } from "./SendingNumber.ts"
 
 /** How long an attempt lasts; then the number is disconnected again (contract: Limits). */
@@ -105,6 +107,14 @@ export const connectView = (
 export interface NewAttempt extends Omit<LinkingAttempt, "numberId" | "replaced"> {
   /** Where the attempt, and the number's log-out after it, are reported; replaces what was before. */
   readonly callbackUrl: string | null
+  /** What the number's pacing is from now on, if it was never told another one; null for none. */
+  readonly pacing: Pacing | null
+}
+
+/** When an attempt came to nothing, and why. */
+export interface GivenUp {
+  readonly at: number
+  readonly reason: ConnectionReason
 }
 
 /** What reports the end of an attempt: the one that came true is written. */
@@ -210,7 +220,11 @@ export class LinkingStore extends Context.Service<
      * Ends the attempt by disconnecting its number, which has its replaced phone again; false when it
      * is over already.
      */
-    giveUp(id: LinkingId, callback?: Callback | null): Effect.Effect<boolean, StoreUnavailable>
+    giveUp(
+      id: LinkingId,
+      why: GivenUp,
+      callback?: Callback | null,
+    ): Effect.Effect<boolean, StoreUnavailable>
     /** Attempts whose end has come at `now`, the longest ago first. */
     lapsed(
       now: number,

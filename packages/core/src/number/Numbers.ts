@@ -1,19 +1,27 @@
 /** The numbers of a workspace as the operator keeps them (contract: Workspace numbers). */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Schema, SchemaIssue } from "effect"
 import { makeConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId, WorkspaceId } from "../id/Ids.ts"
 import { makeStranded } from "../message/Stranded.ts"
+import { LaneQueue } from "../queue/LaneQueue.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
 import { described } from "../request/Described.ts"
-import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
+import { decoded, inputDecoder, parsed, textBetween } from "../request/Input.ts"
+import { Secrets } from "../secret/Secrets.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import { pauseFor } from "./Breaker.ts"
+import type { ConnectionReason } from "./Connection.ts"
+import { StartingPacing, unpaced } from "./Pacing.ts"
+import type { Pacing } from "./Pacing.ts"
+import { parseProxyUrl, proxyPlace, proxyUrlRule } from "./Proxy.ts"
+import type { ProxyUrl } from "./Proxy.ts"
 import { NumberStore, platforms } from "./SendingNumber.ts"
-import type { SendingNumber } from "./SendingNumber.ts"
+import type { NumberChange, NumberSettings, SealedProxy, SendingNumber } from "./SendingNumber.ts"
 
 const LabelInput = textBetween(0, 100)
 
@@ -28,9 +36,44 @@ export const NumberBody = Schema.Struct({
   ),
 }).annotate({ identifier: "CreateNumber" })
 
-export const NumberPatch = Schema.Struct({ label: Schema.optionalKey(LabelInput) }).annotate({
-  identifier: "ChangeNumber",
-})
+const longestRest = 24 * 60 * 60 * 1000
+const mostInWindow = 1_000_000
+
+const restInput = Schema.optionalKey(
+  Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: longestRest }))),
+)
+const countInput = Schema.optionalKey(
+  Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: mostInWindow }))),
+)
+
+const PacingPatch = Schema.Struct({
+  min_interval_ms: described(restInput, "The rest after a message, at least."),
+  jitter_ms: described(restInput, "How much longer that rest may be, drawn anew for each."),
+  per_minute: countInput,
+  per_hour: countInput,
+  new_recipients_per_day: described(
+    countInput,
+    "Recipients that the number never wrote to before, in any 24 hours.",
+  ),
+}).annotate({ identifier: "ChangePacing" })
+
+const ProxyInput = decoded(
+  Schema.String.annotate({ examples: ["socks5://user:password@192.0.2.10:1080"] }),
+  (text): ProxyUrl | SchemaIssue.Issue =>
+    parseProxyUrl(text) ?? new SchemaIssue.InvalidValue({ message: `must be ${proxyUrlRule}` }),
+)
+
+export const NumberPatch = Schema.Struct({
+  label: Schema.optionalKey(LabelInput),
+  pacing: described(
+    Schema.optionalKey(PacingPatch),
+    "What is left out stays as it is; null takes that limit away.",
+  ),
+  proxy_url: described(
+    Schema.optionalKey(Schema.NullOr(ProxyInput)),
+    "What the number's connection goes through. Never shown again: answers tell host and port.",
+  ),
+}).annotate({ identifier: "ChangeNumber" })
 
 /** A number to add, and what to change of one: in the words of their bodies. */
 export type CreateNumber = typeof NumberBody.Encoded
@@ -38,6 +81,40 @@ export type ChangeNumber = typeof NumberPatch.Encoded
 
 const decodeBody = inputDecoder(NumberBody)
 const decodePatch = inputDecoder(NumberPatch)
+
+/** The pacing with what an operator changed of it. */
+const changedPacing = (before: Pacing | null, change: typeof PacingPatch.Type): Pacing => {
+  const kept = before ?? unpaced
+  const { jitter_ms, min_interval_ms, new_recipients_per_day, per_hour, per_minute } = change
+  const given = (value: number | null | undefined, was: number | null) =>
+    value === undefined ? was : value
+  return {
+    minIntervalMillis: given(min_interval_ms, kept.minIntervalMillis),
+    jitterMillis: given(jitter_ms, kept.jitterMillis),
+    perMinute: given(per_minute, kept.perMinute),
+    perHour: given(per_hour, kept.perHour),
+    newRecipientsPerDay: given(new_recipients_per_day, kept.newRecipientsPerDay),
+  }
+}
+
+/** A number with what operators set for it. */
+export interface OperatedNumber extends SendingNumber {
+  readonly pacing: Pacing
+  /** Where its proxy is; its credentials are not shown. */
+  readonly proxy: { readonly host: string; readonly port: number } | null
+}
+
+const withSettings = (
+  number: SendingNumber,
+  settings: NumberSettings | undefined,
+): OperatedNumber => {
+  const { pacing, proxy } = settings ?? { pacing: null, proxy: null }
+  return {
+    ...number,
+    pacing: pacing ?? unpaced,
+    proxy: proxy === null ? null : { host: proxy.host, port: proxy.port },
+  }
+}
 
 /**
  * Whether a number may be made as connected already: true for simulated phones, which need no
@@ -67,7 +144,7 @@ export class Numbers extends Context.Service<
       workspaceId: WorkspaceId | undefined,
       id: NumberId | undefined,
       command: ChangeNumber,
-    ): Effect.Effect<SendingNumber, Failure>
+    ): Effect.Effect<OperatedNumber, Failure>
     /** DELETE: its waiting messages are cancelled, each with its event, before the answer. */
     remove(
       role: Role,
@@ -76,12 +153,14 @@ export class Numbers extends Context.Service<
     ): Effect.Effect<NumberId, Failure>
     /**
      * A connection came up or dropped, as the transport reports it. Waiting messages of a logged-out
-     * number wait until it reconnects. Null when the number is gone.
+     * number wait until it reconnects, and when it was banned or the client is outdated until it is
+     * resumed as well. Null when the number is gone.
      */
     connectionChanged(
       id: NumberId,
       status: "connected" | "disconnected",
       phone: string | null,
+      reason?: ConnectionReason | null,
     ): Effect.Effect<SendingNumber | null, StoreUnavailable>
   }
 >()("core/Numbers") {
@@ -94,7 +173,16 @@ export class Numbers extends Context.Service<
       const wakeUp = yield* WakeUp
       const callbacks = yield* makeConnectionCallbacks
       const connectedFromTheStart = yield* ConnectedFromTheStart
+      const startingPacing = yield* StartingPacing
+      const lanes = yield* LaneQueue
+      const secrets = yield* Secrets
       const notFound = refuse("number_not_found", { inPath: true })
+
+      const sealed = (id: NumberId, { host, href, port }: ProxyUrl): SealedProxy => ({
+        host,
+        port,
+        url: secrets.seal(proxyPlace(id), href),
+      })
 
       return Numbers.of({
         create: Effect.fn("Numbers.create")(function* (role, workspaceId, command) {
@@ -107,7 +195,7 @@ export class Numbers extends Context.Service<
               message: "A live number starts disconnected and is connected by linking it.",
             })
           }
-          return yield* store.insert({
+          const number: Omit<SendingNumber, "id"> = {
             workspaceId: workspace.id,
             mode: "live",
             phone: phoneDigits(input.phone),
@@ -116,7 +204,8 @@ export class Numbers extends Context.Service<
             status,
             loginMethod: "qr",
             createdAt: yield* Clock.currentTimeMillis,
-          })
+          }
+          return yield* store.insert(number, startingPacing[input.platform])
         }),
         list: Effect.fn("Numbers.list")(function* (role, workspaceId) {
           return yield* store.list((yield* workspaces.within(role, workspaceId, "numbers")).id)
@@ -125,9 +214,23 @@ export class Numbers extends Context.Service<
           const workspace = yield* workspaces.within(role, workspaceId, "numbers")
           const found = id === undefined ? null : yield* store.get(workspace.id, id)
           if (found === null) return yield* notFound
-          const { label } = yield* Effect.fromResult(decodePatch(command))
-          if (label === undefined) return found
-          return (yield* store.relabel(workspace.id, found.id, label)) ?? (yield* notFound)
+          const { label, pacing, proxy_url: proxy } = yield* Effect.fromResult(decodePatch(command))
+          const before = (yield* store.settings([found.id])).get(found.id)
+          const change: NumberChange = {
+            ...(label === undefined ? {} : { label }),
+            ...(pacing === undefined
+              ? {}
+              : { pacing: changedPacing(before?.pacing ?? null, pacing) }),
+            ...(proxy === undefined
+              ? {}
+              : { proxy: proxy === null ? null : sealed(found.id, proxy) }),
+          }
+          if (Object.keys(change).length === 0) return withSettings(found, before)
+          const now = yield* Clock.currentTimeMillis
+          const changed = yield* store.change(workspace.id, found.id, change, now)
+          if (changed === null) return yield* notFound
+          if (pacing !== undefined) yield* wakeUp.wake("lanes")
+          return withSettings(changed, (yield* store.settings([changed.id])).get(changed.id))
         }),
         remove: Effect.fn("Numbers.remove")(function* (role, workspaceId, id) {
           const workspace = yield* workspaces.within(role, workspaceId, "numbers")
@@ -136,10 +239,17 @@ export class Numbers extends Context.Service<
           const removed = yield* stranded.removing(store.remove(workspace.id, id, now))
           return removed ? id : yield* notFound
         }),
-        connectionChanged: Effect.fn("Numbers.connectionChanged")(function* (id, status, phone) {
+        connectionChanged: Effect.fn("Numbers.connectionChanged")(function* (
+          id,
+          status,
+          phone,
+          reason = null,
+        ) {
           const now = yield* Clock.currentTimeMillis
+          const pause = pauseFor(reason)
+          if (pause !== null) yield* lanes.pause(id, pause, now)
           const callback = yield* callbacks.of(id, status, phone)
-          const noted = store.setStatus(id, status, phone ?? undefined, now, callback)
+          const noted = store.setStatus(id, status, phone ?? undefined, now, callback, reason)
           if (status === "disconnected") return yield* noted
           // Also when the store did not say whether it noted it: the loops look.
           return yield* Effect.ensuring(

@@ -5,6 +5,8 @@
 import { hasExpired } from "../message/Message.ts"
 import type { Message } from "../message/Message.ts"
 import type { QuotaLimit } from "../message/Quota.ts"
+import { recipientLimits, sendLimits } from "../number/Pacing.ts"
+import type { Pacing } from "../number/Pacing.ts"
 
 /** How long a lane stays claimed after its holder died, in service time. */
 export const laneLeaseMillis = 30_000
@@ -60,19 +62,49 @@ const countUntil = (times: ReadonlyArray<number>, moment: number): number => {
 }
 
 /**
- * When a lane that has sent its fill may send again: as soon as the oldest send leaves the window that
- * ends now. Null where there is room. `sentTimes` are ascending.
+ * When there is room in a window for one more: as soon as the last of as many as fit was a window ago.
+ * Null where there is room now. `times` are ascending; those after `now` do not count.
  */
 export const cappedUntil = (
-  sentTimes: ReadonlyArray<number>,
+  times: ReadonlyArray<number>,
   now: number,
   { messages, windowMillis }: QuotaLimit,
 ): number | null => {
-  const gone = countUntil(sentTimes, now - windowMillis)
-  const oldest = sentTimes[gone]
-  return oldest === undefined || countUntil(sentTimes, now) - gone < messages
+  const before = countUntil(times, now) - messages
+  const lastThatFits = before < 0 ? undefined : times[before]
+  return lastThatFits === undefined || lastThatFits <= now - windowMillis
     ? null
-    : oldest + windowMillis
+    : lastThatFits + windowMillis
+}
+
+/** What decides whether the limits of a number let its first message leave. */
+export interface LimitFacts {
+  /** When its messages were sent, ascending. */
+  readonly sentTimes: ReadonlyArray<number>
+  /** When each of its recipients was first written to, ascending. */
+  readonly firstTimes: ReadonlyArray<number>
+  /** Whether the message goes to none of them. */
+  readonly isNewRecipient: boolean
+  readonly sendCap: QuotaLimit
+  /** Null: the number is not paced. */
+  readonly pacing: Pacing | null
+}
+
+/**
+ * When all limits of a number let its first message leave: the send cap, which every number has, and
+ * its pacing. Null where they let it leave now.
+ */
+export const limitedUntil = (
+  { firstTimes, isNewRecipient, pacing, sendCap, sentTimes }: LimitFacts,
+  now: number,
+): number | null => {
+  const limits = [sendCap, ...(pacing === null ? [] : sendLimits(pacing))]
+  const contacts = pacing === null || !isNewRecipient ? [] : recipientLimits(pacing)
+  const moments = [
+    ...limits.map((limit) => cappedUntil(sentTimes, now, limit)),
+    ...contacts.map((limit) => cappedUntil(firstTimes, now, limit)),
+  ].filter((moment) => moment !== null)
+  return moments.length === 0 ? null : Math.max(...moments)
 }
 
 /** What of a lane decides when it is next due. */
@@ -80,36 +112,48 @@ export interface LaneDue {
   readonly nextDue: number | null
   /** The end of the lease of what is in flight; null while nothing is. */
   readonly leaseUntil: number | null
-  /** It is not claimed before, whatever falls due; null for no rest. */
+  /** The far side asked for that rest, or it follows a message; null for none. */
   readonly restsUntil: number | null
+  /** Until when a claim has found the number's limits to hold its first message back. */
+  readonly limitedUntil: number | null
+  /** Infinite while only an operator can end the pause; null for none. A removed lane has none. */
+  readonly pausedUntil: number | null
   readonly removed: boolean
 }
 
-/** What happens to a lane. `firstDueAt` is that of the first message that waits and has not expired. */
+/**
+ * What happens to a lane. `firstDueAt` is that of the first message that can be handed out: it waits and
+ * has not expired, or it may have left.
+ */
 export type LaneChange =
   | { readonly _tag: "Accepted"; readonly dueAt: number }
   /** Claimed, or its lease renewed. */
   | { readonly _tag: "HandedOut"; readonly leaseUntil: number }
-  /** Claimed, and nothing was handed out: it has sent its fill, or nothing is due. */
+  /** Claimed, and nothing was handed out: it is paused, its limits are used up, or nothing is due. */
   | {
       readonly _tag: "PassedOver"
-      readonly restsUntil: number | null
+      readonly until: number | null
       readonly firstDueAt: number | null
     }
   /** Messages were cancelled or expired. */
   | { readonly _tag: "Ended"; readonly firstDueAt: number | null }
-  /** The attempt ended the message, or put it back: `again`, not before that moment. */
+  /** The attempt ended the message, or put it back; the lane rests as that says. */
   | {
       readonly _tag: "Settled"
       readonly now: number
-      readonly again: { readonly notBefore: number | null; readonly mayHaveLeft: boolean } | null
+      readonly again: { readonly mayHaveLeft: boolean } | null
       readonly firstDueAt: number | null
     }
+  /** Its pause began or ended, or its pacing is another one. */
+  | { readonly _tag: "Changed"; readonly firstDueAt: number | null }
   /** Its number was removed; `mayHaveLeft` of its head. */
   | { readonly _tag: "Removed"; readonly now: number; readonly mayHaveLeft: boolean }
 
 const latest = (moment: number, ...others: ReadonlyArray<number | null>): number =>
   others.reduce<number>((late, other) => Math.max(late, other ?? late), moment)
+
+/** What comes after an endless pause does not come by itself. */
+const ifEver = (moment: number): number | null => (Number.isFinite(moment) ? moment : null)
 
 /**
  * When a lane is next due after a change. In flight it is due at the end of its lease, to be handed out
@@ -117,26 +161,40 @@ const latest = (moment: number, ...others: ReadonlyArray<number | null>): number
  * removed number only what may have left is handed out once more.
  */
 export const nextDueAfter = (lane: LaneDue, change: LaneChange): number | null => {
+  const {
+    leaseUntil,
+    limitedUntil: limited,
+    nextDue,
+    pausedUntil: paused,
+    restsUntil: rests,
+  } = lane
+  const first = "firstDueAt" in change ? change.firstDueAt : null
   switch (change._tag) {
     case "Accepted":
-      return lane.leaseUntil === null
-        ? latest(Math.min(lane.nextDue ?? change.dueAt, change.dueAt), lane.restsUntil)
-        : lane.nextDue
+      return leaseUntil === null
+        ? ifEver(latest(Math.min(nextDue ?? change.dueAt, change.dueAt), rests, limited, paused))
+        : nextDue
     case "HandedOut":
       return change.leaseUntil
     case "PassedOver":
-      return change.restsUntil ?? change.firstDueAt
-    case "Ended":
-      if (lane.leaseUntil !== null || lane.removed) return lane.nextDue
-      return change.firstDueAt === null ? null : latest(change.firstDueAt, lane.nextDue)
-    case "Settled": {
-      const { again, firstDueAt, now } = change
-      if (lane.removed && again?.mayHaveLeft !== true) return null
-      if (again !== null) return latest(now, again.notBefore)
-      return firstDueAt === null ? null : latest(firstDueAt, now)
+      return change.until === null ? first : ifEver(change.until)
+    case "Ended": {
+      if (leaseUntil !== null || lane.removed) return nextDue
+      if (first === null) return null
+      // What held the first message back need not hold the one that comes first now.
+      return ifEver(latest(first, limited === null ? nextDue : null, rests, paused))
     }
+    case "Settled": {
+      const { again, now } = change
+      if (lane.removed && again?.mayHaveLeft !== true) return null
+      if (again !== null) return ifEver(latest(now, rests, paused))
+      return first === null ? null : ifEver(latest(first, now, rests, paused))
+    }
+    case "Changed":
+      if (leaseUntil !== null || lane.removed) return nextDue
+      return first === null ? null : ifEver(latest(first, rests, paused))
     case "Removed":
-      if (lane.leaseUntil !== null) return lane.leaseUntil
-      return change.mayHaveLeft ? latest(change.now, lane.restsUntil) : null
+      if (leaseUntil !== null) return leaseUntil
+      return change.mayHaveLeft ? latest(change.now, rests) : null
   }
 }

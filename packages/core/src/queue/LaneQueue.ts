@@ -14,6 +14,8 @@ import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { Message } from "../message/Message.ts"
 import type { MessageChange } from "../message/MessageChange.ts"
 import type { QuotaLimit } from "../message/Quota.ts"
+import type { Pause, Strikes } from "../number/Breaker.ts"
+import type { Pacing } from "../number/Pacing.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 import type { Owned } from "../transport/Shards.ts"
 
@@ -21,13 +23,22 @@ export interface ClaimQuery extends LeaseClaim, Shares {
   /** From which numbers this worker may send. */
   readonly owned: Owned
   /**
-   * What a number may send in a window: a lane whose messages `sentAt` after now - window reach the
-   * limit rests, still waiting, until the oldest of them leaves the window.
+   * What every number may send in a window, beside its own pacing: a lane whose limits are used up is
+   * passed over, its messages still waiting, until there is room (see `limitedUntil`).
    */
   readonly sendCap: QuotaLimit
 }
 
-export interface ClaimedMessage {
+/** What an operator and the far side have made of a lane. */
+export interface LaneControl {
+  /** Null: the number is not paced. */
+  readonly pacing: Pacing | null
+  readonly strikes: Strikes
+  /** Null: none yet, or resumed. One that is over says nothing. */
+  readonly pause: Pause | null
+}
+
+export interface ClaimedMessage extends Pick<LaneControl, "pacing" | "strikes"> {
   readonly message: Message
   readonly number: SendingNumber
   /** Removed, or its workspace deleted: nothing may be sent any more. */
@@ -37,26 +48,40 @@ export interface ClaimedMessage {
   readonly interruptions: number
 }
 
-export type Settlement =
-  /** The attempt ended the message. */
-  | {
-      readonly _tag: "Ended"
-      readonly numberId: NumberId
-      readonly lease: number
-      readonly change: MessageChange
-    }
-  /**
-   * The message goes on waiting at the head of its lane, which rests until `notBefore` (null: at
-   * once). `interrupted`: it cannot be known whether the attempt left, so it counts as one.
-   */
-  | {
-      readonly _tag: "Again"
-      readonly numberId: NumberId
-      readonly lease: number
-      readonly messageId: MessageId
-      readonly notBefore: number | null
-      readonly interrupted: boolean
-    }
+/** What an attempt leaves behind in its lane, whatever became of the message. */
+export interface Aftermath {
+  /** Nothing leaves the lane before; null: at once. */
+  readonly notBefore: number | null
+  /** What the number's strikes are now, and whether that pauses it; null where nothing changed. */
+  readonly breaker: { readonly strikes: Strikes; readonly pause: Pause | null } | null
+}
+
+export const noAftermath: Aftermath = { notBefore: null, breaker: null }
+
+export type Settlement = Aftermath & {
+  readonly numberId: NumberId
+  readonly lease: number
+} & (
+    | {
+        /** The attempt ended the message. */
+        readonly _tag: "Ended"
+        readonly change: MessageChange
+        /**
+         * Its recipient, if the message was sent and the number's new recipients are limited: the
+         * recipient is none from now on.
+         */
+        readonly recipient: string | null
+      }
+    | {
+        /**
+         * The message goes on waiting at the head of its lane. `interrupted`: it cannot be known
+         * whether the attempt left, so it counts as one.
+         */
+        readonly _tag: "Again"
+        readonly messageId: MessageId
+        readonly interrupted: boolean
+      }
+  )
 
 export class LaneQueue extends Context.Service<
   LaneQueue,
@@ -65,7 +90,8 @@ export class LaneQueue extends Context.Service<
      * Claims free lanes that are due, the longest waiting first, one message each, and of no
      * workspace more than the worker may hold. An unsettled
      * message whose lease ran out comes first, also when it expired meanwhile or its number was
-     * removed. Other messages that have expired are left to the expiry sweep.
+     * removed. Other messages that have expired are left to the expiry sweep. A lane that is paused
+     * is passed over; what was in flight in it counts as interrupted.
      */
     claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable>
     /**
@@ -86,5 +112,12 @@ export class LaneQueue extends Context.Service<
       settlements: ReadonlyArray<Settlement>,
       now: number,
     ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
+    /**
+     * Pauses a lane, as far as no later pause stands (see `laterPause`). What is in the hands of a
+     * transport is not called back. False when the number is unknown or removed.
+     */
+    pause(numberId: NumberId, pause: Pause, now: number): Effect.Effect<boolean, StoreUnavailable>
+    /** Ends every pause of a lane. False when the number is unknown or removed. */
+    resume(numberId: NumberId, now: number): Effect.Effect<boolean, StoreUnavailable>
   }
 >()("core/LaneQueue") {}

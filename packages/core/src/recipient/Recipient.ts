@@ -148,6 +148,12 @@ export const targetOf = (recipient: Recipient): Target => {
   }
 }
 
+/** What tells recipients apart that a number writes to: the phone, else the name as it was given. */
+export const recipientName = (recipient: Recipient): string => {
+  if ("phone" in recipient) return recipient.phone
+  return recipient.kind === "group" ? recipient.group : recipient.username
+}
+
 /** The recipient as an answer shows it (contract: Recipients). */
 export const RecipientJson = Schema.Union([
   Schema.Struct({

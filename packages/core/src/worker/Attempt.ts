@@ -10,13 +10,21 @@ import { MediaLinks } from "../media/MediaLinks.ts"
 import { OutgoingMediaSource } from "../media/OutgoingMediaSource.ts"
 import { endMessage } from "../message/MessageChange.ts"
 import type { Ending } from "../message/MessageChange.ts"
-import { attemptTimeoutMillis, judgeAttempt, lastCheck } from "../message/attemptOutcome.ts"
+import {
+  attemptTimeoutMillis,
+  judgeAttempt,
+  lastCheck,
+  mayHaveBeenSeen,
+} from "../message/attemptOutcome.ts"
 import type { AttemptOutcome } from "../message/attemptOutcome.ts"
 import { hasExpired } from "../message/Message.ts"
 import type { Message } from "../message/Message.ts"
+import { strikesAfter } from "../number/Breaker.ts"
 import { Numbers } from "../number/Numbers.ts"
-import type { ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
-import { targetOf } from "../recipient/Recipient.ts"
+import { drawRestMillis } from "../number/Pacing.ts"
+import { noAftermath } from "../queue/LaneQueue.ts"
+import type { Aftermath, ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
+import { recipientName, targetOf } from "../recipient/Recipient.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { OutgoingMedia } from "../transport/Transport.ts"
 
@@ -60,28 +68,50 @@ export const makeAttempt = Effect.gen(function* () {
     claimed: ClaimedMessage,
     ending: Ending,
     now: number,
+    aftermath = noAftermath,
     mediaType: MediaType | null = null,
   ): Settlement => {
-    const { lease, number } = claimed
+    const { lease, number, pacing } = claimed
     const message = withMediaType(claimed.message, mediaType)
     const change = endMessage(message, ending, eventId(ids), now, link)
-    return change === undefined
-      ? again(claimed, null, false)
-      : { _tag: "Ended", numberId: number.id, lease, change }
+    if (change === undefined) return again(claimed, aftermath, false)
+    const countsRecipient =
+      ending.trigger === "send_succeeded" && (pacing?.newRecipientsPerDay ?? null) !== null
+    return {
+      _tag: "Ended",
+      numberId: number.id,
+      lease,
+      ...aftermath,
+      change,
+      recipient: countsRecipient ? recipientName(message.to) : null,
+    }
   }
 
   const again = (
     { lease, message, number }: ClaimedMessage,
-    notBefore: number | null,
+    aftermath: Aftermath,
     interrupted: boolean,
   ): Settlement => ({
     _tag: "Again",
     numberId: number.id,
     lease,
+    ...aftermath,
     messageId: message.id,
-    notBefore,
     interrupted,
   })
+
+  /** What the attempt leaves behind in the lane: the rest of its pacing, and strikes. */
+  const aftermathOf = (
+    { pacing, strikes }: ClaimedMessage,
+    outcome: AttemptOutcome,
+    now: number,
+  ): Aftermath => {
+    const rest = pacing === null || !mayHaveBeenSeen(outcome) ? 0 : drawRestMillis(pacing, ids)
+    return {
+      notBefore: rest === 0 ? null : now + rest,
+      breaker: strikesAfter(strikes, outcome, now),
+    }
+  }
 
   const handOver = (
     { message, number }: ClaimedMessage,
@@ -148,8 +178,11 @@ export const makeAttempt = Effect.gen(function* () {
       yield* Effect.ignore(numbers.connectionChanged(claimed.number.id, "disconnected", null))
     }
     const verdict = judgeAttempt(claimed, outcome, dropsCopies, now)
-    return verdict._tag === "End"
-      ? settlement(claimed, verdict.ending, now, mediaType)
-      : again(claimed, verdict.notBefore, verdict.interrupted)
+    const aftermath = aftermathOf(claimed, outcome, now)
+    if (verdict._tag === "End") {
+      return settlement(claimed, verdict.ending, now, aftermath, mediaType)
+    }
+    const notBefore = verdict.notBefore ?? aftermath.notBefore
+    return again(claimed, { ...aftermath, notBefore }, verdict.interrupted)
   })
 })

@@ -28,6 +28,7 @@ const makeEndingLoop = (
     const store = yield* MessageStore
     const ids = yield* Ids
     const { link } = yield* MediaLinks
+    const wakeUp = yield* WakeUp
     const context = yield* Effect.context<WakeUp | WorkStatus>()
     const runOnce = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
@@ -35,7 +36,11 @@ const makeEndingLoop = (
       const changes = messages.flatMap(
         (message) => endMessage(message, endingOf(message), eventId(ids), now, link) ?? [],
       )
-      return changes.length === 0 ? 0 : (yield* store.end(changes)).size
+      if (changes.length === 0) return 0
+      const ended = yield* store.end(changes)
+      // A number's limits may have held back what expired, and not what is behind it.
+      if (work === "expiry") yield* wakeUp.wake("lanes")
+      return ended.size
     })
     const run = runLoop({ work, runOnce: Effect.map(runOnce, (ended) => ended > 0) })
     return { runOnce, run: Effect.provideContext(run, context) }

@@ -141,7 +141,7 @@ export const makeLinker = Effect.gen(function* () {
   const endOthers = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const lapsed = yield* store.lapsed(now, batch)
-    yield* Effect.forEach(lapsed, (attempt) => progress.ended(attempt, "its time is over"), {
+    yield* Effect.forEach(lapsed, (attempt) => progress.ended(attempt, "link_expired"), {
       discard: true,
     })
     const tests = yield* store.dueTest(now, batch)

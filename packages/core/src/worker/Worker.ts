@@ -11,6 +11,7 @@ import { sleep } from "../time/RealTime.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { TakeEvent, TransportEvent } from "../transport/Transport.ts"
+import { makeConnectionReporter } from "./ConnectionReporter.ts"
 import { makeDeliverer } from "./Deliverer.ts"
 import { makeDispatcher } from "./Dispatcher.ts"
 import { makeExpirer, makeTestModeSender } from "./DueMessages.ts"
@@ -55,7 +56,7 @@ const takeTransportEvents = Effect.gen(function* () {
   const take: TakeEvent = (event) =>
     (event._tag === "Tick"
       ? tick(event)
-      : stored(numbers.connectionChanged(event.numberId, event.status, event.phone))
+      : stored(numbers.connectionChanged(event.numberId, event.status, event.phone, event.reason))
     ).pipe(
       Effect.catchDefect((defect) => Effect.logError("an event of a transport was lost", defect)),
     )
@@ -88,6 +89,7 @@ export class Worker extends Context.Service<
         (yield* makeNumberChecker).run,
         yield* takeTransportEvents,
         (yield* NumberOwnership).hold,
+        (yield* makeConnectionReporter).run,
       ]
       return Worker.of({
         run: Effect.andThen(

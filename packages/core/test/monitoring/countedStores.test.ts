@@ -11,7 +11,7 @@ import { layerCountedStores } from "../../src/monitoring/countedStores.ts"
 import { startCounting } from "../../src/monitoring/counters.ts"
 import { DeliveryQueue } from "../../src/queue/DeliveryQueue.ts"
 import type { DeliveryResult } from "../../src/queue/DeliveryQueue.ts"
-import { LaneQueue } from "../../src/queue/LaneQueue.ts"
+import { LaneQueue, noAftermath } from "../../src/queue/LaneQueue.ts"
 import type { Settlement } from "../../src/queue/LaneQueue.ts"
 import type { ReminderRun } from "../../src/reminder/Reminder.ts"
 import { ReminderStore } from "../../src/reminder/Reminder.ts"
@@ -28,7 +28,9 @@ const ended = (id: number, state: MessageState): Settlement => ({
   _tag: "Ended",
   numberId: 7 as NumberId,
   lease: 1,
+  ...noAftermath,
   change: aChange(id, state),
+  recipient: null,
 })
 
 const aResult = (error: DeliveryResult["error"], kind: DeliveryResult["kind"] = "webhook") =>

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Contacts, Numbers, roles } from "../../src/index.ts"
+import { unpaced } from "../../src/number/Pacing.ts"
 import type { NumberId } from "../../src/ports.ts"
 import { NumberStore } from "../../src/ports.ts"
 import { refusal } from "./Operations.ts"
@@ -40,7 +41,12 @@ describe("numbers", () => {
           })
           assert.deepStrictEqual(yield* list("owner", workspace), [made, other])
           const relabelled = yield* update("owner", workspace, made.id, { label: "Support" })
-          assert.deepStrictEqual<unknown>(relabelled, { ...expected, label: "Support" })
+          const settings = { pacing: unpaced, proxy: null }
+          assert.deepStrictEqual<unknown>(relabelled, {
+            ...expected,
+            label: "Support",
+            ...settings,
+          })
           assert.deepStrictEqual(yield* update("owner", workspace, made.id, {}), relabelled)
           assert.strictEqual(yield* remove("owner", workspace, made.id), made.id)
           assert.deepStrictEqual(yield* list("owner", workspace), [other])

@@ -9,7 +9,9 @@ import { MediaLinks } from "../../src/media/MediaLinks.ts"
 import { LinksBusy } from "../../src/media/LinkDownload.ts"
 import { MediaUnavailable, OutgoingMediaSource } from "../../src/media/OutgoingMediaSource.ts"
 import type { Message } from "../../src/message/Message.ts"
+import { noStrikes } from "../../src/number/Breaker.ts"
 import { Numbers } from "../../src/number/Numbers.ts"
+import { unpaced } from "../../src/number/Pacing.ts"
 import type { Settlement } from "../../src/queue/LaneQueue.ts"
 import { TelegramTransport, WhatsAppTransport } from "../../src/transport/Transport.ts"
 import type {
@@ -25,6 +27,7 @@ import {
   refused,
   notRegistered,
   notConnected,
+  unknown,
   claim,
   aMessage,
 } from "./claimedMessage.ts"
@@ -116,6 +119,43 @@ describe("an attempt", () => {
     }),
   )
 
+  it.effect("leaves a rest behind in a paced lane once the far side may have seen it", () =>
+    Effect.gen(function* () {
+      const paced = { ...unpaced, minIntervalMillis: 700 }
+      const rest = (outcome: SendOutcome) =>
+        Effect.gen(function* () {
+          const { make } = yield* setup({ send: () => Effect.succeed(outcome) })
+          return (yield* make(claim({ pacing: paced }))).notBefore
+        })
+      assert.strictEqual(yield* rest(accepted), noon + 700)
+      assert.strictEqual(yield* rest(refused), noon + 700)
+      assert.strictEqual(yield* rest(unknown), noon + 700)
+      assert.isNull(yield* rest(notConnected))
+      assert.strictEqual(yield* rest({ _tag: "Postponed", afterMillis: 5 }), noon + 5)
+    }),
+  )
+
+  it.effect("counts what is held against the number, and tells a limited number's recipient", () =>
+    Effect.gen(function* () {
+      const against: SendOutcome = { _tag: "Refused", error: notRegistered, againstNumber: true }
+      const { make } = yield* setup({ send: () => Effect.succeed(against) })
+      const fifth = yield* make(claim({ strikes: { refusals: 4, pauses: 1 } }))
+      assert.deepStrictEqual(fifth.breaker, {
+        strikes: { refusals: 0, pauses: 2 },
+        pause: { until: noon + 7200 * second, reason: "restricted" },
+      })
+      const sending = yield* setup({})
+      const sent = ended(yield* sending.make(claim({ strikes: { refusals: 4, pauses: 1 } })))
+      assert.deepStrictEqual(sent.breaker, { strikes: noStrikes, pause: null })
+      assert.isNull(sent.recipient)
+      const limited = { ...unpaced, newRecipientsPerDay: 1 }
+      assert.strictEqual(
+        ended(yield* sending.make(claim({ pacing: limited }))).recipient,
+        "+15550000001",
+      )
+    }),
+  )
+
   it.effect("asks the transport of the number's platform", () =>
     Effect.gen(function* () {
       const { handed, make } = yield* setup({})
@@ -187,6 +227,7 @@ describe("an attempt", () => {
         lease: 3,
         messageId: 42,
         notBefore: null,
+        breaker: null,
         interrupted: true,
       })
     }),
@@ -274,6 +315,7 @@ describe("an attempt", () => {
             lease: 3,
             messageId: 42,
             notBefore: noon + second,
+            breaker: null,
             interrupted: false,
           })
           assert.deepStrictEqual(handed, [])

@@ -1,6 +1,7 @@
 /** A claimed message as a worker has it in its hands, with defaults for what a test does not speak of. */
 import type { MessageId, NumberId, TransportId, WorkspaceId } from "../../src/id/Ids.ts"
 import type { Message } from "../../src/message/Message.ts"
+import { noStrikes } from "../../src/number/Breaker.ts"
 import type { ClaimedMessage } from "../../src/queue/LaneQueue.ts"
 import type { Phone } from "../../src/recipient/Phone.ts"
 import type { SendOutcome } from "../../src/transport/Transport.ts"
@@ -46,6 +47,8 @@ export const claim = (
   removed: false,
   lease: 3,
   interruptions: 0,
+  pacing: null,
+  strikes: noStrikes,
   ...given,
   message: aMessage(given.message),
 })

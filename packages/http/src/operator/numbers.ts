@@ -1,10 +1,36 @@
 /** Numbers of a workspace (contract: Workspace numbers). */
-import { NumberBody, NumberPatch, Numbers } from "@messaging-service/core"
-import type { ChangeNumber, CreateNumber } from "@messaging-service/core"
-import { Effect } from "effect"
+import {
+  NumberBody,
+  NumberOperations,
+  NumberPatch,
+  Numbers,
+  PauseBody,
+  TimeJson,
+  connectionReasons,
+  connectionStates,
+  described,
+  formatInstant,
+  instantOrNull,
+} from "@messaging-service/core"
+import type {
+  ChangeNumber,
+  CreateNumber,
+  NumberConnection,
+  OperatedNumber,
+  PauseNumber,
+} from "@messaging-service/core"
+import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"
-import { DeletedJson, asCommand, bodyOf, deleted, json, listOf } from "../route/Entry.ts"
+import {
+  DeletedJson,
+  asCommand,
+  bodyOf,
+  deleted,
+  json,
+  listOf,
+  optionalJson,
+} from "../route/Entry.ts"
 import { NumberJson, numberJson } from "../v2/numbers.ts"
 import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
 
@@ -12,8 +38,107 @@ const route = operatorRoute("Workspace numbers")
 
 const missing: Refused = { code: "number_not_found", inPath: true }
 
+const numberPath = `${workspacePath}/numbers/{number_id}` as const
+
+/** How fast it may send; null for no limit of that kind. */
+const PacingJson = Schema.Struct({
+  min_interval_ms: Schema.NullOr(Schema.Int),
+  jitter_ms: Schema.NullOr(Schema.Int),
+  per_minute: Schema.NullOr(Schema.Int),
+  per_hour: Schema.NullOr(Schema.Int),
+  new_recipients_per_day: Schema.NullOr(Schema.Int),
+}).annotate({ identifier: "Pacing" })
+
+/** The Number object with what operators set for it. */
+const OperatedNumberJson = Schema.Struct({
+  ...NumberJson.fields,
+  pacing: PacingJson,
+  proxy: described(
+    Schema.NullOr(Schema.Struct({ host: Schema.String, port: Schema.Int })),
+    "What its connection goes through.",
+  ),
+}).annotate({ identifier: "OperatedNumber" })
+
+const operatedJson = ({
+  pacing,
+  proxy,
+  ...number
+}: OperatedNumber): typeof OperatedNumberJson.Type => ({
+  ...numberJson(number),
+  pacing: {
+    min_interval_ms: pacing.minIntervalMillis,
+    jitter_ms: pacing.jitterMillis,
+    per_minute: pacing.perMinute,
+    per_hour: pacing.perHour,
+    new_recipients_per_day: pacing.newRecipientsPerDay,
+  },
+  proxy,
+})
+
+const pacing = {
+  min_interval_ms: 1000,
+  jitter_ms: 2000,
+  per_minute: 20,
+  per_hour: 300,
+  new_recipients_per_day: null,
+}
+
+const operated = { ...examples.number, pacing, proxy: null }
+
+/** How a number's connection stands. */
+const ConnectionJson = Schema.Struct({
+  state: described(Schema.Literals(connectionStates), "`waiting`: between two tries to connect."),
+  reason: described(
+    Schema.NullOr(Schema.Literals(connectionReasons)),
+    "Why it is not connected, or sends nothing although it is.",
+  ),
+  since: TimeJson,
+  last_seen_at: described(Schema.NullOr(TimeJson), "The last word of the far side."),
+  paused_until: described(
+    Schema.NullOr(TimeJson),
+    "Null also when it is paused until it is resumed: then `reason` says so.",
+  ),
+  reconnects: Schema.Int,
+  worker: described(Schema.NullOr(Schema.String), "The process that keeps the connection."),
+  waiting: described(Schema.Int, "Messages that wait, scheduled ones included."),
+  next_send_at: described(
+    Schema.NullOr(TimeJson),
+    "When the next of them may leave; null when that is not known.",
+  ),
+  sent_24h: Schema.Int,
+}).annotate({ identifier: "Connection" })
+
+const connectionJson = (connection: NumberConnection): typeof ConnectionJson.Type => ({
+  state: connection.state,
+  reason: connection.reason,
+  since: formatInstant(connection.since),
+  last_seen_at: instantOrNull(connection.lastSeenAt),
+  paused_until: instantOrNull(connection.pausedUntil),
+  reconnects: connection.reconnects,
+  worker: connection.worker,
+  waiting: connection.waiting,
+  next_send_at: instantOrNull(connection.nextSendAt),
+  sent_24h: connection.sent24h,
+})
+
+const connected = {
+  state: "connected",
+  reason: null,
+  since: "2030-01-31T06:00:00Z",
+  last_seen_at: "2030-01-31T06:59:58Z",
+  paused_until: null,
+  reconnects: 0,
+  worker: null,
+  waiting: 3,
+  next_send_at: "2030-01-31T07:00:02Z",
+  sent_24h: 120,
+} as const
+
+const paused = { ...connected, reason: "paused", paused_until: "2030-01-31T09:00:00Z" }
+
 export const numberRoutes = Effect.gen(function* () {
   const numbers = yield* Numbers
+  const operations = yield* NumberOperations
 
   return [
     route(`POST ${workspacePath}/numbers`, {
@@ -39,17 +164,21 @@ export const numberRoutes = Effect.gen(function* () {
       handler: ({ id, role }) =>
         Effect.map(numbers.list(role, id("id")), (all) => ({ data: all.map(numberJson) })),
     }),
-    route(`PATCH ${workspacePath}/numbers/{number_id}`, {
+    route(`PATCH ${numberPath}`, {
       id: "updateNumber",
-      summary: "Change a number's label",
-      request: json(NumberPatch, { label: "Front desk" }, asCommand<ChangeNumber>),
+      summary: "Change a number's label, pacing and proxy",
+      request: json(
+        NumberPatch,
+        { label: "Front desk", pacing: { per_minute: 10 } },
+        asCommand<ChangeNumber>,
+      ),
       success: "The number as it is now.",
-      answer: bodyOf(NumberJson, examples.number),
+      answer: bodyOf(OperatedNumberJson, operated),
       refused: [missing],
       handler: ({ id, request, role }) =>
-        Effect.map(numbers.update(role, id("id"), id("number_id"), request), numberJson),
+        Effect.map(numbers.update(role, id("id"), id("number_id"), request), operatedJson),
     }),
-    route(`DELETE ${workspacePath}/numbers/{number_id}`, {
+    route(`DELETE ${numberPath}`, {
       id: "deleteNumber",
       summary: "Remove a number",
       about: "Its waiting messages are cancelled, each with its event.",
@@ -58,6 +187,48 @@ export const numberRoutes = Effect.gen(function* () {
       refused: [missing],
       handler: ({ id, role }) =>
         Effect.map(numbers.remove(role, id("id"), id("number_id")), deleted),
+    }),
+    route(`GET ${numberPath}/connection`, {
+      id: "getConnection",
+      summary: "Look at a number's connection",
+      about: "Why a message of the number waits is always in one of these fields.",
+      success: "The connection.",
+      answer: bodyOf(ConnectionJson, connected),
+      refused: [missing],
+      handler: ({ id, role }) =>
+        Effect.map(operations.connection(role, id("id"), id("number_id")), connectionJson),
+    }),
+    route(`POST ${numberPath}/pause`, {
+      id: "pauseNumber",
+      summary: "Pause a number",
+      about: "Nothing is sent while it is paused; its messages wait, and may expire.",
+      request: optionalJson(PauseBody, { until: "2030-01-31T09:00:00Z" }, asCommand<PauseNumber>),
+      success: "The connection.",
+      answer: bodyOf(ConnectionJson, paused),
+      refused: [missing, "invalid_datetime", "time_in_past"],
+      handler: ({ id, request, role }) =>
+        Effect.map(operations.pause(role, id("id"), id("number_id"), request), connectionJson),
+    }),
+    route(`POST ${numberPath}/resume`, {
+      id: "resumeNumber",
+      summary: "Resume a number",
+      about: "Ends every pause: an operator's, and those for what the far side refused or said.",
+      success: "The connection.",
+      answer: bodyOf(ConnectionJson, connected),
+      refused: [missing],
+      handler: ({ id, role }) =>
+        Effect.map(operations.resume(role, id("id"), id("number_id")), connectionJson),
+    }),
+    route(`POST ${numberPath}/logout`, {
+      id: "logOutNumber",
+      summary: "Log a number out",
+      about:
+        "Its device is logged out at the far side and its credentials are wiped. Waiting messages wait for it to be linked again.",
+      success: "The number, disconnected.",
+      answer: bodyOf(NumberJson, { ...examples.number, status: "disconnected" }),
+      refused: [missing],
+      handler: ({ id, role }) =>
+        Effect.map(operations.logOut(role, id("id"), id("number_id")), numberJson),
     }),
   ]
 })

@@ -272,6 +272,19 @@ describe("the document and the service", () => {
           yield* ask(customer("GET", numbers), 200)
           yield* ask(customer("GET", `${numbers}/987654`), 404)
 
+          const own = `${at}/numbers/${number.id}`
+          yield* ask(operator("GET", `${own}/connection`), 200)
+          yield* ask(operator("POST", `${own}/pause`, { until: "2999-01-31T09:00:00Z" }), 200)
+          yield* ask(operator("POST", `${own}/pause`, { until: "1970-01-01T00:00:00Z" }), 422)
+          yield* ask(operator("POST", `${own}/pause`, { until: "tomorrow" }), 400)
+          yield* ask(operator("POST", `${own}/pause`), 200)
+          yield* ask(operator("POST", `${own}/resume`), 200)
+          yield* ask(operator("GET", `${at}/numbers/987654/connection`), 404)
+          const paced = { pacing: { per_minute: 5 }, proxy_url: "http://a:b@192.0.2.1" }
+          yield* ask(operator("PATCH", own, paced), 200)
+          yield* ask(operator("PATCH", own, { proxy_url: "ftp://192.0.2.1" }), 400)
+          yield* ask(operator("PATCH", own, { pacing: { per_minute: 0 } }), 400)
+
           // The emulator
           yield* ask(
             operator("PUT", `${simulator}/numbers/${number.id}/behaviour`, { send: "fail" }),
@@ -284,6 +297,8 @@ describe("the document and the service", () => {
             200,
           )
           yield* ask(operator("GET", `${simulator}/sent?number_id=${number.id}`), 200)
+
+          yield* ask(operator("POST", `${own}/logout`), 200)
 
           // The end, and what everybody may see
           yield* ask(customer("DELETE", `${v2}/media/${file.id}`), 200)

@@ -187,7 +187,18 @@ layer(layerService())("numbers and contacts", (it) => {
         path: `${path}/${number.id}`,
         json: { label: "Front desk" },
       })
-      assert.deepStrictEqual(bodyOf(labelled, 200), { ...shown, label: "Front desk" })
+      assert.deepStrictEqual(bodyOf(labelled, 200), {
+        ...shown,
+        label: "Front desk",
+        pacing: {
+          min_interval_ms: null,
+          jitter_ms: null,
+          per_minute: null,
+          per_hour: null,
+          new_recipients_per_day: null,
+        },
+        proxy: null,
+      })
 
       const sent = yield* socket.call({
         method: "POST",

@@ -117,7 +117,7 @@ export const bigints: Turned<ReadonlyArray<number | null>, ReadonlyArray<bigint>
   toBigInts,
   (values: ReadonlyArray<bigint>) => values.map(Number),
 )
-export const integers: AsGiven<ReadonlyArray<number>> = kindOf("integer[]", OID.int4Array, 0)
+export const integers: AsGiven<ReadonlyArray<number | null>> = kindOf("integer[]", OID.int4Array, 0)
 export const texts: AsGiven<ReadonlyArray<string>> = kindOf("text[]", OID.textArray, 0)
 
 /** Greater than any id. */

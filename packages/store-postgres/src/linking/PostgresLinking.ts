@@ -220,8 +220,8 @@ export const linkingStore = (
         yield* told(reports?.connected ?? null)
         return ended === null ? null : yield* numberOf(Number(ended))
       }),
-    giveUp: (id, callback = null) =>
-      Effect.tap(giveUp.holds(database, { attempt: id, callback }), told(callback)),
+    giveUp: (id, why, callback = null) =>
+      Effect.tap(giveUp.holds(database, { attempt: id, ...why, callback }), told(callback)),
     lapsed: (now, limit) => lapsedAttempts.all(database, { now, limit }, toAttempt),
     dueTest: (now, limit) => dueTestAttempts.all(database, { now, limit }, toAttempt),
   }

@@ -25,6 +25,7 @@ import {
 import type { FieldsOf, RowOf } from "../database/Fields.ts"
 import { call, joined, part, single, sqlFunction, taking } from "../database/Statement.ts"
 import { numberTable } from "../number/numberRow.ts"
+import { pacingColumn } from "../queue/lane.ts"
 import { claimParameters, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
 
 /** What an attempt shows. */
@@ -87,7 +88,11 @@ const parameters = joined(
   part(
     "attempt",
     single(
-      { ...newColumns, callback_url: text((attempt: NewAttempt) => attempt.callbackUrl) },
+      {
+        ...newColumns,
+        callback_url: text((attempt: NewAttempt) => attempt.callbackUrl),
+        pacing: pacingColumn((attempt: NewAttempt) => attempt.pacing),
+      },
       "a_",
     ),
   ),
@@ -141,8 +146,8 @@ export const addLinking = sqlFunction(
     insert into numbers (status, callback_url, ${listed(newNumberColumns)})
     values ('connecting', a_callback_url, ${listed(newNumberColumns, (name) => `n_${name}`)})
     returning id into v_number;
-    insert into lanes (number_id, workspace_id, connected)
-    values (v_number, n_workspace_id, false);
+    insert into lanes (number_id, workspace_id, connected, pacing)
+    values (v_number, n_workspace_id, false, a_pacing);
     ${insertAttempt("v_number", "null")}
     return query select v_number, null::text;
   end`
@@ -178,6 +183,8 @@ export const reconnectLinking = sqlFunction(
 
     update numbers n
     set status = 'connecting',
+      status_since = a_requested_at,
+      status_reason = null,
       login_method = a_method,
       phone = coalesce(a_phone, n.phone),
       callback_url = a_callback_url
@@ -188,6 +195,12 @@ export const reconnectLinking = sqlFunction(
     if not found then
       return 'number';
     end if;
+
+    update lanes l
+    set pacing = a_pacing
+    where l.number_id = p_number_id
+      and l.pacing is null
+      and a_pacing is not null;
     ${insertAttempt("p_number_id", "v_before")}
     return null;
   end`

@@ -84,6 +84,8 @@ export const finishLinking = sqlFunction(
     where l.number_id = v_number;
     update numbers n
     set status = case when v_held then 'disconnected' else 'connected' end,
+      status_since = p_now,
+      status_reason = case when v_held then 'not_linked' end,
       phone = case when v_held then nullif(${phoneWithoutLink}, p_phone) else p_phone end
     where n.id = v_number;
     if v_held then
@@ -99,7 +101,7 @@ export const finish = call("linking.linked", finishLinking)
 /** False when the attempt is over already. */
 export const giveUpLinking = sqlFunction(
   "give_up_linking",
-  joined(taking({ attempt: text }), callbackParameters),
+  joined(taking({ attempt: text, at: instant, reason: text }), callbackParameters),
   "boolean",
 )`
   declare
@@ -119,6 +121,8 @@ export const giveUpLinking = sqlFunction(
 
     update numbers n
     set status = 'disconnected',
+      status_since = p_at,
+      status_reason = p_reason,
       phone = ${phoneWithoutLink}
     where n.id = v_number;
     ${reportTo("new")}

@@ -26,7 +26,7 @@ import {
   statement,
   taking,
 } from "../database/Statement.ts"
-import { firstWaiting, inHands, lockLanes, nextDueAfter, waitsUnless } from "../queue/lane.ts"
+import { firstToLeave, inHands, lockLanes, nextDueAfter, waitsUnless } from "../queue/lane.ts"
 import { anyQueued, callbackColumns, fanOut, writeCallbacks } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { isLimited } from "../workspace/workspaceRow.ts"
@@ -175,7 +175,8 @@ export const endMessages = sqlFunction(
         when l.number_id = any (v_with_room) then null
         else l.quota_full_until
       end,
-      next_due = ${nextDueAfter.ended("l", firstWaiting("due_at", "l", { now: "p_now" }))},
+      limited_until = null,
+      next_due = ${nextDueAfter.ended("l", firstToLeave("due_at", "l", "p_now"))},
       stranded = l.removed_at is not null and ${waitsUnless("l", inHands("m", "l"))}
     where l.number_id = any (v_lanes);
 

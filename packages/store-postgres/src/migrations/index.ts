@@ -15,6 +15,7 @@ import { removeLanes, removeNumber, setNumberStatus } from "../number/PostgresNu
 import { answerCheck, claimChecks } from "../numberCheck/claimChecks.ts"
 import { insertCheck } from "../numberCheck/PostgresNumberChecks.ts"
 import { claimLanes } from "../queue/claimLanes.ts"
+import { controlLane } from "../queue/controlLane.ts"
 import { settleAttempts } from "../queue/settleAttempts.ts"
 import { insertReminder, runReminder } from "../reminder/PostgresReminders.ts"
 import { claimKey, finishClaim, holdClaim } from "../request/PostgresIdempotency.ts"
@@ -43,6 +44,7 @@ import { numbersOfWorkspace } from "./0017_numbers_of_workspace.ts"
 import { sessions } from "./0018_sessions.ts"
 import { leavingDevices } from "./0019_leaving_devices.ts"
 import { shards } from "./0020_shards.ts"
+import { pacing } from "./0021_pacing.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -67,6 +69,7 @@ export const migrations: ReadonlyArray<Migration> = [
   sessions,
   leavingDevices,
   shards,
+  pacing,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [
@@ -77,6 +80,7 @@ export const functions: ReadonlyArray<SqlFunction> = [
   loadAcceptance,
   admitRequests,
   claimLanes,
+  controlLane,
   settleAttempts,
   endMessages,
   insertRefusedMessage,

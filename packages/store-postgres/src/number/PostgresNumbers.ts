@@ -1,30 +1,54 @@
 /** Numbers, each with its lane. */
-import type { NumberStore } from "@messaging-service/core/ports"
+import type {
+  NumberChange,
+  NumberId,
+  NumberSettings,
+  NumberStore,
+  Pacing,
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, instant, text, without } from "../database/Fields.ts"
+import { bigint, bigints, boolean, instant, integer, text, without } from "../database/Fields.ts"
 import {
   call,
   given,
   joined,
+  part,
   single,
   sqlFunction,
   statement,
   taking,
 } from "../database/Statement.ts"
 import { phoneWithoutLink } from "../linking/endLinking.ts"
-import { inHands, lockLanes, nextDueAfter, waitsUnless } from "../queue/lane.ts"
+import { control } from "../queue/controlLane.ts"
+import {
+  inHands,
+  lockLanes,
+  nextDueAfter,
+  pacingColumn,
+  toPacing,
+  waitsUnless,
+} from "../queue/lane.ts"
 import { callbackParameters, report } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
+import { readConnection, reportConnections } from "./connections.ts"
 import { numberColumns, numberTable, toNumber } from "./numberRow.ts"
+import type { NumberRow } from "./numberRow.ts"
 
 const made = single(without(numberTable, "id"))
+
+const making = joined(
+  part("number", made),
+  single({
+    pacing: pacingColumn(({ pacing }: { readonly pacing: Pacing | null }) => pacing),
+  }),
+)
 
 /**
  * Makes the number and its lane. The workspace's row is locked against deletion meanwhile; a number
  * made in a workspace that is deleted already counts as removed from the start.
  */
-const insertNumber = statement("number.insert", made)`
+const insertNumber = statement("number.insert", making)`
 with workspace as (
   select w.id, w.deleted_at
   from workspaces w
@@ -38,10 +62,10 @@ number as (
   returning *
 ),
 lane as (
-  insert into lanes (number_id, workspace_id, connected, removed_at)
+  insert into lanes (number_id, workspace_id, connected, removed_at, pacing)
   select
     number.id, number.workspace_id,
-    number.status = 'connected' and number.removed_at is null, number.removed_at
+    number.status = 'connected' and number.removed_at is null, number.removed_at, $pacing
   from number
 )
 select ${numberColumns("number")}
@@ -63,14 +87,54 @@ where n.workspace_id = $workspaceId
   and n.removed_at is null
 order by n.id`
 
-const relabelNumber = statement(
-  "number.relabel",
-  given({ workspaceId: bigint, id: bigint, label: text }),
+const getSettings = statement("number.settings", given({ ids: bigints }))`
+select n.id, l.pacing, n.proxy_host, n.proxy_port, n.proxy_url
+from numbers n
+join lanes l on l.number_id = n.id
+where n.id = any ($ids)
+  and n.removed_at is null`
+
+interface SettingsRow {
+  readonly id: bigint
+  readonly pacing: ReadonlyArray<number | null> | null
+  readonly proxy_host: string | null
+  readonly proxy_port: number | null
+  readonly proxy_url: string | null
+}
+
+const toSettings = (row: SettingsRow): NumberSettings => ({
+  pacing: toPacing(row.pacing),
+  proxy:
+    row.proxy_host === null || row.proxy_port === null || row.proxy_url === null
+      ? null
+      : { host: row.proxy_host, port: row.proxy_port, url: row.proxy_url },
+})
+
+interface Changing {
+  readonly workspaceId: number
+  readonly id: number
+  readonly change: NumberChange
+}
+
+const changeNumber = statement(
+  "number.change",
+  single({
+    workspace_id: bigint((changing: Changing) => changing.workspaceId),
+    id: bigint((changing: Changing) => changing.id),
+    label: text(({ change }: Changing) => change.label ?? null),
+    keeps_proxy: boolean(({ change }: Changing) => change.proxy === undefined),
+    proxy_host: text(({ change }: Changing) => change.proxy?.host ?? null),
+    proxy_port: integer(({ change }: Changing) => change.proxy?.port ?? null),
+    proxy_url: text(({ change }: Changing) => change.proxy?.url ?? null),
+  }),
 )`
 update numbers n
-set label = $label
+set label = coalesce($label, n.label),
+  proxy_host = case when $keeps_proxy then n.proxy_host else $proxy_host end,
+  proxy_port = case when $keeps_proxy then n.proxy_port else $proxy_port end,
+  proxy_url = case when $keeps_proxy then n.proxy_url else $proxy_url end
 where n.id = $id
-  and n.workspace_id = $workspaceId
+  and n.workspace_id = $workspace_id
   and n.removed_at is null
 returning ${numberColumns("n")}`
 
@@ -90,7 +154,10 @@ where n.id = $id
  */
 export const setNumberStatus = sqlFunction(
   "set_number_status",
-  joined(taking({ number: bigint, status: text, phone: text }), callbackParameters),
+  joined(
+    taking({ number: bigint, status: text, phone: text, now: instant, reason: text }),
+    callbackParameters,
+  ),
   "setof numbers",
 )`
   declare
@@ -120,6 +187,14 @@ export const setNumberStatus = sqlFunction(
     return query
     update numbers n
     set status = p_status,
+      status_since = case
+        when n.status <> p_status or n.status_since is null and p_reason is not null then p_now
+        else n.status_since
+      end,
+      status_reason = case
+        when n.status <> p_status then p_reason
+        else coalesce(p_reason, n.status_reason)
+      end,
       phone = case
         when p_phone is not null then p_phone
         when p_status = 'disconnected' then ${phoneWithoutLink}
@@ -151,6 +226,9 @@ export const removeLanes = sqlFunction(
     update lanes l
     set connected = false,
       removed_at = coalesce(l.removed_at, p_now),
+      limited_until = null,
+      paused_until = null,
+      pause_reason = null,
       next_due = ${nextDueAfter.removed("l", "p_now")},
       stranded = ${waitsUnless("l", inHands("m", "l"))}
     where l.number_id = any (p_numbers);
@@ -185,8 +263,8 @@ export const numberStore = (
   database: DatabaseService,
   { tell }: DeliveriesQueued,
 ): typeof NumberStore.Service => ({
-  insert: (number) =>
-    Effect.flatMap(insertNumber.first(database, number, toNumber), (inserted) =>
+  insert: (number, pacing = null) =>
+    Effect.flatMap(insertNumber.first(database, { number, pacing }, toNumber), (inserted) =>
       inserted === null
         ? Effect.die(new Error(`no workspace ${number.workspaceId}`))
         : Effect.succeed(inserted),
@@ -195,13 +273,33 @@ export const numberStore = (
   find: (id) => getNumber.first(database, { workspaceId: null, id }, toNumber),
   callbackUrl: (id) => callbackUrl.value<string>(database, { id }),
   list: (workspaceId) => listNumbers.all(database, { workspaceId }, toNumber),
-  relabel: (workspaceId, id, label) =>
-    relabelNumber.first(database, { workspaceId, id, label }, toNumber),
-  // Nothing here tells of the time: a lane is due when its messages are.
-  setStatus: (id, status, phone, _now, callback = null) =>
+  settings: (ids) =>
+    ids.length === 0
+      ? Effect.succeed(new Map())
+      : Effect.map(
+          getSettings.rows<SettingsRow>(database, { ids }),
+          (rows) => new Map(rows.map((row) => [Number(row.id) as NumberId, toSettings(row)])),
+        ),
+  change: (workspaceId, id, change, now) =>
+    database.transaction("number.change", (run) =>
+      Effect.gen(function* () {
+        const [row] = yield* changeNumber.within<NumberRow>(run, { workspaceId, id, change })
+        if (row === undefined) return null
+        const { pacing } = change
+        if (pacing !== undefined) yield* control.within(run, { numberId: id, now, pacing })
+        return toNumber(row)
+      }),
+    ),
+  setStatus: (id, status, phone, now, callback = null, reason = null) =>
     Effect.tap(
-      setStatus.first(database, { number: id, status, phone: phone ?? null, callback }, toNumber),
+      setStatus.first(
+        database,
+        { number: id, status, phone: phone ?? null, now, reason, callback },
+        toNumber,
+      ),
       callback === null ? Effect.void : tell,
     ),
+  connection: readConnection(database),
+  reportConnections: reportConnections(database),
   remove: (workspaceId, id, now) => remove.holds(database, { workspaceId, id, now }),
 })

@@ -14,6 +14,7 @@ import { given, joined, single, statement } from "../database/Statement.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { canBeAsked, isAskedBy } from "../numberCheck/claimChecks.ts"
 import { claim, renew } from "./claimLanes.ts"
+import { pauseLane, resumeLane } from "./controlLane.ts"
 import { isClaimable, isInHands, isLeased, isOfRemoved, isOwned, ownedColumns } from "./lane.ts"
 import { settle } from "./settleAttempts.ts"
 
@@ -24,6 +25,8 @@ export const laneQueue = (
   claim: claim(database),
   renew: renew(database),
   settle: settle(database, queued),
+  pause: pauseLane(database),
+  resume: resumeLane(database),
 })
 
 /**

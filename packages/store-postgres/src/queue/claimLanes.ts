@@ -26,18 +26,20 @@ import { messageColumns, messageNames, messageResult, toMessage } from "../messa
 import type { MessageRow } from "../message/messageRow.ts"
 import { numberTable, toNumber } from "../number/numberRow.ts"
 import {
-  cappedUntil,
   firstWaiting,
   isClaimable,
   isOwned,
+  limitedUntil,
   mayBeHandedOut,
   nextDueAfter,
   ownedFields,
   ownedParameters,
+  sendsCappedUntil,
   sentInWindow,
   shareVariables,
   sharesFields,
   takeInShares,
+  toPacing,
 } from "./lane.ts"
 
 const parameters = single(
@@ -58,16 +60,18 @@ const parameters = single(
 const numberBeside = without(numberTable, "id", "workspace_id", "mode", "platform")
 
 /**
- * What becomes of each locked lane, in the order of the cases: an unsettled message whose lease ran
- * out is handed out again, whatever became of it; a lane that has sent its fill rests until the
- * oldest of those sends leaves the window; else its head goes out, and without one the lane is due
- * when its next message is. Sends are counted only when the lane's bound says there may be too many.
+ * What becomes of each locked lane, in the order of the cases: one that is paused is passed over, and
+ * what was in flight in it counts as interrupted; an unsettled message whose lease ran out is handed
+ * out again, whatever became of it; a lane whose limits are used up is passed over until there is room;
+ * else its head goes out, and without one the lane is due when its next message is. Sends are counted
+ * only when the lane's bound says there may be too many, and of lanes that are paced.
  */
 export const claimLanes = sqlFunction(
   "claim_lanes",
   parameters,
   `table (
-    lease bigint, interruptions integer, removed boolean, ${declared(numberBeside, "n_")},
+    lease bigint, interruptions integer, removed boolean, pacing integer[], refusals integer,
+    pauses integer, ${declared(numberBeside, "n_")},
     ${messageResult}
   )`,
 )`
@@ -89,7 +93,7 @@ export const claimLanes = sqlFunction(
 
     return query
     with lane as materialized (
-      select l.*, sent.count as sent_count, sent.oldest as oldest_sent
+      select l.*, sent.count as sent_count
       from lanes l
       cross join lateral (${sentInWindow("l", "p_now", "v_window")}
           and l.lease_until is null
@@ -100,7 +104,9 @@ export const claimLanes = sqlFunction(
     candidate as materialized (
       select
         lane.number_id, lane.next_due, lane.lease_until is not null as interrupted,
-        lane.sent_bound, lane.sent_count, lane.oldest_sent,
+        lane.sent_bound, lane.sent_count, lane.pacing,
+        case when lane.removed_at is null and lane.paused_until > p_now then lane.paused_until end
+          as paused_until,
         case
           when lane.lease_until is not null then lane.head_id
           else coalesce(
@@ -118,15 +124,23 @@ export const claimLanes = sqlFunction(
     ),
     picked as materialized (
       select
-        c.number_id, c.next_due, c.interrupted, c.sent_count, rest.until,
+        c.number_id, c.next_due, c.interrupted, c.sent_count, rest.limited_until,
+        greatest(c.paused_until, rest.limited_until) as until,
         not c.interrupted and c.sent_bound >= p_cap as counted,
-        case when rest.until is null then c.head_id end as head_id
+        case when greatest(c.paused_until, rest.limited_until) is null then c.head_id end as head_id
       from candidate c
       cross join lateral (
         select case
-          when not c.interrupted and c.head_id is not null
-          then ${cappedUntil("c.sent_count", "c.oldest_sent", "p_cap", "v_window")}
-        end as until
+          when not c.interrupted and c.head_id is not null and c.paused_until is null
+          then ${limitedUntil("c", "c.head_id", {
+            capped: `case when c.sent_count >= p_cap then ${sendsCappedUntil("c", {
+              fits: "p_cap",
+              window: "v_window",
+              now: "p_now",
+            })} end`,
+            now: "p_now",
+          })}
+        end as limited_until
       ) rest
     ),
     moved as (
@@ -140,21 +154,22 @@ export const claimLanes = sqlFunction(
         lease = case when picked.head_id is null then l.lease else l.lease + 1 end,
         lease_until = case when picked.head_id is null then null else p_lease_until end,
         sent_bound = case when picked.counted then picked.sent_count else l.sent_bound end,
-        hold_until = coalesce(picked.until, l.hold_until),
+        limited_until = picked.limited_until,
         next_due = ${nextDueAfter.claimed({
           handsOut: "picked.head_id is not null",
           leaseUntil: "p_lease_until",
-          restsUntil: "picked.until",
+          until: "picked.until",
           firstDueAt: firstWaiting("due_at", "l", { now: "p_now" }),
         })}
       from picked
       where l.number_id = picked.number_id
       returning
         l.number_id, l.head_id, l.lease, l.interruptions, l.lease_until,
-        l.removed_at is not null as removed, picked.next_due as was_due
+        l.removed_at is not null as removed, l.pacing, l.refusals, l.pauses,
+        picked.next_due as was_due
     )
     select
-      moved.lease, moved.interruptions, moved.removed,
+      moved.lease, moved.interruptions, moved.removed, moved.pacing, moved.refusals, moved.pauses,
       ${selected(numberBeside, "n")},
       ${messageColumns("m", "n.phone")}
     from moved
@@ -169,6 +184,9 @@ type ClaimedRow = MessageRow &
     readonly lease: bigint
     readonly interruptions: number
     readonly removed: boolean
+    readonly pacing: ReadonlyArray<number | null> | null
+    readonly refusals: number
+    readonly pauses: number
   }
 
 const toClaimed = (row: ClaimedRow): ClaimedMessage => ({
@@ -188,12 +206,17 @@ const toClaimed = (row: ClaimedRow): ClaimedMessage => ({
   removed: row.removed,
   lease: Number(row.lease),
   interruptions: row.interruptions,
+  pacing: toPacing(row.pacing),
+  strikes: { refusals: row.refusals, pauses: row.pauses },
 })
 
 const Claimed = rowsOver([
   "lease",
   "interruptions",
   "removed",
+  "pacing",
+  "refusals",
+  "pauses",
   ...Object.keys(numberBeside).map((name) => `n_${name}`),
   ...messageNames,
 ])

@@ -2,7 +2,7 @@
  * The core's `Lane.ts` and what it says of expiry, as conditions in SQL. The words of each are the
  * aliases of tables and the placeholder of the present moment.
  */
-import type { Owned, Shares } from "@messaging-service/core/ports"
+import type { Owned, Pacing, Shares } from "@messaging-service/core/ports"
 import { bigint, bigints, columnsOf, integer, integers } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 
@@ -82,42 +82,186 @@ export const lockLanes = (numbers: string): string => `perform
     order by l.number_id
     for no key update;`
 
-/** How many messages the lane has sent in the window that ends now, and when the first. */
+/** The same when what may have left counts too, although it has expired: it waits to be concluded. */
+export const firstToLeave = (
+  column: "id" | "due_at",
+  lane: string,
+  now: string,
+): string => `coalesce(
+    (
+      select head.${column}
+      from messages head
+      where head.id = ${lane}.head_id
+        and head.state = 'waiting'
+        and ${lane}.interruptions > 0
+    ),
+    ${firstWaiting(column, lane, { now })}
+  )`
+
+/** How many messages the lane has sent in the window that ends now. */
 export const sentInWindow = (lane: string, now: string, window: string): string => `
         -- Index messages_sent.
-        select count(*)::integer as count, min(m.sent_at) as oldest
+        select count(*)::integer as count
         from messages m
         where m.number_id = ${lane}.number_id
           and m.mode = 'live'
           and m.sent_at > ${now} - ${window}
           and m.sent_at <= ${now}`
 
-/** The core's `cappedUntil`, by count and oldest of `sentInWindow`. */
-export const cappedUntil = (count: string, oldest: string, cap: string, window: string): string =>
-  `case when ${count} >= ${cap} then ${oldest} + ${window} end`
+/** Where the present moment stands, and what fits into which window. */
+interface Limit {
+  readonly now: string
+  readonly fits: string
+  readonly window: string
+}
+
+/** The core's `cappedUntil` of what the lane has sent. Index messages_sent. */
+export const sendsCappedUntil = (lane: string, { fits, now, window }: Limit): string => `(
+        select past.sent_at + ${window}
+        from messages past
+        where past.number_id = ${lane}.number_id
+          and past.mode = 'live'
+          and past.sent_at > ${now} - ${window}
+          and past.sent_at <= ${now}
+        order by past.sent_at desc
+        offset ${fits} - 1
+        limit 1
+      )`
+
+/** The same of those to whom it wrote for the first time. Index lane_recipients_by_time. */
+const contactsCappedUntil = (lane: string, { fits, now, window }: Limit): string => `(
+        select past.first_sent_at + ${window}
+        from lane_recipients past
+        where past.number_id = ${lane}.number_id
+          and past.first_sent_at > ${now} - ${window}
+          and past.first_sent_at <= ${now}
+        order by past.first_sent_at desc
+        offset ${fits} - 1
+        limit 1
+      )`
+
+/** The core's `recipientName`. */
+export const recipientName = (message: string): string =>
+  `coalesce(${message}.to_phone, ${message}.to_name)`
+
+/** The places of a lane's pacing: as `toPacing` reads it. */
+const [perMinute, perHour, newRecipients] = ["pacing[3]", "pacing[4]", "pacing[5]"]
+
+/** The core's `limitedUntil`, for a lane and the id of its first message; `capped` by the send cap. */
+export const limitedUntil = (
+  lane: string,
+  head: string,
+  { capped, now }: { readonly capped: string; readonly now: string },
+): string => `greatest(
+      ${capped},
+      case when ${lane}.${perMinute} is not null then ${sendsCappedUntil(lane, {
+        fits: `${lane}.${perMinute}`,
+        window: "interval '1 minute'",
+        now,
+      })} end,
+      case when ${lane}.${perHour} is not null then ${sendsCappedUntil(lane, {
+        fits: `${lane}.${perHour}`,
+        window: "interval '1 hour'",
+        now,
+      })} end,
+      case
+        when ${lane}.${newRecipients} is not null and not exists (
+          select
+          from messages first
+          join lane_recipients known on known.number_id = ${lane}.number_id
+            and known.recipient = ${recipientName("first")}
+          where first.id = ${head}
+        )
+        then ${contactsCappedUntil(lane, {
+          fits: `${lane}.${newRecipients}`,
+          window: "interval '1 day'",
+          now,
+        })}
+      end
+    )`
+
+export const toPacing = (places: ReadonlyArray<number | null> | null): Pacing | null => {
+  if (places === null) return null
+  const [minIntervalMillis, jitterMillis, minute, hour, recipients] = places.map(
+    (place) => place ?? null,
+  )
+  return {
+    minIntervalMillis: minIntervalMillis ?? null,
+    jitterMillis: jitterMillis ?? null,
+    perMinute: minute ?? null,
+    perHour: hour ?? null,
+    newRecipientsPerDay: recipients ?? null,
+  }
+}
+
+export const fromPacing = (pacing: Pacing): ReadonlyArray<number | null> => [
+  pacing.minIntervalMillis,
+  pacing.jitterMillis,
+  pacing.perMinute,
+  pacing.perHour,
+  pacing.newRecipientsPerDay,
+]
+
+export const pacingColumn = <M>(of: (one: M) => Pacing | null) =>
+  integers((one: M) => {
+    const pacing = of(one)
+    return pacing === null ? null : fromPacing(pacing)
+  })
+
+/** The core's `laterPause`: whether a lane's pause stands when another comes. */
+const staysPaused = (lane: string, reason: string, until: string): string => `(
+        ${reason} is null or coalesce(
+          (${lane}.pause_reason <> 'paused' or ${reason} <> 'paused')
+            and ${lane}.paused_until > coalesce(${until}, 'infinity'),
+          false
+        )
+      )`
+
+/** A lane's pause, and why, once another one came; without a reason none did. */
+export const laterPause = {
+  until: (lane: string, reason: string, until: string): string => `case
+        when ${staysPaused(lane, reason, until)} then ${lane}.paused_until
+        else coalesce(${until}, 'infinity')
+      end`,
+  reason: (lane: string, reason: string, until: string): string => `case
+        when ${staysPaused(lane, reason, until)} then ${lane}.pause_reason
+        else ${reason}
+      end`,
+}
+
+/** What comes after an endless pause does not come by itself. */
+const ifEver = (moment: string): string => `nullif(${moment}, 'infinity')`
 
 /** The core's `nextDueAfter`, for each change. */
 export const nextDueAfter = {
   accepted: (lane: string, dueAt: string): string => `case
             when ${lane}.lease_until is null
-            then greatest(least(${lane}.next_due, ${dueAt}), ${lane}.hold_until)
+            then ${ifEver(`greatest(
+              least(${lane}.next_due, ${dueAt}),
+              ${lane}.hold_until, ${lane}.limited_until, ${lane}.paused_until
+            )`)}
             else ${lane}.next_due
           end`,
   claimed: (change: {
     readonly handsOut: string
     readonly leaseUntil: string
-    readonly restsUntil: string
+    readonly until: string
     readonly firstDueAt: string
   }): string => `case
           when ${change.handsOut} then ${change.leaseUntil}
-          else coalesce(${change.restsUntil}, ${change.firstDueAt})
+          when ${change.until} is not null then ${ifEver(change.until)}
+          else ${change.firstDueAt}
         end`,
-  ended: (lane: string, firstDueAt: string): string => `case
+  ended: (lane: string, first: string): string => `case
         when ${lane}.lease_until is not null or ${lane}.removed_at is not null
         then ${lane}.next_due
         else (
-          select greatest(first.due_at, ${lane}.next_due)
-          from (values (${firstDueAt})) first (due_at)
+          select ${ifEver(`greatest(
+            first.due_at,
+            case when ${lane}.limited_until is null then ${lane}.next_due end,
+            ${lane}.hold_until, ${lane}.paused_until
+          )`)}
+          from (values (${first})) first (due_at)
           where first.due_at is not null
         )
       end`,
@@ -127,17 +271,24 @@ export const nextDueAfter = {
       readonly now: string
       readonly again: string
       readonly notBefore: string
+      readonly pausedUntil: string
       readonly mayHaveLeft: string
       readonly firstDueAt: string
     },
   ): string => `case
         when ${lane}.removed_at is not null and not (${change.again} and ${change.mayHaveLeft})
         then null
-        when ${change.again} then greatest(${change.now}, ${change.notBefore})
-        else nullif(
-          greatest(coalesce(${change.firstDueAt}, 'infinity'), ${change.now}),
-          'infinity'
-        )
+        else ${ifEver(`greatest(
+          case when not ${change.again} then coalesce(${change.firstDueAt}, 'infinity') end,
+          ${change.now}, ${change.notBefore}, ${change.pausedUntil}
+        )`)}
+      end`,
+  changed: (lane: string, pausedUntil: string, first: string): string => `case
+        when ${lane}.lease_until is not null or ${lane}.removed_at is not null
+        then ${lane}.next_due
+        else ${ifEver(
+          `greatest(coalesce(${first}, 'infinity'), ${lane}.hold_until, ${pausedUntil})`,
+        )}
       end`,
   removed: (lane: string, now: string): string => `case
         when ${lane}.lease_until is not null then ${lane}.lease_until

@@ -8,7 +8,7 @@
 import type { MessageId, Settlement } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, boolean, instant, integer, listed, within } from "../database/Fields.ts"
+import { bigint, boolean, instant, integer, listed, text, within } from "../database/Fields.ts"
 import { call, each, joined, part, sqlFunction, taking } from "../database/Statement.ts"
 import {
   announce,
@@ -21,7 +21,7 @@ import {
 import type { EndedRow } from "../message/endMessages.ts"
 import { anyQueued } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { firstWaiting, lockLanes, nextDueAfter, waitsUnless } from "./lane.ts"
+import { firstWaiting, laterPause, lockLanes, nextDueAfter, waitsUnless } from "./lane.ts"
 
 /** How the message ends; null when it goes on waiting. */
 const changeOf = (one: Settlement) => (one._tag === "Ended" ? one.change : null)
@@ -33,7 +33,13 @@ const columns = {
     one._tag === "Ended" ? one.change.message.id : one.messageId,
   ),
   again: boolean((one: Settlement) => one._tag === "Again"),
-  not_before: instant((one: Settlement) => (one._tag === "Again" ? one.notBefore : null)),
+  not_before: instant((one: Settlement) => one.notBefore),
+  refusals: integer((one: Settlement) => one.breaker?.strikes.refusals ?? null),
+  pauses: integer((one: Settlement) => one.breaker?.strikes.pauses ?? null),
+  pause_reason: text((one: Settlement) => one.breaker?.pause?.reason ?? null),
+  // Null in a pause that only an operator ends.
+  pause_until: instant((one: Settlement) => one.breaker?.pause?.until ?? null),
+  recipient: text((one: Settlement) => (one._tag === "Ended" ? one.recipient : null)),
   interrupted: integer((one: Settlement) => (one._tag === "Again" && one.interrupted ? 1 : 0)),
   ...within(changeOf, changeColumns),
 }
@@ -92,18 +98,34 @@ export const settleAttempts = sqlFunction(
     into v_given_back, v_queued
     from ended;
 
+    if cardinality(p_recipient) > 0 then
+      insert into lane_recipients (number_id, recipient, first_sent_at)
+      select s.number_id, s.recipient, s.sent_at
+      from unnest(p_number_id, p_recipient, p_sent_at)
+        with ordinality s (number_id, recipient, sent_at, place)
+      where s.place = any (v_held)
+        and s.recipient is not null
+        and s.sent_at is not null
+      on conflict (number_id, recipient) do nothing;
+    end if;
+
     -- A later statement: it sees the messages as they are now.
     update lanes l
     set lease_until = null,
       head_id = case when s.again then l.head_id end,
       interruptions = case when s.again then l.interruptions + s.interrupted else 0 end,
       hold_until = s.not_before,
+      refusals = coalesce(s.refusals, l.refusals),
+      pauses = coalesce(s.pauses, l.pauses),
+      paused_until = ${laterPause.until("l", "s.pause_reason", "s.pause_until")},
+      pause_reason = ${laterPause.reason("l", "s.pause_reason", "s.pause_until")},
       sent_bound = l.sent_bound + case when s.state = 'sent' then 1 else 0 end,
       quota_full_until = case when s.gives_back then null else l.quota_full_until end,
       next_due = ${nextDueAfter.settled("l", {
         now: "p_now",
         again: "s.again",
         notBefore: "s.not_before",
+        pausedUntil: laterPause.until("l", "s.pause_reason", "s.pause_until"),
         mayHaveLeft: "l.interruptions + s.interrupted > 0",
         firstDueAt: firstWaiting("due_at", "l", { now: "p_now" }),
       })},
@@ -111,8 +133,13 @@ export const settleAttempts = sqlFunction(
         "l",
         "(s.again and l.interruptions + s.interrupted > 0 and m.id = l.head_id)",
       )}
-    from unnest(p_number_id, p_again, p_not_before, p_interrupted, p_gives_back, p_state)
-      with ordinality s (number_id, again, not_before, interrupted, gives_back, state, place)
+    from unnest(
+      p_number_id, p_again, p_not_before, p_interrupted, p_gives_back, p_state, p_refusals,
+      p_pauses, p_pause_reason, p_pause_until
+    ) with ordinality s (
+      number_id, again, not_before, interrupted, gives_back, state, refusals, pauses,
+      pause_reason, pause_until, place
+    )
     where s.place = any (v_held)
       and l.number_id = s.number_id;
 

@@ -2,18 +2,28 @@
 import type { Vitest } from "@effect/vitest"
 import {
   canBeAsked,
-  cappedUntil,
   hasExpired,
   isAskedBy,
   isClaimable,
   isInHands,
   isOwned,
+  laterPause,
+  limitedUntil,
   mayBeHandedOut,
   mayHaveLeft,
   modesSeenBy,
   nextDueAfter,
+  recipientName,
 } from "@messaging-service/core/ports"
-import type { LaneChange, LaneDue, NumberId, Owned } from "@messaging-service/core/ports"
+import type {
+  LaneChange,
+  LaneDue,
+  NumberId,
+  Owned,
+  Pause,
+  Phone,
+  Recipient,
+} from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"
@@ -128,32 +138,110 @@ export const laneRules = (it: Vitest.MethodsNonLive<Database>) => {
     }),
   )
 
-  it.effect("until when a lane that has sent its fill rests", () =>
-    compare("send cap", {
+  it.effect("when the limits of a lane let its first message leave", () =>
+    compare("limits", {
       rows: { l: "lanes", q: "(now timestamptz, cap integer, width interval)" },
-      tables: ["messages"],
-      sql: `(
-        select ${moment(sql.cappedUntil("sent.count", "sent.oldest", "q.cap", "q.width"))}
-        from (${sql.sentInWindow("l", "q.now", "q.width")}) sent
-      )`,
+      tables: ["messages", "lane_recipients"],
+      sql: moment(
+        sql.limitedUntil("l", "1", {
+          capped: sql.sendsCappedUntil("l", { fits: "q.cap", window: "q.width", now: "q.now" }),
+          now: "q.now",
+        }),
+      ),
       draw: Effect.gen(function* () {
-        const sent = yield* Effect.replicateEffect(draw.time, yield* draw.below(8))
-        const [now, cap, width] = [
+        // Near both ends of the windows of pacing too.
+        const time = Effect.gen(function* () {
+          const window = yield* draw.from([0, 60_000, 3_600_000, 24 * 3_600_000])
+          return (yield* draw.time) - window
+        })
+        const sent = yield* Effect.replicateEffect(time, yield* draw.below(8))
+        const first = yield* Effect.replicateEffect(time, yield* draw.below(5))
+        const [now, messages, windowMillis] = [
           yield* draw.time,
           1 + (yield* draw.below(4)),
           1 + (yield* draw.below(6)),
         ]
+        const few = draw.maybe(Effect.map(draw.below(3), (one) => one + 1))
+        const pacing = yield* draw.maybe(
+          Effect.gen(function* () {
+            return {
+              minIntervalMillis: null,
+              jitterMillis: null,
+              perMinute: yield* few,
+              perHour: yield* few,
+              newRecipientsPerDay: yield* few,
+            }
+          }),
+        )
+        const to = yield* draw.from<Recipient>([
+          { kind: "phone", phone: "recipient 0" as Phone, contactId: null },
+          { kind: "group", group: "recipient 9" },
+        ])
+        const name = recipientName(to)
         return {
           facts: {
-            l: { number_id: 1 },
-            q: { now: iso(now), cap, width: `${width} milliseconds` },
-            messages: sent.map((time) => ({ number_id: 1, mode: "live", sent_at: iso(time) })),
+            l: { number_id: 1, pacing: pacing === null ? null : sql.fromPacing(pacing) },
+            q: { now: iso(now), cap: messages, width: `${windowMillis} milliseconds` },
+            messages: [
+              {
+                id: 1,
+                number_id: 1,
+                mode: "live",
+                to_phone: to.kind === "phone" ? name : null,
+                to_name: to.kind === "group" ? name : null,
+              },
+              ...sent.map((at) => ({ number_id: 1, mode: "live", sent_at: iso(at) })),
+            ],
+            lane_recipients: first.map((at, place) => ({
+              number_id: 1,
+              recipient: `recipient ${place}`,
+              first_sent_at: iso(at),
+            })),
           },
-          core: cappedUntil(
-            sent.toSorted((a, b) => a - b),
+          core: limitedUntil(
+            {
+              sentTimes: sent.toSorted((a, b) => a - b),
+              firstTimes: first.toSorted((a, b) => a - b),
+              isNewRecipient: !first.some((_, place) => name === `recipient ${place}`),
+              sendCap: { messages, windowMillis },
+              pacing,
+            },
             now,
-            { messages: cap, windowMillis: width },
           ),
+        }
+      }),
+    }),
+  )
+
+  it.effect("which of two pauses counts", () =>
+    compare("pauses", {
+      rows: { l: "lanes", q: "(reason text, until timestamptz)" },
+      sql: `array[
+        ${sql.laterPause.reason("l", "q.reason", "q.until")},
+        ((extract(epoch from nullif(
+          ${sql.laterPause.until("l", "q.reason", "q.until")}, 'infinity'
+        )) * 1000)::bigint)::text
+      ]`,
+      draw: Effect.gen(function* () {
+        const aPause = Effect.gen(function* () {
+          const pause: Pause = {
+            reason: yield* draw.from(["paused", "restricted", "banned"] as const),
+            until: yield* draw.maybe(draw.time),
+          }
+          return pause
+        })
+        const before = yield* draw.maybe(aPause)
+        const next = yield* draw.maybe(aPause)
+        const core = next === null ? before : laterPause(before, next)
+        return {
+          facts: {
+            l: {
+              pause_reason: before?.reason ?? null,
+              paused_until: before === null ? null : (iso(before.until) ?? "infinity"),
+            },
+            q: { reason: next?.reason ?? null, until: iso(next?.until ?? null) },
+          },
+          core: [core?.reason ?? null, core?.until?.toString() ?? null],
         }
       }),
     }),
@@ -215,10 +303,12 @@ export const laneRules = (it: Vitest.MethodsNonLive<Database>) => {
         when 'Settled' then ${sql.nextDueAfter.settled("l", {
           now: "q.at",
           again: "q.again",
-          notBefore: "q.other",
+          notBefore: "l.hold_until",
+          pausedUntil: "l.paused_until",
           mayHaveLeft: "l.interruptions + q.interrupted > 0",
           firstDueAt: "q.first",
         })}
+        when 'Changed' then ${sql.nextDueAfter.changed("l", "l.paused_until", "q.first")}
         when 'Removed' then ${sql.nextDueAfter.removed("l", "q.at")}
       end`),
       cases: 3000,
@@ -231,9 +321,15 @@ const claimed = (handsOut: string): string =>
   sql.nextDueAfter.claimed({
     handsOut,
     leaseUntil: "q.at",
-    restsUntil: "q.other",
+    until: "q.other",
     firstDueAt: "q.first",
   })
+
+/** Infinite now and then: what only an operator ends. */
+const timeOrNever = Effect.flatMap(draw.below(4), (bit) =>
+  bit === 0 ? Effect.succeed(Infinity) : draw.time,
+)
+const orNever = (moment: number | null) => (moment === Infinity ? "infinity" : iso(moment))
 
 /** A lane and something that happens to it. */
 const aChange = Effect.gen(function* () {
@@ -242,24 +338,24 @@ const aChange = Effect.gen(function* () {
     nextDue: yield* draw.maybe(draw.time),
     leaseUntil: yield* draw.maybe(draw.time),
     restsUntil: yield* draw.maybe(draw.time),
+    limitedUntil: yield* draw.maybe(draw.time),
+    pausedUntil: removed ? null : yield* draw.maybe(timeOrNever),
     removed,
   }
-  const [at, other] = [yield* draw.time, yield* draw.maybe(draw.time)]
+  const [at, other] = [yield* draw.time, yield* draw.maybe(timeOrNever)]
   const firstDueAt = yield* draw.maybe(draw.time)
   const headId = yield* draw.maybe(Effect.succeed(1))
   // A head alone has attempts.
   const before = headId === null ? 0 : yield* draw.below(2)
   const [again, interrupted] = [yield* draw.flag, yield* draw.below(2)]
-  const settled = {
-    notBefore: other,
-    mayHaveLeft: mayHaveLeft({ interruptions: before + interrupted }),
-  }
+  const settled = { mayHaveLeft: mayHaveLeft({ interruptions: before + interrupted }) }
   const change = yield* draw.from<LaneChange>([
     { _tag: "Accepted", dueAt: at },
     { _tag: "HandedOut", leaseUntil: at },
-    { _tag: "PassedOver", restsUntil: other, firstDueAt },
+    { _tag: "PassedOver", until: other, firstDueAt },
     { _tag: "Ended", firstDueAt },
     { _tag: "Settled", now: at, again: again ? settled : null, firstDueAt },
+    { _tag: "Changed", firstDueAt },
     { _tag: "Removed", now: at, mayHaveLeft: mayHaveLeft({ interruptions: before }) },
   ])
   return {
@@ -268,6 +364,8 @@ const aChange = Effect.gen(function* () {
         next_due: iso(lane.nextDue),
         lease_until: iso(lane.leaseUntil),
         hold_until: iso(lane.restsUntil),
+        limited_until: iso(lane.limitedUntil),
+        paused_until: orNever(lane.pausedUntil),
         removed_at: iso(removed ? noon : null),
         head_id: headId,
         interruptions: before,
@@ -275,7 +373,7 @@ const aChange = Effect.gen(function* () {
       q: {
         change: change._tag,
         at: iso(at),
-        other: iso(other),
+        other: orNever(other),
         first: iso(firstDueAt),
         again,
         interrupted,

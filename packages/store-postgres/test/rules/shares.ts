@@ -329,6 +329,8 @@ const aLane = {
   lease: 0,
   quota_bound: 0,
   sent_bound: 0,
+  refusals: 0,
+  pauses: 0,
 }
 
 const aMessage = {

@@ -17,7 +17,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { present } from "./Expect.ts"
-import { aPhone, fresh, minute } from "./Records.ts"
+import { aPhone, fresh, givenUp, minute } from "./Records.ts"
 
 export const digits = (): string => aPhone().slice(1)
 
@@ -31,6 +31,7 @@ export const anAttempt = (now: number, given: Partial<NewAttempt> = {}): NewAtte
   linksAt: null,
   ...nothingShown,
   callbackUrl: null,
+  pacing: null,
   ...given,
 })
 
@@ -107,4 +108,4 @@ export const nextDue = (era: number, crowded: Crowded = []) =>
     (due) => (due !== null && due < era + 50 * 24 * 60 * minute ? due : null),
   )
 
-export const giveUp = (id: LinkingId) => LinkingStore.use((store) => store.giveUp(id))
+export const giveUp = (id: LinkingId) => LinkingStore.use((store) => store.giveUp(id, givenUp))

@@ -21,6 +21,7 @@ import type {
   ApiKey,
   Contact,
   EventId,
+  GivenUp,
   IdempotencyClaim,
   KeyId,
   MediaFile,
@@ -184,6 +185,9 @@ export const aNumber = (
       ...given,
     })
   })
+
+/** What an attempt at linking comes to nothing with. */
+export const givenUp: GivenUp = { at: noon, reason: "link_expired" }
 
 /** Connected numbers of one workspace. */
 export const someNumbers = (workspaceId: WorkspaceId, count: number) =>

@@ -1,7 +1,14 @@
 /** The verbs of a worker in a test: claim, settle, end; each with defaults for what does not matter. */
 import { assert } from "@effect/vitest"
-import { endMessage, LaneQueue, MessageStore } from "@messaging-service/core/ports"
+import {
+  endMessage,
+  LaneQueue,
+  MessageStore,
+  noAftermath,
+  NumberStore,
+} from "@messaging-service/core/ports"
 import type {
+  Aftermath,
   ClaimedMessage,
   ClaimQuery,
   Ending,
@@ -71,15 +78,26 @@ export const claim = (
 export const claimOne = (number: SendingNumber, given: Partial<Omit<ClaimQuery, "owned">> = {}) =>
   Effect.map(claim([number], given), only)
 
-export const endedAs = (claimed: ClaimedMessage, ending: Ending, now = noon): Settlement => ({
+export const endedAs = (
+  claimed: ClaimedMessage,
+  ending: Ending,
+  now = noon,
+  given: Partial<Aftermath> & { readonly recipient?: string } = {},
+): Settlement => ({
   _tag: "Ended",
   numberId: claimed.number.id,
   lease: claimed.lease,
   change: change(claimed.message, ending, now),
+  ...noAftermath,
+  recipient: null,
+  ...given,
 })
 
-export const sent = (claimed: ClaimedMessage, now = noon): Settlement =>
-  endedAs(claimed, { trigger: "send_succeeded" }, now)
+export const sent = (
+  claimed: ClaimedMessage,
+  now = noon,
+  given: Parameters<typeof endedAs>[3] = {},
+): Settlement => endedAs(claimed, { trigger: "send_succeeded" }, now, given)
 
 export const failed = (claimed: ClaimedMessage, now = noon): Settlement =>
   endedAs(claimed, { trigger: "send_failed", error: sendFailed }, now)
@@ -91,6 +109,7 @@ export const again = (
   _tag: "Again",
   numberId: claimed.number.id,
   lease: claimed.lease,
+  ...noAftermath,
   messageId: claimed.message.id,
   notBefore: given.notBefore ?? null,
   interrupted: given.interrupted ?? false,
@@ -121,4 +140,14 @@ export const renew = (claimed: ReadonlyArray<ClaimedMessage>, leaseUntil: number
       ),
     ),
     (renewed) => [...renewed].toSorted((a, b) => a - b),
+  )
+
+/** The send cap with which tests look at a connection. */
+export const sendCap = { messages: 1000, windowMillis: day }
+
+/** All that tells of a number's connection. */
+export const connectionFacts = (number: SendingNumber, now = noon) =>
+  Effect.map(
+    NumberStore.use((store) => store.connection(number.workspaceId, number.id, now, sendCap)),
+    present,
   )

@@ -34,6 +34,8 @@ import { numbers } from "./contract/numbers.ts"
 import { version1Lists } from "./contract/version1Lists.ts"
 import { outbox } from "./contract/outbox.ts"
 import { quota } from "./contract/quota.ts"
+import { connections } from "./contract/connections.ts"
+import { pacing } from "./contract/pacing.ts"
 import { reminderRaces, reminderRuns } from "./contract/reminderRuns.ts"
 import { reminders } from "./contract/reminders.ts"
 import { refusedMessages } from "./contract/refused.ts"
@@ -78,6 +80,8 @@ const topics: Readonly<Record<string, Topic>> = {
   lanes,
   leases,
   departures,
+  pacing,
+  "connections of numbers": connections,
   ending,
   "test messages": testMessages,
   stranded,

@@ -20,7 +20,7 @@ import { claimDue } from "../Delivering.ts"
 import { only, present } from "../Expect.ts"
 import { aLinking, anAttempt, digits } from "../Linking.ts"
 import type { Topic } from "../Topic.ts"
-import { anEra, anEventId, aNumber, aStage, minute } from "../Records.ts"
+import { anEra, anEventId, aNumber, aStage, givenUp, minute } from "../Records.ts"
 
 const reporting = (now: number, callbackUrl: string | null) => anAttempt(now, { callbackUrl })
 
@@ -59,7 +59,7 @@ export const connectionCallbacks: Topic = (it) => {
       const [first, second] = [aCallbackUrl(), aCallbackUrl()]
       const { id, number } = yield* aReporting(workspace.id, era, first)
       assert.strictEqual(yield* urlOf(number), first)
-      yield* store.giveUp(id)
+      yield* store.giveUp(id, givenUp)
       assert.strictEqual(yield* urlOf(number), first)
       const again = reporting(era, second)
       yield* store.reconnect(workspace.id, number.id, again, null)
@@ -67,7 +67,7 @@ export const connectionCallbacks: Topic = (it) => {
       // What is refused changes nothing.
       yield* store.reconnect(workspace.id, number.id, reporting(era, null), null)
       assert.strictEqual(yield* urlOf(number), second)
-      yield* store.giveUp(again.id)
+      yield* store.giveUp(again.id, givenUp)
       yield* store.reconnect(workspace.id, number.id, reporting(era, null), null)
       assert.isNull(yield* urlOf(number))
       const idle = yield* aNumber(workspace.id)
@@ -103,7 +103,7 @@ export const connectionCallbacks: Topic = (it) => {
       assert.isTrue(yield* store.show(id, lease, first, shown()))
       assert.isTrue(yield* store.show(id, lease, { ...nothingShown, qrText: "next" }, late))
       assert.isTrue(yield* store.show(id, lease, nothingShown))
-      yield* store.giveUp(id)
+      yield* store.giveUp(id, givenUp)
       assert.isFalse(yield* store.show(id, lease, first, shown()))
       const claimed = yield* claimDue({ now: era, leaseUntil: era + minute })
       assert.deepStrictEqual(callbacksOf(claimed), callbacksOf([told, late]))
@@ -137,9 +137,9 @@ export const connectionCallbacks: Topic = (it) => {
       const tooLate = reportsOf(lapsed.number, url, era)
       assert.isNull(yield* store.linked(lapsed.id, digits(), end, tooLate))
       const lapses = callbackOf(lapsed.number, "disconnected", url, era)
-      assert.isTrue(yield* store.giveUp(lapsed.id, lapses))
+      assert.isTrue(yield* store.giveUp(lapsed.id, givenUp, lapses))
       const again = callbackOf(lapsed.number, "disconnected", url, era)
-      assert.isFalse(yield* store.giveUp(lapsed.id, again))
+      assert.isFalse(yield* store.giveUp(lapsed.id, givenUp, again))
 
       assert.deepStrictEqual(
         yield* written(era),
@@ -163,7 +163,7 @@ export const connectionCallbacks: Topic = (it) => {
       const connects = yield* to("connected")
       yield* to("connected")
       assert.isNull(yield* store.get(number.id))
-      assert.isFalse(yield* store.giveUp(id, callbackOf(number, "disconnected", url, era)))
+      assert.isFalse(yield* store.giveUp(id, givenUp, callbackOf(number, "disconnected", url, era)))
       const drops = yield* to("disconnected")
       yield* to("disconnected")
       assert.deepStrictEqual(yield* written(era), callbacksOf([connects, drops]))
@@ -181,7 +181,7 @@ export const connectionCallbacks: Topic = (it) => {
       const { workspace } = yield* aCallingStage(era)
       const [former, nowhere] = [aCallbackUrl(), null]
       const { id, number } = yield* aReporting(workspace.id, era, former)
-      yield* store.giveUp(id)
+      yield* store.giveUp(id, givenUp)
       const attempt = reporting(era, nowhere)
       yield* store.reconnect(workspace.id, number.id, attempt, null)
       const held = yield* store.claim({
@@ -201,7 +201,7 @@ export const connectionCallbacks: Topic = (it) => {
       yield* numbers.setStatus(number.id, "disconnected", undefined, era, drops)
       const again = reporting(era, nowhere)
       yield* store.reconnect(workspace.id, number.id, again, null)
-      yield* store.giveUp(again.id, callbackOf(number, "disconnected", former, era))
+      yield* store.giveUp(again.id, givenUp, callbackOf(number, "disconnected", former, era))
       assert.deepStrictEqual(yield* written(era), [])
     }),
   )

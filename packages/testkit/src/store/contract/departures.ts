@@ -1,6 +1,6 @@
 /** `LaneQueue` when a number leaves while one of its messages is in flight. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core/ports"
+import { noStrikes, MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core/ports"
 import type { MediaReference } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
@@ -82,6 +82,8 @@ export const departures: Topic = (it) => {
         removed: true,
         lease: repeat.lease,
         interruptions: 1,
+        pacing: null,
+        strikes: noStrikes,
       })
       assert.deepStrictEqual(yield* settle([sent(lost)]), [])
       const outcome = endedAs(repeat, { trigger: "cancel" }, noon + minute)

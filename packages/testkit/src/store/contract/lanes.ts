@@ -1,6 +1,6 @@
 /** `LaneQueue.claim`: which message leaves next, from which number. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, NumberStore, WorkStatus } from "@messaging-service/core/ports"
+import { LaneQueue, noStrikes, NumberStore, WorkStatus } from "@messaging-service/core/ports"
 import type { QuotaLimit, SendingNumber } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
@@ -45,6 +45,8 @@ export const lanes: Topic = (it) => {
         removed: false,
         lease: claimed.lease,
         interruptions: 0,
+        pacing: null,
+        strikes: noStrikes,
       })
     }),
   )

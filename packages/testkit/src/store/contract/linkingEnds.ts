@@ -12,7 +12,16 @@ import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
 import { claimOne, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { aMessage, anEra, aNumber, aStage, aWorkspace, minute, oneSecond } from "../Records.ts"
+import {
+  aMessage,
+  anEra,
+  aNumber,
+  aStage,
+  aWorkspace,
+  minute,
+  oneSecond,
+  givenUp,
+} from "../Records.ts"
 import { digits, anAttempt, begun, aLinking, claimAll, nextDue, giveUp } from "../Linking.ts"
 
 export const linkingEnds: Topic = (it) => {
@@ -154,8 +163,8 @@ export const linkingEnds: Topic = (it) => {
       assert.deepStrictEqual(yield* lapsed(endsAt), [attempt])
       assert.isFalse(yield* store.taken(id, endsAt))
       assert.isNull(yield* store.linked(id, digits(), endsAt))
-      assert.isTrue(yield* store.giveUp(id))
-      assert.isFalse(yield* store.giveUp(id))
+      assert.isTrue(yield* store.giveUp(id, givenUp))
+      assert.isFalse(yield* store.giveUp(id, givenUp))
       const after = yield* NumberStore.use((all) => all.find(number.id))
       assert.deepStrictEqual(after, { ...number, status: "disconnected" })
       assert.deepStrictEqual(yield* lapsed(endsAt), [])
@@ -248,7 +257,7 @@ export const linkingEnds: Topic = (it) => {
         const { attempt, number } = yield* aLinking(workspaceId, era)
         const phone = digits()
         const [linked, ended] = yield* Effect.all(
-          [store.linked(attempt.id, phone, attempt.endsAt - 1), store.giveUp(attempt.id)],
+          [store.linked(attempt.id, phone, attempt.endsAt - 1), store.giveUp(attempt.id, givenUp)],
           { concurrency: "unbounded" },
         )
         assert.strictEqual(linked === null, ended)
@@ -295,7 +304,7 @@ export const linkingEnds: Topic = (it) => {
       for (const { attempt, number } of [removed, dropped, deleted]) {
         assert.isNull(yield* store.get(number.id))
         assert.isNull(yield* store.linked(attempt.id, digits(), era))
-        assert.isFalse(yield* store.giveUp(attempt.id))
+        assert.isFalse(yield* store.giveUp(attempt.id, givenUp))
       }
       assert.deepStrictEqual(yield* claimAll(era), [])
     }),

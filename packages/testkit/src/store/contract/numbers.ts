@@ -34,7 +34,7 @@ export const numbers: Topic = (it) => {
       const { number } = yield* aStage()
       const other = yield* aWorkspace()
       assert.isNull(yield* store.get(other.id, number.id))
-      assert.isNull(yield* store.relabel(other.id, number.id, "Taken"))
+      assert.isNull(yield* store.change(other.id, number.id, { label: "Taken" }, noon))
       assert.isFalse(yield* store.remove(other.id, number.id, noon))
       assert.deepStrictEqual(yield* store.find(number.id), number)
       assert.isNull(yield* store.find(999_999_999 as NumberId))
@@ -58,11 +58,13 @@ export const numbers: Topic = (it) => {
       const { number } = yield* aStage()
       const relabelled = { ...number, label: "Front desk" }
       assert.deepStrictEqual(
-        yield* store.relabel(number.workspaceId, number.id, "Front desk"),
+        yield* store.change(number.workspaceId, number.id, { label: "Front desk" }, noon),
         relabelled,
       )
       assert.deepStrictEqual(yield* store.find(number.id), relabelled)
-      assert.isNull(yield* store.relabel(number.workspaceId, 999_999_999 as NumberId, "Nobody"))
+      assert.isNull(
+        yield* store.change(number.workspaceId, 999_999_999 as NumberId, { label: "None" }, noon),
+      )
     }),
   )
 
@@ -91,7 +93,7 @@ export const numbers: Topic = (it) => {
       assert.isFalse(yield* store.remove(workspace.id, number.id, noon + oneSecond))
       assert.isNull(yield* store.get(workspace.id, number.id))
       assert.isNull(yield* store.find(number.id))
-      assert.isNull(yield* store.relabel(workspace.id, number.id, "Gone"))
+      assert.isNull(yield* store.change(workspace.id, number.id, { label: "Gone" }, noon))
       assert.isNull(yield* store.setStatus(number.id, "connected", undefined, noon))
       assert.deepStrictEqual(yield* store.list(workspace.id), [kept])
     }),

@@ -1,0 +1,78 @@
+/**
+ * Pauses of a number: until a moment, or until an operator resumes it. While it is paused nothing is
+ * sent; messages wait and may expire (contract: Pauses).
+ *
+ * The breaker pauses by itself: refusals in a row that the far side makes because of the number, not of
+ * a recipient, are what comes before an account is closed, and to go on makes it worse.
+ */
+import type { ConnectionReason } from "./Connection.ts"
+
+/** Refusals in a row that pause a number, and for how long the first time. */
+const mostRefusals = 5
+export const firstPauseMillis = 60 * 60_000
+
+/** Each pause is twice as long as the one before, so many times; that is years. */
+const mostDoublings = 14
+
+/** `paused`: by an operator. */
+export type PauseReason = Extract<
+  ConnectionReason,
+  "paused" | "restricted" | "banned" | "client_outdated"
+>
+
+export interface Pause {
+  /** Null: until it is resumed. */
+  readonly until: number | null
+  readonly reason: PauseReason
+}
+
+/** How the far side has taken what a number sent lately. */
+export interface Strikes {
+  /** Refusals since the last accepted message and the last pause. */
+  readonly refusals: number
+  /** Pauses since the last accepted message. */
+  readonly pauses: number
+}
+
+export const noStrikes: Strikes = { refusals: 0, pauses: 0 }
+
+/** The end of a pause as a moment; infinite while that is for an operator to say. */
+export const endOf = ({ until }: Pause): number => until ?? Infinity
+
+/** Until when a number is paused at `now`; null when it is not. */
+export const pausedUntil = (pause: Pause | null, now: number): number | null =>
+  pause === null || endOf(pause) <= now ? null : endOf(pause)
+
+/**
+ * The pause that counts when another one comes. An operator's takes the place of an operator's; else the
+ * one that ends later counts, so that neither ends the other.
+ */
+export const laterPause = (before: Pause | null, next: Pause): Pause => {
+  if (before === null || (before.reason === "paused" && next.reason === "paused")) return next
+  return endOf(before) > endOf(next) ? before : next
+}
+
+/** What an attempt's outcome adds to the strikes, and the pause that it brings; null for no change. */
+export const strikesAfter = (
+  strikes: Strikes,
+  outcome: { readonly _tag: string; readonly againstNumber?: boolean },
+  now: number,
+): { readonly strikes: Strikes; readonly pause: Pause | null } | null => {
+  if (outcome._tag === "Accepted") {
+    return strikes.refusals === 0 && strikes.pauses === 0
+      ? null
+      : { strikes: noStrikes, pause: null }
+  }
+  if (outcome.againstNumber !== true) return null
+  const refusals = strikes.refusals + 1
+  if (refusals < mostRefusals) return { strikes: { ...strikes, refusals }, pause: null }
+  const millis = firstPauseMillis * 2 ** Math.min(strikes.pauses, mostDoublings)
+  return {
+    strikes: { refusals: 0, pauses: strikes.pauses + 1 },
+    pause: { until: now + millis, reason: "restricted" },
+  }
+}
+
+/** What the far side says of the number itself, after which only an operator lets it send again. */
+export const pauseFor = (reason: ConnectionReason | null): Pause | null =>
+  reason === "banned" || reason === "client_outdated" ? { until: null, reason } : null

@@ -1,0 +1,125 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import {
+  firstPauseMillis,
+  laterPause,
+  noStrikes,
+  pauseFor,
+  pausedUntil,
+  strikesAfter,
+} from "../../src/number/Breaker.ts"
+import type { Pause } from "../../src/number/Breaker.ts"
+import type { SendOutcome } from "../../src/transport/Transport.ts"
+import { accepted, noon, notConnected, refused, unknown } from "../worker/claimedMessage.ts"
+
+const restricted: SendOutcome = {
+  _tag: "Refused",
+  error: { code: "send_failed", message: "463" },
+  againstNumber: true,
+}
+
+/** What a number has against it after these outcomes, and the pauses that they brought, in hours. */
+const after = (outcomes: ReadonlyArray<SendOutcome>) => {
+  let strikes = noStrikes
+  const hours: Array<number> = []
+  for (const outcome of outcomes) {
+    const change = strikesAfter(strikes, outcome, noon)
+    strikes = change?.strikes ?? strikes
+    if (change !== null && change.pause !== null) {
+      assert.strictEqual(change.pause.reason, "restricted")
+      hours.push(((change.pause.until ?? noon) - noon) / firstPauseMillis)
+    }
+  }
+  return { strikes, hours }
+}
+
+const times = (count: number, outcome: SendOutcome) => Array.from({ length: count }, () => outcome)
+
+describe("the breaker", () => {
+  it.effect("pauses after five refusals in a row, then for twice as long each time", () =>
+    Effect.sync(() => {
+      assert.deepStrictEqual(after(times(4, restricted)).hours, [])
+      assert.deepStrictEqual(after(times(5, restricted)).hours, [1])
+      assert.deepStrictEqual(after(times(9, restricted)).hours, [1])
+      assert.deepStrictEqual(after(times(20, restricted)), {
+        hours: [1, 2, 4, 8],
+        strikes: { refusals: 0, pauses: 4 },
+      })
+    }),
+  )
+
+  it.effect("begins anew once a message was accepted", () =>
+    Effect.sync(() => {
+      const { hours } = after([...times(4, restricted), accepted, ...times(4, restricted)])
+      assert.deepStrictEqual(hours, [])
+      assert.deepStrictEqual(
+        after([...times(10, restricted), accepted, ...times(5, restricted)]).hours,
+        [1, 2, 1],
+      )
+    }),
+  )
+
+  it.effect("neither counts nor forgives for what is not the number's", () =>
+    Effect.sync(() => {
+      const others = [
+        refused,
+        unknown,
+        notConnected,
+        { _tag: "Postponed", afterMillis: 1 } as const,
+      ]
+      assert.deepStrictEqual(after([...times(4, restricted), ...others]).strikes.refusals, 4)
+      assert.deepStrictEqual(after([...times(4, restricted), ...others, restricted]).hours, [1])
+      assert.isNull(strikesAfter(noStrikes, accepted, noon))
+    }),
+  )
+
+  it.effect("keeps to moments that a clock can show", () =>
+    Effect.sync(() => {
+      const { pause } = strikesAfter({ refusals: 4, pauses: 1000 }, restricted, noon) ?? {}
+      assert.isTrue(Number.isFinite(new Date(pause?.until ?? Number.NaN).getTime()))
+    }),
+  )
+})
+
+describe("a pause", () => {
+  const until = (moment: number | null, reason: Pause["reason"] = "paused"): Pause => ({
+    until: moment,
+    reason,
+  })
+
+  it.effect("lasts until its moment, or until it is resumed", () =>
+    Effect.sync(() => {
+      assert.isNull(pausedUntil(null, noon))
+      assert.strictEqual(pausedUntil(until(noon + 1), noon), noon + 1)
+      assert.isNull(pausedUntil(until(noon), noon))
+      assert.strictEqual(pausedUntil(until(null), noon), Infinity)
+    }),
+  )
+
+  it.effect("of an operator gives way to the operator's next; else the later one counts", () =>
+    Effect.sync(() => {
+      const [short, long, endless] = [until(noon), until(noon + 1), until(null)]
+      const breaker = until(noon + 1, "restricted")
+      assert.strictEqual(laterPause(null, short), short)
+      assert.strictEqual(laterPause(endless, short), short)
+      assert.strictEqual(laterPause(long, short), short)
+      assert.strictEqual(laterPause(breaker, short), breaker)
+      assert.strictEqual(laterPause(breaker, endless), endless)
+      assert.strictEqual(laterPause(endless, breaker), endless)
+      assert.strictEqual(laterPause(short, breaker), breaker)
+    }),
+  )
+
+  it.effect("follows what the far side says of the number, until it is resumed", () =>
+    Effect.sync(() => {
+      assert.deepStrictEqual(pauseFor("banned"), { until: null, reason: "banned" })
+      assert.deepStrictEqual(pauseFor("client_outdated"), {
+        until: null,
+        reason: "client_outdated",
+      })
+      for (const reason of ["logged_out", "replaced", "restricted", null] as const) {
+        assert.isNull(pauseFor(reason))
+      }
+    }),
+  )
+})

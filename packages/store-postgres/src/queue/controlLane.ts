@@ -1,0 +1,89 @@
+/** What operators set of a lane: its pauses and its pacing. */
+import type { LaneQueue, NumberId, Pacing, Pause } from "@messaging-service/core/ports"
+import type { DatabaseService } from "../database/Database.ts"
+import { bigint, boolean, instant, integers, text } from "../database/Fields.ts"
+import { call, single, sqlFunction } from "../database/Statement.ts"
+import {
+  firstToLeave,
+  fromPacing,
+  laterPause,
+  lockLanes,
+  nextDueAfter,
+  recipientName,
+} from "./lane.ts"
+
+export interface Control {
+  readonly numberId: NumberId
+  readonly now: number
+  readonly resume?: boolean
+  readonly pause?: Pause
+  readonly pacing?: Pacing
+}
+
+const parameters = single({
+  p_number: bigint((control: Control) => control.numberId),
+  p_now: instant((control: Control) => control.now),
+  p_resume: boolean((control: Control) => control.resume ?? false),
+  p_pause_reason: text((control: Control) => control.pause?.reason ?? null),
+  // Null in a pause that only an operator ends.
+  p_pause_until: instant((control: Control) => control.pause?.until ?? null),
+  p_pacing: integers((control: Control) =>
+    control.pacing === undefined ? null : fromPacing(control.pacing),
+  ),
+})
+
+const pausedUntil = `case
+        when not p_resume then ${laterPause.until("l", "p_pause_reason", "p_pause_until")}
+      end`
+
+/**
+ * False when the number is unknown or removed. When new recipients begin to be limited, whom the number
+ * has written to until now is looked up once.
+ *
+ * Locks: the lane; only a later statement looks at its messages.
+ */
+export const controlLane = sqlFunction("control_lane", parameters, "boolean")`
+  begin
+    ${lockLanes("array[p_number]")}
+
+    if p_pacing is not null and p_pacing[5] is null then
+      delete from lane_recipients r
+      where r.number_id = p_number;
+    elsif p_pacing is not null then
+      -- Index messages_sent.
+      insert into lane_recipients (number_id, recipient, first_sent_at)
+      select m.number_id, ${recipientName("m")}, min(m.sent_at)
+      from messages m
+      join lanes l on l.number_id = m.number_id
+      where m.number_id = p_number
+        and m.mode = 'live'
+        and m.sent_at is not null
+        and l.pacing[5] is null
+      group by 1, 2
+      on conflict (number_id, recipient) do nothing;
+    end if;
+
+    update lanes l
+    set pacing = coalesce(p_pacing, l.pacing),
+      limited_until = null,
+      paused_until = ${pausedUntil},
+      pause_reason = case
+        when not p_resume then ${laterPause.reason("l", "p_pause_reason", "p_pause_until")}
+      end,
+      next_due = ${nextDueAfter.changed("l", pausedUntil, firstToLeave("due_at", "l", "p_now"))}
+    where l.number_id = p_number
+      and l.removed_at is null;
+    return found;
+  end`
+
+export const control = call("lane.control", controlLane)
+
+export const pauseLane =
+  (database: DatabaseService): (typeof LaneQueue.Service)["pause"] =>
+  (numberId, pause, now) =>
+    control.holds(database, { numberId, pause, now })
+
+export const resumeLane =
+  (database: DatabaseService): (typeof LaneQueue.Service)["resume"] =>
+  (numberId, now) =>
+    control.holds(database, { numberId, now, resume: true })

@@ -1,0 +1,144 @@
+/** What tells of a number's connection, and the reports of the workers that keep it. */
+import { assert } from "@effect/vitest"
+import { LinkingStore, NumberStore } from "@messaging-service/core/ports"
+import type { ConnectionReport } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import { anAttempt } from "../Linking.ts"
+import {
+  accepted,
+  aMessage,
+  aNumber,
+  aPhone,
+  aStage,
+  aWorkspace,
+  day,
+  hour,
+  minute,
+  noon,
+} from "../Records.ts"
+import { claimOne, connectionFacts, sendCap, sendNext, sent, settle } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+
+export const connections: Topic = (it) => {
+  it.effect("tells what waits, what was sent, and when the first may leave", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const empty = yield* connectionFacts(number)
+      assert.deepStrictEqual(empty, {
+        number,
+        changed: null,
+        report: null,
+        waiting: 0,
+        sent: 0,
+        lastSentAt: null,
+        pause: null,
+        isSending: false,
+        firstDueAt: null,
+        restsUntil: null,
+        limitedUntil: null,
+      })
+      yield* accepted(number, { count: 3 })
+      yield* aMessage(number, { sendAt: noon + hour })
+      yield* accepted(number, { count: 2, mode: "test" })
+      yield* sendNext(number, noon + minute)
+      const claimed = yield* claimOne(number, { now: noon + 2 * minute })
+      const sending = yield* connectionFacts(number, noon + 2 * minute)
+      assert.deepInclude(sending, {
+        waiting: 2,
+        sent: 1,
+        lastSentAt: noon + minute,
+        isSending: true,
+      })
+      const notBefore = noon + 3 * minute
+      yield* settle([sent(claimed, noon + 2 * minute, { notBefore })], noon + 2 * minute)
+      assert.deepInclude(yield* connectionFacts(number, noon + 2 * minute), {
+        waiting: 2,
+        sent: 2,
+        isSending: false,
+        firstDueAt: noon,
+        restsUntil: notBefore,
+      })
+      assert.deepInclude(yield* connectionFacts(number, noon + minute + day), { sent: 1 })
+    }),
+  )
+
+  it.effect("tells since when a number has its status, and why", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const { number } = yield* aStage()
+      const change = (
+        status: "connected" | "disconnected",
+        now: number,
+        reason: "logged_out" | null = null,
+      ) => store.setStatus(number.id, status, undefined, now, null, reason)
+      const changed = Effect.map(connectionFacts(number), (known) => known.changed)
+      yield* change("connected", noon + 1)
+      assert.isNull(yield* changed)
+      yield* change("disconnected", noon + 2)
+      assert.deepStrictEqual(yield* changed, { at: noon + 2, reason: null })
+      // The reason may be heard of later than the end.
+      yield* change("disconnected", noon + 3, "logged_out")
+      yield* change("disconnected", noon + 4)
+      assert.deepStrictEqual(yield* changed, { at: noon + 2, reason: "logged_out" })
+      yield* change("connected", noon + 5)
+      assert.deepStrictEqual(yield* changed, { at: noon + 5, reason: null })
+    }),
+  )
+
+  it.effect("an attempt at linking tells when it began and why it ended", () =>
+    Effect.gen(function* () {
+      const linking = yield* LinkingStore
+      const { number } = yield* aStage()
+      yield* NumberStore.use((store) => store.setStatus(number.id, "disconnected", undefined, noon))
+      const attempt = anAttempt(noon + 1)
+      const changed = Effect.map(connectionFacts(number), (known) => known.changed)
+      yield* linking.reconnect(number.workspaceId, number.id, attempt, null)
+      assert.deepStrictEqual(yield* changed, { at: noon + 1, reason: null })
+      yield* linking.giveUp(attempt.id, { at: noon + 2, reason: "passkey_required" })
+      assert.deepStrictEqual(yield* changed, { at: noon + 2, reason: "passkey_required" })
+      yield* linking.reconnect(number.workspaceId, number.id, attempt, null)
+      yield* linking.linked(attempt.id, aPhone().slice(1), noon + 3)
+      assert.deepStrictEqual(yield* changed, { at: noon + 3, reason: null })
+    }),
+  )
+
+  it.effect("keeps the last report of each connection", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const { workspace, number } = yield* aStage()
+      const other = yield* aNumber(workspace.id)
+      const report: ConnectionReport = {
+        numberId: number.id,
+        state: "waiting",
+        reason: "connection_lost",
+        since: noon,
+        lastSeenAt: noon - 1,
+        reconnects: 3,
+      }
+      const theirs = { ...report, numberId: other.id, reason: null, lastSeenAt: null }
+      yield* store.reportConnections([report, theirs], noon + 1)
+      yield* store.reportConnections([{ ...report, state: "connected" }], noon + 2)
+      yield* store.reportConnections([], noon + 3)
+      assert.deepStrictEqual((yield* connectionFacts(number)).report, {
+        ...report,
+        state: "connected",
+        reportedAt: noon + 2,
+      })
+      assert.deepStrictEqual((yield* connectionFacts(other)).report, {
+        ...theirs,
+        reportedAt: noon + 1,
+      })
+    }),
+  )
+
+  it.effect("belongs to the number's workspace, and ends with the number", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const { workspace, number } = yield* aStage()
+      const other = yield* aWorkspace()
+      assert.isNull(yield* store.connection(other.id, number.id, noon, sendCap))
+      yield* store.remove(workspace.id, number.id, noon)
+      assert.isNull(yield* store.connection(workspace.id, number.id, noon, sendCap))
+    }),
+  )
+}
