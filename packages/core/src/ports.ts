@@ -78,6 +78,7 @@ export { remembered } from "./limit/Remembered.ts"
 export {
   hasExpired,
   messageStatuses,
+  movedByTick,
   statesGivenBack,
   statusAt,
   transition,

@@ -1,5 +1,5 @@
 /** `MessageStore` in memory. */
-import { hasExpired, statusAt } from "@messaging-service/core/ports"
+import { hasExpired, movedByTick, statusAt } from "@messaging-service/core/ports"
 import type {
   Message,
   MessageFilter,
@@ -96,10 +96,10 @@ export const messageStore = (tables: Tables): Steps<typeof MessageStore.Service>
 
   stranded: (limit) => firstOf(tables.stranded, limit, () => "take"),
 
-  tick: (transportId, from, state) => {
+  tick: (transportId, state) => {
     const row = tables.messagesByTransportId.get(transportId)
     if (row === undefined) return null
-    if (from.includes(row.message.state)) row.message = { ...row.message, state }
+    if (movedByTick[state].includes(row.message.state)) row.message = { ...row.message, state }
     return messageOf(row)
   },
 })

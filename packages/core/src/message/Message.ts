@@ -132,6 +132,20 @@ export const statesGivenBack: ReadonlyArray<MessageState> = Object.values(transi
   .flatMap((moves) => Object.values(moves))
   .flatMap(({ givesBack, to }) => (givesBack ? to : []))
 
+const statesBefore = (state: MessageState) =>
+  (Object.keys(transitions) as ReadonlyArray<MessageState>).filter((from) =>
+    Object.values(transitions[from]).some(({ to }) => to === state),
+  )
+
+/**
+ * The states that a tick moves on from. Ticks repeat, skip and come out of order: the state only ever
+ * moves forward (contract: Message status).
+ */
+export const movedByTick = { delivered: statesBefore("delivered"), read: statesBefore("read") }
+
+/** A tick of the far side: the state that it moves a message to. */
+export type Tick = keyof typeof movedByTick
+
 /** Whether the moment after which the message is no longer sent is reached. */
 export const hasExpired = ({ expiresAt }: Pick<Message, "expiresAt">, now: number): boolean =>
   expiresAt !== null && expiresAt <= now

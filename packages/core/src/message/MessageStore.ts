@@ -23,7 +23,7 @@ import type { Phone } from "../recipient/Phone.ts"
 import type { ClaimOutcome, IdempotencyClaim } from "../request/Idempotency.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
 import type { Plan } from "../workspace/Workspace.ts"
-import type { Message, MessageStatus } from "./Message.ts"
+import type { Message, MessageStatus, Tick } from "./Message.ts"
 import type { MessageChange } from "./MessageChange.ts"
 import type { PlannedQuota, QuotaFacts } from "./Quota.ts"
 
@@ -163,13 +163,9 @@ export class MessageStore extends Context.Service<
     /** Waiting, not in flight, whose number was removed or workspace deleted; live and test. */
     stranded(limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
     /**
-     * A tick: moves the message to `state` when its present state is one of `from`; returns the
-     * message as it then stands, null when unknown.
+     * A tick that arrived from the phone: moves the message on, if it moves on from its state (see
+     * `movedByTick`). The message as it then stands, null when unknown.
      */
-    tick(
-      transportId: TransportId,
-      from: ReadonlyArray<Message["state"]>,
-      state: Message["state"],
-    ): Effect.Effect<Message | null, StoreUnavailable>
+    tick(transportId: TransportId, tick: Tick): Effect.Effect<Message | null, StoreUnavailable>
   }
 >()("core/MessageStore") {}

@@ -5,7 +5,6 @@
 import { Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { MessageStore } from "../message/MessageStore.ts"
-import { takeTick } from "../message/Ticks.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { sleep } from "../time/RealTime.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
@@ -46,11 +45,11 @@ const takeTransportEvents = Effect.gen(function* () {
     transportId,
   }: Extract<TransportEvent, { readonly _tag: "Tick" }>) {
     for (const pause of overtakenPauses) {
-      const message = yield* stored(takeTick(messages, transportId, status))
+      const message = yield* stored(messages.tick(transportId, status))
       if (message?.state !== "waiting") return
       yield* sleep(pause)
     }
-    yield* stored(takeTick(messages, transportId, status))
+    yield* stored(messages.tick(transportId, status))
   })
 
   const take: TakeEvent = (event) =>

@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { takeTick } from "../../src/index.ts"
 import type { MessageJson } from "../../src/index.ts"
 import { MessageStore } from "../../src/ports.ts"
 import type { TransportId } from "../../src/ports.ts"
@@ -11,7 +10,7 @@ describe("ticks", () => {
   const tick = (message: MessageJson, state: "delivered" | "read") =>
     Effect.gen(function* () {
       const { transportId } = yield* stored(message)
-      return yield* takeTick(yield* MessageStore, transportId, state)
+      return yield* MessageStore.use((store) => store.tick(transportId, state))
     })
 
   it.effect.prop(
@@ -57,7 +56,7 @@ describe("ticks", () => {
     inAService(
       Effect.gen(function* () {
         const unknown = "FFFFFFFFFFFFFFFFFFFF" as TransportId
-        assert.isNull(yield* takeTick(yield* MessageStore, unknown, "read"))
+        assert.isNull(yield* MessageStore.use((store) => store.tick(unknown, "read")))
       }),
     ),
   )

@@ -1,4 +1,5 @@
 /** Messages: accepting, reading, ending, and what the worker's sweeps look for. */
+import { movedByTick } from "@messaging-service/core/ports"
 import type { Message, MessageStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
@@ -124,8 +125,8 @@ export const messageStore = Effect.fnUntraced(function* (
     expired: (now, limit) => expiredMessages.all(database, { now, limit }, toMessage),
     dueTest: (now, limit) => dueTestMessages.all(database, { now, limit }, toMessage),
     stranded: (limit) => strandedMessages.all(database, { limit }, toMessage),
-    tick: (transportId, from, state) =>
-      tickMessage.first(database, { transportId, from, state }, toMessage),
+    tick: (transportId, state) =>
+      tickMessage.first(database, { transportId, from: movedByTick[state], state }, toMessage),
   }
   return store
 })

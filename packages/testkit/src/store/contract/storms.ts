@@ -189,7 +189,7 @@ const tickSome = (storm: Storm) =>
     const store = yield* MessageStore
     if (storm.accepted.length === 0) return
     const message = at(storm.accepted, yield* below(storm.accepted.length))
-    yield* store.tick(message.transportId, ["sent"], "delivered")
+    yield* store.tick(message.transportId, "delivered")
   })
 
 const flap = (storm: Storm) =>

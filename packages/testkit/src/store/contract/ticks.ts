@@ -10,13 +10,13 @@ import type { Topic } from "../Topic.ts"
 import { aMessage, aStage, aTransportId, noon } from "../Records.ts"
 
 const delivered = (message: Message) =>
-  MessageStore.use((store) => store.tick(message.transportId, ["sent"], "delivered"))
+  MessageStore.use((store) => store.tick(message.transportId, "delivered"))
 
 const read = (message: Message) =>
-  MessageStore.use((store) => store.tick(message.transportId, ["sent", "delivered"], "read"))
+  MessageStore.use((store) => store.tick(message.transportId, "read"))
 
 export const ticks: Topic = (it) => {
-  it.effect("a tick moves a message from one of the states it names, announcing nothing", () =>
+  it.effect("a tick moves a message forward and never back, announcing nothing", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox
       const { workspace, number } = yield* aStage()
@@ -56,7 +56,7 @@ export const ticks: Topic = (it) => {
   it.effect("a tick for nothing known is answered with null", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
-      assert.isNull(yield* store.tick(aTransportId(), ["sent"], "delivered"))
+      assert.isNull(yield* store.tick(aTransportId(), "delivered"))
     }),
   )
 }
