@@ -15,7 +15,6 @@ import { OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
 import { Messages } from "./message/Messages.ts"
 import { layerCountedStores } from "./monitoring/countedStores.ts"
 import { Connections } from "./number/Connections.ts"
-import { LinkProgress } from "./number/LinkProgress.ts"
 import { NumberOperations } from "./number/NumberOperations.ts"
 import { Numbers } from "./number/Numbers.ts"
 import { QrLinks } from "./number/QrLinks.ts"
@@ -64,13 +63,7 @@ export const layerServices = Layer.mergeAll(
   Layer.provideMerge(Numbers.layer),
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(
-    Layer.mergeAll(
-      MediaLinks.layer,
-      QrLinks.layer,
-      LinkProgress.layer,
-      SigningSecrets.layer,
-      CallbackUrls.layer,
-    ),
+    Layer.mergeAll(MediaLinks.layer, QrLinks.layer, SigningSecrets.layer, CallbackUrls.layer),
   ),
   Layer.provideMerge(Secrets.layer),
   // The worker's loops find the counted stores here too.

@@ -4,8 +4,8 @@
  */
 import {
   makeCursors,
+  makeLinkProgress,
   IdJson,
-  LinkProgress,
   MediaLinks,
   Numbers,
   TimeJson,
@@ -207,7 +207,7 @@ export class Emulator extends Context.Service<
       const messages = yield* MessageStore
       const numbers = yield* Numbers
       const attempts = yield* LinkingStore
-      const progress = yield* LinkProgress
+      const progress = yield* makeLinkProgress
       const ids = yield* Ids
       const { link } = yield* MediaLinks
       const cursors = yield* makeCursors

@@ -7,7 +7,7 @@
 import { Clock, Effect, Option, Schedule, Stream } from "effect"
 import { Ids } from "../id/Ids.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
-import { LinkProgress } from "../number/LinkProgress.ts"
+import { makeLinkProgress } from "../number/LinkProgress.ts"
 import { LinkingStore, linkingLeaseMillis, madeUpPhone, nothingShown } from "../number/Linking.ts"
 import type { HeldAttempt } from "../number/Linking.ts"
 import { sleep } from "../time/RealTime.ts"
@@ -34,7 +34,7 @@ interface Holding extends Omit<HeldAttempt, "lease"> {
 /** Makes the loop. */
 export const makeLinker = Effect.gen(function* () {
   const store = yield* LinkingStore
-  const progress = yield* LinkProgress
+  const progress = yield* makeLinkProgress
   const linking = yield* NumberLinking
   const ids = yield* Ids
   const ownership = yield* NumberOwnership
