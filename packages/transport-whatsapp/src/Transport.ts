@@ -140,11 +140,21 @@ export const layerTransport: Layer.Layer<
       }
     }
 
-    /** A repeat is the very message that was sent before, with what was uploaded for it. */
+    /** What was uploaded for a message that was sent before. A text is made alike each time. */
+    const uploaded = Effect.fnUntraced(function* ({
+      media,
+      numberId,
+      transportId,
+    }: OutgoingMessage) {
+      if (media === null) return undefined
+      const kept = yield* vault.keys(numberId, sentType, [transportId])
+      return messageFromText(kept.get(transportId))
+    })
+
+    /** A repeat is the very message that was sent before. */
     const contentOf = Effect.fnUntraced(function* (session: OpenSession, message: OutgoingMessage) {
       const { numberId, transportId } = message
-      const kept = yield* vault.keys(numberId, sentType, [transportId])
-      const before = messageFromText(kept.get(transportId))
+      const before = yield* uploaded(message)
       if (before !== undefined) return before
       const content = yield* makeContent(session.connection.socket, message)
       yield* vault.write(numberId, null, [
