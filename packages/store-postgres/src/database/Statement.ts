@@ -135,6 +135,7 @@ export class Statement<In> {
   readonly #operation: string
   readonly #parameters: ReadonlyArray<Parameter<In>>
   readonly #over: RowsOver | undefined
+  /** As it is sent. */
   readonly text: string
 
   constructor(operation: string, { list }: Parameters<In>, named: string, over?: RowsOver) {
@@ -254,9 +255,9 @@ export interface SqlFunction<In = never> {
 }
 
 /**
- * Its text is what it declares and does. What that says of another function goes by that function's
- * full name, so that a change there changes this one too. In it a name that could be both is a
- * column's, not a variable's.
+ * Its parameters are a text where no statement calls it. Its own text is what it declares and does:
+ * what that says of another function goes by that function's full name, so that a change there
+ * changes this one too; a name that could be both is a column's, not a variable's.
  */
 export const sqlFunction =
   <In = never>(name: string, taken: Parameters<In> | string, result: string) =>

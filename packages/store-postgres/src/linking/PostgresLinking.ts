@@ -46,11 +46,7 @@ const claimAttempts = statement(
 with due as (
   select
     a.number_id, a.due_at,
-    ${fitsShare("n.workspace_id", "a.due_at, a.number_id", {
-      workspaces: "$p_workspaces::bigint[]",
-      held: "$p_held::integer[]",
-      perWorkspace: "$p_per_workspace::integer",
-    })} as fits
+    ${fitsShare("n.workspace_id", "a.due_at, a.number_id", "$")} as fits
   from linking_attempts a
   join numbers n on n.id = a.number_id
   where a.due_at <= $now

@@ -21,7 +21,6 @@ import {
   ownedFields,
   ownedParameters,
   sharesFields,
-  sharesParameters,
 } from "../queue/lane.ts"
 
 /** The core's `canBeAsked`, by the lane of the check's number. */
@@ -84,7 +83,7 @@ export const claimChecks = sqlFunction(
       from (
         select
           c.id, c.next_due,
-          ${fitsShare("c.workspace_id", "c.next_due, c.id", sharesParameters)} as fits
+          ${fitsShare("c.workspace_id", "c.next_due, c.id")} as fits
         from number_checks c
         join lanes l on l.number_id = c.number_id
         where c.next_due <= p_now

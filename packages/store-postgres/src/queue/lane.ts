@@ -318,14 +318,7 @@ export const ownedColumns = columnsOf(ownedFields)
 
 export const ownedParameters: SqlOwned = { of: "p_of", shards: "p_shards" }
 
-/** How many of each workspace are held and may be, as `takeShares` is told. */
-export interface SqlShares {
-  readonly workspaces: string
-  readonly held: string
-  readonly perWorkspace: string
-}
-
-/** What a claim says of that, as functions take it. */
+/** How many of each workspace are held and may be, as functions are told. */
 export const sharesFields = {
   perWorkspace: { p_per_workspace: integer((shares) => shares.perWorkspace) },
   held: {
@@ -336,27 +329,18 @@ export const sharesFields = {
 
 export const sharesColumns = columnsOf(sharesFields)
 
-export const sharesParameters: SqlShares = {
-  workspaces: "p_workspaces",
-  held: "p_held",
-  perWorkspace: "p_per_workspace",
-}
-
-/** How many of that workspace are held. */
-export const heldOf = (workspace: string, { held, workspaces }: SqlShares): string =>
-  `coalesce((${held})[array_position(${workspaces}, ${workspace})], 0)`
+/** How many of that workspace are held; `mark` stands before the names of parameters. */
+export const heldOf = (workspace: string, mark = ""): string =>
+  `coalesce((${mark}p_held)[array_position(${mark}p_workspaces, ${workspace})], 0)`
 
 /**
  * The core's `takeShares`, of all candidates in their order: whether one is among those that its
  * workspace may still have.
  */
-export const fitsShare = (
-  workspace: string,
-  order: string,
-  shares: SqlShares,
-): string => `${heldOf(workspace, shares)}
+export const fitsShare = (workspace: string, order: string, mark = ""): string =>
+  `${heldOf(workspace, mark)}
             + row_number() over (partition by ${workspace} order by ${order})
-            <= ${shares.perWorkspace}`
+            <= ${mark}p_per_workspace`
 
 /** The variables that `takeInShares` works with; the lanes that it took are in `v_lanes`. */
 export const shareVariables = `v_lanes bigint[] := '{}';
@@ -413,7 +397,7 @@ export const takeInShares = ({
       from (
         select
           found.id, found.place, l.workspace_id,
-          ${fitsShare("l.workspace_id", "found.place", sharesParameters)} as fits
+          ${fitsShare("l.workspace_id", "found.place")} as fits
         from unnest(v_found) with ordinality found (id, place)
         join ${table} l on l.${id} = found.id
       ) judged;

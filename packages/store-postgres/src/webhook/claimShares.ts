@@ -4,7 +4,7 @@
  * and of all workspaces together no more than asked for.
  */
 import { sqlFunction } from "../database/Statement.ts"
-import { heldOf, shareVariables, sharesParameters, takeInShares } from "../queue/lane.ts"
+import { heldOf, shareVariables, takeInShares } from "../queue/lane.ts"
 
 /**
  * The core's `takeInRounds`, by sums instead of a sort of all that is due. Two parts of a `with`, after the part `lane`: its `wanted` is how many may be taken of it, `ahead` and
@@ -90,7 +90,7 @@ export const callbackPlaces = sqlFunction(
     return (with wants as (
       select
         l.endpoint_id, l.workspace_id, ahead.wanted, ahead.first_due,
-        p_per_workspace - ${heldOf("l.workspace_id", sharesParameters)} as room
+        p_per_workspace - ${heldOf("l.workspace_id")} as room
       from webhook_lanes l
       cross join lateral (
         select coalesce(array_agg(held.id), '{}') as ids

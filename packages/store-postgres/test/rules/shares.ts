@@ -49,7 +49,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<Database>) => {
         from (
           select candidate.id
           from (
-            select c.id, ${sql.fitsShare("c.workspace_id", "c.id", drawnShares)} as fits
+            select c.id, ${sql.fitsShare("c.workspace_id", "c.id", "q.")} as fits
             from number_checks c
           ) candidate
           where candidate.fits
@@ -81,8 +81,8 @@ export const shareRules = (it: Vitest.MethodsNonLive<Database>) => {
       sql: `(
         select coalesce(json_agg(claimed.number_id order by claimed.number_id), '[]')
         from ${claimLanes.name}(
-          '${iso(noon + 1000)}', '${iso(noon + 2000)}', q.most, 1000, 1000, 1000000000, q.owned, q.share,
-          q.workspaces, q.held
+          '${iso(noon + 1000)}', '${iso(noon + 2000)}', q.most, 1000, 1000, 1000000000, q.owned,
+          q.p_per_workspace, q.p_workspaces, q.p_held
         ) claimed
       )`,
       draw: Effect.map(aClaim, ({ core, workspaces, ...facts }) => ({
@@ -169,13 +169,13 @@ export const shareRules = (it: Vitest.MethodsNonLive<Database>) => {
       cases: 600,
       rows: {
         q: `(
-          now timestamptz, lanes bigint[], per_lane integer, most integer, share integer,
-          workspaces bigint[], held integer[]
+          now timestamptz, lanes bigint[], per_lane integer, most integer,
+          p_per_workspace integer, p_workspaces bigint[], p_held integer[]
         )`,
       },
       inserted: ["webhook_lanes", "webhook_deliveries"],
       sql: `${callbackPlaces.name}(
-        q.now, q.lanes, '{}', q.per_lane, q.most, q.share, q.workspaces, q.held
+        q.now, q.lanes, '{}', q.per_lane, q.most, q.p_per_workspace, q.p_workspaces, q.p_held
       )`,
       draw: somePlaces,
     }),
@@ -224,14 +224,8 @@ interface Call {
 const byDue = (a: Call, b: Call): number => a.dueAt - b.dueAt || a.id - b.id
 
 const shareColumns = `(
-  most integer, share integer, workspaces bigint[], held integer[], owned bigint[]
+  most integer, p_per_workspace integer, p_workspaces bigint[], p_held integer[], owned bigint[]
 )`
-
-const drawnShares: sql.SqlShares = {
-  workspaces: "q.workspaces",
-  held: "q.held",
-  perWorkspace: "q.share",
-}
 
 /** Candidates in their order, and what the core takes of them. */
 const aClaim = Effect.gen(function* () {
@@ -248,9 +242,9 @@ const aClaim = Effect.gen(function* () {
   return {
     q: {
       most: limit,
-      share: shares.perWorkspace,
-      workspaces: [...shares.held.keys()],
-      held: [...shares.held.values()],
+      p_per_workspace: shares.perWorkspace,
+      p_workspaces: [...shares.held.keys()],
+      p_held: [...shares.held.values()],
       owned: workspaces.map(({ id }) => id),
     },
     workspaces,
@@ -276,8 +270,8 @@ const somePlaces = Effect.gen(function* () {
     }),
   )
   const shares = {
-    perWorkspace: facts.q.share,
-    held: new Map(facts.q.workspaces.map((id, place) => [id, facts.q.held[place] ?? 0])),
+    perWorkspace: facts.q.p_per_workspace,
+    held: new Map(facts.q.p_workspaces.map((id, place) => [id, facts.q.p_held[place] ?? 0])),
   }
   const give = givePlaces(shares, facts.q.most)
   const places = new Map(
