@@ -111,26 +111,24 @@ export interface ClaimedCheck {
   readonly phones: ReadonlyArray<Phone>
 }
 
-export type CheckSettlement =
-  /** These phones are no longer pending; whatever else there is comes next. */
-  | {
-      readonly _tag: "Answered"
-      readonly id: NumberCheckId
-      readonly lease: number
-      readonly answers: ReadonlyArray<{
-        readonly phone: Phone
-        readonly status: Exclude<CheckResultStatus, "pending">
-      }>
-    }
-  /** Nothing was found out; the check rests until `notBefore` (null: not at all). */
-  | {
-      readonly _tag: "Again"
-      readonly id: NumberCheckId
-      readonly lease: number
-      readonly notBefore: number | null
-      /** Whether it counts as a try. */
-      readonly tried: boolean
-    }
+export type CheckSettlement = Pick<ClaimedCheck, "id" | "lease"> &
+  (
+    | {
+        /** These phones are no longer pending; whatever else there is comes next. */
+        readonly _tag: "Answered"
+        readonly answers: ReadonlyArray<{
+          readonly phone: Phone
+          readonly status: Exclude<CheckResultStatus, "pending">
+        }>
+      }
+    | {
+        /** Nothing was found out; the check rests until `notBefore` (null: not at all). */
+        readonly _tag: "Again"
+        readonly notBefore: number | null
+        /** Whether it counts as a try. */
+        readonly tried: boolean
+      }
+  )
 
 /** Phones that one call asks for. */
 export const checkChunk = 50
