@@ -105,10 +105,15 @@ export const makeKeeper = Effect.fnUntraced(function* (
     Effect.catch((error) => Effect.logWarning("keys are trimmed another time", error)),
   )
 
+  /** A message that is not found now is not asked for again: the store is waited for. */
   const sentMessage = (numberId: NumberId, id: string) =>
     run(
-      Effect.map(vault.keys(numberId, sentType, [id]), (found) => messageFromText(found.get(id))),
-    ).catch(() => undefined)
+      patiently(
+        Effect.catchTag(vault.keys(numberId, sentType, [id]), "CannotOpen", () =>
+          Effect.succeed<ReadonlyMap<string, string>>(new Map()),
+        ),
+      ).pipe(Effect.map((found) => messageFromText(found.get(id)))),
+    )
 
   /** Takes what one connection says until it is over; what it ended with. */
   const listen = Effect.fnUntraced(function* (

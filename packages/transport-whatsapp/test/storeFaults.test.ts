@@ -155,6 +155,34 @@ layer(layerWorld)("a store that fails", (it) => {
     }).pipe(Effect.scoped),
   )
 
+  it.effect("when a recipient asks for a message again is waited for", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const sessions = yield* Sessions
+      const number = yield* aLinkedNumber
+      const other = yield* aPerson
+      const message = aText(number, to(other))
+      assert.deepStrictEqual(yield* sendNow(message), accepted)
+      // What a connection has sent it also remembers itself.
+      yield* server.drop(number.digits)
+      yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > 0)
+      const session = yield* sessions.open(number.id)
+      if (session === null || typeof session === "string") throw new Error("it is not open")
+      const trouble = yield* inTrouble(
+        (operation, _number, type) => operation === "keys" && type === "sent-message",
+      )
+      const id = message.transportId
+      session.connection.socket.ws.emit("CB:receipt", {
+        tag: "receipt",
+        attrs: { from: `${other}@s.whatsapp.net`, id, type: "retry", t: "1" },
+        content: [{ tag: "retry", attrs: { count: "1", id, v: "1", t: "1" } }],
+      })
+      yield* until(() => trouble.met.length > 0)
+      yield* noTrouble
+      yield* server.until(() => server.decrypted(other)[0]?.arrivals === 2)
+    }).pipe(Effect.scoped),
+  )
+
   it.effect("while the keys of a message are written does not hold up its acknowledgement", () =>
     Effect.gen(function* () {
       const number = yield* aLinkedNumber

@@ -1,0 +1,217 @@
+/**
+ * Storms against the far side: numbers send while connections break at every point, the far side is
+ * busy, garbles, goes and comes back, the store fails, and the adapter is ended and started again.
+ * Afterwards each outcome must be true, no recipient may have seen a message twice, no tick may be
+ * lost, and each number must be the one device that it was. `STORM_SEED` repeats one.
+ */
+import { assert, it } from "@effect/vitest"
+import { WhatsAppTransport } from "@messaging-service/core/ports"
+import type { OutgoingMessage, SendOutcome, TransportEvent } from "@messaging-service/core/ports"
+import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import type { MessageOutcome } from "@messaging-service/whatsapp-server"
+import { Effect, Fiber, Layer, Random } from "effect"
+import {
+  aLinkedNumber,
+  aPerson,
+  aText,
+  layerAdapter,
+  layerNotTold,
+  layerServer,
+  layerStores,
+  Trouble,
+  to,
+  until,
+} from "./LiveWorld.ts"
+import type { LinkedNumber } from "./LiveWorld.ts"
+
+const settings = { lookMillis: 200, keepAliveMillis: 1000 }
+
+const layerStormy = layerAdapter(settings, layerNotTold)
+
+/** Attempts that may have left, after which a message is not sent again: as the core holds it. */
+const mostUnknown = 3
+
+/** As the core waits for an attempt, in less time. */
+const patienceMillis = 1500
+
+interface Sent {
+  readonly message: OutgoingMessage
+  /** Digits of the person, or null for the group. */
+  readonly person: string | null
+  end: "Accepted" | "Refused" | "Unknown" | null
+  unknown: number
+}
+
+const between = (least: number, most: number) => Random.nextIntBetween(least, most)
+
+const oneOf = <A>(items: ReadonlyArray<A>) =>
+  Effect.map(between(0, items.length - 1), (index) => items[index] as A)
+
+/** One attempt, by an adapter that may end under it: then it may have left. */
+const attempt = (
+  sent: Sent,
+): Effect.Effect<SendOutcome, never, typeof WhatsAppTransport.Identifier> =>
+  WhatsAppTransport.use(({ send }) => send(sent.message)).pipe(
+    Effect.timeoutOrElse({
+      duration: patienceMillis,
+      orElse: () => Effect.succeed<SendOutcome>({ _tag: "Unknown" }),
+    }),
+    Effect.onInterrupt(() => Effect.sync(() => void sent.unknown++)),
+  )
+
+/** Sends what is not at its end, one message after the other, as a lane of the core does. */
+const sendAll = (lane: ReadonlyArray<Sent>) =>
+  Effect.forEach(
+    lane,
+    (sent) =>
+      Effect.gen(function* () {
+        while (sent.end === null) {
+          const { _tag } = yield* attempt(sent)
+          if (_tag === "Accepted") sent.end = "Accepted"
+          // A refusal says nothing of the attempts before it.
+          else if (_tag === "Refused") sent.end = sent.unknown > 0 ? "Unknown" : "Refused"
+          else if (_tag === "Unknown") sent.unknown++
+          if (sent.end === null && sent.unknown >= mostUnknown) sent.end = "Unknown"
+          if (sent.end === null) yield* Effect.sleep(20)
+        }
+      }),
+    { discard: true },
+  )
+
+const faults: ReadonlyArray<MessageOutcome> = [
+  { drop: "before work" },
+  { drop: "before ack" },
+  { drop: "after ack" },
+  { nack: 463 },
+  { nack: 500 },
+  { nack: 503 },
+  "lose",
+]
+
+/** One thing that goes wrong. */
+const oneFault = (numbers: ReadonlyArray<LinkedNumber>) =>
+  Effect.gen(function* () {
+    const server = yield* WhatsAppServer
+    const trouble = yield* Trouble
+    const { digits } = yield* oneOf(numbers)
+    const fails = (operations: ReadonlyArray<string>) =>
+      Effect.gen(function* () {
+        trouble.meets = (operation) => operations.includes(operation)
+        yield* Effect.sleep(yield* between(50, 400))
+        trouble.meets = () => false
+      })
+    yield* yield* oneOf<Effect.Effect<void>>([
+      server.drop(digits),
+      server.garble(digits),
+      server.end(yield* oneOf([500, 503, 515]), digits),
+      server.nextConnection("drop"),
+      server.nextConnection({ status: 503 }),
+      server.refuseNext("usync result", 503),
+      server.refuseNext("group", 503),
+      Effect.andThen(server.down, Effect.andThen(Effect.sleep(200), server.up)),
+      fails(["write"]),
+      fails(["keys", "credentials", "list"]),
+      ...faults.map((outcome) => server.nextMessage({ from: digits, outcome })),
+    ])
+    yield* Effect.sleep(yield* between(0, 150))
+  })
+
+const storm = (messages: number, lives: number) =>
+  Effect.gen(function* () {
+    const server = yield* WhatsAppServer
+    const trouble = yield* Trouble
+    const told: Array<TransportEvent> = []
+
+    const people = yield* Effect.replicateEffect(
+      Effect.tap(aPerson, (digits) => server.person(digits, { receipts: ["delivered", "read"] })),
+      3,
+    )
+    const numbers = yield* Effect.provide(
+      Effect.replicateEffect(aLinkedNumber, 2),
+      layerAdapter(settings),
+    )
+    for (const { digits } of numbers) {
+      yield* server.group({ subject: `Crew of ${digits}`, participants: [digits, ...people] })
+    }
+
+    const lanes = yield* Effect.forEach(numbers, (number) =>
+      Effect.replicateEffect(
+        Effect.gen(function* () {
+          const person = yield* oneOf([...people, null])
+          const target =
+            person === null
+              ? ({ kind: "group", group: `Crew of ${number.digits}` } as const)
+              : to(person)
+          const sent: Sent = { message: aText(number, target), person, end: null, unknown: 0 }
+          return sent
+        }),
+        messages,
+      ),
+    )
+
+    /** The adapter from its start to its end, however far it came. */
+    const aLife = (isLast: boolean) =>
+      Effect.gen(function* () {
+        const { listen } = yield* WhatsAppTransport
+        yield* Effect.forkScoped(
+          listen((event) =>
+            Effect.gen(function* () {
+              yield* Effect.sleep(yield* between(0, 30))
+              told.push(event)
+            }),
+          ),
+        )
+        const sending = yield* Effect.forkScoped(
+          Effect.forEach(lanes, sendAll, { concurrency: "unbounded", discard: true }),
+        )
+        if (isLast) return yield* Fiber.join(sending)
+        yield* Effect.sleep(yield* between(500, 1500))
+      }).pipe(Effect.scoped, Effect.provide(layerStormy))
+
+    const faulty = yield* Effect.forkScoped(Effect.forever(oneFault(numbers)))
+    for (let life = 1; life < lives; life++) yield* aLife(false)
+    yield* Fiber.interrupt(faulty)
+    trouble.meets = () => false
+    yield* server.up
+    yield* aLife(true)
+
+    const readBy = (sent: Sent) =>
+      told.some(
+        (event) =>
+          event._tag === "Tick" &&
+          event.status === "read" &&
+          event.transportId === sent.message.transportId,
+      )
+    const accepted = lanes.flat().filter(({ end }) => end === "Accepted")
+    // What the far side has not been able to tell yet it tells the next connection.
+    yield* Effect.gen(function* () {
+      const { listen } = yield* WhatsAppTransport
+      yield* Effect.forkScoped(listen((event) => Effect.sync(() => void told.push(event))))
+      yield* until(() => accepted.every(readBy))
+    }).pipe(Effect.scoped, Effect.provide(layerStormy))
+
+    for (const { end, message, person, unknown } of lanes.flat()) {
+      const { transportId } = message
+      const story = `${transportId} to ${person ?? "the group"}: ${end}, ${unknown} times unknown`
+      for (const digits of person === null ? people : [person]) {
+        const copies = server.decrypted(digits).filter(({ id }) => id === transportId).length
+        if (end === "Accepted") assert.strictEqual(copies, 1, story)
+        else if (end === "Refused") assert.strictEqual(copies, 0, story)
+        else assert.isAtMost(copies, 1, story)
+      }
+    }
+    for (const { digits } of numbers) assert.lengthOf(server.sessions(digits), 1)
+    // A storm in which nothing got through proves nothing.
+    assert.isAbove(accepted.length, messages / 2)
+    return accepted.length
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(Layer.provideMerge(layerStores, layerServer)),
+    Random.withSeed(process.env["STORM_SEED"] ?? "a storm"),
+  )
+
+it.live(
+  "after a storm each outcome is true, no message was seen twice, and no tick is lost",
+  () => storm(40, 6),
+  { timeout: 120_000 },
+)
