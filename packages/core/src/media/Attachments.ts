@@ -113,7 +113,7 @@ export class Attachments extends Context.Service<
           const { content, fileName } = yield* links.fetch(workspaceId, link, linkTerms).pipe(
             Effect.catchTags({
               LinksBusy: () => Effect.fail(refuse("service_unavailable", { retryAfter: 5 })),
-              LinkUnavailable: ({ message }) => Effect.fail(refuse(code, { field, message })),
+              MediaUnavailable: ({ message }) => Effect.fail(refuse(code, { field, message })),
               MediaFilesError: (error) =>
                 error.reason === "full"
                   ? Effect.flatMap(refuseFullDisk(store, caller), Effect.fail)

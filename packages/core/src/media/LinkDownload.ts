@@ -33,8 +33,8 @@ export interface LinkTerms {
   readonly patienceMillis: number
 }
 
-/** The link did not lead to a file that may be sent; the message says why. */
-export class LinkUnavailable extends Data.TaggedError("LinkUnavailable")<{
+/** There is no file, or none that may be sent; the message says why. */
+export class MediaUnavailable extends Data.TaggedError("MediaUnavailable")<{
   readonly message: string
 }> {}
 
@@ -45,7 +45,7 @@ export class LinksBusy extends Data.TaggedError("LinksBusy") {
   }
 }
 
-const unavailable = (message: string) => new LinkUnavailable({ message })
+export const unavailable = (message: string) => new MediaUnavailable({ message })
 
 const noAnswer = unavailable("The media link did not answer with the file.")
 
@@ -66,7 +66,9 @@ export interface DownloadedFile {
 /** In place of a name that nothing gave. */
 const unnamed = "file"
 
-const answered = (answer: EgressAnswer): Effect.Effect<EgressAnswer, LinkUnavailable | "again"> => {
+const answered = (
+  answer: EgressAnswer,
+): Effect.Effect<EgressAnswer, MediaUnavailable | "again"> => {
   if (answer.status >= 200 && answer.status < 300) return Effect.succeed(answer)
   return answer.status >= 500
     ? Effect.fail("again")
@@ -86,7 +88,7 @@ export class LinkDownloads extends Context.Service<
       workspaceId: WorkspaceId,
       link: MediaLinkRequest,
       terms: LinkTerms,
-    ): Effect.Effect<DownloadedFile, LinkUnavailable | LinksBusy | MediaFilesError, Scope.Scope>
+    ): Effect.Effect<DownloadedFile, MediaUnavailable | LinksBusy | MediaFilesError, Scope.Scope>
   }
 >()("core/LinkDownloads") {
   static readonly layer = Layer.effect(
@@ -112,7 +114,7 @@ const download = (
   workspaceId: WorkspaceId,
   link: MediaLinkRequest,
   { inWords, maximumBytes }: LinkTerms,
-): Effect.Effect<DownloadedFile, LinkUnavailable | MediaFilesError, Scope.Scope> =>
+): Effect.Effect<DownloadedFile, MediaUnavailable | MediaFilesError, Scope.Scope> =>
   egress.fetch(link.url, { maximumBytes, timeoutMillis, redirects }, workspaceId).pipe(
     Effect.flatMap(answered),
     Effect.flatMap((answer) =>

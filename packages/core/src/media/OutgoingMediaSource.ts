@@ -2,15 +2,15 @@
  * Media at the moment of sending: a stored file is opened, a link is fetched through the guarded
  * egress into a spooled file (contract: Media links). What cannot be had fails the message.
  */
-import { Context, Data, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import type { MediaId, WorkspaceId } from "../id/Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Message } from "../message/Message.ts"
 import type { OutgoingMedia } from "../transport/Transport.ts"
 import { mediaTypeOf, whyUnsendable } from "./contentType.ts"
-import { LinkDownloads, LinksBusy } from "./LinkDownload.ts"
-import type { LinkTerms } from "./LinkDownload.ts"
+import { LinkDownloads, LinksBusy, unavailable } from "./LinkDownload.ts"
+import type { LinkTerms, MediaUnavailable } from "./LinkDownload.ts"
 import { MediaFiles } from "./MediaFiles.ts"
 import type { StoredContent } from "./MediaFiles.ts"
 import { MediaStore } from "./Media.ts"
@@ -22,12 +22,6 @@ const linkTerms: LinkTerms = {
   inWords: "100 MB",
   patienceMillis: 30_000,
 }
-
-export class MediaUnavailable extends Data.TaggedError("MediaUnavailable")<{
-  readonly message: string
-}> {}
-
-const unavailable = (message: string) => new MediaUnavailable({ message })
 
 export class OutgoingMediaSource extends Context.Service<
   OutgoingMediaSource,
@@ -61,16 +55,14 @@ export class OutgoingMediaSource extends Context.Service<
       const download = (workspaceId: WorkspaceId, reference: MediaReference, url: string) =>
         links.fetch(workspaceId, { ...reference, url }, linkTerms).pipe(
           Effect.map((file) => outgoing(reference, file.content, file)),
-          Effect.catchTags({
-            LinkUnavailable: ({ message }) => Effect.fail(unavailable(message)),
-            MediaFilesError: ({ reason }) =>
-              Effect.fail(
-                // The link is not to blame for a full disk: the message is put off.
-                reason === "full"
-                  ? new LinksBusy()
-                  : unavailable("The media file could not be kept for sending."),
-              ),
-          }),
+          Effect.catchTag("MediaFilesError", ({ reason }) =>
+            Effect.fail(
+              // The link is not to blame for a full disk: the message is put off.
+              reason === "full"
+                ? new LinksBusy()
+                : unavailable("The media file could not be kept for sending."),
+            ),
+          ),
         )
 
       const openFile = (reference: MediaReference, file: MediaFile | null) =>
