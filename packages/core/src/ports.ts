@@ -119,7 +119,7 @@ export {
 export type { ExactQuota, PlannedQuota, QuotaFacts, QuotaLimit } from "./message/Quota.ts"
 export { ServiceFigures, mostCounted } from "./monitoring/ServiceFigures.ts"
 export type { Figures, NumberCount } from "./monitoring/ServiceFigures.ts"
-export { endOf, laterPause, noStrikes, pausedUntil } from "./number/Breaker.ts"
+export { endOf, keepsAway, laterPause, noStrikes, pausedUntil } from "./number/Breaker.ts"
 export type { Pause, PauseReason, Strikes } from "./number/Breaker.ts"
 export type {
   ConnectionFacts,

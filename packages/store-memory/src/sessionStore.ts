@@ -24,7 +24,15 @@ export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service>
           const lane = tables.lanes.get(numberId)
           if (lane === undefined) return []
           const { platform, status } = lane.number
-          return { numberId, platform, status, removed: lane.removed, leavingSince }
+          return {
+            numberId,
+            platform,
+            status,
+            removed: lane.removed,
+            leavingSince,
+            pauseReason: lane.control.pause?.reason ?? null,
+            proxy: lane.proxy?.url ?? null,
+          }
         }),
     ),
 

@@ -37,6 +37,10 @@ export interface Held {
   told: boolean
   /** Its device is to be logged out. */
   leaves: boolean
+  /** It was seen to be kept away by a pause. */
+  isKeptAway: boolean
+  /** The proxy that it was first seen with, as it is kept; undefined before that. */
+  proxy: string | null | undefined
   /** Since when it has not been open; null while it is. */
   lostAt: number | null
   trimmedAt: number

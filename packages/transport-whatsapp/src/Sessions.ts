@@ -6,7 +6,7 @@
  * A device that is to go (its number was removed, logged out, or not taken by the core) stays in the
  * vault until the far side has heard of it, or for `leavingMillis`.
  */
-import { NumberOwnership, SessionVault } from "@messaging-service/core/ports"
+import { NumberOwnership, SessionVault, keepsAway } from "@messaging-service/core/ports"
 import type {
   ConnectionReport,
   KeptSession,
@@ -112,6 +112,8 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       turn: yield* Deferred.make<OpenSession | ClosedReason>(),
       told,
       leaves: false,
+      isKeptAway: false,
+      proxy: undefined,
       lostAt: null,
       trimmedAt: 0,
     }
@@ -222,13 +224,28 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
   const settleLink = (numberId: NumberId, status: NumberStatus) =>
     status === "connected" ? announce(numberId) : leave(numberId, null)
 
-  const lookAt = ({ leavingSince, numberId, removed, status }: KeptSession) => {
+  /** It is opened anew with another proxy, and once an operator has resumed what was kept away. */
+  const beginsAnew = (state: Held, { pauseReason, proxy }: KeptSession): boolean => {
+    const hasAnotherProxy = state.proxy !== undefined && state.proxy !== proxy
+    const wasKeptAway = state.isKeptAway
+    state.proxy = proxy
+    state.isKeptAway = keepsAway(pauseReason)
+    return !state.isKeptAway && (hasAnotherProxy || wasKeptAway)
+  }
+
+  const lookAt = (kept: KeptSession) => {
+    const { leavingSince, numberId, pauseReason, removed, status } = kept
     if (removed || leavingSince !== null) return leave(numberId, leavingSince)
     // The attempt at linking has it.
     if (status === "connecting") return Effect.void
     const state = held.get(numberId)
-    if (state === undefined) return start(numberId, true)
-    return state.told ? keeper.trim(numberId, state) : settleLink(numberId, status)
+    if (state === undefined) {
+      return keepsAway(pauseReason) ? Effect.void : start(numberId, true)
+    }
+    if (!state.told) return settleLink(numberId, status)
+    return beginsAnew(state, kept)
+      ? Effect.andThen(release(numberId), start(numberId, true))
+      : keeper.trim(numberId, state)
   }
 
   /** Connects what is linked, and logs out what leaves. */

@@ -49,7 +49,7 @@ export const pausedUntil = (pause: Pause | null, now: number): number | null =>
  */
 export const laterPause = (before: Pause | null, next: Pause): Pause => {
   if (before === null || (before.reason === "paused" && next.reason === "paused")) return next
-  return endOf(before) > endOf(next) ? before : next
+  return endOf(before) >= endOf(next) ? before : next
 }
 
 /** What an attempt's outcome adds to the strikes, and the pause that it brings; null for no change. */
@@ -72,6 +72,10 @@ export const strikesAfter = (
     pause: { until: now + millis, reason: "restricted" },
   }
 }
+
+/** Whether a number may not even connect: the far side has shut it out, and an operator has not resumed it. */
+export const keepsAway = (reason: PauseReason | null): boolean =>
+  reason === "banned" || reason === "client_outdated"
 
 /** What the far side says of the number itself, after which only an operator lets it send again. */
 export const pauseFor = (reason: ConnectionReason | null): Pause | null =>

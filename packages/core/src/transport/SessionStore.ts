@@ -11,6 +11,7 @@ import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../id/Ids.ts"
+import type { PauseReason } from "../number/Breaker.ts"
 import type { NumberStatus, Platform } from "../number/SendingNumber.ts"
 
 /** One key; null where it is to be deleted. */
@@ -29,6 +30,10 @@ export interface KeptSession {
   readonly removed: boolean
   /** Since when its device is to be logged out at the far side; null when it stays. */
   readonly leavingSince: number | null
+  /** Why it was paused last, unless it was resumed since. */
+  readonly pauseReason: PauseReason | null
+  /** The URL of its proxy as it is kept: another text is another proxy. */
+  readonly proxy: string | null
 }
 
 export class SessionStore extends Context.Service<

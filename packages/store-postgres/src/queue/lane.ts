@@ -212,7 +212,7 @@ export const pacingColumn = <M>(of: (one: M) => Pacing | null) =>
 const staysPaused = (lane: string, reason: string, until: string): string => `(
         ${reason} is null or coalesce(
           (${lane}.pause_reason <> 'paused' or ${reason} <> 'paused')
-            and ${lane}.paused_until > coalesce(${until}, 'infinity'),
+            and ${lane}.paused_until >= coalesce(${until}, 'infinity'),
           false
         )
       )`

@@ -11,10 +11,14 @@ interface KeptRow {
   readonly status: KeptSession["status"]
   readonly removed: boolean
   readonly leaving_at: Date | null
+  readonly pause_reason: KeptSession["pauseReason"]
+  readonly proxy_url: string | null
 }
 
 const listKept = statement("session.list", given({}))`
-select s.number_id, n.platform, n.status, l.removed_at is not null as removed, s.leaving_at
+select
+  s.number_id, n.platform, n.status, l.removed_at is not null as removed, s.leaving_at,
+  l.pause_reason, n.proxy_url
 from sessions s
 join numbers n on n.id = s.number_id
 join lanes l on l.number_id = s.number_id
@@ -112,6 +116,8 @@ export const sessionStore = (database: DatabaseService): typeof SessionStore.Ser
     status: row.status,
     removed: row.removed,
     leavingSince: millis(row.leaving_at),
+    pauseReason: row.pause_reason,
+    proxy: row.proxy_url,
   })),
   credentials: (numberId) => getCredentials.value<string>(database, { numberId }),
   keys: (numberId, type, ids) =>

@@ -1,6 +1,6 @@
 /** `SessionStore`: what live transports keep of a number. */
 import { assert } from "@effect/vitest"
-import { NumberStore, SessionStore, WorkspaceStore } from "@messaging-service/core/ports"
+import { LaneQueue, NumberStore, SessionStore, WorkspaceStore } from "@messaging-service/core/ports"
 import type { KeyChange, NumberId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
@@ -164,6 +164,8 @@ export const sessions: Topic = (it) => {
         platform: "telegram",
         status: "disconnected",
         leavingSince: null,
+        pauseReason: null,
+        proxy: null,
       } as const
       assert.deepStrictEqual(yield* keptOf(number.id), { ...kept, removed: false })
       yield* numbers.remove(workspace.id, number.id, noon)
@@ -197,6 +199,23 @@ export const sessions: Topic = (it) => {
       yield* numbers.remove(workspace.id, number.id, noon)
       yield* store.leave(number.id, noon + 3 * oneSecond)
       assert.strictEqual(yield* leavingSince, noon + 3 * oneSecond)
+    }),
+  )
+
+  it.effect("a number is listed with why it is paused and with its proxy, as they are now", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const { pause, resume } = yield* LaneQueue
+      const { workspace, number } = yield* aStage()
+      yield* store.write(number.id, "credentials", [], noon)
+      const proxy = { host: "192.0.2.7", port: 1080, url: "sealed" }
+      yield* NumberStore.use((numbers) => numbers.change(workspace.id, number.id, { proxy }, noon))
+      yield* pause(number.id, { until: null, reason: "banned" }, noon)
+      // Of two that both have no end, the first stays.
+      yield* pause(number.id, { until: null, reason: "paused" }, noon)
+      assert.deepInclude(yield* keptOf(number.id), { pauseReason: "banned", proxy: "sealed" })
+      yield* resume(number.id, noon)
+      assert.deepInclude(yield* keptOf(number.id), { pauseReason: null })
     }),
   )
 
