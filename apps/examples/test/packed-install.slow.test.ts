@@ -31,6 +31,7 @@ const ports = Layer.mergeAll(
   StoreMemory.layerMediaFiles,
   Core.Egress.layerClosed,
   Core.WakeUp.layerLocal,
+  Core.NumberOwnership.layerAll,
 ).pipe(
   Layer.provideMerge(StoreMemory.layer),
   Layer.provideMerge(Core.SecretsKey.layerRandom),
