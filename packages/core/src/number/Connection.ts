@@ -105,7 +105,13 @@ const standing = (
   keepsConnections: boolean,
 ): Pick<Connection, "state" | "reason" | "since"> => {
   const since = changed?.at ?? number.createdAt
-  if (number.status === "disconnected") {
+  const said =
+    keepsConnections && report !== null && report.reportedAt > now - reportLastsMillis
+      ? report
+      : null
+  // It was lost for so long that the number counts as disconnected, and is still tried again.
+  const comesBack = said?.state === "waiting" || said?.state === "connecting"
+  if (number.status === "disconnected" && !(comesBack && said.reason === changed?.reason)) {
     // Its status never changed, so it was never linked.
     return {
       state: "disconnected",
@@ -115,7 +121,7 @@ const standing = (
   }
   if (number.status === "connecting") return { state: "connecting", reason: null, since }
   if (!keepsConnections) return { state: "connected", reason: null, since }
-  if (report === null || report.reportedAt <= now - reportLastsMillis) {
+  if (said === null) {
     // Its process is gone, and no other has taken it over yet.
     return {
       state: "waiting",
@@ -123,8 +129,7 @@ const standing = (
       since: report === null ? since : Math.max(since, report.reportedAt),
     }
   }
-  const { reason, state } = report
-  return { state, reason, since: report.since }
+  return { state: said.state, reason: said.reason, since: said.since }
 }
 
 /** When the first message that waits may leave. */

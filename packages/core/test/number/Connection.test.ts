@@ -1,0 +1,149 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { connectionOf, isNews } from "../../src/number/Connection.ts"
+import type { ConnectionFacts, ConnectionReport } from "../../src/number/Connection.ts"
+import { claim, noon } from "../worker/claimedMessage.ts"
+
+const second = 1000
+
+const report: ConnectionReport = {
+  numberId: claim().number.id,
+  state: "connected",
+  reason: null,
+  since: noon - 60 * second,
+  lastSeenAt: noon - second,
+  reconnects: 2,
+}
+
+const facts = (given: Partial<ConnectionFacts> = {}): ConnectionFacts => ({
+  number: claim().number,
+  changed: { at: noon - 90 * second, reason: null },
+  report: { ...report, reportedAt: noon - 5 * second },
+  waiting: 3,
+  sent: 7,
+  lastSentAt: noon - 2 * second,
+  pause: null,
+  isSending: false,
+  firstDueAt: noon - second,
+  restsUntil: null,
+  limitedUntil: null,
+  ...given,
+})
+
+const numberOf = (status: "connected" | "connecting" | "disconnected") => ({
+  ...claim().number,
+  status,
+})
+
+/** State, reason and since of a live number. */
+const live = (given: Partial<ConnectionFacts> = {}) => {
+  const { reason, since, state } = connectionOf(facts(given), noon, true)
+  return [state, reason, since]
+}
+
+describe("the connection of a live number", () => {
+  it.effect("is what the worker that has it reports", () =>
+    Effect.sync(() => {
+      assert.deepStrictEqual(connectionOf(facts(), noon, true), {
+        state: "connected",
+        reason: null,
+        since: report.since,
+        lastSeenAt: report.lastSeenAt,
+        pausedUntil: null,
+        reconnects: 2,
+        waiting: 3,
+        nextSendAt: noon,
+        sent24h: 7,
+      })
+      const lost = { ...report, state: "waiting", reason: "connection_lost" } as const
+      assert.deepStrictEqual(live({ report: { ...lost, reportedAt: noon } }), [
+        "waiting",
+        "connection_lost",
+        report.since,
+      ])
+    }),
+  )
+
+  it.effect("is lost when that worker was not heard of for too long, or none has it", () =>
+    Effect.sync(() => {
+      const reportedAt = noon - 45 * second
+      assert.deepStrictEqual(live({ report: { ...report, reportedAt } }), [
+        "waiting",
+        "connection_lost",
+        reportedAt,
+      ])
+      assert.strictEqual(
+        live({ report: { ...report, reportedAt: reportedAt + 1 } })[0],
+        "connected",
+      )
+      assert.deepStrictEqual(live({ report: null }), [
+        "waiting",
+        "connection_lost",
+        noon - 90 * second,
+      ])
+    }),
+  )
+
+  it.effect("that was given up says why, whatever was reported before", () =>
+    Effect.sync(() => {
+      const changed = { at: noon - second, reason: "logged_out" } as const
+      const number = numberOf("disconnected")
+      assert.deepStrictEqual(live({ number, changed }), ["disconnected", "logged_out", changed.at])
+      assert.strictEqual(live({ number, changed: null })[1], "not_linked")
+      assert.deepStrictEqual(live({ number: numberOf("connecting"), changed }), [
+        "connecting",
+        null,
+        changed.at,
+      ])
+    }),
+  )
+
+  it.effect(
+    "that was lost for long is between two tries, although its number is disconnected",
+    () =>
+      Effect.sync(() => {
+        const lost = { ...report, state: "waiting", reason: "connection_lost" } as const
+        const given = {
+          number: numberOf("disconnected"),
+          changed: { at: noon, reason: "connection_lost" },
+        } as const
+        assert.strictEqual(live({ ...given, report: { ...lost, reportedAt: noon } })[0], "waiting")
+        const gone = { ...lost, reportedAt: noon - 60 * second }
+        assert.strictEqual(live({ ...given, report: gone })[0], "disconnected")
+      }),
+  )
+
+  it.effect("tells when the next message may leave, as far as that is known", () =>
+    Effect.sync(() => {
+      const next = (given: Partial<ConnectionFacts>) =>
+        connectionOf(facts(given), noon, true).nextSendAt
+      assert.strictEqual(next({ firstDueAt: noon + 5 }), noon + 5)
+      assert.strictEqual(next({ restsUntil: noon + 6, limitedUntil: noon + 7 }), noon + 7)
+      assert.strictEqual(next({ pause: { until: noon + 8, reason: "paused" } }), noon + 8)
+      assert.strictEqual(next({ pause: { until: noon, reason: "paused" } }), noon)
+      assert.isNull(next({ pause: { until: null, reason: "banned" } }))
+      assert.isNull(next({ isSending: true }))
+      assert.isNull(next({ firstDueAt: null }))
+      assert.isNull(next({ report: null }))
+    }),
+  )
+})
+
+describe("a report", () => {
+  it.effect("is kept when it says something new, and every ten seconds as a sign of life", () =>
+    Effect.sync(() => {
+      const before = { report, at: noon }
+      assert.isTrue(isNews(report, undefined, noon))
+      assert.isFalse(isNews({ ...report, lastSeenAt: noon }, before, noon + 10 * second - 1))
+      assert.isTrue(isNews(report, before, noon + 10 * second))
+      for (const news of [
+        { state: "waiting" },
+        { reason: "connection_lost" },
+        { since: noon },
+        { reconnects: 3 },
+      ] as const) {
+        assert.isTrue(isNews({ ...report, ...news }, before, noon))
+      }
+    }),
+  )
+})

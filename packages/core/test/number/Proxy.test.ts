@@ -1,0 +1,93 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { layer as memoryStore } from "@messaging-service/store-memory"
+import { Ids } from "../../src/id/Ids.ts"
+import { NumberProxies, parseProxyUrl, proxyPlace } from "../../src/number/Proxy.ts"
+import { NumberStore } from "../../src/number/SendingNumber.ts"
+import { Secrets, SecretsKey } from "../../src/secret/Secrets.ts"
+import { unlimitedPlan, WorkspaceStore } from "../../src/workspace/Workspace.ts"
+
+describe("a proxy's URL", () => {
+  it.effect.each([
+    ["http://192.0.2.1", "192.0.2.1", 80],
+    ["https://user:secret@proxy.example.com", "proxy.example.com", 443],
+    ["socks5://user:p%40ss@10.0.0.7:9050/", "10.0.0.7", 9050],
+    ["socks5://[2001:db8::7]", "2001:db8::7", 1080],
+  ] as const)("%s is one", ([text, host, port]) =>
+    Effect.sync(() => {
+      const { href, ...shown } = parseProxyUrl(text) ?? { href: "" }
+      assert.deepStrictEqual<unknown>(shown, { host, port })
+      assert.strictEqual(href.replace(/\/$/, ""), text.replace(/\/$/, ""))
+    }),
+  )
+
+  it.effect.each([
+    "",
+    "192.0.2.1:8080",
+    "ftp://192.0.2.1",
+    "socks4://192.0.2.1",
+    "http://",
+    "socks5://:1080",
+    "http://192.0.2.1:99999",
+    "http://192.0.2.1/path",
+    "http://192.0.2.1?a=b",
+    "http://192.0.2.1#a",
+    "http://192.0.2.1\n",
+    "http:\\\\192.0.2.1",
+    `http://${"a".repeat(2000)}`,
+  ])("%j is none", (text) => Effect.sync(() => assert.isUndefined(parseProxyUrl(text))))
+})
+
+describe("the proxy of a number", () => {
+  it.effect("is read by transports as it was given, and stands sealed in the store", () =>
+    Effect.gen(function* () {
+      const numbers = yield* NumberStore
+      const secrets = yield* Secrets
+      const proxies = yield* NumberProxies
+      const workspace = yield* (yield* WorkspaceStore).insert(
+        {
+          name: "Workspace",
+          demo: false,
+          accountDisabled: false,
+          apiV2Enabled: true,
+          plan: unlimitedPlan,
+          createdAt: 0,
+        },
+        { v1: true, v2: true },
+      )
+      const { id } = yield* numbers.insert({
+        workspaceId: workspace.id,
+        mode: "live",
+        phone: null,
+        label: "",
+        platform: "whatsapp",
+        status: "connected",
+        loginMethod: "qr",
+        createdAt: 0,
+      })
+      assert.isNull(yield* proxies.of(id))
+      const url = secrets.seal(proxyPlace(id), "http://user:secret@192.0.2.1/")
+      const proxy = { host: "192.0.2.1", port: 80, url }
+      yield* numbers.change(workspace.id, id, { proxy }, 0)
+      const read = yield* proxies.of(id)
+      assert.strictEqual(read && Redacted.value(read), "http://user:secret@192.0.2.1/")
+      assert.notInclude(JSON.stringify([...(yield* numbers.settings([id]))]), "secret")
+      // Sealed for another number, it opens nothing.
+      const stolen = {
+        ...proxy,
+        url: secrets.seal(proxyPlace((id + 1) as typeof id), "http://192.0.2.2"),
+      }
+      yield* numbers.change(workspace.id, id, { proxy: stolen }, 0)
+      assert.strictEqual((yield* Effect.flip(proxies.of(id)))._tag, "CannotOpen")
+    }).pipe(
+      Effect.provide(
+        NumberProxies.layer.pipe(
+          Layer.provideMerge(Secrets.layer),
+          Layer.provideMerge(memoryStore),
+          Layer.provide(SecretsKey.layerHex("5e".repeat(32))),
+          Layer.provideMerge(Ids.layerRandom),
+        ),
+      ),
+    ),
+  )
+})

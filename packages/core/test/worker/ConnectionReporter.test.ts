@@ -1,0 +1,71 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
+import type { ConnectionReport } from "../../src/number/Connection.ts"
+import { NumberStore } from "../../src/number/SendingNumber.ts"
+import { TelegramTransport, WhatsAppTransport } from "../../src/transport/Transport.ts"
+import { makeConnectionReporter } from "../../src/worker/ConnectionReporter.ts"
+import { claim, noon } from "./claimedMessage.ts"
+
+const first: ConnectionReport = {
+  numberId: claim().number.id,
+  state: "connected",
+  reason: null,
+  since: noon,
+  lastSeenAt: noon,
+  reconnects: 0,
+}
+
+describe("how connections stand", () => {
+  it.effect("is kept when it changes and every ten seconds, and again when the store failed", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(noon)
+      const kept: Array<ReadonlyArray<ConnectionReport>> = []
+      let now: ReadonlyArray<ConnectionReport> = [first]
+      let fails = false
+      const transport = { dropsCopies: true, send: () => Effect.never, listen: () => Effect.never }
+      const { runOnce } = yield* makeConnectionReporter.pipe(
+        Effect.provide(
+          Layer.mergeAll(
+            Layer.mock(NumberStore, {
+              reportConnections: (reports) =>
+                Effect.suspend(() => {
+                  if (fails) {
+                    return Effect.fail(new StoreUnavailable({ operation: "report", cause: null }))
+                  }
+                  kept.push(reports)
+                  return Effect.void
+                }),
+            }),
+            Layer.succeed(WhatsAppTransport, {
+              ...transport,
+              connections: Effect.sync(() => now),
+            }),
+            Layer.succeed(TelegramTransport, transport),
+          ),
+        ),
+      )
+      const round = Effect.as(Effect.ignore(runOnce), undefined)
+      yield* round
+      yield* round
+      assert.deepStrictEqual(kept, [[first], []])
+      const lost = { ...first, state: "waiting", reason: "connection_lost" } as const
+      now = [lost]
+      fails = true
+      yield* round
+      fails = false
+      yield* round
+      assert.deepStrictEqual(kept.at(-1), [lost])
+      yield* TestClock.adjust(10_000)
+      yield* round
+      assert.deepStrictEqual(kept.at(-1), [lost])
+      // What is not this process's any more is new when it comes back.
+      now = []
+      yield* round
+      now = [lost]
+      yield* round
+      assert.deepStrictEqual(kept.at(-1), [lost])
+    }),
+  )
+})
