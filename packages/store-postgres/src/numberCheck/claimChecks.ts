@@ -14,14 +14,8 @@ import {
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, single, sqlFunction, statement, taking } from "../database/Statement.ts"
-import {
-  fitsShare,
-  isClaimable,
-  isOwned,
-  ownedFields,
-  ownedParameters,
-  sharesFields,
-} from "../queue/lane.ts"
+import { isClaimable, isOwned, ownedFields, ownedParameters } from "../queue/lane.ts"
+import { fitsShare, sharesFields } from "../queue/shares.ts"
 
 /** The core's `canBeAsked`, by the lane of the check's number. */
 export const canBeAsked = (check: string, lane: string): string =>

@@ -36,11 +36,9 @@ import {
   ownedParameters,
   sendsCappedUntil,
   sentInWindow,
-  shareVariables,
-  sharesFields,
-  takeInShares,
   toPacing,
 } from "./lane.ts"
+import { shareVariables, sharesFields, takeInShares } from "./shares.ts"
 
 const parameters = single(
   columnsOf({

@@ -4,7 +4,7 @@
  * and of all workspaces together no more than asked for.
  */
 import { sqlFunction } from "../database/Statement.ts"
-import { heldOf, shareVariables, takeInShares } from "../queue/lane.ts"
+import { heldOf, shareVariables, takeInShares } from "../queue/shares.ts"
 
 /**
  * The core's `takeInRounds`, by sums instead of a sort of all that is due. Two parts of a `with`, after the part `lane`: its `wanted` is how many may be taken of it, `ahead` and

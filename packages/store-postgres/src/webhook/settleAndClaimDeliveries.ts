@@ -16,7 +16,7 @@ import type { DeliveryQuery, DeliveryResult } from "@messaging-service/core/port
 import { bigint, columnsOf, instant, integer, text, within } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { each, joined, on, part, single, sqlFunction } from "../database/Statement.ts"
-import { sharesColumns } from "../queue/lane.ts"
+import { sharesColumns } from "../queue/shares.ts"
 import { stopEndpoints } from "./changeEndpoints.ts"
 import { callbackPlaces, dueCallbackLanes, inRounds, placesOfLane } from "./claimShares.ts"
 import { takeOverCallbacks } from "./queueDeliveries.ts"

@@ -15,6 +15,7 @@ import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"
 import { claimLanes } from "../../src/queue/claimLanes.ts"
 import * as sql from "../../src/queue/lane.ts"
+import { fitsShare } from "../../src/queue/shares.ts"
 import { isToldOf as isToldOfSql } from "../../src/webhook/queueDeliveries.ts"
 import { callbackPlaces, inRounds, placesOfLane } from "../../src/webhook/claimShares.ts"
 import { compare, draw, iso } from "./compare.ts"
@@ -49,7 +50,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<Database>) => {
         from (
           select candidate.id
           from (
-            select c.id, ${sql.fitsShare("c.workspace_id", "c.id", "q.")} as fits
+            select c.id, ${fitsShare("c.workspace_id", "c.id", "q.")} as fits
             from number_checks c
           ) candidate
           where candidate.fits
