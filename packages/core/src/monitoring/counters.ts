@@ -55,6 +55,33 @@ const attempts: Readonly<Record<TargetKind, ReturnType<typeof callsBy>>> = {
   ),
 }
 
+/** How shards of numbers come to a worker and go from it. */
+const moves = byName(["taken", "given", "lost"], (direction) =>
+  counter(
+    "messaging_shard_moves_total",
+    "Shards of live numbers that this worker took, gave to another, or lost since the store confirmed them no more.",
+    { direction },
+  ),
+)
+
+const numbersHeld = Metric.gauge("messaging_numbers_held", {
+  description: "Live numbers whose connections this worker has.",
+})
+const shardsHeld = Metric.gauge("messaging_shards_held", {
+  description: "Shards of live numbers that this worker has.",
+})
+const workers = Metric.gauge("messaging_workers", {
+  description: "Workers that share the live numbers, as this one sees them.",
+})
+
+export const countMoves = (direction: keyof typeof moves, shards: number): Effect.Effect<void> =>
+  Metric.update(moves[direction], shards)
+
+export const showNumbersHeld = (numbers: number, shards: number): Effect.Effect<void> =>
+  Effect.andThen(Metric.update(numbersHeld, numbers), Metric.update(shardsHeld, shards))
+
+export const showWorkers = (count: number): Effect.Effect<void> => Metric.update(workers, count)
+
 /** Shows every counter from the start: a rate needs a zero to begin with. */
 export const startCounting: Effect.Effect<void> = Effect.forEach(
   [
@@ -63,6 +90,7 @@ export const startCounting: Effect.Effect<void> = Effect.forEach(
     ...Object.values(ended.test),
     ...Object.values(attempts.webhook),
     ...Object.values(attempts.callback),
+    ...Object.values(moves),
   ],
   (each) => Metric.update(each, 0),
   { discard: true },

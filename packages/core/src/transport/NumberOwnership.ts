@@ -10,6 +10,7 @@
 import { Context, Deferred, Effect, Latch, Layer, Option } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../id/Ids.ts"
+import { countMoves, showNumbersHeld, showWorkers } from "../monitoring/counters.ts"
 import { RealTime, sleep } from "../time/RealTime.ts"
 import { ShardLeases, ownsNone, shardCount, shardOf, shareOut } from "./Shards.ts"
 import type { HeldShard, LiveWorker, Owned, Shard, ShardTable, WorkerId } from "./Shards.ts"
@@ -111,7 +112,8 @@ const make = Effect.fnUntraced(function* (most: number) {
   let sinceConfirmed: (() => number) | null = null
   /** Since the others were last looked at. */
   let sinceLook: (() => number) | null = null
-  let linked = 0
+  /** Numbers with a session of each shard, as the store last said. */
+  let linked: ReadonlyArray<number> = []
   let owned = ownsNone
   const held = new Map<Shard, Holding>()
   /** The terms of what is to be given: the worker never has a shard again under a term it gave. */
@@ -120,6 +122,12 @@ const make = Effect.fnUntraced(function* (most: number) {
   const watched = new Map<WorkerId, Watched>()
 
   const isTrusted = () => sinceConfirmed !== null && sinceConfirmed() < trustMillis
+
+  const numbersHeld = () => {
+    let sum = 0
+    for (const shard of held.keys()) sum += linked[shard] ?? 0
+    return sum
+  }
 
   const publish = () => {
     owned = held.size === 0 ? ownsNone : { of: shardCount, shards: [...held.keys()] }
@@ -137,10 +145,14 @@ const make = Effect.fnUntraced(function* (most: number) {
     Deferred.doneUnsafe(holding.over, Effect.void)
   }
 
-  const stopAll = Effect.sync(() => {
+  const stopAll = Effect.suspend(() => {
+    const lost = held.size
     for (const shard of held.keys()) stop(shard)
     publish()
+    return Effect.andThen(countMoves("lost", lost), showHeld)
   })
+
+  const showHeld = Effect.suspend(() => showNumbersHeld(numbersHeld(), held.size))
 
   const usesOf = (shard: Shard): Uses => {
     const known = uses.get(shard) ?? { count: 0, none: Latch.makeUnsafe(true) }
@@ -187,11 +199,10 @@ const make = Effect.fnUntraced(function* (most: number) {
 
   /** Has what the store says is this worker's, but for what it gives. */
   const adopt = ({ shards }: ShardTable, me: WorkerId) => {
-    linked = 0
+    linked = shards.map((state) => state.linked)
     for (const [place, state] of shards.entries()) {
       const shard = place as Shard
       const isMine = state.workerId === me
-      if (isMine) linked += state.linked
       if (!isMine || held.get(shard)?.term !== state.term) stop(shard)
       if (!isMine || leaving.get(shard) !== state.term) leaving.delete(shard)
       if (isMine && !held.has(shard) && !leaving.has(shard)) start({ shard, term: state.term })
@@ -214,7 +225,9 @@ const make = Effect.fnUntraced(function* (most: number) {
     const ready = [...leaving].flatMap(([shard, term]) =>
       usesOf(shard).count === 0 ? { shard, term } : [],
     )
-    if (ready.length > 0) yield* inTime(leases.give(me, ready))
+    if (ready.length === 0) return
+    yield* inTime(leases.give(me, ready))
+    yield* countMoves("given", ready.length)
   })
 
   /** One look; returns whether to look again at once. */
@@ -237,11 +250,13 @@ const make = Effect.fnUntraced(function* (most: number) {
     const sharing = shareOut(table, me)
     letGo(sharing.give)
     publish()
+    yield* showWorkers(table.workers.length)
     yield* give(me)
-    if (sharing.take.length === 0) return false
-    const taken = yield* inTime(leases.take(me, sharing.take))
+    const taken = sharing.take.length === 0 ? [] : yield* inTime(leases.take(me, sharing.take))
     taken.forEach(start)
     publish()
+    yield* countMoves("taken", taken.length)
+    yield* showHeld
     return taken.length < sharing.take.length
   }).pipe(
     Effect.catch((error) =>
@@ -297,7 +312,7 @@ const make = Effect.fnUntraced(function* (most: number) {
           ),
         )
       }),
-    room: Effect.sync(() => most - linked),
+    room: Effect.sync(() => most - numbersHeld()),
     hold: Effect.all([looks, trusts], { concurrency: "unbounded" }).pipe(
       Effect.andThen(Effect.never),
       Effect.ensuring(leave),

@@ -2,7 +2,7 @@
  * Whether the process runs, and whether its store answers and more can be written (contract: Open
  * paths).
  */
-import { filesUnavailable } from "@messaging-service/core"
+import { NumberOwnership, filesUnavailable } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
 import { ClockStore, MediaFiles, sleepInRealTime } from "@messaging-service/core/ports"
 import { Effect } from "effect"
@@ -24,38 +24,44 @@ export const askStore = <A>(
   )
 
 const ok: Reply = { status: 200, body: { status: "ok" } }
+/** It works, and takes no more live numbers (`MAX_NUMBERS`). */
+const full: Reply = { status: 200, body: { status: "full" } }
 const unavailable: Reply = { status: 503, body: { status: "unavailable" } }
 
-const answer = (status: string, description: string): Answer =>
+const answer = (statuses: readonly [string, ...Array<string>], description: string): Answer =>
   success(description, {
     "application/json": {
       schema: {
         json: {
           type: "object",
-          properties: { status: { type: "string", const: status } },
+          properties: { status: { type: "string", enum: statuses } },
           required: ["status"],
           description,
         },
       },
-      examples: { example: { status } },
+      examples: { example: { status: statuses[0] } },
     },
   })
 
 export const healthRoutes = Effect.gen(function* () {
   const store = yield* ClockStore
   const files = yield* MediaFiles
+  const ownership = yield* NumberOwnership
 
   const ready = Effect.andThen(
     Effect.mapError(files.ready, filesUnavailable("health.ready")),
     store.ping,
-  ).pipe(Effect.as(ok), (asked) => askStore(asked, unavailable))
+  ).pipe(
+    Effect.andThen(Effect.map(ownership.room, (numbers) => (numbers > 0 ? ok : full))),
+    (asked) => askStore(asked, unavailable),
+  )
 
   return [
     openRoute("/health/live", {
       id: "isLive",
       tag: "Service",
       summary: "Does the process run?",
-      answers: [answer("ok", "It runs.")],
+      answers: [answer(["ok"], "It runs.")],
       handler: () => Effect.succeed(ok),
     }),
     openRoute("/health/ready", {
@@ -63,8 +69,8 @@ export const healthRoutes = Effect.gen(function* () {
       tag: "Service",
       summary: "Does the store answer?",
       answers: [
-        answer("ok", "It answers."),
-        { ...answer("unavailable", "It does not answer."), status: 503 },
+        answer(["ok", "full"], "It answers; `full`: this worker takes no more live numbers."),
+        { ...answer(["unavailable"], "It does not answer."), status: 503 },
       ],
       handler: () => ready,
     }),
