@@ -151,12 +151,11 @@ const setTargets = (holders: ReadonlyArray<Holder>, loads: ReadonlyArray<number>
 }
 
 /** As many of the shards, spread evenly over those with many and with few numbers. */
-const someOf = (shards: ReadonlyArray<Shard>, count: number): ReadonlyArray<Shard> =>
-  shards.filter(
-    (_, place) =>
-      Math.floor(((place + 1) * count) / shards.length) >
-      Math.floor((place * count) / shards.length),
-  )
+const someOf = (shards: ReadonlyArray<Shard>, count: number): ReadonlyArray<Shard> => {
+  // Rounded, so that the first of a few numbers is not always kept.
+  const given = (places: number) => Math.floor((places * count) / shards.length + 0.49)
+  return shards.filter((_, place) => given(place + 1) > given(place))
+}
 
 /** Deals free shards, the fullest first, to whom they are due; returns those of that worker. */
 const deal = (

@@ -269,6 +269,7 @@ describe("the store", () => {
             "messaging_http_requests_total",
             "messaging_messages_accepted_total",
             "messaging_messages_ended_total",
+            "messaging_shard_moves_total",
             "messaging_store_up",
             "messaging_webhook_attempts_total",
           ])

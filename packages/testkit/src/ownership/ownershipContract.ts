@@ -267,6 +267,16 @@ export const ownershipContract = (
         assert.isAtMost(numbersOf(second, all), 25)
       }))
 
+    test("of few numbers each worker has some", (workers) =>
+      Effect.gen(function* () {
+        const all = yield* Effect.replicateEffect(aLinkedNumber, 6)
+        const three = [yield* workers.start("1"), yield* workers.start("2")]
+        yield* workers.pass(10)
+        three.push(yield* workers.start("3"))
+        yield* workers.pass(10)
+        for (const worker of three) assert.isAtLeast(numbersOf(worker, all), 1)
+      }))
+
     test("a number beyond what its worker may have moves to one with room, and else stays", (workers) =>
       Effect.gen(function* () {
         const all = [...(yield* Effect.replicateEffect(aLinkedNumber, 3))]
