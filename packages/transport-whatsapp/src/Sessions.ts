@@ -60,8 +60,11 @@ export class Sessions extends Context.Service<
     unconfirmed(numberId: NumberId): Effect.Effect<string | null>
     /** The core has taken the link. */
     announce(numberId: NumberId): Effect.Effect<void>
-    /** Ends the number's connection; its credentials stay. */
-    release(numberId: NumberId): Effect.Effect<void>
+    /**
+     * Ends the number's connection before it is linked anew. A device of it that leaves says goodbye
+     * first, as far as the far side is there; `leaves`: that is so from now on.
+     */
+    makeRoom(numberId: NumberId, leaves: boolean): Effect.Effect<void>
     /** From now on the number's device leaves: it is logged out as soon as the far side is there. */
     logOut(numberId: NumberId): Effect.Effect<void>
     status(numberId: NumberId): SessionStatus | null
@@ -235,9 +238,10 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
 
   const lookAt = (kept: KeptSession) => {
     const { leavingSince, numberId, pauseReason, removed, status } = kept
-    if (removed || leavingSince !== null) return leave(numberId, leavingSince)
+    if (removed) return leave(numberId, leavingSince)
     // The attempt at linking has it.
     if (status === "connecting") return Effect.void
+    if (leavingSince !== null) return leave(numberId, leavingSince)
     const state = held.get(numberId)
     if (state === undefined) {
       return keepsAway(pauseReason) ? Effect.void : start(numberId, true)
@@ -274,6 +278,17 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       }
       yield* Effect.sleep(Math.min(askMillis, settings.lookMillis))
     }
+  })
+
+  const makeRoom = Effect.fnUntraced(function* (numberId: NumberId, leaves: boolean) {
+    // Its wiping must not meet what the new link keeps.
+    yield* FiberMap.remove(goodbyes, numberId)
+    yield* release(numberId)
+    if (leaves) yield* patiently(vault.leave(numberId))
+    const kept = (yield* patiently(vault.list)).find((one) => one.numberId === numberId)
+    if (kept === undefined || kept.leavingSince === null) return
+    yield* sayGoodbye(numberId, kept.leavingSince)
+    yield* release(numberId)
   })
 
   const connectLinked = Effect.fnUntraced(function* (numberId: NumberId) {
@@ -322,7 +337,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
         return isUnconfirmed(credentials) ? digitsOf(credentials.me?.id ?? "") : null
       }),
     announce,
-    release,
+    makeRoom,
     logOut: (numberId) => Effect.asVoid(leave(numberId, null)),
     status: (numberId) => {
       const known = held.get(numberId)

@@ -209,7 +209,11 @@ export const layerLinking = (
       /** Goes on with a link that was made before the process ended; false when there is none. */
       const goOn = Effect.fnUntraced(function* (request: LinkingRequest, shown: Shown) {
         const phone = yield* sessions.unconfirmed(request.numberId)
-        if (phone === null || (request.phone !== null && request.phone !== phone)) return false
+        if (phone === null) return false
+        if (request.phone !== null && request.phone !== phone) {
+          yield* sessions.makeRoom(request.numberId, true)
+          return false
+        }
         yield* Queue.offer(shown, { _tag: "Taken" })
         return yield* connect(request, shown)
       })
@@ -226,7 +230,7 @@ export const layerLinking = (
 
       const link = (request: LinkingRequest, shown: Shown) =>
         Effect.gen(function* () {
-          yield* sessions.release(request.numberId)
+          yield* sessions.makeRoom(request.numberId, false)
           if (!(yield* goOn(request, shown))) yield* begin(request, shown)
         }).pipe(
           Effect.catchDefect((defect) =>

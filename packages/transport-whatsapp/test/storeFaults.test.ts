@@ -37,6 +37,11 @@ const layerWorld = layerLooking.pipe(
   Layer.provideMerge(layerServer),
 )
 
+const keptOf = (id: NumberId) =>
+  SessionVault.use((vault) =>
+    Effect.map(Effect.orDie(vault.list), (all) => all.find(({ numberId }) => numberId === id)),
+  )
+
 /** An attempt at linking each of whose QR codes that person scans. */
 const scanning = (id: NumberId, digits: string) =>
   Effect.flatMap(WhatsAppServer, (server) =>
@@ -294,6 +299,28 @@ layer(layerWorld)("a number that leaves while the far side is away", (it) => {
       assert.isTrue(yield* hasCredentials(id))
       yield* server.up
       yield* isGone(digits, id)
+    }),
+  )
+
+  it.effect("and is linked anew leaves no device behind", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const sessions = yield* Sessions
+      const numbers = yield* NumberStore
+      const number = yield* aLinkedNumber
+      yield* server.down
+      yield* numbers.setStatus(number.id, "disconnected", undefined, 0)
+      yield* sessions.logOut(number.id)
+      yield* until(() => sessions.status(number.id)?.state === "waiting")
+      yield* server.up
+      const shown = yield* scanning(number.id, number.digits)
+      assert.strictEqual(tags(shown).at(-1), "Linked")
+      const devices = yield* devicesOf(number.digits)
+      yield* until(() => devices() === 1)
+      const outcome = yield* sendNow(aText(number, to(yield* aPerson)))
+      assert.deepStrictEqual(outcome, accepted)
+      assert.isTrue(yield* hasCredentials(number.id))
+      assert.isNull((yield* keptOf(number.id))?.leavingSince)
     }),
   )
 
