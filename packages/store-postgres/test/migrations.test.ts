@@ -27,6 +27,7 @@ import { parameterOf, sqlFunction } from "../src/database/Statement.ts"
 import type { SqlFunction } from "../src/database/Statement.ts"
 import { initial } from "../src/migrations/0001_initial.ts"
 import { callbackLanes } from "../src/migrations/0015_callback_lanes.ts"
+import { pacing } from "../src/migrations/0021_pacing.ts"
 import { functions, migrations } from "../src/migrations/index.ts"
 import { keepFunctions, migrate } from "../src/migrations/migrate.ts"
 import type { Migration } from "../src/migrations/migrate.ts"
@@ -156,6 +157,26 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         yield* Effect.flip(inDatabase(migrate([...migrations, broken], functions)))
         yield* inDatabase(migrate([...migrations, later], functions))
         assert.strictEqual((yield* inDatabase(appliedIds)).at(-1), later.id)
+      }),
+    )
+
+    it.effect("a live number of the version before is paced from then on, others are not", () =>
+      Effect.gen(function* () {
+        const door = yield* aDoor(yield* aDatabase)
+        yield* Effect.gen(function* () {
+          yield* migrate([initial], [])
+          for (const text of firstData) yield* door.query("first version", text)
+          yield* migrate(migrations.slice(0, pacing.id - 1), [])
+          yield* door.query("link", "insert into sessions values (1, 'sealed')")
+          yield* door.query("other", firstData[2] ?? "")
+          yield* door.query("other", "insert into lanes values (2, 1, true)")
+          yield* migrate([pacing], [])
+        }).pipe(Effect.provideService(Database, door))
+        const rows = yield* door.query("paced", "select pacing from lanes order by number_id")
+        assert.deepStrictEqual<unknown>(rows, [
+          { pacing: [1000, 2000, 20, 300, null] },
+          { pacing: null },
+        ])
       }),
     )
 
