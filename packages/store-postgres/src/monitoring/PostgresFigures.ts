@@ -37,6 +37,7 @@ lane as (
       case when l.removed_at is null then ${firstWaiting("due_at", "l", { now: "$now" })} end as due_at
     from lanes l
     where l.next_due is not null
+      or l.paused_until = 'infinity'
   ) first
 ),
 delivery as (

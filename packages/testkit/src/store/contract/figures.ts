@@ -4,6 +4,7 @@
  */
 import { assert } from "@effect/vitest"
 import {
+  LaneQueue,
   NumberStore,
   ServiceFigures,
   WorkspaceStore,
@@ -112,6 +113,21 @@ export const figures: Topic = (it) => {
       const { connected, notConnected } = (yield* figuresAt(now)).firstDueAt
       assert.isTrue(connected === null || connected > era + hour)
       assert.isTrue(notConnected === null || notConnected > era + hour)
+    }),
+  )
+
+  it.effect("what waits for an operator to end a pause is a first message too", () =>
+    Effect.gen(function* () {
+      const { pause, resume } = yield* LaneQueue
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      const message = yield* aMessage(number, { now: era })
+      yield* pause(number.id, { until: null, reason: "paused" }, era)
+      const { firstDueAt, laneDueAt } = yield* figuresAt(era)
+      assert.strictEqual(firstDueAt.connected, era)
+      assert.notStrictEqual(laneDueAt, era)
+      yield* resume(number.id, era)
+      yield* end(cancelled(message, era))
     }),
   )
 
