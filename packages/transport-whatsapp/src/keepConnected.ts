@@ -54,6 +54,7 @@ const makeSaver = (save: Effect.Effect<void>) => {
     changed: () => {
       isDirty = true
     },
+    isUnsaved: () => isDirty,
     /** Done once nothing is unsaved. */
     saved: turn.withPermits(1)(
       Effect.whileLoop({ while: () => isDirty, body: () => once, step: () => undefined }),
@@ -120,7 +121,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
     numberId: NumberId,
     state: Held,
     session: OpenSession,
-    { changed, saved }: ReturnType<typeof makeSaver>,
+    { changed, isUnsaved, saved }: ReturnType<typeof makeSaver>,
     leavePlace: Effect.Effect<void>,
   ) {
     const { connection, groups } = session
@@ -153,8 +154,6 @@ export const makeKeeper = Effect.fnUntraced(function* (
       switch (event._tag) {
         case "CredentialsChanged":
           changed()
-          // Many changes in a row are one write.
-          if (Queue.sizeUnsafe(connection.events) === 0) yield* Effect.forkScoped(saved)
           break
         case "Opened":
           yield* opened
@@ -171,6 +170,8 @@ export const makeKeeper = Effect.fnUntraced(function* (
         default:
           break
       }
+      // Many changes in a row are one write, whatever comes behind the last of them.
+      if (isUnsaved() && Queue.sizeUnsafe(connection.events) === 0) yield* Effect.forkScoped(saved)
     }
   })
 
