@@ -54,7 +54,7 @@ export const startProgram = (
         next,
         ask: (order) =>
           Effect.andThen(
-            Effect.sync(() => child.send(order)),
+            Effect.sync(() => child.connected && child.send(order)),
             next,
           ),
         stop: Effect.sync(() => child.kill("SIGTERM")).pipe(
