@@ -1,0 +1,66 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { ConnectedFromTheStart, NumberOperations, Numbers } from "../../src/index.ts"
+import type { ConnectionReport } from "../../src/ports.ts"
+import {
+  aNumber,
+  aWorkspace,
+  inAService,
+  minute,
+  noon,
+  pass,
+  second,
+  transportOf,
+} from "./Service.ts"
+
+describe("the connection of a live number", () => {
+  it.effect("is what the worker that has it says, until that is not heard of any more", () =>
+    Effect.gen(function* () {
+      let reports: ReadonlyArray<ConnectionReport> = []
+      const transport = transportOf({
+        dropsCopies: true,
+        send: () => Effect.never,
+        listen: () => Effect.never,
+        connections: Effect.sync(() => reports),
+      })
+      yield* inAService(
+        Effect.gen(function* () {
+          const workspace = yield* aWorkspace()
+          const numberId = yield* aNumber(workspace, { status: "disconnected" })
+          const shown = NumberOperations.use((all) => all.connection("owner", workspace, numberId))
+          assert.deepInclude(yield* shown, { state: "disconnected", reason: "not_linked" })
+          yield* Numbers.use((all) => all.connectionChanged(numberId, "connected", "15550000100"))
+          assert.deepInclude(yield* shown, { state: "waiting", reason: "connection_lost" })
+          const report: ConnectionReport = {
+            numberId,
+            state: "connected",
+            reason: null,
+            since: noon,
+            lastSeenAt: noon + second,
+            reconnects: 1,
+          }
+          reports = [report]
+          yield* pass(second)
+          const connected = {
+            state: "connected",
+            reason: null,
+            since: noon,
+            reconnects: 1,
+          } as const
+          assert.deepInclude(yield* shown, {
+            ...connected,
+            lastSeenAt: noon + second,
+            worker: "worker",
+          })
+          // It says again and again that it lives, also when nothing changes.
+          yield* pass(10 * minute)
+          assert.deepInclude(yield* shown, connected)
+          reports = []
+          yield* pass(minute)
+          assert.deepInclude(yield* shown, { state: "waiting", reason: "connection_lost" })
+        }),
+        { transport },
+      )
+    }).pipe(Effect.provide(Layer.succeed(ConnectedFromTheStart, false))),
+  )
+})
