@@ -58,6 +58,8 @@ export class Sessions extends Context.Service<
      * the store failed meanwhile: its digits; null when there is none.
      */
     unconfirmed(numberId: NumberId): Effect.Effect<string | null>
+    /** Whether the number is still this worker's. */
+    owns(numberId: NumberId): boolean
     /** The core has taken the link. */
     announce(numberId: NumberId): Effect.Effect<void>
     /**
@@ -302,6 +304,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
   })
 
   return Sessions.of({
+    owns: ownership.owns,
     listen: (taking) =>
       Effect.suspend(() => {
         taker = taking

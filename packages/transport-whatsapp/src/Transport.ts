@@ -205,6 +205,8 @@ export const layerTransport: Layer.Layer<
           )
           if ("outcome" in prepared) return prepared.outcome
           const { address, content } = prepared
+          // A process that was frozen wakes up here, and another has the number by then.
+          if (!sessions.owns(message.numberId)) return moved
           return yield* until(
             session,
             relay(session, address, content, message.transportId),

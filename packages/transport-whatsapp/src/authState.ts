@@ -117,11 +117,14 @@ export const openDevice = (
   vault: typeof SessionVault.Service,
   numberId: NumberId,
   run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>,
+  isOwned: () => boolean,
 ) =>
   Effect.map(vault.credentials(numberId), (text): KeptDevice | null => {
     if (text === null) return null
     const creds = fromText(text)
     let isHeld = true
+    // A process that was frozen wakes up in the midst of its work, and another has the number by then.
+    const mayWrite = () => isHeld && isOwned()
     // The library takes a key that cannot be read for one that is not there, and then leaves a device
     // of the recipient out, or refuses the whole message.
     const patiently = <A, E>(work: Effect.Effect<A, E>) =>
@@ -129,12 +132,14 @@ export const openDevice = (
         run(
           Effect.retry(
             Effect.tapError(work, () => sleepInRealTime(againMillis)),
-            { while: () => isHeld },
+            { while: mayWrite },
           ),
         ),
       )
     const write = (credentials: string | null, changes: ReadonlyArray<KeyChange>) =>
-      isHeld ? patiently(vault.write(numberId, credentials, changes)) : Promise.resolve(undefined)
+      mayWrite()
+        ? patiently(vault.write(numberId, credentials, changes))
+        : Promise.resolve(undefined)
     const latest = latestKeys((type, ids) => patiently(vault.keys(numberId, type, ids)))
     return {
       auth: {

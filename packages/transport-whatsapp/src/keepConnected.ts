@@ -179,7 +179,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
   const connectOnce = (numberId: NumberId, state: Held) =>
     Effect.scoped(
       Effect.gen(function* () {
-        const device = yield* openDevice(vault, numberId, run)
+        const device = yield* openDevice(vault, numberId, run, () => ownership.owns(numberId))
         if (device === null) return null
         const proxy = yield* proxies.of(numberId)
         // What becomes of a new link is told once the core has taken it.

@@ -17,6 +17,7 @@ it.effect("pre-keys are kept in one commit with the credentials that count them"
       vault as typeof SessionVault.Service,
       1 as NumberId,
       Effect.runPromise,
+      () => true,
     )
     assert.isNotNull(device)
     if (device === null) return
@@ -25,6 +26,32 @@ it.effect("pre-keys are kept in one commit with the credentials that count them"
     yield* Effect.promise(async () => keys.set({ "pre-key": { 30: Curve.generateKeyPair() } }))
     yield* Effect.promise(async () => keys.set({ session: { "1.0": new Uint8Array(1) } }))
     assert.deepStrictEqual(written, [credentialsText(creds), null])
+  }),
+)
+
+it.effect("nothing is written of a number that another worker has by now", () =>
+  Effect.gen(function* () {
+    let written = 0
+    let isOwned = true
+    const vault: Pick<typeof SessionVault.Service, "credentials" | "write"> = {
+      credentials: () => Effect.succeed(credentialsText(initAuthCreds())),
+      write: () => Effect.sync(() => void written++),
+    }
+    const device = yield* openDevice(
+      vault as typeof SessionVault.Service,
+      1 as NumberId,
+      Effect.runPromise,
+      () => isOwned,
+    )
+    const write = Effect.promise(async () => {
+      await device?.auth.keys.set({ session: { "1.0": new Uint8Array(1) } })
+      await device?.saveCredentials()
+    })
+    yield* write
+    assert.strictEqual(written, 2)
+    isOwned = false
+    yield* write
+    assert.strictEqual(written, 2)
   }),
 )
 
@@ -45,6 +72,7 @@ it.effect("a key that the store cannot read now is read again, and not taken for
       vault as typeof SessionVault.Service,
       1 as NumberId,
       Effect.runPromise,
+      () => true,
     )
     const found = yield* Effect.promise(async () => device?.auth.keys.get("session", ["2.0"]))
     assert.deepStrictEqual<unknown>(found, { "2.0": "kept" })
@@ -80,6 +108,7 @@ const aDevice = Effect.gen(function* () {
     vault as typeof SessionVault.Service,
     1 as NumberId,
     Effect.runPromise,
+    () => true,
   )
   if (device === null) return assert.fail("it is not linked")
   const { keys } = device.auth
