@@ -17,6 +17,7 @@ import type {
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
 import { plenty } from "../Reading.ts"
+import { onlyThese } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { aClaim, aKey, anEra, aNumber, aStage, aWorkspace, minute, oneSecond } from "../Records.ts"
 import {
@@ -204,6 +205,17 @@ export const linking: Topic = (it) => {
       yield* claims.claim(claim, era)
       assert.strictEqual(guardOf(yield* add(workspace.id, era, { limit: 1, claim })), "limit")
       assert.deepStrictEqual(yield* claims.claim(claim, era), { _tag: "Claimed" })
+    }),
+  )
+
+  it.effect("an attempt is claimed by the worker of its number alone", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { id: workspaceId } = yield* aWorkspace()
+      const [one, other] = [yield* aLinking(workspaceId, era), yield* aLinking(workspaceId, era)]
+      const claimed = yield* claimAll(era, era + minute, { owned: onlyThese([other.number]) })
+      assert.strictEqual(only(claimed).attempt.id, other.attempt.id)
+      assert.strictEqual(only(yield* claimAll(era)).attempt.id, one.attempt.id)
     }),
   )
 

@@ -8,6 +8,7 @@ import {
 } from "@messaging-service/core/ports"
 import type { Work } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { aCheck, answered, claimOne as claimCheck, settle as settleCheck } from "../Checking.ts"
 import { claimDue } from "../Delivering.ts"
 import { at, present } from "../Expect.ts"
 import { atOnce } from "../Races.ts"
@@ -20,6 +21,7 @@ import {
   claimOne,
   end,
   expired,
+  onlyThese,
   renew,
   sendNext,
   sent,
@@ -69,6 +71,25 @@ export const workStatus: Topic = (it) => {
       assert.strictEqual(yield* nextDue("lanes", era), era + 2 * hour)
       yield* end(cancelled(later, era))
       assert.isNull(yield* nextDue("lanes", era))
+    }),
+  )
+
+  it.effect("what only the worker of another number could take is not due", () =>
+    Effect.gen(function* () {
+      const status = yield* WorkStatus
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      const other = yield* aNumber(workspace.id)
+      const message = yield* aMessage(number, { now: era })
+      yield* aCheck(number, { createdAt: era })
+      const due = (work: Work, owner: typeof number) =>
+        Effect.map(status.nextDue(work, [], onlyThese([owner])), (moment) => moment === era)
+      for (const work of ["lanes", "number_checks"] as const) {
+        assert.isTrue(yield* due(work, number))
+        assert.isFalse(yield* due(work, other))
+      }
+      yield* end(cancelled(message, era))
+      yield* settleCheck(answered(yield* claimCheck(number, { now: era })), era)
     }),
   )
 
