@@ -266,7 +266,7 @@ export class Emulator extends Context.Service<
         }),
         logout: Effect.fn("Emulator.logout")(function* (id) {
           const { id: found } = yield* requireNumber(id)
-          const number = yield* numbers.connectionChanged(found, "disconnected", null)
+          const number = yield* numbers.connectionChanged(found, "disconnected", null, "logged_out")
           return number ?? (yield* numberNotFound)
         }),
         setRegistered: Effect.fn("Emulator.setRegistered")(function* (body) {

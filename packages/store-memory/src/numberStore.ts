@@ -2,15 +2,7 @@
 import type { NumberStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { report } from "./deliveryQueue.ts"
-import {
-  closeLane,
-  firstToLeave,
-  isInFlight,
-  limitsOf,
-  openLane,
-  reschedule,
-  setStatus,
-} from "./Lane.ts"
+import { closeLane, firstToLeave, limitsOf, openLane, reschedule, setStatus } from "./Lane.ts"
 import { controlLane } from "./laneQueue.ts"
 import { phoneWithoutLink } from "./linkingStore.ts"
 import { laneIn, laneOf } from "./tables.ts"
@@ -75,7 +67,7 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
       number,
       changed,
       report: reported,
-      waiting: [...lane.waiting].filter((row) => !isInFlight(row)).length,
+      waiting: [...lane.waiting].filter((row) => row !== inFlight?.row).length,
       sent: sentTimes.filter((time) => time > since && time <= now).length,
       lastSentAt: sentTimes.at(-1) ?? null,
       pause: control.pause,

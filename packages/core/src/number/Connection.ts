@@ -50,7 +50,7 @@ export interface ConnectionFacts {
   readonly changed: { readonly at: number; readonly reason: ConnectionReason | null } | null
   /** The last one; null where connections are no process's own, or none has told yet. */
   readonly report: KeptReport | null
-  /** Live messages that wait, those in the hands of a transport aside. */
+  /** Live messages that wait, the one that is handed out at the moment aside. */
   readonly waiting: number
   /** Sent in the window of the send cap. */
   readonly sent: number

@@ -76,6 +76,21 @@ layer(layerService())("a number's connection", (it) => {
     }),
   )
 
+  it.effect("a phone that logs its linked device out is the reason that is shown", () =>
+    Effect.gen(function* () {
+      const sender = yield* aSender()
+      yield* operate({
+        method: "POST",
+        path: `/admin/v1/simulator/numbers/${sender.number.id}/logout`,
+      })
+      const shown = yield* operate({ path: `${pathOf(sender)}/connection` })
+      assert.deepInclude(bodyOf<object>(shown, 200), {
+        state: "disconnected",
+        reason: "logged_out",
+      })
+    }),
+  )
+
   it.effect("changes of pacing name the limits that change; a proxy is never shown again", () =>
     Effect.gen(function* () {
       const path = pathOf(yield* aSender())

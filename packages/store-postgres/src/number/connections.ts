@@ -11,7 +11,7 @@ import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, integer, listed, millis, selected, text } from "../database/Fields.ts"
 import type { RowOf } from "../database/Fields.ts"
 import { each, given, joined, part, statement } from "../database/Statement.ts"
-import { firstToLeave, inHands, limitedUntil, sendsCappedUntil } from "../queue/lane.ts"
+import { firstToLeave, limitedUntil, sendsCappedUntil } from "../queue/lane.ts"
 import { numberColumns, toNumber } from "./numberRow.ts"
 import type { NumberRow } from "./numberRow.ts"
 
@@ -59,7 +59,7 @@ select
     where m.number_id = n.id
       and m.mode = 'live'
       and m.state = 'waiting'
-      and not ${inHands("m", "l")}
+      and not coalesce(l.head_id = m.id and l.lease_until is not null, false)
   ) as waiting,
   sent.count as sent,
   (
@@ -75,9 +75,9 @@ select
   l.pause_reason,
   nullif(l.paused_until, 'infinity') as paused_until,
   l.lease_until is not null as is_sending,
-  first.due_at as first_due_at,
+  head.due_at as first_due_at,
   l.hold_until,
-  case when first.id is not null then ${limitedUntil("l", "first.id", {
+  case when head.id is not null then ${limitedUntil("l", "head.id", {
     capped: sendsCappedUntil("l", { fits: "$fits", window: "width.length", now: "$now" }),
     now: "$now",
   })} end as limited_until
@@ -93,7 +93,7 @@ cross join lateral (
     and m.sent_at > $now - width.length
     and m.sent_at <= $now
 ) sent
-left join messages first on first.id = ${firstToLeave("id", "l", "$now")}
+left join messages head on head.id = ${firstToLeave("id", "l", "$now")}
 left join connection_reports r on r.number_id = n.id
 where n.id = $id
   and n.workspace_id = $workspaceId

@@ -147,7 +147,10 @@ export const recipientName = (message: string): string =>
 /** The places of a lane's pacing: as `toPacing` reads it. */
 const [perMinute, perHour, newRecipients] = ["pacing[3]", "pacing[4]", "pacing[5]"]
 
-/** The core's `limitedUntil`, for a lane and the id of its first message; `capped` by the send cap. */
+/**
+ * The core's `limitedUntil`, for a lane and the id of its first message, which is of no table that is
+ * called `addressed`; `capped` by the send cap.
+ */
 export const limitedUntil = (
   lane: string,
   head: string,
@@ -167,10 +170,10 @@ export const limitedUntil = (
       case
         when ${lane}.${newRecipients} is not null and not exists (
           select
-          from messages first
+          from messages addressed
           join lane_recipients known on known.number_id = ${lane}.number_id
-            and known.recipient = ${recipientName("first")}
-          where first.id = ${head}
+            and known.recipient = ${recipientName("addressed")}
+          where addressed.id = ${head}
         )
         then ${contactsCappedUntil(lane, {
           fits: `${lane}.${newRecipients}`,

@@ -1,6 +1,6 @@
 /** What tells of a number's connection, and the reports of the workers that keep it. */
 import { assert } from "@effect/vitest"
-import { LinkingStore, NumberStore } from "@messaging-service/core/ports"
+import { LaneQueue, LinkingStore, NumberStore } from "@messaging-service/core/ports"
 import type { ConnectionReport } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { anAttempt } from "../Linking.ts"
@@ -16,7 +16,7 @@ import {
   minute,
   noon,
 } from "../Records.ts"
-import { claimOne, connectionFacts, sendCap, sendNext, sent, settle } from "../Sending.ts"
+import { claim, claimOne, connectionFacts, sendCap, sendNext, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 
 export const connections: Topic = (it) => {
@@ -59,6 +59,22 @@ export const connections: Topic = (it) => {
         restsUntil: notBefore,
       })
       assert.deepInclude(yield* connectionFacts(number, noon + minute + day), { sent: 1 })
+    }),
+  )
+
+  it.effect("a message whose attempt broke off waits again, and is told as waiting", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      yield* accepted(number, { count: 2 })
+      const leaseUntil = noon + minute
+      yield* claimOne(number, { leaseUntil })
+      assert.deepInclude(yield* connectionFacts(number), { waiting: 1, isSending: true })
+      yield* LaneQueue.use((queue) =>
+        queue.pause(number.id, { until: null, reason: "paused" }, noon + 1),
+      )
+      assert.deepStrictEqual(yield* claim([number], { now: leaseUntil }), [])
+      const facts = yield* connectionFacts(number, leaseUntil)
+      assert.deepInclude(facts, { waiting: 2, isSending: false })
     }),
   )
 

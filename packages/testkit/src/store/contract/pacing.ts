@@ -202,6 +202,8 @@ export const pacing: Topic = (it) => {
       const behind = yield* to(known, era + day + 1)
       assert.deepStrictEqual(yield* claim([number], { now: era + day + 2 }), [])
       assert.strictEqual(yield* nextDue, era + 2 * day)
+      const facts = yield* connectionFacts(number, era + day + 2)
+      assert.deepInclude(facts, { waiting: 2, limitedUntil: era + 2 * day })
       // It alone was held back: without it the next may leave at once.
       yield* end(cancelled(held, era + day + 3))
       assert.strictEqual(yield* send(era + day + 4), behind.id)
