@@ -122,6 +122,8 @@ export class NumberOperations extends Context.Service<
             return yield* refuse("time_in_past", { field: "until" })
           }
           yield* lanes.pause(found, { until: until?.millis ?? null, reason: "paused" }, now)
+          // It may end before the one that it takes the place of.
+          yield* wakeUp.wake("lanes")
           return yield* factsOf(role, workspaceId, found)
         }),
         resume: Effect.fn("NumberOperations.resume")(function* (role, workspaceId, id) {

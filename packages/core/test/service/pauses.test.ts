@@ -75,6 +75,24 @@ describe("a paused number", () => {
     ),
   )
 
+  it.effect("sends on time when the pause is given an end, or an earlier one", () =>
+    inAService(
+      Effect.gen(function* () {
+        const sender = yield* aSender()
+        for (const before of [null, yield* ahead(2 * hour)]) {
+          yield* pause(sender, before)
+          const message = yield* send(sender.key)
+          yield* settled
+          yield* pause(sender, yield* ahead(minute))
+          yield* pass(minute - 1)
+          assert.strictEqual(yield* status(sender.key, message), "queued")
+          yield* pass(1)
+          assert.strictEqual(yield* status(sender.key, message), "sent")
+        }
+      }),
+    ),
+  )
+
   it.effect("lets what waits expire and be cancelled, and stays paused when it reconnects", () =>
     inAService(
       Effect.gen(function* () {
