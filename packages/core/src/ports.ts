@@ -139,6 +139,7 @@ export type {
   LinkingView,
   NewAttempt,
 } from "./number/Linking.ts"
+export { changedPacing } from "./number/Pacing.ts"
 export type { Pacing } from "./number/Pacing.ts"
 export { QrImages } from "./number/QrLinks.ts"
 export { NumberStore, isSeenBy, modesSeenBy, platforms } from "./number/SendingNumber.ts"

@@ -1,4 +1,5 @@
 /** `NumberStore` in memory. */
+import { changedPacing } from "@messaging-service/core/ports"
 import type { NumberStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { report } from "./deliveryQueue.ts"
@@ -42,7 +43,11 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
     if (lane === undefined) return null
     if (label !== undefined) lane.number = { ...lane.number, label }
     if (proxy !== undefined) lane.proxy = proxy
-    if (pacing !== undefined) controlLane(tables, id, now, () => ({ pacing }))
+    if (pacing !== undefined) {
+      controlLane(tables, id, now, (control) => ({
+        pacing: changedPacing(control.pacing, pacing),
+      }))
+    }
     return lane.number
   },
 

@@ -82,18 +82,17 @@ export type ChangeNumber = typeof NumberPatch.Encoded
 const decodeBody = inputDecoder(NumberBody)
 const decodePatch = inputDecoder(NumberPatch)
 
-/** The pacing with what an operator changed of it. */
-const changedPacing = (before: Pacing | null, change: typeof PacingPatch.Type): Pacing => {
-  const kept = before ?? unpaced
-  const { jitter_ms, min_interval_ms, new_recipients_per_day, per_hour, per_minute } = change
-  const given = (value: number | null | undefined, was: number | null) =>
-    value === undefined ? was : value
+/** What an operator named of the pacing. */
+const namedPacing = (patch: typeof PacingPatch.Type): Partial<Pacing> => {
+  const { jitter_ms, min_interval_ms, new_recipients_per_day, per_hour, per_minute } = patch
   return {
-    minIntervalMillis: given(min_interval_ms, kept.minIntervalMillis),
-    jitterMillis: given(jitter_ms, kept.jitterMillis),
-    perMinute: given(per_minute, kept.perMinute),
-    perHour: given(per_hour, kept.perHour),
-    newRecipientsPerDay: given(new_recipients_per_day, kept.newRecipientsPerDay),
+    ...(min_interval_ms === undefined ? {} : { minIntervalMillis: min_interval_ms }),
+    ...(jitter_ms === undefined ? {} : { jitterMillis: jitter_ms }),
+    ...(per_minute === undefined ? {} : { perMinute: per_minute }),
+    ...(per_hour === undefined ? {} : { perHour: per_hour }),
+    ...(new_recipients_per_day === undefined
+      ? {}
+      : { newRecipientsPerDay: new_recipients_per_day }),
   }
 }
 
@@ -215,19 +214,18 @@ export class Numbers extends Context.Service<
           const found = id === undefined ? null : yield* store.get(workspace.id, id)
           if (found === null) return yield* notFound
           const { label, pacing, proxy_url: proxy } = yield* Effect.fromResult(decodePatch(command))
-          const before = (yield* store.settings([found.id])).get(found.id)
           const change: NumberChange = {
             ...(label === undefined ? {} : { label }),
-            ...(pacing === undefined
-              ? {}
-              : { pacing: changedPacing(before?.pacing ?? null, pacing) }),
+            ...(pacing === undefined ? {} : { pacing: namedPacing(pacing) }),
             ...(proxy === undefined
               ? {}
               : { proxy: proxy === null ? null : sealed(found.id, proxy) }),
           }
-          if (Object.keys(change).length === 0) return withSettings(found, before)
           const now = yield* Clock.currentTimeMillis
-          const changed = yield* store.change(workspace.id, found.id, change, now)
+          const changed =
+            Object.keys(change).length === 0
+              ? found
+              : yield* store.change(workspace.id, found.id, change, now)
           if (changed === null) return yield* notFound
           if (pacing !== undefined) yield* wakeUp.wake("lanes")
           return withSettings(changed, (yield* store.settings([changed.id])).get(changed.id))

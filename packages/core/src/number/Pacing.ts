@@ -33,6 +33,12 @@ export const unpaced: Pacing = {
   newRecipientsPerDay: null,
 }
 
+/** The pacing once an operator has changed what is named of it. */
+export const changedPacing = (before: Pacing | null, change: Partial<Pacing>): Pacing => ({
+  ...(before ?? unpaced),
+  ...change,
+})
+
 /** What live WhatsApp numbers begin with. */
 export const liveWhatsAppPacing: Pacing = {
   minIntervalMillis: 1000,

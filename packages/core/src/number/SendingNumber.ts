@@ -67,9 +67,9 @@ export interface NumberSettings {
 }
 
 /** What is left out stays as it is. */
-export interface NumberChange extends Partial<NumberSettings> {
+export interface NumberChange extends Partial<Pick<NumberSettings, "proxy">> {
   readonly label?: string
-  readonly pacing?: Pacing
+  readonly pacing?: Partial<Pacing>
 }
 
 /** Each number has one lane, made and removed with it. */
@@ -99,7 +99,7 @@ export class NumberStore extends Context.Service<
       ids: ReadonlyArray<NumberId>,
     ): Effect.Effect<ReadonlyMap<NumberId, NumberSettings>, StoreUnavailable>
     /**
-     * Changes label, pacing and proxy. With another pacing the limits of the lane are looked at anew; a
+     * Changes label, pacing and proxy; of changes at once none is lost. With another pacing the limits of the lane are looked at anew; a
      * rest that has begun goes on. Null when unknown, removed, or of another workspace.
      */
     change(

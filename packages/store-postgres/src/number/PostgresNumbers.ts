@@ -1,4 +1,5 @@
 /** Numbers, each with its lane. */
+import { changedPacing } from "@messaging-service/core/ports"
 import type {
   NumberChange,
   NumberId,
@@ -109,6 +110,14 @@ const toSettings = (row: SettingsRow): NumberSettings => ({
       ? null
       : { host: row.proxy_host, port: row.proxy_port, url: row.proxy_url },
 })
+
+/** The lane is locked: of two changes the second goes on from what the first has written. */
+const lockPacing = statement("number.change", given({ workspaceId: bigint, id: bigint }))`
+select l.pacing
+from lanes l
+where l.number_id = $id
+  and l.workspace_id = $workspaceId
+for no key update`
 
 interface Changing {
   readonly workspaceId: number
@@ -283,10 +292,18 @@ export const numberStore = (
   change: (workspaceId, id, change, now) =>
     database.transaction("number.change", (run) =>
       Effect.gen(function* () {
+        const { pacing: named } = change
+        // The lane first, as before every change of a status.
+        const [lane] =
+          named === undefined
+            ? []
+            : yield* lockPacing.within<Pick<SettingsRow, "pacing">>(run, { workspaceId, id })
         const [row] = yield* changeNumber.within<NumberRow>(run, { workspaceId, id, change })
         if (row === undefined) return null
-        const { pacing } = change
-        if (pacing !== undefined) yield* control.within(run, { numberId: id, now, pacing })
+        if (named !== undefined && lane !== undefined) {
+          const pacing = changedPacing(toPacing(lane.pacing), named)
+          yield* control.within(run, { numberId: id, now, pacing })
+        }
         return toNumber(row)
       }),
     ),

@@ -1,8 +1,9 @@
 /** `NumberStore`: the numbers of a workspace, their status and their removal. */
 import { assert } from "@effect/vitest"
 import { NumberStore } from "@messaging-service/core/ports"
-import type { NumberId, SendingNumber } from "@messaging-service/core/ports"
+import type { NumberId, Pacing, SendingNumber } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { atOnce } from "../Races.ts"
 import type { Topic } from "../Topic.ts"
 import { aNumber, aStage, aWorkspace, minute, noon, oneSecond } from "../Records.ts"
 
@@ -65,6 +66,43 @@ export const numbers: Topic = (it) => {
       assert.isNull(
         yield* store.change(number.workspaceId, 999_999_999 as NumberId, { label: "None" }, noon),
       )
+    }),
+  )
+
+  it.effect("changes of a pacing at once lose nothing of one another", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const { number } = yield* aStage()
+      const given: Pacing = {
+        minIntervalMillis: 1,
+        jitterMillis: 2,
+        perMinute: 3,
+        perHour: 4,
+        newRecipientsPerDay: 5,
+      }
+      const changes: ReadonlyArray<Partial<Pacing>> = [
+        { minIntervalMillis: 1 },
+        { jitterMillis: 2 },
+        { perMinute: 3 },
+        { perHour: 4, newRecipientsPerDay: 5 },
+      ]
+      yield* Effect.forEach(
+        changes,
+        (pacing) =>
+          Effect.all(
+            [
+              store.change(number.workspaceId, number.id, { pacing, label: "Desk" }, noon),
+              store.setStatus(number.id, "connected", undefined, noon),
+            ],
+            atOnce,
+          ),
+        atOnce,
+      )
+      const found = (yield* store.settings([number.id])).get(number.id)?.pacing
+      assert.deepStrictEqual(found, given)
+      yield* store.change(number.workspaceId, number.id, { pacing: { perHour: null } }, noon)
+      const changed = (yield* store.settings([number.id])).get(number.id)?.pacing
+      assert.deepStrictEqual(changed, { ...given, perHour: null })
     }),
   )
 
