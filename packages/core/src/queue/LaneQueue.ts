@@ -66,11 +66,6 @@ export type Settlement = Aftermath & {
         /** The attempt ended the message. */
         readonly _tag: "Ended"
         readonly change: MessageChange
-        /**
-         * Its recipient, if the message was sent and the number's new recipients are limited: the
-         * recipient is none from now on.
-         */
-        readonly recipient: string | null
       }
     | {
         /**
@@ -104,7 +99,8 @@ export class LaneQueue extends Context.Service<
     ): Effect.Effect<ReadonlySet<NumberId>, StoreUnavailable>
     /**
      * Settles attempts, each only if its lease is still the lane's; the message's state, its event,
-     * what it gives back and the lane's next due moment in one commit. A lane with more to send goes
+     * what it gives back and the lane's next due moment in one commit. Where the number's new
+     * recipients are limited by then, the recipient of what was sent is none from now on. A lane with more to send goes
      * to the back of the line, so that every number makes progress. Returns the ids of the messages
      * that were settled.
      */

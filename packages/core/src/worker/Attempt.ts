@@ -24,7 +24,7 @@ import { Numbers } from "../number/Numbers.ts"
 import { drawRestMillis } from "../number/Pacing.ts"
 import { noAftermath } from "../queue/LaneQueue.ts"
 import type { Aftermath, ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
-import { recipientName, targetOf } from "../recipient/Recipient.ts"
+import { targetOf } from "../recipient/Recipient.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { OutgoingMedia } from "../transport/Transport.ts"
 
@@ -71,19 +71,16 @@ export const makeAttempt = Effect.gen(function* () {
     aftermath = noAftermath,
     mediaType: MediaType | null = null,
   ): Settlement => {
-    const { lease, number, pacing } = claimed
+    const { lease, number } = claimed
     const message = withMediaType(claimed.message, mediaType)
     const change = endMessage(message, ending, eventId(ids), now, link)
     if (change === undefined) return again(claimed, aftermath, false)
-    const countsRecipient =
-      ending.trigger === "send_succeeded" && (pacing?.newRecipientsPerDay ?? null) !== null
     return {
       _tag: "Ended",
       numberId: number.id,
       lease,
       ...aftermath,
       change,
-      recipient: countsRecipient ? recipientName(message.to) : null,
     }
   }
 

@@ -30,7 +30,6 @@ const ended = (id: number, state: MessageState): Settlement => ({
   lease: 1,
   ...noAftermath,
   change: aChange(id, state),
-  recipient: null,
 })
 
 const aResult = (error: DeliveryResult["error"], kind: DeliveryResult["kind"] = "webhook") =>

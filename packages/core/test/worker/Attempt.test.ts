@@ -136,7 +136,7 @@ describe("an attempt", () => {
     }),
   )
 
-  it.effect("counts what is held against the number, and tells a limited number's recipient", () =>
+  it.effect("counts what is held against the number", () =>
     Effect.gen(function* () {
       const against: SendOutcome = { _tag: "Refused", error: notRegistered, againstNumber: true }
       const { make } = yield* setup({ send: () => Effect.succeed(against) })
@@ -148,12 +148,6 @@ describe("an attempt", () => {
       const sending = yield* setup({})
       const sent = ended(yield* sending.make(claim({ strikes: { refusals: 4, pauses: 1 } })))
       assert.deepStrictEqual(sent.breaker, { strikes: noStrikes, pause: null })
-      assert.isNull(sent.recipient)
-      const limited = { ...unpaced, newRecipientsPerDay: 1 }
-      assert.strictEqual(
-        ended(yield* sending.make(claim({ pacing: limited }))).recipient,
-        "+15550000001",
-      )
     }),
   )
 

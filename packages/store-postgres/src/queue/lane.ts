@@ -147,6 +147,9 @@ export const recipientName = (message: string): string =>
 /** The places of a lane's pacing: as `toPacing` reads it. */
 const [perMinute, perHour, newRecipients] = ["pacing[3]", "pacing[4]", "pacing[5]"]
 
+/** Whether a lane's new recipients are limited, so that whom it writes to is kept. */
+export const limitsRecipients = (lane: string): string => `${lane}.${newRecipients} is not null`
+
 /**
  * The core's `limitedUntil`, for a lane and the id of its first message, which is of no table that is
  * called `addressed`; `capped` by the send cap.
@@ -168,7 +171,7 @@ export const limitedUntil = (
         now,
       })} end,
       case
-        when ${lane}.${newRecipients} is not null and not exists (
+        when ${limitsRecipients(lane)} and not exists (
           select
           from messages addressed
           join lane_recipients known on known.number_id = ${lane}.number_id

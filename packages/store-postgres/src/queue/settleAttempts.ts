@@ -21,7 +21,15 @@ import {
 import type { EndedRow } from "../message/endMessages.ts"
 import { anyQueued } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { firstWaiting, laterPause, lockLanes, nextDueAfter, waitsUnless } from "./lane.ts"
+import {
+  firstWaiting,
+  laterPause,
+  limitsRecipients,
+  lockLanes,
+  nextDueAfter,
+  recipientName,
+  waitsUnless,
+} from "./lane.ts"
 
 /** How the message ends; null when it goes on waiting. */
 const changeOf = (one: Settlement) => (one._tag === "Ended" ? one.change : null)
@@ -39,7 +47,6 @@ const columns = {
   pause_reason: text((one: Settlement) => one.breaker?.pause?.reason ?? null),
   // Null in a pause that only an operator ends.
   pause_until: instant((one: Settlement) => one.breaker?.pause?.until ?? null),
-  recipient: text((one: Settlement) => (one._tag === "Ended" ? one.recipient : null)),
   interrupted: integer((one: Settlement) => (one._tag === "Again" && one.interrupted ? 1 : 0)),
   ...within(changeOf, changeColumns),
 }
@@ -58,14 +65,16 @@ export const settleAttempts = sqlFunction(
     v_queued boolean;
     -- The places of the settlements whose lease still holds.
     v_held integer[];
+    -- Whether any of their lanes has its new recipients limited by now.
+    v_limits boolean;
     v_given_back bigint[];
   begin
     ${lockLanes("p_number_id")}
 
-    select array_agg(held.place)
-    into v_held
+    select array_agg(held.place), bool_or(held.limits)
+    into v_held, v_limits
     from (
-      select distinct on (s.number_id) s.place
+      select distinct on (s.number_id) s.place, ${limitsRecipients("l")} as limits
       from unnest(p_number_id, p_lease, p_message_id) with ordinality
         s (number_id, lease, message_id, place)
       join lanes l on l.number_id = s.number_id
@@ -98,14 +107,15 @@ export const settleAttempts = sqlFunction(
     into v_given_back, v_queued
     from ended;
 
-    if cardinality(p_recipient) > 0 then
+    if v_limits then
       insert into lane_recipients (number_id, recipient, first_sent_at)
-      select s.number_id, s.recipient, s.sent_at
-      from unnest(p_number_id, p_recipient, p_sent_at)
-        with ordinality s (number_id, recipient, sent_at, place)
+      select m.number_id, ${recipientName("m")}, m.sent_at
+      from unnest(p_message_id) with ordinality s (message_id, place)
+      join messages m on m.id = s.message_id
+      join lanes l on l.number_id = m.number_id
       where s.place = any (v_held)
-        and s.recipient is not null
-        and s.sent_at is not null
+        and m.sent_at is not null
+        and ${limitsRecipients("l")}
       on conflict (number_id, recipient) do nothing;
     end if;
 

@@ -82,21 +82,20 @@ export const endedAs = (
   claimed: ClaimedMessage,
   ending: Ending,
   now = noon,
-  given: Partial<Aftermath> & { readonly recipient?: string } = {},
+  given: Partial<Aftermath> = {},
 ): Settlement => ({
   _tag: "Ended",
   numberId: claimed.number.id,
   lease: claimed.lease,
   change: change(claimed.message, ending, now),
   ...noAftermath,
-  recipient: null,
   ...given,
 })
 
 export const sent = (
   claimed: ClaimedMessage,
   now = noon,
-  given: Parameters<typeof endedAs>[3] = {},
+  given: Partial<Aftermath> = {},
 ): Settlement => endedAs(claimed, { trigger: "send_succeeded" }, now, given)
 
 export const failed = (claimed: ClaimedMessage, now = noon): Settlement =>

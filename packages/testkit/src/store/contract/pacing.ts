@@ -187,9 +187,7 @@ export const pacing: Topic = (it) => {
       const send = (now: number) =>
         Effect.gen(function* () {
           const claimed = yield* claimOne(number, { now })
-          const { to: recipient } = claimed.message
-          const name = "phone" in recipient ? recipient.phone : ""
-          yield* settle([sent(claimed, now, { recipient: name })], now)
+          yield* settle([sent(claimed, now)], now)
           return claimed.message.id
         })
       // Whom it wrote to before there was a limit is known.
@@ -210,6 +208,32 @@ export const pacing: Topic = (it) => {
       const last = yield* to(another, era + day + 5)
       assert.deepStrictEqual(yield* claim([number], { now: era + day + 5 }), [])
       assert.strictEqual(yield* send(era + 2 * day), last.id)
+    }),
+  )
+
+  it.effect("whom it writes to while new recipients begin to be limited is known as well", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      const [known, stranger] = [aPhone(), aPhone()]
+      const to = (phone: typeof known) =>
+        aMessage(number, { now: era, message: { to: { kind: "phone", phone, contactId: null } } })
+      yield* to(known)
+      const first = yield* claimOne(number, { now: era })
+      yield* pace(number, { newRecipientsPerDay: 1 }, era)
+      yield* settle([sent(first, era)], era)
+      const repeat = yield* to(known)
+      assert.strictEqual((yield* sendNext(number, era)).id, repeat.id)
+      yield* to(stranger)
+      assert.deepStrictEqual(yield* claim([number], { now: era }), [])
+      // What is sent while the limit is taken away is looked up when it comes back.
+      yield* pace(number, { newRecipientsPerDay: 2 }, era)
+      const second = yield* claimOne(number, { now: era })
+      yield* pace(number, {}, era)
+      yield* settle([sent(second, era)], era)
+      yield* pace(number, { newRecipientsPerDay: 2 }, era + 1)
+      const last = yield* to(stranger)
+      assert.strictEqual((yield* sendNext(number, era + 1)).id, last.id)
     }),
   )
 
