@@ -180,6 +180,7 @@ export {
   mayBeHandedOut,
   mayHaveLeft,
   nextDueAfter,
+  pauseHoldsUntil,
 } from "./queue/Lane.ts"
 export type { LaneChange, LaneDue } from "./queue/Lane.ts"
 export { LaneQueue, noAftermath } from "./queue/LaneQueue.ts"

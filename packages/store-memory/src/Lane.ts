@@ -16,6 +16,7 @@ import {
   mayHaveLeft,
   nextDueAfter,
   noStrikes,
+  pauseHoldsUntil,
   quotaVerdict,
   recipientName,
   withMessages,
@@ -114,16 +115,25 @@ export const setStatus = (
   else if (lane.changed !== null && reason !== null) lane.changed = { ...lane.changed, reason }
 }
 
+/** Until when that pause holds back the first message; what is in flight was interrupted by then. */
+export const heldUntil = (lane: Lane, pausedUntil: number | null): number | null => {
+  const first = lane.waiting.first
+  if (first === undefined) return pausedUntil
+  const interruptions = first.interruptions + (lane.inFlight?.row === first ? 1 : 0)
+  return pauseHoldsUntil(pausedUntil, { interruptions, expiresAt: first.message.expiresAt })
+}
+
 /** Notes what happened to the lane. */
 export const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
-  const { control, inFlight, limitedUntil: limited, nextDue, removed, restsUntil } = lane
+  const { control, inFlight, limitedUntil: limited, nextDue, removed, restsUntil, waiting } = lane
   lane.nextDue = nextDueAfter(
     {
       nextDue,
       leaseUntil: inFlight?.leaseUntil ?? null,
       restsUntil,
       limitedUntil: limited,
-      pausedUntil: control.pause === null ? null : endOf(control.pause),
+      pausedUntil: control.pause === null ? null : heldUntil(lane, endOf(control.pause)),
+      mayHaveLeft: waiting.first !== undefined && mayHaveLeft(waiting.first),
       removed,
     },
     change,

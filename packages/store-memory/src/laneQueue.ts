@@ -9,7 +9,16 @@ import type {
   NumberId,
   Settlement,
 } from "@messaging-service/core/ports"
-import { finish, firstDueAt, firstToLeave, limitsOf, release, take, turn } from "./Lane.ts"
+import {
+  finish,
+  firstDueAt,
+  firstToLeave,
+  heldUntil,
+  limitsOf,
+  release,
+  take,
+  turn,
+} from "./Lane.ts"
 import { laneOf, messageOf } from "./tables.ts"
 import type { Lane, MessageRow, Steps, Tables } from "./tables.ts"
 
@@ -23,8 +32,8 @@ const nothing: Offer = { row: null, until: null, limited: null }
 /** What a claim of this lane would hand out; changes nothing. */
 const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
   const { now, sendCap } = query
-  const paused = pausedUntil(lane.control.pause, now)
-  if (paused !== null) return { ...nothing, until: paused }
+  const paused = heldUntil(lane, pausedUntil(lane.control.pause, now))
+  if (paused !== null && paused > now) return { ...nothing, until: paused }
   if (lane.inFlight !== null) return { row: lane.inFlight.row }
   const row = firstToLeave(lane, now)
   if (row === null || row.message.dueAt > now) return nothing

@@ -50,6 +50,18 @@ export const isClaimable = (lane: {
   readonly removed: boolean
 }): boolean => lane.connected || lane.removed
 
+/**
+ * Until when a pause holds back a lane's first message. What may have left is concluded as soon as it
+ * has expired: that asks no transport, and only an operator may end the pause.
+ */
+export const pauseHoldsUntil = (
+  pausedUntil: number | null,
+  first: (Pick<Attempts, "interruptions"> & Pick<Message, "expiresAt">) | null,
+): number | null =>
+  pausedUntil === null || first === null || first.expiresAt === null || !mayHaveLeft(first)
+    ? pausedUntil
+    : Math.min(pausedUntil, first.expiresAt)
+
 /** How many of ascending times are not later than a moment. */
 const countUntil = (times: ReadonlyArray<number>, moment: number): number => {
   let [low, high] = [0, times.length]
@@ -116,8 +128,13 @@ export interface LaneDue {
   readonly restsUntil: number | null
   /** Until when a claim has found the number's limits to hold its first message back. */
   readonly limitedUntil: number | null
-  /** Infinite while only an operator can end the pause; null for none. A removed lane has none. */
+  /**
+   * Until when a pause holds its first message back (see `pauseHoldsUntil`): infinite while only an
+   * operator can end that; null for none. A removed lane has none.
+   */
   readonly pausedUntil: number | null
+  /** Of its first message: what arrives comes behind it. */
+  readonly mayHaveLeft: boolean
   readonly removed: boolean
 }
 
@@ -171,7 +188,7 @@ export const nextDueAfter = (lane: LaneDue, change: LaneChange): number | null =
   const first = "firstDueAt" in change ? change.firstDueAt : null
   switch (change._tag) {
     case "Accepted":
-      return leaseUntil === null
+      return leaseUntil === null && !lane.mayHaveLeft
         ? ifEver(latest(Math.min(nextDue ?? change.dueAt, change.dueAt), rests, limited, paused))
         : nextDue
     case "HandedOut":

@@ -86,7 +86,8 @@ export class LaneQueue extends Context.Service<
      * workspace more than the worker may hold. An unsettled
      * message whose lease ran out comes first, also when it expired meanwhile or its number was
      * removed. Other messages that have expired are left to the expiry sweep. A lane that is paused
-     * is passed over; what was in flight in it counts as interrupted.
+     * is passed over; what was in flight in it counts as interrupted. Only what may have left and has
+     * expired is handed out in a pause too, to be concluded.
      */
     claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable>
     /**

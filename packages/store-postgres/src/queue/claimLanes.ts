@@ -32,6 +32,7 @@ import {
   limitedUntil,
   mayBeHandedOut,
   nextDueAfter,
+  pauseHoldsUntil,
   ownedFields,
   ownedParameters,
   sendsCappedUntil,
@@ -58,8 +59,8 @@ const parameters = single(
 const numberBeside = without(numberTable, "id", "workspace_id", "mode", "platform")
 
 /**
- * What becomes of each locked lane, in the order of the cases: one that is paused is passed over, and
- * what was in flight in it counts as interrupted; an unsettled message whose lease ran out is handed
+ * What becomes of each locked lane, in the order of the cases: one that is paused is passed over,
+ * unless its head may have left and has expired, and what was in flight in it counts as interrupted; an unsettled message whose lease ran out is handed
  * out again, whatever became of it; a lane whose limits are used up is passed over until there is room;
  * else its head goes out, and without one the lane is due when its next message is. Sends are counted
  * only when the lane's bound says there may be too many, and of lanes that are paced.
@@ -103,7 +104,7 @@ export const claimLanes = sqlFunction(
       select
         lane.number_id, lane.next_due, lane.lease_until is not null as interrupted,
         lane.sent_bound, lane.sent_count, lane.pacing,
-        case when lane.removed_at is null and lane.paused_until > p_now then lane.paused_until end
+        case when lane.removed_at is null and held.until > p_now then held.until end
           as paused_until,
         case
           when lane.lease_until is not null then lane.head_id
@@ -119,6 +120,9 @@ export const claimLanes = sqlFunction(
           )
         end as head_id
       from lane
+      cross join lateral (
+        select ${pauseHoldsUntil("lane", "lane.paused_until")} as until
+      ) held
     ),
     picked as materialized (
       select

@@ -9,6 +9,7 @@ import {
   laterPause,
   lockLanes,
   nextDueAfter,
+  pauseHoldsUntil,
   recipientName,
 } from "./lane.ts"
 
@@ -70,7 +71,11 @@ export const controlLane = sqlFunction("control_lane", parameters, "boolean")`
       pause_reason = case
         when not p_resume then ${laterPause.reason("l", "p_pause_reason", "p_pause_until")}
       end,
-      next_due = ${nextDueAfter.changed("l", pausedUntil, firstToLeave("due_at", "l", "p_now"))}
+      next_due = ${nextDueAfter.changed(
+        "l",
+        pauseHoldsUntil("l", pausedUntil),
+        firstToLeave("due_at", "l", "p_now"),
+      )}
     where l.number_id = p_number
       and l.removed_at is null;
     return found;

@@ -235,13 +235,28 @@ export const laterPause = {
       end`,
 }
 
+/** The core's `pauseHoldsUntil`; what is in flight was interrupted by then. */
+export const pauseHoldsUntil = (
+  lane: string,
+  pausedUntil: string,
+  mayHaveLeft = `(${lane}.lease_until is not null or ${lane}.interruptions > 0)`,
+): string => `case
+        when ${mayHaveLeft} then (
+          select least(pause.until, head.expires_at)
+          from (values (${pausedUntil})) pause (until)
+          left join messages head on head.id = ${lane}.head_id
+          where pause.until is not null
+        )
+        else ${pausedUntil}
+      end`
+
 /** What comes after an endless pause does not come by itself. */
 const ifEver = (moment: string): string => `nullif(${moment}, 'infinity')`
 
 /** The core's `nextDueAfter`, for each change. */
 export const nextDueAfter = {
   accepted: (lane: string, dueAt: string): string => `case
-            when ${lane}.lease_until is null
+            when ${lane}.lease_until is null and ${lane}.interruptions = 0
             then ${ifEver(`greatest(
               least(${lane}.next_due, ${dueAt}),
               ${lane}.hold_until, ${lane}.limited_until, ${lane}.paused_until
@@ -265,7 +280,7 @@ export const nextDueAfter = {
           select ${ifEver(`greatest(
             first.due_at,
             case when ${lane}.limited_until is null then ${lane}.next_due end,
-            ${lane}.hold_until, ${lane}.paused_until
+            ${lane}.hold_until, ${pauseHoldsUntil(lane, `${lane}.paused_until`)}
           )`)}
           from (values (${first})) first (due_at)
           where first.due_at is not null
@@ -286,14 +301,17 @@ export const nextDueAfter = {
         then null
         else ${ifEver(`greatest(
           case when not ${change.again} then coalesce(${change.firstDueAt}, 'infinity') end,
-          ${change.now}, ${change.notBefore}, ${change.pausedUntil}
+          ${change.now}, ${change.notBefore},
+          ${pauseHoldsUntil(lane, change.pausedUntil, `${change.again} and ${change.mayHaveLeft}`)}
         )`)}
       end`,
   changed: (lane: string, pausedUntil: string, first: string): string => `case
         when ${lane}.lease_until is not null or ${lane}.removed_at is not null
         then ${lane}.next_due
         else ${ifEver(
-          `greatest(coalesce(${first}, 'infinity'), ${lane}.hold_until, ${pausedUntil})`,
+          `greatest(
+            coalesce(${first}, 'infinity'), ${lane}.hold_until, ${pausedUntil}
+          )`,
         )}
       end`,
   removed: (lane: string, now: string): string => `case

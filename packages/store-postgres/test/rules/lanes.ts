@@ -13,6 +13,7 @@ import {
   mayHaveLeft,
   modesSeenBy,
   nextDueAfter,
+  pauseHoldsUntil,
   recipientName,
 } from "@messaging-service/core/ports"
 import type {
@@ -295,6 +296,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<Database>) => {
           interrupted integer
         )`,
       },
+      tables: ["messages"],
       sql: moment(`case q.change
         when 'Accepted' then ${sql.nextDueAfter.accepted("l", "q.at")}
         when 'HandedOut' then ${claimed("true")}
@@ -308,7 +310,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<Database>) => {
           mayHaveLeft: "l.interruptions + q.interrupted > 0",
           firstDueAt: "q.first",
         })}
-        when 'Changed' then ${sql.nextDueAfter.changed("l", "l.paused_until", "q.first")}
+        when 'Changed' then ${sql.nextDueAfter.changed("l", sql.pauseHoldsUntil("l", "l.paused_until"), "q.first")}
         when 'Removed' then ${sql.nextDueAfter.removed("l", "q.at")}
       end`),
       cases: 3000,
@@ -334,20 +336,25 @@ const orNever = (moment: number | null) => (moment === Infinity ? "infinity" : i
 /** A lane and something that happens to it. */
 const aChange = Effect.gen(function* () {
   const removed = yield* draw.flag
+  const headId = yield* draw.maybe(Effect.succeed(1))
+  // A head alone has attempts.
+  const before = headId === null ? 0 : yield* draw.below(2)
+  const [again, interrupted] = [yield* draw.flag, yield* draw.below(2)]
+  const pausedUntil = removed ? null : yield* draw.maybe(timeOrNever)
+  const expiresAt = headId === null ? null : yield* draw.maybe(draw.time)
+  const heldAfter = (interruptions: number) =>
+    pauseHoldsUntil(pausedUntil, { interruptions, expiresAt })
   const lane: LaneDue = {
     nextDue: yield* draw.maybe(draw.time),
     leaseUntil: yield* draw.maybe(draw.time),
     restsUntil: yield* draw.maybe(draw.time),
     limitedUntil: yield* draw.maybe(draw.time),
-    pausedUntil: removed ? null : yield* draw.maybe(timeOrNever),
+    pausedUntil: heldAfter(before),
+    mayHaveLeft: mayHaveLeft({ interruptions: before }),
     removed,
   }
   const [at, other] = [yield* draw.time, yield* draw.maybe(timeOrNever)]
   const firstDueAt = yield* draw.maybe(draw.time)
-  const headId = yield* draw.maybe(Effect.succeed(1))
-  // A head alone has attempts.
-  const before = headId === null ? 0 : yield* draw.below(2)
-  const [again, interrupted] = [yield* draw.flag, yield* draw.below(2)]
   const settled = { mayHaveLeft: mayHaveLeft({ interruptions: before + interrupted }) }
   const change = yield* draw.from<LaneChange>([
     { _tag: "Accepted", dueAt: at },
@@ -365,7 +372,7 @@ const aChange = Effect.gen(function* () {
         lease_until: iso(lane.leaseUntil),
         hold_until: iso(lane.restsUntil),
         limited_until: iso(lane.limitedUntil),
-        paused_until: orNever(lane.pausedUntil),
+        paused_until: orNever(pausedUntil),
         removed_at: iso(removed ? noon : null),
         head_id: headId,
         interruptions: before,
@@ -378,7 +385,13 @@ const aChange = Effect.gen(function* () {
         again,
         interrupted,
       },
+      messages: headId === null ? [] : [{ id: headId, expires_at: iso(expiresAt) }],
     },
-    core: nextDueAfter(lane, change),
+    core: nextDueAfter(
+      change._tag === "Settled"
+        ? { ...lane, pausedUntil: heldAfter(again ? before + interrupted : 0) }
+        : lane,
+      change,
+    ),
   }
 })

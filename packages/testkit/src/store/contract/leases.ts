@@ -1,6 +1,6 @@
 /** `LaneQueue.settle`: who holds the present lease decides, once. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, NumberStore } from "@messaging-service/core/ports"
+import { LaneQueue, NumberStore, WorkStatus } from "@messaging-service/core/ports"
 import type { Settlement } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
@@ -21,7 +21,17 @@ import {
   settle,
 } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aMessage, aNumber, aStage, hour, minute, noon, oneSecond } from "../Records.ts"
+import {
+  accepted,
+  aMessage,
+  aNumber,
+  anEra,
+  aStage,
+  hour,
+  minute,
+  noon,
+  oneSecond,
+} from "../Records.ts"
 
 export const leases: Topic = (it) => {
   it.effect("a settlement writes the message's end and its event in one", () =>
@@ -293,6 +303,37 @@ export const leases: Topic = (it) => {
       assert.strictEqual(repeat.message.id, message.id)
       assert.strictEqual(repeat.interruptions, 1)
     }),
+  )
+
+  it.effect(
+    "what may have left is concluded in a pause too, once it has expired, and it alone",
+    () =>
+      Effect.gen(function* () {
+        const queue = yield* LaneQueue
+        const work = yield* WorkStatus
+        const pause = { until: null, reason: "paused" } as const
+        for (const isLost of [false, true]) {
+          const era = anEra()
+          const { number } = yield* aStage({ createdAt: era })
+          const message = yield* aMessage(number, { now: era, expiresAt: era + hour })
+          const claimed = yield* claimOne(number, { now: era, leaseUntil: era + minute })
+          if (!isLost) yield* settle([again(claimed, { interrupted: true })], era)
+          yield* queue.pause(number.id, pause, era + 1)
+          const [other] = yield* accepted(number, { count: 2, now: era + 2 })
+          assert.deepStrictEqual(yield* claim([number], { now: era + minute }), [])
+          assert.strictEqual(yield* work.nextDue("lanes"), era + hour)
+          yield* aMessage(number, { now: era + minute })
+          if (other !== undefined) yield* end(cancelled(other, era + minute))
+          yield* queue.pause(number.id, pause, era + minute)
+          assert.strictEqual(yield* work.nextDue("lanes"), era + hour)
+          assert.deepStrictEqual(yield* claim([number], { now: era + hour - 1 }), [])
+          const last = yield* claimOne(number, { now: era + hour })
+          assert.deepStrictEqual([last.message.id, last.interruptions], [message.id, 1])
+          yield* settle([failed(last, era + hour)], era + hour)
+          assert.deepStrictEqual(yield* claim([number], { now: era + 2 * hour }), [])
+          yield* NumberStore.use((store) => store.remove(number.workspaceId, number.id, era))
+        }
+      }),
   )
 
   it.effect("a settlement of nothing settles nothing", () =>
