@@ -60,10 +60,11 @@ const numberBeside = without(numberTable, "id", "workspace_id", "mode", "platfor
 
 /**
  * What becomes of each locked lane, in the order of the cases: one that is paused is passed over,
- * unless its head may have left and has expired, and what was in flight in it counts as interrupted; an unsettled message whose lease ran out is handed
- * out again, whatever became of it; a lane whose limits are used up is passed over until there is room;
- * else its head goes out, and without one the lane is due when its next message is. Sends are counted
- * only when the lane's bound says there may be too many, and of lanes that are paced.
+ * unless its head may have left and has expired, and what was in flight in it counts as interrupted;
+ * an unsettled message whose lease ran out is handed out again, whatever became of it; a lane whose
+ * limits are used up is passed over until there is room; else its head goes out, and without one the
+ * lane is due when its next message is. Sends are counted only when the lane's bound says there may be
+ * too many, and of lanes that are paced.
  */
 export const claimLanes = sqlFunction(
   "claim_lanes",
