@@ -14,7 +14,7 @@ import { countPlanned, quotaRoomAt } from "../message/quota.ts"
 import { removeLanes, removeNumber, setNumberStatus } from "../number/PostgresNumbers.ts"
 import { answerCheck, claimChecks } from "../numberCheck/claimChecks.ts"
 import { insertCheck } from "../numberCheck/PostgresNumberChecks.ts"
-import { claimLanes } from "../queue/claimLanes.ts"
+import { claimLanes, laneLimit } from "../queue/claimLanes.ts"
 import { controlLane } from "../queue/controlLane.ts"
 import { settleAttempts } from "../queue/settleAttempts.ts"
 import { insertReminder, runReminder } from "../reminder/PostgresReminders.ts"
@@ -79,6 +79,7 @@ export const functions: ReadonlyArray<SqlFunction> = [
   claimKey,
   loadAcceptance,
   admitRequests,
+  laneLimit,
   claimLanes,
   controlLane,
   settleAttempts,

@@ -59,6 +59,29 @@ const parameters = single(
 const numberBeside = without(numberTable, "id", "workspace_id", "mode", "platform")
 
 /**
+ * The core's `limitedUntil`. A function of its own, since few lanes are at a limit or paced: what it
+ * asks costs a claim nothing where it is not called.
+ */
+export const laneLimit = sqlFunction(
+  "lane_limit",
+  "p_number bigint, p_pacing integer[], p_head bigint, p_is_full boolean, p_cap integer, p_window interval, p_now timestamptz",
+  "timestamptz",
+)`
+  begin
+    return (
+      select ${limitedUntil("c", "p_head", {
+        capped: `case when p_is_full then ${sendsCappedUntil("c", {
+          fits: "p_cap",
+          window: "p_window",
+          now: "p_now",
+        })} end`,
+        now: "p_now",
+      })}
+      from (values (p_number, p_pacing)) c (number_id, pacing)
+    );
+  end`
+
+/**
  * What becomes of each locked lane, in the order of the cases: one that is paused is passed over,
  * unless its head may have left and has expired, and what was in flight in it counts as interrupted;
  * an unsettled message whose lease ran out is handed out again, whatever became of it; a lane whose
@@ -135,14 +158,10 @@ export const claimLanes = sqlFunction(
       cross join lateral (
         select case
           when not c.interrupted and c.head_id is not null and c.paused_until is null
-          then ${limitedUntil("c", "c.head_id", {
-            capped: `case when c.sent_count >= p_cap then ${sendsCappedUntil("c", {
-              fits: "p_cap",
-              window: "v_window",
-              now: "p_now",
-            })} end`,
-            now: "p_now",
-          })}
+            and (c.sent_count >= p_cap or c.pacing is not null)
+          then ${laneLimit.name}(
+            c.number_id, c.pacing, c.head_id, c.sent_count >= p_cap, p_cap, v_window, p_now
+          )
         end as limited_until
       ) rest
     ),
