@@ -43,6 +43,7 @@ const breaches: ReadonlyArray<Breach> = [
     "effect/Effect",
     "@effect/sql-pg",
     "@noble/hashes",
+    "libphonenumber-js/min/metadata",
     "undici",
     "node:crypto",
     "fs",
@@ -237,8 +238,6 @@ const permitted: ReadonlyArray<Sample> = [
   ...[
     "effect",
     "cron-parser",
-    "libphonenumber-js",
-    "libphonenumber-js/max/metadata",
     "ipaddr.js",
     "@noble/ciphers/chacha.js",
     "@noble/hashes/sha2.js",

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { parsePhone, phoneDigits } from "../../src/recipient/Phone.ts"
+import metadata from "libphonenumber-js/min/metadata"
+import { callingCodes, parsePhone, phoneDigits } from "../../src/recipient/Phone.ts"
 
 const accepted: ReadonlyArray<readonly [text: string, phone: string]> = [
   ["+15005550006", "+15005550006"],
@@ -76,6 +77,19 @@ describe("a phone", () => {
       for (const code of unassigned) {
         assert.isUndefined(parsePhone(`+${code}5550001234`), code)
       }
+    }),
+  )
+
+  it.effect("knows the calling codes that libphonenumber knows, of countries and of none", () =>
+    Effect.sync(() => {
+      // Those of no country stand in a table that the metadata's own type leaves out.
+      const all: { readonly country_calling_codes: object; readonly nonGeographic?: object } =
+        metadata
+      const known = [
+        ...Object.keys(all.country_calling_codes),
+        ...Object.keys(all.nonGeographic ?? {}),
+      ]
+      assert.sameMembers([...callingCodes], known)
     }),
   )
 
