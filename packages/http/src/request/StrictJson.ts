@@ -73,11 +73,14 @@ const CarriageReturn = 0x0d
 const Space = 0x20
 const Quote = 0x22
 const Comma = 0x2c
+const Dot = 0x2e
 const Zero = 0x30
 const Colon = 0x3a
+const UpperE = 0x45
 const OpenBracket = 0x5b
 const Backslash = 0x5c
 const CloseBracket = 0x5d
+const LowerE = 0x65
 const LowerF = 0x66
 const LowerN = 0x6e
 const LowerT = 0x74
@@ -232,15 +235,21 @@ class Reader {
 
   private number(): number | undefined {
     const { at: start, text } = this
-    if (!this.passes(numberForm)) return this.unexpected()
-    if (this.at - start > exactDigits) return Number(text.slice(start, this.at))
     let whole = 0
-    for (let at = start; at < this.at; at++) {
+    let at = start
+    for (; at < text.length; at++) {
       const digit = text.charCodeAt(at) - Zero
-      if (digit < 0 || digit > 9) return Number(text.slice(start, this.at))
+      if (digit < 0 || digit > 9) break
       whole = whole * 10 + digit
     }
-    return whole
+    const isExact = at > start && at - start <= exactDigits && text.charCodeAt(start) !== Zero
+    const next = text.charCodeAt(at)
+    // Ids and the like, which a body may hold a thousand of: the pattern takes them longer.
+    if (isExact && next !== Dot && next !== LowerE && next !== UpperE) {
+      this.at = at
+      return whole
+    }
+    return this.passes(numberForm) ? Number(text.slice(start, this.at)) : this.unexpected()
   }
 
   /** From the opening quote; leaves `at` behind the closing one. */
