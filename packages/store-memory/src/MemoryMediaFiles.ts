@@ -3,7 +3,7 @@ import { MediaFiles, MediaFilesError, Ids, unknownMimeType } from "@messaging-se
 import type { StoredContent } from "@messaging-service/core/ports"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex } from "@noble/hashes/utils.js"
-import { Effect, Layer, Stream } from "effect"
+import { ByteSize, Effect, Layer, Stream } from "effect"
 
 /** First bytes in Latin-1, of what transports show as pictures, and PDF. */
 const signatures: ReadonlyArray<readonly [mimeType: string, form: RegExp]> = [
@@ -27,29 +27,13 @@ const stored = (bytes: Uint8Array): StoredContent => ({
   part: (start, end) => Stream.succeed(bytes.subarray(start, end)),
 })
 
-const join = (chunks: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
-  const bytes = new Uint8Array(size)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
-}
-
 const collect = <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number) =>
-  Effect.gen(function* () {
-    const chunks: Array<Uint8Array> = []
-    let size = 0
-    yield* Stream.runForEach(content, (chunk) => {
-      size += chunk.length
-      chunks.push(chunk)
-      return size > maximumBytes
-        ? Effect.fail(new MediaFilesError({ reason: "too_large" }))
-        : Effect.void
-    })
-    return join(chunks, size)
-  })
+  content.pipe(
+    Stream.limitBytes<E | MediaFilesError, never>(ByteSize.bytes(maximumBytes), () =>
+      Stream.fail(new MediaFilesError({ reason: "too_large" })),
+    ),
+    Stream.mkUint8Array,
+  )
 
 /** Keeps every file in memory whole, and tells few formats: the pictures that transports show, and PDF. */
 export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect(
