@@ -1,15 +1,34 @@
-export * from "./AllStores.ts"
-export { followOutbox, readOutbox, story } from "./store/follow.ts"
-export * as delivering from "./store/Delivering.ts"
-export * as sending from "./store/Sending.ts"
-export * from "./store/Reading.ts"
-export { storeContract } from "./store/storeContract.ts"
-export type { StoreContractOptions } from "./store/Topic.ts"
-export * from "./store/Records.ts"
+export type { AllStores } from "./AllStores.ts"
+export { EmbeddedPostgres, EmbeddedPostgresError, hasBinaries } from "./EmbeddedPostgres.ts"
+export type { EmbeddedPostgresOptions, TestDatabase } from "./EmbeddedPostgres.ts"
 export { ownershipContract } from "./ownership/ownershipContract.ts"
+export type { OwnershipContractOptions } from "./ownership/ownershipContract.ts"
+export { listenOnLoopback } from "./process/loopback.ts"
+export * as processes from "./process/processes.ts"
+export * as delivering from "./store/Delivering.ts"
+export { claimKey, remaining, scopeOf } from "./store/Reading.ts"
+export {
+  aClaim,
+  aKey,
+  aMessage,
+  aNumber,
+  aPlan,
+  aStage,
+  aStoredKey,
+  aStoredWorkspace,
+  aWorkspace,
+  accept,
+  accepted,
+  anAcceptance,
+  day,
+  fresh,
+  noon,
+  roomy,
+} from "./store/Records.ts"
+export * as sending from "./store/Sending.ts"
+export type { StoreContractOptions } from "./store/Topic.ts"
+export { readOutbox } from "./store/follow.ts"
+export { storeContract } from "./store/storeContract.ts"
 export { FarSide } from "./transport/FarSide.ts"
 export type { SeenCopy, Taking } from "./transport/FarSide.ts"
 export { transportContract } from "./transport/transportContract.ts"
-export * from "./postgres/EmbeddedPostgres.ts"
-export { listenOnLoopback } from "./process/loopback.ts"
-export * as processes from "./process/processes.ts"

@@ -1,3 +1,14 @@
 /** The service's own description of its interface, and what is held against it. */
-export * from "./Document.ts"
-export * from "./checker.ts"
+export { codesOf, headersOfHttp, isJson, readDocument, surfaceOf } from "./Document.ts"
+export type {
+  DocumentObject,
+  Json,
+  MediaObject,
+  Operation,
+  Response,
+  ResponseObject,
+  ServiceDocument,
+  Surface,
+} from "./Document.ts"
+export { makeChecker } from "./checker.ts"
+export type { Check, Checker } from "./checker.ts"

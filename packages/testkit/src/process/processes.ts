@@ -1,3 +1,14 @@
 /** Tests of the service as real processes. */
-export * from "./ServiceClient.ts"
-export * from "./ServiceProcess.ts"
+export { aCaller, anAttemptUnderWay, anOperator, call } from "./ServiceClient.ts"
+export type { Answer, SeenMessage } from "./ServiceClient.ts"
+export {
+  ProcessError,
+  keptSecrets,
+  secretsKey,
+  start,
+  startServer,
+  temporaryDirectory,
+  waitUntil,
+  within,
+} from "./ServiceProcess.ts"
+export type { Ending, ServerProcess, ServiceProcess } from "./ServiceProcess.ts"
