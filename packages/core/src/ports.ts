@@ -27,7 +27,7 @@ export { StoreUnavailable } from "./error/StoreUnavailable.ts"
 export type { MessageEvent } from "./event/MessageEvent.ts"
 export { Outbox } from "./event/Outbox.ts"
 export type { OutboxEvent } from "./event/Outbox.ts"
-export { Ids, fromIndexes } from "./id/Ids.ts"
+export { Ids, fromIndexes } from "./Ids.ts"
 export type {
   ContactId,
   EventId,
@@ -41,7 +41,7 @@ export type {
   TransportId,
   WebhookId,
   WorkspaceId,
-} from "./id/Ids.ts"
+} from "./Ids.ts"
 export { KeyStore, keyLimit, keyRefusal } from "./key/ApiKey.ts"
 export type {
   AdmitQuery,
@@ -264,8 +264,8 @@ export type {
   Transport,
   TransportEvent,
 } from "./transport/Transport.ts"
-export { Version1ListStore } from "./version1List/Version1Lists.ts"
-export type { OffsetPage, OffsetQuery, Period } from "./version1List/Version1Lists.ts"
+export { Version1ListStore } from "./request/Version1Lists.ts"
+export type { OffsetPage, OffsetQuery, Period } from "./request/Version1Lists.ts"
 export { endpointLimit, isToldOf, webhookEventTypes } from "./webhook/WebhookEndpoint.ts"
 export type {
   DeliveryAttempt,

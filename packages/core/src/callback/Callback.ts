@@ -4,7 +4,7 @@
  * It is made in the commit that it reports, with its body frozen, so that every attempt says the
  * same.
  */
-import type { EventId, WorkspaceId } from "../id/Ids.ts"
+import type { EventId, WorkspaceId } from "../Ids.ts"
 import type { Message, MessageError, MessageState } from "../message/Message.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 import { webhookEventTypes } from "../webhook/WebhookEndpoint.ts"

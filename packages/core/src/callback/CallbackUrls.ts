@@ -8,7 +8,7 @@ import { Egress, OutboundRule } from "../egress/Egress.ts"
 import { parseOutboundUrl } from "../egress/PublicAddress.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
-import type { WorkspaceId } from "../id/Ids.ts"
+import type { WorkspaceId } from "../Ids.ts"
 import { codePointLength } from "../request/Input.ts"
 import { maximumWebhookUrlLength } from "../webhook/WebhookEndpoint.ts"
 

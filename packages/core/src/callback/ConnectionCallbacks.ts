@@ -3,8 +3,8 @@
  * happens to it. Whether it does happen, and is reported, is up to the commit.
  */
 import { Clock, Effect } from "effect"
-import { Ids, eventId } from "../id/Ids.ts"
-import type { NumberId } from "../id/Ids.ts"
+import { Ids, eventId } from "../Ids.ts"
+import type { NumberId } from "../Ids.ts"
 import { LinkingStore } from "../number/Linking.ts"
 import { NumberStore } from "../number/SendingNumber.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"

@@ -4,7 +4,7 @@
  */
 import { Context, Data, Effect, Layer } from "effect"
 import type { Scope, Stream } from "effect"
-import type { WorkspaceId } from "../id/Ids.ts"
+import type { WorkspaceId } from "../Ids.ts"
 
 /** Why a call did not get an answer; the names are those of `last_delivery.error`. */
 export class EgressError extends Data.TaggedError("EgressError")<{

@@ -2,7 +2,7 @@
  * Events: what others must hear of. Each is written in the commit that changes the message, with
  * its body frozen, so that no change goes unannounced and every delivery says the same.
  */
-import type { EventId, MessageId, WorkspaceId, WebhookId } from "../id/Ids.ts"
+import type { EventId, MessageId, WorkspaceId, WebhookId } from "../Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { MediaLink } from "../media/MediaLinks.ts"
 import type { Message, MessageEventType } from "../message/Message.ts"

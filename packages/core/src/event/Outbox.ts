@@ -2,7 +2,7 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { EventId } from "../id/Ids.ts"
+import type { EventId } from "../Ids.ts"
 import type { MessageEvent } from "./MessageEvent.ts"
 
 /** How long events, and the log of their deliveries, can be looked at and delivered again. */

@@ -5,7 +5,7 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { KeyId, NumberId, WorkspaceId } from "../id/Ids.ts"
+import type { KeyId, NumberId, WorkspaceId } from "../Ids.ts"
 import type { Workspace } from "../workspace/Workspace.ts"
 
 /** In the contract's order, which is also the order of every answer. */

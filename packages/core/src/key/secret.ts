@@ -6,7 +6,7 @@ import { equalBytes } from "@noble/ciphers/utils.js"
 import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
-import type { Ids } from "../id/Ids.ts"
+import type { Ids } from "../Ids.ts"
 import type { Mode } from "./ApiKey.ts"
 
 /** SHA-256, hexadecimal. Keys are random, so that a plain hash is enough and can be looked up. */

@@ -2,7 +2,7 @@
  * What a worker holds of each workspace, so that its claims can keep to the share of one. It is the
  * worker's own count: places are those of a process, and other processes have others.
  */
-import type { WorkspaceId } from "../id/Ids.ts"
+import type { WorkspaceId } from "../Ids.ts"
 
 /** What every claim under a lease asks for. */
 export interface LeaseClaim {

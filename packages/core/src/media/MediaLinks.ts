@@ -4,7 +4,7 @@
  * when; nothing is kept for it.
  */
 import { Context, Effect, Layer, Result } from "effect"
-import type { MediaId } from "../id/Ids.ts"
+import type { MediaId } from "../Ids.ts"
 import { sameSecret, signatureOf } from "../key/secret.ts"
 import { PublicUrl } from "../request/Answer.ts"
 import { Secrets } from "../secret/Secrets.ts"

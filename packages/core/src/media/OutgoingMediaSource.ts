@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
-import type { MediaId, WorkspaceId } from "../id/Ids.ts"
+import type { MediaId, WorkspaceId } from "../Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Message } from "../message/Message.ts"
 import type { OutgoingMedia } from "../transport/Transport.ts"

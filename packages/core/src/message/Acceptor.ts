@@ -4,8 +4,8 @@
  */
 import { Effect, Result } from "effect"
 import { Egress } from "../egress/Egress.ts"
-import { Ids } from "../id/Ids.ts"
-import type { ContactId } from "../id/Ids.ts"
+import { Ids } from "../Ids.ts"
+import type { ContactId } from "../Ids.ts"
 import type { Sender } from "../key/Caller.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import type { Phone } from "../recipient/Phone.ts"

@@ -1,6 +1,6 @@
 /** The query of GET /messages (contract: Listing messages). */
 import { Result, Schema } from "effect"
-import type { NumberId } from "../id/Ids.ts"
+import type { NumberId } from "../Ids.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import { instantParameter, parsed } from "../request/Input.ts"
 import { defaultLimit } from "../request/Page.ts"

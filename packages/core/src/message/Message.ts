@@ -3,7 +3,7 @@
  * taken. What a client sees as `queued` or `scheduled` is one stored state, `waiting`: which of the
  * two it is follows from `sendAt` and the time of the answer, so it can never be out of date.
  */
-import type { MessageId, NumberId, TransportId, WorkspaceId } from "../id/Ids.ts"
+import type { MessageId, NumberId, TransportId, WorkspaceId } from "../Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { MediaType } from "../media/contentType.ts"
 import type { MediaReference } from "../media/Media.ts"

@@ -7,14 +7,7 @@ import { Context } from "effect"
 import type { Effect } from "effect"
 import type { Contact } from "../contact/Contacts.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type {
-  ContactId,
-  MediaId,
-  MessageId,
-  NumberId,
-  TransportId,
-  WorkspaceId,
-} from "../id/Ids.ts"
+import type { ContactId, MediaId, MessageId, NumberId, TransportId, WorkspaceId } from "../Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { CallerScope } from "../key/Caller.ts"
 import type { MediaFile } from "../media/Media.ts"

@@ -5,7 +5,7 @@
  */
 import { Clock, Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { Ids, eventId } from "../id/Ids.ts"
+import { Ids, eventId } from "../Ids.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { endMessage } from "./MessageChange.ts"

@@ -1,5 +1,5 @@
 /** How a number's connection to the far side stands, and why (contract: Connection of a number). */
-import type { NumberId } from "../id/Ids.ts"
+import type { NumberId } from "../Ids.ts"
 import { pausedUntil } from "./Breaker.ts"
 import type { Pause } from "./Breaker.ts"
 import type { SendingNumber } from "./SendingNumber.ts"

@@ -8,7 +8,7 @@
  * kept of them that a crash could lose.
  */
 import { Context } from "effect"
-import type { Ids } from "../id/Ids.ts"
+import type { Ids } from "../Ids.ts"
 import type { QuotaLimit } from "../message/Quota.ts"
 import type { Platform } from "./SendingNumber.ts"
 

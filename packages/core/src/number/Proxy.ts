@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { NumberId } from "../id/Ids.ts"
+import type { NumberId } from "../Ids.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
 import { NumberStore } from "./SendingNumber.ts"

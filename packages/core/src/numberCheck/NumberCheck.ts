@@ -6,7 +6,7 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { NumberCheckId, NumberId, WorkspaceId } from "../id/Ids.ts"
+import type { NumberCheckId, NumberId, WorkspaceId } from "../Ids.ts"
 import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { CallerScope } from "../key/Caller.ts"

@@ -9,7 +9,7 @@
 import { Context } from "effect"
 import type { Effect, Scope } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { EventId, WorkspaceId } from "../id/Ids.ts"
+import type { EventId, WorkspaceId } from "../Ids.ts"
 import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { DeliveryError } from "../webhook/WebhookEndpoint.ts"
 

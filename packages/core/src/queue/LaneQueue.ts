@@ -9,7 +9,7 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { MessageId, NumberId } from "../id/Ids.ts"
+import type { MessageId, NumberId } from "../Ids.ts"
 import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { Message } from "../message/Message.ts"
 import type { MessageChange } from "../message/MessageChange.ts"

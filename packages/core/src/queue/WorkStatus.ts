@@ -2,7 +2,7 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { NumberId } from "../id/Ids.ts"
+import type { NumberId } from "../Ids.ts"
 import type { Crowded, Capacity } from "../limit/Held.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 import type { Owned } from "../transport/Shards.ts"

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import type { SchemaIssue } from "effect"
-import type { ContactId } from "../id/Ids.ts"
+import type { ContactId } from "../Ids.ts"
 import { IdJson } from "../request/Answer.ts"
 import { described } from "../request/Described.ts"
 import type { Described } from "../request/Described.ts"

@@ -16,7 +16,7 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Context, Data, Effect, Layer, Redacted, Result } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { Ids } from "../id/Ids.ts"
+import { Ids } from "../Ids.ts"
 import { sameSecret } from "../key/secret.ts"
 import { ServiceSecrets } from "./ServiceSecrets.ts"
 

@@ -6,7 +6,7 @@
  */
 import { Context } from "effect"
 import type { Stream } from "effect"
-import type { NumberId } from "../id/Ids.ts"
+import type { NumberId } from "../Ids.ts"
 import type { PairingCode } from "../number/Linking.ts"
 import type { LoginMethod } from "../number/SendingNumber.ts"
 

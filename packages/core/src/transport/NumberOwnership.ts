@@ -9,7 +9,7 @@
  */
 import { Context, Deferred, Effect, Latch, Layer, Option } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { NumberId } from "../id/Ids.ts"
+import type { NumberId } from "../Ids.ts"
 import { countMoves, showNumbersHeld, showWorkers } from "../monitoring/counters.ts"
 import { RealTime, sleep } from "../time/RealTime.ts"
 import { ShardLeases, ownsNone, shardCount, shardOf, shareOut } from "./Shards.ts"

@@ -10,7 +10,7 @@
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { NumberId } from "../id/Ids.ts"
+import type { NumberId } from "../Ids.ts"
 import type { PauseReason } from "../number/Breaker.ts"
 import type { NumberStatus, Platform } from "../number/SendingNumber.ts"
 

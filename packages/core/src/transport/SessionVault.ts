@@ -7,7 +7,7 @@
  */
 import { Clock, Context, Effect, Layer, Result, Semaphore } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { NumberId } from "../id/Ids.ts"
+import type { NumberId } from "../Ids.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
 import { SessionStore } from "./SessionStore.ts"

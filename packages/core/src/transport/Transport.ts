@@ -5,7 +5,7 @@
  */
 import { Context } from "effect"
 import type { Effect, Stream } from "effect"
-import type { NumberId, TransportId } from "../id/Ids.ts"
+import type { NumberId, TransportId } from "../Ids.ts"
 import type { MediaType } from "../media/contentType.ts"
 import type { MediaFilesError } from "../media/MediaFiles.ts"
 import type { MessageError } from "../message/Message.ts"

@@ -6,7 +6,7 @@ import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Context, Effect, Layer } from "effect"
-import { Ids } from "../id/Ids.ts"
+import { Ids } from "../Ids.ts"
 import { remembered } from "../limit/Remembered.ts"
 import { Secrets } from "../secret/Secrets.ts"
 

@@ -3,7 +3,7 @@
  * transport is asked, and what that means for the message (`message/attemptOutcome.ts`) is settled.
  */
 import { Clock, Effect } from "effect"
-import { Ids, eventId } from "../id/Ids.ts"
+import { Ids, eventId } from "../Ids.ts"
 import type { MediaType } from "../media/contentType.ts"
 import type { MediaReference } from "../media/Media.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"

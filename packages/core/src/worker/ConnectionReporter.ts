@@ -4,7 +4,7 @@
  * last heard. A store that does not answer is told again.
  */
 import { Clock, Effect } from "effect"
-import type { NumberId } from "../id/Ids.ts"
+import type { NumberId } from "../Ids.ts"
 import { isNews } from "../number/Connection.ts"
 import type { ConnectionReport } from "../number/Connection.ts"
 import { NumberStore } from "../number/SendingNumber.ts"

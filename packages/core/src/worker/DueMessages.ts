@@ -3,7 +3,7 @@
  * and those of test keys, which reach no transport (contract: Test mode).
  */
 import { Clock, Effect } from "effect"
-import { Ids, eventId } from "../id/Ids.ts"
+import { Ids, eventId } from "../Ids.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import type { Message, MessageError } from "../message/Message.ts"
 import { endMessage } from "../message/MessageChange.ts"

@@ -6,7 +6,7 @@
  */
 import { Clock, Effect, Exit, Fiber, Latch, Schedule } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { WorkspaceId } from "../id/Ids.ts"
+import type { WorkspaceId } from "../Ids.ts"
 import { crowdedOf, heldNearShare } from "../limit/Held.ts"
 import type { Capacity, LeaseClaim, Shares } from "../limit/Held.ts"
 import { makeRefusingPlaces } from "../limit/Places.ts"

@@ -5,7 +5,7 @@
  * out and another worker goes on with fresh codes.
  */
 import { Clock, Effect, Option, Schedule, Stream } from "effect"
-import { Ids } from "../id/Ids.ts"
+import { Ids } from "../Ids.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { makeLinkProgress } from "../number/LinkProgress.ts"
 import { LinkingStore, linkingLeaseMillis, madeUpPhone, nothingShown } from "../number/Linking.ts"

@@ -5,7 +5,7 @@
  */
 import { Clock, Effect, Result } from "effect"
 import type { Code } from "../error/Catalogue.ts"
-import type { NumberId } from "../id/Ids.ts"
+import type { NumberId } from "../Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Sender } from "../key/Caller.ts"
 import { makeAcceptor } from "../message/Acceptor.ts"

@@ -7,7 +7,7 @@ import { Context, Effect } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { WorkspaceId } from "../id/Ids.ts"
+import type { WorkspaceId } from "../Ids.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
 
 export interface Plan {

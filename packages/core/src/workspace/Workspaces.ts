@@ -2,7 +2,7 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
-import type { WorkspaceId } from "../id/Ids.ts"
+import type { WorkspaceId } from "../Ids.ts"
 import { makeStranded } from "../message/Stranded.ts"
 import { makeCursors } from "../request/Page.ts"
 import { described } from "../request/Described.ts"

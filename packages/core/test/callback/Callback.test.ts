@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { connectionCallback, messageCallback } from "../../src/callback/Callback.ts"
 import type { ConnectionEvent } from "../../src/callback/Callback.ts"
-import type { EventId, MessageId, NumberId, WorkspaceId } from "../../src/id/Ids.ts"
+import type { EventId, MessageId, NumberId, WorkspaceId } from "../../src/Ids.ts"
 import type { Message, MessageState } from "../../src/message/Message.ts"
 import { aMessage as aStoredMessage } from "../worker/claimedMessage.ts"
 

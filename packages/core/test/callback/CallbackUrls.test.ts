@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { CallbackUrls } from "../../src/callback/CallbackUrls.ts"
 import { Egress, OutboundRule } from "../../src/egress/Egress.ts"
-import type { WorkspaceId } from "../../src/id/Ids.ts"
+import type { WorkspaceId } from "../../src/Ids.ts"
 
 const check = (url: string | null, given: { resolvesTo?: "public" | "private" } = {}) =>
   CallbackUrls.use((urls) => urls.check(url, 1 as WorkspaceId)).pipe(

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
 import { Effect, Result } from "effect"
-import type { WorkspaceId } from "../../src/id/Ids.ts"
+import type { WorkspaceId } from "../../src/Ids.ts"
 import { Admission, bearerToken } from "../../src/key/Admission.ts"
 import type { CredentialsV1 } from "../../src/key/Admission.ts"
 import type { ApiKey } from "../../src/key/ApiKey.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Random, Schema } from "effect"
-import { Ids } from "../../src/id/Ids.ts"
+import { Ids } from "../../src/Ids.ts"
 import {
   hashSecret,
   isKeyV1,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
-import type { MediaId } from "../../src/id/Ids.ts"
+import type { MediaId } from "../../src/Ids.ts"
 import { PublicUrl } from "../../src/request/Answer.ts"
 import {
   MediaLinks,

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import type { EgressAnswer } from "../../src/egress/Egress.ts"
-import type { WorkspaceId } from "../../src/id/Ids.ts"
+import type { WorkspaceId } from "../../src/Ids.ts"
 import { MediaFilesError } from "../../src/media/MediaFiles.ts"
 import type { MediaReference } from "../../src/media/Media.ts"
 import { owner, link, stored, record, content, answer, setup, reason } from "./OutgoingMedia.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { CallbackUrl } from "../../src/callback/CallbackUrls.ts"
-import type { MediaId } from "../../src/id/Ids.ts"
+import type { MediaId } from "../../src/Ids.ts"
 import type { Attachment } from "../../src/media/Attachments.ts"
 import { sendRequestParser } from "../../src/message/SendRequest.ts"
 import { plainTerms, underTerms } from "../../src/message/SendTerms.ts"

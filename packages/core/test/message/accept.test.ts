@@ -1,7 +1,7 @@
 /** Acceptances of sends: their times and references, the order of checks, and what is written. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { KeyId } from "../../src/id/Ids.ts"
+import type { KeyId } from "../../src/Ids.ts"
 import type { AcceptContext } from "../../src/message/accept.ts"
 import { dailyQuota } from "../../src/message/Quota.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { ContactId, EventId, MediaId } from "../../src/id/Ids.ts"
+import type { ContactId, EventId, MediaId } from "../../src/Ids.ts"
 import type { MediaLink } from "../../src/media/MediaLinks.ts"
 import { messageJson } from "../../src/message/messageJson.ts"
 import { endMessage } from "../../src/message/MessageChange.ts"

@@ -1,7 +1,7 @@
 /** Counting stands behind the commit: what a store did not write is not counted. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
-import type { MessageId, NumberId } from "../../src/id/Ids.ts"
+import type { MessageId, NumberId } from "../../src/Ids.ts"
 import type { Mode } from "../../src/key/ApiKey.ts"
 import type { MessageState } from "../../src/message/Message.ts"
 import type { MessageChange } from "../../src/message/MessageChange.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Random } from "effect"
-import { Ids } from "../../src/id/Ids.ts"
+import { Ids } from "../../src/Ids.ts"
 import { drawRestMillis, liveWhatsAppPacing, unpaced } from "../../src/number/Pacing.ts"
 import type { Pacing } from "../../src/number/Pacing.ts"
 import { cappedUntil, limitedUntil } from "../../src/queue/Lane.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { layer as memoryStore } from "@messaging-service/store-memory"
-import { Ids } from "../../src/id/Ids.ts"
+import { Ids } from "../../src/Ids.ts"
 import { NumberProxies, parseProxyUrl, proxyPlace } from "../../src/number/Proxy.ts"
 import { NumberStore } from "../../src/number/SendingNumber.ts"
 import { Secrets, SecretsKey } from "../../src/secret/Secrets.ts"

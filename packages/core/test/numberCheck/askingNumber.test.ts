@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { NumberId, WorkspaceId } from "../../src/id/Ids.ts"
+import type { NumberId, WorkspaceId } from "../../src/Ids.ts"
 import { askingNumber } from "../../src/numberCheck/NumberChecks.ts"
 import type { SendingNumber } from "../../src/number/SendingNumber.ts"
 

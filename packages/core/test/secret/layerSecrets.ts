@@ -1,6 +1,6 @@
 /** Secrets over a store of their own, for tests of what signs with them. */
 import { Effect, Layer } from "effect"
-import { Ids } from "../../src/id/Ids.ts"
+import { Ids } from "../../src/Ids.ts"
 import { ServiceSecrets } from "../../src/secret/ServiceSecrets.ts"
 import { Secrets, OlderSecretsKeys, SecretsKey, parseSecretsKey } from "../../src/secret/Secrets.ts"
 

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
 import { SessionStore } from "../../src/transport/SessionStore.ts"
 import { SessionVault } from "../../src/transport/SessionVault.ts"
-import type { NumberId } from "../../src/id/Ids.ts"
+import type { NumberId } from "../../src/Ids.ts"
 import { aSecretsKey, layerSecrets } from "../secret/layerSecrets.ts"
 import type { Stored } from "../secret/layerSecrets.ts"
 

@@ -1,5 +1,5 @@
 /** A claimed message as a worker has it in its hands, with defaults for what a test does not speak of. */
-import type { MessageId, NumberId, TransportId, WorkspaceId } from "../../src/id/Ids.ts"
+import type { MessageId, NumberId, TransportId, WorkspaceId } from "../../src/Ids.ts"
 import type { Message } from "../../src/message/Message.ts"
 import { noStrikes } from "../../src/number/Breaker.ts"
 import type { ClaimedMessage } from "../../src/queue/LaneQueue.ts"

@@ -26,7 +26,7 @@ import type { FieldsOf, RowOf } from "../database/Fields.ts"
 import { call, joined, part, single, sqlFunction, taking } from "../database/Statement.ts"
 import { numberTable } from "../number/numberRow.ts"
 import { pacingColumn } from "../queue/lane.ts"
-import { claimParameters, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+import { claimParameters, finishesClaim, isClaimHeld } from "../PostgresIdempotency.ts"
 
 /** What an attempt shows. */
 export const viewColumns = columnsOf({

@@ -16,7 +16,7 @@ import {
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, joined, part, single, sqlFunction, taking } from "../database/Statement.ts"
-import { claimParameters, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+import { claimParameters, finishesClaim, isClaimHeld } from "../PostgresIdempotency.ts"
 
 export const fileFields = {
   id: { id: bigint((file) => file.id) },

@@ -24,7 +24,7 @@ import {
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, joined, part, single, sqlFunction, statement } from "../database/Statement.ts"
-import { claimParameters, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+import { claimParameters, finishesClaim, isClaimHeld } from "../PostgresIdempotency.ts"
 import { claim, settle } from "./claimChecks.ts"
 
 const checkFields = {

@@ -27,7 +27,7 @@ import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, joined, part, single, sqlFunction, statement } from "../database/Statement.ts"
 import { acceptMessages, acceptParameters, batchOf, toOutcome } from "../message/acceptMessages.ts"
 import type { OutcomeRow } from "../message/acceptMessages.ts"
-import { claimParameters, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+import { claimParameters, finishesClaim, isClaimHeld } from "../PostgresIdempotency.ts"
 import { toWorkspace, workspaceColumns } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
 import {

@@ -11,7 +11,7 @@ import type { NewWebhook } from "@messaging-service/core/ports"
 import { bigint, columnsOf, instant, integer, listed, text, texts } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { joined, part, single, sqlFunction, taking } from "../database/Statement.ts"
-import { claimParameters, finishesClaim, isClaimHeld } from "../request/PostgresIdempotency.ts"
+import { claimParameters, finishesClaim, isClaimHeld } from "../PostgresIdempotency.ts"
 
 /** What is written of a new endpoint. */
 export const newFields = {

@@ -19,7 +19,7 @@ import { Effect } from "effect"
 import type { Database } from "../../src/database/Database.ts"
 import { isUsable } from "../../src/key/keyRow.ts"
 import { countedWindow } from "../../src/key/keyRow.ts"
-import { claimKey } from "../../src/request/PostgresIdempotency.ts"
+import { claimKey } from "../../src/PostgresIdempotency.ts"
 import {
   isLimited as isLimitedSql,
   messagesRemaining as remainingSql,

@@ -8,10 +8,10 @@
  */
 import type { Outbox, OutboxEvent } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import type { DatabaseService } from "../database/Database.ts"
-import { bigint, columnsOf, decoded, instant, integer, selected, text } from "../database/Fields.ts"
-import type { FieldsOf } from "../database/Fields.ts"
-import { given, statement } from "../database/Statement.ts"
+import type { DatabaseService } from "./database/Database.ts"
+import { bigint, columnsOf, decoded, instant, integer, selected, text } from "./database/Fields.ts"
+import type { FieldsOf } from "./database/Fields.ts"
+import { given, statement } from "./database/Statement.ts"
 
 const eventFields = {
   id: { id: bigint((event) => event.id) },

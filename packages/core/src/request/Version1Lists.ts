@@ -7,7 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { NumberCheckId } from "../id/Ids.ts"
+import type { NumberCheckId } from "../Ids.ts"
 import { permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, CallerScope } from "../key/Caller.ts"
 import type { MediaType } from "../media/contentType.ts"
@@ -16,7 +16,7 @@ import type { Message } from "../message/Message.ts"
 import { NumberCheckStore } from "../numberCheck/NumberCheck.ts"
 import type { CheckResultStatus, NumberCheckResult } from "../numberCheck/NumberCheck.ts"
 import type { Reminder } from "../reminder/Reminder.ts"
-import { dayMillis } from "../request/RateWindow.ts"
+import { dayMillis } from "./RateWindow.ts"
 
 export interface OffsetQuery {
   /** Records to leave out at the front. */

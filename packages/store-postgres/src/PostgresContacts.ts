@@ -1,7 +1,7 @@
 /** Saved contacts. */
 import type { Contact, ContactId, ContactStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import type { DatabaseService } from "../database/Database.ts"
+import type { DatabaseService } from "./database/Database.ts"
 import {
   bigint,
   columnsOf,
@@ -12,9 +12,9 @@ import {
   selected,
   text,
   without,
-} from "../database/Fields.ts"
-import type { FieldsOf } from "../database/Fields.ts"
-import { given, single, statement } from "../database/Statement.ts"
+} from "./database/Fields.ts"
+import type { FieldsOf } from "./database/Fields.ts"
+import { given, single, statement } from "./database/Statement.ts"
 
 export const contactFields = {
   id: { id: bigint((contact) => contact.id) },

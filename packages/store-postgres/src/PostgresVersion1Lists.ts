@@ -4,15 +4,15 @@
  */
 import type { OffsetPage, Version1ListStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import type { DatabaseService } from "../database/Database.ts"
-import { bigint, instant, text } from "../database/Fields.ts"
-import { given, statement } from "../database/Statement.ts"
-import type { Statement } from "../database/Statement.ts"
-import { fileColumns, toFile } from "../media/incomingFiles.ts"
-import { messageIdAt, slack } from "../message/listMessages.ts"
-import { messageColumns, toMessage } from "../message/messageRow.ts"
-import { resultColumns, toResult } from "../numberCheck/PostgresNumberChecks.ts"
-import { reminderColumns, toReminder } from "../reminder/reminderRow.ts"
+import type { DatabaseService } from "./database/Database.ts"
+import { bigint, instant, text } from "./database/Fields.ts"
+import { given, statement } from "./database/Statement.ts"
+import type { Statement } from "./database/Statement.ts"
+import { fileColumns, toFile } from "./media/incomingFiles.ts"
+import { messageIdAt, slack } from "./message/listMessages.ts"
+import { messageColumns, toMessage } from "./message/messageRow.ts"
+import { resultColumns, toResult } from "./numberCheck/PostgresNumberChecks.ts"
+import { reminderColumns, toReminder } from "./reminder/reminderRow.ts"
 
 /**
  * A page that holds nothing is one row without an id. `ctes` come before

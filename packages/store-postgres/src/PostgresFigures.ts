@@ -3,11 +3,11 @@
  * is watched, and so reads no table from end to end that grows with what was sent.
  */
 import type { Figures, ServiceFigures } from "@messaging-service/core/ports"
-import type { DatabaseService } from "../database/Database.ts"
-import { epochMillis, instant, integer } from "../database/Fields.ts"
-import { given, statement } from "../database/Statement.ts"
-import { isQueued, isScheduled } from "../message/listMessages.ts"
-import { firstWaiting, isClaimable, isLeased } from "../queue/lane.ts"
+import type { DatabaseService } from "./database/Database.ts"
+import { epochMillis, instant, integer } from "./database/Fields.ts"
+import { given, statement } from "./database/Statement.ts"
+import { isQueued, isScheduled } from "./message/listMessages.ts"
+import { firstWaiting, isClaimable, isLeased } from "./queue/lane.ts"
 
 const figures = statement("figures", given({ now: instant, countAtMost: integer }))`
 with waiting as (

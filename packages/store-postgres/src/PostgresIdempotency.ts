@@ -9,9 +9,9 @@ import type {
   IdempotencyStore,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import type { DatabaseService } from "../database/Database.ts"
-import { bigint, columnsOf, epochMillis, instant, text, within } from "../database/Fields.ts"
-import type { FieldsOf } from "../database/Fields.ts"
+import type { DatabaseService } from "./database/Database.ts"
+import { bigint, columnsOf, epochMillis, instant, text, within } from "./database/Fields.ts"
+import type { FieldsOf } from "./database/Fields.ts"
 import {
   call,
   given,
@@ -20,7 +20,7 @@ import {
   sqlFunction,
   statement,
   taking,
-} from "../database/Statement.ts"
+} from "./database/Statement.ts"
 
 /** A claim as functions take it. */
 export const claimColumns = columnsOf({
