@@ -59,7 +59,7 @@ import type { StoreContractOptions, Topic } from "./Topic.ts"
 import { anotherStore } from "./Records.ts"
 
 /** In the order in which they run: an empty store's answer comes first. */
-const topics: Readonly<Record<string, Topic>> = {
+const topics = {
   workspaces,
   keys,
   "keys of version 1": keysV1,
@@ -115,7 +115,12 @@ const topics: Readonly<Record<string, Topic>> = {
   "races of callbacks": callbackRaces,
   "races of reminders": reminderRaces,
   storms,
-}
+} satisfies Readonly<Record<string, Topic>>
+
+export type StoreTopic = keyof typeof topics
+
+/** In the order in which they run. */
+export const storeTopics = Object.keys(topics) as ReadonlyArray<StoreTopic>
 
 /**
  * Declares the suite under `name`. The layer is built once and must be of a store in which nothing
@@ -124,13 +129,17 @@ const topics: Readonly<Record<string, Topic>> = {
 export const storeContract = (
   name: string,
   stores: Layer.Layer<AllStores, unknown>,
-  options: StoreContractOptions = {},
+  {
+    only = storeTopics,
+    ...options
+  }: StoreContractOptions & {
+    /** Some topics, while a store is being written. Default all. */
+    readonly only?: ReadonlyArray<StoreTopic>
+  } = {},
 ): void => {
   const settled = { parallel: true, quick: false, ...options }
   layer(stores, { excludeTestServices: true, timeout: "60 seconds" })(name, (it) => {
     beforeAll(anotherStore)
-    for (const [topic, declare] of Object.entries(topics)) {
-      describe(topic, () => declare(it, settled))
-    }
+    for (const topic of only) describe(topic, () => topics[topic](it, settled))
   })
 }

@@ -49,7 +49,7 @@ export class FarSide extends Context.Service<
     logIn(numberId: NumberId): Effect.Effect<void>
     /** What recipients see of that number, oldest first. */
     seen(numberId: NumberId): Effect.Effect<ReadonlyArray<SeenCopy>>
-    /** Whether an attempt of that number waits for the far side's answer. */
+    /** Whether an attempt of that number waits for the far side's answer; no longer once given up. */
     waiting(numberId: NumberId): Effect.Effect<boolean>
   }
 >()("testkit/FarSide") {}

@@ -1,0 +1,62 @@
+/**
+ * The first port of a store of one's own: contacts in a file of SQLite. `docs/writing-a-store.md` goes
+ * through it.
+ */
+import { ContactStore, StoreUnavailable, pageOf } from "@messaging-service/core/ports"
+import type { Contact } from "@messaging-service/core/ports"
+import { Effect, Layer } from "effect"
+import { DatabaseSync } from "node:sqlite"
+
+const openDatabase = (file: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const database = new DatabaseSync(file)
+      database.exec(`create table if not exists contacts (
+        id integer primary key autoincrement,
+        workspace_id integer not null,
+        name text not null,
+        phone text,
+        username text,
+        created_at integer not null
+      )`)
+      return database
+    }),
+    (database) => Effect.sync(() => database.close()),
+  )
+
+const columns = `id, workspace_id as "workspaceId", name, phone, username, created_at as "createdAt"`
+
+export const layerContacts = (file: string) =>
+  Layer.effect(
+    ContactStore,
+    Effect.map(openDatabase(file), (database) => {
+      const insert = database.prepare(
+        `insert into contacts (workspace_id, name, phone, username, created_at)
+        values (:workspaceId, :name, :phone, :username, :createdAt) returning ${columns}`,
+      )
+      const list = database.prepare(
+        `select ${columns} from contacts
+        where workspace_id = ? and id < ? order by id desc limit ?`,
+      )
+      const remove = database.prepare(`delete from contacts where workspace_id = ? and id = ?`)
+
+      /** A database that cannot be asked is a failure that the service knows, and asks again. */
+      const asking = <A>(operation: string, ask: () => A) =>
+        Effect.try({ try: ask, catch: (cause) => new StoreUnavailable({ operation, cause }) })
+      const contactOf = (row: unknown): Contact => ({ ...(row as Contact) })
+
+      return ContactStore.of({
+        insert: (contact) => asking("contact.insert", () => contactOf(insert.get({ ...contact }))),
+        list: (workspaceId, { before, limit }) =>
+          asking("contact.list", () =>
+            // One row more than asked for tells whether there is a next page.
+            pageOf(
+              list.all(workspaceId, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(contactOf),
+              limit,
+            ),
+          ),
+        delete: (workspaceId, id) =>
+          asking("contact.delete", () => remove.run(workspaceId, id).changes === 1),
+      })
+    }),
+  )
