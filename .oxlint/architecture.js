@@ -74,6 +74,7 @@ const testsThatChoose = {
 const libraryHomes = {
   baileys: ["transport-whatsapp", "whatsapp-server", "bench"],
   libsignal: [],
+  "@mtcute": ["telegram-server"],
 }
 
 /** Where a file lives: `packages/http/src/…` is area `packages`, name `http`, room `src`. */

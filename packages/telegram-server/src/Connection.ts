@@ -1,0 +1,77 @@
+/**
+ * One client's TCP connection: frames with their length before them (the intermediate transport),
+ * whose content is the key exchange at first and encrypted messages from then on.
+ */
+import type { Socket } from "node:net"
+import type { Session } from "./sessions.ts"
+
+export interface Connection {
+  readonly dcId: number
+  readonly sessions: Set<Session>
+  /** It stays open, and nothing that it brings is read or answered any more. */
+  isSilent: boolean
+  readonly send: (frame: Uint8Array) => void
+  /** Tells the client by a negative number what is wrong at all. */
+  readonly fail: (code: number) => void
+  readonly drop: () => void
+}
+
+export interface Listeners {
+  readonly opened: (connection: Connection) => void
+  readonly frame: (connection: Connection, frame: Buffer) => void
+  readonly closed: (connection: Connection) => void
+}
+
+const tag = 0xee_ee_ee_ee
+
+/** No client sends more at once. */
+const longestFrame = 2 * 1024 * 1024
+
+const lengthBefore = (body: Uint8Array): Uint8Array => {
+  const head = Buffer.alloc(4)
+  head.writeUInt32LE(body.length)
+  return Buffer.concat([head, body])
+}
+
+export const accept = (socket: Socket, dcId: number, listeners: Listeners): void => {
+  let waiting = Buffer.alloc(0)
+  let isTagged = false
+  const connection: Connection = {
+    dcId,
+    sessions: new Set(),
+    isSilent: false,
+    send: (frame) => {
+      if (!connection.isSilent && socket.writable) socket.write(lengthBefore(frame))
+    },
+    fail: (code) => {
+      const frame = Buffer.alloc(4)
+      frame.writeInt32LE(code)
+      connection.send(frame)
+    },
+    drop: () => socket.destroy(),
+  }
+  const take = () => {
+    if (!isTagged) {
+      if (waiting.length < 4) return
+      isTagged = true
+      if (waiting.readUInt32LE(0) !== tag) return connection.drop()
+      waiting = waiting.subarray(4)
+    }
+    while (waiting.length >= 4) {
+      const length = waiting.readUInt32LE(0)
+      if (length > longestFrame) return connection.drop()
+      if (waiting.length < 4 + length) return
+      const frame = waiting.subarray(4, 4 + length)
+      waiting = waiting.subarray(4 + length)
+      if (!connection.isSilent) listeners.frame(connection, frame)
+    }
+  }
+  socket.setNoDelay(true)
+  socket.on("data", (chunk) => {
+    waiting = Buffer.concat([waiting, chunk])
+    take()
+  })
+  socket.on("error", () => undefined)
+  socket.on("close", () => listeners.closed(connection))
+  listeners.opened(connection)
+}

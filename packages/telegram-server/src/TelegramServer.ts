@@ -1,0 +1,306 @@
+/**
+ * The server as tests see it: addresses to connect to, the people behind it, what to let go wrong, and
+ * what has arrived. Reads answer at once; `until` waits for a read to become true.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { Scope } from "effect"
+import { provider, randomLong } from "./envelope.ts"
+import { makeServerKey } from "./exchange.ts"
+import { makeListener } from "./listener.ts"
+import { authMethods } from "./methods/auth.ts"
+import { boxUpdates, messageMethods } from "./methods/messages.ts"
+import { makeOrders } from "./orders.ts"
+import type { CallOrder } from "./orders.ts"
+import { makeVerifier } from "./passwords.ts"
+import { makeSessions } from "./sessions.ts"
+import { addEvent, digitsOf, peerOf, secondsNow } from "./World.ts"
+import type { AuthKey, CodeWay, Person, Shown, World } from "./World.ts"
+
+export interface ServerOptions {
+  /** The application that clients must name. */
+  readonly apiId?: number
+  readonly apiHash?: string
+}
+
+export interface PersonOptions {
+  readonly username?: string
+  readonly password?: string
+  /** The login code; 12345, if not given. */
+  readonly code?: string
+  /** How the code is sent, at first and at each repeat: to the app, if not given. */
+  readonly codeWays?: ReadonlyArray<CodeWay>
+  /** Where the account lives: on the data centre that clients are told of, if not given. */
+  readonly dcId?: number
+  /** Whether the phone finds the account; it does, if not given. */
+  readonly isFoundByPhone?: boolean
+}
+
+export interface AccountSessions {
+  /** Authorization keys that are logged in. */
+  readonly keys: number
+  /** Sessions that hear updates now, and the most of one key at once. */
+  readonly open: number
+  readonly most: number
+}
+
+/** The QR code cannot be scanned. */
+export class ScanRefused extends Error {
+  override readonly name = "ScanRefused"
+}
+
+export interface TelegramServerShape {
+  /** `host:port`, for `TELEGRAM_DC`. */
+  readonly address: string
+  readonly port: number
+  readonly dcId: number
+  /** PEM (PKCS#1), for `TELEGRAM_PUBLIC_KEY`. */
+  readonly publicKey: string
+  readonly apiId: number
+  readonly apiHash: string
+
+  /** Registers an account and tells its id; one that was there before is forgotten. */
+  readonly person: (phone: string, options?: PersonOptions) => Effect.Effect<number>
+  /** A person's app scans a login link (`tg://login?token=…`). */
+  readonly scan: (phone: string, link: string) => Effect.Effect<void, ScanRefused>
+  /** The person has read all that this account sent. */
+  readonly read: (by: string, from: string) => Effect.Effect<void>
+  /** The person ends all of the account's sessions; 401 with this text from then on. */
+  readonly revoke: (phone: string, text?: string) => Effect.Effect<void>
+  /** Telegram bans the account. */
+  readonly ban: (phone: string) => Effect.Effect<void>
+
+  readonly nextCall: (order: CallOrder) => Effect.Effect<void>
+  /** How many calls of that account are still to meet an order. */
+  readonly ordersLeft: (phone: string) => number
+  /** Orders that were not met are taken back. */
+  readonly forgetOrders: (phone: string) => Effect.Effect<void>
+  /** Salts that were given before are refused from now on. */
+  readonly rotateSalts: Effect.Effect<void>
+  /** The server does not know the account's keys any more. */
+  readonly forgetKeys: (phone: string) => Effect.Effect<void>
+
+  readonly drop: (phone?: string) => Effect.Effect<void>
+  /** Open connections stay open and answer nothing any more. */
+  readonly silence: (phone?: string) => Effect.Effect<void>
+  readonly down: Effect.Effect<void>
+  readonly up: Effect.Effect<void>
+  /** The listeners go and come back on the same ports; keys are kept, sessions are forgotten. */
+  readonly restart: Effect.Effect<void>
+
+  /** What a person's phone shows, in the order it came. */
+  readonly shown: (phone: string) => ReadonlyArray<Shown>
+  /** How many messages a person's phone shows. */
+  readonly copies: (phone: string) => number
+  readonly sessions: (phone: string) => AccountSessions
+  /** How often a code was sent to that phone in the login that goes on; 0 without one. */
+  readonly codesSent: (phone: string) => number
+  /** What the server did not understand; tests can hold it to none. */
+  readonly complaints: () => ReadonlyArray<string>
+  /** Waits for something that changes with what the server does. */
+  readonly until: (condition: () => boolean) => Effect.Effect<void>
+}
+
+export class TelegramServer extends Context.Service<TelegramServer, TelegramServerShape>()(
+  "telegram-server/TelegramServer",
+) {
+  static readonly layer = (options?: ServerOptions): Layer.Layer<TelegramServer> =>
+    Layer.effect(TelegramServer, make(options))
+}
+
+/** The data centre that clients are told of, and another one. */
+const [firstDc, otherDc] = [2, 4]
+
+/** Runs those who wait for a condition, each time that something has changed. */
+const makeWaiting = () => {
+  const waiting = new Set<() => void>()
+  const changed = () => {
+    for (const look of waiting) look()
+  }
+  const until = (condition: () => boolean) =>
+    Effect.callback<void>((resume) => {
+      const look = () => {
+        if (!condition()) return
+        waiting.delete(look)
+        resume(Effect.void)
+      }
+      waiting.add(look)
+      look()
+      return Effect.sync(() => waiting.delete(look))
+    })
+  return { changed, until }
+}
+
+const open = ({ apiHash = "0123456789abcdef0123456789abcdef", apiId = 12_345 }: ServerOptions) =>
+  Effect.promise(async () => {
+    await provider.initialize()
+    const { changed, until } = makeWaiting()
+    const world: World = {
+      apiId,
+      apiHash,
+      people: new Map(),
+      keys: new Map(),
+      codes: new Map(),
+      tokens: new Map(),
+      orders: makeOrders(),
+      ports: new Map([
+        [firstDc, 0],
+        [otherDc, 0],
+      ]),
+      complaints: [],
+      changed,
+    }
+    const serverKey = makeServerKey()
+    const sessions = makeSessions(world, serverKey, { ...authMethods, ...messageMethods })
+    const listener = makeListener(world, sessions.listeners, sessions.open)
+    await listener.up()
+    return { world, until, serverKey, sessions, listener }
+  })
+
+type Opened = Effect.Success<ReturnType<typeof open>>
+
+const makePerson = async (id: number, phone: string, options: PersonOptions): Promise<Person> => ({
+  id,
+  phone,
+  username: options.username ?? null,
+  dcId: options.dcId ?? firstDc,
+  code: options.code ?? "12345",
+  codeWays: options.codeWays ?? ["app"],
+  verifier: options.password === undefined ? null : await makeVerifier(options.password),
+  isFoundByPhone: options.isFoundByPhone ?? true,
+  isBanned: false,
+  shown: [],
+  events: [],
+  lastMessageId: 0,
+  sent: new Map(),
+  lastTo: new Map(),
+  uploads: new Map(),
+})
+
+const controls = (opened: Opened): TelegramServerShape => {
+  const { listener, serverKey, sessions, world } = opened
+  let lastId = 1000
+
+  const account = (phone: string): Person => {
+    const found = world.people.get(digitsOf(phone))
+    if (found === undefined) throw new Error(`no person has the phone ${phone}`)
+    return found
+  }
+  const keysOf = (phone: string): ReadonlyArray<AuthKey> =>
+    [...world.keys.values()].filter(({ person }) => person === account(phone))
+  /** The open connections of an account, or all of them. */
+  const connections = (phone?: string) =>
+    phone === undefined
+      ? [...sessions.open]
+      : keysOf(phone).flatMap((key) =>
+          [...key.sessions.values()].flatMap(({ connection }) => connection ?? []),
+        )
+  const end = (phone: string, text: string) => {
+    for (const key of keysOf(phone)) key.ended = text
+    world.changed()
+  }
+
+  const down = Effect.promise(listener.down)
+  const up = Effect.promise(listener.up)
+  const port = world.ports.get(firstDc) ?? 0
+
+  return {
+    address: `127.0.0.1:${port}`,
+    port,
+    dcId: firstDc,
+    publicKey: serverKey.publicPem,
+    apiId: world.apiId,
+    apiHash: world.apiHash,
+    until: opened.until,
+
+    person: (phone, options = {}) =>
+      Effect.promise(async () => {
+        const person = await makePerson(++lastId, digitsOf(phone), options)
+        world.people.set(person.phone, person)
+        return person.id
+      }),
+    scan: (phone, link) =>
+      Effect.suspend(() => {
+        const token = world.tokens.get(new URL(link).searchParams.get("token") ?? "")
+        if (token === undefined) return Effect.fail(new ScanRefused("no such code is shown"))
+        token.by = account(phone)
+        const update = { _: "updateLoginToken" } as const
+        sessions.pushTo(token.keyId, { _: "updateShort", update, date: secondsNow() })
+        return Effect.void
+      }),
+    read: (by, from) =>
+      Effect.sync(() => {
+        const [reader, sender] = [account(by), account(from)]
+        const maxId = sender.lastTo.get(reader.id)
+        if (maxId === undefined) return
+        const { update } = addEvent(sender, reader, (pts) => ({
+          _: "updateReadHistoryOutbox",
+          peer: peerOf(reader),
+          maxId,
+          pts,
+          ptsCount: 1,
+        }))
+        sessions.push(sender, boxUpdates(sender, reader, update))
+      }),
+    revoke: (phone, text = "SESSION_REVOKED") => Effect.sync(() => end(phone, text)),
+    ban: (phone) =>
+      Effect.sync(() => {
+        account(phone).isBanned = true
+        end(phone, "USER_DEACTIVATED_BAN")
+      }),
+
+    nextCall: (order) =>
+      Effect.sync(() =>
+        world.orders.add(
+          order.phone === undefined ? order : { ...order, phone: digitsOf(order.phone) },
+        ),
+      ),
+    ordersLeft: (phone) => world.orders.left(digitsOf(phone)),
+    forgetOrders: (phone) => Effect.sync(() => world.orders.forget(digitsOf(phone))),
+    rotateSalts: Effect.sync(() => {
+      for (const key of world.keys.values()) key.salts = [randomLong()]
+    }),
+    forgetKeys: (phone) =>
+      Effect.sync(() => {
+        for (const { id } of keysOf(phone)) world.keys.delete(id)
+      }),
+
+    drop: (phone) =>
+      Effect.sync(() => {
+        for (const connection of connections(phone)) connection.drop()
+      }),
+    silence: (phone) =>
+      Effect.sync(() => {
+        for (const connection of connections(phone)) connection.isSilent = true
+      }),
+    down,
+    up,
+    restart: Effect.andThen(down, () => {
+      for (const key of world.keys.values()) key.sessions.clear()
+      return up
+    }),
+
+    shown: (phone) => [...account(phone).shown],
+    copies: (phone) => account(phone).shown.length,
+    sessions: (phone) => {
+      const keys = keysOf(phone)
+      return {
+        keys: keys.length,
+        open: keys.reduce((sum, key) => sum + sessions.hearing(key).length, 0),
+        most: Math.max(0, ...keys.map(({ most }) => most)),
+      }
+    },
+    codesSent: (phone) => {
+      const code = world.codes.get(digitsOf(phone))
+      return code === undefined ? 0 : code.repeats + 1
+    },
+    complaints: () => [...world.complaints],
+  }
+}
+
+export const make = (
+  options: ServerOptions = {},
+): Effect.Effect<TelegramServerShape, never, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(open(options), ({ listener }) => Effect.promise(listener.down)),
+    controls,
+  )

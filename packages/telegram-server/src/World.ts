@@ -1,0 +1,165 @@
+/** The people behind the server, the keys of their clients, and what everyone has been sent. */
+import type { tl } from "@mtcute/node"
+import { Long } from "@mtcute/node"
+import { longFrom, sha256 } from "./envelope.ts"
+import type { Orders } from "./orders.ts"
+import type { Verifier } from "./passwords.ts"
+import type { Session } from "./sessions.ts"
+
+/** How a login code reaches its person. */
+export type CodeWay = "app" | "sms" | "call" | "email"
+
+/** What a person's phone shows. */
+export interface Shown {
+  /** The sender's phone. */
+  readonly from: string
+  readonly text: string
+  readonly entities: ReadonlyArray<tl.TypeMessageEntity>
+  readonly media: {
+    readonly kind: "photo" | "document"
+    /** Pictures have none. */
+    readonly fileName: string | null
+    readonly mimeType: string
+    readonly size: number
+    readonly sha256: string
+  } | null
+  /** The id that the sending client drew. */
+  readonly randomId: string
+}
+
+/** Something that happened in a person's message box. */
+export interface BoxEvent {
+  readonly pts: number
+  readonly update: tl.TypeUpdate
+  readonly user: Person
+}
+
+export interface Person {
+  readonly id: number
+  /** Digits with country code. */
+  readonly phone: string
+  readonly username: string | null
+  readonly dcId: number
+  readonly code: string
+  /** How login codes are sent: first, and at each repeat. */
+  readonly codeWays: ReadonlyArray<CodeWay>
+  readonly verifier: Verifier | null
+  /** Whether phones find the account. */
+  readonly isFoundByPhone: boolean
+  isBanned: boolean
+  readonly shown: Array<Shown>
+  readonly events: Array<BoxEvent>
+  lastMessageId: number
+  /** By the id that the client drew: the id of the message that was made. */
+  readonly sent: Map<string, number>
+  /** By the other's id: the latest message to them. */
+  readonly lastTo: Map<number, number>
+  /** Parts of files that were not sent yet. */
+  readonly uploads: Map<string, Map<number, Uint8Array>>
+}
+
+/** An authorization key, which is one client of one data centre. */
+export interface AuthKey {
+  readonly id: string
+  readonly bytes: Uint8Array
+  readonly dcId: number
+  /** Salts that are taken, the latest last. */
+  salts: ReadonlyArray<Long>
+  person: Person | null
+  /** Whose password is still to be given. */
+  awaited: Person | null
+  /** Why it is worth nothing any more, as the server says it. */
+  ended: string | null
+  /** Whether it has said which client and layer it is. */
+  isIntroduced: boolean
+  readonly sessions: Map<string, Session>
+  /** The most sessions that heard updates at once. */
+  most: number
+}
+
+/** A login by code that goes on. */
+export interface CodeSent {
+  readonly hash: string
+  readonly person: Person | null
+  /** How often it was sent, less one. */
+  repeats: number
+}
+
+export interface LoginToken {
+  readonly keyId: string
+  readonly dcId: number
+  /** Who has scanned it. */
+  by: Person | null
+}
+
+export interface World {
+  readonly apiId: number
+  readonly apiHash: string
+  /** By digits. */
+  readonly people: Map<string, Person>
+  readonly keys: Map<string, AuthKey>
+  readonly codes: Map<string, CodeSent>
+  /** By the token in base64url. */
+  readonly tokens: Map<string, LoginToken>
+  readonly orders: Orders
+  /** Ports of the data centres, by their ids. */
+  readonly ports: Map<number, number>
+  readonly complaints: Array<string>
+  readonly changed: () => void
+}
+
+/** The answer to a call is an error. */
+export class Refused extends Error {
+  readonly code: number
+  readonly text: string
+  constructor(code: number, text: string) {
+    super(text)
+    this.code = code
+    this.text = text
+  }
+}
+
+export const digitsOf = (phone: string): string => phone.replaceAll(/\D/g, "")
+
+export const secondsNow = (): number => Math.floor(Date.now() / 1000)
+
+/** Ids of others are worth something only together with this, which is another one for each viewer. */
+const accessHash = (viewer: Person | null, id: number): Long =>
+  longFrom(sha256(Buffer.from(`${viewer?.id ?? 0} sees ${id}`)))
+
+export const userFor = (viewer: Person | null, person: Person): tl.RawUser => ({
+  _: "user",
+  id: person.id,
+  accessHash: accessHash(viewer, person.id),
+  firstName: `Person ${person.id}`,
+  ...(person.username === null ? {} : { username: person.username }),
+  ...(person.isFoundByPhone || viewer === person ? { phone: person.phone } : {}),
+  ...(viewer === person ? { self: true } : {}),
+})
+
+export const peerOf = ({ id }: Person): tl.RawPeerUser => ({ _: "peerUser", userId: id })
+
+const personById = ({ people }: World, id: number): Person | undefined =>
+  [...people.values()].find((person) => person.id === id)
+
+/** Whom an id with its hash means, as that viewer was told it. */
+export const personSeen = (
+  world: World,
+  viewer: Person,
+  { accessHash: hash, userId }: { readonly userId: number; readonly accessHash: Long },
+): Person | undefined => {
+  const person = personById(world, userId)
+  return person !== undefined && accessHash(viewer, userId).eq(hash) ? person : undefined
+}
+
+/** The next event of a person's box; others of the person's clients hear of it. */
+export const addEvent = (
+  person: Person,
+  user: Person,
+  update: (pts: number) => tl.TypeUpdate,
+): BoxEvent => {
+  const pts = (person.events.at(-1)?.pts ?? 0) + 1
+  const event = { pts, user, update: update(pts) }
+  person.events.push(event)
+  return event
+}

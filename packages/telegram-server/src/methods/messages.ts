@@ -1,0 +1,359 @@
+/** Finding people, uploading files, and writing to people; how a person's box has changed. */
+import { Long } from "@mtcute/node"
+import type { tl } from "@mtcute/node"
+import { createHash } from "node:crypto"
+import { randomLong } from "../envelope.ts"
+import type { Call, Method } from "../sessions.ts"
+import { Refused, addEvent, digitsOf, peerOf, personSeen, secondsNow, userFor } from "../World.ts"
+import type { Person, Shown } from "../World.ts"
+
+/** Who calls. */
+const self = ({ key }: Call): Person => {
+  if (key.person === null) throw new Refused(401, "AUTH_KEY_UNREGISTERED")
+  if (key.person.isBanned) throw new Refused(401, "USER_DEACTIVATED_BAN")
+  return key.person
+}
+
+const resolved = (viewer: Person, person: Person): tl.contacts.RawResolvedPeer => ({
+  _: "contacts.resolvedPeer",
+  peer: peerOf(person),
+  chats: [],
+  users: [userFor(viewer, person)],
+})
+
+const resolveUsername = (
+  { username }: tl.contacts.RawResolveUsernameRequest,
+  call: Call,
+): tl.contacts.RawResolvedPeer => {
+  const viewer = self(call)
+  if (!/^[a-z]\w{3,31}$/i.test(username)) throw new Refused(400, "USERNAME_INVALID")
+  const wanted = username.toLowerCase()
+  const person = [...call.world.people.values()].find(
+    (each) => each.username?.toLowerCase() === wanted,
+  )
+  if (person === undefined) throw new Refused(400, "USERNAME_NOT_OCCUPIED")
+  return resolved(viewer, person)
+}
+
+const foundByPhone = ({ world }: Call, phone: string): Person | undefined => {
+  const person = world.people.get(digitsOf(phone))
+  return person?.isFoundByPhone === true ? person : undefined
+}
+
+const resolvePhone = (
+  { phone }: tl.contacts.RawResolvePhoneRequest,
+  call: Call,
+): tl.contacts.RawResolvedPeer => {
+  const viewer = self(call)
+  const person = foundByPhone(call, phone)
+  if (person === undefined) throw new Refused(400, "PHONE_NOT_OCCUPIED")
+  return resolved(viewer, person)
+}
+
+const importContacts = (
+  { contacts }: tl.contacts.RawImportContactsRequest,
+  call: Call,
+): tl.contacts.RawImportedContacts => {
+  const viewer = self(call)
+  const found = contacts.flatMap(({ clientId, phone }) => {
+    const person = foundByPhone(call, phone)
+    return person === undefined ? [] : [{ clientId, person }]
+  })
+  return {
+    _: "contacts.importedContacts",
+    imported: found.map(({ clientId, person }) => ({
+      _: "importedContact",
+      userId: person.id,
+      clientId,
+    })),
+    popularInvites: [],
+    retryContacts: [],
+    users: found.map(({ person }) => userFor(viewer, person)),
+  }
+}
+
+const userOf = (input: tl.TypeInputUser, call: Call): Person | undefined => {
+  const viewer = self(call)
+  if (input._ === "inputUserSelf") return viewer
+  return input._ === "inputUser" ? personSeen(call.world, viewer, input) : undefined
+}
+
+const getUsers = ({ id }: tl.users.RawGetUsersRequest, call: Call): ReadonlyArray<tl.RawUser> => {
+  const viewer = self(call)
+  return id.flatMap((input) => {
+    const person = userOf(input, call)
+    return person === undefined ? [] : [userFor(viewer, person)]
+  })
+}
+
+const getFullUser = ({ id }: tl.users.RawGetFullUserRequest, call: Call): tl.users.RawUserFull => {
+  const viewer = self(call)
+  const person = userOf(id, call)
+  if (person === undefined) throw new Refused(400, "USER_ID_INVALID")
+  return {
+    _: "users.userFull",
+    fullUser: {
+      _: "userFull",
+      id: person.id,
+      settings: { _: "peerSettings" },
+      notifySettings: { _: "peerNotifySettings" },
+      commonChatsCount: 0,
+    },
+    chats: [],
+    users: [userFor(viewer, person)],
+  }
+}
+
+/** No part of a file is larger. */
+const partBytes = 512 * 1024
+
+const keepPart = (
+  {
+    bytes,
+    fileId,
+    filePart,
+  }: Pick<tl.upload.RawSaveFilePartRequest, "fileId" | "filePart" | "bytes">,
+  call: Call,
+): boolean => {
+  const { uploads } = self(call)
+  if (bytes.length === 0) throw new Refused(400, "FILE_PART_EMPTY")
+  if (bytes.length > partBytes) throw new Refused(400, "FILE_PART_TOO_BIG")
+  const name = fileId.toString()
+  const parts = uploads.get(name) ?? new Map<number, Uint8Array>()
+  uploads.set(name, parts)
+  parts.set(filePart, Buffer.from(bytes))
+  return true
+}
+
+/** The parts of a file, which are forgotten with it. */
+const takeFile = (
+  { uploads }: Person,
+  { id, parts: count }: { readonly id: Long; readonly parts: number },
+): ReadonlyArray<Uint8Array> => {
+  const parts = uploads.get(id.toString())
+  if (parts === undefined || count < 1) throw new Refused(400, "FILE_PARTS_INVALID")
+  const found = Array.from({ length: count }, (_, place) => {
+    const part = parts.get(place)
+    if (part === undefined) throw new Refused(400, `FILE_PART_${place}_MISSING`)
+    return part
+  })
+  uploads.delete(id.toString())
+  return found
+}
+
+const pictures: ReadonlyArray<readonly [string, string]> = [
+  ["89504e47", "image/png"],
+  ["ffd8ff", "image/jpeg"],
+  ["47494638", "image/gif"],
+  ["52494646", "image/webp"],
+]
+
+/** Of which kind a picture is: the server looks at what it shows. */
+const pictureType = (bytes: Uint8Array): string => {
+  const start = Buffer.from(bytes.subarray(0, 4)).toString("hex")
+  const found = pictures.find(([magic]) => start.startsWith(magic))
+  if (found === undefined) throw new Refused(400, "IMAGE_PROCESS_FAILED")
+  return found[1]
+}
+
+const uploaded = (
+  sender: Person,
+  media: tl.TypeInputMedia,
+): { readonly shown: NonNullable<Shown["media"]>; readonly media: tl.TypeMessageMedia } => {
+  const isPhoto = media._ === "inputMediaUploadedPhoto"
+  if (!isPhoto && media._ !== "inputMediaUploadedDocument") throw new Refused(400, "MEDIA_INVALID")
+  const { file } = media
+  if (file._ !== "inputFile" && file._ !== "inputFileBig") throw new Refused(400, "MEDIA_INVALID")
+  const hash = createHash("sha256")
+  let size = 0
+  const parts = takeFile(sender, file)
+  for (const part of parts) {
+    hash.update(part)
+    size += part.length
+  }
+  const ids = { id: randomLong(), accessHash: randomLong(), fileReference: Buffer.alloc(8) }
+  const common = { ...ids, date: secondsNow(), dcId: sender.dcId }
+  const sha256 = hash.digest("hex")
+  if (isPhoto) {
+    const pictureMime = pictureType(parts[0] ?? new Uint8Array())
+    const sizes: ReadonlyArray<tl.RawPhotoSize> = [{ _: "photoSize", type: "x", w: 1, h: 1, size }]
+    return {
+      shown: { kind: "photo", fileName: null, mimeType: pictureMime, size, sha256 },
+      media: { _: "messageMediaPhoto", photo: { _: "photo", ...common, sizes: [...sizes] } },
+    }
+  }
+  const { attributes, mimeType } = media
+  const named = attributes.find((attribute) => attribute._ === "documentAttributeFilename")
+  return {
+    shown: { kind: "document", fileName: named?.fileName ?? null, mimeType, size, sha256 },
+    media: {
+      _: "messageMediaDocument",
+      document: { _: "document", ...common, mimeType, size, attributes },
+    },
+  }
+}
+
+const recipientOf = (peer: tl.TypeInputPeer, sender: Person, { world }: Call): Person => {
+  const person =
+    peer._ === "inputPeerSelf"
+      ? sender
+      : peer._ === "inputPeerUser"
+        ? personSeen(world, sender, peer)
+        : undefined
+  if (person === undefined) throw new Refused(400, "PEER_ID_INVALID")
+  return person
+}
+
+interface Written {
+  readonly id: number
+  readonly pts: number
+  readonly date: number
+  readonly message: tl.RawMessage
+  readonly recipient: Person
+}
+
+/** Puts the message into both boxes. An id of the client's is taken once. */
+const deliver = (
+  request: tl.messages.RawSendMessageRequest | tl.messages.RawSendMediaRequest,
+  call: Call,
+  file: ReturnType<typeof uploaded> | null,
+): Written => {
+  const sender = self(call)
+  const recipient = recipientOf(request.peer, sender, call)
+  const randomId = request.randomId.toString()
+  if (sender.sent.has(randomId)) throw new Refused(500, "RANDOM_ID_DUPLICATE")
+  const { entities = [], message: text } = request
+  const date = secondsNow()
+  const id = ++sender.lastMessageId
+  sender.sent.set(randomId, id)
+  sender.lastTo.set(recipient.id, id)
+  const media = file === null ? {} : { media: file.media }
+  const message: tl.RawMessage = {
+    _: "message",
+    id,
+    peerId: peerOf(recipient),
+    fromId: peerOf(sender),
+    out: true,
+    date,
+    message: text,
+    entities,
+    ...media,
+  }
+  recipient.shown.push({
+    from: sender.phone,
+    text,
+    entities,
+    media: file?.shown ?? null,
+    randomId,
+  })
+  const { pts } = addEvent(sender, recipient, (at) => newMessage(message, at))
+  if (recipient !== sender) {
+    const theirs = {
+      ...message,
+      id: ++recipient.lastMessageId,
+      peerId: peerOf(sender),
+      out: false,
+    }
+    const event = addEvent(recipient, sender, (at) => newMessage(theirs, at))
+    call.push(recipient, boxUpdates(recipient, sender, event.update))
+  }
+  return { id, pts, date, message, recipient }
+}
+
+const newMessage = (message: tl.RawMessage, pts: number): tl.RawUpdateNewMessage => ({
+  _: "updateNewMessage",
+  message,
+  pts,
+  ptsCount: 1,
+})
+
+/** What a person's clients are told of their box. */
+export const boxUpdates = (
+  person: Person,
+  other: Person,
+  ...updates: Array<tl.TypeUpdate>
+): tl.RawUpdates => ({
+  _: "updates",
+  updates,
+  users: [userFor(person, person), userFor(person, other)],
+  chats: [],
+  date: secondsNow(),
+  seq: 0,
+})
+
+const longestText = 4096
+const longestCaption = 1024
+
+const sendMessage = (
+  request: tl.messages.RawSendMessageRequest,
+  call: Call,
+): tl.RawUpdateShortSentMessage => {
+  self(call)
+  if (request.message.trim() === "") throw new Refused(400, "MESSAGE_EMPTY")
+  if (request.message.length > longestText) throw new Refused(400, "MESSAGE_TOO_LONG")
+  const { date, id, pts } = deliver(request, call, null)
+  return { _: "updateShortSentMessage", out: true, id, pts, ptsCount: 1, date }
+}
+
+const sendMedia = (request: tl.messages.RawSendMediaRequest, call: Call): tl.RawUpdates => {
+  const sender = self(call)
+  if (request.message.length > longestCaption) throw new Refused(400, "MEDIA_CAPTION_TOO_LONG")
+  recipientOf(request.peer, sender, call)
+  if (sender.sent.has(request.randomId.toString())) throw new Refused(500, "RANDOM_ID_DUPLICATE")
+  const file = uploaded(sender, request.media)
+  const { id, message, pts, recipient } = deliver(request, call, file)
+  const told: tl.RawUpdateMessageID = { _: "updateMessageID", id, randomId: request.randomId }
+  return boxUpdates(sender, recipient, told, newMessage(message, pts))
+}
+
+const getState = (_: tl.updates.RawGetStateRequest, call: Call): tl.updates.RawState => ({
+  _: "updates.state",
+  pts: self(call).events.at(-1)?.pts ?? 0,
+  qts: 0,
+  date: secondsNow(),
+  seq: 0,
+  unreadCount: 0,
+})
+
+const getDifference = (
+  { pts }: tl.updates.RawGetDifferenceRequest,
+  call: Call,
+): tl.updates.TypeDifference => {
+  const person = self(call)
+  const missed = person.events.filter((event) => event.pts > pts)
+  const date = secondsNow()
+  if (missed.length === 0) return { _: "updates.differenceEmpty", date, seq: 0 }
+  const updates = missed.map(({ update }) => update)
+  const users = new Map([person, ...missed.map(({ user }) => user)].map((user) => [user.id, user]))
+  return {
+    _: "updates.difference",
+    newMessages: updates.flatMap((update) =>
+      update._ === "updateNewMessage" ? [update.message] : [],
+    ),
+    newEncryptedMessages: [],
+    otherUpdates: updates.filter((update) => update._ !== "updateNewMessage"),
+    chats: [],
+    users: [...users.values()].map((user) => userFor(person, user)),
+    state: getState({ _: "updates.getState" }, call),
+  }
+}
+
+const updateStatus = (_: tl.account.RawUpdateStatusRequest, call: Call): boolean => {
+  self(call)
+  return true
+}
+
+export const messageMethods: Readonly<Record<string, Method>> = {
+  "contacts.resolveUsername": resolveUsername,
+  "contacts.resolvePhone": resolvePhone,
+  "contacts.importContacts": importContacts,
+  "users.getUsers": getUsers,
+  "users.getFullUser": getFullUser,
+  "upload.saveFilePart": keepPart,
+  "upload.saveBigFilePart": keepPart,
+  "messages.sendMessage": sendMessage,
+  "messages.sendMedia": sendMedia,
+  "updates.getState": getState,
+  "updates.getDifference": getDifference,
+  "account.updateStatus": updateStatus,
+}

@@ -1,0 +1,321 @@
+/**
+ * The protocol under the methods: keys are agreed, messages opened and sealed, containers taken apart,
+ * salts checked, pings answered, and requests handed to the methods.
+ */
+import { Long } from "@mtcute/node"
+import type { mtp, tl } from "@mtcute/node"
+import { gzipSync } from "node:zlib"
+import type { Connection, Listeners } from "./Connection.ts"
+import { keyIdOf, openEnvelope, randomLong, sealEnvelope } from "./envelope.ts"
+import type { Opened } from "./envelope.ts"
+import { makeExchange } from "./exchange.ts"
+import type { ServerKey } from "./exchange.ts"
+import { containerOf, read, write, writeFutureSalts, writeResult } from "./tl.ts"
+import type { Answer, TlObject } from "./tl.ts"
+import { Refused, secondsNow } from "./World.ts"
+import type { AuthKey, Person, World } from "./World.ts"
+
+/** What a client keeps over several connections: it has one at most at a time. */
+export interface Session {
+  readonly id: Long
+  readonly key: AuthKey
+  connection: Connection | null
+  /** How many messages were sent that the client acknowledges. */
+  sent: number
+  /** It has called a method as one that wants updates. */
+  hearsUpdates: boolean
+  readonly requests: Map<string, "working" | "answered">
+}
+
+export interface Call {
+  readonly world: World
+  readonly key: AuthKey
+  /** Tells all clients of a person. */
+  readonly push: (person: Person, updates: tl.TypeUpdates) => void
+  /** Tells one client that need not be logged in. */
+  readonly pushTo: (keyId: string, updates: tl.TypeUpdates) => void
+  readonly serverOf: (dcId: number) => number
+}
+
+/** A method takes its own request. */
+export type Method = (request: never, call: Call) => Answer | Promise<Answer>
+
+interface Item {
+  readonly messageId: Long
+  readonly seqNo: number
+  readonly body: Uint8Array
+}
+
+let lastId = 0n
+
+/** Grows with time; its last bits tell an answer from what the server says by itself. */
+const nextMessageId = (isAnswer: boolean): Long => {
+  const now = BigInt(Date.now())
+  const id = ((now / 1000n) << 32n) | ((now % 1000n) << 22n)
+  lastId = id > lastId ? id : lastId + 4n
+  const made = lastId | (isAnswer ? 1n : 3n)
+  return new Long(Number(BigInt.asIntN(32, made)), Number(BigInt.asIntN(32, made >> 32n)))
+}
+
+const itemsOf = ({ body, messageId, seqNo }: Opened): ReadonlyArray<Item> => {
+  const container = containerOf(body)
+  if (container === null) return [{ body, messageId, seqNo }]
+  return Array.from({ length: container.uint() }, () => {
+    const id = container.long()
+    const number = container.uint()
+    return { messageId: id, seqNo: number, body: container.raw(container.uint()) }
+  })
+}
+
+const noKey = "0".repeat(16)
+
+/** So many salts are given in advance, each for half an hour. */
+const saltsGiven = 8
+const saltSeconds = 1800
+
+/** What the client asked for, without what is wrapped around it. */
+const unwrap = (request: TlObject) => {
+  let inner = request
+  let hearsUpdates = true
+  let introduces = false
+  while ("query" in inner) {
+    if (inner._ === "invokeWithoutUpdates") hearsUpdates = false
+    if (inner._ === "initConnection") introduces = true
+    inner = (inner as TlObject & { readonly query: TlObject }).query
+  }
+  return { request: inner, hearsUpdates, introduces }
+}
+
+export const makeSessions = (
+  world: World,
+  serverKey: ServerKey,
+  methods: Readonly<Record<string, Method>>,
+) => {
+  const open = new Set<Connection>()
+  const exchanges = new Map<Connection, ReturnType<typeof makeExchange>>()
+
+  const say = (session: Session, body: Uint8Array, isAnswer: boolean, isContent: boolean) => {
+    const { connection, key } = session
+    if (connection === null) return
+    const seqNo = session.sent * 2 + (isContent ? 1 : 0)
+    if (isContent) session.sent++
+    const messageId = nextMessageId(isAnswer)
+    const salt = key.salts.at(-1) ?? Long.ZERO
+    connection.send(
+      sealEnvelope(key.bytes, { body, messageId, salt, seqNo, sessionId: session.id }),
+    )
+  }
+  const notify = (session: Session, message: mtp.TlObject, isContent = false) =>
+    say(session, write(message), true, isContent)
+
+  const hearing = (key: AuthKey) =>
+    [...key.sessions.values()].filter(
+      ({ connection, hearsUpdates }) => hearsUpdates && connection !== null,
+    )
+  const pushTo = (keyId: string, updates: tl.TypeUpdates) => {
+    const key = world.keys.get(keyId)
+    for (const session of key === undefined ? [] : hearing(key)) {
+      say(session, write(updates), false, true)
+    }
+  }
+  const push = (person: Person, updates: tl.TypeUpdates) => {
+    for (const key of world.keys.values()) if (key.person === person) pushTo(key.id, updates)
+  }
+
+  const answer = (session: Session, id: Long, value: Answer | mtp.TlObject) => {
+    session.requests.set(id.toString(), "answered")
+    say(session, writeResult(id, value, gzipSync), true, true)
+  }
+
+  const work = async (session: Session, request: TlObject): Promise<Answer | mtp.TlObject> => {
+    const { key } = session
+    const method = methods[request._]
+    try {
+      if (key.ended !== null) throw new Refused(401, key.ended)
+      if (!key.isIntroduced) throw new Refused(400, "CONNECTION_NOT_INITED")
+      if (method === undefined) {
+        world.complaints.push(`${request._} is not known`)
+        throw new Refused(400, "INPUT_METHOD_INVALID")
+      }
+      const serverOf = (dcId: number) => world.ports.get(dcId) ?? 0
+      return await method(request as never, { world, key, push, pushTo, serverOf })
+    } catch (error) {
+      if (!(error instanceof Refused)) {
+        world.complaints.push(`${request._} failed: ${String(error)}`)
+        return { _: "mt_rpc_error", errorCode: 500, errorMessage: "INTERNAL" }
+      }
+      return { _: "mt_rpc_error", errorCode: error.code, errorMessage: error.text }
+    }
+  }
+
+  const call = async (session: Session, id: Long, wrapped: TlObject) => {
+    const { hearsUpdates, introduces, request } = unwrap(wrapped)
+    const { key } = session
+    if (introduces) key.isIntroduced = true
+    if (hearsUpdates) session.hearsUpdates = true
+    key.most = Math.max(key.most, hearing(key).length)
+    const outcome = world.orders.take(request._, key.person?.phone ?? null)
+    const drops = typeof outcome === "object" && "drop" in outcome ? outcome.drop : null
+    if (drops === "before work") return session.connection?.drop()
+    session.requests.set(id.toString(), "working")
+    notify(session, { _: "mt_msgs_ack", msgIds: [id] })
+    if (outcome === "lose") return
+    if (typeof outcome === "object" && "error" in outcome) {
+      const { code: errorCode, error: errorMessage } = outcome
+      return answer(session, id, { _: "mt_rpc_error", errorCode, errorMessage })
+    }
+    const result = await work(session, request)
+    if (outcome === "withhold") return
+    if (drops === null) return answer(session, id, result)
+    session.requests.set(id.toString(), "answered")
+    session.connection?.drop()
+  }
+
+  /** Salts for the time to come, which are taken from now on. */
+  const futureSalts = ({ key }: Session, requestId: Long, count: number): Uint8Array => {
+    const now = secondsNow()
+    const given = Array.from({ length: Math.min(count, saltsGiven) }, randomLong)
+    key.salts = [...given, key.salts.at(-1) ?? Long.ZERO]
+    const salts = given.map((salt, place) => ({ salt, since: now + (place + 1) * saltSeconds }))
+    return writeFutureSalts(requestId, now, salts, saltSeconds * 2)
+  }
+
+  /** What is known of requests, one byte for each: nothing, received, or received and answered. */
+  const states = ({ requests }: Session, ids: ReadonlyArray<Long>): Uint8Array =>
+    Uint8Array.from(ids, (id) => {
+      const state = requests.get(id.toString())
+      if (state === undefined) return 1
+      return state === "working" ? 4 : 4 | 64
+    })
+
+  const take = (session: Session, { body, messageId }: Item): void => {
+    const message = read(body) as mtp.TlObject
+    switch (message._) {
+      case "mt_msgs_ack":
+      case "mt_http_wait":
+        return
+      case "mt_ping":
+      case "mt_ping_delay_disconnect":
+        return notify(session, { _: "mt_pong", msgId: messageId, pingId: message.pingId })
+      case "mt_get_future_salts":
+        return say(session, futureSalts(session, messageId, message.num), true, false)
+      case "mt_msgs_state_req": {
+        const info = states(session, message.msgIds)
+        return notify(session, { _: "mt_msgs_state_info", reqMsgId: messageId, info })
+      }
+      case "mt_rpc_drop_answer":
+        return answer(session, messageId, { _: "mt_rpc_answer_unknown" })
+      case "mt_destroy_session":
+        session.key.sessions.delete(message.sessionId.toString())
+        return notify(session, { _: "mt_destroy_session_ok", sessionId: message.sessionId }, true)
+      case "mt_destroy_auth_key":
+        notify(session, { _: "mt_destroy_auth_key_ok" }, true)
+        world.keys.delete(session.key.id)
+        return
+      default:
+        void call(session, messageId, message as TlObject).then(world.changed)
+    }
+  }
+
+  const sessionOf = (key: AuthKey, id: Long, connection: Connection, first: Long): Session => {
+    const name = id.toString()
+    const known = key.sessions.get(name)
+    const session: Session = known ?? {
+      id,
+      key,
+      connection,
+      sent: 0,
+      hearsUpdates: false,
+      requests: new Map(),
+    }
+    session.connection = connection
+    connection.sessions.add(session)
+    if (known !== undefined) return session
+    key.sessions.set(name, session)
+    const serverSalt = key.salts.at(-1) ?? Long.ZERO
+    const created = { firstMsgId: first, uniqueId: randomLong(), serverSalt }
+    notify(session, { _: "mt_new_session_created", ...created }, true)
+    return session
+  }
+
+  const encrypted = (connection: Connection, frame: Buffer) => {
+    const key = world.keys.get(frame.subarray(0, 8).toString("hex"))
+    if (key === undefined || key.dcId !== connection.dcId) return connection.fail(-404)
+    const opened = openEnvelope(key.bytes, frame)
+    const items = itemsOf(opened)
+    if (!key.salts.some((salt) => salt.eq(opened.salt))) {
+      const stranger = { id: opened.sessionId, key, connection, sent: 0 }
+      return notify(
+        { ...stranger, hearsUpdates: false, requests: new Map() },
+        {
+          _: "mt_bad_server_salt",
+          badMsgId: opened.messageId,
+          badMsgSeqno: opened.seqNo,
+          errorCode: 48,
+          newServerSalt: key.salts.at(-1) ?? Long.ZERO,
+        },
+      )
+    }
+    const [first = opened] = items.toSorted((a, b) => a.messageId.compare(b.messageId))
+    const session = sessionOf(key, opened.sessionId, connection, first.messageId)
+    for (const item of items) take(session, item)
+  }
+
+  const plain = (connection: Connection, frame: Buffer) => {
+    const request = read(frame.subarray(20))
+    const known = request._ === "mt_req_pq_multi" ? undefined : exchanges.get(connection)
+    const exchange =
+      known ??
+      makeExchange(serverKey, ({ key, salt }) => {
+        const id = keyIdOf(key)
+        world.keys.set(id, {
+          id,
+          bytes: key,
+          dcId: connection.dcId,
+          salts: [salt],
+          person: null,
+          awaited: null,
+          ended: null,
+          isIntroduced: false,
+          sessions: new Map(),
+          most: 0,
+        })
+      })
+    exchanges.set(connection, exchange)
+    const body = write(exchange(request))
+    const head = Buffer.alloc(20)
+    const id = nextMessageId(true)
+    head.writeInt32LE(id.low, 8)
+    head.writeInt32LE(id.high, 12)
+    head.writeUInt32LE(body.length, 16)
+    connection.send(Buffer.concat([head, body]))
+  }
+
+  const listeners: Listeners = {
+    opened: (connection) => {
+      open.add(connection)
+      world.changed()
+    },
+    frame: (connection, frame) => {
+      try {
+        const isPlain = frame.subarray(0, 8).toString("hex") === noKey
+        if (isPlain) plain(connection, frame)
+        else encrypted(connection, frame)
+      } catch (error) {
+        world.complaints.push(`a frame failed: ${String(error)}`)
+        connection.drop()
+      }
+      world.changed()
+    },
+    closed: (connection) => {
+      open.delete(connection)
+      exchanges.delete(connection)
+      for (const session of connection.sessions) {
+        if (session.connection === connection) session.connection = null
+      }
+      world.changed()
+    },
+  }
+
+  return { listeners, open, push, pushTo, hearing }
+}
