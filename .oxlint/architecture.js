@@ -1,7 +1,8 @@
 /**
  * The shape of the house, held by the linter: which part of the workspace may import which, and
  * what the core may not touch. Everything points towards `core`; adapters know `core` alone; only
- * apps choose adapters, and `runtime`, which holds what the server and the worker have in common.
+ * `service` chooses adapters, for programs that embed it and for the apps; `runtime` holds what else
+ * the server and the worker have in common.
  * The tables below are the rules, the code under them only reads them.
  */
 import { dirname, relative, resolve, sep } from "node:path"
@@ -39,7 +40,8 @@ const workspaceImports = {
  * read and compose (configuration, store, clock) needs a room of its own; no other package sees it.
  */
 const packagesThatChoose = {
-  runtime: ["store-memory", "store-postgres", "emulator", "transport-whatsapp", "node"],
+  service: ["store-memory", "store-postgres", "emulator", "transport-whatsapp", "node", "http"],
+  runtime: ["service", "transport-whatsapp"],
   // The contract of stores holds what they keep for simulated phones too.
   testkit: ["emulator"],
 }

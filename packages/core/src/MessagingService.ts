@@ -6,6 +6,7 @@ import { Effect, Layer } from "effect"
 import { CallbackSecrets } from "./callback/CallbackSecrets.ts"
 import { CallbackUrls } from "./callback/CallbackUrls.ts"
 import { Contacts } from "./contact/Contacts.ts"
+import { EventFeed, EventSignal } from "./event/EventFeed.ts"
 import { Admission } from "./key/Admission.ts"
 import { Keys } from "./key/Keys.ts"
 import { Attachments } from "./media/Attachments.ts"
@@ -27,7 +28,9 @@ import { Version1Lists } from "./request/Version1Lists.ts"
 import { SigningSecrets } from "./webhook/signature.ts"
 import { WebhookOperations, Webhooks } from "./webhook/Webhooks.ts"
 import { Housekeeping } from "./worker/Housekeeper.ts"
+import { Settled } from "./worker/Settled.ts"
 import { Worker } from "./worker/Worker.ts"
+import { EnsuredWorkspaces } from "./workspace/EnsuredWorkspaces.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
 
 /**
@@ -59,6 +62,9 @@ export const layerServices = Layer.mergeAll(
   NumberChecks.layer,
   Reminders.layer,
   Version1Lists.layer,
+  EventFeed.layer,
+  EnsuredWorkspaces.layer,
+  Settled.layer,
 ).pipe(
   Layer.provideMerge(Numbers.layer),
   Layer.provideMerge(Workspaces.layer),
@@ -68,6 +74,7 @@ export const layerServices = Layer.mergeAll(
   Layer.provideMerge(Secrets.layer),
   // The worker's loops find the counted stores here too.
   Layer.provideMerge(layerCountedStores),
+  Layer.provideMerge(EventSignal.layer),
 )
 
 /** The worker's loops, over the services. */

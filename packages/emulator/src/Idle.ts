@@ -1,12 +1,6 @@
 /** Waiting until the service is idle (`settle`, `clock/advance`; contract: Emulator controls). */
-import { Housekeeping, deliveryLeaseMillis } from "@messaging-service/core"
-import {
-  WakeUp,
-  WorkStatus,
-  kindsOfWork,
-  sharedWork,
-  sleepInRealTime as sleep,
-} from "@messaging-service/core/ports"
+import { Housekeeping, Settled } from "@messaging-service/core"
+import { sleepInRealTime as sleep } from "@messaging-service/core/ports"
 import type { StoreUnavailable, NumberId } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, FiberHandle, Layer } from "effect"
 
@@ -18,9 +12,6 @@ const pollMillis = 5
  * they are taken to be another process's wait on the clock, in real time.
  */
 const patienceMillis = 2000
-
-/** A call of a receiver takes no longer, and is recorded by then, unless its worker has died. */
-const longestCallMillis = 16_000
 
 /**
  * Which attempts wait for the service's clock alone. Behind an adjustable clock a latency, or a phone
@@ -93,38 +84,9 @@ export class Idle extends Context.Service<
   static readonly layer = Layer.effect(
     Idle,
     Effect.gen(function* () {
-      const status = yield* WorkStatus
-      const wakeUp = yield* WakeUp
+      const { look, settled, wakeAll } = yield* Settled
       const parked = yield* ParkedSends
       const housekeeping = yield* Housekeeping
-
-      const look = Effect.gen(function* () {
-        const load = yield* status.workload(yield* Clock.currentTimeMillis, sharedWork)
-        // Read after the store's answer, so that work put off to the moment of its commit is due.
-        const now = yield* Clock.currentTimeMillis
-        const { deliveringUntil, inHands, nextDue } = load
-        return {
-          inHands,
-          nextDue,
-          isDue: nextDue !== null && nextDue <= now,
-          // A call does not wait for the clock.
-          isCalling:
-            deliveringUntil !== null &&
-            now < deliveringUntil - deliveryLeaseMillis + longestCallMillis,
-        }
-      })
-
-      /** Makes the loops look now, wherever they sleep. */
-      const wakeAll = Effect.forEach(kindsOfWork, wakeUp.wake, { discard: true })
-
-      const settled: Effect.Effect<void, StoreUnavailable> = Effect.gen(function* () {
-        for (;;) {
-          const { inHands, isCalling, isDue } = yield* look
-          if (!isDue && !isCalling && inHands.length === 0) return
-          if (isDue) yield* wakeAll
-          yield* sleep(pollMillis)
-        }
-      })
 
       const stalled: Effect.Effect<number | null, StoreUnavailable> = Effect.gen(function* () {
         let patient = true
@@ -153,7 +115,7 @@ export class Idle extends Context.Service<
         }
       }).pipe(Effect.scoped)
 
-      return Idle.of({ settled, stalled })
+      return Idle.of({ settled: Effect.asVoid(settled), stalled })
     }),
   )
 }

@@ -1,6 +1,6 @@
 /** When time may move on although another process has something in its hands. */
 import { assert, it } from "@effect/vitest"
-import { Housekeeping, deliveryLeaseMillis } from "@messaging-service/core"
+import { Housekeeping, Settled, deliveryLeaseMillis } from "@messaging-service/core"
 import { WakeUp, WorkStatus } from "@messaging-service/core/ports"
 import type { NumberId } from "@messaging-service/core/ports"
 import { Clock, Effect, Fiber, Layer } from "effect"
@@ -16,6 +16,7 @@ const nextDue = 1_000_000
  */
 const anIdle = (attemptNow: () => string | null, deliveringUntil: number | null = null) =>
   Idle.layer.pipe(
+    Layer.provide(Settled.layer),
     Layer.provide(
       Layer.mock(WorkStatus, {
         workload: () =>
@@ -73,6 +74,7 @@ it.effect("what was put back while the store was being asked is not overlooked",
   let messages = 3
   /** A worker sends a message while each question is under way, and puts its lane back as due. */
   const idle = Idle.layer.pipe(
+    Layer.provide(Settled.layer),
     Layer.provide(
       Layer.mock(WorkStatus, {
         workload: () =>

@@ -5,6 +5,7 @@
  */
 import { makeHandler } from "@effect/platform-node/NodeHttpServer"
 import { addressGroup, sharedResources, sleepInRealTime } from "@messaging-service/core/ports"
+import { CannotStart, briefly } from "@messaging-service/service/compose"
 import { Effect, Latch } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -13,7 +14,6 @@ import { createServer } from "node:http"
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { CannotStart, briefly } from "./runProcess.ts"
 import { ClientConnection } from "./ClientConnection.ts"
 import { addressOf } from "./ServiceSettings.ts"
 

@@ -3,58 +3,38 @@
  * log level (`LOG_LEVEL`, `LOG_FORMAT`; contract: Configuration). For machines each is one JSON
  * object on a line of its own.
  */
+import { logEntry, logLevels, openService as composed } from "@messaging-service/service/compose"
+import type { CannotStart, ComposedService } from "@messaging-service/service/compose"
 import { Cause, Clock, Console, Effect, Layer, Logger, References } from "effect"
-import type { LogLevel } from "effect"
-import type { LogSettings } from "./ServiceSettings.ts"
+import type { Context, Scope } from "effect"
+import type { LogSettings, ServiceSettings } from "./ServiceSettings.ts"
 
-const levels: Readonly<Record<LogSettings["level"], LogLevel.LogLevel>> = {
-  debug: "Debug",
-  info: "Info",
-  warn: "Warn",
-  error: "Error",
-}
+const json = Logger.make((options) => {
+  const { at, cause, fields, level, message } = logEntry(options)
+  return JSON.stringify({
+    ...fields,
+    time: at.toISOString(),
+    level,
+    message,
+    ...(cause === null ? {} : { cause }),
+  })
+})
 
-/** Of errors their words alone: what else they carry may be secret, or without end. */
-const wordsOf = (value: unknown): string =>
-  value instanceof Error ? `${value.name}: ${value.message}` : String(value)
-
-const textOf = (message: unknown): string =>
-  (Array.isArray(message) ? message : [message]).map(wordsOf).join(" ")
-
-const valueOf = (annotation: unknown): unknown =>
-  typeof annotation === "number" || typeof annotation === "boolean"
-    ? annotation
-    : wordsOf(annotation)
-
-const annotationsOf = ({ fiber }: Logger.Options<unknown>) =>
-  Object.entries(fiber.getRef(References.CurrentLogAnnotations)).map(
-    ([name, value]) => [name, valueOf(value)] as const,
-  )
-
-const json = Logger.make((entry) =>
-  JSON.stringify({
-    ...Object.fromEntries(annotationsOf(entry)),
-    time: entry.date.toISOString(),
-    level: entry.logLevel.toLowerCase(),
-    message: textOf(entry.message),
-    ...(entry.cause.reasons.length === 0 ? {} : { cause: Cause.pretty(entry.cause) }),
-  }),
-)
-
-const pretty = Logger.make((entry) => {
+const pretty = Logger.make((options) => {
+  const { at, cause, fields, level, message } = logEntry(options)
   const line = [
-    entry.date.toISOString(),
-    entry.logLevel.toUpperCase().padEnd(5),
-    textOf(entry.message),
-    ...annotationsOf(entry).map(([name, value]) => `${name}=${String(value)}`),
+    at.toISOString(),
+    level.toUpperCase().padEnd(5),
+    message,
+    ...Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`),
   ].join(" ")
-  return entry.cause.reasons.length === 0 ? line : `${line}\n${Cause.pretty(entry.cause)}`
+  return cause === null ? line : `${line}\n${cause}`
 })
 
 const layerLogging = ({ format, level }: LogSettings): Layer.Layer<never> =>
   Layer.mergeAll(
     Logger.layer([Logger.withConsoleLog(format === "json" ? json : pretty)]),
-    Layer.succeed(References.MinimumLogLevel, levels[level]),
+    Layer.succeed(References.MinimumLogLevel, logLevels[level]),
   )
 
 /** Runs an app with the configured log, in which a fault that ends it is told in full. */
@@ -66,6 +46,18 @@ export const logged = <A, E, R>(settings: LogSettings, app: Effect.Effect<A, E, 
 
 /** Whether a person reads standard output as it comes; else secrets do not belong there. */
 export const isTerminal = (): boolean => process.stdout.isTTY === true
+
+/**
+ * The composed service of an app. A code that links a phone is for a person who looks, and not for a
+ * log that is kept.
+ */
+export const openService = (
+  settings: ServiceSettings,
+  address: string,
+): Effect.Effect<Context.Context<ComposedService>, CannotStart, Scope.Scope> =>
+  Effect.suspend(() =>
+    composed(settings, address, isTerminal() ? (text) => void process.stdout.write(text) : null),
+  )
 
 /** Says something that must be seen at every log level, such as that the process is ready. */
 export const announce = (

@@ -3,8 +3,13 @@
  * Variables of the HTTP interface alone are the server's.
  */
 import { parseSecretsKeys, secretsKeyRule } from "@messaging-service/core"
-import type { SecretsKeys } from "@messaging-service/core"
 import { sharedResources } from "@messaging-service/core/ports"
+import { CannotStart } from "@messaging-service/service/compose"
+import type {
+  ComposedSettings,
+  StoreChoice,
+  TransportChoice,
+} from "@messaging-service/service/compose"
 import {
   clientVersionRule,
   deviceNameRule,
@@ -14,52 +19,22 @@ import {
   whatsAppUrlRule,
 } from "@messaging-service/transport-whatsapp/settings"
 import { Effect, Redacted } from "effect"
-import { totalmem } from "node:os"
 import { resolve } from "node:path"
-import { getHeapStatistics } from "node:v8"
-import { CannotStart } from "./runProcess.ts"
-import type { TransportChoice } from "./transports.ts"
 import { byteSize, oneOf, trueOrFalse, variable, wholeNumber } from "./Variables.ts"
 import type { VariablesOf } from "./Variables.ts"
-
-/** Where everything is kept. */
-export type StoreChoice =
-  /** In this process, and gone with it. */
-  | { readonly kind: "memory" }
-  /** PostgreSQL inside this process, in the data directory. */
-  | { readonly kind: "embedded" }
-  /** A PostgreSQL that other processes may share. */
-  | { readonly kind: "postgres"; readonly url: Redacted.Redacted }
 
 export interface LogSettings {
   readonly level: "debug" | "info" | "warn" | "error"
   readonly format: "pretty" | "json"
 }
 
-export interface ServiceSettings {
+export interface ServiceSettings extends ComposedSettings {
   /** Where the server listens. */
   readonly host: string
   /** 0 for any that is free. */
   readonly port: number
-  /** The origin of links; null for the address that the server listens on. */
-  readonly publicUrl: string | null
-  readonly store: StoreChoice
   /** Absolute. */
   readonly dataDirectory: string
-  /** Null for the one that is kept in the data directory. */
-  readonly secretsKeys: SecretsKeys | null
-  readonly transport: TransportChoice
-  /**
-   * Live numbers that this process takes at most, where it shares them with others; null for as many
-   * as its memory has room for.
-   */
-  readonly maxNumbers: number | null
-  readonly clock: "system" | "adjustable"
-  readonly allowPrivateTargets: boolean
-  /** Bytes that the attachments of one workspace's version 1 sends may take together. */
-  readonly attachmentBytes: number
-  /** Bytes that media leave free on the disk; null for 1 GiB or 5 % of it, the smaller of both. */
-  readonly diskReserve: number | null
   readonly log: LogSettings
 }
 
@@ -70,20 +45,6 @@ const parseStore = (text: string): StoreChoice | undefined => {
   return protocol === "postgres:" || protocol === "postgresql:"
     ? { kind: "postgres", url: Redacted.make(text) }
     : undefined
-}
-
-/** What the session of a busy live number takes, measured and rounded up. */
-const bytesOfNumber = 6 * 1024 * 1024
-
-/** As many live numbers as half of the memory that the process may use has room for. */
-export const numbersInMemory = (): number => {
-  const constrained = process.constrainedMemory()
-  const memory = Math.min(
-    totalmem(),
-    constrained > 0 ? constrained : Infinity,
-    getHeapStatistics().heap_size_limit,
-  )
-  return Math.max(1, Math.floor(memory / 2 / bytesOfNumber))
 }
 
 /** An origin, with or without the slash behind it. */

@@ -1,13 +1,17 @@
 /** What both apps are made from; for them alone. */
+export {
+  CannotStart,
+  isShared,
+  keepSecret,
+  keptSecret,
+  storeCannotStart,
+} from "@messaging-service/service/compose"
+export type { SecretKind } from "@messaging-service/service/compose"
 export { listen } from "./HttpListener.ts"
 export type { HttpListener } from "./HttpListener.ts"
-export { announce, isTerminal, logged } from "./Logging.ts"
+export { announce, isTerminal, logged, openService } from "./Logging.ts"
 export { addressOf, portNumber, serviceSettings, serviceVariables } from "./ServiceSettings.ts"
 export type { ServiceSettings } from "./ServiceSettings.ts"
-export { isShared } from "./Storage.ts"
 export { oneOf, readVariables, trueOrFalse, variable } from "./Variables.ts"
 export type { Environment } from "./Variables.ts"
-export { keepSecret, keptSecret } from "./keptSecret.ts"
-export type { SecretKind } from "./keptSecret.ts"
-export { openService, storeCannotStart } from "./openService.ts"
-export { CannotStart, runProcess } from "./runProcess.ts"
+export { runProcess } from "./runProcess.ts"

@@ -4,20 +4,9 @@
  * time. What goes wrong is said in one line on standard error.
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
-import { Cause, Exit, Data } from "effect"
+import { CannotStart, briefly } from "@messaging-service/service/compose"
+import { Cause, Exit } from "effect"
 import type { Effect } from "effect"
-
-/**
- * Why a process did not start, or could not go on: one line for the operator. It names the variable
- * to look at, and never holds a secret.
- */
-export class CannotStart extends Data.TaggedError("CannotStart")<{ readonly message: string }> {}
-
-/** The first line of what a failure says about itself. */
-export const briefly = (cause: unknown): string => {
-  const text = cause instanceof Error ? cause.message || cause.name : String(cause)
-  return text.split("\n", 1)[0]?.trim() ?? ""
-}
 
 /** A stop takes 10 s at most; this leaves the process time to go. */
 const longestStopMillis = 9500

@@ -50,6 +50,8 @@ export const outbox = (tables: Tables): Steps<typeof Outbox.Service> => ({
     return tables.outbox.slice(start, start + limit)
   },
 
+  latest: Effect.sync(() => tables.outboxDropped + tables.outbox.length),
+
   forget: (before) => {
     const kept = tables.outbox.findIndex((event) => event.createdAt >= before)
     const dropped = tables.outbox.splice(0, kept === -1 ? tables.outbox.length : kept)

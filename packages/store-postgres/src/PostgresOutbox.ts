@@ -46,6 +46,10 @@ where o.id > $after
 order by o.id
 limit $limit`
 
+const latestPosition = statement("outbox.latest", given({}))`
+select coalesce(max(o.id), 0)::bigint as latest
+from outbox o`
+
 /** Taken before the events are read, so that the read sees all transactions that are over now. */
 const snapshot = statement("outbox.snapshot", given({}))`
 select
@@ -130,6 +134,9 @@ export const outbox = (database: DatabaseService): typeof Outbox.Service => {
 
   return {
     read,
+    latest: Effect.map(latestPosition.rows<{ readonly latest: bigint }>(database, {}), ([row]) =>
+      Number(row?.latest ?? 0),
+    ),
     forget: (before) => forgetEvents.untilDone(database, { before, limit: batch }),
   }
 }

@@ -136,9 +136,9 @@ const breaches: ReadonlyArray<Breach> = [
     rule: imports,
   },
   {
-    does: "the apps' common room importing the HTTP interface, which is the server's alone",
+    does: "the apps' common room choosing adapters, which the composed service does",
     room: "packages/runtime/src",
-    source: `export { it } from "@messaging-service/http"`,
+    source: `export { it } from "@messaging-service/store-memory"`,
     rule: imports,
   },
   {
@@ -300,8 +300,8 @@ const permitted: ReadonlyArray<Sample> = [
     source: `export { it } from "@messaging-service/store-memory"\nexport { that } from "@messaging-service/http"`,
   },
   {
-    does: "the apps' common room choosing adapters",
-    room: "packages/runtime/src",
+    does: "the composed service choosing adapters",
+    room: "packages/service/src",
     source: `export { it } from "@messaging-service/store-memory"\nexport { that } from "@messaging-service/node"`,
   },
   {

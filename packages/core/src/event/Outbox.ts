@@ -19,6 +19,8 @@ export class Outbox extends Context.Service<
   {
     /** Events after a position, oldest first. */
     read(after: number, limit: number): Effect.Effect<ReadonlyArray<OutboxEvent>, StoreUnavailable>
+    /** The largest position that is taken as yet; 0 before the first. */
+    readonly latest: Effect.Effect<number, StoreUnavailable>
     /**
      * Drops events made before `before`, unless they or older ones are still to be delivered; the
      * latest of them may be left for the next time.

@@ -1,10 +1,12 @@
 /**
  * The ports through which messages and deliveries change, with a count after each commit: each
  * change is counted here and nowhere else, whichever service makes it. What a store did not write
- * is not counted.
+ * is not counted. Listeners of this process are woken here too, for the events of ended messages.
  */
 import { Effect, Layer } from "effect"
 import type { Context } from "effect"
+import { EventSignal } from "../event/EventFeed.ts"
+import type { MessageChange } from "../message/MessageChange.ts"
 import { MessageStore } from "../message/MessageStore.ts"
 import type { Acceptance } from "../message/MessageStore.ts"
 import { DeliveryQueue } from "../queue/DeliveryQueue.ts"
@@ -12,14 +14,23 @@ import { LaneQueue } from "../queue/LaneQueue.ts"
 import { ReminderStore } from "../reminder/Reminder.ts"
 import { countAccepted, countAttempts, countEnded } from "./counters.ts"
 
-/** The port with some of its methods replaced. */
+/** The port with some of its methods replaced; they may tell that messages have ended. */
 const over = <Port, Shape extends object>(
   port: Context.Service<Port, Shape>,
-  replaced: (real: Shape) => Partial<Shape>,
+  replaced: (
+    real: Shape,
+    ended: (changes: ReadonlyArray<MessageChange>) => Effect.Effect<void>,
+  ) => Partial<Shape>,
 ) =>
   Layer.effect(
     port,
-    Effect.map(port, (real) => ({ ...real, ...replaced(real) })),
+    Effect.gen(function* () {
+      const real = yield* port
+      const { wake } = yield* EventSignal
+      const ended = (changes: ReadonlyArray<MessageChange>) =>
+        changes.length === 0 ? Effect.void : Effect.andThen(countEnded(changes), wake)
+      return { ...real, ...replaced(real, ended) }
+    }),
   )
 
 /** Counts what was accepted, if it was. */
@@ -30,21 +41,21 @@ const counting =
 
 /** Stands between the core and its store. */
 export const layerCountedStores = Layer.mergeAll(
-  over(MessageStore, (store) => ({
+  over(MessageStore, (store, ended) => ({
     accept: (acceptance) => Effect.tap(store.accept(acceptance), counting(acceptance)),
     insertRefused: (refused) =>
       Effect.tap(store.insertRefused(refused), (change) =>
-        change === null ? Effect.void : countEnded([change]),
+        change === null ? Effect.void : ended([change]),
       ),
     end: (changes) =>
-      Effect.tap(store.end(changes), (ended) =>
-        countEnded(changes.filter(({ message }) => ended.has(message.id))),
+      Effect.tap(store.end(changes), (done) =>
+        ended(changes.filter(({ message }) => done.has(message.id))),
       ),
   })),
-  over(LaneQueue, (queue) => ({
+  over(LaneQueue, (queue, ended) => ({
     settle: (settlements, now) =>
       Effect.tap(queue.settle(settlements, now), (settled) =>
-        countEnded(
+        ended(
           settlements.flatMap((settlement) =>
             settlement._tag === "Ended" && settled.has(settlement.change.message.id)
               ? settlement.change

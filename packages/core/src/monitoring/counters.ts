@@ -100,6 +100,35 @@ export const startCounting: Effect.Effect<void> = Effect.forEach(
 export const countAccepted = ({ messages, mode }: Acceptance): Effect.Effect<void> =>
   Metric.update(accepted[mode], messages.length)
 
+/** What this process has done since it started, in both modes together. */
+export interface Counted {
+  readonly sent: number
+  readonly failed: number
+  readonly cancelled: number
+  readonly expired: number
+  /** Calls of webhook endpoints and callbacks that were answered with success. */
+  readonly delivered: number
+  /** Calls that failed; each try is one. */
+  readonly notDelivered: number
+}
+
+const sum = (counters: ReadonlyArray<Metric.Counter<number>>): Effect.Effect<number> =>
+  Effect.map(Effect.forEach(counters, Metric.value), (values) =>
+    values.reduce((total, { count }) => total + count, 0),
+  )
+
+/** As it stands now. */
+export const counted: Effect.Effect<Counted> = Effect.all({
+  sent: sum([ended.live.sent, ended.test.sent]),
+  failed: sum([ended.live.failed, ended.test.failed]),
+  cancelled: sum([ended.live.cancelled, ended.test.cancelled]),
+  expired: sum([ended.live.expired, ended.test.expired]),
+  delivered: sum([attempts.webhook.delivered, attempts.callback.delivered]),
+  notDelivered: sum(
+    deliveryErrors.flatMap((error) => [attempts.webhook[error], attempts.callback[error]]),
+  ),
+})
+
 /** Once for all that are counted alike: most of a batch are. */
 const countEach = (counters: ReadonlyArray<Metric.Counter<number>>): Effect.Effect<void> => {
   const counts = new Map<Metric.Counter<number>, number>()

@@ -4,7 +4,7 @@
  * where the work may outlast it; when the process dies, or cannot record what it did, the lease runs
  * out and the work is handed out again.
  */
-import { Clock, Effect, Exit, Fiber, Latch, Schedule } from "effect"
+import { Clock, Context, Effect, Exit, Fiber, Latch, Schedule } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import { crowdedOf, heldNearShare } from "../limit/Held.ts"
@@ -18,8 +18,10 @@ import { sleep } from "../time/RealTime.ts"
 import type { Owned } from "../transport/Shards.ts"
 import { runLoop } from "./Loop.ts"
 
-/** How long a stopping worker waits for what is under way, in real time. */
-const drainMillis = 8000
+/** How long a stopping worker waits for what is under way, in real milliseconds. */
+export const StopMillis = Context.Reference<number>("core/StopMillis", {
+  defaultValue: () => 8000,
+})
 
 /** How long a stopping worker takes to give back what it holds, in real time. */
 const giveBackMillis = 1000
@@ -84,7 +86,7 @@ export interface LeasedLoop {
   readonly runOnce: Effect.Effect<number, StoreUnavailable>
   /**
    * The loop. When interrupted it claims nothing more; what is under way is given back, or may end
-   * within 8 s and is settled.
+   * within `StopMillis` and is settled.
    */
   readonly run: Effect.Effect<never>
 }
@@ -97,6 +99,7 @@ export const makeLeasedLoop = <Claimed, Result>(
     const { whole = capacity.whole } = leased
     const services = yield* Effect.context<WakeUp | WorkStatus>()
     const wakeUp = yield* WakeUp
+    const stopMillis = yield* StopMillis
     const wake = wakeUp.wake(work)
 
     const queryFor = (
@@ -325,7 +328,7 @@ export const makeLeasedLoop = <Claimed, Result>(
         const drain = Effect.suspend(() => {
           stopping = true
           return leased.giveBack === undefined
-            ? Effect.raceFirst(idle.await, sleep(drainMillis))
+            ? Effect.raceFirst(idle.await, sleep(stopMillis))
             : Effect.void
         })
 

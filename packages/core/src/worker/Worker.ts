@@ -70,7 +70,7 @@ const takeTransportEvents = Effect.gen(function* () {
 export class Worker extends Context.Service<
   Worker,
   {
-    /** Runs every loop until interrupted; attempts under way are then let end, 8 s at most. */
+    /** Runs every loop until interrupted; attempts under way are then let end, for `StopMillis` at most. */
     readonly run: Effect.Effect<never>
   }
 >()("core/Worker") {

@@ -4,6 +4,7 @@ import { Effect, Layer, Metric } from "effect"
 import type { MessageId, NumberId } from "../../src/Ids.ts"
 import type { Mode } from "../../src/key/ApiKey.ts"
 import type { MessageState } from "../../src/message/Message.ts"
+import { EventSignal } from "../../src/event/EventFeed.ts"
 import type { MessageChange } from "../../src/message/MessageChange.ts"
 import { MessageStore } from "../../src/message/MessageStore.ts"
 import type { Acceptance, AcceptanceOutcome } from "../../src/message/MessageStore.ts"
@@ -73,7 +74,7 @@ const countedBy = <E>(
     )
     return counters.toSorted(([, a], [, b]) => (a < b ? -1 : 1))
   }).pipe(
-    Effect.provide(Layer.provide(layerCountedStores, stores)),
+    Effect.provide(Layer.provide(layerCountedStores, Layer.merge(stores, EventSignal.layer))),
     Effect.provideService(Metric.MetricRegistry, new Map()),
   )
 }

@@ -43,30 +43,6 @@ export const parseStrictJson = (bytes: Uint8Array): Result.Result<JsonValue, Unr
   return value === undefined ? Result.fail(reader.problem) : Result.succeed(value)
 }
 
-/**
- * One text for all spellings of a value: keys in code unit order, no white space. Two bodies that mean the same have the
- * same canonical text, which idempotency fingerprints rest on.
- */
-export const canonicalJson = (value: JsonValue): string => {
-  switch (typeof value) {
-    case "string":
-      return JSON.stringify(value)
-    // Not JSON.stringify: it writes the infinity that 1e400 is read as like null.
-    case "number":
-    case "boolean":
-      return String(value)
-  }
-  if (value === null) return "null"
-  if (isArray(value)) return `[${value.map(canonicalJson).join(",")}]`
-  const members = Object.keys(value)
-    .toSorted()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`)
-  return `{${members.join(",")}}`
-}
-
-// Array.isArray does not narrow a readonly array out of a union.
-const isArray = (value: object): value is ReadonlyArray<JsonValue> => Array.isArray(value)
-
 const Tab = 0x09
 const LineFeed = 0x0a
 const CarriageReturn = 0x0d

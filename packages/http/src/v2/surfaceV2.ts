@@ -2,6 +2,7 @@
 import {
   Admission,
   MediaDirectory,
+  canonicalJson,
   fingerprint,
   parseId,
   parseIdempotencyKey,
@@ -16,7 +17,6 @@ import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"
 import { authorizationOf, headerValues } from "../request/HeaderValues.ts"
 import { readRequest, readUpload } from "../request/readRequest.ts"
-import { canonicalJson } from "../request/StrictJson.ts"
 import { takeWorkspaceShare } from "../route/IncomingRequest.ts"
 import type { Handler, IncomingRequest } from "../route/IncomingRequest.ts"
 import { routeFinder } from "../route/RouteTable.ts"

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { canonicalJson, type JsonValue, parseStrictJson } from "../../src/request/StrictJson.ts"
+import { canonicalJson } from "@messaging-service/core"
+import { type JsonValue, parseStrictJson } from "../../src/request/StrictJson.ts"
 
 const utf8 = new TextEncoder()
 const parse = (text: string) => parseStrictJson(utf8.encode(text))

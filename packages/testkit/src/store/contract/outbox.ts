@@ -62,6 +62,22 @@ export const outbox: Topic = (it) => {
     }),
   )
 
+  it.effect("the latest position is that of the last event", () =>
+    Effect.gen(function* () {
+      const store = yield* Outbox
+      const before = yield* store.latest
+      const follow = yield* followOutbox
+      const { workspace, number } = yield* aStage()
+      const messages = yield* accepted(number, { count: 2 })
+      yield* end(...messages.map((message) => cancelled(message, noon + oneSecond)))
+      const events = yield* follow(workspace.id)
+      const latest = yield* store.latest
+      assert.isAtLeast(latest, at(events, 1).id)
+      assert.isBelow(before, at(events, 0).id)
+      assert.deepStrictEqual(yield* readOutbox(latest), [])
+    }),
+  )
+
   it.effect("the body is kept byte for byte", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox

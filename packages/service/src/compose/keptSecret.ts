@@ -6,7 +6,7 @@ import { Ids } from "@messaging-service/core"
 import { Effect, Redacted } from "effect"
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { CannotStart, briefly } from "./runProcess.ts"
+import { CannotStart, briefly } from "./CannotStart.ts"
 
 /** For the service's own user alone. */
 const permissions = 0o600

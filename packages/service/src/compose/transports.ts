@@ -12,7 +12,7 @@ import {
 import { NumberLinking, NumberProxies, TelegramTransport } from "@messaging-service/core/ports"
 import type { WhatsAppSettings } from "@messaging-service/transport-whatsapp"
 import { Effect, Layer } from "effect"
-import { isTerminal } from "./Logging.ts"
+import { optionalPackage } from "./optionalPackage.ts"
 import { layerTerminalCodes } from "./terminalCodes.ts"
 
 export type TransportChoice =
@@ -30,25 +30,29 @@ const layerNoTelegram = Layer.succeed(TelegramTransport, {
   listen: () => Effect.never,
 })
 
-/** A code links a phone to the service: it is for a person who looks, and not for a log that is kept. */
-const layerCodes = Layer.unwrap(
-  Effect.sync(() =>
-    isTerminal()
-      ? layerTerminalCodes((text) => void process.stdout.write(text))
-      : Layer.effect(NumberLinking, NumberLinking),
-  ),
-)
+/** Where codes that link a phone are written as text; null for nowhere. */
+export type ShowCode = ((text: string) => void) | null
+
+const layerCodes = (showCode: ShowCode) =>
+  showCode === null ? Layer.effect(NumberLinking, NumberLinking) : layerTerminalCodes(showCode)
 
 const layerWhatsApp = ({ whatsApp }: Extract<TransportChoice, { readonly kind: "live" }>) =>
   Layer.unwrap(
     Effect.map(
-      Effect.promise(() => import("@messaging-service/transport-whatsapp")),
+      optionalPackage(
+        "@messaging-service/transport-whatsapp",
+        "TRANSPORT=live",
+        () => import("@messaging-service/transport-whatsapp"),
+      ),
       ({ defaultSettings, layer }) => layer({ ...defaultSettings, ...whatsApp }),
     ),
   )
 
-export const layerLive = (choice: Extract<TransportChoice, { readonly kind: "live" }>) =>
-  layerCodes.pipe(
+export const layerLive = (
+  choice: Extract<TransportChoice, { readonly kind: "live" }>,
+  showCode: ShowCode,
+) =>
+  layerCodes(showCode).pipe(
     Layer.provideMerge(layerWhatsApp(choice)),
     Layer.provide(SessionVault.layer),
     Layer.provide(NumberProxies.layer),

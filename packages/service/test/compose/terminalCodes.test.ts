@@ -4,7 +4,7 @@ import { NumberLinking } from "@messaging-service/core/ports"
 import type { LinkingEvent, NumberId } from "@messaging-service/core/ports"
 import { Effect, Layer, Stream } from "effect"
 import jsQR from "jsqr"
-import { layerTerminalCodes } from "../src/terminalCodes.ts"
+import { layerTerminalCodes } from "../../src/compose/terminalCodes.ts"
 
 /** Pixels across a module. */
 const scale = 4

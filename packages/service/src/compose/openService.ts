@@ -1,7 +1,6 @@
 /**
- * The whole service as both apps run it: the core over the adapters that the configuration chooses.
- * The worker's loops are there, but not running: the app that runs them decides how they are
- * stopped.
+ * The whole service as the apps and the front door run it: the core over the adapters that are
+ * chosen. The worker's loops are there, but not running: who runs them decides how they are stopped.
  */
 import {
   AttachmentBytes,
@@ -9,6 +8,7 @@ import {
   OlderSecretsKeys,
   PublicUrl,
   SecretsKey,
+  StopMillis,
   WorkerName,
   layerServices,
   layerWorker,
@@ -31,22 +31,24 @@ import {
   layerStoredClock,
 } from "@messaging-service/emulator"
 import { Effect, Layer, Redacted } from "effect"
+import type { Context, Scope } from "effect"
 import { hostname } from "node:os"
 import { join } from "node:path"
-import { CannotStart, briefly } from "./runProcess.ts"
+import { CannotStart, briefly } from "./CannotStart.ts"
 import { openDataDirectory, passingDirectory } from "./DataDirectory.ts"
 import { keptSecret } from "./keptSecret.ts"
 import type { SecretKind } from "./keptSecret.ts"
-import { numbersInMemory } from "./ServiceSettings.ts"
-import type { ServiceSettings } from "./ServiceSettings.ts"
+import { numbersInMemory } from "./ComposedSettings.ts"
+import type { ComposedSettings } from "./ComposedSettings.ts"
 import { isShared, layerStorage } from "./Storage.ts"
 import { layerLive } from "./transports.ts"
+import type { ShowCode } from "./transports.ts"
 
 /** How often to look whether another process has moved an adjustable clock, in real time. */
 const clockPoll = "50 millis"
 
 /** Service time: the system's, or the stored clock's, which the emulator controls can move. */
-const layerTime = ({ clock, store }: ServiceSettings) =>
+const layerTime = ({ clock, store }: ComposedSettings) =>
   clock === "adjustable"
     ? layerStoredClock({ poll: isShared(store) ? clockPoll : null })
     : layerSystemTime
@@ -63,9 +65,17 @@ const layerSystemTime = Layer.effectDiscard(
   }),
 )
 
+const layerMediaInMemory = Layer.unwrap(
+  Effect.map(
+    Effect.promise(() => import("@messaging-service/store-memory")),
+    ({ layerMediaFiles }) => layerMediaFiles,
+  ),
+)
+
 /** Files live as long as their records do: those of a store in memory go with the process. */
-const layerMedia = ({ dataDirectory, diskReserve, store }: ServiceSettings) =>
-  store.kind === "memory"
+const layerMedia = ({ dataDirectory, diskReserve, store }: ComposedSettings) => {
+  if (dataDirectory === null) return layerMediaInMemory
+  return store.kind === "memory"
     ? Layer.unwrap(
         Effect.map(passingDirectory(dataDirectory), (directory) =>
           layerDiskMediaFiles({
@@ -82,8 +92,9 @@ const layerMedia = ({ dataDirectory, diskReserve, store }: ServiceSettings) =>
         reserveBytes: diskReserve,
         beside: dataDirectory,
       })
+}
 
-const layerAdapters = (settings: ServiceSettings) =>
+const layerAdapters = (settings: ComposedSettings) =>
   Layer.mergeAll(
     layerEgress(),
     layerQrCodeImages,
@@ -94,19 +105,30 @@ const layerAdapters = (settings: ServiceSettings) =>
       : NumberOwnership.layerAll,
   )
 
-/** The secrets key: the configured one, else one that is generated and kept in the data directory. */
-const layerSecretsKey = ({ dataDirectory, secretsKeys }: ServiceSettings) =>
+const keptSecretsKey = (dataDirectory: string) =>
   Layer.effect(
     SecretsKey,
-    secretsKeys === null
-      ? Effect.flatMap(keptSecret(dataDirectory, secretsKeyKind), ({ secret }) => {
-          const key = parseSecretsKey(Redacted.value(secret))
-          return key === undefined
-            ? Effect.die(new Error("a usable key is no key"))
-            : Effect.succeed(key)
-        })
-      : Effect.succeed(secretsKeys.present),
-  ).pipe(Layer.merge(Layer.succeed(OlderSecretsKeys, secretsKeys?.older ?? [])))
+    Effect.flatMap(keptSecret(dataDirectory, secretsKeyKind), ({ secret }) => {
+      const key = parseSecretsKey(Redacted.value(secret))
+      return key === undefined
+        ? Effect.die(new Error("a usable key is no key"))
+        : Effect.succeed(key)
+    }),
+  )
+
+/**
+ * The secrets key: the configured one, else one that is generated and kept in the data directory, or
+ * where nothing is kept for this process alone.
+ */
+const layerSecretsKey = ({ dataDirectory, secretsKeys }: ComposedSettings) => {
+  if (secretsKeys !== null) {
+    return Layer.merge(
+      Layer.succeed(SecretsKey, secretsKeys.present),
+      Layer.succeed(OlderSecretsKeys, secretsKeys.older),
+    )
+  }
+  return dataDirectory === null ? SecretsKey.layerRandom : keptSecretsKey(dataDirectory)
+}
 
 /** The generated key and its file. */
 const secretsKeyKind: SecretKind = {
@@ -119,10 +141,11 @@ const secretsKeyKind: SecretKind = {
 
 /** What everything stands on: ids, real time, and what links and customers' addresses may be. */
 const layerGround = (
-  { allowPrivateTargets, attachmentBytes }: ServiceSettings,
+  { allowPrivateTargets, attachmentBytes, stopMillis }: ComposedSettings,
   publicUrl: string,
 ) =>
   Layer.mergeAll(
+    stopMillis === undefined ? Layer.empty : Layer.succeed(StopMillis, stopMillis),
     layerCryptoIds,
     layerNativeHmac,
     realTimeLayer,
@@ -133,7 +156,7 @@ const layerGround = (
   )
 
 /** The core over everything but what numbers are connected by. */
-const layerOver = (settings: ServiceSettings, publicUrl: string) => {
+const layerOver = (settings: ComposedSettings, publicUrl: string) => {
   const below = layerAdapters(settings).pipe(
     Layer.provideMerge(layerTime(settings)),
     Layer.provideMerge(layerStorage(settings)),
@@ -144,7 +167,7 @@ const layerOver = (settings: ServiceSettings, publicUrl: string) => {
   return { below, core }
 }
 
-const layerSimulated = (settings: ServiceSettings, publicUrl: string) => {
+const layerSimulated = (settings: ComposedSettings, publicUrl: string) => {
   const { below, core } = layerOver(settings, publicUrl)
   return layerEmulator.pipe(
     Layer.provideMerge(core),
@@ -157,8 +180,9 @@ type Whole = ReturnType<typeof layerOver>["core"]
 
 /** The emulator controls are there with simulated phones only. */
 const layerWhole = (
-  settings: ServiceSettings,
+  settings: ComposedSettings,
   publicUrl: string,
+  showCode: ShowCode,
 ): Layer.Layer<
   Layer.Success<Whole | ReturnType<typeof layerOver>["below"]>,
   Layer.Error<ReturnType<typeof layerSimulated>>
@@ -168,16 +192,30 @@ const layerWhole = (
     return layerSimulated(settings, publicUrl)
   }
   const { below, core } = layerOver(settings, publicUrl)
-  return core.pipe(Layer.provideMerge(layerLive(transport)), Layer.provideMerge(below))
+  return core.pipe(Layer.provideMerge(layerLive(transport, showCode)), Layer.provideMerge(below))
+}
+
+/** Every service, and the stores and transports under them. */
+export type ComposedService = Layer.Success<ReturnType<typeof layerWhole>>
+
+const madeDirectory = ({ dataDirectory, store }: ComposedSettings) => {
+  if (dataDirectory !== null) return openDataDirectory(dataDirectory)
+  return store.kind === "memory"
+    ? Effect.void
+    : Effect.fail(new CannotStart({ message: "DATA_DIR is needed beside this store" }))
 }
 
 /**
  * Makes the data directory, opens the store and builds everything over it, until the scope closes.
  * `address` is where the server listens, and what links begin with unless the settings say more.
  */
-export const openService = (settings: ServiceSettings, address: string) =>
-  openDataDirectory(settings.dataDirectory).pipe(
-    Effect.andThen(Layer.build(layerWhole(settings, settings.publicUrl ?? address))),
+export const openService = (
+  settings: ComposedSettings,
+  address: string,
+  showCode: ShowCode = null,
+): Effect.Effect<Context.Context<ComposedService>, CannotStart, Scope.Scope> =>
+  madeDirectory(settings).pipe(
+    Effect.andThen(Layer.build(layerWhole(settings, settings.publicUrl ?? address, showCode))),
     Effect.catchTags({
       StoreUnavailable: (error) => Effect.fail(storeCannotStart(settings, error)),
       WrongSecretsKey: () =>
@@ -196,7 +234,7 @@ export const openService = (settings: ServiceSettings, address: string) =>
 
 /** The line for a store that did not answer when it was first needed. */
 export const storeCannotStart = (
-  { store }: Pick<ServiceSettings, "store">,
+  { store }: Pick<ComposedSettings, "store">,
   error: StoreUnavailable,
 ): CannotStart =>
   cannotStart(

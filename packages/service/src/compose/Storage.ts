@@ -8,9 +8,10 @@ import type { SimulatedPhones } from "@messaging-service/emulator"
 import type { MemoryStore } from "@messaging-service/store-memory"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
-import type { CannotStart } from "./runProcess.ts"
+import type { CannotStart } from "./CannotStart.ts"
 import { closeDataDirectory, holdAlone } from "./DataDirectory.ts"
-import type { ServiceSettings, StoreChoice } from "./ServiceSettings.ts"
+import type { ComposedSettings, StoreChoice } from "./ComposedSettings.ts"
+import { optionalPackage } from "./optionalPackage.ts"
 
 /** Every storage port, what simulated phones keep, and how the worker's loops are woken where that store is used. */
 export type Storage = MemoryStore | SimulatedPhones | WakeUp
@@ -23,8 +24,14 @@ const memory = Effect.map(
   ({ layer }) => Layer.merge(layer, WakeUp.layerLocal),
 )
 
-const embedded = (directory: string) =>
+const embedded = (directory: string | null) =>
   Effect.gen(function* () {
+    if (directory === null) return yield* Effect.die(new Error("a database without a directory"))
+    yield* optionalPackage(
+      "@electric-sql/pglite",
+      "the embedded database",
+      () => import("@electric-sql/pglite"),
+    )
     yield* holdAlone(directory)
     const { layerPglite } = yield* loading(
       () => import("@messaging-service/store-postgres/emulator"),
@@ -51,7 +58,7 @@ export const isShared = (store: StoreChoice): boolean => store.kind === "postgre
 export const layerStorage = ({
   dataDirectory,
   store,
-}: Pick<ServiceSettings, "dataDirectory" | "store">): Layer.Layer<
+}: Pick<ComposedSettings, "dataDirectory" | "store">): Layer.Layer<
   Storage,
   CannotStart | StoreUnavailable
 > => {

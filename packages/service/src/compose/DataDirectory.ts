@@ -8,7 +8,7 @@ import { constants } from "node:fs"
 import { access, chmod, lstat, mkdir, mkdtemp, readdir, realpath, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { CannotStart, briefly } from "./runProcess.ts"
+import { CannotStart, briefly } from "./CannotStart.ts"
 
 /** What is kept is for the service's own user alone. */
 const directoryPermissions = 0o700

@@ -9,10 +9,8 @@ import {
   holdAlone,
   openDataDirectory,
   passingDirectory,
-} from "../src/DataDirectory.ts"
-import { serviceSettings, serviceVariables } from "../src/ServiceSettings.ts"
-import { layerStorage } from "../src/Storage.ts"
-import { readVariables } from "../src/Variables.ts"
+} from "../../src/compose/DataDirectory.ts"
+import { layerStorage } from "../../src/compose/Storage.ts"
 
 describe("the data directory", () => {
   it.effect("is made with all that leads to it, for the service's own user alone", () =>
@@ -91,9 +89,8 @@ describe("the data directory", () => {
     () =>
       Effect.gen(function* () {
         const directory = join(yield* processes.temporaryDirectory, "data")
-        const given = yield* readVariables(serviceVariables, { DATA_DIR: directory })
         yield* openDataDirectory(directory)
-        yield* Layer.build(layerStorage(yield* serviceSettings(given)))
+        yield* Layer.build(layerStorage({ dataDirectory: directory, store: { kind: "embedded" } }))
         const names = yield* Effect.promise(() => readdir(directory, { recursive: true }))
         assert.isAbove(names.length, 900)
         const open = yield* Effect.promise(async () => {

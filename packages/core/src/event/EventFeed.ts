@@ -1,0 +1,139 @@
+/**
+ * Events as a program hears them that runs the service: read from the outbox, so after the commit that
+ * each one tells of, none passed over, in the order of their positions. What was told is not noted
+ * anywhere: a listener goes on behind the position that it names.
+ */
+import { Cause, Context, Effect, Exit, Latch, Layer } from "effect"
+import type { Scope } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
+import { sleep } from "../time/RealTime.ts"
+import { Outbox } from "./Outbox.ts"
+import type { OutboxEvent } from "./Outbox.ts"
+
+/** Events of one read. */
+const batch = 100
+
+/**
+ * How far behind the latest position a new listener begins to look: an event with a smaller position
+ * may be committed after one with a larger.
+ */
+const lookBehind = 1000
+
+/** How often to look for events that other processes have written, in real milliseconds. */
+const pollMillis = 1000
+
+/** The pauses before an event is told again to a listener that failed; then it is passed over. */
+const listenerPauses: ReadonlyArray<number> = [1000, 5000, 30_000, 120_000]
+
+/** Before the outbox is asked again that did not answer, in real milliseconds. */
+const storePauseMillis = 1000
+
+/** Wakes the listeners of this process after a commit that may have written events. */
+export class EventSignal extends Context.Service<
+  EventSignal,
+  {
+    readonly wake: Effect.Effect<void>
+    /** Open once it was woken, as long as the scope is open. */
+    readonly sleeper: Effect.Effect<Latch.Latch, never, Scope.Scope>
+  }
+>()("core/EventSignal") {
+  static readonly layer = Layer.sync(EventSignal, () => {
+    const latches = new Set<Latch.Latch>()
+    return {
+      wake: Effect.suspend(() => Effect.forEach(latches, Latch.open, { discard: true })),
+      sleeper: Effect.acquireRelease(
+        Effect.map(Latch.make(true), (latch) => {
+          latches.add(latch)
+          return latch
+        }),
+        (latch) => Effect.sync(() => latches.delete(latch)),
+      ),
+    }
+  })
+}
+
+export class EventFeed extends Context.Service<
+  EventFeed,
+  {
+    /** The position behind which every event lies that is committed from now on. */
+    readonly end: Effect.Effect<number, StoreUnavailable>
+    /**
+     * Tells every event behind `after`, one after the other, until it is interrupted. An event is told
+     * again when the listener fails, four times after growing pauses of service time, and then passed
+     * over with a line in the log: what comes behind it waits for that long.
+     */
+    follow(
+      after: number,
+      listener: (event: OutboxEvent) => Effect.Effect<void, unknown>,
+    ): Effect.Effect<never>
+  }
+>()("core/EventFeed") {
+  static readonly layer = Layer.effect(
+    EventFeed,
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const signal = yield* EventSignal
+      const { poll } = yield* WakeUp
+
+      const end = Effect.gen(function* () {
+        let position = Math.max(0, (yield* outbox.latest) - lookBehind)
+        for (;;) {
+          const events = yield* outbox.read(position, batch)
+          const last = events.at(-1)
+          if (last === undefined) return position
+          position = last.id
+        }
+      })
+
+      const tell = Effect.fnUntraced(
+        function* (
+          event: OutboxEvent,
+          listener: (event: OutboxEvent) => Effect.Effect<void, unknown>,
+        ) {
+          for (const pause of [...listenerPauses, null]) {
+            const told = yield* Effect.exit(listener(event))
+            if (Exit.isSuccess(told)) return
+            if (Cause.hasInterruptsOnly(told.cause)) return yield* Effect.interrupt
+            if (pause === null) {
+              yield* Effect.logError(
+                "a listener failed too often; the event is passed over",
+                told.cause,
+              )
+              return
+            }
+            yield* Effect.logWarning("a listener failed and is told again", told.cause)
+            yield* Effect.sleep(pause)
+          }
+        },
+        (effect, event) =>
+          Effect.annotateLogs(effect, { event: event.eventId, position: event.id }),
+      )
+
+      const follow = (
+        after: number,
+        listener: (event: OutboxEvent) => Effect.Effect<void, unknown>,
+      ): Effect.Effect<never> =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const sleeper = yield* signal.sleeper
+            let position = after
+            const woken =
+              poll === null ? sleeper.await : Effect.raceFirst(sleeper.await, sleep(pollMillis))
+            const round = Effect.gen(function* () {
+              yield* sleeper.close
+              const events = yield* outbox.read(position, batch)
+              if (events.length === 0) return yield* woken
+              for (const event of events) {
+                yield* tell(event, listener)
+                position = event.id
+              }
+            }).pipe(Effect.catchTag("StoreUnavailable", () => sleep(storePauseMillis)))
+            return yield* Effect.forever(round)
+          }),
+        )
+
+      return EventFeed.of({ end, follow })
+    }),
+  )
+}
