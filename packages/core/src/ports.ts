@@ -240,9 +240,10 @@ export { ServiceSecrets } from "./secret/ServiceSecrets.ts"
 export { RealTime, sleep as sleepInRealTime, ClockStore } from "./time/RealTime.ts"
 export { NumberLinking } from "./transport/NumberLinking.ts"
 export type { LinkingEvent, LinkingRequest } from "./transport/NumberLinking.ts"
-export { NumberOwnership, WorkerName } from "./transport/NumberOwnership.ts"
+export { NumberMoved, NumberOwnership, WorkerName } from "./transport/NumberOwnership.ts"
 export { ShardLeases, isOwned, shardCount, shardOf, shareOut } from "./transport/Shards.ts"
 export type {
+  Fence,
   HeldShard,
   LiveWorker,
   Owned,

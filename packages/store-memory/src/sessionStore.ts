@@ -1,5 +1,5 @@
 /** `SessionStore` in memory. */
-import type { KeyChange, SessionStore } from "@messaging-service/core/ports"
+import type { Fence, KeyChange, SessionStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { laneOf } from "./tables.ts"
 import type { SessionRow, Steps, Tables } from "./tables.ts"
@@ -14,6 +14,13 @@ export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service>
       ofType.delete(id)
       if (value !== null) ofType.set(id, value)
     }
+  }
+
+  /** Writes, unless the shard was taken anew since; whether it did. */
+  const unlessTaken = (fence: Fence, write: () => unknown): boolean => {
+    if (fence !== null && tables.shards[fence.shard]?.term !== fence.term) return false
+    write()
+    return true
   }
 
   return {
@@ -48,39 +55,41 @@ export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service>
       )
     },
 
-    write: (numberId, credentials, keys) => {
-      if (laneOf(tables, numberId) === undefined) return
-      const known = sessions.get(numberId)
-      // Keys without credentials are nothing that a device could come back with.
-      if (known === undefined && credentials === null) return
-      const session = known ?? { credentials: "", leavingSince: null, keys: new Map() }
-      if (credentials !== null) session.credentials = credentials
-      writeKeys(session, keys)
-      sessions.set(numberId, session)
-    },
+    write: (numberId, credentials, keys, _now, fence) =>
+      unlessTaken(fence, () => {
+        if (laneOf(tables, numberId) === undefined) return
+        const known = sessions.get(numberId)
+        // Keys without credentials are nothing that a device could come back with.
+        if (known === undefined && credentials === null) return
+        const session = known ?? { credentials: "", leavingSince: null, keys: new Map() }
+        if (credentials !== null) session.credentials = credentials
+        writeKeys(session, keys)
+        sessions.set(numberId, session)
+      }),
 
-    replace: (numberId, credentials, keys) => {
-      if (laneOf(tables, numberId) === undefined) return
-      const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
-      writeKeys(session, keys)
-      sessions.set(numberId, session)
-    },
+    replace: (numberId, credentials, keys, _now, fence) =>
+      unlessTaken(fence, () => {
+        if (laneOf(tables, numberId) === undefined) return
+        const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
+        writeKeys(session, keys)
+        sessions.set(numberId, session)
+      }),
 
-    trim: (numberId, type, most) => {
-      const ofType = sessions.get(numberId)?.keys.get(type)
-      if (ofType === undefined) return
-      for (const id of [...ofType.keys()].slice(0, Math.max(0, ofType.size - most))) {
-        ofType.delete(id)
-      }
-    },
+    trim: (numberId, type, most, fence) =>
+      unlessTaken(fence, () => {
+        const ofType = sessions.get(numberId)?.keys.get(type)
+        if (ofType === undefined) return
+        for (const id of [...ofType.keys()].slice(0, Math.max(0, ofType.size - most))) {
+          ofType.delete(id)
+        }
+      }),
 
-    leave: (numberId, now) => {
-      const session = sessions.get(numberId)
-      if (session !== undefined) session.leavingSince ??= now
-    },
+    leave: (numberId, now, fence) =>
+      unlessTaken(fence, () => {
+        const session = sessions.get(numberId)
+        if (session !== undefined) session.leavingSince ??= now
+      }),
 
-    wipe: (numberId) => {
-      sessions.delete(numberId)
-    },
+    wipe: (numberId, fence) => unlessTaken(fence, () => sessions.delete(numberId)),
   }
 }

@@ -1,14 +1,11 @@
 /** `ShardLeases` in memory: for the tests of several workers in one process. */
-import { shardCount, shardOf } from "@messaging-service/core/ports"
-import type { LiveWorker, ShardLeases, ShardState, WorkerId } from "@messaging-service/core/ports"
+import { shardOf } from "@messaging-service/core/ports"
+import type { LiveWorker, ShardLeases, WorkerId } from "@messaging-service/core/ports"
 import type { Steps, Tables } from "./tables.ts"
 
 export const shardLeases = (tables: Tables): Steps<typeof ShardLeases.Service> => {
   const workers = new Map<WorkerId, { worker: LiveWorker; readonly name: string }>()
-  const shards = Array.from({ length: shardCount }, (): Pick<ShardState, "workerId" | "term"> => ({
-    workerId: null,
-    term: 0,
-  }))
+  const { shards } = tables
   let lastId = 0
 
   const remove = (id: WorkerId) => {

@@ -1,4 +1,5 @@
 /** The whole state of the store: plain collections that every port reads and changes. */
+import { shardCount } from "@messaging-service/core/ports"
 import type {
   Admits,
   ApiKey,
@@ -29,6 +30,7 @@ import type {
   RequestWindow,
   SealedProxy,
   SendingNumber,
+  ShardState,
   TransportId,
   WebhookEndpoint,
   WebhookEventType,
@@ -323,6 +325,13 @@ export class Tables {
   readonly inFlight = new Set<NumberId>()
   readonly linkings = new Map<NumberId, LinkingRow>()
   readonly sessions = new Map<NumberId, SessionRow>()
+  readonly shards = Array.from(
+    { length: shardCount },
+    (): Pick<ShardState, "workerId" | "term"> => ({
+      workerId: null,
+      term: 0,
+    }),
+  )
   readonly contacts = new Table<ContactId, Contact>()
   readonly media = new Table<MediaId, MediaRow>()
   readonly checks = new Table<NumberCheckId, CheckRow>()

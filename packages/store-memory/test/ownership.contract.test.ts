@@ -1,5 +1,6 @@
 /** Numbers that are shared among workers, over the store in memory. */
 import { layer } from "@messaging-service/store-memory/emulator"
 import { ownershipContract } from "@messaging-service/testkit"
+import { Layer } from "effect"
 
-ownershipContract("workers on the store in memory", layer)
+ownershipContract("workers on the store in memory", Layer.empty, layer)

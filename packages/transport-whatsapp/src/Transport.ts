@@ -77,7 +77,11 @@ export const layerTransport: Layer.Layer<
     const sessions = yield* Sessions
     const vault = yield* SessionVault
 
-    /** How often in a row the far side put a message off. */
+    /**
+     * How often in a row the far side put a message off. A process that takes the number over begins anew:
+     * it asks the busy far side once more after the shortest pause, and a message that is never taken is
+     * given up as many tries later, or when it expires. That costs less than a write for each refusal.
+     */
     const nacks = new Map<string, number>()
     const countNack = (messageId: string, count: number) => {
       // Those of messages that were given up meanwhile.
@@ -219,6 +223,7 @@ export const layerTransport: Layer.Layer<
               Effect.succeed(refused("media_unavailable", "The media file could not be read.")),
             NotUploaded: () =>
               Effect.succeed(refused("send_failed", "WhatsApp did not take the media file.")),
+            NumberMoved: () => Effect.succeed(moved),
             StoreUnavailable: () => Effect.succeed(soon),
             CannotOpen: () => Effect.succeed(soon),
           }),

@@ -6,7 +6,7 @@
  * What grows is bounded, by how long ago a key was last written (see `keptKeys`). A session that was
  * dropped is made again from the recipient's pre-keys with the next message.
  */
-import { sleepInRealTime } from "@messaging-service/core/ports"
+import { NumberMoved, sleepInRealTime } from "@messaging-service/core/ports"
 import type { KeyChange, NumberId, SessionVault } from "@messaging-service/core/ports"
 import { BufferJSON, initAuthCreds, proto } from "baileys"
 import type {
@@ -132,14 +132,22 @@ export const openDevice = (
         run(
           Effect.retry(
             Effect.tapError(work, () => sleepInRealTime(againMillis)),
-            { while: mayWrite },
+            { while: (error) => mayWrite() && !(error instanceof NumberMoved) },
           ),
         ),
       )
-    const write = (credentials: string | null, changes: ReadonlyArray<KeyChange>) =>
-      mayWrite()
-        ? patiently(vault.write(numberId, credentials, changes))
-        : Promise.resolve(undefined)
+    /**
+     * What is not written must not leave: a write that another worker's having the number refuses does
+     * not return, so that the library does not go on to what comes behind it. Its connection is closed.
+     */
+    const write = (
+      credentials: string | null,
+      changes: ReadonlyArray<KeyChange>,
+    ): Promise<void> => {
+      if (!isHeld) return Promise.resolve()
+      const work = isOwned() ? vault.write(numberId, credentials, changes) : Effect.never
+      return patiently(Effect.catchTag(work, "NumberMoved", () => Effect.never))
+    }
     const latest = latestKeys((type, ids) => patiently(vault.keys(numberId, type, ids)))
     return {
       auth: {

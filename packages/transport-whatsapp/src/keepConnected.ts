@@ -4,6 +4,7 @@
  * side hear that it has come.
  */
 import {
+  NumberMoved,
   NumberOwnership,
   NumberProxies,
   SessionVault,
@@ -32,9 +33,14 @@ const trimMillis = 60 * 60_000
 /** Between two tries of a store that does not answer, in real time. */
 const againMillis = 250
 
-/** Asks until the store answers. */
-export const patiently = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A> =>
-  Effect.eventually(Effect.tapError(work, () => sleepInRealTime(againMillis)))
+/** Asks until the store answers; what it says of a number that moved is an answer. */
+export const patiently = <A, E>(
+  work: Effect.Effect<A, E>,
+): Effect.Effect<A, Extract<E, NumberMoved>> =>
+  Effect.retry(
+    Effect.tapError(work, () => sleepInRealTime(againMillis)),
+    { until: (error): error is Extract<E, NumberMoved> => error instanceof NumberMoved },
+  )
 
 /** Saves what has changed, many changes in a row at once, until the store has it. */
 const makeSaver = (save: Effect.Effect<void>) => {
@@ -219,7 +225,8 @@ export const makeKeeper = Effect.fnUntraced(function* (
     yield* change(state, { state: "disconnected", reason })
     yield* Deferred.succeed(state.turn, reason)
     yield* tell(numberId, state, { status: "disconnected", phone: null, reason })
-    if (wipe) yield* patiently(vault.wipe(numberId))
+    // The same, found out by the store.
+    if (wipe) yield* patiently(vault.wipe(numberId)).pipe(Effect.catch(() => Effect.never))
   })
 
   const wait = Effect.fnUntraced(function* (failures: number) {

@@ -233,6 +233,8 @@ export const layerLinking = (
           yield* sessions.makeRoom(request.numberId, false)
           if (!(yield* goOn(request, shown))) yield* begin(request, shown)
         }).pipe(
+          // The worker that has the number now goes on.
+          Effect.ignore,
           Effect.catchDefect((defect) =>
             Effect.logWarning("a connection for linking broke", defect),
           ),

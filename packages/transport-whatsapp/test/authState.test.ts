@@ -1,6 +1,6 @@
 /** What is written of a device, and with what. */
 import { assert, it } from "@effect/vitest"
-import { StoreUnavailable } from "@messaging-service/core/ports"
+import { NumberMoved, StoreUnavailable } from "@messaging-service/core/ports"
 import type { NumberId, SessionVault } from "@messaging-service/core/ports"
 import { Curve, initAuthCreds } from "baileys"
 import { Effect, Fiber } from "effect"
@@ -29,28 +29,45 @@ it.effect("pre-keys are kept in one commit with the credentials that count them"
   }),
 )
 
-it.effect("nothing is written of a number that another worker has by now", () =>
+const aTurn = Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve)))
+
+it.effect("a write for a number that another worker has by now holds up what comes behind it", () =>
   Effect.gen(function* () {
+    const numberId = 1 as NumberId
     let written = 0
     let isOwned = true
+    let isRefused = false
     const vault: Pick<typeof SessionVault.Service, "credentials" | "write"> = {
       credentials: () => Effect.succeed(credentialsText(initAuthCreds())),
-      write: () => Effect.sync(() => void written++),
+      write: () =>
+        isRefused ? Effect.fail(new NumberMoved({ numberId })) : Effect.sync(() => void written++),
     }
     const device = yield* openDevice(
       vault as typeof SessionVault.Service,
-      1 as NumberId,
+      numberId,
       Effect.runPromise,
       () => isOwned,
     )
     const write = Effect.promise(async () => {
       await device?.auth.keys.set({ session: { "1.0": new Uint8Array(1) } })
       await device?.saveCredentials()
+      return "went on"
     })
-    yield* write
+    const orHeldUp = Effect.raceFirst(
+      write,
+      Effect.as(Effect.repeat(aTurn, { times: 5 }), "held up"),
+    )
+    assert.strictEqual(yield* write, "went on")
     assert.strictEqual(written, 2)
+    // The store knows it before the worker does.
+    isRefused = true
+    assert.strictEqual(yield* orHeldUp, "held up")
     isOwned = false
-    yield* write
+    assert.strictEqual(yield* orHeldUp, "held up")
+    assert.strictEqual(written, 2)
+    // Its connection is over, and what its library still does leads nowhere.
+    device?.letGo()
+    assert.strictEqual(yield* write, "went on")
     assert.strictEqual(written, 2)
   }),
 )

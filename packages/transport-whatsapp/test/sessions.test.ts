@@ -321,6 +321,7 @@ layer(Layer.provideMerge(layerStores, layerServer))("an adapter that is started 
           return owns() ? all : none
         }),
         owns,
+        fence: () => Effect.succeed(null),
         whileOwned: (_, use) =>
           Effect.raceFirst(Effect.asSome(use), Effect.as(Deferred.await(over), Option.none())),
         room: Effect.succeed(1),

@@ -2,7 +2,7 @@
  * Live numbers and the bare sockets beside them, linked at one far side: what the rows about live
  * numbers start from. Each process begins on what the one before it left.
  */
-import { Secrets, SecretsKey, SessionVault } from "@messaging-service/core"
+import { NumberOwnership, Secrets, SecretsKey, SessionVault } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core/ports"
 import { layerCryptoIds } from "@messaging-service/node"
 import { processes } from "@messaging-service/testkit"
@@ -106,7 +106,7 @@ export const openStage = Effect.fnUntraced(function* (database: BenchDatabase, d
   const vault = Context.get(
     yield* Layer.build(
       SessionVault.layer.pipe(
-        Layer.provide(Secrets.layer),
+        Layer.provide([Secrets.layer, NumberOwnership.layerAll]),
         Layer.provide(SecretsKey.layerHex(processes.secretsKey)),
         Layer.provide(layerCryptoIds),
         Layer.provide(storeOn(database, 2)),

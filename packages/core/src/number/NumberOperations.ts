@@ -134,7 +134,7 @@ export class NumberOperations extends Context.Service<
         }),
         logOut: Effect.fn("NumberOperations.logOut")(function* (role, workspaceId, id) {
           const { id: found } = yield* factsOf(role, workspaceId, id)
-          yield* sessions.leave(found, yield* Clock.currentTimeMillis)
+          yield* sessions.leave(found, yield* Clock.currentTimeMillis, null)
           const number = yield* numbers.connectionChanged(found, "disconnected", null, "logged_out")
           yield* Effect.raceFirst(forgotten(found), sleep(logOutMillis))
           return number ?? (yield* notFound)

@@ -7,13 +7,13 @@
  * for `leaseMillis`, which is longer: by then it has let go by itself. Each measures spans with a
  * stopwatch of its own, so that the machines' clocks need not agree.
  */
-import { Context, Deferred, Effect, Latch, Layer, Option } from "effect"
+import { Context, Data, Deferred, Effect, Latch, Layer, Option } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../Ids.ts"
 import { countMoves, showNumbersHeld, showWorkers } from "../monitoring/counters.ts"
 import { RealTime, sleep } from "../time/RealTime.ts"
 import { ShardLeases, ownsNone, shardCount, shardOf, shareOut } from "./Shards.ts"
-import type { HeldShard, LiveWorker, Owned, Shard, ShardTable, WorkerId } from "./Shards.ts"
+import type { Fence, HeldShard, LiveWorker, Owned, Shard, ShardTable, WorkerId } from "./Shards.ts"
 
 /** How often a worker gives a sign of life and looks what the others hold. */
 const lookMillis = 1500
@@ -39,6 +39,13 @@ export const WorkerName = Context.Reference<string>("core/WorkerName", {
   defaultValue: () => "worker",
 })
 
+/** Another worker has the number by now, or may have it: nothing was written. */
+export class NumberMoved extends Data.TaggedError("NumberMoved")<{ readonly numberId: NumberId }> {
+  override get message() {
+    return `number ${this.numberId} is not this worker's any more`
+  }
+}
+
 export class NumberOwnership extends Context.Service<
   NumberOwnership,
   {
@@ -46,6 +53,8 @@ export class NumberOwnership extends Context.Service<
     readonly owned: Effect.Effect<Owned>
     /** Whether it has the number at this very moment. */
     owns(numberId: NumberId): boolean
+    /** What the store is to hold a write of the number to, so that none comes too late. */
+    fence(numberId: NumberId): Effect.Effect<Fence, NumberMoved>
     /**
      * Runs what uses the number for as long as this worker has it; none when it does not have it, or
      * not until the end. No other worker gets the number before that has ended.
@@ -72,6 +81,7 @@ export class NumberOwnership extends Context.Service<
       NumberOwnership.of({
         owned: Effect.succeed<Owned>("all"),
         owns: () => true,
+        fence: () => Effect.succeed(null),
         whileOwned: (_, use) => Effect.asSome(use),
         room: Effect.succeed(Infinity),
         hold: Effect.never,
@@ -292,6 +302,14 @@ const make = Effect.fnUntraced(function* (most: number) {
   return NumberOwnership.of({
     owned: Effect.sync(() => (isTrusted() ? owned : ownsNone)),
     owns: (numberId) => isTrusted() && held.has(shardOf(numberId)),
+    fence: (numberId) =>
+      Effect.suspend((): Effect.Effect<Fence, NumberMoved> => {
+        const shard = shardOf(numberId)
+        const holding = isTrusted() ? held.get(shard) : undefined
+        return holding === undefined
+          ? Effect.fail(new NumberMoved({ numberId }))
+          : Effect.succeed({ shard, term: holding.term })
+      }),
     whileOwned: (numberId, use) =>
       Effect.suspend(() => {
         const shard = shardOf(numberId)

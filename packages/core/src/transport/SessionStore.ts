@@ -3,6 +3,10 @@
  * credentials, and keys by type and id. All of it is sealed (see `SessionVault`): the store never
  * holds a secret that it could read.
  *
+ * Each write says by which taking of the number's shard it is made. Once another worker has taken the
+ * shard, the store changes nothing and answers false, so that what a frozen or cut-off worker sends late
+ * does not undo what its successor wrote.
+ *
  * What a number keeps is bounded by its transport, which trims the types that grow; it goes when it
  * is wiped. A number that leaves (it is logged out by its owner) or was removed keeps what it had, so
  * that its device can still be logged out at the far side, also when that is away for a time.
@@ -13,6 +17,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../Ids.ts"
 import type { PauseReason } from "../number/Breaker.ts"
 import type { NumberStatus, Platform } from "../number/SendingNumber.ts"
+import type { Fence } from "./Shards.ts"
 
 /** One key; null where it is to be deleted. */
 export interface KeyChange {
@@ -57,22 +62,29 @@ export class SessionStore extends Context.Service<
       credentials: string | null,
       keys: ReadonlyArray<KeyChange>,
       now: number,
-    ): Effect.Effect<void, StoreUnavailable>
+      fence: Fence,
+    ): Effect.Effect<boolean, StoreUnavailable>
     /** The same in place of all that the number had. */
     replace(
       numberId: NumberId,
       credentials: string,
       keys: ReadonlyArray<KeyChange>,
       now: number,
-    ): Effect.Effect<void, StoreUnavailable>
+      fence: Fence,
+    ): Effect.Effect<boolean, StoreUnavailable>
     /** Drops keys of that type, the longest unwritten first, until no more than `most` are left. */
-    trim(numberId: NumberId, type: string, most: number): Effect.Effect<void, StoreUnavailable>
+    trim(
+      numberId: NumberId,
+      type: string,
+      most: number,
+      fence: Fence,
+    ): Effect.Effect<boolean, StoreUnavailable>
     /**
      * From now on the number's device is to be logged out at the far side; the first time counts.
      * Credentials that replace its own stay.
      */
-    leave(numberId: NumberId, now: number): Effect.Effect<void, StoreUnavailable>
+    leave(numberId: NumberId, now: number, fence: Fence): Effect.Effect<boolean, StoreUnavailable>
     /** Nothing of the number is left. */
-    wipe(numberId: NumberId): Effect.Effect<void, StoreUnavailable>
+    wipe(numberId: NumberId, fence: Fence): Effect.Effect<boolean, StoreUnavailable>
   }
 >()("core/SessionStore") {}

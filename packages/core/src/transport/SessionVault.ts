@@ -3,15 +3,20 @@
  * is sealed with the secrets key before the store sees it, each text for its own place, and what is
  * read is opened. Neither ever stands in a log or an error.
  *
- * Writes of one number reach the store one after the other, in the order in which they were made.
+ * Writes of one number reach the store one after the other, in the order in which they were made, and
+ * none once another worker has the number: those fail with `NumberMoved`.
  */
 import { Clock, Context, Effect, Layer, Result, Semaphore } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../Ids.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
+import { NumberMoved, NumberOwnership } from "./NumberOwnership.ts"
 import { SessionStore } from "./SessionStore.ts"
 import type { KeptSession, KeyChange } from "./SessionStore.ts"
+import type { Fence } from "./Shards.ts"
+
+type Written = Effect.Effect<void, StoreUnavailable | NumberMoved>
 
 export class SessionVault extends Context.Service<
   SessionVault,
@@ -24,19 +29,11 @@ export class SessionVault extends Context.Service<
       type: string,
       ids: ReadonlyArray<string>,
     ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable | CannotOpen>
-    write(
-      numberId: NumberId,
-      credentials: string | null,
-      keys: ReadonlyArray<KeyChange>,
-    ): Effect.Effect<void, StoreUnavailable>
-    replace(
-      numberId: NumberId,
-      credentials: string,
-      keys: ReadonlyArray<KeyChange>,
-    ): Effect.Effect<void, StoreUnavailable>
-    trim(numberId: NumberId, type: string, most: number): Effect.Effect<void, StoreUnavailable>
-    leave(numberId: NumberId): Effect.Effect<void, StoreUnavailable>
-    wipe(numberId: NumberId): Effect.Effect<void, StoreUnavailable>
+    write(numberId: NumberId, credentials: string | null, keys: ReadonlyArray<KeyChange>): Written
+    replace(numberId: NumberId, credentials: string, keys: ReadonlyArray<KeyChange>): Written
+    trim(numberId: NumberId, type: string, most: number): Written
+    leave(numberId: NumberId): Written
+    wipe(numberId: NumberId): Written
   }
 >()("core/SessionVault") {
   static readonly layer = Layer.effect(
@@ -44,14 +41,23 @@ export class SessionVault extends Context.Service<
     Effect.gen(function* () {
       const store = yield* SessionStore
       const secrets = yield* Secrets
+      const ownership = yield* NumberOwnership
       /** As many as there are live numbers. */
       const turns = new Map<NumberId, Semaphore.Semaphore>()
 
-      const inTurn = <A, E>(numberId: NumberId, write: Effect.Effect<A, E>) => {
+      /** What is asked for while the worker has the number is written by that taking of it, or not at all. */
+      const inTurn = Effect.fnUntraced(function* (
+        numberId: NumberId,
+        write: (fence: Fence, now: number) => Effect.Effect<boolean, StoreUnavailable>,
+      ) {
+        const fence = yield* ownership.fence(numberId)
         const turn = turns.get(numberId) ?? Semaphore.makeUnsafe(1)
         turns.set(numberId, turn)
-        return turn.withPermits(1)(write)
-      }
+        const isWritten = yield* turn.withPermits(1)(
+          Effect.flatMap(Clock.currentTimeMillis, (now) => write(fence, now)),
+        )
+        if (!isWritten) return yield* new NumberMoved({ numberId })
+      })
       const keyPlace = (numberId: NumberId, type: string, id: string) =>
         `session of number ${numberId}: ${type} ${id}`
       const credentialsPlace = (numberId: NumberId) => `session of number ${numberId}`
@@ -82,36 +88,29 @@ export class SessionVault extends Context.Service<
           return opened
         }),
         write: (numberId, credentials, keys) =>
-          inTurn(
-            numberId,
-            Effect.flatMap(Clock.currentTimeMillis, (now) =>
-              store.write(
-                numberId,
-                credentials === null ? null : secrets.seal(credentialsPlace(numberId), credentials),
-                sealedKeys(numberId, keys),
-                now,
-              ),
+          inTurn(numberId, (fence, now) =>
+            store.write(
+              numberId,
+              credentials === null ? null : secrets.seal(credentialsPlace(numberId), credentials),
+              sealedKeys(numberId, keys),
+              now,
+              fence,
             ),
           ),
         replace: (numberId, credentials, keys) =>
-          inTurn(
-            numberId,
-            Effect.flatMap(Clock.currentTimeMillis, (now) =>
-              store.replace(
-                numberId,
-                secrets.seal(credentialsPlace(numberId), credentials),
-                sealedKeys(numberId, keys),
-                now,
-              ),
+          inTurn(numberId, (fence, now) =>
+            store.replace(
+              numberId,
+              secrets.seal(credentialsPlace(numberId), credentials),
+              sealedKeys(numberId, keys),
+              now,
+              fence,
             ),
           ),
-        trim: (numberId, type, most) => inTurn(numberId, store.trim(numberId, type, most)),
-        leave: (numberId) =>
-          inTurn(
-            numberId,
-            Effect.flatMap(Clock.currentTimeMillis, (now) => store.leave(numberId, now)),
-          ),
-        wipe: (numberId) => inTurn(numberId, store.wipe(numberId)),
+        trim: (numberId, type, most) =>
+          inTurn(numberId, (fence) => store.trim(numberId, type, most, fence)),
+        leave: (numberId) => inTurn(numberId, (fence, now) => store.leave(numberId, now, fence)),
+        wipe: (numberId) => inTurn(numberId, (fence) => store.wipe(numberId, fence)),
       })
     }),
   )

@@ -60,6 +60,12 @@ export interface HeldShard {
   readonly term: number
 }
 
+/**
+ * By which taking of its shard a worker writes what it keeps of a number: once another worker has taken
+ * the shard, the store refuses that. Null where no other worker can, and for the word of an operator.
+ */
+export type Fence = HeldShard | null
+
 /** The port that keeps which worker holds which shard of numbers. It knows no time. */
 export class ShardLeases extends Context.Service<
   ShardLeases,

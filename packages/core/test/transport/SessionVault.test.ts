@@ -1,21 +1,38 @@
 /** What live transports keep is sealed before the store sees it, and written in order. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
+import { NumberMoved, NumberOwnership } from "../../src/transport/NumberOwnership.ts"
 import { SessionStore } from "../../src/transport/SessionStore.ts"
 import { SessionVault } from "../../src/transport/SessionVault.ts"
+import type { Fence, Shard } from "../../src/transport/Shards.ts"
 import type { NumberId } from "../../src/Ids.ts"
 import { aSecretsKey, layerSecrets } from "../secret/layerSecrets.ts"
 import type { Stored } from "../secret/layerSecrets.ts"
 
 const number = 1 as NumberId
 
+/** Under which the store knows the shards of all numbers to be taken. */
+const presentTerm = 5
+
 /** A store of keys and credentials in one map; each write takes the turns that it is given. */
 const layerVault = (
   kept: Map<string, string>,
-  options: { readonly secrets?: Stored; readonly key?: string; readonly older?: string } = {},
+  options: {
+    readonly secrets?: Stored
+    readonly key?: string
+    readonly older?: string
+    readonly ownership?: Layer.Layer<NumberOwnership>
+  } = {},
 ) => {
-  const put = (numberId: NumberId, credentials: string | null, keys: ReadonlyArray<unknown>) =>
+  const put = (
+    numberId: NumberId,
+    credentials: string | null,
+    keys: ReadonlyArray<unknown>,
+    _now: number,
+    fence: Fence,
+  ) =>
     Effect.gen(function* () {
+      if (fence !== null && fence.term !== presentTerm) return false
       // A write with more keys takes longer, so that writes would overtake one another.
       for (const _ of keys) yield* Effect.yieldNow
       if (credentials !== null) kept.set(`${numberId}`, credentials)
@@ -27,6 +44,7 @@ const layerVault = (
         if (value === null) kept.delete(`${numberId} ${type} ${id}`)
         else kept.set(`${numberId} ${type} ${id}`, value)
       }
+      return true
     })
   return SessionVault.layer.pipe(
     Layer.provide([
@@ -45,10 +63,15 @@ const layerVault = (
           ),
         write: put,
         replace: put,
-        trim: () => Effect.void,
-        leave: () => Effect.void,
-        wipe: () => Effect.sync(() => kept.clear()),
+        trim: () => Effect.succeed(true),
+        leave: () => Effect.succeed(true),
+        wipe: () =>
+          Effect.sync(() => {
+            kept.clear()
+            return true
+          }),
       }),
+      options.ownership ?? NumberOwnership.layerAll,
       layerSecrets(
         options.secrets,
         options.key,
@@ -117,6 +140,34 @@ describe("the vault", () => {
         assert.strictEqual((yield* vault.keys(number, "session", ["1"])).get("1"), "write 3")
       }).pipe(Effect.provide(layerVault(kept)))
     }),
+  )
+
+  it.effect(
+    "writes nothing of a number that another worker has, whether that is known or not",
+    () =>
+      Effect.gen(function* () {
+        const kept = new Map<string, string>()
+        const moved = new NumberMoved({ numberId: number })
+        let fence: Fence | null = { shard: 1 as Shard, term: presentTerm }
+        const ownership = Layer.effect(
+          NumberOwnership,
+          Effect.map(NumberOwnership, (all) => ({
+            ...all,
+            fence: () => (fence === null ? Effect.fail(moved) : Effect.succeed(fence)),
+          })),
+        ).pipe(Layer.provide(NumberOwnership.layerAll))
+        yield* Effect.gen(function* () {
+          const vault = yield* SessionVault
+          yield* vault.write(number, "kept", [])
+          const before = new Map(kept)
+          for (const late of [{ shard: 1 as Shard, term: presentTerm - 1 }, null]) {
+            fence = late
+            assert.deepStrictEqual(yield* Effect.flip(vault.write(number, "late", [])), moved)
+            assert.deepStrictEqual(yield* Effect.flip(vault.replace(number, "late", [])), moved)
+          }
+          assert.deepStrictEqual(kept, before)
+        }).pipe(Effect.provide(layerVault(kept, { ownership })))
+      }),
   )
 
   it.effect(

@@ -1,9 +1,15 @@
 /** What live transports keep, sealed. */
-import type { KeptSession, KeyChange, NumberId, SessionStore } from "@messaging-service/core/ports"
+import type {
+  Fence,
+  KeptSession,
+  KeyChange,
+  NumberId,
+  SessionStore,
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, integer, millis, text, texts } from "../database/Fields.ts"
-import { each, given, joined, part, statement } from "../database/Statement.ts"
+import { each, given, joined, part, single, statement } from "../database/Statement.ts"
 
 interface KeptRow {
   readonly number_id: bigint
@@ -36,6 +42,30 @@ where k.number_id = $numberId
   and k.type = $type
   and k.id = any ($ids)`
 
+/** By which taking of its shard a number is written; both are null where any write will do. */
+const fenced = part(
+  "fence",
+  single({
+    shard: integer((fence: Fence) => fence?.shard ?? null),
+    term: bigint((fence: Fence) => fence?.term ?? null),
+  }),
+)
+
+/**
+ * The shard's row, unless the shard was taken anew since. It stays locked until the write is committed:
+ * whoever takes the shard next reads what was written. A worker that would take it passes over it until
+ * then (see `shards.take`).
+ */
+const fence = `fence as materialized (
+  select
+  from number_shards f
+  where f.shard = $shard
+    and f.term = $term
+  for share
+)`
+
+const mayWrite = `($shard is null or exists (select from fence))`
+
 const writing = joined(
   given({ numberId: bigint, credentials: text, now: instant }),
   part(
@@ -46,6 +76,7 @@ const writing = joined(
       values: text((key: KeyChange) => key.value),
     }),
   ),
+  fenced,
 )
 
 /**
@@ -53,7 +84,8 @@ const writing = joined(
  * writes of one number cannot cross. What is dropped and what is written are different keys.
  */
 const write = statement("session.write", writing)`
-with session as (
+with ${fence},
+session as (
   insert into sessions as kept (number_id, credentials)
   select l.number_id, coalesce($credentials, s.credentials)
   from lanes l
@@ -61,6 +93,7 @@ with session as (
   where l.number_id = $numberId
     and l.removed_at is null
     and coalesce($credentials, s.credentials) is not null
+    and ${mayWrite}
   on conflict (number_id) do update
   set credentials = coalesce($credentials, kept.credentials)
   returning number_id
@@ -76,38 +109,59 @@ dropped as (
     and k.type = given.type
     and k.id = given.id
     and given.value is null
+),
+written as (
+  insert into session_keys (number_id, type, id, value, written_at)
+  select session.number_id, given.type, given.id, given.value, $now
+  from session, given
+  where given.value is not null
+  on conflict (number_id, type, id) do update
+  set value = excluded.value, written_at = excluded.written_at
 )
-insert into session_keys (number_id, type, id, value, written_at)
-select session.number_id, given.type, given.id, given.value, $now
-from session, given
-where given.value is not null
-on conflict (number_id, type, id) do update
-set value = excluded.value, written_at = excluded.written_at`
+select ${mayWrite} as written`
 
-const leave = statement("session.leave", given({ numberId: bigint, now: instant }))`
-update sessions s
-set leaving_at = $now
-where s.number_id = $numberId
-  and s.leaving_at is null`
+const leave = statement("session.leave", joined(given({ numberId: bigint, now: instant }), fenced))`
+with ${fence},
+leaving as (
+  update sessions s
+  set leaving_at = $now
+  where s.number_id = $numberId
+    and s.leaving_at is null
+    and ${mayWrite}
+)
+select ${mayWrite} as written`
 
 /** The keys go with their session. */
-const wipe = statement("session.wipe", given({ numberId: bigint }))`
-delete from sessions s
-where s.number_id = $numberId`
+const wipe = statement("session.wipe", joined(given({ numberId: bigint }), fenced))`
+with ${fence},
+wiped as (
+  delete from sessions s
+  where s.number_id = $numberId
+    and ${mayWrite}
+)
+select ${mayWrite} as written`
 
-const trim = statement("session.trim", given({ numberId: bigint, type: text, most: integer }))`
-delete from session_keys k
-using (
-  select old.id
-  from session_keys old
-  where old.number_id = $numberId
-    and old.type = $type
-  order by old.written_at desc, old.id desc
-  offset $most
-) old
-where k.number_id = $numberId
-  and k.type = $type
-  and k.id = old.id`
+const trim = statement(
+  "session.trim",
+  joined(given({ numberId: bigint, type: text, most: integer }), fenced),
+)`
+with ${fence},
+trimmed as (
+  delete from session_keys k
+  using (
+    select old.id
+    from session_keys old
+    where old.number_id = $numberId
+      and old.type = $type
+    order by old.written_at desc, old.id desc
+    offset $most
+  ) old
+  where k.number_id = $numberId
+    and k.type = $type
+    and k.id = old.id
+    and ${mayWrite}
+)
+select ${mayWrite} as written`
 
 export const sessionStore = (database: DatabaseService): typeof SessionStore.Service => ({
   list: listKept.all(database, {}, (row: KeptRow) => ({
@@ -129,16 +183,25 @@ export const sessionStore = (database: DatabaseService): typeof SessionStore.Ser
       }),
       (rows) => new Map(rows.map(({ id, value }) => [id, value])),
     ),
-  write: (numberId, credentials, keys, now) =>
-    write.run(database, { numberId, credentials, keys, now }),
-  replace: (numberId, credentials, keys, now) =>
+  write: (numberId, credentials, keys, now, by) =>
+    write.holds(database, { numberId, credentials, keys, now, fence: by }),
+  replace: (numberId, credentials, keys, now, by) =>
     database.transaction("session.replace", (run) =>
       Effect.andThen(
-        wipe.within(run, { numberId }),
-        Effect.asVoid(write.within(run, { numberId, credentials, keys, now })),
+        wipe.within(run, { numberId, fence: by }),
+        Effect.map(
+          write.within<{ readonly written: boolean }>(run, {
+            numberId,
+            credentials,
+            keys,
+            now,
+            fence: by,
+          }),
+          ([row]) => row?.written === true,
+        ),
       ),
     ),
-  trim: (numberId, type, most) => trim.run(database, { numberId, type, most }),
-  leave: (numberId, now) => leave.run(database, { numberId, now }),
-  wipe: (numberId) => wipe.run(database, { numberId }),
+  trim: (numberId, type, most, by) => trim.holds(database, { numberId, type, most, fence: by }),
+  leave: (numberId, now, by) => leave.holds(database, { numberId, now, fence: by }),
+  wipe: (numberId, by) => wipe.holds(database, { numberId, fence: by }),
 })

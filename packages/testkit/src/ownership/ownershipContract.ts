@@ -1,13 +1,12 @@
 /**
  * The contract of sharing numbers among workers (`NumberOwnership`), over a store's `ShardLeases`. A
  * store's own tests call `ownershipContract` with a layer of an empty store, which each test has for
- * itself.
+ * itself, over what all of them share.
  */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { SessionStore, ShardLeases, shardCount } from "@messaging-service/core/ports"
 import type { NumberId } from "@messaging-service/core/ports"
-import { Deferred, Effect, Latch, Option, Random } from "effect"
-import type { Layer } from "effect"
+import { Deferred, Effect, Latch, Layer, Option, Random } from "effect"
 import type { AllStores } from "../AllStores.ts"
 import { aNumber, aWorkspace, noon } from "../store/Records.ts"
 import { makeWorkers, numbers } from "./Workers.ts"
@@ -26,7 +25,7 @@ const moved = (before: ReadonlyArray<unknown>, after: ReadonlyArray<unknown>) =>
 const aLinkedNumber = Effect.gen(function* () {
   const { id: workspaceId } = yield* aWorkspace()
   const { id } = yield* aNumber(workspaceId)
-  yield* (yield* SessionStore).write(id, "credentials", [], noon)
+  yield* (yield* SessionStore).write(id, "credentials", [], noon, null)
   return id
 })
 
@@ -38,23 +37,28 @@ export interface OwnershipContractOptions {
   readonly histories?: number
 }
 
-export const ownershipContract = (
+export const ownershipContract = <Shared = never>(
   name: string,
-  stores: Layer.Layer<AllStores, unknown>,
+  shared: Layer.Layer<Shared, unknown>,
+  stores: Layer.Layer<AllStores, unknown, Shared>,
   { histories = 10 }: OwnershipContractOptions = {},
 ): void => {
-  const test = <E>(
-    rule: string,
-    body: (workers: Workers) => Effect.Effect<unknown, E, AllStores>,
-    timeout = 30_000,
-  ) =>
-    it.effect(
-      rule,
-      () => Effect.flatMap(makeWorkers, body).pipe(Effect.scoped, Effect.provide(stores)),
-      timeout,
-    )
+  layer(shared, { timeout: 60_000 })(name, (it) => {
+    const test = <E>(
+      rule: string,
+      body: (workers: Workers) => Effect.Effect<unknown, E, AllStores>,
+      timeout = 30_000,
+    ) =>
+      it.effect(
+        rule,
+        () =>
+          Effect.flatMap(makeWorkers, body).pipe(
+            Effect.scoped,
+            Effect.provide(Layer.fresh(stores)),
+          ),
+        timeout,
+      )
 
-  describe(name, () => {
     test("the first worker takes all shards at once", (workers) =>
       Effect.gen(function* () {
         const first = yield* workers.start("first")
@@ -304,7 +308,7 @@ export const ownershipContract = (
         ])
         const number = yield* aLinkedNumber
         assert.deepStrictEqual(yield* sums, [1, 0])
-        yield* (yield* SessionStore).wipe(number)
+        yield* (yield* SessionStore).wipe(number, null)
         assert.deepStrictEqual(yield* sums, [0, 0])
       }))
 
@@ -349,7 +353,11 @@ export const ownershipContract = (
               }
               if (alive.length === 0) yield* workers.start("last")
               yield* workers.passUntil(isWhole(workers), 40)
-            }).pipe(Effect.scoped, Effect.provide(stores), Random.withSeed(`ownership ${seed}`)),
+            }).pipe(
+              Effect.scoped,
+              Effect.provide(Layer.fresh(stores)),
+              Random.withSeed(`ownership ${seed}`),
+            ),
           { discard: true },
         ),
       60_000,

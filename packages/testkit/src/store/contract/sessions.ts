@@ -1,8 +1,15 @@
 /** `SessionStore`: what live transports keep of a number. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, NumberStore, SessionStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { KeyChange, NumberId } from "@messaging-service/core/ports"
-import { Effect } from "effect"
+import {
+  LaneQueue,
+  NumberStore,
+  SessionStore,
+  ShardLeases,
+  WorkspaceStore,
+  shardOf,
+} from "@messaging-service/core/ports"
+import type { HeldShard, KeyChange, NumberId } from "@messaging-service/core/ports"
+import { Effect, Fiber } from "effect"
 import type { Topic } from "../Topic.ts"
 import { aNumber, aStage, aWorkspace, noon, oneSecond } from "../Records.ts"
 
@@ -19,7 +26,87 @@ const valuesOf = (numberId: NumberId, type: string, ids: ReadonlyArray<string>) 
     Effect.map(store.keys(numberId, type, ids), (found) => Object.fromEntries(found)),
   )
 
+/** A worker that takes that number's shard; it leaves with the scope. */
+const aTakingOf = (numberId: NumberId) =>
+  Effect.gen(function* () {
+    const leases = yield* ShardLeases
+    const worker = yield* Effect.acquireRelease(leases.join("a worker", 100), (id) =>
+      Effect.orDie(leases.leave(id)),
+    )
+    let taken: ReadonlyArray<HeldShard> = []
+    // Passed over while a write under way is held to it.
+    while (taken.length === 0) taken = yield* leases.take(worker, [shardOf(numberId)])
+    return { worker, fence: taken[0] ?? null }
+  })
+
 export const sessions: Topic = (it) => {
+  it.effect("what a worker writes is refused once another has taken the number's shard", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const leases = yield* ShardLeases
+      const { number } = yield* aStage()
+      const { id } = number
+      const first = yield* aTakingOf(id)
+      assert.isTrue(yield* store.write(id, "first", [key("a", "1", "one")], noon, first.fence))
+      // It is free, and no other worker has it yet.
+      yield* leases.leave(first.worker)
+      assert.isTrue(yield* store.write(id, null, [key("a", "2", "two")], noon, first.fence))
+      const next = yield* aTakingOf(id)
+      const late = [
+        yield* store.write(
+          id,
+          "late",
+          [key("a", "1", "late"), key("a", "2", null)],
+          noon,
+          first.fence,
+        ),
+        yield* store.replace(id, "late", [], noon, first.fence),
+        yield* store.trim(id, "a", 0, first.fence),
+        yield* store.leave(id, noon, first.fence),
+        yield* store.wipe(id, first.fence),
+      ]
+      assert.deepStrictEqual(late, [false, false, false, false, false])
+      assert.strictEqual(yield* store.credentials(id), "first")
+      assert.deepStrictEqual(yield* valuesOf(id, "a", ["1", "2"]), { "1": "one", "2": "two" })
+      assert.isNull((yield* keptOf(id))?.leavingSince)
+      const fresh = [
+        yield* store.replace(id, "next", [key("a", "1", "next")], noon, next.fence),
+        yield* store.write(id, null, [key("a", "2", "next")], noon, next.fence),
+        yield* store.trim(id, "a", 1, next.fence),
+        yield* store.leave(id, noon, next.fence),
+      ]
+      assert.deepStrictEqual(fresh, [true, true, true, true])
+      assert.strictEqual(yield* store.credentials(id), "next")
+      assert.strictEqual((yield* keptOf(id))?.leavingSince, noon)
+      // An operator's word counts whichever worker has the number.
+      assert.isTrue(yield* store.leave(id, noon, null))
+      assert.isTrue(yield* store.wipe(id, next.fence))
+      assert.isUndefined(yield* keptOf(id))
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("what is under way when a shard is taken is written before that, or not at all", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const leases = yield* ShardLeases
+      const { number } = yield* aStage()
+      const { id } = number
+      const first = yield* aTakingOf(id)
+      yield* leases.leave(first.worker)
+      const writing = yield* Effect.forkChild(
+        Effect.forEach(
+          Array.from({ length: 20 }, (_, place) => `write ${place}`),
+          (text) => store.write(id, text, [key("a", "1", text)], noon, first.fence),
+          { concurrency: 5 },
+        ),
+      )
+      yield* aTakingOf(id)
+      const found = [yield* store.credentials(id), yield* valuesOf(id, "a", ["1"])]
+      yield* Fiber.join(writing)
+      assert.deepStrictEqual([yield* store.credentials(id), yield* valuesOf(id, "a", ["1"])], found)
+    }).pipe(Effect.scoped),
+  )
+
   it.effect("credentials and keys are kept as they were given, each under its type and id", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
@@ -30,6 +117,7 @@ export const sessions: Topic = (it) => {
         "crédentials",
         [key("session", "1.0", "a"), key("pre-key", "1.0", "b"), key("session", 'ü "2"', "c")],
         noon,
+        null,
       )
       assert.strictEqual(yield* store.credentials(number.id), "crédentials")
       assert.deepStrictEqual(yield* valuesOf(number.id, "session", ["1.0", 'ü "2"', "3.0"]), {
@@ -50,12 +138,14 @@ export const sessions: Topic = (it) => {
         "first",
         [key("a", "1", "one"), key("a", "2", "two"), key("b", "1", "three")],
         noon,
+        null,
       )
       yield* store.write(
         number.id,
         null,
         [key("a", "1", null), key("a", "2", "2"), key("b", "2", "4"), key("c", "1", null)],
         noon,
+        null,
       )
       assert.strictEqual(yield* store.credentials(number.id), "first")
       assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2"]), { "2": "2" })
@@ -63,7 +153,7 @@ export const sessions: Topic = (it) => {
         "1": "three",
         "2": "4",
       })
-      yield* store.write(number.id, "second", [], noon)
+      yield* store.write(number.id, "second", [], noon, null)
       assert.strictEqual(yield* store.credentials(number.id), "second")
       assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["2"]), { "2": "2" })
     }),
@@ -77,7 +167,13 @@ export const sessions: Topic = (it) => {
       yield* Effect.forEach(
         ids,
         (id) =>
-          store.write(number.id, "credentials", [key("k", id, id), key("k", "all", id)], noon),
+          store.write(
+            number.id,
+            "credentials",
+            [key("k", id, id), key("k", "all", id)],
+            noon,
+            null,
+          ),
         { concurrency: "unbounded" },
       )
       const found = yield* store.keys(number.id, "k", [...ids, "all"])
@@ -89,7 +185,7 @@ export const sessions: Topic = (it) => {
     Effect.gen(function* () {
       const store = yield* SessionStore
       const { number } = yield* aStage()
-      yield* store.write(number.id, null, [key("a", "1", "one")], noon)
+      yield* store.write(number.id, null, [key("a", "1", "one")], noon, null)
       assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), {})
       assert.isUndefined(yield* keptOf(number.id))
     }),
@@ -99,8 +195,8 @@ export const sessions: Topic = (it) => {
     Effect.gen(function* () {
       const store = yield* SessionStore
       const { number } = yield* aStage()
-      yield* store.write(number.id, "old", [key("a", "1", "old"), key("b", "1", "old")], noon)
-      yield* store.replace(number.id, "new", [key("a", "2", "new")], noon)
+      yield* store.write(number.id, "old", [key("a", "1", "old"), key("b", "1", "old")], noon, null)
+      yield* store.replace(number.id, "new", [key("a", "2", "new")], noon, null)
       assert.strictEqual(yield* store.credentials(number.id), "new")
       assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2"]), { "2": "new" })
       assert.deepStrictEqual(yield* valuesOf(number.id, "b", ["1"]), {})
@@ -113,10 +209,10 @@ export const sessions: Topic = (it) => {
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
       for (const { id } of [number, other]) {
-        yield* store.write(id, "credentials", [key("a", "1", "one")], noon)
+        yield* store.write(id, "credentials", [key("a", "1", "one")], noon, null)
       }
-      yield* store.wipe(number.id)
-      yield* store.wipe(number.id)
+      yield* store.wipe(number.id, null)
+      yield* store.wipe(number.id, null)
       assert.isNull(yield* store.credentials(number.id))
       assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), {})
       assert.deepStrictEqual(yield* valuesOf(other.id, "a", ["1"]), { "1": "one" })
@@ -134,16 +230,17 @@ export const sessions: Topic = (it) => {
           "credentials",
           [key("a", id, id), key("b", id, id)],
           at(second),
+          null,
         )
       }
-      yield* store.write(number.id, null, [key("a", "1", "again")], at(9))
-      yield* store.trim(number.id, "a", 2)
+      yield* store.write(number.id, null, [key("a", "1", "again")], at(9), null)
+      yield* store.trim(number.id, "a", 2, null)
       assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2", "3", "4"]), {
         "1": "again",
         "4": "4",
       })
-      yield* store.trim(number.id, "a", 2)
-      yield* store.trim(number.id, "never written", 0)
+      yield* store.trim(number.id, "a", 2, null)
+      yield* store.trim(number.id, "never written", 0, null)
       assert.deepStrictEqual(Object.keys(yield* valuesOf(number.id, "a", ["1", "4"])), ["1", "4"])
       assert.deepStrictEqual(
         Object.keys(yield* valuesOf(number.id, "b", ["1", "2", "3", "4"])).length,
@@ -158,7 +255,7 @@ export const sessions: Topic = (it) => {
       const numbers = yield* NumberStore
       const workspace = yield* aWorkspace()
       const number = yield* aNumber(workspace.id, { status: "disconnected", platform: "telegram" })
-      yield* store.write(number.id, "credentials", [], noon)
+      yield* store.write(number.id, "credentials", [], noon, null)
       const kept = {
         numberId: number.id,
         platform: "telegram",
@@ -170,10 +267,10 @@ export const sessions: Topic = (it) => {
       assert.deepStrictEqual(yield* keptOf(number.id), { ...kept, removed: false })
       yield* numbers.remove(workspace.id, number.id, noon)
       assert.deepStrictEqual(yield* keptOf(number.id), { ...kept, removed: true })
-      yield* store.write(number.id, "changed", [key("a", "1", "one")], noon)
+      yield* store.write(number.id, "changed", [key("a", "1", "one")], noon, null)
       assert.strictEqual(yield* store.credentials(number.id), "credentials")
       assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), {})
-      yield* store.wipe(number.id)
+      yield* store.wipe(number.id, null)
       assert.isUndefined(yield* keptOf(number.id))
     }),
   )
@@ -184,20 +281,20 @@ export const sessions: Topic = (it) => {
       const numbers = yield* NumberStore
       const { workspace, number } = yield* aStage()
       const leavingSince = Effect.map(keptOf(number.id), (kept) => kept?.leavingSince)
-      yield* store.leave(number.id, noon)
+      yield* store.leave(number.id, noon, null)
       assert.isUndefined(yield* leavingSince)
-      yield* store.write(number.id, "credentials", [key("a", "1", "one")], noon)
+      yield* store.write(number.id, "credentials", [key("a", "1", "one")], noon, null)
       assert.isNull(yield* leavingSince)
-      yield* store.leave(number.id, noon + oneSecond)
-      yield* store.leave(number.id, noon + 2 * oneSecond)
-      yield* store.write(number.id, "changed", [], noon)
+      yield* store.leave(number.id, noon + oneSecond, null)
+      yield* store.leave(number.id, noon + 2 * oneSecond, null)
+      yield* store.write(number.id, "changed", [], noon, null)
       assert.strictEqual(yield* leavingSince, noon + oneSecond)
       assert.strictEqual(yield* store.credentials(number.id), "changed")
-      yield* store.replace(number.id, "new", [], noon)
+      yield* store.replace(number.id, "new", [], noon, null)
       assert.isNull(yield* leavingSince)
       // A removed number takes nothing more, and still leaves.
       yield* numbers.remove(workspace.id, number.id, noon)
-      yield* store.leave(number.id, noon + 3 * oneSecond)
+      yield* store.leave(number.id, noon + 3 * oneSecond, null)
       assert.strictEqual(yield* leavingSince, noon + 3 * oneSecond)
     }),
   )
@@ -207,7 +304,7 @@ export const sessions: Topic = (it) => {
       const store = yield* SessionStore
       const { pause, resume } = yield* LaneQueue
       const { workspace, number } = yield* aStage()
-      yield* store.write(number.id, "credentials", [], noon)
+      yield* store.write(number.id, "credentials", [], noon, null)
       const proxy = { host: "192.0.2.7", port: 1080, url: "sealed" }
       yield* NumberStore.use((numbers) => numbers.change(workspace.id, number.id, { proxy }, noon))
       yield* pause(number.id, { until: null, reason: "banned" }, noon)
@@ -223,7 +320,7 @@ export const sessions: Topic = (it) => {
     Effect.gen(function* () {
       const store = yield* SessionStore
       const { workspace, number } = yield* aStage()
-      yield* store.write(number.id, "credentials", [], noon)
+      yield* store.write(number.id, "credentials", [], noon, null)
       yield* (yield* WorkspaceStore).delete(workspace.id, noon)
       assert.isTrue((yield* keptOf(number.id))?.removed)
     }),
