@@ -2,7 +2,7 @@
  * A proxy that one number's connection goes through, so that numbers of one machine need not share its
  * address. The URL holds a password: it is kept sealed, and only the number's transport reads it.
  */
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted, Result } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../Ids.ts"
 import { Secrets } from "../secret/Secrets.ts"
@@ -14,6 +14,9 @@ const protocols: Readonly<Record<string, number>> = { "http:": 80, "https:": 443
 
 const mostCharacters = 2000
 
+/** SOCKS 5 gives the length of a user's name, and of a password, in one byte. */
+const mostSocksBytes = 255
+
 export interface ProxyUrl {
   readonly href: string
   readonly host: string
@@ -24,6 +27,17 @@ export interface ProxyUrl {
 export const proxyUrlRule =
   "http://, https:// or socks5:// with a host and, where the proxy asks for them, credentials"
 
+const encoder = new TextEncoder()
+
+/** Whether the proxy can be given that part of the credentials. */
+const canBeGiven = (escaped: string, protocol: string): boolean => {
+  const text = Result.try(() => decodeURIComponent(escaped))
+  return (
+    Result.isSuccess(text) &&
+    (protocol !== "socks5:" || encoder.encode(text.success).length <= mostSocksBytes)
+  )
+}
+
 /** Reads a proxy's URL; undefined for any other text. Its host may be private: an operator names it. */
 export const parseProxyUrl = (text: string): ProxyUrl | undefined => {
   // The URL standard drops or rewrites these without a word.
@@ -32,6 +46,10 @@ export const parseProxyUrl = (text: string): ProxyUrl | undefined => {
   const ownPort = url === null ? undefined : protocols[url.protocol]
   if (url === null || ownPort === undefined || url.hostname === "") return undefined
   if (!["", "/"].includes(url.pathname) || url.search !== "" || url.hash !== "") return undefined
+  // Of hosts of SOCKS the URL standard leaves escapes as they are; no name has any.
+  if (url.port === "0" || url.hostname.includes("%")) return undefined
+  if (![url.username, url.password].every((part) => canBeGiven(part, url.protocol)))
+    return undefined
   return {
     href: url.href,
     host: url.hostname.replace(/^\[(.*)\]$/, "$1"),

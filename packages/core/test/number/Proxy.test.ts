@@ -13,6 +13,8 @@ describe("a proxy's URL", () => {
     ["https://user:secret@proxy.example.com", "proxy.example.com", 443],
     ["socks5://user:p%40ss@10.0.0.7:9050/", "10.0.0.7", 9050],
     ["socks5://[2001:db8::7]", "2001:db8::7", 1080],
+    [`socks5://${"u".repeat(255)}:${"%C3%A9".repeat(127)}p@192.0.2.1`, "192.0.2.1", 1080],
+    [`http://${"u".repeat(256)}:p@192.0.2.1`, "192.0.2.1", 80],
   ] as const)("%s is one", ([text, host, port]) =>
     Effect.sync(() => {
       const { href, ...shown } = parseProxyUrl(text) ?? { href: "" }
@@ -35,6 +37,17 @@ describe("a proxy's URL", () => {
     "http://192.0.2.1\n",
     "http:\\\\192.0.2.1",
     `http://${"a".repeat(2000)}`,
+    // Nothing listens there.
+    "http://192.0.2.1:0",
+    "socks5://192.0.2.1:0",
+    // Escapes that stand for no text.
+    "http://us%er:secret@192.0.2.1",
+    "http://user:%FF@192.0.2.1",
+    "socks5://user:%zz@192.0.2.1",
+    "socks5://proxy%41.example.com",
+    // SOCKS has one byte for the length of each.
+    `socks5://${"u".repeat(256)}:p@192.0.2.1`,
+    `socks5://user:${"%C3%A9".repeat(128)}@192.0.2.1`,
   ])("%j is none", (text) => Effect.sync(() => assert.isUndefined(parseProxyUrl(text))))
 })
 
