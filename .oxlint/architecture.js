@@ -65,7 +65,7 @@ const packagesUnderTheService = [
 /** Tests that need the whole service under them, and so choose adapters as an app does. */
 const testsThatChoose = {
   core: ["store-memory", "emulator"],
-  "transport-whatsapp": ["store-memory", "whatsapp-server"],
+  "transport-whatsapp": ["store-memory", "store-postgres", "whatsapp-server"],
   http: ["store-memory", "store-postgres", "emulator", "node", "verify-webhook"],
 }
 

@@ -1,6 +1,7 @@
 /**
- * The adapter over a store in memory, and a WhatsApp server on this machine: numbers are linked by QR
- * code, and what they send is read on the phones of others. Connections live by the real clock.
+ * The adapter over a store, in memory unless a test wants another, and a WhatsApp server on this machine:
+ * numbers are linked by QR code, and what they send is read on the phones of others. Connections live by
+ * the real clock.
  */
 import { assert } from "@effect/vitest"
 import { parsePhone, Secrets, SecretsKey } from "@messaging-service/core"
@@ -27,6 +28,7 @@ import type {
   TransportId,
 } from "@messaging-service/core/ports"
 import { layer as memoryStore } from "@messaging-service/store-memory"
+import type { MemoryStore } from "@messaging-service/store-memory"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Clock, Context, Effect, Layer, Redacted, Stream } from "effect"
 import { defaultSettings, layer as layerWhatsApp } from "../src/index.ts"
@@ -112,14 +114,17 @@ const layerProxies = Layer.effectContext(
 )
 
 /** Stores, and the vault over them, that outlive an adapter. */
-export const layerStores = SessionVault.layer.pipe(
-  Layer.merge(layerProxies),
-  Layer.provide(Secrets.layer),
-  Layer.provideMerge(layerTroubled),
-  Layer.provideMerge(Layer.merge(memoryStore, NumberOwnership.layerAll)),
-  Layer.provide(SecretsKey.layerRandom),
-  Layer.provideMerge(Ids.layerRandom),
-)
+export const layerStoresOn = (store: Layer.Layer<MemoryStore>) =>
+  SessionVault.layer.pipe(
+    Layer.merge(layerProxies),
+    Layer.provide(Secrets.layer),
+    Layer.provideMerge(layerTroubled),
+    Layer.provideMerge(Layer.merge(store, NumberOwnership.layerAll)),
+    Layer.provide(SecretsKey.layerRandom),
+    Layer.provideMerge(Ids.layerRandom),
+  )
+
+export const layerStores = layerStoresOn(memoryStore)
 
 export const layerServer = WhatsAppServer.layer()
 
@@ -289,6 +294,27 @@ export const untilSo = <R>(
   Effect.gen(function* () {
     while (!(yield* condition)) yield* until(() => true)
   })
+
+/** An attempt at linking each of whose QR codes that person scans. */
+export const scanning = (id: NumberId, digits: string) =>
+  Effect.flatMap(WhatsAppServer, (server) =>
+    attempt({ numberId: id, method: "qr", phone: null }, (event) =>
+      event._tag === "QrShown"
+        ? Effect.forkDetach(Effect.exit(server.scan(digits, event.text)))
+        : Effect.void,
+    ),
+  )
+
+export const tags = (shown: ReadonlyArray<LinkingEvent>) => shown.map(({ _tag }) => _tag)
+
+/** How many devices that person has. */
+export const devicesOf = (digits: string) =>
+  Effect.map(WhatsAppServer, (server) => () => server.sessions(digits).length)
+
+export const hasCredentials = (id: NumberId) =>
+  SessionVault.use((vault) =>
+    Effect.map(Effect.orDie(vault.credentials(id)), (credentials) => credentials !== null),
+  )
 
 export interface LinkedNumber {
   readonly id: NumberId

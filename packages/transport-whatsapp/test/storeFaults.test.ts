@@ -1,7 +1,7 @@
-/** What a store that fails, or a process that ends, must not cost: links, ticks, credentials, logouts. */
+/** What a store that fails must not cost: links, credentials, logouts. */
 import { assert, layer } from "@effect/vitest"
-import { NumberStore, SessionVault, WhatsAppTransport } from "@messaging-service/core/ports"
-import type { LinkingEvent, NumberId } from "@messaging-service/core/ports"
+import { NumberStore, SessionVault } from "@messaging-service/core/ports"
+import type { NumberId } from "@messaging-service/core/ports"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -12,23 +12,23 @@ import {
   aPerson,
   aText,
   attempt,
+  devicesOf,
+  hasCredentials,
   inTrouble,
-  layerNotTold,
   layerAdapter,
   layerServer,
   layerStores,
   noTrouble,
+  scanning,
   sendNow,
+  tags,
   to,
-  Told,
   Trouble,
   until,
   untilSo,
 } from "./LiveWorld.ts"
 
 const accepted = { _tag: "Accepted" } as const
-
-const tags = (shown: ReadonlyArray<LinkingEvent>) => shown.map(({ _tag }) => _tag)
 
 const layerLooking = layerAdapter({ lookMillis: 100 })
 
@@ -42,16 +42,6 @@ const keptOf = (id: NumberId) =>
     Effect.map(Effect.orDie(vault.list), (all) => all.find(({ numberId }) => numberId === id)),
   )
 
-/** An attempt at linking each of whose QR codes that person scans. */
-const scanning = (id: NumberId, digits: string) =>
-  Effect.flatMap(WhatsAppServer, (server) =>
-    attempt({ numberId: id, method: "qr", phone: null }, (event) =>
-      event._tag === "QrShown"
-        ? Effect.forkDetach(Effect.exit(server.scan(digits, event.text)))
-        : Effect.void,
-    ),
-  )
-
 /** What a fiber ends with that waits for the store in between: time goes on for it. */
 const ended = <A, E>(fiber: Fiber.Fiber<A, E>) =>
   Effect.gen(function* () {
@@ -61,14 +51,6 @@ const ended = <A, E>(fiber: Fiber.Fiber<A, E>) =>
     }
     return yield* Fiber.join(fiber)
   })
-
-const devicesOf = (digits: string) =>
-  Effect.map(WhatsAppServer, (server) => () => server.sessions(digits).length)
-
-const hasCredentials = (id: NumberId) =>
-  SessionVault.use((vault) =>
-    Effect.map(Effect.orDie(vault.credentials(id)), (credentials) => credentials !== null),
-  )
 
 layer(layerWorld)("a store that fails", (it) => {
   it.effect("while a link is kept costs no device: the link is kept when it answers", () =>
@@ -200,78 +182,6 @@ layer(layerWorld)("a store that fails", (it) => {
       )
       assert.deepStrictEqual(yield* sendNow(aText(number, to(other))), accepted)
     }).pipe(Effect.scoped),
-  )
-})
-
-layer(Layer.provideMerge(layerStores, layerServer))("a process that ends", (it) => {
-  /** Links a number, and ends the process after the phone took the code, before that was told. */
-  const brokenOff = Effect.gen(function* () {
-    const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
-    yield* Effect.gen(function* () {
-      const server = yield* WhatsAppServer
-      let isKept = false
-      yield* inTrouble((operation) => {
-        isKept ||= operation === "replace"
-        return isKept && operation === "credentials"
-      })
-      const linking = yield* Effect.forkChild(scanning(id, digits))
-      yield* server.until(() => server.sessions(digits).length === 1)
-      yield* until(() => isKept)
-      yield* Fiber.interrupt(linking)
-    }).pipe(Effect.scoped, Effect.provide(layerLooking))
-    return { digits, id }
-  })
-
-  it.effect("while a number is linked goes on with the link that was made", () =>
-    Effect.gen(function* () {
-      const { digits, id } = yield* brokenOff
-      const shown = yield* Effect.provide(scanning(id, digits), layerLooking)
-      assert.deepStrictEqual(tags(shown), ["Taken", "Linked"])
-      assert.strictEqual((yield* devicesOf(digits))(), 1)
-    }),
-  )
-
-  it.effect("while a number is linked leaves no device when the attempt was over meanwhile", () =>
-    Effect.gen(function* () {
-      const { digits, id } = yield* brokenOff
-      yield* (yield* NumberStore).setStatus(id, "disconnected", undefined, 0)
-      const devices = yield* devicesOf(digits)
-      yield* Effect.gen(function* () {
-        yield* Told
-        yield* until(() => devices() === 0)
-        yield* untilSo(Effect.map(hasCredentials(id), (has) => !has))
-      }).pipe(Effect.provide(layerLooking))
-    }),
-  )
-
-  it.effect("before a tick is stored is told of it again", () =>
-    Effect.gen(function* () {
-      const server = yield* WhatsAppServer
-      const other = yield* aPerson
-      const number = yield* Effect.provide(aLinkedNumber, layerLooking)
-      const message = aText(number, to(other))
-      const ids = [message.transportId]
-      yield* Effect.gen(function* () {
-        let isTold = false
-        const { listen } = yield* WhatsAppTransport
-        yield* Effect.forkScoped(
-          listen((event) => {
-            if (event._tag !== "Tick") return Effect.void
-            isTold = true
-            return Effect.never
-          }),
-        )
-        assert.deepStrictEqual(yield* sendNow(message), accepted)
-        yield* server.receipt({ by: other, ids, type: "delivered" })
-        yield* until(() => isTold)
-      }).pipe(Effect.scoped, Effect.provide(layerAdapter({}, layerNotTold)))
-      yield* Effect.gen(function* () {
-        const told = yield* Told
-        yield* until(() =>
-          told.some((event) => event._tag === "Tick" && event.transportId === message.transportId),
-        )
-      }).pipe(Effect.provide(layerLooking))
-    }),
   )
 })
 

@@ -1,26 +1,39 @@
 /**
- * Storms against the far side: numbers send while connections break at every point, the far side is
+ * Processes that end, and storms against the far side, on each kind of store: numbers send while connections break at every point, the far side is
  * busy, garbles, goes and comes back, the store fails, and the adapter is ended and started again.
  * Afterwards each outcome must be true, no recipient may have seen a message twice, no tick may be
  * lost, and each number must be the one device that it was. `STORM_SEED` repeats one.
  */
-import { assert, it } from "@effect/vitest"
-import { WhatsAppTransport } from "@messaging-service/core/ports"
+import { assert, layer } from "@effect/vitest"
+import { NumberStore, WhatsAppTransport } from "@messaging-service/core/ports"
 import type { OutgoingMessage, SendOutcome, TransportEvent } from "@messaging-service/core/ports"
+import type { MemoryStore } from "@messaging-service/store-memory"
+import { layer as memoryStore } from "@messaging-service/store-memory"
+import { layer as layerPostgres, layerPglite } from "@messaging-service/store-postgres"
+import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import type { MessageOutcome } from "@messaging-service/whatsapp-server"
 import { Effect, Fiber, Layer, Random } from "effect"
 import {
   aLinkedNumber,
+  anUnlinkedNumber,
   aPerson,
   aText,
+  devicesOf,
+  hasCredentials,
+  inTrouble,
   layerAdapter,
   layerNotTold,
   layerServer,
-  layerStores,
-  Trouble,
+  layerStoresOn,
+  scanning,
+  sendNow,
+  tags,
   to,
+  Told,
+  Trouble,
   until,
+  untilSo,
 } from "./LiveWorld.ts"
 import type { LinkedNumber } from "./LiveWorld.ts"
 
@@ -204,14 +217,107 @@ const storm = (messages: number, lives: number) =>
     // A storm in which nothing got through proves nothing.
     assert.isAbove(accepted.length, messages / 2)
     return accepted.length
-  }).pipe(
-    Effect.scoped,
-    Effect.provide(Layer.provideMerge(layerStores, layerServer)),
-    Random.withSeed(process.env["STORM_SEED"] ?? "a storm"),
-  )
+  }).pipe(Effect.scoped, Random.withSeed(process.env["STORM_SEED"] ?? "a storm"))
 
-it.live(
-  "after a storm each outcome is true, no message was seen twice, and no tick is lost",
-  () => storm(40, 6),
-  { timeout: 120_000 },
-)
+const layerLooking = layerAdapter({ lookMillis: 100 })
+
+/** Links a number, and ends the process after the phone took the code, before that was told. */
+const brokenOff = Effect.gen(function* () {
+  const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
+  yield* Effect.gen(function* () {
+    const server = yield* WhatsAppServer
+    let isKept = false
+    yield* inTrouble((operation) => {
+      isKept ||= operation === "replace"
+      return isKept && operation === "credentials"
+    })
+    const linking = yield* Effect.forkChild(scanning(id, digits))
+    yield* server.until(() => server.sessions(digits).length === 1)
+    yield* until(() => isKept)
+    yield* Fiber.interrupt(linking)
+  }).pipe(Effect.scoped, Effect.provide(layerLooking))
+  return { digits, id }
+})
+
+const accepted = { _tag: "Accepted" } as const
+
+const layerOnPostgres = Layer.unwrap(
+  Effect.gen(function* () {
+    const { database, path, username } = yield* (yield* EmbeddedPostgres).createDatabase()
+    return layerPostgres({ database, path, username })
+  }),
+).pipe(Layer.provide(EmbeddedPostgres.layer()))
+
+/** The stores, and what a storm on each is made of: messages of each number, lives of the adapter. */
+const stores: ReadonlyArray<
+  readonly [name: string, layer: Layer.Layer<MemoryStore>, messages: number, lives: number]
+> = [
+  ["memory", memoryStore, 25, 4],
+  ["PGlite", Layer.orDie(layerPglite()), 15, 3],
+  ["PostgreSQL", Layer.orDie(layerOnPostgres), 15, 3],
+]
+
+for (const [name, store, messages, lives] of stores) {
+  const world = Layer.provideMerge(layerStoresOn(store), layerServer)
+  layer(world, { excludeTestServices: true })(`a process on ${name} that ends`, (it) => {
+    it.effect("while a number is linked goes on with the link that was made", () =>
+      Effect.gen(function* () {
+        const { digits, id } = yield* brokenOff
+        const shown = yield* Effect.provide(scanning(id, digits), layerLooking)
+        assert.deepStrictEqual(tags(shown), ["Taken", "Linked"])
+        assert.strictEqual((yield* devicesOf(digits))(), 1)
+      }),
+    )
+
+    it.effect("while a number is linked leaves no device when the attempt was over meanwhile", () =>
+      Effect.gen(function* () {
+        const { digits, id } = yield* brokenOff
+        yield* (yield* NumberStore).setStatus(id, "disconnected", undefined, 0)
+        const devices = yield* devicesOf(digits)
+        yield* Effect.gen(function* () {
+          yield* Told
+          yield* until(() => devices() === 0)
+          yield* untilSo(Effect.map(hasCredentials(id), (has) => !has))
+        }).pipe(Effect.provide(layerLooking))
+      }),
+    )
+
+    it.effect("before a tick is stored is told of it again", () =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const other = yield* aPerson
+        const number = yield* Effect.provide(aLinkedNumber, layerLooking)
+        const message = aText(number, to(other))
+        const ids = [message.transportId]
+        yield* Effect.gen(function* () {
+          let isTold = false
+          const { listen } = yield* WhatsAppTransport
+          yield* Effect.forkScoped(
+            listen((event) => {
+              if (event._tag !== "Tick") return Effect.void
+              isTold = true
+              return Effect.never
+            }),
+          )
+          assert.deepStrictEqual(yield* sendNow(message), accepted)
+          yield* server.receipt({ by: other, ids, type: "delivered" })
+          yield* until(() => isTold)
+        }).pipe(Effect.scoped, Effect.provide(layerAdapter({}, layerNotTold)))
+        yield* Effect.gen(function* () {
+          const told = yield* Told
+          yield* until(() =>
+            told.some(
+              (event) => event._tag === "Tick" && event.transportId === message.transportId,
+            ),
+          )
+        }).pipe(Effect.provide(layerLooking))
+      }),
+    )
+
+    it.effect(
+      "in a storm again and again tells true outcomes, shows no message twice and loses no tick",
+      () => storm(messages, lives),
+      { timeout: 120_000 },
+    )
+  })
+}
