@@ -51,7 +51,7 @@ export const layerStores = Layer.effectContext(
       Context.make(ports.ReminderStore, reminderStore(database)),
       Context.make(ports.Version1ListStore, version1ListStore(database)),
       Context.make(ports.ServiceSecrets, serviceSecrets(database)),
-      Context.make(ports.SessionStore, sessionStore(database)),
+      Context.make(ports.SessionStore, yield* sessionStore(database)),
       Context.make(ports.ShardLeases, shardLeases(database)),
       Context.make(ports.IdempotencyStore, idempotencyStore(database)),
       Context.make(ports.ClockStore, clockStore(database)),

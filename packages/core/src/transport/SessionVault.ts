@@ -4,7 +4,9 @@
  * read is opened. Neither ever stands in a log or an error.
  *
  * Writes of one number reach the store one after the other, in the order in which they were made, and
- * none once another worker has the number: those fail with `NumberMoved`.
+ * none once another worker has the number: those fail with `NumberMoved`. They are not given up half-way:
+ * what comes behind one finds it done. Credentials are read behind them too, since who reads them begins
+ * anew with what was written before.
  */
 import { Clock, Context, Effect, Layer, Result, Semaphore } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -45,16 +47,22 @@ export class SessionVault extends Context.Service<
       /** As many as there are live numbers. */
       const turns = new Map<NumberId, Semaphore.Semaphore>()
 
+      const behindWrites = (numberId: NumberId) => {
+        const turn = turns.get(numberId) ?? Semaphore.makeUnsafe(1)
+        turns.set(numberId, turn)
+        return turn.withPermits(1)
+      }
+
       /** What is asked for while the worker has the number is written by that taking of it, or not at all. */
       const inTurn = Effect.fnUntraced(function* (
         numberId: NumberId,
         write: (fence: Fence, now: number) => Effect.Effect<boolean, StoreUnavailable>,
       ) {
         const fence = yield* ownership.fence(numberId)
-        const turn = turns.get(numberId) ?? Semaphore.makeUnsafe(1)
-        turns.set(numberId, turn)
-        const isWritten = yield* turn.withPermits(1)(
-          Effect.flatMap(Clock.currentTimeMillis, (now) => write(fence, now)),
+        const isWritten = yield* behindWrites(numberId)(
+          Effect.uninterruptible(
+            Effect.flatMap(Clock.currentTimeMillis, (now) => write(fence, now)),
+          ),
         )
         if (!isWritten) return yield* new NumberMoved({ numberId })
       })
@@ -74,7 +82,7 @@ export class SessionVault extends Context.Service<
       return SessionVault.of({
         list: store.list,
         credentials: Effect.fnUntraced(function* (numberId) {
-          const sealed = yield* store.credentials(numberId)
+          const sealed = yield* behindWrites(numberId)(store.credentials(numberId))
           if (sealed === null) return null
           return yield* Effect.fromResult(secrets.open(credentialsPlace(numberId), sealed))
         }),

@@ -1,6 +1,6 @@
 /** What live transports keep is sealed before the store sees it, and written in order. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Result } from "effect"
+import { Effect, Fiber, Layer, Result } from "effect"
 import { NumberMoved, NumberOwnership } from "../../src/transport/NumberOwnership.ts"
 import { SessionStore } from "../../src/transport/SessionStore.ts"
 import { SessionVault } from "../../src/transport/SessionVault.ts"
@@ -22,6 +22,8 @@ const layerVault = (
     readonly key?: string
     readonly older?: string
     readonly ownership?: Layer.Layer<NumberOwnership>
+    /** Writes go on in the store when who asked for them is interrupted. */
+    readonly apart?: boolean
   } = {},
 ) => {
   const put = (
@@ -61,7 +63,10 @@ const layerVault = (
                 }),
               ),
           ),
-        write: put,
+        write: (...given) =>
+          options.apart === true
+            ? Effect.flatMap(Effect.forkDetach(put(...given)), Fiber.join)
+            : put(...given),
         replace: put,
         trim: () => Effect.succeed(true),
         leave: () => Effect.succeed(true),
@@ -139,6 +144,27 @@ describe("the vault", () => {
         assert.strictEqual(yield* vault.credentials(number), "write 3")
         assert.strictEqual((yield* vault.keys(number, "session", ["1"])).get("1"), "write 3")
       }).pipe(Effect.provide(layerVault(kept)))
+    }),
+  )
+
+  it.effect("a write that is given up is over before the next one begins", () =>
+    Effect.gen(function* () {
+      const kept = new Map<string, string>()
+      const others = Array.from({ length: 9 }, (_, id) => ({ type: "a", id: `${id}`, value: "x" }))
+      const writeOf = (value: string) => ({ type: "session", id: "1", value })
+      yield* Effect.gen(function* () {
+        const vault = yield* SessionVault
+        const first = yield* Effect.forkChild(
+          vault.write(number, "first", [...others, writeOf("first")]),
+          { startImmediately: true },
+        )
+        yield* Effect.forkChild(Fiber.interrupt(first), { startImmediately: true })
+        assert.strictEqual(yield* vault.credentials(number), "first")
+        yield* vault.write(number, "second", [writeOf("second")])
+        for (const _ of others) yield* Effect.yieldNow
+        assert.strictEqual(yield* vault.credentials(number), "second")
+        assert.strictEqual((yield* vault.keys(number, "session", ["1"])).get("1"), "second")
+      }).pipe(Effect.provide(layerVault(kept, { apart: true })))
     }),
   )
 

@@ -108,7 +108,8 @@ const maximum = 64
  */
 const places = 2
 
-/** There are four hot kinds; a pool that is too small for twice four has less room for each. */
+/** There are five hot kinds, of which workers and servers have some each; a pool that is too small for
+ * twice four has less room for each. */
 const connectionsForAll = 8
 
 /** How the hot calls are coalesced on a pool of this size. */

@@ -7,6 +7,7 @@ import type {
   SessionStore,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, integer, millis, text, texts } from "../database/Fields.ts"
 import { each, given, joined, part, single, statement } from "../database/Statement.ts"
@@ -66,59 +67,142 @@ const fence = `fence as materialized (
 
 const mayWrite = `($shard is null or exists (select from fence))`
 
+/** What is written of one number. */
+interface Write {
+  readonly numberId: NumberId
+  /** Null where they stay as they are. */
+  readonly credentials: string | null
+  readonly keys: ReadonlyArray<KeyChange>
+  readonly now: number
+  readonly fence: Fence
+}
+
+interface KeyOfNumber extends KeyChange {
+  readonly numberId: NumberId
+}
+
 const writing = joined(
-  given({ numberId: bigint, credentials: text, now: instant }),
+  part(
+    "writes",
+    each({
+      numberIds: bigint((write: Write) => write.numberId),
+      credentials: text((write: Write) => write.credentials),
+      times: instant((write: Write) => write.now),
+      shards: integer((write: Write) => write.fence?.shard ?? null),
+      terms: bigint((write: Write) => write.fence?.term ?? null),
+    }),
+  ),
   part(
     "keys",
     each({
-      types: text((key: KeyChange) => key.type),
-      ids: text((key: KeyChange) => key.id),
-      values: text((key: KeyChange) => key.value),
+      keyNumberIds: bigint((key: KeyOfNumber) => key.numberId),
+      types: text((key: KeyOfNumber) => key.type),
+      ids: text((key: KeyOfNumber) => key.id),
+      values: text((key: KeyOfNumber) => key.value),
     }),
   ),
-  fenced,
 )
 
 /**
- * One statement, and so one commit. The session's row is written before any of its keys, so that
- * writes of one number cannot cross. What is dropped and what is written are different keys.
+ * Writes of several numbers, of each one, in one statement and so in one commit; each is fenced by its
+ * own shard. A session's row is written before any of its keys, so that writes of one number cannot
+ * cross, and the rows in the order of their numbers, so that statements do not wait for one another in a
+ * circle. What is dropped and what is written are different keys.
  */
 const write = statement("session.write", writing)`
-with ${fence},
-session as (
-  insert into sessions as kept (number_id, credentials)
-  select l.number_id, coalesce($credentials, s.credentials)
-  from lanes l
-  left join sessions s on s.number_id = l.number_id
-  where l.number_id = $numberId
-    and l.removed_at is null
-    and coalesce($credentials, s.credentials) is not null
-    and ${mayWrite}
-  on conflict (number_id) do update
-  set credentials = coalesce($credentials, kept.credentials)
-  returning number_id
+with fence as materialized (
+  select f.shard, f.term
+  from number_shards f
+  where f.shard = any ($shards)
+    and exists (
+      select
+      from unnest($shards, $terms) by (shard, term)
+      where by.shard = f.shard
+        and by.term = f.term
+    )
+  for share of f
 ),
-given as (
-  select key.type, key.id, key.value
-  from unnest($types, $ids, $values) key (type, id, value)
+asked as materialized (
+  select
+    asked.*,
+    asked.shard is null or exists (
+      select from fence where fence.shard = asked.shard and fence.term = asked.term
+    ) as may_write
+  from unnest($numberIds, $credentials, $times, $shards, $terms)
+    with ordinality asked (number_id, credentials, written_at, shard, term, place)
+),
+session as materialized (
+  insert into sessions as kept (number_id, credentials)
+  select l.number_id, coalesce(asked.credentials, s.credentials)
+  from asked
+  join lanes l on l.number_id = asked.number_id
+  left join sessions s on s.number_id = l.number_id
+  where asked.may_write
+    and l.removed_at is null
+    and coalesce(asked.credentials, s.credentials) is not null
+  order by l.number_id
+  on conflict (number_id) do update
+  set credentials = coalesce(
+    ($credentials)[array_position($numberIds, kept.number_id)],
+    kept.credentials
+  )
+  returning number_id, ($times)[array_position($numberIds, kept.number_id)] as written_at
+),
+given as materialized (
+  select key.number_id, key.type, key.id, key.value, session.written_at
+  from session
+  join unnest($keyNumberIds, $types, $ids, $values) key (number_id, type, id, value)
+    on key.number_id = session.number_id
 ),
 dropped as (
   delete from session_keys k
-  using session, given
-  where k.number_id = session.number_id
+  using given
+  where k.number_id = given.number_id
     and k.type = given.type
     and k.id = given.id
     and given.value is null
 ),
 written as (
   insert into session_keys (number_id, type, id, value, written_at)
-  select session.number_id, given.type, given.id, given.value, $now
-  from session, given
+  select given.number_id, given.type, given.id, given.value, given.written_at
+  from given
   where given.value is not null
   on conflict (number_id, type, id) do update
   set value = excluded.value, written_at = excluded.written_at
 )
-select ${mayWrite} as written`
+select asked.may_write as written
+from asked
+order by asked.place`
+
+interface WrittenRow {
+  readonly written: boolean
+}
+
+const writeOf = (writes: ReadonlyArray<Write>) => ({
+  writes,
+  keys: writes.flatMap(({ keys, numberId }) => keys.map((key) => ({ ...key, numberId }))),
+})
+
+/** Whether each was written. What comes second of one number is written in a second statement. */
+const writeTogether = (database: DatabaseService) =>
+  Effect.fnUntraced(function* (writes: ReadonlyArray<Write>) {
+    const isWritten = new Map<Write, boolean>()
+    let left = writes
+    while (left.length > 0) {
+      const ofNumbers = new Map<NumberId, Write>()
+      for (const one of left) {
+        if (!ofNumbers.has(one.numberId)) ofNumbers.set(one.numberId, one)
+      }
+      const first = [...ofNumbers.values()]
+      const rows = yield* write.rows<WrittenRow>(database, writeOf(first))
+      first.forEach((one, place) => isWritten.set(one, rows[place]?.written === true))
+      left = left.filter((one) => !isWritten.has(one))
+    }
+    return writes.map((one) => isWritten.get(one) === true)
+  })
+
+/** A write with more keys goes alone: hundreds are made when a device is new. */
+const mostKeysTogether = 50
 
 const leave = statement("session.leave", joined(given({ numberId: bigint, now: instant }), fenced))`
 with ${fence},
@@ -163,45 +247,48 @@ trimmed as (
 )
 select ${mayWrite} as written`
 
-export const sessionStore = (database: DatabaseService): typeof SessionStore.Service => ({
-  list: listKept.all(database, {}, (row: KeptRow) => ({
-    numberId: Number(row.number_id) as NumberId,
-    platform: row.platform,
-    status: row.status,
-    removed: row.removed,
-    leavingSince: millis(row.leaving_at),
-    pauseReason: row.pause_reason,
-    proxy: row.proxy_url,
-  })),
-  credentials: (numberId) => getCredentials.value<string>(database, { numberId }),
-  keys: (numberId, type, ids) =>
-    Effect.map(
-      getKeys.rows<{ readonly id: string; readonly value: string }>(database, {
-        numberId,
-        type,
-        ids,
-      }),
-      (rows) => new Map(rows.map(({ id, value }) => [id, value])),
-    ),
-  write: (numberId, credentials, keys, now, by) =>
-    write.holds(database, { numberId, credentials, keys, now, fence: by }),
-  replace: (numberId, credentials, keys, now, by) =>
-    database.transaction("session.replace", (run) =>
-      Effect.andThen(
-        wipe.within(run, { numberId, fence: by }),
-        Effect.map(
-          write.within<{ readonly written: boolean }>(run, {
-            numberId,
-            credentials,
-            keys,
-            now,
-            fence: by,
-          }),
-          ([row]) => row?.written === true,
+export const sessionStore = Effect.fnUntraced(function* (database: DatabaseService) {
+  const together = yield* coalesced(writeTogether(database), coalescing(database))
+  const store: typeof SessionStore.Service = {
+    list: listKept.all(database, {}, (row: KeptRow) => ({
+      numberId: Number(row.number_id) as NumberId,
+      platform: row.platform,
+      status: row.status,
+      removed: row.removed,
+      leavingSince: millis(row.leaving_at),
+      pauseReason: row.pause_reason,
+      proxy: row.proxy_url,
+    })),
+    credentials: (numberId) => getCredentials.value<string>(database, { numberId }),
+    keys: (numberId, type, ids) =>
+      Effect.map(
+        getKeys.rows<{ readonly id: string; readonly value: string }>(database, {
+          numberId,
+          type,
+          ids,
+        }),
+        (rows) => new Map(rows.map(({ id, value }) => [id, value])),
+      ),
+    write: (numberId, credentials, keys, now, by) => {
+      const one = { numberId, credentials, keys, now, fence: by }
+      return keys.length > mostKeysTogether ? write.holds(database, writeOf([one])) : together(one)
+    },
+    replace: (numberId, credentials, keys, now, by) =>
+      database.transaction("session.replace", (run) =>
+        Effect.andThen(
+          wipe.within(run, { numberId, fence: by }),
+          Effect.map(
+            write.within<WrittenRow>(
+              run,
+              writeOf([{ numberId, credentials, keys, now, fence: by }]),
+            ),
+            ([row]) => row?.written === true,
+          ),
         ),
       ),
-    ),
-  trim: (numberId, type, most, by) => trim.holds(database, { numberId, type, most, fence: by }),
-  leave: (numberId, now, by) => leave.holds(database, { numberId, now, fence: by }),
-  wipe: (numberId, by) => wipe.holds(database, { numberId, fence: by }),
+    trim: (numberId, type, most, by) => trim.holds(database, { numberId, type, most, fence: by }),
+    leave: (numberId, now, by) => leave.holds(database, { numberId, now, fence: by }),
+    wipe: (numberId, by) => wipe.holds(database, { numberId, fence: by }),
+  }
+  return store
 })

@@ -8,7 +8,12 @@ import {
   WorkspaceStore,
   shardOf,
 } from "@messaging-service/core/ports"
-import type { HeldShard, KeyChange, NumberId } from "@messaging-service/core/ports"
+import type {
+  HeldShard,
+  KeyChange,
+  NumberId,
+  StoreUnavailable,
+} from "@messaging-service/core/ports"
 import { Effect, Fiber } from "effect"
 import type { Topic } from "../Topic.ts"
 import { aNumber, aStage, aWorkspace, noon, oneSecond } from "../Records.ts"
@@ -179,6 +184,68 @@ export const sessions: Topic = (it) => {
       const found = yield* store.keys(number.id, "k", [...ids, "all"])
       assert.strictEqual(found.size, 21)
     }),
+  )
+
+  it.effect("writes of many numbers at the same time each change their own, or are refused", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const numbers = yield* NumberStore
+      const leases = yield* ShardLeases
+      const workspace = yield* aWorkspace()
+      const all = yield* Effect.forEach(Array.from({ length: 8 }), () => aNumber(workspace.id))
+      const [unlinked, removed, moved, dropped, fenced] = all.map(({ id }) => id)
+      assert.isTrue(removed !== undefined && moved !== undefined && fenced !== undefined)
+      if (removed === undefined || moved === undefined || fenced === undefined) return
+      const together = <A>(write: (id: NumberId) => Effect.Effect<A, StoreUnavailable>) =>
+        Effect.forEach(all, ({ id }) => write(id), { concurrency: "unbounded" })
+      yield* together((id) =>
+        store.write(id, id === unlinked ? null : `of ${id}`, [key("a", "1", "once")], noon, null),
+      )
+      yield* numbers.remove(workspace.id, removed, noon)
+      const late = yield* aTakingOf(moved)
+      yield* leases.leave(late.worker)
+      yield* aTakingOf(moved)
+      const present = yield* aTakingOf(fenced)
+      const fences = new Map([
+        [moved, late.fence],
+        [fenced, present.fence],
+      ])
+      const written = yield* together((id) =>
+        store.write(
+          id,
+          id === fenced || id === moved ? "anew" : null,
+          [key("a", "1", id === dropped ? null : `again ${id}`), key("b", `${id}`, "b")],
+          noon,
+          fences.get(id) ?? null,
+        ),
+      )
+      assert.deepStrictEqual(
+        written,
+        all.map(({ id }) => id !== moved),
+      )
+      for (const { id } of all) {
+        const found = {
+          credentials: yield* store.credentials(id),
+          a: (yield* valuesOf(id, "a", ["1"]))["1"],
+          b: Object.keys(
+            yield* valuesOf(
+              id,
+              "b",
+              all.map((each) => `${each.id}`),
+            ),
+          ),
+        }
+        const isKept = id !== unlinked && id !== removed && id !== moved
+        const before = id === unlinked ? undefined : "once"
+        const credentials = id === unlinked ? null : id === fenced ? "anew" : `of ${id}`
+        const again = id === dropped ? undefined : `again ${id}`
+        assert.deepStrictEqual(found, {
+          credentials,
+          a: isKept ? again : before,
+          b: isKept ? [`${id}`] : [],
+        })
+      }
+    }).pipe(Effect.scoped),
   )
 
   it.effect("keys without credentials are not kept", () =>
