@@ -27,7 +27,7 @@ const coreTestModules = [
 ]
 
 /** Programs, not libraries: nothing imports them. */
-const apps = ["server", "worker", "bench", "examples", "fuzz"]
+const apps = ["server", "worker", "cli", "bench", "examples", "fuzz"]
 
 /** Which packages of the workspace a package may import. Apps are not listed: they choose. */
 const workspaceImports = {
@@ -62,11 +62,19 @@ const packagesUnderTheService = [
   "testkit",
 ]
 
+/** Packages for those on the other end of the wire: what they may import instead of the core. */
+const packagesOutside = {
+  client: ["verify-webhook"],
+  "verify-webhook": [],
+  "whatsapp-server": [],
+}
+
 /** Tests that need the whole service under them, and so choose adapters as an app does. */
 const testsThatChoose = {
   core: ["store-memory", "emulator"],
   "transport-whatsapp": ["store-memory", "store-postgres", "whatsapp-server"],
   http: ["store-memory", "store-postgres", "emulator", "node", "verify-webhook"],
+  client: ["store-memory", "emulator", "node", "http"],
 }
 
 /**
@@ -133,10 +141,12 @@ const workspaceComplaint = (place, specifier) => {
     ...(place.room === "test" ? (testsThatChoose[place.name] ?? []) : []),
     ...(place.isEmulatorEntry ? ["emulator"] : []),
   ]
-  const allowed = [...workspaceImports[place.room], ...chosen]
+  const usual =
+    (place.room === "src" ? packagesOutside[place.name] : undefined) ?? workspaceImports[place.room]
+  const allowed = [...usual, ...chosen]
   return allowed.includes(imported)
     ? undefined
-    : `${place.path}/${place.room} may import ${allowed.join(" and ")} of this workspace, not "${specifier}": adapters do not know one another, apps choose them.`
+    : `${place.path}/${place.room} may import ${allowed.join(" and ") || "nothing"} of this workspace, not "${specifier}": adapters do not know one another, apps choose them.`
 }
 
 const foreignComplaint = (place, specifier) => {

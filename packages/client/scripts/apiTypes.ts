@@ -1,0 +1,189 @@
+/**
+ * Writes `src/openapi.ts`, the types of version 2 and of the operator API, from the OpenAPI document
+ * that a service gives out:
+ *
+ *     node scripts/apiTypes.ts
+ */
+import { isJson } from "@messaging-service/testkit/openapi"
+import type { DocumentObject, Json } from "@messaging-service/testkit/openapi"
+import { Effect } from "effect"
+import { writeFileSync } from "node:fs"
+import { resolve } from "node:path"
+import openapiTS, { astToString } from "openapi-typescript"
+import ts from "typescript"
+import { Service } from "../test/Service.ts"
+
+/** Where the types are kept. */
+export const typesFile = resolve(import.meta.dirname, "../src/openapi.ts")
+
+/** Failures are one error object, and headers are read by nothing but the client itself. */
+const withoutFailures = (operation: Json): Json => {
+  const { parameters, requestBody, responses, ...rest } = operation
+  const { operationId, summary } = rest
+  const isNeeded = (parameter: unknown) =>
+    isJson(parameter) &&
+    (parameter["in"] === "query" ||
+      parameter["in"] === "path" ||
+      parameter["$ref"] === "#/components/parameters/Idempotency-Key")
+  return {
+    operationId,
+    summary,
+    parameters: (parameters as ReadonlyArray<unknown>).filter(isNeeded),
+    requestBody,
+    responses: Object.fromEntries(
+      Object.entries(responses as Record<string, Json>)
+        .filter(([status]) => status.startsWith("2"))
+        .map(([status, { content, description }]) => [status, { content, description }]),
+    ),
+  }
+}
+
+/** The schemas of those names, and those that they refer to. */
+const reached = (schemas: Readonly<Record<string, Json>>, from: unknown): Record<string, Json> => {
+  const found = new Map<string, Json>()
+  const visit = (value: unknown): void => {
+    for (const [, name = ""] of JSON.stringify(value).matchAll(/#\/components\/schemas\/(\w+)/g)) {
+      const schema = schemas[name]
+      if (schema === undefined || found.has(name)) continue
+      found.set(name, schema)
+      visit(schema)
+    }
+  }
+  visit(from)
+  return Object.fromEntries([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** What the client needs of the document. */
+const partOf = ({ components, openapi, paths }: DocumentObject): Json => {
+  const kept = Object.entries(paths)
+    .filter(([path]) => /^\/(?:api\/v2|admin\/v1)\//.test(path))
+    .map(([path, item]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(item).map(([method, operation]) => [
+          method,
+          withoutFailures(operation as unknown as Json),
+        ]),
+      ),
+    ])
+  return {
+    openapi,
+    info: { title: "Messaging Service", version: "2.0.0" },
+    paths: Object.fromEntries(kept),
+    components: {
+      schemas: reached(components["schemas"] ?? {}, [kept, "#/components/schemas/ErrorCode"]),
+      parameters: { "Idempotency-Key": components["parameters"]?.["Idempotency-Key"] },
+    },
+  }
+}
+
+/** Names that JavaScript gives to something else. */
+const otherNames: Readonly<Record<string, string>> = { Number: "SendingNumber" }
+
+const nameOf = ({ name }: ts.TypeElement): string =>
+  name !== undefined && (ts.isStringLiteral(name) || ts.isIdentifier(name)) ? name.text : ""
+
+/** The member with its type changed, if it has that name. */
+const changing =
+  (name: string, change: (type: ts.TypeNode) => ts.TypeNode) =>
+  (member: ts.TypeElement): ts.TypeElement =>
+    ts.isPropertySignature(member) && member.type !== undefined && nameOf(member) === name
+      ? ts.setSyntheticLeadingComments(
+          ts.factory.createPropertySignature(
+            member.modifiers,
+            member.name,
+            member.questionToken,
+            change(member.type),
+          ),
+          ts.getSyntheticLeadingComments(member),
+        )
+      : member
+
+/** A type of fields with its members changed; any other stays as it is. */
+const within =
+  (change: (member: ts.TypeElement) => ts.TypeElement) =>
+  (type: ts.TypeNode): ts.TypeNode =>
+    ts.isTypeLiteralNode(type) ? ts.factory.createTypeLiteralNode(type.members.map(change)) : type
+
+/**
+ * Schemas and queries as declarations of their own: what editors show is then a name with the texts of
+ * its fields, and not the whole of a message at every method.
+ */
+const withNames = (nodes: ReadonlyArray<ts.Node>): Array<ts.Node> => {
+  const declarations: Array<ts.Node> = []
+  const declare = (name: string, type: ts.TypeNode, of?: ts.Node): ts.TypeNode => {
+    const exported = [ts.factory.createModifier(ts.SyntaxKind.ExportKeyword)]
+    const declaration = ts.isTypeLiteralNode(type)
+      ? ts.factory.createInterfaceDeclaration(exported, name, [], [], type.members)
+      : ts.factory.createTypeAliasDeclaration(exported, name, [], type)
+    const comments = of && ts.getSyntheticLeadingComments(of)
+    declarations.push(ts.setSyntheticLeadingComments(declaration, comments))
+    return ts.factory.createTypeReferenceNode(name)
+  }
+  const schemas = within((member) => {
+    const name = nameOf(member)
+    return changing(name, (type) => declare(otherNames[name] ?? name, type, member))(member)
+  })
+  const query = (operation: ts.TypeElement) => {
+    const name = nameOf(operation)
+    return changing(
+      name,
+      within(
+        changing(
+          "parameters",
+          within(
+            changing("query", (type) =>
+              ts.isTypeLiteralNode(type)
+                ? declare(`${name.charAt(0).toUpperCase()}${name.slice(1)}Query`, type)
+                : type,
+            ),
+          ),
+        ),
+      ),
+    )(operation)
+  }
+  const parts: Readonly<Record<string, (member: ts.TypeElement) => ts.TypeElement>> = {
+    components: changing("schemas", schemas),
+    operations: query,
+  }
+  const changed = nodes.map((node) => {
+    const change = ts.isInterfaceDeclaration(node) ? parts[node.name.text] : undefined
+    return ts.isInterfaceDeclaration(node) && change !== undefined
+      ? ts.factory.createInterfaceDeclaration(
+          node.modifiers,
+          node.name,
+          node.typeParameters,
+          node.heritageClauses,
+          node.members.map(change),
+        )
+      : node
+  })
+  return [...changed, ...declarations]
+}
+
+/** The text of the types, as the generator makes it of that service's document. */
+export const apiTypes = async (url: string): Promise<string> => {
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as DocumentObject
+  const types = await openapiTS(JSON.stringify(partOf(document)), {
+    immutable: true,
+    // A field that has a default can be left out.
+    defaultNonNullable: false,
+    alphabetize: false,
+  })
+  return `/**
+ * The types of version 2 and of the operator API. Made from the OpenAPI document by
+ * \`scripts/apiTypes.ts\`, with openapi-typescript: change the document's schemas instead.
+ */
+${astToString(withNames(types))}`
+}
+
+if (import.meta.main) {
+  await Effect.runPromise(
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { url } = yield* Service
+        writeFileSync(typesFile, yield* Effect.promise(() => apiTypes(url)))
+      }),
+    ).pipe(Effect.provide(Service.layer)),
+  )
+}

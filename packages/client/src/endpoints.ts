@@ -1,0 +1,175 @@
+/**
+ * Methods made from places of the OpenAPI document: what a method takes and answers are the types that
+ * the document gives its path, so that a method is one line and cannot say anything else. A path's ids
+ * come first, in their order; then what the operation takes; then options.
+ */
+import type { paths } from "./openapi.ts"
+import { makeListing } from "./pages.ts"
+import type { Listing } from "./pages.ts"
+import type { Ask, Asked, CreationOptions, RequestOptions } from "./request.ts"
+import { toUpload } from "./upload.ts"
+import type { Upload } from "./upload.ts"
+
+type Verb = "get" | "post" | "put" | "patch" | "delete"
+
+/** What the document says of an operation, as far as a method needs it. */
+interface Described {
+  readonly parameters: { readonly query?: unknown; readonly header?: unknown }
+  readonly requestBody?: unknown
+  readonly responses: unknown
+}
+
+type Operation<Path extends keyof paths, V extends Verb> = paths[Path][V] extends Described
+  ? paths[Path][V]
+  : never
+
+/** The JSON of what stands in a request or an answer; never when there is none. */
+type JsonOf<Part> = Part extends { readonly content: { readonly "application/json": infer J } }
+  ? J
+  : never
+
+type BodyOf<O> = O extends { readonly requestBody?: infer B } ? JsonOf<NonNullable<B>> : never
+
+type QueryOf<O> = O extends { readonly parameters: { readonly query?: infer Q } }
+  ? NonNullable<Q>
+  : never
+
+type AnswerOf<O> = O extends { readonly responses: infer R } ? JsonOf<R[keyof R]> : never
+
+/** A list that is always whole is given as the list, without its envelope. */
+type Given<A> = A extends { readonly data: infer Items }
+  ? A extends { readonly next_cursor: unknown }
+    ? never
+    : Items
+  : A
+
+type ItemOf<A> = A extends {
+  readonly data: ReadonlyArray<infer Item>
+  readonly next_cursor: unknown
+}
+  ? Item
+  : never
+
+type HeadersOf<O> = O extends { readonly parameters: { readonly header?: infer H } }
+  ? NonNullable<H>
+  : never
+
+/** The paths that have that verb with an operation of that kind. */
+type Having<V extends Verb, Kind extends string> = {
+  [Path in keyof paths]: [Operation<Path, V>] extends [never]
+    ? never
+    : KindOf<Operation<Path, V>> extends Kind
+      ? Path
+      : never
+}[keyof paths]
+
+/** Which of the methods below an operation has. No header but the idempotency key is in the types. */
+type KindOf<O> = [ItemOf<AnswerOf<O>>] extends [never]
+  ? [HeadersOf<O>] extends [never]
+    ? [BodyOf<O>] extends [never]
+      ? "plain"
+      : "with a body"
+    : [BodyOf<O>] extends [never]
+      ? "upload"
+      : "create"
+  : "pages"
+
+/** The ids of a path. Within a workspace its own comes first. */
+type IdsOf<Path> = Path extends `/admin/v1/workspaces/{id}/${string}{${string}}${string}`
+  ? [workspaceId: number, id: number]
+  : Path extends `/admin/v1/workspaces/{id}/${string}`
+    ? [workspaceId: number]
+    : Path extends `${string}{${string}}${string}`
+      ? [id: number]
+      : []
+
+type BodyArgument<O> = O extends { readonly requestBody: unknown }
+  ? [body: BodyOf<O>]
+  : [body?: BodyOf<O>]
+
+export const makeEndpoints = (ask: Ask) => {
+  /** Takes the arguments of a call apart. */
+  const read = (path: string, given: ReadonlyArray<unknown>) => {
+    let ids = 0
+    // A text would change the path, and a program that is not type-checked may have one.
+    const filled = path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(String(given[ids++])))
+    return { path: filled, rest: given.slice(ids) }
+  }
+
+  const plain =
+    <V extends "get" | "post" | "delete">(verb: V) =>
+    <Path extends Having<V, "plain">>(path: Path) =>
+    async (
+      ...given: [...ids: IdsOf<Path>, options?: RequestOptions]
+    ): Promise<Given<AnswerOf<Operation<Path, V>>>> => {
+      const { path: filled, rest } = read(path, given)
+      const [options] = rest as [RequestOptions?]
+      return unwrapped(await ask({ method: methodOf(verb), path: filled }, options))
+    }
+
+  const withBody =
+    <V extends "post" | "put" | "patch">(verb: V) =>
+    <Path extends Having<V, "with a body">>(path: Path) =>
+    async (
+      ...given: [
+        ...ids: IdsOf<Path>,
+        ...body: BodyArgument<Operation<Path, V>>,
+        options?: RequestOptions,
+      ]
+    ): Promise<Given<AnswerOf<Operation<Path, V>>>> => {
+      const { path: filled, rest } = read(path, given)
+      const [json, options] = rest as [unknown, RequestOptions?]
+      return unwrapped(await ask({ method: methodOf(verb), path: filled, json }, options))
+    }
+
+  return {
+    /** GET of one thing, or of a list that is always whole. */
+    get: plain("get"),
+    /** GET of a list that comes in pages. */
+    list:
+      <Path extends Having<"get", "pages">>(path: Path) =>
+      (
+        ...given: [
+          ...ids: IdsOf<Path>,
+          query?: QueryOf<Operation<Path, "get">>,
+          options?: RequestOptions,
+        ]
+      ): Listing<ItemOf<AnswerOf<Operation<Path, "get">>>> => {
+        const { path: filled, rest } = read(path, given)
+        const [query, options] = rest as [Asked["query"], RequestOptions?]
+        return makeListing(ask, filled, query, options)
+      },
+    /** POST that takes an idempotency key. */
+    create:
+      <Path extends Having<"post", "create">>(path: Path) =>
+      async (
+        body: BodyOf<Operation<Path, "post">>,
+        options?: CreationOptions,
+      ): Promise<Given<AnswerOf<Operation<Path, "post">>>> =>
+        unwrapped(await ask({ method: "POST", path, json: body, keyed: true }, options)),
+    /** POST of a file. */
+    upload:
+      <Path extends Having<"post", "upload">>(path: Path) =>
+      async (
+        upload: Upload,
+        options?: CreationOptions,
+      ): Promise<Given<AnswerOf<Operation<Path, "post">>>> =>
+        unwrapped(
+          await ask({ method: "POST", path, file: toUpload(upload), keyed: true }, options),
+        ),
+    /** POST that takes no idempotency key, with a body and without. */
+    post: withBody("post"),
+    order: plain("post"),
+    put: withBody("put"),
+    patch: withBody("patch"),
+    remove: plain("delete"),
+  }
+}
+
+const methodOf = (verb: Verb) => verb.toUpperCase() as Uppercase<Verb>
+
+/** What the service answers is of the form that its document says. */
+const unwrapped = <A>(answer: unknown): A => {
+  const isWholeList = typeof answer === "object" && answer !== null && "data" in answer
+  return (isWholeList ? answer.data : answer) as A
+}

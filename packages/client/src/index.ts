@@ -1,0 +1,95 @@
+/**
+ * Clients of the messaging service for any JavaScript runtime that has `fetch`: `messagingClient` for
+ * what a key may call, `operatorClient` for operators, and what receivers verify webhooks with.
+ */
+export { messagingClient } from "./client.ts"
+export type { ClientOptions, MessagingClient } from "./client.ts"
+export { operatorClient } from "./operator.ts"
+export type { OperatorClient, OperatorOptions } from "./operator.ts"
+export { MessagingError } from "./MessagingError.ts"
+export type { ClientErrorCode, Problem } from "./MessagingError.ts"
+export type { Listing, Page } from "./pages.ts"
+export type { ConnectionOptions, CreationOptions, RequestOptions } from "./request.ts"
+export type { FileContent, Upload } from "./upload.ts"
+export type {
+  AdvanceClock,
+  Behaviour,
+  CallbackDelivery,
+  CallbackSecret,
+  ChangeNumber,
+  ChangePacing,
+  ChangeReminder,
+  ChangeWorkspace,
+  CheckNumbers,
+  Clock,
+  Connect,
+  ConnectNumber,
+  Connection,
+  Contact,
+  CreateContact,
+  CreateKey,
+  CreateNumber,
+  CreateReminder,
+  CreateWebhook,
+  CreateWorkspace,
+  Deleted,
+  Delivery,
+  ErrorCode,
+  Key,
+  KeyInfo,
+  LastDelivery,
+  LastRun,
+  ListCallbackDeliveriesQuery,
+  ListContactsQuery,
+  ListDeliveriesQuery,
+  ListMediaQuery,
+  ListMessagesQuery,
+  ListNumberCheckResultsQuery,
+  ListNumberChecksQuery,
+  ListReminderRunsQuery,
+  ListRemindersQuery,
+  ListSentQuery,
+  ListWorkspacesQuery,
+  Media,
+  MediaFile,
+  MediaReference,
+  Message,
+  MessageRecipient,
+  NewKey,
+  NumberCheck,
+  NumberCheckResult,
+  OperatedNumber,
+  Pacing,
+  PauseNumber,
+  Plan,
+  PlanInput,
+  QueuedEvent,
+  Recipient,
+  RedeliverEvent,
+  Registered,
+  Reminder,
+  ReminderRecipient,
+  ReminderRun,
+  RevokedKey,
+  Scan,
+  ScheduleInput,
+  SendBatch,
+  SendMessage,
+  SendingNumber,
+  Sent,
+  SetBehaviour,
+  SetRegistered,
+  Settled,
+  Tick,
+  Webhook,
+  WebhookWithSecret,
+  Workspace,
+} from "./openapi.ts"
+export { verifyCallback, verifyWebhook } from "@messaging-service/verify-webhook"
+export type {
+  CallbackReport,
+  CallbackVerification,
+  Verification,
+  WebhookEvent,
+  WebhookRequest,
+} from "@messaging-service/verify-webhook"

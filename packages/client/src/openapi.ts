@@ -1,0 +1,3493 @@
+/**
+ * The types of version 2 and of the operator API. Made from the OpenAPI document by
+ * `scripts/apiTypes.ts`, with openapi-typescript: change the document's schemas instead.
+ */
+export interface paths {
+    readonly "/api/v2/me": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Check the key */
+        readonly get: operations["getKeyInfo"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/messages": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List messages */
+        readonly get: operations["listMessages"];
+        readonly put?: never;
+        /** Send a message */
+        readonly post: operations["sendMessage"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/messages/batch": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Send to many recipients */
+        readonly post: operations["sendBatch"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/messages/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a message */
+        readonly get: operations["getMessage"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Cancel a waiting message */
+        readonly delete: operations["cancelMessage"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/numbers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List numbers */
+        readonly get: operations["listNumbers"];
+        readonly put?: never;
+        /** Connect a WhatsApp number */
+        readonly post: operations["connectNumber"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/numbers/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a number */
+        readonly get: operations["getNumber"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/reminders": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List reminders */
+        readonly get: operations["listReminders"];
+        readonly put?: never;
+        /** Create a reminder */
+        readonly post: operations["createReminder"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/reminders/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a reminder */
+        readonly get: operations["getReminder"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a reminder */
+        readonly delete: operations["deleteReminder"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Change, pause or resume a reminder */
+        readonly patch: operations["updateReminder"];
+        readonly trace?: never;
+    };
+    readonly "/api/v2/media": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List files */
+        readonly get: operations["listMedia"];
+        readonly put?: never;
+        /** Upload a file */
+        readonly post: operations["uploadMedia"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/media/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a file's record */
+        readonly get: operations["getMedia"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a file */
+        readonly delete: operations["deleteMedia"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/number-checks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List number checks */
+        readonly get: operations["listNumberChecks"];
+        readonly put?: never;
+        /** Check which phones are registered */
+        readonly post: operations["createNumberCheck"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/number-checks/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a number check */
+        readonly get: operations["getNumberCheck"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/number-checks/{id}/results": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List the results of a check */
+        readonly get: operations["listNumberCheckResults"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/webhooks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List webhook endpoints */
+        readonly get: operations["listWebhooks"];
+        readonly put?: never;
+        /** Create a webhook endpoint */
+        readonly post: operations["createWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/webhooks/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a webhook endpoint */
+        readonly get: operations["getWebhook"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a webhook endpoint */
+        readonly delete: operations["deleteWebhook"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/webhooks/{id}/rotate-secret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Replace the signing secret */
+        readonly post: operations["rotateWebhookSecret"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/webhooks/{id}/test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Send a ping */
+        readonly post: operations["testWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List workspaces */
+        readonly get: operations["listWorkspaces"];
+        readonly put?: never;
+        /** Create a workspace */
+        readonly post: operations["createWorkspace"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a workspace */
+        readonly get: operations["getWorkspace"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a workspace */
+        readonly delete: operations["deleteWorkspace"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Change a workspace */
+        readonly patch: operations["updateWorkspace"];
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/keys": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List keys */
+        readonly get: operations["listKeys"];
+        readonly put?: never;
+        /** Create a key */
+        readonly post: operations["createKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/keys/{key_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Revoke a key */
+        readonly delete: operations["revokeKey"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List numbers */
+        readonly get: operations["listWorkspaceNumbers"];
+        readonly put?: never;
+        /** Add a number */
+        readonly post: operations["createNumber"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Remove a number */
+        readonly delete: operations["deleteNumber"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Change a number's label, pacing and proxy */
+        readonly patch: operations["updateNumber"];
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/connection": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Look at a number's connection */
+        readonly get: operations["getConnection"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Pause a number */
+        readonly post: operations["pauseNumber"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Resume a number */
+        readonly post: operations["resumeNumber"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/logout": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Log a number out */
+        readonly post: operations["logOutNumber"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/contacts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List contacts */
+        readonly get: operations["listContacts"];
+        readonly put?: never;
+        /** Save a contact */
+        readonly post: operations["createContact"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/contacts/{contact_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a contact */
+        readonly delete: operations["deleteContact"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List webhook endpoints */
+        readonly get: operations["listWorkspaceWebhooks"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the delivery log */
+        readonly get: operations["listDeliveries"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Resume a stopped endpoint */
+        readonly post: operations["resumeWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Deliver an event again */
+        readonly post: operations["redeliverEvent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/callbacks/deliveries": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the delivery log of version 1 callbacks */
+        readonly get: operations["listCallbackDeliveries"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/callback-secret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the secret of version 1 callbacks */
+        readonly get: operations["getCallbackSecret"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/callback-secret/rotate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Change the secret of version 1 callbacks */
+        readonly post: operations["rotateCallbackSecret"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/reminders/{reminder_id}/runs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a reminder's log */
+        readonly get: operations["listReminderRuns"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/numbers/{number_id}/behaviour": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Set how a phone behaves */
+        readonly put: operations["setBehaviour"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/numbers/{number_id}/scan": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Scan the QR code or type the pairing code */
+        readonly post: operations["scanCode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/numbers/{number_id}/logout": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Log a phone out */
+        readonly post: operations["logOut"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/registered": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Set which phones exist */
+        readonly put: operations["setRegistered"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/messages/{message_id}/ticks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Let a tick arrive */
+        readonly post: operations["tick"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/sent": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List what left the phones */
+        readonly get: operations["listSent"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/clock": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the clock */
+        readonly get: operations["getClock"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/clock/advance": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Move the clock on */
+        readonly post: operations["advanceClock"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/settle": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Wait until everything is done */
+        readonly post: operations["settle"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        readonly AdvanceClock: AdvanceClock;
+        readonly Behaviour: Behaviour;
+        readonly CallbackDelivery: CallbackDelivery;
+        readonly CallbackSecret: CallbackSecret;
+        readonly ChangeNumber: ChangeNumber;
+        readonly ChangePacing: ChangePacing;
+        /** @description Only the fields to change. */
+        readonly ChangeReminder: ChangeReminder;
+        /** @description Only the fields to change. */
+        readonly ChangeWorkspace: ChangeWorkspace;
+        readonly CheckNumbers: CheckNumbers;
+        readonly Clock: Clock;
+        readonly Connect: Connect;
+        readonly ConnectNumber: ConnectNumber;
+        readonly Connection: Connection;
+        readonly Contact: Contact;
+        /** @description Exactly one of `phone` and `username`. */
+        readonly CreateContact: CreateContact;
+        /** @description A version 1 key takes `version` alone; a version 2 key needs a name. */
+        readonly CreateKey: CreateKey;
+        readonly CreateNumber: CreateNumber;
+        readonly CreateReminder: CreateReminder;
+        readonly CreateWebhook: CreateWebhook;
+        readonly CreateWorkspace: CreateWorkspace;
+        readonly Deleted: Deleted;
+        readonly Delivery: Delivery;
+        /**
+         * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
+         * @enum {string}
+         */
+        readonly ErrorCode: ErrorCode;
+        readonly Key: Key;
+        readonly KeyInfo: KeyInfo;
+        readonly LastDelivery: LastDelivery;
+        readonly LastRun: LastRun;
+        readonly Media: Media;
+        readonly MediaFile: MediaFile;
+        /** @description An image or a file: exactly one of `url` and `media_id`. */
+        readonly MediaReference: MediaReference;
+        readonly Message: Message;
+        readonly MessageRecipient: MessageRecipient;
+        readonly NewKey: NewKey;
+        readonly Number: SendingNumber;
+        readonly NumberCheck: NumberCheck;
+        readonly NumberCheckResult: NumberCheckResult;
+        readonly OperatedNumber: OperatedNumber;
+        readonly Pacing: Pacing;
+        readonly PauseNumber: PauseNumber;
+        readonly Plan: Plan;
+        readonly PlanInput: PlanInput;
+        readonly QueuedEvent: QueuedEvent;
+        /** @description Exactly one of the keys. */
+        readonly Recipient: Recipient;
+        readonly RedeliverEvent: RedeliverEvent;
+        readonly Registered: Registered;
+        readonly Reminder: Reminder;
+        readonly ReminderRecipient: ReminderRecipient;
+        readonly ReminderRun: ReminderRun;
+        readonly RevokedKey: RevokedKey;
+        readonly Scan: Scan;
+        readonly ScheduleInput: ScheduleInput;
+        readonly SendBatch: SendBatch;
+        readonly SendMessage: SendMessage;
+        readonly Sent: Sent;
+        readonly SetBehaviour: SetBehaviour;
+        readonly SetRegistered: SetRegistered;
+        readonly Settled: Settled;
+        readonly Tick: Tick;
+        readonly Webhook: Webhook;
+        readonly WebhookWithSecret: WebhookWithSecret;
+        readonly Workspace: Workspace;
+    };
+    responses: never;
+    parameters: {
+        /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+        readonly "Idempotency-Key": string;
+    };
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    readonly getKeyInfo: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What the key is and may do. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["KeyInfo"];
+                };
+            };
+        };
+    };
+    readonly listMessages: {
+        readonly parameters: {
+            readonly query?: ListMessagesQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of messages. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Message"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly sendMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SendMessage"];
+            };
+        };
+        readonly responses: {
+            /** @description The message was accepted: `queued`, or `scheduled` for a later `send_at`. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    readonly sendBatch: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SendBatch"];
+            };
+        };
+        readonly responses: {
+            /** @description One message for each recipient, in their order. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Message"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly getMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The message as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    readonly cancelMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The cancelled message. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    readonly listNumbers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The numbers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Number"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly connectNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ConnectNumber"];
+            };
+        };
+        readonly responses: {
+            /** @description The number, `connecting`. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly getNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The number. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly listReminders: {
+        readonly parameters: {
+            readonly query?: ListRemindersQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of reminders. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Reminder"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createReminder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateReminder"];
+            };
+        };
+        readonly responses: {
+            /** @description The reminder. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Reminder"];
+                };
+            };
+        };
+    };
+    readonly getReminder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The reminder. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Reminder"];
+                };
+            };
+        };
+    };
+    readonly deleteReminder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It runs no more. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly updateReminder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeReminder"];
+            };
+        };
+        readonly responses: {
+            /** @description The reminder as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Reminder"];
+                };
+            };
+        };
+    };
+    readonly listMedia: {
+        readonly parameters: {
+            readonly query?: ListMediaQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of files. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["MediaFile"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly uploadMedia: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description At most 67108864 bytes.
+                     */
+                    readonly file: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The file. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MediaFile"];
+                };
+            };
+        };
+    };
+    readonly getMedia: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record, with a fresh link. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MediaFile"];
+                };
+            };
+        };
+    };
+    readonly deleteMedia: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is gone. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly listNumberChecks: {
+        readonly parameters: {
+            readonly query?: ListNumberChecksQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of checks. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["NumberCheck"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createNumberCheck: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CheckNumbers"];
+            };
+        };
+        readonly responses: {
+            /** @description The check, whose results come in later. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NumberCheck"];
+                };
+            };
+        };
+    };
+    readonly getNumberCheck: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The check. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NumberCheck"];
+                };
+            };
+        };
+    };
+    readonly listNumberCheckResults: {
+        readonly parameters: {
+            readonly query?: ListNumberCheckResultsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of results. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["NumberCheckResult"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly listWebhooks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The endpoints. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Webhook"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly createWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateWebhook"];
+            };
+        };
+        readonly responses: {
+            /** @description The endpoint with its secret; a repeat with the same `Idempotency-Key` omits it. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookWithSecret"] | components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly getWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The endpoint; a stopped one too. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly deleteWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Nothing more is sent to it, repeats included. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly rotateWebhookSecret: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The endpoint with its new secret. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+        };
+    };
+    readonly testWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A `ping` is on its way. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["QueuedEvent"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaces: {
+        readonly parameters: {
+            readonly query?: ListWorkspacesQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of workspaces. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Workspace"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createWorkspace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateWorkspace"];
+            };
+        };
+        readonly responses: {
+            /** @description The workspace. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Workspace"];
+                };
+            };
+        };
+    };
+    readonly getWorkspace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The workspace. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Workspace"];
+                };
+            };
+        };
+    };
+    readonly deleteWorkspace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is gone. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly updateWorkspace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeWorkspace"];
+            };
+        };
+        readonly responses: {
+            /** @description The workspace as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Workspace"];
+                };
+            };
+        };
+    };
+    readonly listKeys: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The keys. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Key"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly createKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateKey"];
+            };
+        };
+        readonly responses: {
+            /** @description The key, whole; it is shown only now. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NewKey"];
+                };
+            };
+        };
+    };
+    readonly revokeKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly key_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The key works no more. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RevokedKey"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceNumbers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The numbers, oldest first. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Number"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly createNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateNumber"];
+            };
+        };
+        readonly responses: {
+            /** @description The number. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly deleteNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is gone. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly updateNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeNumber"];
+            };
+        };
+        readonly responses: {
+            /** @description The number as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OperatedNumber"];
+                };
+            };
+        };
+    };
+    readonly getConnection: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The connection. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Connection"];
+                };
+            };
+        };
+    };
+    readonly pauseNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PauseNumber"];
+            };
+        };
+        readonly responses: {
+            /** @description The connection. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Connection"];
+                };
+            };
+        };
+    };
+    readonly resumeNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The connection. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Connection"];
+                };
+            };
+        };
+    };
+    readonly logOutNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The number, disconnected. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly listContacts: {
+        readonly parameters: {
+            readonly query?: ListContactsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of contacts. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Contact"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createContact: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateContact"];
+            };
+        };
+        readonly responses: {
+            /** @description The contact. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Contact"];
+                };
+            };
+        };
+    };
+    readonly deleteContact: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly contact_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is gone. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceWebhooks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The endpoints. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Webhook"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly listDeliveries: {
+        readonly parameters: {
+            readonly query?: ListDeliveriesQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of attempts. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Delivery"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly resumeWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The endpoint, active again. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly redeliverEvent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RedeliverEvent"];
+            };
+        };
+        readonly responses: {
+            /** @description The event is on its way. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["QueuedEvent"];
+                };
+            };
+        };
+    };
+    readonly listCallbackDeliveries: {
+        readonly parameters: {
+            readonly query?: ListCallbackDeliveriesQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of attempts. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["CallbackDelivery"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly getCallbackSecret: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The secret. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CallbackSecret"];
+                };
+            };
+        };
+    };
+    readonly rotateCallbackSecret: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The new secret. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CallbackSecret"];
+                };
+            };
+        };
+    };
+    readonly listReminderRuns: {
+        readonly parameters: {
+            readonly query?: ListReminderRunsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly reminder_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of runs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["ReminderRun"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly setBehaviour: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetBehaviour"];
+            };
+        };
+        readonly responses: {
+            /** @description The behaviour. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Behaviour"];
+                };
+            };
+        };
+    };
+    readonly scanCode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Scan"];
+            };
+        };
+        readonly responses: {
+            /** @description The number, connected. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly logOut: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The number, disconnected. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly setRegistered: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetRegistered"];
+            };
+        };
+        readonly responses: {
+            /** @description The phones. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Registered"];
+                };
+            };
+        };
+    };
+    readonly tick: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Tick"];
+            };
+        };
+        readonly responses: {
+            /** @description The message as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    readonly listSent: {
+        readonly parameters: {
+            readonly query?: ListSentQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of copies. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Sent"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly getClock: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The service's time. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Clock"];
+                };
+            };
+        };
+    };
+    readonly advanceClock: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["AdvanceClock"];
+            };
+        };
+        readonly responses: {
+            /** @description The service's time. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Clock"];
+                };
+            };
+        };
+    };
+    readonly settle: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Nothing is due and nothing is in flight. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Settled"];
+                };
+            };
+        };
+    };
+}
+export interface AdvanceClock {
+    readonly seconds: number;
+}
+export interface Behaviour {
+    /** @enum {string} */
+    readonly send: "succeed" | "fail" | "hang" | "drop";
+    readonly error_message: string | null;
+    readonly latency_ms: number;
+    readonly groups: readonly string[];
+}
+export interface CallbackDelivery {
+    readonly id: number;
+    /** @description `evt_` and 24 characters. */
+    readonly event_id: string;
+    /** @enum {string} */
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "qr-generated" | "connected" | "disconnected";
+    /** @description From 1. */
+    readonly attempt: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly attempted_at: string;
+    /** @description Null when there was no answer. */
+    readonly response_status: number | null;
+    /**
+     * @description Null when it was delivered.
+     * @enum {string|null}
+     */
+    readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
+    /**
+     * Format: date-time
+     * @description Null when it is not tried again.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_attempt_at: string | null;
+    readonly duration_ms: number;
+    /** @description Where it was sent. */
+    readonly url: string;
+}
+export interface CallbackSecret {
+    /** @description 64 hexadecimal characters that sign version 1 callbacks. */
+    readonly secret: string;
+}
+export interface ChangeNumber {
+    readonly label?: string;
+    /** @description What is left out stays as it is; null takes that limit away. */
+    readonly pacing?: components["schemas"]["ChangePacing"];
+    /**
+     * @description What the number's connection goes through. Never shown again: answers tell host and port.
+     * @example socks5://user:password@192.0.2.10:1080
+     */
+    readonly proxy_url?: string | null;
+}
+export interface ChangePacing {
+    /** @description The rest after a message, at least. */
+    readonly min_interval_ms?: number | null;
+    /** @description How much longer that rest may be, drawn anew for each. */
+    readonly jitter_ms?: number | null;
+    readonly per_minute?: number | null;
+    readonly per_hour?: number | null;
+    /** @description Recipients that the number never wrote to before, in any 24 hours. */
+    readonly new_recipients_per_day?: number | null;
+}
+/** @description Only the fields to change. */
+export interface ChangeReminder {
+    /** @description Not blank. */
+    readonly name?: string;
+    readonly to?: components["schemas"]["Recipient"];
+    /** @description Id of a connected number; null or left out: any connected one. Required for a key limited to some numbers. */
+    readonly from?: number | null;
+    /** @description Required when the reminder is made. */
+    readonly text?: string;
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    readonly schedule?: components["schemas"]["ScheduleInput"];
+    /** @description False pauses it, true resumes it. */
+    readonly active?: boolean;
+}
+/** @description Only the fields to change. */
+export interface ChangeWorkspace {
+    readonly name?: string;
+    readonly demo?: boolean;
+    readonly account_disabled?: boolean;
+    readonly api_v2_enabled?: boolean;
+    readonly plan?: components["schemas"]["PlanInput"] | null;
+}
+export interface CheckNumbers {
+    readonly phones: readonly string[];
+    /** @description A note. */
+    readonly name?: string | null;
+    /** @description Id of the connected WhatsApp number that asks; without it the only connected one. */
+    readonly from?: number | null;
+}
+export interface Clock {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly now: string;
+}
+export interface Connect {
+    /** @description Link to the QR image, valid 10 minutes; a fresh one with each call. */
+    readonly qr_code_url: string | null;
+    /** @description Code of 8 characters to type on the phone; null until it is ready. */
+    readonly pairing_code: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly pairing_code_expires_at: string | null;
+    /** @description True after the scan or code entry while linking finishes. */
+    readonly linking: boolean;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly requested_at: string | null;
+}
+export interface ConnectNumber {
+    /**
+     * @description How to link it.
+     * @default qr
+     * @enum {string}
+     */
+    readonly login_method?: "qr" | "phone_code";
+    /**
+     * @description Required with `phone_code`: E.164 with a leading +. Unused with `qr`.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+    /** @description Reconnects this number instead of adding one. Required for a key limited to some numbers. */
+    readonly number_id?: number;
+}
+export interface Connection {
+    /**
+     * @description `waiting`: between two tries to connect.
+     * @enum {string}
+     */
+    readonly state: "connected" | "connecting" | "waiting" | "disconnected";
+    /**
+     * @description Why it is not connected, or sends nothing although it is.
+     * @enum {string|null}
+     */
+    readonly reason: "logged_out" | "replaced" | "banned" | "restricted" | "client_outdated" | "passkey_required" | "link_expired" | "connection_lost" | "not_linked" | "paused" | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly since: string;
+    /**
+     * Format: date-time
+     * @description The last word of the far side.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly last_seen_at: string | null;
+    /**
+     * Format: date-time
+     * @description Null also when it is paused until it is resumed: then `reason` says so.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly paused_until: string | null;
+    readonly reconnects: number;
+    /** @description The process that keeps the connection. */
+    readonly worker: string | null;
+    /** @description Messages that wait, scheduled ones included. */
+    readonly waiting: number;
+    /**
+     * Format: date-time
+     * @description When the next of them may leave; null when that is not known.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_send_at: string | null;
+    readonly sent_24h: number;
+}
+export interface Contact {
+    readonly id: number;
+    readonly name: string;
+    /** @description E.164 with a leading +. */
+    readonly phone: string | null;
+    /** @description As it was given. */
+    readonly username: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+}
+/** @description Exactly one of `phone` and `username`. */
+export type CreateContact = {
+    readonly name: string;
+    /**
+     * @description E.164 with a leading +; spaces and dashes are taken out.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+    /**
+     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.
+     * @example @example
+     */
+    readonly username?: string;
+} & (unknown | unknown);
+/** @description A version 1 key takes `version` alone; a version 2 key needs a name. */
+export interface CreateKey {
+    /** @enum {number} */
+    readonly version: 1 | 2;
+    /** @description Required of a version 2 key. */
+    readonly name?: string;
+    /**
+     * @description A test key validates everything and sends nothing.
+     * @default live
+     * @enum {string}
+     */
+    readonly mode?: "live" | "test";
+    /**
+     * @description What the key may do.
+     * @default all
+     */
+    readonly scopes?: "all" | readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts")[];
+    /**
+     * @description The only numbers that the key may use; null for all, later ones included.
+     * @default null
+     */
+    readonly number_ids?: readonly number[] | null;
+    /**
+     * @description 30, 90 or 365 days; null for never.
+     * @default null
+     * @enum {string|null}
+     */
+    readonly expires_in?: "30d" | "90d" | "1y" | null;
+}
+export interface CreateNumber {
+    /** @enum {string} */
+    readonly platform: "whatsapp" | "telegram";
+    /**
+     * @description E.164 with a leading +; spaces and dashes are taken out.
+     * @example +15550001234
+     */
+    readonly phone: string;
+    /**
+     * @description A name for people.
+     * @default
+     */
+    readonly label?: string;
+    /**
+     * @description With live transports a number can only be made `disconnected`.
+     * @default connected
+     * @enum {string}
+     */
+    readonly status?: "connected" | "disconnected";
+}
+export interface CreateReminder {
+    /** @description Not blank. */
+    readonly name: string;
+    readonly to: components["schemas"]["Recipient"];
+    /** @description Id of a connected number; null or left out: any connected one. Required for a key limited to some numbers. */
+    readonly from?: number | null;
+    /** @description Required when the reminder is made. */
+    readonly text?: string;
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    readonly schedule: components["schemas"]["ScheduleInput"];
+    /**
+     * @description False: paused.
+     * @default true
+     */
+    readonly active?: boolean;
+}
+export interface CreateWebhook {
+    /** @description Public `https://` address. */
+    readonly url: string;
+    /** @description All of them when left out. */
+    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired")[];
+    /** @description A note. */
+    readonly description?: string;
+}
+export interface CreateWorkspace {
+    readonly name: string;
+    /**
+     * @description A demo workspace cannot use the API.
+     * @default false
+     */
+    readonly demo?: boolean;
+    /**
+     * @description Whether version 2 keys work.
+     * @default true
+     */
+    readonly api_v2_enabled?: boolean;
+    /** @description Null for no active plan; left out it is the Unlimited plan. */
+    readonly plan?: components["schemas"]["PlanInput"] | null;
+}
+export interface Deleted {
+    readonly id: number;
+    /** @enum {boolean} */
+    readonly deleted: true;
+}
+export interface Delivery {
+    readonly id: number;
+    /** @description `evt_` and 24 characters. */
+    readonly event_id: string;
+    /** @enum {string} */
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    /** @description From 1; anew for each redelivery. */
+    readonly attempt: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly attempted_at: string;
+    /** @description Null when there was no answer. */
+    readonly response_status: number | null;
+    /**
+     * @description Null when it was delivered.
+     * @enum {string|null}
+     */
+    readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
+    /**
+     * Format: date-time
+     * @description Null when it is not tried again.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_attempt_at: string | null;
+    readonly duration_ms: number;
+}
+/**
+ * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
+ * @enum {string}
+ */
+export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "clock_not_adjustable";
+export interface Key {
+    readonly id: number;
+    /** @enum {number} */
+    readonly version: 1 | 2;
+    readonly name: string;
+    /** @enum {string} */
+    readonly mode: "live" | "test";
+    readonly scopes: readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts")[];
+    readonly limited_to_numbers: boolean;
+    /** @description Empty unless the key is limited to some numbers. */
+    readonly number_ids: readonly number[];
+    /**
+     * Format: date-time
+     * @description Null: never.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /** @description Last four characters of the key. */
+    readonly last4: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly last_used_at: string | null;
+    readonly last_used_ip: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly revoked_at: string | null;
+}
+export interface KeyInfo {
+    readonly workspace: {
+        readonly id: number;
+        readonly name: string;
+    };
+    readonly key: {
+        readonly id: number;
+        readonly name: string;
+        /** @enum {string} */
+        readonly mode: "live" | "test";
+        readonly scopes: readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts")[];
+        readonly limited_to_numbers: boolean;
+        /** @description Empty unless the key is limited to some numbers. */
+        readonly number_ids: readonly number[];
+        /**
+         * Format: date-time
+         * @description UTC, whole seconds.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly expires_at: string | null;
+    };
+    /** @description Null when the workspace has no active plan. */
+    readonly plan: {
+        readonly name: string;
+    } | null;
+    readonly limits: {
+        readonly requests_per_minute: number;
+        readonly requests_per_day: number;
+        readonly messages_per_number_per_day: number;
+        /** @description Null when the plan allows unlimited messages. */
+        readonly messages_remaining: number | null;
+    };
+}
+export interface LastDelivery {
+    /** @description `evt_` and 24 characters. */
+    readonly event_id: string;
+    /** @enum {string} */
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    /** @description From 1; anew for each redelivery. */
+    readonly attempt: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly attempted_at: string;
+    /** @description Null when there was no answer. */
+    readonly response_status: number | null;
+    /**
+     * @description Null when it was delivered.
+     * @enum {string|null}
+     */
+    readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
+    /**
+     * Format: date-time
+     * @description Null when it is not tried again.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_attempt_at: string | null;
+    /** @enum {string} */
+    readonly status: "delivered" | "retrying" | "failed";
+}
+export interface LastRun {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly due_at: string;
+    /**
+     * @description `missed`: nothing ran when it was due, and it was too late to make it up.
+     * @enum {string}
+     */
+    readonly outcome: "accepted" | "refused" | "missed";
+    /** @description Of the message that was accepted. */
+    readonly message_id: number | null;
+    /** @description Why it was refused, with a code of the error catalogue. */
+    readonly error: {
+        readonly code: string;
+        readonly message: string;
+    } | null;
+}
+export interface Media {
+    readonly media_id: number | null;
+    /** @description Of a stored file: works for 26 hours. */
+    readonly url: string | null;
+    /** @enum {string|null} */
+    readonly type: "image" | "file" | null;
+    readonly file_name: string | null;
+}
+export interface MediaFile {
+    /** @description The `media_id` of a message. */
+    readonly id: number;
+    readonly file_name: string;
+    /** @enum {string} */
+    readonly type: "image" | "file";
+    /** @description Found from the content; of text, whose content does not tell it, from the ending of the name. */
+    readonly mime_type: string;
+    /** @description Bytes. */
+    readonly size: number;
+    /** @description Works for 26 hours; a fresh one with each answer. */
+    readonly url: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+}
+/** @description An image or a file: exactly one of `url` and `media_id`. */
+export type MediaReference = {
+    /** @description Public http or https link of at most 2048 characters; fetched when the message is sent. */
+    readonly url?: string;
+    /** @description Id of a file in the media directory. */
+    readonly media_id?: number;
+    /**
+     * @description Used when the link does not reveal the kind.
+     * @enum {string}
+     */
+    readonly type?: "image" | "file";
+    /** @description For files. */
+    readonly file_name?: string;
+} & (unknown | unknown);
+export interface Message {
+    readonly id: number;
+    /** @enum {string} */
+    readonly status: "queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
+    readonly from: {
+        readonly id: number;
+        /** @description Digits with country code, no +: of the number while the message waits, then the phone that it left from. Null while the number was never linked. */
+        readonly phone: string | null;
+        /** @enum {string} */
+        readonly platform: "whatsapp" | "telegram";
+    };
+    readonly to: components["schemas"]["MessageRecipient"];
+    /** @description The text, or the caption of the media. */
+    readonly text: string;
+    readonly media: components["schemas"]["Media"] | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly send_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly sent_at: string | null;
+    /** @description Why it failed, when `status` is `failed`. */
+    readonly error: {
+        /** @enum {string} */
+        readonly code: "recipient_not_found" | "group_not_found" | "media_unavailable" | "send_failed" | "outcome_unknown";
+        readonly message: string;
+    } | null;
+}
+export type MessageRecipient = {
+    readonly phone: string;
+    /** @description The saved contact with that phone. */
+    readonly contact_id: number | null;
+} | {
+    readonly group: string;
+} | {
+    readonly contact_id: number;
+    readonly username: string;
+} | {
+    readonly username: string;
+};
+export interface NewKey {
+    readonly id: number;
+    /** @enum {number} */
+    readonly version: 1 | 2;
+    readonly name: string;
+    /** @enum {string} */
+    readonly mode: "live" | "test";
+    readonly scopes: readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts")[];
+    readonly limited_to_numbers: boolean;
+    /** @description Empty unless the key is limited to some numbers. */
+    readonly number_ids: readonly number[];
+    /**
+     * Format: date-time
+     * @description Null: never.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /** @description Last four characters of the key. */
+    readonly last4: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly last_used_at: string | null;
+    readonly last_used_ip: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly revoked_at: string | null;
+    /** @description The whole key; shown only here. */
+    readonly key: string;
+}
+export interface SendingNumber {
+    /** @description The `from` of messages and reminders. */
+    readonly id: number;
+    /** @description Digits with country code, no +; null until the QR code is scanned. */
+    readonly phone: string | null;
+    readonly label: string;
+    /** @enum {string} */
+    readonly platform: "whatsapp" | "telegram";
+    /** @enum {string} */
+    readonly status: "connected" | "connecting" | "disconnected";
+    /** @enum {string} */
+    readonly login_method: "qr" | "phone_code";
+    /** @description Filled only while `status` is `connecting`, and only by GET of a single number. */
+    readonly connect: components["schemas"]["Connect"] | null;
+}
+export interface NumberCheck {
+    readonly id: number;
+    readonly name: string | null;
+    /** @enum {string} */
+    readonly status: "pending" | "processing" | "completed";
+    /** @description Results, a doubled phone's each. */
+    readonly total: number;
+    /** @description Results that are no longer pending. */
+    readonly checked: number;
+    readonly registered: number;
+    readonly not_registered: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly completed_at: string | null;
+}
+export interface NumberCheckResult {
+    readonly id: number;
+    /** @description E.164 with a leading +. */
+    readonly phone: string;
+    /**
+     * @description `failed`: it could not be found out.
+     * @enum {string}
+     */
+    readonly status: "pending" | "registered" | "not_registered" | "failed";
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly checked_at: string | null;
+}
+export interface OperatedNumber {
+    /** @description The `from` of messages and reminders. */
+    readonly id: number;
+    /** @description Digits with country code, no +; null until the QR code is scanned. */
+    readonly phone: string | null;
+    readonly label: string;
+    /** @enum {string} */
+    readonly platform: "whatsapp" | "telegram";
+    /** @enum {string} */
+    readonly status: "connected" | "connecting" | "disconnected";
+    /** @enum {string} */
+    readonly login_method: "qr" | "phone_code";
+    /** @description Filled only while `status` is `connecting`, and only by GET of a single number. */
+    readonly connect: components["schemas"]["Connect"] | null;
+    readonly pacing: components["schemas"]["Pacing"];
+    /** @description What its connection goes through. */
+    readonly proxy: {
+        readonly host: string;
+        readonly port: number;
+    } | null;
+}
+export interface Pacing {
+    readonly min_interval_ms: number | null;
+    readonly jitter_ms: number | null;
+    readonly per_minute: number | null;
+    readonly per_hour: number | null;
+    readonly new_recipients_per_day: number | null;
+}
+export interface PauseNumber {
+    /**
+     * @description When it ends by itself; null: when it is resumed.
+     * @default null
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly until?: string | null;
+}
+export interface Plan {
+    readonly name: string;
+    /** @description Null for unlimited. */
+    readonly messages_remaining: number | null;
+    readonly reminders: boolean;
+    readonly qr_code_api: boolean;
+    /** @description Null for unlimited. */
+    readonly max_numbers: number | null;
+    readonly media_storage_bytes: number;
+}
+export interface PlanInput {
+    readonly name: string;
+    /** @description Messages that may still be accepted; null for unlimited. */
+    readonly messages_remaining: number | null;
+    /** @description Whether reminders are included. */
+    readonly reminders: boolean;
+    /** @description Whether numbers can be connected through the API. */
+    readonly qr_code_api: boolean;
+    /** @description Null for unlimited. */
+    readonly max_numbers: number | null;
+    readonly media_storage_bytes: number;
+}
+export interface QueuedEvent {
+    /** @description `evt_` and 24 characters. */
+    readonly event_id: string;
+    /** @enum {string} */
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    /** @enum {boolean} */
+    readonly queued: true;
+}
+/** @description Exactly one of the keys. */
+export interface Recipient {
+    /**
+     * @description E.164 with a leading +; spaces and dashes are taken out.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+    /** @description Exact name of a WhatsApp group that the sending number belongs to; looked up when the message is sent. */
+    readonly group?: string;
+    /** @description Id of a saved contact. */
+    readonly contact_id?: number;
+    /**
+     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.
+     * @example @example
+     */
+    readonly username?: string;
+}
+export interface RedeliverEvent {
+    /** @description Of an event that was sent to this endpoint. */
+    readonly event_id: string;
+}
+export interface Registered {
+    readonly phones: readonly string[] | null;
+}
+export interface Reminder {
+    readonly id: number;
+    readonly name: string;
+    /** @description False when paused. */
+    readonly active: boolean;
+    readonly to: components["schemas"]["ReminderRecipient"];
+    readonly from: number | null;
+    readonly text: string;
+    readonly media: components["schemas"]["Media"] | null;
+    readonly schedule: {
+        readonly cron: string;
+        readonly timezone: string;
+    };
+    /**
+     * Format: date-time
+     * @description In the reminder's time zone, with its offset; null when paused.
+     */
+    readonly next_run_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /** @description What became of the latest run; null before the first. */
+    readonly last_run: components["schemas"]["LastRun"] | null;
+}
+export type ReminderRecipient = {
+    readonly phone: string;
+} | {
+    readonly group: string;
+} | {
+    readonly contact_id: number;
+} | {
+    readonly username: string;
+};
+export interface ReminderRun {
+    readonly id: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly due_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly ran_at: string;
+    /**
+     * @description `missed`: nothing ran when it was due, and it was too late to make it up.
+     * @enum {string}
+     */
+    readonly outcome: "accepted" | "refused" | "missed";
+    /** @description Of the message that was accepted. */
+    readonly message_id: number | null;
+    /** @description Why it was refused: a code of the catalogue. */
+    readonly code: string | null;
+}
+export type RevokedKey = {
+    readonly id: number;
+    /** @enum {boolean} */
+    readonly revoked: true;
+} | components["schemas"]["Deleted"];
+export interface Scan {
+    /**
+     * @description E.164 with a leading +; a made-up one when left out.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+}
+export interface ScheduleInput {
+    /**
+     * @description Five fields: minute, hour, day of month, month, day of week.
+     * @example 30 9 * * 1-5
+     */
+    readonly cron: string;
+    /**
+     * @description IANA name. Left out it is UTC; in a change of the schedule it stays what it was.
+     * @example Europe/Berlin
+     */
+    readonly timezone?: string;
+}
+export interface SendBatch {
+    readonly to: readonly components["schemas"]["Recipient"][];
+    /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
+    readonly from?: number | null;
+    /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
+    readonly text?: string;
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    /**
+     * @description When to send, in the future; at once when left out.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly send_at?: string | null;
+    /**
+     * @description In the future and after `send_at`: what was not sent by then becomes `expired`.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly expires_at?: string | null;
+}
+export interface SendMessage {
+    readonly to: components["schemas"]["Recipient"];
+    /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
+    readonly from?: number | null;
+    /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
+    readonly text?: string;
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    /**
+     * @description When to send, in the future; at once when left out.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly send_at?: string | null;
+    /**
+     * @description In the future and after `send_at`: what was not sent by then becomes `expired`.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly expires_at?: string | null;
+}
+export interface Sent {
+    readonly id: number;
+    readonly message_id: number | null;
+    readonly number_id: number;
+    /** @description The phone with +, the group's name, or the username. */
+    readonly to: string;
+    readonly text: string;
+    readonly media: {
+        readonly file_name: string;
+        readonly mime_type: string;
+        readonly size: number;
+        readonly sha256: string;
+    } | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly at: string;
+}
+export interface SetBehaviour {
+    /**
+     * @description `drop`: the next attempt reaches the far side, then the connection breaks before the ack; after it `succeed`.
+     * @default succeed
+     * @enum {string}
+     */
+    readonly send?: "succeed" | "fail" | "hang" | "drop";
+    /** @description The reason that a failed send gives. */
+    readonly error_message?: string | null;
+    readonly latency_ms?: number;
+    /**
+     * @description Exact names of the groups that the phone belongs to.
+     * @default [
+     *       "Team"
+     *     ]
+     */
+    readonly groups?: readonly string[];
+}
+export interface SetRegistered {
+    /** @description The phones that exist; null for the rule: all but those that end in 0000. */
+    readonly phones: readonly string[] | null;
+}
+export type Settled = unknown;
+export interface Tick {
+    /** @enum {string} */
+    readonly status: "delivered" | "read";
+}
+export interface Webhook {
+    readonly id: number;
+    readonly url: string;
+    readonly description: string;
+    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired")[];
+    /** @description Last four characters of the signing secret. */
+    readonly secret_last4: string;
+    /** @description False for a stopped endpoint. */
+    readonly active: boolean;
+    /**
+     * @description Why it stopped.
+     * @enum {string|null}
+     */
+    readonly disabled_reason: "delivery_failures" | "key_revoked" | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /** @description Outcome of the latest attempt. */
+    readonly last_delivery: components["schemas"]["LastDelivery"] | null;
+}
+export interface WebhookWithSecret {
+    readonly id: number;
+    readonly url: string;
+    readonly description: string;
+    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired")[];
+    /** @description Last four characters of the signing secret. */
+    readonly secret_last4: string;
+    /** @description False for a stopped endpoint. */
+    readonly active: boolean;
+    /**
+     * @description Why it stopped.
+     * @enum {string|null}
+     */
+    readonly disabled_reason: "delivery_failures" | "key_revoked" | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /** @description Outcome of the latest attempt. */
+    readonly last_delivery: components["schemas"]["LastDelivery"] | null;
+    /** @description 64 hexadecimal characters that sign deliveries; shown only here. */
+    readonly secret: string;
+}
+export interface Workspace {
+    readonly id: number;
+    readonly name: string;
+    /** @description What version 1 clients send as `client_id`. */
+    readonly client_id: number;
+    readonly demo: boolean;
+    readonly account_disabled: boolean;
+    readonly api_v2_enabled: boolean;
+    /** @description Null: no active plan, nothing included. */
+    readonly plan: components["schemas"]["Plan"] | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+}
+export interface ListMessagesQuery {
+    /** @description One or several, comma-separated. */
+    readonly status?: readonly ("queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired")[];
+    /** @description Id of the sending number. */
+    readonly from?: number;
+    /** @description The recipient's phone, E.164 with a leading +; write + as %2B. */
+    readonly to?: string;
+    /** @description Created then or later. ISO 8601 with an offset; write + as %2B. */
+    readonly since?: string;
+    /** @description Created before. ISO 8601 with an offset; write + as %2B. */
+    readonly until?: string;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListRemindersQuery {
+    /** @description Only running or only paused ones. */
+    readonly active?: boolean;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListMediaQuery {
+    readonly type?: "image" | "file";
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListNumberChecksQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListNumberCheckResultsQuery {
+    /** @description One or several, comma-separated. */
+    readonly status?: readonly ("pending" | "registered" | "not_registered" | "failed")[];
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListWorkspacesQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListContactsQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListDeliveriesQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListCallbackDeliveriesQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListReminderRunsQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListSentQuery {
+    /** @description Only what left this number's phone. */
+    readonly number_id?: number;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}

@@ -1,0 +1,47 @@
+/** Lists that come in pages, read one record, one page or all of them. */
+import type { Ask, Asked, RequestOptions } from "./request.ts"
+
+/** One page, newest first. */
+export interface Page<Item> {
+  readonly data: ReadonlyArray<Item>
+  /** The `cursor` of the next page; null on the last one. */
+  readonly next_cursor: string | null
+}
+
+/**
+ * A list that nothing was asked of yet. `for await` goes through its records, and asks for the next page
+ * when it comes to the end of one; what is added meanwhile does not shift them. Pages hold 25 records,
+ * unless the query has another `limit`, of 100 at most.
+ *
+ * @example
+ * for await (const message of client.messages.list({ status: ["failed"], limit: 100 })) report(message)
+ */
+export interface Listing<Item> extends AsyncIterable<Item> {
+  /** The first page, or that of the query's `cursor`. */
+  page(): Promise<Page<Item>>
+  /** Page after page, to the last one. */
+  pages(): AsyncIterable<Page<Item>>
+}
+
+export const makeListing = <Item>(
+  ask: Ask,
+  path: string,
+  query: Asked["query"],
+  options: RequestOptions | undefined,
+): Listing<Item> => {
+  const page = async (cursor?: string): Promise<Page<Item>> => {
+    const next = cursor === undefined ? query : { ...query, cursor }
+    return (await ask({ method: "GET", path, query: next }, options)) as Page<Item>
+  }
+  async function* pages(): AsyncGenerator<Page<Item>, void> {
+    let at: Page<Item> | undefined
+    do {
+      at = await page(at?.next_cursor ?? undefined)
+      yield at
+    } while (at.next_cursor !== null)
+  }
+  async function* items(): AsyncGenerator<Item, void> {
+    for await (const { data } of pages()) yield* data
+  }
+  return { page: () => page(), pages, [Symbol.asyncIterator]: items }
+}

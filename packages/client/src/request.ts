@@ -1,0 +1,220 @@
+/**
+ * One request to the service, repeated where that can do nothing twice: what was lost on the way or
+ * refused for the moment is asked again, after a rest that grows or that the service names.
+ */
+import { MessagingError, errorOf, jsonOf, unexpectedAnswer } from "./MessagingError.ts"
+import { formOf } from "./upload.ts"
+import type { FileToUpload } from "./upload.ts"
+
+/** How to reach the service. */
+export interface ConnectionOptions {
+  /** Where the service is, with the path that it is mounted under, if any: `https://messages.example.com`. */
+  readonly url: string
+  /** Milliseconds in which an attempt must be answered; 30,000 by default. An upload has 300,000. */
+  readonly timeoutMillis?: number
+  /** How many times a request is repeated at most; 3 by default, 0 for never. */
+  readonly retries?: number
+  /**
+   * The longest rest before a repeat, in milliseconds; 60,000 by default, which is enough for the
+   * limit of requests a minute. When the service asks for a longer one, its refusal is the answer.
+   */
+  readonly longestRestMillis?: number
+  /** Sent with every request, for proxies that want headers of their own. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Asks instead of the global `fetch`: for proxies, traces and tests. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+}
+
+/** What any method takes last. */
+export interface RequestOptions {
+  /** Ends the request, and the rest before a repeat; the method rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+  /** Milliseconds in which an attempt must be answered, instead of the client's. */
+  readonly timeoutMillis?: number
+  /** How many times the request is repeated at most, instead of the client's. */
+  readonly retries?: number
+}
+
+/** What methods take last that create something. */
+export interface CreationOptions extends RequestOptions {
+  /**
+   * 1 to 255 printable ASCII characters. A request with a key that was used before does nothing and
+   * gets the first answer, for 24 hours. Without one every call has a key of its own, for its repeats.
+   * Give one, such as the id of an order, when the call itself may be repeated.
+   */
+  readonly idempotencyKey?: string
+}
+
+type QueryValue = string | number | boolean | ReadonlyArray<string | number> | undefined
+
+/** What to ask. */
+export interface Asked {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+  /** With its ids in place. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, QueryValue>> | undefined
+  readonly json?: unknown
+  readonly file?: FileToUpload
+  /** The operation takes an idempotency key. */
+  readonly keyed?: boolean
+}
+
+/** Asks and gives the parsed answer. */
+export type Ask = (asked: Asked, options?: CreationOptions) => Promise<unknown>
+
+/** `authorize`: the headers that say who asks. */
+export const makeAsk = (
+  connection: ConnectionOptions,
+  credentials: Readonly<Record<string, string>>,
+): Ask => {
+  const origin = originOf(connection.url)
+  const { fetch = globalThis.fetch, longestRestMillis = 60_000, retries = 3 } = connection
+  return async (asked, options = {}) => {
+    const url = `${origin}${asked.path}${queryText(asked.query)}`
+    const headers: Record<string, string> = {
+      ...connection.headers,
+      ...credentials,
+      accept: "application/json",
+    }
+    if (asked.keyed === true) headers["idempotency-key"] = options.idempotencyKey ?? newKey()
+    if (asked.json !== undefined) headers["content-type"] = "application/json"
+    const usual = asked.file === undefined ? (connection.timeoutMillis ?? 30_000) : 300_000
+    const timeoutMillis = options.timeoutMillis ?? usual
+    for (let repeats = 0; ; repeats++) {
+      const outcome = await attempt(fetch, url, asked, headers, timeoutMillis, options.signal)
+      if (!(outcome instanceof MessagingError)) return outcome.answer
+      const rest =
+        repeats < (options.retries ?? retries) ? restBefore(asked, outcome, repeats) : undefined
+      if (rest === undefined || rest > longestRestMillis) throw outcome
+      await pause(rest, options.signal)
+    }
+  }
+}
+
+const originOf = (url: string): string => {
+  const { hash, protocol, search } = new URL(url)
+  if ((protocol !== "https:" && protocol !== "http:") || hash !== "" || search !== "") {
+    throw new TypeError(
+      "The url of the service begins with https:// or http:// and ends with a path",
+    )
+  }
+  return url.replace(/\/+$/, "")
+}
+
+/** The header that carries a key or a token; what is wrong with it is told without showing it. */
+export const bearer = (name: string, secret: string): Readonly<Record<string, string>> => {
+  if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(secret)) {
+    throw new TypeError(`The ${name} is empty or has characters that no ${name} has`)
+  }
+  return { authorization: `Bearer ${secret}` }
+}
+
+const queryText = (query: Asked["query"] = {}): string => {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  // Several values stand in one parameter, with commas between them.
+  const pairs = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
+  return pairs.length === 0 ? "" : `?${pairs.join("&")}`
+}
+
+/** Web Crypto's `randomUUID` is missing in pages without TLS. */
+const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("")
+
+/** The reason with which an attempt that takes too long is ended. */
+const tooLong = Symbol("too long")
+
+const attempt = async (
+  fetch: NonNullable<ConnectionOptions["fetch"]>,
+  url: string,
+  { file, json, method }: Asked,
+  headers: Readonly<Record<string, string>>,
+  timeoutMillis: number,
+  signal: AbortSignal | undefined,
+): Promise<MessagingError | { readonly answer: unknown }> => {
+  signal?.throwIfAborted()
+  const form = file === undefined ? undefined : await formOf(file)
+  const ending = new AbortController()
+  const end = () => ending.abort(signal?.reason)
+  signal?.addEventListener("abort", end)
+  const timer = setTimeout(() => ending.abort(tooLong), timeoutMillis)
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: { ...headers, ...form?.headers },
+      signal: ending.signal,
+      // The service redirects nowhere, and a POST that is redirected becomes a GET.
+      redirect: "manual",
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+      ...form?.init,
+    })
+    const text = await response.text()
+    if (!response.ok) return errorOf(response, text)
+    const answer = jsonOf(text)
+    return answer === undefined ? unexpectedAnswer(response, "it is not JSON") : { answer }
+  } catch (cause) {
+    signal?.throwIfAborted()
+    const late = ending.signal.reason === tooLong
+    return new MessagingError({
+      code: late ? "timeout" : "no_answer",
+      text: late
+        ? `${method} ${url} was not answered within ${timeoutMillis} ms`
+        : `${method} ${url} got no answer`,
+      status: null,
+      cause: late ? undefined : cause,
+    })
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener("abort", end)
+  }
+}
+
+/** A stream can be sent once; a function makes a new one for each attempt. */
+const canBeSentAgain = ({ file }: Asked): boolean => file === undefined || file.again
+
+/**
+ * Asked again, it does nothing twice and is answered as the first time. A DELETE does nothing twice
+ * either, but its repeat is told that there is nothing to delete.
+ */
+const isRepeatable = ({ keyed, method }: Asked): boolean =>
+  keyed === true || method === "GET" || method === "PUT" || method === "PATCH"
+
+/** Milliseconds before the request may be repeated; undefined when it may not. */
+const restBefore = (asked: Asked, error: MessagingError, repeats: number): number | undefined => {
+  if (!canBeSentAgain(asked)) return undefined
+  const asItSays = error.retryAfterSeconds === null ? undefined : error.retryAfterSeconds * 1000
+  switch (error.status) {
+    case null:
+      return isRepeatable(asked) ? growingRest(repeats) : undefined
+    // The attempt before this one was lost on the way, and is still being answered.
+    case 409:
+      return error.code === "idempotency_in_progress" ? asItSays : undefined
+    case 429:
+      return asItSays
+    // The service says so before it does anything; what stands in front of it may say so at any time.
+    case 503:
+      return error.code === "service_unavailable" || isRepeatable(asked)
+        ? (asItSays ?? growingRest(repeats))
+        : undefined
+    default:
+      return undefined
+  }
+}
+
+/** From half a second up, doubled with each repeat; by chance up to half shorter, so that clients part. */
+const growingRest = (repeats: number): number =>
+  Math.min(8000, 500 * 2 ** repeats) * (1 - Math.random() / 2)
+
+const pause = (millis: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", end)
+      resolve()
+    }, millis)
+    signal?.addEventListener("abort", end, { once: true })
+  })

@@ -1,0 +1,106 @@
+/** A file as the body of a request, from whatever a program has it in. */
+
+/** Where a file's bytes are. A stream goes out as it comes and is never held in memory whole. */
+export type FileContent =
+  | Blob
+  | Uint8Array
+  | ArrayBuffer
+  | string
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array>
+
+/** A file to upload. */
+export interface Upload {
+  /**
+   * The bytes, or a function that gives them: it is called for each attempt, so that an upload from a
+   * stream can be repeated. A stream itself is sent once and not repeated. In browsers only those that
+   * speak HTTP/2 to the service send streams; use a `Blob` or a `File` there.
+   */
+  readonly file: FileContent | (() => FileContent | Promise<FileContent>)
+  /** As recipients see it; a `File` has a name of its own. */
+  readonly file_name?: string
+}
+
+/** The file of a request. */
+export interface FileToUpload {
+  readonly upload: Upload
+  /** Whether it can be sent a second time. */
+  readonly again: boolean
+}
+
+export const toUpload = (upload: Upload): FileToUpload => ({
+  upload,
+  again: typeof upload.file === "function" || !isStream(upload.file),
+})
+
+const isStream = (
+  content: FileContent,
+): content is ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> =>
+  typeof content === "object" && ("getReader" in content || Symbol.asyncIterator in content)
+
+interface Form {
+  readonly headers: Readonly<Record<string, string>>
+  /** `duplex` is asked for by `fetch` where a body is a stream, and missing in its types. */
+  readonly init: RequestInit & { readonly duplex?: "half" }
+}
+
+/** The file as a form with the one field `file`. */
+export const formOf = async ({ upload }: FileToUpload): Promise<Form> => {
+  const content = typeof upload.file === "function" ? await upload.file() : upload.file
+  const own = content instanceof Blob && "name" in content ? String(content.name) : "file"
+  const name = upload.file_name ?? own
+  if (isStream(content)) return streamed(content, name)
+  const form = new FormData()
+  // The types of bytes know buffers that are shared, which no form takes.
+  form.append("file", content instanceof Blob ? content : new Blob([content as BlobPart]), name)
+  return { headers: {}, init: { body: form } }
+}
+
+/** `FormData` takes no streams: the form is written out, with the bytes as they come. */
+const streamed = (
+  content: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>,
+  name: string,
+): Form => {
+  const boundary = `form-${crypto.getRandomValues(new Uint32Array(4)).join("-")}`
+  const escaped = name.replaceAll(/["\r\n]/g, encodeURIComponent)
+  const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${escaped}"\r\nContent-Type: application/octet-stream\r\n\r\n`
+  return {
+    headers: { "content-type": `multipart/form-data; boundary=${boundary}` },
+    init: { body: bodyOf(piecesOf(head, content, `\r\n--${boundary}--\r\n`)), duplex: "half" },
+  }
+}
+
+async function* piecesOf(
+  head: string,
+  content: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>,
+  tail: string,
+): AsyncGenerator<Uint8Array, void> {
+  const utf8 = new TextEncoder()
+  yield utf8.encode(head)
+  yield* Symbol.asyncIterator in content ? content : readingOf(content)
+  yield utf8.encode(tail)
+}
+
+/** Some browsers' streams are no iterables yet. */
+async function* readingOf(content: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const reader = content.getReader()
+  try {
+    for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
+      if (value !== undefined) yield value
+    }
+  } finally {
+    await reader.cancel()
+  }
+}
+
+const bodyOf = (pieces: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> =>
+  new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await pieces.next()
+      if (done === true) controller.close()
+      else controller.enqueue(value)
+    },
+    async cancel() {
+      await pieces.return()
+    },
+  })

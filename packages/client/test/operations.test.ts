@@ -1,0 +1,341 @@
+/**
+ * Every operation of version 2 and of the operator API by its method, against the real service. The
+ * types know which operations there are: one without an entry here does not compile, and an entry that
+ * calls another operation fails.
+ */
+import { assert, layer } from "@effect/vitest"
+import { readDocument } from "@messaging-service/testkit/openapi"
+import type { DocumentObject } from "@messaging-service/testkit/openapi"
+import { Effect } from "effect"
+import { readFile } from "node:fs/promises"
+import { resolve } from "node:path"
+import { messagingClient, operatorClient } from "../src/index.ts"
+import type { MessagingClient, OperatorClient } from "../src/index.ts"
+import type { operations } from "../src/openapi.ts"
+import { Service, aWorkspace, token } from "./Service.ts"
+
+/** What an entry calls its method with. */
+interface Scene {
+  readonly client: MessagingClient
+  readonly operator: OperatorClient
+  readonly workspace: number
+  readonly number: number
+  /** A message that was sent, a reminder, and the like, made by clients that are not watched. */
+  readonly made: Readonly<
+    Record<"message" | "scheduled" | "reminder" | "media" | "check" | "contact" | "key", number>
+  >
+  /** An endpoint with an event that was delivered to it in vain. */
+  readonly webhook: { readonly id: number; readonly event: string }
+  /** A number that is being linked. */
+  readonly linking: () => Promise<number>
+}
+
+const to = { phone: "+15550100002" }
+const reminder = {
+  name: "Rent",
+  to,
+  text: "Rent is due",
+  schedule: { cron: "0 9 1 * *", timezone: "Europe/London" },
+}
+
+/** Takes the first of a list that comes in pages. */
+const first = async <Item>(items: AsyncIterable<Item>): Promise<Item | undefined> => {
+  for await (const item of items) return item
+  return undefined
+}
+
+const entries: {
+  readonly [Id in keyof operations]: (scene: Scene) => Promise<unknown>
+} = {
+  getKeyInfo: async ({ client, workspace }) =>
+    assert.strictEqual((await client.me()).workspace.id, workspace),
+
+  sendMessage: async ({ client }) =>
+    assert.strictEqual((await client.messages.send({ to, text: "Hello" })).status, "queued"),
+  sendBatch: async ({ client }) =>
+    assert.lengthOf(await client.messages.sendBatch({ to: [to, to], text: "Hello" }), 2),
+  listMessages: async ({ client, made }) =>
+    assert.include(
+      (await client.messages.list({ status: ["sent", "failed"], limit: 100 }).page()).data.map(
+        ({ id }) => id,
+      ),
+      made.message,
+    ),
+  getMessage: async ({ client, made }) =>
+    assert.strictEqual((await client.messages.get(made.message)).status, "sent"),
+  cancelMessage: async ({ client, made }) =>
+    assert.strictEqual((await client.messages.cancel(made.scheduled)).status, "cancelled"),
+
+  createReminder: async ({ client }) =>
+    assert.match((await client.reminders.create(reminder)).next_run_at ?? "", /T09:00:00/),
+  listReminders: async ({ client, made }) =>
+    assert.strictEqual((await first(client.reminders.list({ active: true })))?.id, made.reminder),
+  getReminder: async ({ client, made }) =>
+    assert.deepInclude(await client.reminders.get(made.reminder), {
+      schedule: reminder.schedule,
+      active: true,
+    }),
+  updateReminder: async ({ client, made }) =>
+    assert.isFalse((await client.reminders.update(made.reminder, { active: false })).active),
+  deleteReminder: async ({ client, made }) =>
+    assert.deepStrictEqual(await client.reminders.delete(made.reminder), {
+      id: made.reminder,
+      deleted: true,
+    }),
+
+  connectNumber: async ({ client }) =>
+    assert.strictEqual((await client.numbers.connect({ login_method: "qr" })).status, "connecting"),
+  listNumbers: async ({ client, number }) =>
+    assert.strictEqual((await client.numbers.list())[0]?.id, number),
+  getNumber: async ({ client, number }) =>
+    assert.strictEqual((await client.numbers.get(number)).status, "connected"),
+
+  uploadMedia: async ({ client }) =>
+    assert.deepInclude(
+      await client.media.upload({ file: new Blob(["a,b\n"]), file_name: "list.csv" }),
+      { file_name: "list.csv", size: 4, type: "file" },
+    ),
+  listMedia: async ({ client, made }) =>
+    assert.strictEqual((await first(client.media.list({ type: "file" })))?.id, made.media),
+  getMedia: async ({ client, made }) =>
+    assert.match((await client.media.get(made.media)).url, /^https:/),
+  deleteMedia: async ({ client, made }) =>
+    assert.isTrue((await client.media.delete(made.media)).deleted),
+
+  createNumberCheck: async ({ client }) =>
+    assert.strictEqual((await client.numberChecks.create({ phones: [to.phone] })).total, 1),
+  listNumberChecks: async ({ client, made }) =>
+    assert.strictEqual((await first(client.numberChecks.list()))?.id, made.check),
+  getNumberCheck: async ({ client, made }) =>
+    assert.strictEqual((await client.numberChecks.get(made.check)).status, "completed"),
+  listNumberCheckResults: async ({ client, made }) =>
+    assert.strictEqual(
+      (await first(client.numberChecks.results(made.check, { status: ["registered"] })))?.phone,
+      to.phone,
+    ),
+
+  createWebhook: async ({ client }) =>
+    assert.property(await client.webhooks.create({ url: "https://example.com/hook" }), "secret"),
+  listWebhooks: async ({ client, webhook }) =>
+    assert.strictEqual((await client.webhooks.list())[0]?.id, webhook.id),
+  getWebhook: async ({ client, webhook }) =>
+    assert.isTrue((await client.webhooks.get(webhook.id)).active),
+  deleteWebhook: async ({ client, webhook }) =>
+    assert.isTrue((await client.webhooks.delete(webhook.id)).deleted),
+  rotateWebhookSecret: async ({ client, webhook }) =>
+    assert.lengthOf((await client.webhooks.rotateSecret(webhook.id)).secret, 64),
+  testWebhook: async ({ client, webhook }) =>
+    assert.strictEqual((await client.webhooks.test(webhook.id)).type, "ping"),
+
+  createWorkspace: async ({ operator }) =>
+    assert.strictEqual((await operator.workspaces.create({ name: "Other" })).name, "Other"),
+  listWorkspaces: async ({ operator }) =>
+    assert.isDefined(await first(operator.workspaces.list({ limit: 1 }))),
+  getWorkspace: async ({ operator, workspace }) =>
+    assert.strictEqual((await operator.workspaces.get(workspace)).id, workspace),
+  updateWorkspace: async ({ operator, workspace }) =>
+    assert.strictEqual(
+      (await operator.workspaces.update(workspace, { name: "Renamed" })).name,
+      "Renamed",
+    ),
+  deleteWorkspace: async ({ operator, workspace }) =>
+    assert.isTrue((await operator.workspaces.delete(workspace)).deleted),
+
+  createKey: async ({ operator, workspace }) =>
+    assert.match(
+      (await operator.keys.create(workspace, { version: 2, name: "Test", mode: "test" })).key,
+      /^svc_test_/,
+    ),
+  listKeys: async ({ operator, workspace, made }) =>
+    assert.include(
+      (await operator.keys.list(workspace)).map(({ id }) => id),
+      made.key,
+    ),
+  revokeKey: async ({ operator, workspace, made }) =>
+    assert.deepStrictEqual(await operator.keys.revoke(workspace, made.key), {
+      id: made.key,
+      revoked: true,
+    }),
+
+  createNumber: async ({ operator, workspace }) =>
+    assert.strictEqual(
+      (
+        await operator.numbers.create(workspace, {
+          platform: "whatsapp",
+          phone: "+15550100003",
+          status: "disconnected",
+        })
+      ).phone,
+      "15550100003",
+    ),
+  listWorkspaceNumbers: async ({ operator, workspace, number }) =>
+    assert.strictEqual((await operator.numbers.list(workspace))[0]?.id, number),
+  updateNumber: async ({ operator, workspace, number }) =>
+    assert.strictEqual(
+      (await operator.numbers.update(workspace, number, { pacing: { per_minute: 30 } })).pacing
+        .per_minute,
+      30,
+    ),
+  deleteNumber: async ({ operator, workspace, number }) =>
+    assert.isTrue((await operator.numbers.delete(workspace, number)).deleted),
+  getConnection: async ({ operator, workspace, number }) =>
+    assert.strictEqual((await operator.numbers.connection(workspace, number)).state, "connected"),
+  pauseNumber: async ({ operator, workspace, number }) =>
+    assert.strictEqual((await operator.numbers.pause(workspace, number)).reason, "paused"),
+  resumeNumber: async ({ operator, workspace, number }) =>
+    assert.isNull((await operator.numbers.resume(workspace, number)).reason),
+  logOutNumber: async ({ operator, workspace, number }) =>
+    assert.strictEqual((await operator.numbers.logOut(workspace, number)).status, "disconnected"),
+
+  createContact: async ({ operator, workspace }) =>
+    assert.strictEqual(
+      (await operator.contacts.create(workspace, { name: "Bo", username: "@bo_example" })).name,
+      "Bo",
+    ),
+  listContacts: async ({ operator, workspace, made }) =>
+    assert.strictEqual((await first(operator.contacts.list(workspace)))?.id, made.contact),
+  deleteContact: async ({ operator, workspace, made }) =>
+    assert.isTrue((await operator.contacts.delete(workspace, made.contact)).deleted),
+
+  listWorkspaceWebhooks: async ({ operator, workspace, webhook }) =>
+    assert.strictEqual((await operator.webhooks.list(workspace))[0]?.id, webhook.id),
+  listDeliveries: async ({ operator, workspace, webhook }) =>
+    assert.strictEqual(
+      (await first(operator.webhooks.deliveries(workspace, webhook.id, { limit: 1 })))?.event_id,
+      webhook.event,
+    ),
+  resumeWebhook: async ({ operator, workspace, webhook }) =>
+    assert.isTrue((await operator.webhooks.resume(workspace, webhook.id)).active),
+  redeliverEvent: async ({ operator, workspace, webhook: { event, id } }) =>
+    assert.isTrue((await operator.webhooks.redeliver(workspace, id, { event_id: event })).queued),
+
+  listCallbackDeliveries: async ({ operator, workspace }) =>
+    assert.deepStrictEqual(await operator.callbacks.deliveries(workspace).page(), {
+      data: [],
+      next_cursor: null,
+    }),
+  getCallbackSecret: async ({ operator, workspace }) =>
+    assert.lengthOf((await operator.callbacks.secret(workspace)).secret, 64),
+  rotateCallbackSecret: async ({ operator, workspace }) =>
+    assert.lengthOf((await operator.callbacks.rotateSecret(workspace)).secret, 64),
+  listReminderRuns: async ({ operator, workspace, made }) =>
+    assert.isUndefined(await first(operator.reminders.runs(workspace, made.reminder))),
+
+  setBehaviour: async ({ operator, number }) =>
+    assert.strictEqual(
+      (await operator.simulator.setBehaviour(number, { send: "fail" })).send,
+      "fail",
+    ),
+  scanCode: async ({ linking, operator }) =>
+    assert.strictEqual(
+      (await operator.simulator.scan(await linking(), { phone: "+15550100004" })).status,
+      "connected",
+    ),
+  logOut: async ({ operator, number }) =>
+    assert.strictEqual((await operator.simulator.logOut(number)).status, "disconnected"),
+  setRegistered: async ({ operator }) =>
+    assert.isNull((await operator.simulator.setRegistered({ phones: null })).phones),
+  tick: async ({ made, operator }) =>
+    assert.strictEqual(
+      (await operator.simulator.tick(made.message, { status: "read" })).status,
+      "read",
+    ),
+  listSent: async ({ made, number, operator }) =>
+    assert.strictEqual(
+      (await first(operator.simulator.sent({ number_id: number })))?.message_id,
+      made.message,
+    ),
+  getClock: async ({ operator }) =>
+    assert.match((await operator.simulator.clock()).now, /^\d{4}-.*Z$/),
+  advanceClock: async ({ operator }) => {
+    const { now } = await operator.simulator.clock()
+    const moved = await operator.simulator.advance({ seconds: 60 })
+    assert.isAtLeast(Date.parse(moved.now) - Date.parse(now), 60_000)
+  },
+  settle: async ({ operator }) => assert.deepStrictEqual(await operator.simulator.settle(), {}),
+}
+
+/** The document of the service, which no entry changes. */
+const documentOf = async (url: string) =>
+  readDocument((await (await fetch(`${url}/openapi.json`)).json()) as DocumentObject)
+
+let read: ReturnType<typeof documentOf> | undefined
+
+const aScene = async (
+  url: string,
+  watched: (url: string, init: RequestInit) => Promise<Response>,
+): Promise<Scene> => {
+  const { client, key, number, operator, workspace } = await aWorkspace(url)
+  const inWorkspace = workspace.id
+  const endpoint = await client.webhooks.create({ url: "https://example.com/hook" })
+  const message = await client.messages.send({ to, text: "Hello" })
+  const scheduled = await client.messages.send({
+    to,
+    text: "Later",
+    send_at: "2100-01-01T00:00:00Z",
+  })
+  const made = {
+    message: message.id,
+    scheduled: scheduled.id,
+    reminder: (await client.reminders.create(reminder)).id,
+    media: (await client.media.upload({ file: "a,b\n", file_name: "list.csv" })).id,
+    check: (await client.numberChecks.create({ phones: [to.phone] })).id,
+    contact: (await operator.contacts.create(inWorkspace, { name: "Ann", phone: to.phone })).id,
+    key: (await operator.keys.create(inWorkspace, { version: 2, name: "Second" })).id,
+  }
+  await operator.simulator.settle()
+  const event = (await first(operator.webhooks.deliveries(inWorkspace, endpoint.id)))?.event_id
+  return {
+    client: messagingClient({ url, key, fetch: watched }),
+    operator: operatorClient({ url, token, fetch: watched }),
+    workspace: inWorkspace,
+    number: number.id,
+    made,
+    webhook: { id: endpoint.id, event: event ?? "" },
+    linking: async () => {
+      const { id } = await client.numbers.connect({})
+      await operator.simulator.settle()
+      return id
+    },
+  }
+}
+
+layer(Service.layer, { excludeTestServices: true })("every operation by its method", (it) => {
+  for (const [id, entry] of Object.entries(entries)) {
+    it.effect(id, () =>
+      Effect.gen(function* () {
+        const { url } = yield* Service
+        const called: Array<string> = []
+        yield* Effect.promise(async () => {
+          const scene = await aScene(url, (address, init) => {
+            called.push(`${init.method} ${new URL(address).pathname}`)
+            return fetch(address, init)
+          })
+          await entry(scene)
+          const document = await (read ??= documentOf(url))
+          const [method = "", path = ""] = called.at(-1)?.split(" ") ?? []
+          assert.strictEqual(document.at(path)?.get(method)?.id, id)
+        })
+      }),
+    )
+  }
+
+  it.effect("has all that the document has, each with a text that editors show", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Service
+      yield* Effect.promise(async () => {
+        const document = await (read ??= documentOf(url))
+        const ids = document.operations
+          .filter(({ surface }) => ["v2", "operator", "emulator"].includes(surface))
+          .map((operation) => operation.id)
+        assert.sameMembers(ids, Object.keys(entries))
+        for (const file of ["client.ts", "operator.ts"]) {
+          const source = await readFile(resolve(import.meta.dirname, "../src", file), "utf8")
+          const methods = [...source.matchAll(/^ +(\w+): at\./gm)].map(([, name]) => name)
+          const told = [...source.matchAll(/\*\/\n +(\w+): at\./g)].map(([, name]) => name)
+          assert.deepStrictEqual(told, methods)
+        }
+      })
+    }),
+  )
+})

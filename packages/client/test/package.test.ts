@@ -1,0 +1,60 @@
+/** What the package is: types of today's document, and little to load anywhere. */
+import { assert, it, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFile } from "node:fs/promises"
+import { resolve } from "node:path"
+import { gzipSync } from "node:zlib"
+import { rolldown } from "rolldown"
+import { apiTypes, typesFile } from "../scripts/apiTypes.ts"
+import { Service } from "./Service.ts"
+
+/** Gzipped bytes of a program that imports that, and every module that it would load from elsewhere. */
+const bundled = async (program: string) => {
+  const build = await rolldown({
+    input: "program",
+    platform: "neutral",
+    resolve: { conditionNames: ["import"] },
+    plugins: [
+      {
+        name: "program",
+        resolveId: (id) => (id === "program" ? resolve(import.meta.dirname, "program.ts") : null),
+        load: (id) => (id.endsWith("program.ts") ? program : null),
+      },
+    ],
+  })
+  const { output } = await build.generate({ format: "esm", minify: true })
+  await build.close()
+  const [chunk] = output
+  return {
+    bytes: gzipSync(chunk.code).length,
+    imports: [...chunk.imports, ...chunk.dynamicImports],
+  }
+}
+
+layer(Service.layer, { excludeTestServices: true })("the types", (it) => {
+  it.effect(
+    "are those of today's document: else run `pnpm --filter @messaging-service/client api-types`",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* Service
+        const made = yield* Effect.promise(() => apiTypes(url))
+        const kept = yield* Effect.promise(() => readFile(typesFile, "utf8"))
+        assert.isTrue(kept === made)
+      }),
+  )
+})
+
+it.effect("the whole is at most 10 KB gzipped, and loads nothing else", () =>
+  Effect.promise(async () => {
+    const { bytes, imports } = await bundled(`export * from "@messaging-service/client"`)
+    assert.deepStrictEqual(imports, [])
+    assert.isAtMost(bytes, 10 * 1024)
+  }),
+)
+
+it.effect("what only verifies webhooks loads no client", () =>
+  Effect.promise(async () => {
+    const { bytes } = await bundled(`export { verifyWebhook } from "@messaging-service/client"`)
+    assert.isAtMost(bytes, 1024)
+  }),
+)
