@@ -12,6 +12,7 @@ const tutorials: Readonly<Record<string, ReadonlyArray<number>>> = {
   "docs/tutorial.md": [8080, 8090],
   "docs/tutorial-version-1.md": [8080, 8090],
   "docs/migration.md": [8080, 8090],
+  "docs/operating.md": [8080],
 }
 
 for (const [page, ports] of Object.entries(tutorials)) {
