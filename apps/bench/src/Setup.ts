@@ -60,6 +60,8 @@ export interface Sizes {
   /** Live numbers that send, and the messages of each in one run. */
   readonly liveNumbers: number
   readonly liveMessages: number
+  /** Messages of one run that are sent one by one. */
+  readonly liveCalls: number
 }
 
 export const fullSizes: Sizes = {
@@ -78,6 +80,7 @@ export const fullSizes: Sizes = {
   sessions: 500,
   liveNumbers: 200,
   liveMessages: 10,
+  liveCalls: 40,
 }
 
 /** The same rows, small enough to end within a minute in all: it shows that they work. */
@@ -97,6 +100,7 @@ export const smokeSizes: Sizes = {
   sessions: 5,
   liveNumbers: 3,
   liveMessages: 3,
+  liveCalls: 2,
 }
 
 export interface Setup {

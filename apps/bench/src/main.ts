@@ -1,6 +1,7 @@
 /**
  * The benchmarks: `--smoke` for a run that only shows that they work, `--json FILE` for the report as
- * JSON too, `--only ROW,ROW` for some of the rows.
+ * JSON too, `--only ROW,ROW` for some of the rows, `--sessions COUNT` for so many connected live
+ * numbers in their row.
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
@@ -24,6 +25,7 @@ const readArguments = Effect.gen(function* () {
           smoke: { type: "boolean", default: false },
           json: { type: "string" },
           only: { type: "string" },
+          sessions: { type: "string" },
         },
       }),
     catch: (cause) => new WrongArguments({ message: String(cause) }),
@@ -35,14 +37,18 @@ const readArguments = Effect.gen(function* () {
       message: `no such row: ${unknown.join(", ")}; there are ${rows.map(({ id }) => id).join(", ")}`,
     })
   }
-  return { smoke: values.smoke, json: values.json, only }
+  const sizes = values.smoke ? smokeSizes : fullSizes
+  const sessions = values.sessions === undefined ? sizes.sessions : Number(values.sessions)
+  if (!Number.isInteger(sessions) || sessions < 2) {
+    return yield* new WrongArguments({ message: "--sessions must be a whole number from 2 on" })
+  }
+  return { smoke: values.smoke, json: values.json, only, sizes: { ...sizes, sessions } }
 })
 
 const run = Effect.fnUntraced(function* (
-  { json, only, smoke }: Effect.Success<typeof readArguments>,
+  { json, only, sizes, smoke }: Effect.Success<typeof readArguments>,
   settings: Readonly<Record<string, string>>,
 ) {
-  const sizes = smoke ? smokeSizes : fullSizes
   const setup = yield* openSetup(sizes)
   const postgres = yield* Effect.scoped(
     Effect.flatMap(setup.database, (database) => database.query("show server_version")),

@@ -63,11 +63,11 @@ export const rowText = (row: MeasuredRow): string => {
       `  ${name}${limit === null ? "" : `: ${limitText(limit)}`}`,
   )
   const figures = row.figures.map(
-    ({ figure, holds, limit, name }) =>
-      `  ${verdict(holds)}  ${amount(figure)} ${row.unit}  ${name}: ${limitText(limit)}`,
+    ({ figure, holds, limit, name, unit }) =>
+      `  ${verdict(holds)}  ${amount(figure)} ${unit}  ${name}: ${limitText(limit)}`,
   )
   const candidates = row.candidates.map(
-    ({ median, name }) => `         ${amount(median).padStart(10)} ${row.unit}  ${name}`,
+    ({ median, name, unit }) => `         ${amount(median).padStart(10)} ${unit}  ${name}`,
   )
   return [
     `${row.id}: ${row.title}`,

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { check } from "../src/measuring/checks.ts"
 import { CheckFailed } from "../src/measuring/CheckFailed.ts"
 import type { Candidate } from "../src/measuring/Comparison.ts"
-import { measure, median } from "../src/measuring/rounds.ts"
+import { figuresOf, measure, median } from "../src/measuring/rounds.ts"
 
 /** A candidate that writes down when it ran and tells its figures one after the other. */
 const told = (name: string, log: Array<string>, figures: ReadonlyArray<number>): Candidate => {
@@ -61,6 +61,33 @@ describe("rounds", () => {
         [[5, true]],
       )
       assert.strictEqual(measured.checks, 8)
+    }),
+  )
+
+  it.effect("several figures come from one run of each round, whichever is asked for first", () =>
+    Effect.gen(function* () {
+      let runs = 0
+      const told = figuresOf(Effect.sync(() => ({ millis: ++runs, bytes: runs * 100 })))
+      const { candidates } = yield* measure(
+        {
+          unit: "ms",
+          candidates: [
+            { name: "time", run: told(({ millis }) => millis) },
+            { name: "memory", unit: "kB", run: told(({ bytes }) => bytes) },
+          ],
+          ratios: [],
+          notes: [],
+        },
+        2,
+      )
+      assert.deepStrictEqual(
+        candidates.map(({ name, rounds, unit }) => ({ name, rounds, unit })),
+        [
+          { name: "time", rounds: [2, 3], unit: "ms" },
+          { name: "memory", rounds: [200, 300], unit: "kB" },
+        ],
+      )
+      assert.strictEqual(runs, 3)
     }),
   )
 

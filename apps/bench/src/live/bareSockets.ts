@@ -13,6 +13,7 @@ import type {
 } from "baileys"
 import { DatabaseSync } from "node:sqlite"
 import { answering } from "./answering.ts"
+import { steadyMillis } from "./orders.ts"
 import type { MeasuredOrder, SendOrder, Sent } from "./orders.ts"
 
 const { KEYS_FILE = "", SOCKETS = "0", WHATSAPP_URL = "" } = process.env
@@ -101,24 +102,24 @@ let sent = 0
 
 const sendOne = async ({ acknowledged, socket }: Open, to: string) => {
   const messageId = `BARE${String(process.pid)}N${String(++sent).padStart(10, "0")}`
-  const began = performance.now()
-  const word = new Promise<void>((resolve) => {
-    acknowledged.set(messageId, resolve)
+  const began = steadyMillis()
+  const word = new Promise<number>((resolve) => {
+    acknowledged.set(messageId, () => resolve(steadyMillis()))
   })
   await socket.sendMessage(to, { text: "Hello from the benchmark" }, { messageId })
-  await word
+  const heard = await word
   acknowledged.delete(messageId)
-  return performance.now() - began
+  return { began, acknowledged: heard }
 }
 
-const sendAll = async ({ each, sockets: count, to }: SendOrder): Promise<Sent> => {
-  const times: Array<number> = []
+const sendAll = async ({ each, first, sockets: count, to }: SendOrder): Promise<Sent> => {
+  const texts: Array<Sent["texts"][number]> = []
   await Promise.all(
-    sockets.slice(0, count).map(async (one) => {
-      for (let message = 0; message < each; message++) times.push(await sendOne(one, to))
+    sockets.slice(first, first + count).map(async (one) => {
+      for (let message = 0; message < each; message++) texts.push(await sendOne(one, to))
     }),
   )
-  return { times }
+  return { texts }
 }
 
 answering(async (order: MeasuredOrder | SendOrder) =>

@@ -4,6 +4,7 @@ import type { WhatsAppServerShape } from "@messaging-service/whatsapp-server"
 import { BufferJSON } from "baileys"
 import { Effect } from "effect"
 import { answering } from "./answering.ts"
+import { steadyMillis } from "./orders.ts"
 import type { FarSideOrder, Linked, Spell, Started } from "./orders.ts"
 
 const numbers = (first: number, count: number) =>
@@ -17,13 +18,19 @@ const spell = (
   wanted: number,
 ) => {
   let began: number | undefined
+  let latest = before
+  let ended = 0
   return Effect.map(
     server.until(() => {
       const now = count()
-      if (now !== before) began ??= performance.now()
+      if (now !== latest) {
+        latest = now
+        ended = steadyMillis()
+        began ??= ended
+      }
       return now === wanted
     }),
-    (): Spell => ({ millis: began === undefined ? 0 : performance.now() - began }),
+    (): Spell => ({ millis: began === undefined ? 0 : ended - began, ended }),
   )
 }
 

@@ -4,10 +4,14 @@
  */
 import type { Memory, MeasuredOrder, Processor } from "./orders.ts"
 
+/** Gives back what can be given back, compiled code that was not used lately included. */
+const collect = () => globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" })
+
 const memory = (): Memory => {
   // What the first round frees lets the second free more.
-  for (let round = 0; round < 3; round++) globalThis.gc?.()
-  return { rss: process.memoryUsage.rss() }
+  for (let round = 0; round < 3; round++) collect()
+  const { external, heapUsed, rss } = process.memoryUsage()
+  return { held: heapUsed + external, resident: rss }
 }
 
 const processor = (): Processor => {

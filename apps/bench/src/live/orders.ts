@@ -1,11 +1,17 @@
 /** What the processes of the live rows are asked, and what they answer, over Node's own channel. */
 
+/** The machine's steady clock, which all processes read alike. */
+export const steadyMillis = (): number => Number(process.hrtime.bigint()) / 1e6
+
 /** Asked of what is measured: the worker, and the bare sockets beside it. */
 export type MeasuredOrder = { readonly ask: "memory" } | { readonly ask: "processor" }
 
+/** Bytes, after the garbage was collected. */
 export interface Memory {
-  /** Resident, after the garbage was collected. */
-  readonly rss: number
+  /** What the program holds: objects, and buffers outside the heap. */
+  readonly held: number
+  /** What the system has given to the process. */
+  readonly resident: number
 }
 
 export interface Processor {
@@ -13,17 +19,19 @@ export interface Processor {
   readonly micros: number
 }
 
-/** Asked of the bare sockets: each of the first `sockets` sends so many texts, one after the other. */
+/** Asked of the bare sockets: `sockets` of them send so many texts each, one after the other. */
 export interface SendOrder {
   readonly ask: "send"
+  /** The place of the first of them. */
+  readonly first: number
   readonly sockets: number
   readonly each: number
   readonly to: string
 }
 
 export interface Sent {
-  /** From the call that sends to the far side's acknowledgement, in milliseconds. */
-  readonly times: ReadonlyArray<number>
+  /** When a text was handed to the library, and when its acknowledgement came; steady clock. */
+  readonly texts: ReadonlyArray<{ readonly began: number; readonly acknowledged: number }>
 }
 
 /** Asked of the far side. */
@@ -57,4 +65,6 @@ export interface Linked {
 export interface Spell {
   /** From the first to the last, in milliseconds. */
   readonly millis: number
+  /** When it was over; steady clock. */
+  readonly ended: number
 }

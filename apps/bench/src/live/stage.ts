@@ -13,7 +13,9 @@ import { DatabaseSync } from "node:sqlite"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
 import { loadWorkspaces } from "../database/fixture.ts"
 import { CheckFailed } from "../measuring/CheckFailed.ts"
+import { secretsKey } from "../serving/service.ts"
 import { storeOn } from "../Setup.ts"
+import { steadyMillis } from "./orders.ts"
 import type { FarSideOrder, Linked, Memory, Processor, Spell, Started } from "./orders.ts"
 import { startProgram } from "./programs.ts"
 import type { Program } from "./programs.ts"
@@ -28,8 +30,11 @@ const firstPhone = { service: 15_550_000_001, bare: 15_560_000_001 }
 /** To whom all write. */
 export const recipient = "15551234567"
 
-/** Half a second in which a process takes less than a twentieth of a processor is quiet. */
-const quiet = { millis: 500, micros: 25_000 }
+/**
+ * A quarter of a second in which a process takes less than a twentieth of a processor is quiet; many
+ * connections take a little by themselves, for their signs of life.
+ */
+const quiet = { millis: 250, micros: 12_500, microsOfEach: 50, longestMillis: 120_000 }
 
 export interface Running {
   readonly program: Program
@@ -62,14 +67,20 @@ const asked =
 export const memoryOf = asked<Memory>({ ask: "memory" })
 export const processorOf = asked<Processor>({ ask: "processor" })
 
-/** Waits until a process does nothing any more that could be noticed. */
-export const untilQuiet = Effect.fnUntraced(function* (program: Program) {
-  for (;;) {
+/** Waits until a process with so many devices does nothing any more that could be noticed. */
+export const untilQuiet = Effect.fnUntraced(function* (program: Program, devices: number) {
+  const most = quiet.micros + quiet.microsOfEach * devices
+  const until = steadyMillis() + quiet.longestMillis
+  let taken = Infinity
+  while (steadyMillis() < until) {
     const before = yield* processorOf(program)
     yield* Effect.sleep(quiet.millis)
-    const { micros } = yield* processorOf(program)
-    if (micros - before.micros < quiet.micros) return
+    taken = (yield* processorOf(program)).micros - before.micros
+    if (taken < most) return
   }
+  return yield* new CheckFailed({
+    message: `a process with ${devices} devices is never quiet: ${taken} µs in ${quiet.millis} ms`,
+  })
 })
 
 /** Credentials of the bare sockets, as they find them. */
@@ -107,7 +118,7 @@ export const openStage = Effect.fnUntraced(function* (database: BenchDatabase, d
     yield* Layer.build(
       SessionVault.layer.pipe(
         Layer.provide([Secrets.layer, NumberOwnership.layerAll]),
-        Layer.provide(SecretsKey.layerHex(processes.secretsKey)),
+        Layer.provide(SecretsKey.layerHex(secretsKey)),
         Layer.provide(layerCryptoIds),
         Layer.provide(storeOn(database, 2)),
       ),
@@ -148,7 +159,7 @@ export const openStage = Effect.fnUntraced(function* (database: BenchDatabase, d
           {
             DATABASE_URL: Redacted.value(database.url),
             DATA_DIR: join(directory, "data"),
-            SECRETS_KEY: processes.secretsKey,
+            SECRETS_KEY: secretsKey,
             TRANSPORT: "live",
             WHATSAPP_URL: url,
             LOG_LEVEL: "error",

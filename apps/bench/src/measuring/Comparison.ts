@@ -11,6 +11,8 @@ export type Unit = "per second" | "ms" | "µs" | "kB" | "counted"
 
 export interface Candidate {
   readonly name: string
+  /** The row's, where it is left out. */
+  readonly unit?: Unit
   /** One run: its figure, once what it left behind was checked. */
   readonly run: Effect.Effect<number, CheckFailed>
 }

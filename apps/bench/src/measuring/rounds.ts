@@ -5,7 +5,7 @@
  */
 import { Effect } from "effect"
 import type { CheckFailed } from "./CheckFailed.ts"
-import type { Comparison, Limit, RatioClaim, FigureClaim } from "./Comparison.ts"
+import type { Comparison, Limit, RatioClaim, FigureClaim, Unit } from "./Comparison.ts"
 
 export interface MeasuredRatio extends RatioClaim {
   /** The median of the ratios of the rounds. */
@@ -17,16 +17,17 @@ export interface MeasuredRatio extends RatioClaim {
 }
 
 export interface MeasuredFigure extends FigureClaim {
+  readonly unit: Unit
   readonly figure: number
   readonly holds: boolean
 }
 
 export interface Measured {
-  readonly unit: Comparison["unit"]
   /** Runs whose result was checked, those of the first round included. */
   readonly checks: number
   readonly candidates: ReadonlyArray<{
     readonly name: string
+    readonly unit: Unit
     readonly median: number
     /** One figure for each round that counts. */
     readonly rounds: ReadonlyArray<number>
@@ -52,6 +53,24 @@ const rotated = <A>(values: ReadonlyArray<A>, by: number): ReadonlyArray<A> => {
 const keeps = (value: number, limit: Limit): boolean =>
   "atLeast" in limit ? value >= limit.atLeast : value <= limit.atMost
 
+/**
+ * Several figures of one run: of the candidates made with the same of these, the first of a round
+ * runs, and the others take what that run told.
+ */
+export const figuresOf = <Figures>(run: Effect.Effect<Figures, CheckFailed>) => {
+  const told: Array<Figures> = []
+  return (figure: (figures: Figures) => number): Effect.Effect<number, CheckFailed> => {
+    let round = 0
+    return Effect.gen(function* () {
+      const known = told[round]
+      const figures = known ?? (yield* run)
+      if (known === undefined) told.push(figures)
+      round++
+      return figure(figures)
+    })
+  }
+}
+
 /** Runs the rounds; `rounds` of them count. */
 export const measure = (
   comparison: Comparison,
@@ -68,11 +87,15 @@ export const measure = (
       }
     }
     const of = (name: string) => figures.get(name) ?? []
+    const units = new Map(
+      comparison.candidates.map(({ name, unit }) => [name, unit ?? comparison.unit]),
+    )
+    const unitOf = (name: string) => units.get(name) ?? comparison.unit
     return {
-      unit: comparison.unit,
       checks,
       candidates: comparison.candidates.map(({ name }) => ({
         name,
+        unit: unitOf(name),
         median: median(of(name)),
         rounds: of(name),
       })),
@@ -90,7 +113,7 @@ export const measure = (
       }),
       figures: (comparison.figures ?? []).map((claim) => {
         const figure = median(of(claim.of))
-        return { ...claim, figure, holds: keeps(figure, claim.limit) }
+        return { ...claim, unit: unitOf(claim.of), figure, holds: keeps(figure, claim.limit) }
       }),
       notes: comparison.notes,
     }

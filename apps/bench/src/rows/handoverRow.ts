@@ -6,7 +6,7 @@ import { checkSent } from "../measuring/checks.ts"
 import { CheckFailed } from "../measuring/CheckFailed.ts"
 import type { Row } from "../measuring/Comparison.ts"
 import { median } from "../measuring/rounds.ts"
-import { layerService } from "../serving/service.ts"
+import { layerService, noticingAcceptance } from "../serving/service.ts"
 import { storeOn } from "../Setup.ts"
 import { callerOf } from "./callerOf.ts"
 import { waitUntilSettled } from "./waitUntilSettled.ts"
@@ -28,21 +28,10 @@ export const handoverRow: Row = {
       copies++
       arrived.openUnsafe()
     }
-    // Every commit of an acceptance is followed by its wake: that is when the message is accepted.
     let accepted = 0
-    const wakeUp = Layer.effect(
-      WakeUp,
-      Effect.map(WakeUp, (inner) =>
-        WakeUp.of({
-          ...inner,
-          wake: (work) =>
-            Effect.suspend(() => {
-              if (work === "lanes" && accepted === 0) accepted = performance.now()
-              return inner.wake(work)
-            }),
-        }),
-      ),
-    ).pipe(Layer.provide(WakeUp.layerLocal))
+    const wakeUp = noticingAcceptance(WakeUp.layerLocal, () => {
+      if (accepted === 0) accepted = performance.now()
+    })
     const service = yield* Layer.build(
       layerService(seen).pipe(Layer.provideMerge(Layer.merge(storeOn(database, 10), wakeUp))),
     ).pipe(Effect.orDie)

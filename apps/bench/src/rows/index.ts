@@ -9,8 +9,8 @@ import { handoverRow } from "./handoverRow.ts"
 import { httpRow } from "./httpRow.ts"
 import { idempotencyRow } from "./idempotencyRow.ts"
 import { listRow } from "./listRow.ts"
-import { liveProcessorRow, liveRateRow } from "./liveSendRows.ts"
-import { connectRow, sessionRow } from "./sessionRows.ts"
+import { liveRow } from "./liveRow.ts"
+import { sessionRow } from "./sessionRow.ts"
 import { stuckRow } from "./stuckRow.ts"
 
 export const rows: ReadonlyArray<Row> = [
@@ -26,7 +26,5 @@ export const rows: ReadonlyArray<Row> = [
   handoverRow,
   attackRow,
   sessionRow,
-  connectRow,
-  liveRateRow,
-  liveProcessorRow,
+  liveRow,
 ]

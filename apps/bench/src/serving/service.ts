@@ -8,6 +8,7 @@ import {
   OutgoingMediaSource,
   layerServices,
   SecretsKey,
+  WakeUp,
 } from "@messaging-service/core"
 import { TelegramTransport, WhatsAppTransport } from "@messaging-service/core/ports"
 import type { OutgoingMessage, Transport } from "@messaging-service/core/ports"
@@ -38,6 +39,25 @@ const layerNoTransport = (seen: (message: OutgoingMessage) => void) => {
   )
 }
 
+/** Of all processes of the benchmarks. */
+export const secretsKey = "5e".repeat(32)
+
+/** Says when messages are accepted: every commit of an acceptance is followed by its wake. */
+export const noticingAcceptance = <E>(wakeUp: Layer.Layer<WakeUp, E>, accepted: () => void) =>
+  Layer.effect(
+    WakeUp,
+    Effect.map(WakeUp, (inner) =>
+      WakeUp.of({
+        ...inner,
+        wake: (work) =>
+          Effect.suspend(() => {
+            if (work === "lanes") accepted()
+            return inner.wake(work)
+          }),
+      }),
+    ),
+  ).pipe(Layer.provide(wakeUp))
+
 /**
  * Everything but the store and how loops are woken: both come from the caller. `egress`: the way
  * out to customers' addresses.
@@ -57,6 +77,6 @@ export const layerService = (
         layerDiskMediaFiles({ directory: join(tmpdir(), "messaging-service-bench") }),
       ),
     ),
-    Layer.provideMerge(SecretsKey.layerHex("5e".repeat(32))),
+    Layer.provideMerge(SecretsKey.layerHex(secretsKey)),
     Layer.provideMerge(Layer.merge(layerCryptoIds, layerNativeHmac)),
   )

@@ -1,0 +1,228 @@
+/**
+ * Messages of live numbers: how many a second, what each takes of the processor, and how long one of
+ * a service that has nothing else to do is under way.
+ */
+import { Messages } from "@messaging-service/core"
+import { layerWakeUp } from "@messaging-service/store-postgres"
+import { Context, Effect, Fiber, Layer } from "effect"
+import { emptyOut, loadWaiting } from "../database/fixture.ts"
+import { steadyMillis } from "../live/orders.ts"
+import type { Sent, SendOrder, Spell } from "../live/orders.ts"
+import type { Program } from "../live/programs.ts"
+import { openStage, processorOf, recipient, untilQuiet } from "../live/stage.ts"
+import type { Stage } from "../live/stage.ts"
+import { CheckFailed } from "../measuring/CheckFailed.ts"
+import { check, checkSent } from "../measuring/checks.ts"
+import type { Candidate, RatioClaim, Row, Unit } from "../measuring/Comparison.ts"
+import { figuresOf, median } from "../measuring/rounds.ts"
+import { layerService, noticingAcceptance } from "../serving/service.ts"
+import type { Setup, Sizes } from "../Setup.ts"
+import { storeOn } from "../Setup.ts"
+import { callerOf } from "./callerOf.ts"
+import { waitUntilSettled } from "./waitUntilSettled.ts"
+
+/** Between two single messages: a process says no more often that there is work. */
+const idleMillis = 120
+
+/** How a message went that was alone; steady clock. */
+interface Way {
+  readonly began: number
+  readonly shown: number
+  readonly acknowledged: number
+}
+
+/** Accepts messages in this process, which has no worker: those are woken over PostgreSQL. */
+const openAcceptance = Effect.fnUntraced(function* ({ database }: Stage) {
+  let accepted = 0
+  const wakeUp = noticingAcceptance(layerWakeUp(database), () => {
+    accepted = steadyMillis()
+  })
+  const service = yield* Layer.build(
+    layerService().pipe(Layer.provideMerge(Layer.merge(storeOn(database, 2), wakeUp))),
+  ).pipe(Effect.orDie)
+  const messages = Context.get(service, Messages)
+  /** From the number of the workspace; the message's id, and when it was accepted. */
+  return Effect.fnUntraced(
+    function* (workspace: number) {
+      const command = { to: { phone: `+${recipient}` }, text: "Hello from the benchmark" }
+      const sent = yield* messages.send(callerOf({ id: workspace }), command, null)
+      return { id: sent.messages[0]?.id ?? 0, began: accepted }
+    },
+    Effect.mapError(({ message }) => new CheckFailed({ message })),
+  )
+})
+
+/** Both processes with their numbers connected, and a run of each. */
+const openSenders = Effect.fnUntraced(function* ({ database, sizes }: Setup) {
+  const { liveCalls: calls, liveMessages: each, liveNumbers: numbers } = sizes
+  const count = numbers * each
+  const stage = yield* openStage(yield* database, numbers)
+  const { program: worker } = yield* stage.service.start(numbers)
+  const { program: sockets } = yield* stage.bare.start(numbers)
+  const accept = yield* openAcceptance(stage)
+  const copies = stage.farSide<number>({ ask: "copies", number: recipient })
+  const to = `${recipient}@s.whatsapp.net`
+  const order = (texts: Pick<SendOrder, "first" | "sockets" | "each">) =>
+    Effect.map(sockets.ask({ ask: "send", to, ...texts }), (told) => (told as Sent).texts)
+
+  /** Runs it, and tells when the last of so many messages was shown to the recipient. */
+  const untilShown = <A, E>(more: number, send: Effect.Effect<A, E>) =>
+    Effect.gen(function* () {
+      const shown = yield* copies
+      const arrived = yield* Effect.forkChild(
+        stage.farSide<Spell>({ ask: "arrivals", number: recipient, shown, more }),
+        { startImmediately: true },
+      )
+      const result = yield* send
+      const spell = yield* Fiber.join(arrived)
+      yield* check("messages shown", (yield* copies) - shown, more)
+      return { result, spell }
+    })
+
+  /** All of them send at once. */
+  const crowd = <E>(program: Program, send: Effect.Effect<unknown, E>) =>
+    Effect.gen(function* () {
+      yield* untilQuiet(program, numbers)
+      const before = yield* processorOf(program)
+      const { spell } = yield* untilShown(count, send)
+      yield* untilQuiet(program, numbers)
+      const { micros } = yield* processorOf(program)
+      return {
+        perSecond: (count - 1) / (spell.millis / 1000),
+        micros: (micros - before.micros) / count,
+      }
+    })
+
+  /** One after the other, with a pause before each, of the numbers in turn. */
+  const alone = Effect.fnUntraced(function* (
+    one: (place: number) => Effect.Effect<Way, CheckFailed>,
+  ) {
+    const ways: Array<Way> = []
+    for (let call = 0; call < calls; call++) {
+      yield* Effect.sleep(idleMillis)
+      ways.push(yield* one(call % numbers))
+    }
+    return {
+      shown: median(ways.map(({ began, shown }) => shown - began)),
+      acknowledged: median(ways.map(({ acknowledged, began }) => acknowledged - began)),
+    }
+  })
+
+  const isSent = (id: number) =>
+    stage.database.count(
+      "select count(*) from messages where id = $1 and state in ('sent', 'delivered', 'read')",
+      [id],
+    )
+  const untilSent = Effect.fnUntraced(function* (id: number) {
+    while ((yield* isSent(id)) === 0) yield* Effect.sleep(1)
+    return steadyMillis()
+  })
+
+  const service = Effect.gen(function* () {
+    yield* emptyOut(stage.database)
+    const figures = yield* crowd(
+      worker,
+      loadWaiting(stage.database, count, { from: 1, to: numbers }),
+    )
+    yield* waitUntilSettled(stage.database)
+    const ways = yield* alone((place) =>
+      Effect.gen(function* () {
+        const { result, spell } = yield* untilShown(
+          1,
+          Effect.gen(function* () {
+            const { began, id } = yield* accept(place + 1)
+            return { began, acknowledged: yield* untilSent(id) }
+          }),
+        )
+        return { ...result, shown: spell.ended }
+      }),
+    )
+    yield* waitUntilSettled(stage.database)
+    yield* checkSent(stage.database, count + calls, count + calls)
+    return { ...figures, ...ways }
+  })
+
+  const bare = Effect.gen(function* () {
+    const figures = yield* crowd(
+      sockets,
+      Effect.flatMap(order({ first: 0, sockets: numbers, each }), ({ length }) =>
+        check("messages acknowledged", length, count),
+      ),
+    )
+    const ways = yield* alone((place) =>
+      Effect.gen(function* () {
+        const { result, spell } = yield* untilShown(1, order({ first: place, sockets: 1, each: 1 }))
+        const [text = { began: 0, acknowledged: 0 }] = result
+        return { ...text, shown: spell.ended }
+      }),
+    )
+    return { ...figures, ...ways }
+  })
+
+  return { service: figuresOf(service), bare: figuresOf(bare) }
+})
+
+type Senders = Effect.Success<ReturnType<typeof openSenders>>
+
+/** What is told of each run. */
+interface Figures {
+  readonly perSecond: number
+  readonly micros: number
+  readonly shown: number
+  readonly acknowledged: number
+}
+
+const figures: ReadonlyArray<{
+  readonly name: string
+  readonly unit: Unit
+  readonly limit: RatioClaim["limit"]
+  readonly of: (run: Figures) => number
+}> = [
+  {
+    name: "processor time of a message",
+    unit: "µs",
+    limit: { atMost: 1.3 },
+    of: ({ micros }) => micros,
+  },
+  { name: "messages", unit: "per second", limit: null, of: ({ perSecond }) => perSecond },
+  { name: "until the recipient has it", unit: "ms", limit: null, of: ({ shown }) => shown },
+  {
+    name: "until it is acknowledged",
+    unit: "ms",
+    limit: null,
+    of: ({ acknowledged }) => acknowledged,
+  },
+]
+
+const candidatesOf = (senders: Senders, name: keyof Senders) =>
+  figures.map((figure): Candidate => ({
+    name: `${name}: ${figure.name}`,
+    unit: figure.unit,
+    run: senders[name](figure.of),
+  }))
+
+const notesOf = ({ liveCalls, liveMessages, liveNumbers }: Sizes) => [
+  `rate and processor time: ${liveMessages} texts of each of ${liveNumbers} numbers to a person; the next once the one before it is acknowledged`,
+  "service: the worker as it is run, from messages that wait in PostgreSQL to what became of them; bare: sockets of the library alone, a loop over each, with keys in an SQLite file that waits for no disk",
+  `times: ${liveCalls} texts one after the other; of the service, from the commit of the acceptance in another process, and acknowledged means that PostgreSQL has it as sent; of bare sockets, from the library's call`,
+  "the far side, which decrypts every message, shares the processors",
+]
+
+export const liveRow: Row = {
+  id: "live",
+  title: "messages of live numbers / of bare sockets",
+  prepare: Effect.fnUntraced(function* (setup) {
+    const senders = yield* openSenders(setup)
+    return {
+      unit: "ms",
+      candidates: [...candidatesOf(senders, "service"), ...candidatesOf(senders, "bare")],
+      ratios: figures.map(({ limit, name }) => ({
+        name,
+        of: `service: ${name}`,
+        by: `bare: ${name}`,
+        limit,
+      })),
+      notes: notesOf(setup.sizes),
+    }
+  }),
+}

@@ -1,0 +1,99 @@
+/**
+ * Connected live numbers: what each takes of memory and, to be connected, of the processor, and how
+ * long it takes until all are connected; in the worker's process and in one of bare sockets.
+ */
+import { Effect } from "effect"
+import type { Candidate, RatioClaim, Row, Unit } from "../measuring/Comparison.ts"
+import { check } from "../measuring/checks.ts"
+import { figuresOf } from "../measuring/rounds.ts"
+import { memoryOf, openStage, processorOf, untilQuiet } from "../live/stage.ts"
+import type { Side, Stage } from "../live/stage.ts"
+
+/** A new process with so many devices, once it has nothing left to do. */
+const started = (side: Side, devices: number) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { connected, program } = yield* side.start(devices)
+      yield* untilQuiet(program, devices)
+      const { micros } = yield* processorOf(program)
+      const { held, resident } = yield* memoryOf(program)
+      return { held, resident, micros, millis: connected.millis }
+    }),
+  )
+
+type Started = Effect.Success<ReturnType<typeof started>>
+
+/** What each of the sessions takes, above a process with one. */
+const figures: ReadonlyArray<{
+  readonly name: string
+  readonly unit: Unit
+  readonly limit: RatioClaim["limit"]
+  readonly of: (all: Started, one: Started, sessions: number) => number
+}> = [
+  {
+    name: "memory held",
+    unit: "kB",
+    limit: { atMost: 1.3 },
+    of: (all, one, sessions) => (all.held - one.held) / (sessions - 1) / 1024,
+  },
+  {
+    name: "memory resident",
+    unit: "kB",
+    limit: { atMost: 1.3 },
+    of: (all, one, sessions) => (all.resident - one.resident) / (sessions - 1) / 1024,
+  },
+  {
+    name: "processor time to connect",
+    unit: "ms",
+    limit: null,
+    of: (all, one, sessions) => (all.micros - one.micros) / (sessions - 1) / 1000,
+  },
+  { name: "until all are connected", unit: "ms", limit: null, of: ({ millis }) => millis },
+]
+
+const candidatesOf = (stage: Stage, side: Side, sessions: number) => {
+  let one: Started | undefined
+  const run = figuresOf(
+    Effect.gen(function* () {
+      // The first round, which does not count, is that of one session, before the others are linked.
+      const all = yield* started(side, one === undefined ? 1 : sessions)
+      one ??= all
+      const complaints = yield* stage.farSide<Array<string>>({ ask: "complaints" })
+      yield* check("complaints", complaints.length, 0)
+      return { all, one }
+    }),
+  )
+  return figures.map(({ name, of, unit }): Candidate => ({
+    name: `${side.name}: ${name}`,
+    unit,
+    // The few sessions of a smoke run drown in what a process takes by itself.
+    run: run((told) => Math.max(1, of(told.all, told.one, sessions))),
+  }))
+}
+
+export const sessionRow: Row = {
+  id: "sessions",
+  title: "a connected live number / a bare socket",
+  prepare: Effect.fnUntraced(function* ({ database, sizes: { sessions } }) {
+    const stage = yield* openStage(yield* database, sessions)
+    return {
+      unit: "kB",
+      candidates: [
+        ...candidatesOf(stage, stage.service, sessions),
+        ...candidatesOf(stage, stage.bare, sessions),
+      ],
+      ratios: figures.map(({ limit, name }) => ({
+        name,
+        of: `service: ${name}`,
+        by: `bare: ${name}`,
+        limit,
+      })),
+      notes: [
+        `${sessions} numbers in one process, linked before and connected again by a new process for each round; what each of them takes above a process with one`,
+        "service: the worker as it is run, with its store on PostgreSQL; bare: sockets of the library alone, with keys in an SQLite file that waits for no disk",
+        "held: objects and buffers; resident: what the system gave to the process; both once it is quiet and its garbage is collected",
+        "connected: from the first login to the last; the service opens a few at a time, the bare sockets all at once",
+      ],
+    }
+  }),
+}
