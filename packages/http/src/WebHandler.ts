@@ -3,8 +3,9 @@
  * can mount it in its own process.
  */
 import { PublicUrl } from "@messaging-service/core"
-import { Effect, Layer } from "effect"
-import { toWebHandlerLayerWith } from "effect/http/HttpEffect"
+import { Context, Effect, Layer } from "effect"
+import { toWebHandlerLayerWith, toWebHandlerWith } from "effect/http/HttpEffect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { httpApp } from "./HttpApp.ts"
 import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import type { HttpSettings } from "./HttpOptions.ts"
@@ -17,6 +18,18 @@ export interface WebHandler {
   readonly handler: (request: Request) => Promise<Response>
   /** Ends what the layer started, such as workers and connections. */
   readonly dispose: () => Promise<void>
+}
+
+/** The same over services that are there already, for as long as they are. */
+export const webHandler = (
+  services: Context.Context<HttpServices>,
+  options: HttpSettings,
+): Effect.Effect<WebHandler["handler"]> => {
+  const context = Context.add(services, HttpOptions, options)
+  return Effect.map(Effect.provideContext(httpApp, context), (app) => {
+    const handler = toWebHandlerWith<HttpServices | HttpOptions, HttpServerRequest>(context)(app)
+    return (request) => handler(request)
+  })
 }
 
 /**

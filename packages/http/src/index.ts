@@ -1,5 +1,5 @@
 export { httpApp, layerHttp, monitoringApp } from "./HttpApp.ts"
 export { HttpOptions } from "./HttpOptions.ts"
 export type { HttpSettings } from "./HttpOptions.ts"
-export { toWebHandler } from "./WebHandler.ts"
+export { toWebHandler, webHandler } from "./WebHandler.ts"
 export type { HttpServices, WebHandler } from "./WebHandler.ts"

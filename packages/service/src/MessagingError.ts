@@ -1,0 +1,120 @@
+/** The one way in which the front door fails. */
+
+/** Why something was refused or failed. A new code may be added in any version; none changes its meaning. */
+export type ErrorCode =
+  | "api_v2_not_enabled"
+  | "missing_api_key"
+  | "invalid_api_key"
+  | "v1_key_on_v2"
+  | "api_key_revoked"
+  | "api_key_expired"
+  | "too_many_auth_failures"
+  | "demo_account"
+  | "account_disabled"
+  | "missing_scope"
+  | "number_not_allowed"
+  | "rate_limited"
+  | "not_found"
+  | "method_not_allowed"
+  | "invalid_json"
+  | "unsupported_content_type"
+  | "request_too_large"
+  | "validation_failed"
+  | "invalid_cursor"
+  | "invalid_idempotency_key"
+  | "idempotency_key_reused"
+  | "idempotency_in_progress"
+  | "internal_error"
+  | "service_unavailable"
+  | "text_required"
+  | "text_too_long"
+  | "too_many_recipients"
+  | "invalid_datetime"
+  | "invalid_phone"
+  | "invalid_username"
+  | "username_needs_telegram"
+  | "contact_not_found"
+  | "media_not_found"
+  | "invalid_media_url"
+  | "time_in_past"
+  | "number_not_found"
+  | "from_required"
+  | "no_credits"
+  | "message_rejected"
+  | "number_daily_cap_reached"
+  | "message_not_found"
+  | "not_cancellable"
+  | "plan_required"
+  | "number_limit_reached"
+  | "already_connected"
+  | "connect_in_progress"
+  | "invalid_cron"
+  | "invalid_timezone"
+  | "reminder_not_found"
+  | "webhook_limit_reached"
+  | "invalid_webhook_url"
+  | "invalid_callback_url"
+  | "webhook_not_found"
+  | "webhook_stopped"
+  | "event_not_found"
+  | "storage_full"
+  | "number_not_connected"
+  | "number_check_not_found"
+  | "missing_operator_token"
+  | "invalid_operator_token"
+  | "role_required"
+  | "workspace_not_found"
+  | "key_not_found"
+  | "key_limit_reached"
+  | "not_connecting"
+  | "clock_not_adjustable"
+  /** The service was closed, or is closing. */
+  | "closed"
+  /** `open` failed: the message says what to change. */
+  | "cannot_start"
+
+/** One thing that is wrong with what was given. */
+export interface ErrorProblem {
+  /** As in `MessagingError`. */
+  readonly code: ErrorCode
+  /** Path of the field, such as `to[3].phone`; null when the whole is meant. */
+  readonly field: string | null
+  /** For developers, in English. */
+  readonly message: string
+}
+
+/**
+ * Every promise of the service rejects with one of these. Branch on `code`: texts may change. A fault
+ * of the service is `internal_error`, with what went wrong as `cause`.
+ */
+export class MessagingError extends Error {
+  /** Always `MessagingError`. */
+  override readonly name = "MessagingError"
+  /** Why; stable, to branch on. */
+  readonly code: ErrorCode
+  /** The HTTP status that goes with the code, such as 422. */
+  readonly status: number
+  /** Path of the field that is wrong, such as `to.phone`; null when the whole is meant. The message names it too. */
+  readonly field: string | null
+  /** Whatever else is wrong with the same command, at most 50. */
+  readonly errors: ReadonlyArray<ErrorProblem>
+  /** What belongs to the code, such as `used` and `limit` of `storage_full`; mostly empty. */
+  readonly details: Readonly<Record<string, string | number | boolean>>
+  /** Milliseconds after which the same may succeed; null when that is not known. */
+  readonly retryAfterMillis: number | null
+
+  /** @internal */
+  constructor(
+    given: Pick<MessagingError, "code" | "status" | "message"> &
+      Partial<Pick<MessagingError, "field" | "errors" | "details" | "retryAfterMillis">>,
+    options?: ErrorOptions,
+  ) {
+    super(given.message, options)
+    this.code = given.code
+    this.status = given.status
+    this.field = given.field ?? null
+    this.errors = given.errors ?? []
+    this.details = given.details ?? {}
+    this.retryAfterMillis = given.retryAfterMillis ?? null
+  }
+}

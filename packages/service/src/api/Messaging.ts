@@ -1,0 +1,169 @@
+/** The service, opened. */
+import type { HasId, Mode, Scope } from "./common.ts"
+import type { MediaApi } from "./media.ts"
+import type { Message, MessagesApi } from "./messages.ts"
+import type { NumberChecksApi, NumbersApi } from "./numbers.ts"
+import type { Operator, Role, WorkspacesApi } from "./operator.ts"
+import type { RemindersApi } from "./reminders.ts"
+import type { MessageEventType, WebhooksApi } from "./webhooks.ts"
+
+/** What a caller is, may do, and has left. */
+export interface Account {
+  /** Whose it is. */
+  readonly workspace: {
+    /** Its id. */
+    readonly id: number
+    /** Its name. */
+    readonly name: string
+  }
+  /** The key that the caller has; null for a trusted one. */
+  readonly key: {
+    /** Its id. */
+    readonly id: number
+    /** Its name. */
+    readonly name: string
+    /** Null for never. */
+    readonly expiresAt: Date | null
+  } | null
+  /** A test caller sends nothing. */
+  readonly mode: Mode
+  /** What it may do. */
+  readonly scopes: ReadonlyArray<Scope>
+  /** The only numbers that it may use; null for all. */
+  readonly numberIds: ReadonlyArray<number> | null
+  /** Name of the workspace's plan; null when it has none. */
+  readonly plan: string | null
+  /** What may be asked of the service. */
+  readonly limits: {
+    /** Requests with one key in a minute; trusted callers are not counted. */
+    readonly requestsPerMinute: number
+    /** Requests with one key in a day; trusted callers are not counted. */
+    readonly requestsPerDay: number
+    /** Messages that one number sends in any 24 hours. */
+    readonly messagesPerNumberPerDay: number
+    /** Messages that the plan still accepts; null for unlimited. */
+    readonly messagesRemaining: number | null
+  }
+}
+
+/** Everything that one caller does in one workspace. */
+export interface Api {
+  /** What this caller is, may do, and has left. */
+  readonly account: () => Promise<Account>
+  /** Sending, reading and cancelling messages. */
+  readonly messages: MessagesApi
+  /** Messages that are sent again and again. */
+  readonly reminders: RemindersApi
+  /** The numbers that it sends from. */
+  readonly numbers: NumbersApi
+  /** Which phones WhatsApp knows. */
+  readonly numberChecks: NumberChecksApi
+  /** Uploaded files. */
+  readonly media: MediaApi
+  /** Addresses that are told of events. */
+  readonly webhooks: WebhooksApi
+}
+
+/** What your program vouches for of a trusted caller; all that is left out is allowed. */
+export interface Trust {
+  /** `live` when left out. */
+  readonly mode?: Mode | undefined
+  /** What it may do; everything when left out. */
+  readonly scopes?: ReadonlyArray<Scope> | undefined
+  /** The only numbers that it may use; all when left out or null. */
+  readonly numberIds?: ReadonlyArray<number> | null | undefined
+}
+
+/** The end of a message's waiting, as it was committed. */
+export interface MessageEvent {
+  /** `evt_` and 24 characters; the same as webhooks say. */
+  readonly id: string
+  /** What happened. */
+  readonly type: MessageEventType
+  /** Grows from event to event; `after` of a later listener. */
+  readonly position: number
+  /** When it happened. */
+  readonly createdAt: Date
+  /** The message as it was then; its times in whole seconds. */
+  readonly message: Message
+}
+
+/** How to listen. */
+export interface ListenOptions {
+  /** Position of the last event that was dealt with: every later one is told, those before this start too, as long as they are kept (30 days). Left out, events from now on. */
+  readonly after?: number | undefined
+}
+
+/** A listener that can be taken away. */
+export interface Subscription {
+  /** Resolves once it listens. Calls of this service made after `on` wait for that by themselves. */
+  readonly ready: Promise<void>
+  /** Stops it; resolves once no handler of it runs any more. */
+  readonly stop: () => Promise<void>
+}
+
+/** What a drain did. */
+export interface Drained {
+  /** Messages that left. */
+  readonly sent: number
+  /** Messages that failed. */
+  readonly failed: number
+  /** Messages that were cancelled. */
+  readonly cancelled: number
+  /** Messages that expired. */
+  readonly expired: number
+  /** Calls of webhooks and callbacks that were answered with success. */
+  readonly delivered: number
+  /** Calls that failed; most are tried again later. */
+  readonly notDelivered: number
+  /** Whether nothing that was due is left. */
+  readonly finished: boolean
+  /** When something falls due next: the time of the next drain; null when nothing waits, or it did not finish. */
+  readonly nextDueAt: Date | null
+}
+
+/** The messaging service inside this process. */
+export interface Messaging {
+  /** All workspaces. */
+  readonly workspaces: WorkspacesApi
+  /**
+   * What your own program does in a workspace. It is trusted: rates are not counted, and a disabled
+   * workspace is not refused. Nothing is asked for before the first call, which fails with
+   * `workspace_not_found`.
+   */
+  readonly as: (workspace: HasId, trust?: Trust) => Api
+  /**
+   * What somebody with a version 2 key does. Every call admits the key anew and counts as one request;
+   * it fails with `invalid_api_key`, `v1_key_on_v2`, `api_key_revoked`, `api_key_expired`,
+   * `rate_limited`, `too_many_auth_failures`, `account_disabled`, `demo_account`,
+   * `api_v2_not_enabled`, `missing_scope`, `number_not_allowed`.
+   */
+  readonly withKey: (key: string) => Api
+  /** What whoever runs the service does inside a workspace: keys, contacts, numbers, logs. Each call fails with `workspace_not_found`, `role_required`. */
+  readonly operator: (workspace: HasId, options?: { readonly role?: Role | undefined }) => Operator
+  /**
+   * Tells events of all workspaces, after their commit, one after the other in the order of their
+   * positions, each at least once. A handler that throws or rejects is told the same event again after
+   * 1, 5, 30 and 120 seconds, and then passed over with an error in the log; later events wait. Every
+   * process that listens hears every event. Positions are not kept by the service: without `after` a
+   * listener begins anew with each start, and misses what happened while no process listened.
+   */
+  readonly on: (
+    type: MessageEventType | ReadonlyArray<MessageEventType>,
+    handler: (event: MessageEvent) => unknown,
+    options?: ListenOptions,
+  ) => Subscription
+  /**
+   * Works off what is due now, with `worker: false` too: for cron jobs and programs that run for one
+   * request. Resolves when nothing due is left, or after `atMostMillis` (20,000 when left out).
+   */
+  readonly drain: (options?: { readonly atMostMillis?: number | undefined }) => Promise<Drained>
+  /** The HTTP interface: every path of versions 1 and 2, health, metrics, documentation, and with a token the operator API. */
+  readonly handler: (request: Request) => Promise<Response>
+  /**
+   * Ends the service: takes no more calls (they fail with `closed`), waits for what is under way at
+   * most `shutdownMillis`, and lets go of everything. What waits stays in the store. Any call after the
+   * first resolves with it.
+   */
+  readonly close: () => Promise<void>
+}

@@ -1,0 +1,55 @@
+/** Files that are uploaded once and sent by their id. */
+import type { Listing, Made, Mode, PageOptions, RepeatOptions } from "./common.ts"
+
+/** A file to upload: at most 64 MiB. */
+export interface UploadFile {
+  /** 1 to 255 characters; of a path the last step. */
+  readonly fileName: string
+  /** The bytes, or what they are read from once. */
+  readonly content: Uint8Array | Blob | AsyncIterable<Uint8Array>
+}
+
+/** A stored file. */
+export interface MediaFile {
+  /** The `mediaId` of messages. */
+  readonly id: number
+  /** Whose it is. */
+  readonly workspaceId: number
+  /** Test files are seen by test callers alone. */
+  readonly mode: Mode
+  /** What recipients see. */
+  readonly fileName: string
+  /** How it is sent. */
+  readonly type: "image" | "file"
+  /** Found from the content; of text from the ending of the name. */
+  readonly mimeType: string
+  /** Bytes. */
+  readonly size: number
+  /** A link to it where `handler` is mounted; works for 26 hours, a fresh one with each answer. */
+  readonly url: string
+  /** When it was uploaded. */
+  readonly createdAt: Date
+}
+
+/** Which files. */
+export interface ListMedia extends PageOptions {
+  /** Only images, or only other files. */
+  readonly type?: "image" | "file" | undefined
+}
+
+/** Files of one workspace, in one mode. */
+export interface MediaApi {
+  /**
+   * Keeps a file. Fails with `validation_failed` (no name, no content), `request_too_large`,
+   * `storage_full` (`details.used` and `details.limit` in bytes).
+   */
+  readonly upload: (file: UploadFile, options?: RepeatOptions) => Promise<Made<MediaFile>>
+  /** Fails with `media_not_found`. */
+  readonly get: (id: number) => Promise<MediaFile>
+  /** Newest first. */
+  readonly list: (query?: ListMedia) => Listing<MediaFile>
+  /** The whole content. Fails with `media_not_found`. */
+  readonly content: (id: number) => Promise<Uint8Array>
+  /** Waiting messages with this file then fail with `media_unavailable`. Fails with `media_not_found`. */
+  readonly remove: (id: number) => Promise<void>
+}

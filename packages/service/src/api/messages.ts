@@ -1,0 +1,176 @@
+/** Messages: what is sent, and what became of it. */
+import type {
+  Listing,
+  Made,
+  Media,
+  MediaReference,
+  Mode,
+  Moment,
+  PageOptions,
+  Platform,
+  Recipient,
+  RepeatOptions,
+} from "./common.ts"
+
+/**
+ * `queued`: leaves as soon as its number can send it. `scheduled`: waits for `sendAt`. A message that left
+ * is `sent`, then perhaps `delivered` and `read`; any other ends as `failed`, `cancelled` or
+ * `expired`.
+ */
+export type MessageStatus =
+  | "queued"
+  | "scheduled"
+  | "sent"
+  | "delivered"
+  | "read"
+  | "failed"
+  | "cancelled"
+  | "expired"
+
+/** What all messages to send say. */
+export interface MessageContent {
+  /** Id of the sending number; left out, the only connected number of the workspace. */
+  readonly from?: number | null | undefined
+  /** At most 3,000 characters; required without media. `*bold*`, `_italic_` and `~strike~` work. */
+  readonly text?: string | undefined
+  /** An image or a file; `text` is then its caption. */
+  readonly media?: MediaReference | null | undefined
+  /** When to send, in the future; at once when left out. */
+  readonly sendAt?: Moment | null | undefined
+  /** In the future and after `sendAt`: what was not sent by then becomes `expired`. Never when left out. */
+  readonly expiresAt?: Moment | null | undefined
+}
+
+/** One message to send. */
+export interface SendMessage extends MessageContent {
+  /** To whom. */
+  readonly to: Recipient
+}
+
+/** The same message to many. */
+export interface SendBatch extends MessageContent {
+  /** 1 to 1,000 recipients; one that is named twice gets two messages. */
+  readonly to: ReadonlyArray<Recipient>
+}
+
+/** Who receives a message: the phone, group or username, with the contact it was named by. */
+export type MessageRecipient =
+  | {
+      /** E.164 with a leading +. */
+      readonly phone: string
+      /** The saved contact with that phone; null when there is none. */
+      readonly contactId: number | null
+    }
+  | {
+      /** Name of a WhatsApp group. */
+      readonly group: string
+    }
+  | {
+      /** The contact that was named. */
+      readonly contactId: number
+      /** The Telegram user that it is. */
+      readonly username: string
+    }
+  | {
+      /** A Telegram user, as it was given. */
+      readonly username: string
+    }
+
+/** Why a message failed. */
+export type MessageErrorCode =
+  | "recipient_not_found"
+  | "group_not_found"
+  | "media_unavailable"
+  | "send_failed"
+  | "outcome_unknown"
+
+/** A message as it was at the moment of the answer. */
+export interface Message {
+  /** Unique in the store. */
+  readonly id: number
+  /** Whose it is. */
+  readonly workspaceId: number
+  /** Nothing is sent of a test message. */
+  readonly mode: Mode
+  /** Where it stands. */
+  readonly status: MessageStatus
+  /** The number that sends it. */
+  readonly from: {
+    /** Id of the number. */
+    readonly id: number
+    /** Digits with country code, no +: of the number while the message waits, then the phone that it left from; null while the number was never linked. */
+    readonly phone: string | null
+    /** What the number belongs to. */
+    readonly platform: Platform
+  }
+  /** To whom. */
+  readonly to: MessageRecipient
+  /** The text, or the caption of the media. */
+  readonly text: string
+  /** Null without an image or a file. */
+  readonly media: Media | null
+  /** When it is to be sent; null for at once. */
+  readonly sendAt: Date | null
+  /** When it is no longer sent; null for never. */
+  readonly expiresAt: Date | null
+  /** When it was accepted. */
+  readonly createdAt: Date
+  /** When it left; null before. */
+  readonly sentAt: Date | null
+  /** Why it failed, when `status` is `failed`. */
+  readonly error: {
+    /** To branch on. */
+    readonly code: MessageErrorCode
+    /** For people, in English. */
+    readonly message: string
+  } | null
+}
+
+/** The messages of a batch. */
+export interface SentBatch {
+  /** One for each recipient, in their order. */
+  readonly messages: ReadonlyArray<Message>
+  /** True when an earlier call with the same `idempotencyKey` made them, and this one did nothing. */
+  readonly replayed: boolean
+}
+
+/** Which messages. */
+export interface ListMessages extends PageOptions {
+  /** One or several. */
+  readonly status?: MessageStatus | ReadonlyArray<MessageStatus> | undefined
+  /** Id of the sending number. */
+  readonly from?: number | undefined
+  /** The recipient's phone, E.164 with a leading +. */
+  readonly to?: string | undefined
+  /** Created then or later. */
+  readonly since?: Moment | undefined
+  /** Created before. */
+  readonly until?: Moment | undefined
+}
+
+/** Messages of one workspace, in one mode. */
+export interface MessagesApi {
+  /**
+   * Accepts one message; it leaves later. Resolves to it as it was accepted. A refused message stores
+   * nothing. Fails with `validation_failed`, `text_required`, `text_too_long`, `invalid_phone`,
+   * `invalid_username`, `invalid_datetime`, `time_in_past`, `invalid_media_url`, `contact_not_found`,
+   * `media_not_found`, `number_not_found`, `number_not_allowed`, `from_required`,
+   * `username_needs_telegram`, `no_credits`, `number_daily_cap_reached`, `message_rejected`.
+   */
+  readonly send: (command: SendMessage, options?: RepeatOptions) => Promise<Made<Message>>
+  /**
+   * Accepts one message for each recipient, all or none of them. Fails as `send` does, with the
+   * recipient in `field`, such as `to[3].phone`; and with `too_many_recipients`.
+   */
+  readonly sendBatch: (command: SendBatch, options?: RepeatOptions) => Promise<SentBatch>
+  /** The message as it is now. Fails with `message_not_found`. */
+  readonly get: (id: number) => Promise<Message>
+  /** Newest first. A loop or a page fails with `validation_failed`, `invalid_cursor`, `invalid_phone`, `invalid_datetime`. */
+  readonly list: (query?: ListMessages) => Listing<Message>
+  /**
+   * Cancels a waiting message and resolves to it. One that is being sent at this moment is waited for,
+   * at most 5 seconds. Fails with `message_not_found`, and with `not_cancellable` when it was too late
+   * (`details.status`; `details.sending` when it may leave yet).
+   */
+  readonly cancel: (id: number) => Promise<Message>
+}

@@ -1,0 +1,390 @@
+/** Workspaces, and what whoever runs the service does inside them. */
+import type { Delivery, MessageEventType, QueuedEvent, Webhook } from "./webhooks.ts"
+import type { HasId, Listing, Mode, Moment, PageOptions, Platform, Scope } from "./common.ts"
+import type { SendingNumber } from "./numbers.ts"
+import type { ReminderRun } from "./reminders.ts"
+
+/** What a workspace may use. */
+export interface Plan {
+  /** 1 to 100 characters. */
+  readonly name: string
+  /** Messages that may still be accepted; null for unlimited. */
+  readonly messagesRemaining: number | null
+  /** Whether reminders are included. */
+  readonly reminders: boolean
+  /** Whether its callers may link numbers. */
+  readonly qrCodeApi: boolean
+  /** Numbers that it may hold; null for unlimited. */
+  readonly maxNumbers: number | null
+  /** Bytes of uploaded files. */
+  readonly mediaStorageBytes: number
+}
+
+/** What owns keys, numbers, contacts and messages: one of your customers, teams or programs. */
+export interface Workspace {
+  /** Unique in the store. */
+  readonly id: number
+  /** For people; several workspaces may have the same. */
+  readonly name: string
+  /** A demo workspace cannot use the API with keys. */
+  readonly demo: boolean
+  /** Its keys are refused. */
+  readonly accountDisabled: boolean
+  /** Whether version 2 keys work. */
+  readonly apiV2Enabled: boolean
+  /** Null for no active plan: nothing included. */
+  readonly plan: Plan | null
+  /** When it was made. */
+  readonly createdAt: Date
+}
+
+/** A workspace to make. */
+export interface CreateWorkspace {
+  /** 1 to 100 characters. */
+  readonly name: string
+  /** False when left out. */
+  readonly demo?: boolean | undefined
+  /** True when left out. */
+  readonly apiV2Enabled?: boolean | undefined
+  /** Unlimited when left out; null for no active plan. */
+  readonly plan?: Plan | null | undefined
+}
+
+/** What to change of a workspace: only what is named changes. */
+export interface ChangeWorkspace {
+  /** 1 to 100 characters. */
+  readonly name?: string | undefined
+  /** A demo workspace cannot use the API with keys. */
+  readonly demo?: boolean | undefined
+  /** Its keys are refused. */
+  readonly accountDisabled?: boolean | undefined
+  /** Whether version 2 keys work. */
+  readonly apiV2Enabled?: boolean | undefined
+  /** Replaces the plan as a whole. */
+  readonly plan?: Plan | null | undefined
+}
+
+/** A number to add. */
+export interface CreateNumber {
+  /** What it belongs to. */
+  readonly platform: Platform
+  /** E.164 with a leading +. */
+  readonly phone: string
+  /** A name for people, at most 100 characters. */
+  readonly label?: string | undefined
+  /** `connected` when left out; with live transports a number is made `disconnected` and then linked. */
+  readonly status?: "connected" | "disconnected" | undefined
+}
+
+/** A number that a workspace is to have. */
+export interface EnsureNumber extends Omit<CreateNumber, "platform"> {
+  /** `whatsapp` when left out. */
+  readonly platform?: Platform | undefined
+}
+
+/** What a workspace is to have; what it has beside that stays. */
+export interface EnsureWorkspace extends Omit<CreateWorkspace, "name"> {
+  /** Numbers that it is to have. */
+  readonly numbers?: ReadonlyArray<EnsureNumber> | undefined
+}
+
+/** All workspaces of the store. */
+export interface WorkspacesApi {
+  /**
+   * The workspace of that name; made when there is none. For the start of a program: any number of
+   * processes may call it at once, and any number of times. Numbers that it does not have yet (by
+   * platform and phone) are added. Numbers that it has beside them, and plan, labels and the like of a
+   * workspace that was there, stay as they are: `wanted` does not change them. Of several workspaces
+   * with that name it is the oldest. Fails with `validation_failed`, `invalid_phone`.
+   */
+  readonly ensure: (name: string, wanted?: EnsureWorkspace) => Promise<Workspace>
+  /** Makes another workspace, whatever there is. Fails with `validation_failed`. */
+  readonly create: (command: CreateWorkspace) => Promise<Workspace>
+  /** Fails with `workspace_not_found`. */
+  readonly get: (id: number) => Promise<Workspace>
+  /** Newest first. */
+  readonly list: (query?: PageOptions) => Listing<Workspace>
+  /** Changes what is named. Fails with `workspace_not_found`, `validation_failed`. */
+  readonly update: (workspace: HasId, change: ChangeWorkspace) => Promise<Workspace>
+  /** Its keys stop, its waiting messages are cancelled. Fails with `workspace_not_found`. */
+  readonly remove: (workspace: HasId) => Promise<void>
+}
+
+/** A key to make. */
+export interface CreateKey {
+  /** 2, unless the key is for a client of version 1 of the HTTP interface. */
+  readonly version: 1 | 2
+  /** 1 to 50 characters; required of a version 2 key. */
+  readonly name?: string | undefined
+  /** `live` when left out. */
+  readonly mode?: Mode | undefined
+  /** Everything when left out. */
+  readonly scopes?: "all" | ReadonlyArray<Scope> | undefined
+  /** The only numbers that it may use; null or left out: all, later ones included. */
+  readonly numberIds?: ReadonlyArray<number> | null | undefined
+  /** 30, 90 or 365 days; null or left out: never. */
+  readonly expiresIn?: "30d" | "90d" | "1y" | null | undefined
+}
+
+/** A key, without its text. */
+export interface Key {
+  /** Unique in the store. */
+  readonly id: number
+  /** Whose it is. */
+  readonly workspaceId: number
+  /** Of the HTTP interface that it is for. */
+  readonly version: 1 | 2
+  /** For people. */
+  readonly name: string
+  /** A test key sends nothing. */
+  readonly mode: Mode
+  /** What it may do. */
+  readonly scopes: ReadonlyArray<Scope>
+  /** The only numbers that it may use; null for all. */
+  readonly numberIds: ReadonlyArray<number> | null
+  /** Null for never. */
+  readonly expiresAt: Date | null
+  /** Its last four characters. */
+  readonly last4: string
+  /** When it was made. */
+  readonly createdAt: Date
+  /** Null before its first use. */
+  readonly lastUsedAt: Date | null
+  /** The address of its last use over HTTP; null before the first. */
+  readonly lastUsedIp: string | null
+  /** Null while it works. */
+  readonly revokedAt: Date | null
+}
+
+/** A key that was just made. */
+export interface NewKey extends Key {
+  /** The whole text; shown only now. */
+  readonly key: string
+}
+
+/** A name with exactly one of a phone and a Telegram username. */
+export interface CreateContact {
+  /** 1 to 100 characters. */
+  readonly name: string
+  /** E.164 with a leading +. */
+  readonly phone?: string | undefined
+  /** `@name`, a `t.me/name` link, or `tg:` and a user id. */
+  readonly username?: string | undefined
+}
+
+/** A saved contact. */
+export interface Contact {
+  /** The `contactId` of recipients. */
+  readonly id: number
+  /** Whose it is. */
+  readonly workspaceId: number
+  /** For people. */
+  readonly name: string
+  /** E.164 with a leading +; null when there is a username. */
+  readonly phone: string | null
+  /** As it was given; null when there is a phone. */
+  readonly username: string | null
+  /** When it was saved. */
+  readonly createdAt: Date
+}
+
+/** How fast a number may send; null for no limit of that kind. */
+export interface Pacing {
+  /** The rest after a message, at least, in milliseconds. */
+  readonly minIntervalMillis: number | null
+  /** How much longer that rest may be, drawn anew for each, in milliseconds. */
+  readonly jitterMillis: number | null
+  /** Messages in a minute, at most. */
+  readonly perMinute: number | null
+  /** Messages in an hour, at most. */
+  readonly perHour: number | null
+  /** Recipients that the number never wrote to before, in any 24 hours, at most. */
+  readonly newRecipientsPerDay: number | null
+}
+
+/** What to change of a number: only what is named changes. */
+export interface ChangeNumber {
+  /** A name for people, at most 100 characters. */
+  readonly label?: string | undefined
+  /** What is left out stays; null takes that limit away. */
+  readonly pacing?: ChangePacing | undefined
+  /** What its connection goes through: an http, https, socks5 … URL; null for nothing. Never shown again. */
+  readonly proxyUrl?: string | null | undefined
+}
+
+/** What to change of a pacing: only what is named changes, and null takes a limit away. */
+export interface ChangePacing {
+  /** The rest after a message, at least, in milliseconds, up to a day. */
+  readonly minIntervalMillis?: number | null | undefined
+  /** How much longer that rest may be, in milliseconds, up to a day. */
+  readonly jitterMillis?: number | null | undefined
+  /** Messages in a minute, at most. */
+  readonly perMinute?: number | null | undefined
+  /** Messages in an hour, at most. */
+  readonly perHour?: number | null | undefined
+  /** Recipients that the number never wrote to before, in any 24 hours, at most. */
+  readonly newRecipientsPerDay?: number | null | undefined
+}
+
+/** A number with what operators set for it. */
+export interface OperatedNumber extends SendingNumber {
+  /** How fast it may send. */
+  readonly pacing: Pacing
+  /** Where its proxy is; null without one. */
+  readonly proxy: {
+    /** Its host. */
+    readonly host: string
+    /** Its port. */
+    readonly port: number
+  } | null
+}
+
+/** Why a number is not connected, or sends nothing although it is. */
+export type ConnectionReason =
+  | "logged_out"
+  | "replaced"
+  | "banned"
+  | "restricted"
+  | "client_outdated"
+  | "passkey_required"
+  | "link_expired"
+  | "connection_lost"
+  | "not_linked"
+  | "paused"
+
+/** How a number's connection stands: why a message of it waits is always in one of these fields. */
+export interface NumberConnection {
+  /** Id of the number. */
+  readonly id: number
+  /** `waiting`: between two tries to connect. */
+  readonly state: "connected" | "connecting" | "waiting" | "disconnected"
+  /** Null when it is connected and sends. */
+  readonly reason: ConnectionReason | null
+  /** Since when it is in that state. */
+  readonly since: Date
+  /** The last word of the far side; null when there was none. */
+  readonly lastSeenAt: Date | null
+  /** Null also while it is paused until it is resumed. */
+  readonly pausedUntil: Date | null
+  /** How often the connection was opened again. */
+  readonly reconnects: number
+  /** Messages that wait, scheduled ones included. */
+  readonly waiting: number
+  /** When the next of them may leave; null when that is not known. */
+  readonly nextSendAt: Date | null
+  /** Messages that left in the last 24 hours. */
+  readonly sent24h: number
+  /** The name of the process that has it; null when none does. */
+  readonly worker: string | null
+}
+
+/** Until when a number is paused. */
+export interface PauseNumber {
+  /** In the future; null or left out: until it is resumed. */
+  readonly until?: Moment | null | undefined
+}
+
+/** A line of a reminder's log. */
+export interface LoggedReminderRun extends ReminderRun {
+  /** Unique in the log. */
+  readonly id: number
+  /** When it ran. */
+  readonly ranAt: Date
+}
+
+/** One call of a version 1 callback. */
+export interface CallbackDelivery extends Omit<Delivery, "type"> {
+  /** What it reported. */
+  readonly type: MessageEventType | "qr-generated" | "connected" | "disconnected"
+  /** Where it was sent. */
+  readonly url: string
+}
+
+/** Which people of the workspace the operator acts for; `owner` may do everything. */
+export type Role = "owner" | "administrator" | "member"
+
+/** Keys of a workspace. */
+export interface KeysApi {
+  /** Fails with `validation_failed`, `key_limit_reached`, `number_not_found`, `role_required`. */
+  readonly create: (command: CreateKey) => Promise<NewKey>
+  /** Oldest first, revoked ones included. */
+  readonly list: () => Promise<ReadonlyArray<Key>>
+  /** It stops at once. Fails with `key_not_found`. */
+  readonly revoke: (id: number) => Promise<void>
+}
+
+/** Contacts of a workspace. */
+export interface ContactsApi {
+  /** Fails with `validation_failed`, `invalid_phone`, `invalid_username`. */
+  readonly create: (command: CreateContact) => Promise<Contact>
+  /** Newest first. */
+  readonly list: (query?: PageOptions) => Listing<Contact>
+  /** Fails with `contact_not_found`. */
+  readonly remove: (id: number) => Promise<void>
+}
+
+/** Numbers of a workspace, as they are kept. Each of an id fails with `number_not_found`. */
+export interface OperatedNumbersApi {
+  /** Fails with `validation_failed`, `invalid_phone`. */
+  readonly create: (command: CreateNumber) => Promise<SendingNumber>
+  /** Oldest first. */
+  readonly list: () => Promise<ReadonlyArray<SendingNumber>>
+  /** Changes what is named. Fails with `validation_failed` too. */
+  readonly update: (id: number, change: ChangeNumber) => Promise<OperatedNumber>
+  /** Its waiting messages are cancelled, each with its event. */
+  readonly remove: (id: number) => Promise<void>
+  /** How its connection stands. */
+  readonly connection: (id: number) => Promise<NumberConnection>
+  /** Nothing is sent while it is paused; its messages wait, and may expire. Fails with `time_in_past` too. */
+  readonly pause: (id: number, pause?: PauseNumber) => Promise<NumberConnection>
+  /** Ends every pause, whatever it was for. */
+  readonly resume: (id: number) => Promise<NumberConnection>
+  /** Logs its device out at the far side and wipes its credentials. Waiting messages wait. */
+  readonly logOut: (id: number) => Promise<SendingNumber>
+}
+
+/** Webhook endpoints of a workspace, of both modes. Each of an id fails with `webhook_not_found`. */
+export interface OperatedWebhooksApi {
+  /** Stopped ones included, oldest first. */
+  readonly list: () => Promise<ReadonlyArray<Webhook>>
+  /** Every call, newest first; kept for 30 days. */
+  readonly deliveries: (id: number, query?: PageOptions) => Listing<Delivery>
+  /** Lets a stopped endpoint run again. Fails with `webhook_limit_reached` too. */
+  readonly resume: (id: number) => Promise<Webhook>
+  /** Delivers an event once more, on a new schedule. Fails with `event_not_found`, `webhook_stopped` too. */
+  readonly redeliver: (id: number, event: RedeliverEvent) => Promise<QueuedEvent>
+}
+
+/** Which event. */
+export interface RedeliverEvent {
+  /** Of an event that was sent to this endpoint. */
+  readonly eventId: string
+}
+
+/** Callbacks of version 1 of the HTTP interface. */
+export interface CallbacksApi {
+  /** Every call, newest first; kept for 30 days. */
+  readonly deliveries: (query?: PageOptions) => Listing<CallbackDelivery>
+  /** 64 hexadecimal characters that sign callbacks. */
+  readonly secret: () => Promise<string>
+  /** A new secret; the old one stops working at once. */
+  readonly rotateSecret: () => Promise<string>
+}
+
+/** What whoever runs the service does inside one workspace. */
+export interface Operator {
+  /** The workspace. */
+  readonly workspaceId: number
+  /** Its keys. */
+  readonly keys: KeysApi
+  /** Its contacts. */
+  readonly contacts: ContactsApi
+  /** Its numbers. */
+  readonly numbers: OperatedNumbersApi
+  /** Its webhook endpoints. */
+  readonly webhooks: OperatedWebhooksApi
+  /** Its version 1 callbacks. */
+  readonly callbacks: CallbacksApi
+  /** The log of a reminder's runs, newest first. Fails with `reminder_not_found`. */
+  readonly reminderRuns: (id: number, query?: PageOptions) => Listing<LoggedReminderRun>
+}

@@ -1,0 +1,103 @@
+/** What the service is opened with. */
+
+/** Any logger with these methods: `console`, pino, winston, or one of your own. */
+export interface MessagingLogger {
+  /** For those who look for a fault. */
+  readonly debug: LogMethod
+  /** What happened. */
+  readonly info: LogMethod
+  /** What the service copes with by itself. */
+  readonly warn: LogMethod
+  /** What needs a person. */
+  readonly error: LogMethod
+}
+
+/** Takes a text and fields; of a logger like pino, which puts fields first, the other way round. */
+export type LogMethod = (first: never, second: never) => unknown
+
+/** Where everything is kept. */
+export type Store =
+  /** In this process, and gone with it. Needs nothing. */
+  | "memory"
+  | {
+      /** A directory, in which an embedded PostgreSQL keeps everything; one process at a time may use it. Needs the package `@electric-sql/pglite`. */
+      readonly embedded: string
+    }
+  | {
+      /** URL of a PostgreSQL 15 or later, such as `postgres://user:password@host/database`. Processes may share it. */
+      readonly postgres: string
+    }
+
+/** What numbers are connected by. */
+export type Transport =
+  /** Simulated phones: every number is connected, and nothing reaches a real phone. */
+  | "simulated"
+  /** WhatsApp, by numbers that are linked. Needs the package `@messaging-service/transport-whatsapp`. */
+  | "live"
+  | {
+      /** WhatsApp with settings of your own. */
+      readonly live: LiveSettings
+    }
+
+/** Settings of live WhatsApp numbers. */
+export interface LiveSettings {
+  /** Where they connect: `wss://`, or `ws://` on this machine; WhatsApp's own when left out. */
+  readonly url?: string | undefined
+  /** The client version that WhatsApp is told, three numbers with dots; the library's own when left out. */
+  readonly version?: string | undefined
+  /** What phones show under their linked devices; `Messaging Service` when left out. */
+  readonly deviceName?: string | undefined
+}
+
+/** How requests reach `handler`. */
+export interface HandlerOptions {
+  /** The path that `handler` is mounted at, such as `/messaging`; the root when left out. */
+  readonly basePath?: string | undefined
+  /** Origin that links in answers and events begin with, such as `https://shop.example.com`, before `basePath`. `http://127.0.0.1:8080` when left out. */
+  readonly publicUrl?: string | undefined
+  /** Bearer token of the operator API, at least 32 characters; without one there is no operator API. */
+  readonly operatorToken?: string | undefined
+  /** Whether the client's address is the last entry of `X-Forwarded-For`. False when left out. */
+  readonly trustProxy?: boolean | undefined
+  /** The client's address, which a web-standard request does not know. It is counted when keys are wrong. */
+  readonly clientAddress?: ((request: Request) => string) | undefined
+}
+
+/** What `open` takes. */
+export interface OpenOptions {
+  /** Where everything is kept; `memory` when left out. */
+  readonly store?: Store | undefined
+  /** What numbers are connected by; `simulated` when left out. */
+  readonly transport?: Transport | undefined
+  /**
+   * Directory for uploaded files and a generated secrets key, closed to other users. Not used in
+   * memory; of an embedded store its own directory; else `./data` when left out.
+   */
+  readonly dataDirectory?: string | undefined
+  /**
+   * 64 hexadecimal characters, from which everything that seals and signs is derived; the same at every
+   * start and in all processes on a store. Older keys may follow behind commas. When left out one is
+   * made and kept in `dataDirectory`.
+   */
+  readonly secretsKey?: string | undefined
+  /**
+   * `guarded`, when left out: calls of webhooks and fetched links reach public addresses alone, and
+   * webhooks need https. `open` lets them reach private and local addresses too, for development.
+   */
+  readonly egress?: "guarded" | "open" | undefined
+  /** Where lines of the log go; warnings and errors to `console` when left out. */
+  readonly logger?: MessagingLogger | undefined
+  /** The least that is logged; `info` with a logger, else `warn`. */
+  readonly logLevel?: "debug" | "info" | "warn" | "error" | undefined
+  /**
+   * Whether this process does what falls due, from `open` on: sends, reminders, webhooks. True when
+   * left out. False for processes that only accept, beside others that work, or with `drain`.
+   */
+  readonly worker?: boolean | undefined
+  /** How long `close` waits for what is under way, in milliseconds; 5,000 when left out. */
+  readonly shutdownMillis?: number | undefined
+  /** Live numbers that this process takes at most, where it shares them; as many as its memory allows when left out. */
+  readonly maxNumbers?: number | undefined
+  /** How requests reach `handler`. */
+  readonly http?: HandlerOptions | undefined
+}

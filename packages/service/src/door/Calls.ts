@@ -1,0 +1,50 @@
+/** Calls of the front door: effects over the opened service, run as promises that fail with one error. */
+import type { Failure } from "@messaging-service/core"
+import { Effect, Exit, Latch } from "effect"
+import type { Context } from "effect"
+import type { ComposedService } from "../compose/index.ts"
+import { closed, errorOf } from "./failure.ts"
+
+/** Runs an effect over the service. */
+export type Run = <A>(effect: Effect.Effect<A, Failure, ComposedService>) => Promise<A>
+
+/** Of an effect that is known to end well, or badly, without a rejection in between. */
+const settledAs = <A>(exit: Exit.Exit<A, Failure>): A => {
+  if (Exit.isSuccess(exit)) return exit.value
+  throw errorOf(exit.cause)
+}
+
+export const makeCalls = (context: Context.Context<ComposedService>) => {
+  const runExit = Effect.runPromiseExitWith(context)
+  const idle = Latch.makeUnsafe(true)
+  /** What later calls wait for, such as a listener that is to hear of them. */
+  let before: Promise<unknown> = Promise.resolve()
+  let underWay = 0
+  let isClosed = false
+
+  const run: Run = async (effect) => {
+    if (isClosed) throw closed()
+    underWay++
+    idle.closeUnsafe()
+    const turn = before
+    await turn
+    return settledAs(
+      await runExit(effect).finally(() => {
+        if (--underWay === 0) idle.openUnsafe()
+      }),
+    )
+  }
+
+  return {
+    run,
+    /** Lets later calls wait for it, however it ends. */
+    holdUp: (until: Promise<unknown>) => {
+      before = Promise.allSettled([before, until])
+    },
+    /** Refuses every later call; returns once those under way have ended. */
+    close: Effect.suspend(() => {
+      isClosed = true
+      return idle.await
+    }),
+  }
+}

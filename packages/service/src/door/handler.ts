@@ -1,0 +1,51 @@
+/** The HTTP interface over an opened service, as a web-standard handler below a path. */
+import { Effect, Redacted } from "effect"
+import type { Context } from "effect"
+import type { HandlerOptions } from "../api/options.ts"
+import type { ComposedService } from "../compose/index.ts"
+
+/** `/messaging` for whatever way it was written in; empty for the root. */
+export const basePathOf = ({ basePath = "" }: HandlerOptions): string =>
+  basePath.replace(/^\/*(.*?)\/*$/, (_, inner: string) => (inner === "" ? "" : `/${inner}`))
+
+const unmounted = (): Response =>
+  Response.json(
+    { error: { code: "not_found", message: "There is nothing at this address." } },
+    { status: 404 },
+  )
+
+/** Loads the interface with the first request, so that a program without one never does. */
+export const makeHandler = (
+  context: Context.Context<ComposedService>,
+  options: HandlerOptions,
+  publicUrl: string,
+): ((request: Request) => Promise<Response>) => {
+  const base = basePathOf(options)
+  const addressOf = options.clientAddress
+  /** The request as the service's own server would get it, and where it came from. */
+  const addresses = new WeakMap<Request, string>()
+  let loaded: Promise<(request: Request) => Promise<Response>> | undefined
+
+  const load = async () => {
+    const { webHandler } = await import("@messaging-service/http")
+    return Effect.runPromise(
+      webHandler(context, {
+        operatorToken:
+          options.operatorToken === undefined ? null : Redacted.make(options.operatorToken),
+        emulator: null,
+        publicUrl,
+        trustProxy: options.trustProxy ?? false,
+        clientAddress: (request) => addresses.get(request) ?? "",
+      }),
+    )
+  }
+
+  return async (request) => {
+    const url = new URL(request.url)
+    if (url.pathname !== base && !url.pathname.startsWith(`${base}/`)) return unmounted()
+    url.pathname = url.pathname.slice(base.length)
+    const inner = base === "" ? request : new Request(url, request)
+    if (addressOf !== undefined) addresses.set(inner, addressOf(request))
+    return (await (loaded ??= load()))(inner)
+  }
+}

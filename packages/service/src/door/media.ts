@@ -1,0 +1,149 @@
+/** Uploaded files of a caller. */
+import {
+  MediaDirectory,
+  MediaLinks,
+  filesUnavailable,
+  maximumFileBytes,
+  permit,
+  refuse,
+  uploadedFileName,
+} from "@messaging-service/core"
+import type { Caller, Failure, ListMedia, Upload } from "@messaging-service/core"
+import { MediaFiles } from "@messaging-service/core/ports"
+import type { MediaFile, MediaFilesError, MediaId } from "@messaging-service/core/ports"
+import { Clock, Data, Effect, Stream } from "effect"
+import type { Scope } from "effect"
+import type { MediaApi, UploadFile } from "../api/media.ts"
+import type { ComposedService } from "../compose/index.ts"
+import { bodyOf } from "../names.ts"
+import type { CallerApi } from "./Api.ts"
+import { idOf, listing, made, repeatable } from "./asking.ts"
+import { mediaShown } from "./records.ts"
+
+/** What the caller's own stream broke off with. */
+class ContentFailed extends Data.TaggedError("ContentFailed")<{ readonly cause: unknown }> {}
+
+const invalid = (field: string, message: string) => refuse("validation_failed", { field, message })
+
+const tooLarge = refuse("request_too_large", {
+  field: "content",
+  message: `The file is larger than ${maximumFileBytes} bytes.`,
+})
+
+const bytesOf = (
+  content: UploadFile["content"] | undefined,
+): Stream.Stream<Uint8Array, ContentFailed> | undefined => {
+  if (content instanceof Uint8Array) return Stream.succeed(content)
+  const source = content instanceof Blob ? content.stream() : content
+  return typeof source === "object" && source !== null && Symbol.asyncIterator in source
+    ? Stream.fromAsyncIterable(
+        source as AsyncIterable<Uint8Array>,
+        (cause) => new ContentFailed({ cause }),
+      )
+    : undefined
+}
+
+const spoolFailure =
+  (caller: Caller) =>
+  (error: MediaFilesError): Effect.Effect<never, Failure, ComposedService> => {
+    switch (error.reason) {
+      case "too_large":
+        return Effect.fail(tooLarge)
+      case "full":
+        return Effect.gen(function* () {
+          const permitted = yield* permit(caller, "uploadMedia")
+          return yield* yield* (yield* MediaDirectory).fullDisk(permitted)
+        })
+      default:
+        return Effect.fail(filesUnavailable("media.spool")(error))
+    }
+  }
+
+/** Reads the file to its end, as an upload over HTTP is read. */
+const spooled = (
+  caller: Caller,
+  file: UploadFile | undefined,
+): Effect.Effect<Upload, Failure, ComposedService | Scope.Scope> =>
+  Effect.gen(function* () {
+    const bytes = bytesOf(file?.content)
+    if (bytes === undefined) {
+      return yield* invalid("content", "The content is a Uint8Array, a Blob, or an async iterable.")
+    }
+    const content = yield* (yield* MediaFiles).spool(bytes, maximumFileBytes).pipe(
+      Effect.catchTags({
+        MediaFilesError: spoolFailure(caller),
+        ContentFailed: ({ cause }) => Effect.die(cause),
+      }),
+    )
+    if (content.size === 0) return yield* invalid("content", "The file is empty.")
+    const fileName = uploadedFileName(String(file?.fileName ?? ""))
+    return fileName === undefined
+      ? yield* invalid("fileName", "The file has no name, or one of more than 255 characters.")
+      : { fileName, content }
+  })
+
+/** Files as they are shown now, with fresh links. */
+const shownNow = Effect.gen(function* () {
+  const { link } = yield* MediaLinks
+  const now = yield* Clock.currentTimeMillis
+  return (file: MediaFile) => mediaShown(file, now, link)
+})
+
+export const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
+  upload: (file, options) =>
+    run(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const who = yield* caller
+          yield* permit(who, "uploadMedia")
+          const upload = yield* spooled(who, file)
+          const repeat = yield* repeatable(options, "/api/v2/media", {
+            file_name: upload.fileName,
+            sha256: upload.content.sha256,
+          })
+          const { answer, replayed } = yield* (yield* MediaDirectory).upload(who, upload, repeat)
+          return made((yield* shownNow)(answer), replayed)
+        }),
+      ),
+    ),
+  get: (id) =>
+    run(
+      Effect.gen(function* () {
+        const file = yield* (yield* MediaDirectory).get(yield* caller, idOf<MediaId>(id))
+        return (yield* shownNow)(file)
+      }),
+    ),
+  list: (query) =>
+    listing(
+      run,
+      query,
+      (asked) =>
+        Effect.flatMap(caller, (who) =>
+          MediaDirectory.use((media) => media.list(who, bodyOf<ListMedia>(asked))),
+        ),
+      shownNow,
+    ),
+  content: (id) =>
+    run(
+      Effect.gen(function* () {
+        const file = yield* (yield* MediaDirectory).get(yield* caller, idOf<MediaId>(id))
+        const stored = yield* (yield* MediaFiles).open(file.storageKey).pipe(
+          Effect.mapError((error) =>
+            // Deleted between the two looks.
+            error.reason === "not_found"
+              ? refuse("media_not_found", { inPath: true })
+              : filesUnavailable("media.open")(error),
+          ),
+        )
+        return yield* Stream.mkUint8Array(stored.content).pipe(
+          Effect.mapError(filesUnavailable("media.read")),
+        )
+      }),
+    ),
+  remove: (id) =>
+    run(
+      Effect.gen(function* () {
+        yield* (yield* MediaDirectory).delete(yield* caller, idOf<MediaId>(id))
+      }),
+    ),
+})

@@ -1,0 +1,76 @@
+/** Messages of a caller. */
+import { MediaLinks, Messages } from "@messaging-service/core"
+import type { ListMessages, SendBatch, SendMessage } from "@messaging-service/core"
+import type { Message, MessageId } from "@messaging-service/core/ports"
+import { Clock, Effect } from "effect"
+import type { MessagesApi } from "../api/messages.ts"
+import { bodyOf } from "../names.ts"
+import { idOf, listing, made, repeatable } from "./asking.ts"
+import type { CallerApi } from "./Api.ts"
+import { messageShown } from "./records.ts"
+
+/** Messages as they stand now. */
+const shownNow = Effect.gen(function* () {
+  const { link } = yield* MediaLinks
+  const now = yield* Clock.currentTimeMillis
+  return (message: Message) => messageShown(message, now, link)
+})
+
+/** A message as it was accepted, which a repeat shows again. */
+const shownAsAccepted = Effect.map(
+  MediaLinks,
+  ({ link }) =>
+    (message: Message) =>
+      messageShown(message, message.createdAt, link),
+)
+
+export const messagesApi: CallerApi<MessagesApi> = ({ caller, run }) => ({
+  send: (command, options) =>
+    run(
+      Effect.gen(function* () {
+        const body = bodyOf<SendMessage>(command)
+        const who = yield* caller
+        const repeat = yield* repeatable(options, "/api/v2/messages", body)
+        const { messages, replayed } = yield* (yield* Messages).send(who, body, repeat)
+        const shown = messages.map(yield* shownAsAccepted)
+        const [only] = shown
+        return only === undefined
+          ? yield* Effect.die(new Error("A single send made no message"))
+          : made(only, replayed)
+      }),
+    ),
+  sendBatch: (command, options) =>
+    run(
+      Effect.gen(function* () {
+        const body = bodyOf<SendBatch>(command)
+        const who = yield* caller
+        const repeat = yield* repeatable(options, "/api/v2/messages/batch", body)
+        const { messages, replayed } = yield* (yield* Messages).sendBatch(who, body, repeat)
+        return { messages: messages.map(yield* shownAsAccepted), replayed }
+      }),
+    ),
+  get: (id) =>
+    run(
+      Effect.gen(function* () {
+        const message = yield* (yield* Messages).get(yield* caller, idOf<MessageId>(id))
+        return (yield* shownNow)(message)
+      }),
+    ),
+  list: (query) =>
+    listing(
+      run,
+      query,
+      (asked) =>
+        Effect.flatMap(caller, (who) =>
+          Messages.use((messages) => messages.list(who, bodyOf<ListMessages>(asked))),
+        ),
+      shownNow,
+    ),
+  cancel: (id) =>
+    run(
+      Effect.gen(function* () {
+        const message = yield* (yield* Messages).cancel(yield* caller, idOf<MessageId>(id))
+        return (yield* shownNow)(message)
+      }),
+    ),
+})

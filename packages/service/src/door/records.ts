@@ -1,0 +1,234 @@
+/** Records of the core as the front door shows them: plain ids, dates, nothing that only the core needs. */
+import { messageJson } from "@messaging-service/core"
+import type {
+  ConnectView,
+  MessageJson,
+  NumberConnection,
+  OperatedNumber,
+  ShownNumber,
+} from "@messaging-service/core"
+import type {
+  ApiKey,
+  CallbackAttempt,
+  Contact,
+  DeliveryAttempt,
+  LoggedRun,
+  MediaFile,
+  MediaLink,
+  Message,
+  NumberCheck,
+  NumberCheckResult,
+  Reminder,
+  WebhookEndpoint,
+  Workspace,
+} from "@messaging-service/core/ports"
+import type * as Shown from "../index.ts"
+import { camelised } from "../names.ts"
+
+const date = (millis: number): Date => new Date(millis)
+
+const dateOrNull = (millis: number | null): Date | null => (millis === null ? null : date(millis))
+
+const textDate = (text: string | null): Date | null => (text === null ? null : new Date(text))
+
+/** The message as it stands at `now`. */
+export const messageShown = (message: Message, now: number, link: MediaLink): Shown.Message => ({
+  ...camelised(messageJson(message, now, link)),
+  workspaceId: message.workspaceId,
+  mode: message.mode,
+  sendAt: dateOrNull(message.sendAt),
+  expiresAt: dateOrNull(message.expiresAt),
+  createdAt: date(message.createdAt),
+  sentAt: dateOrNull(message.sentAt),
+})
+
+/** The message as an event of it keeps it. */
+export const messageOfEvent = (
+  json: MessageJson,
+  { mode, workspaceId }: Pick<Message, "mode" | "workspaceId">,
+): Shown.Message => ({
+  ...camelised(json),
+  workspaceId,
+  mode,
+  sendAt: textDate(json.send_at),
+  expiresAt: textDate(json.expires_at),
+  createdAt: new Date(json.created_at),
+  sentAt: textDate(json.sent_at),
+})
+
+const recipientOf = (to: Reminder["to"]): Shown.ReminderRecipient => {
+  switch (to.kind) {
+    case "phone":
+      return { phone: to.phone }
+    case "group":
+      return { group: to.group }
+    case "contact":
+      return { contactId: to.contactId }
+    case "username":
+      return { username: to.username.given }
+  }
+}
+
+export const reminderShown = (reminder: Reminder): Shown.Reminder => {
+  const {
+    createdAt,
+    cron,
+    lastRun,
+    media,
+    nextRunAt,
+    revision: _revision,
+    timezone,
+    to,
+    ...same
+  } = reminder
+  return {
+    ...same,
+    to: recipientOf(to),
+    media:
+      media === null
+        ? null
+        : { mediaId: media.mediaId, url: media.url, type: media.type, fileName: media.fileName },
+    schedule: { cron, timezone },
+    nextRunAt: dateOrNull(nextRunAt),
+    createdAt: date(createdAt),
+    lastRun: lastRun === null ? null : { ...lastRun, dueAt: date(lastRun.dueAt) },
+  }
+}
+
+export const runShown = ({ dueAt, ranAt, ...same }: LoggedRun): Shown.LoggedReminderRun => ({
+  ...same,
+  dueAt: date(dueAt),
+  ranAt: date(ranAt),
+})
+
+export const numberShown = (number: ShownNumber): Shown.SendingNumber => ({
+  id: number.id,
+  phone: number.phone,
+  label: number.label,
+  platform: number.platform,
+  status: number.status,
+  loginMethod: number.loginMethod,
+})
+
+export const numberViewShown = (
+  number: ShownNumber & { readonly connect: ConnectView | null },
+  qrText: string | null,
+): Shown.NumberView => {
+  const { connect } = number
+  return {
+    ...numberShown(number),
+    connect:
+      connect === null
+        ? null
+        : {
+            qrText,
+            qrCodeUrl: connect.qrCodeUrl,
+            pairingCode: connect.pairingCode?.code ?? null,
+            pairingCodeExpiresAt: dateOrNull(connect.pairingCode?.expiresAt ?? null),
+            linking: connect.linking,
+            requestedAt: dateOrNull(connect.requestedAt),
+          },
+  }
+}
+
+export const operatedShown = ({
+  pacing,
+  proxy,
+  ...number
+}: OperatedNumber): Shown.OperatedNumber => ({
+  ...numberShown(number),
+  pacing,
+  proxy,
+})
+
+export const connectionShown = ({
+  lastSeenAt,
+  nextSendAt,
+  pausedUntil,
+  since,
+  ...same
+}: NumberConnection): Shown.NumberConnection => ({
+  ...same,
+  since: date(since),
+  lastSeenAt: dateOrNull(lastSeenAt),
+  pausedUntil: dateOrNull(pausedUntil),
+  nextSendAt: dateOrNull(nextSendAt),
+})
+
+export const checkShown = ({
+  completedAt,
+  createdAt,
+  ...same
+}: NumberCheck): Shown.NumberCheck => ({
+  ...same,
+  createdAt: date(createdAt),
+  completedAt: dateOrNull(completedAt),
+})
+
+export const resultShown = ({
+  checkedAt,
+  ...same
+}: NumberCheckResult): Shown.NumberCheckResult => ({ ...same, checkedAt: dateOrNull(checkedAt) })
+
+export const mediaShown = (
+  { createdAt, storageKey: _key, ...same }: MediaFile,
+  now: number,
+  link: MediaLink,
+): Shown.MediaFile => ({
+  ...same,
+  url: link(same.id, same.fileName, now),
+  createdAt: date(createdAt),
+})
+
+export const deliveryShown = <Type extends string>({
+  attemptedAt,
+  nextAttemptAt,
+  ...same
+}: DeliveryAttempt<Type>) => ({
+  ...same,
+  attemptedAt: date(attemptedAt),
+  nextAttemptAt: dateOrNull(nextAttemptAt),
+})
+
+export const callbackShown = (attempt: CallbackAttempt): Shown.CallbackDelivery => ({
+  ...deliveryShown(attempt),
+  url: attempt.url,
+})
+
+export const webhookShown = ({
+  createdAt,
+  firstSecretLast4: _first,
+  lastAttempt,
+  secretSalt: _salt,
+  ...same
+}: WebhookEndpoint): Shown.Webhook => ({
+  ...same,
+  active: same.disabledReason === null,
+  createdAt: date(createdAt),
+  lastAttempt: lastAttempt === null ? null : deliveryShown(lastAttempt),
+})
+
+export const workspaceShown = ({
+  createdAt,
+  deletedAt: _deleted,
+  ...same
+}: Workspace): Shown.Workspace => ({ ...same, createdAt: date(createdAt) })
+
+export const keyShown = ({
+  createdAt,
+  expiresAt,
+  lastUsedAt,
+  revokedAt,
+  ...same
+}: ApiKey): Shown.Key => ({
+  ...same,
+  createdAt: date(createdAt),
+  expiresAt: dateOrNull(expiresAt),
+  lastUsedAt: dateOrNull(lastUsedAt),
+  revokedAt: dateOrNull(revokedAt),
+})
+
+export const contactShown = ({ createdAt, ...same }: Contact): Shown.Contact => ({
+  ...same,
+  createdAt: date(createdAt),
+})

@@ -1,0 +1,272 @@
+/** Workspaces, and what the operator does inside one of them. */
+import {
+  CallbackSecrets,
+  Contacts,
+  EnsuredWorkspaces,
+  Keys,
+  NumberOperations,
+  Numbers,
+  Reminders,
+  WebhookOperations,
+  Workspaces,
+} from "@messaging-service/core"
+import type {
+  ChangeNumber,
+  ChangeWorkspace,
+  CreateContact,
+  CreateKey,
+  CreateNumber,
+  CreateWorkspace,
+  PauseNumber,
+  RedeliverEvent,
+} from "@messaging-service/core"
+import type {
+  ContactId,
+  DeliveryAttempt,
+  KeyId,
+  NumberId,
+  ReminderId,
+  WebhookId,
+  WorkspaceId,
+} from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { HasId } from "../api/common.ts"
+import type { Operator, Role, WorkspacesApi } from "../api/operator.ts"
+import { bodyOf } from "../names.ts"
+import type { Run } from "./Calls.ts"
+import { idOf, listing } from "./asking.ts"
+import {
+  callbackShown,
+  connectionShown,
+  contactShown,
+  deliveryShown,
+  keyShown,
+  numberShown,
+  operatedShown,
+  runShown,
+  webhookShown,
+  workspaceShown,
+} from "./records.ts"
+
+export const workspacesApi = (run: Run): WorkspacesApi => ({
+  ensure: (name, wanted = {}) =>
+    run(
+      Effect.gen(function* () {
+        const { numbers = [], ...workspace } = wanted
+        const found = yield* (yield* EnsuredWorkspaces).ensure(
+          bodyOf<CreateWorkspace>({ ...workspace, name }),
+          bodyOf<ReadonlyArray<CreateNumber>>(
+            numbers.map((number) => ({ platform: "whatsapp", ...number })),
+          ),
+        )
+        return workspaceShown(found)
+      }),
+    ),
+  create: (command) =>
+    run(
+      Workspaces.use((workspaces) =>
+        workspaces.create("owner", bodyOf<CreateWorkspace>(command)),
+      ).pipe(Effect.map(workspaceShown)),
+    ),
+  get: (id) =>
+    run(
+      Effect.map(
+        Workspaces.use((workspaces) => workspaces.get(idOf<WorkspaceId>(id))),
+        workspaceShown,
+      ),
+    ),
+  list: (query) =>
+    listing(
+      run,
+      query,
+      (asked) => Workspaces.use((workspaces) => workspaces.list(asked)),
+      Effect.succeed(workspaceShown),
+    ),
+  update: (workspace, change) =>
+    run(
+      Effect.map(
+        Workspaces.use((workspaces) =>
+          workspaces.update("owner", idOf<WorkspaceId>(workspace), bodyOf<ChangeWorkspace>(change)),
+        ),
+        workspaceShown,
+      ),
+    ),
+  remove: (workspace) =>
+    run(
+      Effect.asVoid(
+        Workspaces.use((workspaces) => workspaces.delete("owner", idOf<WorkspaceId>(workspace))),
+      ),
+    ),
+})
+
+export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator => {
+  const id = idOf<WorkspaceId>(workspace)
+  return {
+    workspaceId: id ?? 0,
+    keys: {
+      create: (command) =>
+        run(
+          Effect.map(
+            Keys.use((keys) => keys.create(role, id, bodyOf<CreateKey>(command))),
+            ({ key, record }) => ({ ...keyShown(record), key }),
+          ),
+        ),
+      list: () =>
+        run(
+          Effect.map(
+            Keys.use((keys) => keys.list(role, id)),
+            (all) => all.map(keyShown),
+          ),
+        ),
+      revoke: (key) =>
+        run(Effect.asVoid(Keys.use((keys) => keys.revoke(role, id, idOf<KeyId>(key))))),
+    },
+    contacts: {
+      create: (command) =>
+        run(
+          Effect.map(
+            Contacts.use((contacts) => contacts.create(role, id, bodyOf<CreateContact>(command))),
+            contactShown,
+          ),
+        ),
+      list: (query) =>
+        listing(
+          run,
+          query,
+          (asked) => Contacts.use((contacts) => contacts.list(role, id, asked)),
+          Effect.succeed(contactShown),
+        ),
+      remove: (contact) =>
+        run(
+          Effect.asVoid(
+            Contacts.use((contacts) => contacts.delete(role, id, idOf<ContactId>(contact))),
+          ),
+        ),
+    },
+    numbers: {
+      create: (command) =>
+        run(
+          Effect.map(
+            Numbers.use((numbers) => numbers.create(role, id, bodyOf<CreateNumber>(command))),
+            numberShown,
+          ),
+        ),
+      list: () =>
+        run(
+          Effect.map(
+            Numbers.use((numbers) => numbers.list(role, id)),
+            (all) => all.map(numberShown),
+          ),
+        ),
+      update: (number, change) =>
+        run(
+          Effect.map(
+            Numbers.use((numbers) =>
+              numbers.update(role, id, idOf<NumberId>(number), bodyOf<ChangeNumber>(change)),
+            ),
+            operatedShown,
+          ),
+        ),
+      remove: (number) =>
+        run(
+          Effect.asVoid(Numbers.use((numbers) => numbers.remove(role, id, idOf<NumberId>(number)))),
+        ),
+      connection: (number) =>
+        run(
+          Effect.map(
+            NumberOperations.use((numbers) => numbers.connection(role, id, idOf<NumberId>(number))),
+            connectionShown,
+          ),
+        ),
+      pause: (number, pause = {}) =>
+        run(
+          Effect.map(
+            NumberOperations.use((numbers) =>
+              numbers.pause(role, id, idOf<NumberId>(number), bodyOf<PauseNumber>(pause)),
+            ),
+            connectionShown,
+          ),
+        ),
+      resume: (number) =>
+        run(
+          Effect.map(
+            NumberOperations.use((numbers) => numbers.resume(role, id, idOf<NumberId>(number))),
+            connectionShown,
+          ),
+        ),
+      logOut: (number) =>
+        run(
+          Effect.map(
+            NumberOperations.use((numbers) => numbers.logOut(role, id, idOf<NumberId>(number))),
+            numberShown,
+          ),
+        ),
+    },
+    webhooks: {
+      list: () =>
+        run(
+          Effect.map(
+            WebhookOperations.use((webhooks) => webhooks.list(role, id)),
+            (all) => all.map(webhookShown),
+          ),
+        ),
+      deliveries: (webhook, query) =>
+        listing(
+          run,
+          query,
+          (asked) =>
+            WebhookOperations.use((webhooks) =>
+              webhooks.deliveries(role, id, idOf<WebhookId>(webhook), asked),
+            ),
+          Effect.succeed((attempt: DeliveryAttempt) => deliveryShown(attempt)),
+        ),
+      resume: (webhook) =>
+        run(
+          Effect.map(
+            WebhookOperations.use((webhooks) =>
+              webhooks.resume(role, id, idOf<WebhookId>(webhook)),
+            ),
+            webhookShown,
+          ),
+        ),
+      redeliver: (webhook, event) =>
+        run(
+          WebhookOperations.use((webhooks) =>
+            webhooks.redeliver(role, id, idOf<WebhookId>(webhook), bodyOf<RedeliverEvent>(event)),
+          ),
+        ),
+    },
+    callbacks: {
+      deliveries: (query) =>
+        listing(
+          run,
+          query,
+          (asked) =>
+            WebhookOperations.use((webhooks) => webhooks.callbackDeliveries(role, id, asked)),
+          Effect.succeed(callbackShown),
+        ),
+      secret: () =>
+        run(
+          Effect.map(
+            CallbackSecrets.use((all) => all.get(role, id)),
+            ({ secret }) => secret,
+          ),
+        ),
+      rotateSecret: () =>
+        run(
+          Effect.map(
+            CallbackSecrets.use((all) => all.rotate(role, id)),
+            ({ secret }) => secret,
+          ),
+        ),
+    },
+    reminderRuns: (reminder, query) =>
+      listing(
+        run,
+        query,
+        (asked) =>
+          Reminders.use((reminders) => reminders.runs(role, id, idOf<ReminderId>(reminder), asked)),
+        Effect.succeed(runShown),
+      ),
+  }
+}

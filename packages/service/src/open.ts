@@ -1,0 +1,40 @@
+/** Opening the service inside a program. */
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+import type { Messaging } from "./api/Messaging.ts"
+import type { OpenOptions } from "./api/options.ts"
+import { openService } from "./compose/openService.ts"
+import { errorOf } from "./door/failure.ts"
+import { layerLogging } from "./door/logging.ts"
+import { makeMessaging } from "./door/makeMessaging.ts"
+import { publicUrlOf, settingsOf } from "./door/settings.ts"
+
+const opened = (options: OpenOptions, scope: Scope.Closeable) =>
+  Effect.gen(function* () {
+    const settings = yield* settingsOf(options)
+    const publicUrl = publicUrlOf(options)
+    const logging = yield* Layer.build(layerLogging(options))
+    const service = yield* Effect.provideContext(openService(settings, publicUrl), logging)
+    return yield* makeMessaging(options, {
+      // Every later call is logged the same way.
+      context: Context.merge(service, logging),
+      scope,
+      publicUrl,
+      stopMillis: settings.stopMillis ?? 0,
+    })
+  }).pipe(Scope.provide(scope))
+
+/**
+ * Opens the messaging service inside this process: brings the store up to date, connects, and starts
+ * to do what fell due. With nothing to say everything is in memory and phones are simulated. Rejects
+ * with a `MessagingError` of code `cannot_start` whose message is one line that says what to change.
+ *
+ * @example
+ * const messaging = await open({ store: { postgres: "postgres://localhost/shop" } })
+ */
+export const open = async (options: OpenOptions = {}): Promise<Messaging> => {
+  const scope = Scope.makeUnsafe()
+  const exit = await Effect.runPromiseExit(opened(options, scope))
+  if (Exit.isSuccess(exit)) return exit.value
+  await Effect.runPromise(Scope.close(scope, exit))
+  throw errorOf(exit.cause)
+}

@@ -1,0 +1,219 @@
+/** The front door in memory: opening, sending, reading, listing, cancelling, refusals, closing. */
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { MessagingError, open } from "../src/index.ts"
+import type { Api, Messaging, Workspace } from "../src/index.ts"
+
+let messaging: Messaging
+let shop: Workspace
+let api: Api
+
+const phone = "+15550100002"
+
+const failure = async (promise: Promise<unknown>): Promise<MessagingError> => {
+  const error = await promise.then(
+    () => assert.fail("it did not fail"),
+    (thrown: unknown) => thrown,
+  )
+  assert.instanceOf(error, MessagingError)
+  return error
+}
+
+beforeAll(async () => {
+  messaging = await open()
+  shop = await messaging.workspaces.ensure("shop", { numbers: [{ phone: "+15550100001" }] })
+  api = messaging.as(shop)
+})
+
+afterAll(() => messaging.close())
+
+describe("a trusted caller", () => {
+  it("sends a message, and reads what became of it", async () => {
+    const before = Date.now()
+    const sent = await api.messages.send({ to: { phone }, text: "Hello" })
+    assert.deepStrictEqual(
+      { ...sent, id: 0, createdAt: null },
+      {
+        id: 0,
+        workspaceId: shop.id,
+        mode: "live",
+        status: "queued",
+        from: { id: sent.from.id, phone: "15550100001", platform: "whatsapp" },
+        to: { phone, contactId: null },
+        text: "Hello",
+        media: null,
+        sendAt: null,
+        expiresAt: null,
+        createdAt: null,
+        sentAt: null,
+        error: null,
+        replayed: false,
+      },
+    )
+    assert.isAtLeast(sent.createdAt.getTime(), before)
+    assert.isTrue((await messaging.drain()).finished)
+    const after = await api.messages.get(sent.id)
+    assert.strictEqual(after.status, "sent")
+    assert.instanceOf(after.sentAt, Date)
+  })
+
+  it("takes dates and text for times, and shows dates", async () => {
+    const sendAt = new Date(Date.now() + 3_600_000)
+    const first = await api.messages.send({ to: { phone }, text: "Later", sendAt })
+    const second = await api.messages.send({
+      to: { phone },
+      text: "Later",
+      sendAt: sendAt.toISOString(),
+    })
+    assert.deepStrictEqual([first.sendAt, second.sendAt], [sendAt, sendAt])
+    assert.strictEqual(first.status, "scheduled")
+    assert.strictEqual((await api.messages.cancel(first.id)).status, "cancelled")
+    const error = await failure(api.messages.cancel(first.id))
+    assert.strictEqual(error.code, "not_cancellable")
+    assert.deepStrictEqual(error.details, { status: "cancelled" })
+  })
+
+  it("does a thing once under one idempotency key", async () => {
+    const command = { to: { phone }, text: "Once", sendAt: new Date(Date.now() + 3_600_000) }
+    const first = await api.messages.send(command, { idempotencyKey: "order 1" })
+    const second = await api.messages.send(command, { idempotencyKey: "order 1" })
+    assert.deepStrictEqual(second, { ...first, replayed: true })
+    const error = await failure(
+      api.messages.send({ ...command, text: "Other" }, { idempotencyKey: "order 1" }),
+    )
+    assert.strictEqual(error.code, "idempotency_key_reused")
+  })
+
+  it("lists every page in a loop, or one page", async () => {
+    const many = await messaging.workspaces.ensure("many", { numbers: [{ phone: "+15550100003" }] })
+    const caller = messaging.as(many, { mode: "test" })
+    const { messages } = await caller.messages.sendBatch({
+      to: Array.from({ length: 7 }, () => ({ phone })),
+      text: "Hello",
+    })
+    const listed: Array<number> = []
+    for await (const message of caller.messages.list({ limit: 3 })) listed.push(message.id)
+    assert.deepStrictEqual(listed, messages.map(({ id }) => id).toReversed())
+    const page = await caller.messages.list({ limit: 3, status: ["queued", "sent"] }).page()
+    assert.lengthOf(page.items, 3)
+    const next = caller.messages.list({
+      limit: 3,
+      status: ["queued", "sent"],
+      cursor: page.nextCursor ?? "",
+    })
+    assert.lengthOf((await next.page()).items, 3)
+  })
+
+  it("is refused with a code, a status and the field in the door's spelling", async () => {
+    const error = await failure(
+      api.messages.send({ to: { contactId: 7, phone }, text: "Hello" } as never),
+    )
+    assert.strictEqual(error.code, "validation_failed")
+    assert.strictEqual(error.status, 400)
+    assert.strictEqual(error.field, "to")
+    assert.strictEqual(
+      error.message,
+      "to: must have exactly one of phone, group, contactId and username",
+    )
+    const late = await failure(
+      api.messages.send({ to: { phone }, text: "Hello", sendAt: new Date(0) }),
+    )
+    assert.deepStrictEqual([late.code, late.field], ["time_in_past", "sendAt"])
+    const snake = await failure(
+      api.messages.send({ to: { phone }, text: "Hello", send_at: new Date(0) } as never),
+    )
+    assert.deepStrictEqual([snake.code, snake.field], ["validation_failed", "send_at"])
+    const invalid = await failure(
+      api.messages.send({ to: { phone }, text: "Hello", sendAt: new Date(Number.NaN) }),
+    )
+    assert.deepStrictEqual([invalid.code, invalid.field], ["invalid_datetime", "sendAt"])
+    const several = await failure(api.messages.send({ to: { phone: "1" }, expiresAt: "soon" }))
+    assert.deepStrictEqual(
+      [several, ...several.errors].map(({ code, field }) => [code, field]),
+      [
+        ["invalid_phone", "to.phone"],
+        ["text_required", "text"],
+        ["invalid_datetime", "expiresAt"],
+      ],
+    )
+    const unknown = await failure(api.messages.get(-1))
+    assert.deepStrictEqual([unknown.code, unknown.status], ["message_not_found", 404])
+  })
+})
+
+describe("a caller with a key", () => {
+  it("may do what the key says, and is admitted at every call", async () => {
+    const { keys } = messaging.operator(shop)
+    const made = await keys.create({ version: 2, name: "Read", scopes: ["messages:read"] })
+    const reader = messaging.withKey(made.key)
+    assert.strictEqual((await reader.account()).key?.name, "Read")
+    const refused = await failure(reader.messages.send({ to: { phone }, text: "Hello" }))
+    assert.deepStrictEqual(
+      [refused.code, refused.status, refused.details],
+      ["missing_scope", 403, { requiredScope: "messages:send" }],
+    )
+    await keys.revoke(made.id)
+    assert.strictEqual((await failure(reader.account())).code, "api_key_revoked")
+    assert.strictEqual(
+      (await failure(messaging.withKey("svc_live_nothing").account())).code,
+      "invalid_api_key",
+    )
+  })
+})
+
+describe("ensuring a workspace", () => {
+  it("makes one however many ask at once, and adds only the numbers that are missing", async () => {
+    const wanted = { numbers: [{ phone: "+15550100011" }] }
+    const all = await Promise.all(
+      Array.from({ length: 8 }, () => messaging.workspaces.ensure("again", wanted)),
+    )
+    assert.lengthOf(new Set(all.map(({ id }) => id)), 1)
+    const [first] = all
+    const { numbers } = messaging.operator(first?.id ?? 0)
+    assert.lengthOf(await numbers.list(), 1)
+    const same = await messaging.workspaces.ensure("again", {
+      demo: true,
+      numbers: [{ phone: "+15550100012", label: "Second" }],
+    })
+    assert.deepStrictEqual(same, first)
+    assert.deepStrictEqual(
+      (await numbers.list()).map(({ phone }) => phone),
+      ["15550100011", "15550100012"],
+    )
+  })
+
+  it("is refused as making one is", async () => {
+    const error = await failure(messaging.workspaces.ensure(""))
+    assert.deepStrictEqual([error.code, error.field], ["validation_failed", "name"])
+  })
+})
+
+describe("a closed service", () => {
+  it("refuses every call, and can be closed again", async () => {
+    const other = await open({ worker: false })
+    const closing = other.close()
+    assert.strictEqual(other.close(), closing)
+    await closing
+    const error = await failure(other.workspaces.create({ name: "Late" }))
+    assert.deepStrictEqual([error.code, error.status], ["closed", 503])
+    assert.throws(() => other.on("message.sent", () => undefined), MessagingError)
+  })
+})
+
+describe("options", () => {
+  it("that are wrong are said in one line that names them", async () => {
+    const wrong: ReadonlyArray<readonly [object, RegExp]> = [
+      [{ store: "disk" }, /^store must be /],
+      [{ store: { postgres: "mysql://host" } }, /^store must be /],
+      [{ transport: "pigeon" }, /^transport must be /],
+      [{ transport: { live: { version: "2" } } }, /^transport\.live\.version must be /],
+      [{ secretsKey: "short" }, /^secretsKey must be /],
+      [{ egress: "shut" }, /^egress must be /],
+      [{ shutdownMillis: -1 }, /^shutdownMillis must be /],
+    ]
+    for (const [options, line] of wrong) {
+      const error = await failure(open(options as never))
+      assert.strictEqual(error.code, "cannot_start")
+      assert.match(error.message, line)
+    }
+  })
+})
