@@ -92,6 +92,8 @@ export type {
   MessageState,
   MessageStatus,
 } from "./message/Message.ts"
+export { CallersTransactions } from "./message/CallersTransactions.ts"
+export type { TransactionClient } from "./message/CallersTransactions.ts"
 export { endMessage, refusedMessage } from "./message/MessageChange.ts"
 export type { Ending, MessageChange } from "./message/MessageChange.ts"
 export { MessageStore, connectedShown } from "./message/MessageStore.ts"

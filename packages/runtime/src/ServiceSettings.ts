@@ -43,7 +43,7 @@ const parseStore = (text: string): StoreChoice | undefined => {
   if (!URL.canParse(text)) return undefined
   const { protocol } = new URL(text)
   return protocol === "postgres:" || protocol === "postgresql:"
-    ? { kind: "postgres", url: Redacted.make(text) }
+    ? { kind: "postgres", url: Redacted.make(text), schema: null }
     : undefined
 }
 

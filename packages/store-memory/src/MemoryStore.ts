@@ -71,6 +71,7 @@ export const memoryStore = (tables: Tables) =>
     port(ports.Version1ListStore, version1ListStore(tables)),
     port(ports.SessionStore, sessionStore(tables)),
     port(ports.ShardLeases, shardLeases(tables)),
+    Context.make(ports.CallersTransactions, ports.CallersTransactions.none),
   )
 
 /** The ports that the layer gives. */

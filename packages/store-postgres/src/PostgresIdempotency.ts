@@ -15,6 +15,7 @@ import type { FieldsOf } from "./database/Fields.ts"
 import {
   call,
   given,
+  joinable,
   joined,
   single,
   sqlFunction,
@@ -134,7 +135,7 @@ export const finishesClaim = (madeIds: string, now: string): string =>
 const claimStatement = call("idempotency.claim", claimKey)
 
 /** Frees a claim of a refused request, if it is still this one's. */
-export const releaseClaim = statement("releaseClaim", single(claimColumns))`
+export const releaseClaim = joinable("releaseClaim", single(claimColumns), {})`
 delete from idempotency_claims c
 where c.key_id = $p_claim_key_id
   and c.key = $p_claim_key

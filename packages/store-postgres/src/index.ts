@@ -1,12 +1,13 @@
 /** The storage ports of the messaging service on PostgreSQL, and on embedded PGlite. */
 import { Database } from "./database/Database.ts"
-import type { DatabaseOptions } from "./database/Database.ts"
+import type { DatabaseOptions } from "./database/Connection.ts"
 import { layerPgliteDatabase } from "./pglite/layerPgliteDatabase.ts"
 import type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
 import { layerStores, storesOn } from "./stores.ts"
 
-export type { ConnectionOptions, DatabaseOptions } from "./database/Database.ts"
-export { planning } from "./database/Database.ts"
+export { planning } from "./database/Connection.ts"
+export type { ConnectionOptions, DatabaseOptions } from "./database/Connection.ts"
+export type { HostClient, HostPool } from "./database/HostPool.ts"
 export { admitStatement } from "./key/admitRequests.ts"
 export { acceptMessages, acceptStatement } from "./message/acceptMessages.ts"
 export { loadStatement } from "./message/loadAcceptance.ts"

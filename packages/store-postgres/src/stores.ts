@@ -2,6 +2,7 @@
 import * as ports from "@messaging-service/core/ports"
 import { Context, Effect, Layer } from "effect"
 import { contactStore } from "./PostgresContacts.ts"
+import { callersTransactions } from "./database/CallersTransaction.ts"
 import { Database } from "./database/Database.ts"
 import { outbox } from "./PostgresOutbox.ts"
 import { keyStore } from "./key/PostgresKeys.ts"
@@ -55,6 +56,7 @@ export const layerStores = Layer.effectContext(
       Context.make(ports.ShardLeases, shardLeases(database)),
       Context.make(ports.IdempotencyStore, idempotencyStore(database)),
       Context.make(ports.ClockStore, clockStore(database)),
+      Context.make(ports.CallersTransactions, callersTransactions(database)),
     )
   }),
 )

@@ -26,15 +26,15 @@ const empty = async (database: Database): Promise<void> => {
   if (database.isInTransaction()) await database.exec("rollback")
   await database.exec("discard all")
   const { rows } = await database.query<{ readonly names: string }>(`
-    select string_agg(format('%I', tablename), ', ') as names
+    select string_agg(format('%I.%I', schemaname, tablename), ', ') as names
     from pg_tables
-    where schemaname = 'public' and tablename <> 'schema_migrations'`)
+    where schemaname in ('public', 'messaging') and tablename <> 'schema_migrations'`)
   await database.exec(`
     begin;
     create temporary table kept_shards on commit drop as
-    select shard from number_shards;
+    select shard from messaging.number_shards;
     truncate ${rows[0]!.names} restart identity cascade;
-    insert into number_shards (shard, term)
+    insert into messaging.number_shards (shard, term)
     select shard, 0 from kept_shards;
     commit;`)
 }

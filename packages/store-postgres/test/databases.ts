@@ -2,12 +2,19 @@
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
+import { dirname } from "node:path"
+import { Pool } from "pg"
 import { layer as layerForTests } from "../src/emulator/index.ts"
 import { layer } from "../src/index.ts"
 import { Database } from "../src/database/Database.ts"
-import type { DatabaseOptions } from "../src/database/Database.ts"
+import type { DatabaseOptions } from "../src/database/Connection.ts"
 
 export const aDatabase = Effect.flatMap(EmbeddedPostgres, (postgres) => postgres.createDatabase())
+
+/** One on which nothing is found by its name alone: the service says where everything is. */
+export const aBareDatabase = Effect.flatMap(EmbeddedPostgres, (postgres) =>
+  postgres.createDatabase("template0", ["pg_catalog"]),
+)
 
 export const optionsOf = ({ database, path, username }: TestDatabase): DatabaseOptions => ({
   database,
@@ -15,11 +22,22 @@ export const optionsOf = ({ database, path, username }: TestDatabase): DatabaseO
   username,
 })
 
+/** A pool as a host has one. */
+export const aPool = ({ database, path, username }: TestDatabase) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const pool = new Pool({ host: dirname(path), user: username, database })
+      pool.on("error", () => undefined)
+      return pool
+    }),
+    (pool) => Effect.promise(() => pool.end()),
+  )
+
 export type Stores = Layer.Success<ReturnType<typeof layer>>
 
 /** Everything that stores keep, on a database of its own. */
 export const storesOfOneTest = Layer.unwrap(
-  Effect.map(aDatabase, (database) => layerForTests(optionsOf(database))),
+  Effect.map(aBareDatabase, (database) => layerForTests(optionsOf(database))),
 )
 
 /** The stores of one process on that database, for as long as the scope is open. */

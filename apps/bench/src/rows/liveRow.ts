@@ -34,7 +34,9 @@ interface Way {
 /** Accepts messages in this process, which has no worker: those are woken over PostgreSQL. */
 const openAcceptance = Effect.fnUntraced(function* ({ database }: Stage) {
   let accepted = 0
-  const wakeUp = noticingAcceptance(layerWakeUp(database), () => {
+  const { path, username } = database
+  const options = { database: database.database, path, username }
+  const wakeUp = noticingAcceptance(layerWakeUp(options), () => {
     accepted = steadyMillis()
   })
   const service = yield* Layer.build(

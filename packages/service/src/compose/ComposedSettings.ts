@@ -11,8 +11,12 @@ export type StoreChoice =
   | { readonly kind: "memory" }
   /** PostgreSQL inside this process, in the data directory. */
   | { readonly kind: "embedded" }
-  /** A PostgreSQL that other processes may share. */
-  | { readonly kind: "postgres"; readonly url: Redacted.Redacted }
+  /** A PostgreSQL that other processes may share; null for the schema that is used by default. */
+  | {
+      readonly kind: "postgres"
+      readonly url: Redacted.Redacted
+      readonly schema: string | null
+    }
 
 export interface ComposedSettings {
   /** What links begin with; null for the address that the server listens on. */

@@ -6,7 +6,7 @@ import { WakeUp } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
 import type { SimulatedPhones } from "@messaging-service/emulator"
 import type { MemoryStore } from "@messaging-service/store-memory"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
 import type { CannotStart } from "./CannotStart.ts"
 import { closeDataDirectory, holdAlone } from "./DataDirectory.ts"
@@ -43,10 +43,13 @@ const embedded = (directory: string | null) =>
     return Layer.merge(database, WakeUp.layerLocal)
   })
 
-const postgres = ({ url }: Extract<StoreChoice, { readonly kind: "postgres" }>) =>
+const postgres = ({ schema, url }: Extract<StoreChoice, { readonly kind: "postgres" }>) =>
   Effect.map(
     loading(() => import("@messaging-service/store-postgres/emulator")),
-    ({ layer, layerWakeUp }) => Layer.merge(layer({ url }), layerWakeUp({ url })),
+    ({ layer, layerWakeUp }) => {
+      const options = { url: Redacted.value(url), ...(schema === null ? {} : { schema }) }
+      return Layer.merge(layer(options), layerWakeUp(options))
+    },
   )
 
 /** Whether other processes may use the same store. */

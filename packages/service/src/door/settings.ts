@@ -36,7 +36,7 @@ const storeOf = ({ dataDirectory, store = "memory" }: OpenOptions): Kept | Canno
   }
   if ("postgres" in store && isPostgres(store.postgres)) {
     return {
-      store: { kind: "postgres", url: Redacted.make(store.postgres) },
+      store: { kind: "postgres", url: Redacted.make(store.postgres), schema: null },
       dataDirectory: resolve(dataDirectory ?? "data"),
     }
   }

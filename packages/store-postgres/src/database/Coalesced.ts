@@ -8,6 +8,7 @@ import { Deferred, Effect, Exit } from "effect"
 import type { Scope } from "effect"
 import type { StoreUnavailable } from "@messaging-service/core/ports"
 import * as SqlError from "effect/sql/SqlError"
+import { JoinedTransaction } from "./CallersTransaction.ts"
 import type { DatabaseService } from "./Database.ts"
 
 export interface CoalescedOptions<E> {
@@ -66,7 +67,7 @@ export const coalesced = Effect.fnUntraced(function* <In, Out, E>(
     ),
   )
 
-  return (input) =>
+  const shared = (input: In): Effect.Effect<Out, E> =>
     Effect.suspend(() => {
       const one: Waiting<In, Out, E> = { input, answer: Deferred.makeUnsafe() }
       const answered = Effect.onInterrupt(Deferred.await(one.answer), () =>
@@ -79,6 +80,13 @@ export const coalesced = Effect.fnUntraced(function* <In, Out, E>(
       underWay++
       return Effect.andThen(Effect.forkIn(work, scope, { startImmediately: true }), answered)
     })
+
+  const alone = (input: In): Effect.Effect<Out, E> =>
+    Effect.flatMap(Effect.exit(run([input])), (exit) => answerAt(exit, 0))
+
+  // What belongs to a caller's transaction goes there by itself.
+  return (input) =>
+    Effect.flatMap(JoinedTransaction, (joined) => (joined === null ? shared : alone)(input))
 })
 
 const answerAll = <In, Out, E>(

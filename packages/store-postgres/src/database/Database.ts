@@ -1,41 +1,23 @@
 /**
  * The one way to PostgreSQL: a pool of connections on which statements and transactions run, in
  * bounded time and with one kind of failure. A statement that fails because of a conflict
- * (deadlock, serialisation) is repeated; everything else is `StoreUnavailable`.
+ * (deadlock, serialisation) is repeated; everything else is `StoreUnavailable`. Every text is qualified
+ * with the service's schema (see `Schema.ts`) on its way.
  *
  * Time-outs run on real time, whatever clock governs the service: they are about the network.
  */
 import { StoreUnavailable, makePlaces, sharedResources } from "@messaging-service/core/ports"
 import { PgPool } from "@effect/sql-pg"
-import type { PgConnection } from "@effect/sql-pg"
 import { Clock, Context, Data, Effect, Exit, Layer, Schedule } from "effect"
 import type * as SqlError from "effect/sql/SqlError"
-
-/** Where PostgreSQL is: a `postgres://` URL, or its parts; `path` is a Unix socket. */
-export type ConnectionOptions = Pick<
-  PgConnection.Config,
-  "url" | "host" | "port" | "path" | "database" | "username" | "password" | "ssl"
->
-
-interface Limits {
-  /** Connections of the pool; 10 by default. */
-  readonly maxConnections: number
-  /** How long to wait for a connection of the pool; 5 s by default. */
-  readonly acquireMillis: number
-  /** How long one statement may take; 30 s by default. */
-  readonly statementMillis: number
-  /** How long a list may take, waiting for its turn included; 5 s by default. */
-  readonly listMillis: number
-}
-
-export interface DatabaseOptions extends ConnectionOptions, Partial<Limits> {}
-
-const defaults: Limits = {
-  maxConnections: 10,
-  acquireMillis: 5_000,
-  statementMillis: 30_000,
-  listMillis: 5_000,
-}
+import { JoinedTransaction, cannotJoin } from "./CallersTransaction.ts"
+import type { Answer } from "./CallersTransaction.ts"
+import { connectionConfig, defaultLimits } from "./Connection.ts"
+import type { Connection, ConnectionPool, DatabaseOptions, Limits } from "./Connection.ts"
+import { hostConnections } from "./HostPool.ts"
+import { qualifier, schemaProblem, surroundings } from "./Schema.ts"
+import type { Surroundings } from "./Schema.ts"
+import { cannotStart, oldestVersion, tooOld } from "./cannotStart.ts"
 
 /** Runs one statement; rows are as the caller's statement names them. */
 export interface RunStatement {
@@ -70,18 +52,22 @@ export const rowsOver = (names: ReadonlyArray<string>): RowsOver => {
 }
 
 export interface DatabaseService {
-  /** What connections are made from, for those that are not the pool's. */
-  readonly connection: PgConnection.Config
   readonly maxConnections: number
+  /** The schema that holds everything of the service. */
+  readonly schema: string
+  /** Whether a transaction of a caller can be on it. */
+  readonly joinable: boolean
   /**
-   * One statement in a transaction of its own. `operation` names it in failures and traces; `over`
-   * says which columns it returns, where there are many.
+   * One statement in a transaction of its own, or in the caller's that it is joined to. `operation`
+   * names it in failures and traces; `over` says which columns it returns, where there are many;
+   * `answer` what they are, of statements that can be part of a caller's transaction.
    */
   query<Row extends object = never>(
     operation: string,
     text: string,
     parameters?: ReadonlyArray<unknown>,
     over?: RowsOver,
+    answer?: Answer,
   ): Effect.Effect<ReadonlyArray<Row>, StoreUnavailable>
   /**
    * A page of a list. What its `holder` (a workspace, as a rule) asks for is read a few at a time and in
@@ -110,7 +96,12 @@ export class Database extends Context.Service<Database, DatabaseService>()(
   "store-postgres/Database",
 ) {
   static readonly layer = (options: DatabaseOptions) =>
-    Layer.effect(Database, fromConnections(connectionConfig(options), { ...defaults, ...options }))
+    Layer.effect(
+      Database,
+      Effect.flatMap(openPool(options), (pool) =>
+        fromConnections(pool, { ...defaultLimits, ...options }, { ...options, joinable: true }),
+      ),
+    )
 }
 
 class TimedOut extends Data.TaggedError("TimedOut")<{ readonly what: string }> {
@@ -125,58 +116,60 @@ const listRetryAfter = 2
 /** What a client waits beyond the server's own limit before it gives a statement up. */
 const graceMillis = 1_000
 
-/**
- * The settings that plans depend on. Statements are many and short: they are planned once and
- * kept, not compiled. Since a plan outlives the size of the tables it was made for, none may count
- * on a table being small, as it is in a young database: every statement finds what it needs by an
- * index, row by row.
- */
-export const planning: Readonly<Record<string, string>> = {
-  plan_cache_mode: "force_generic_plan",
-  jit: "off",
-  enable_seqscan: "off",
-  enable_hashjoin: "off",
-  enable_mergejoin: "off",
-  // Remembering inner rows pays only where the same keys repeat, and here they do not.
-  enable_memoize: "off",
-  // A dearer random page would make it read many index entries in a row instead of looking up a
-  // few.
-  random_page_cost: "1",
-}
-
-/** The connection as both the pool and single connections use it. */
-export const connectionConfig = (options: DatabaseOptions): PgConnection.Config => ({
-  ...options,
-  applicationName: "messaging-service",
-  connectTimeout: options.acquireMillis ?? defaults.acquireMillis,
-  keepAlive: "30 seconds",
-  startupParameters: {
-    statement_timeout: String(options.statementMillis ?? defaults.statementMillis),
-    idle_in_transaction_session_timeout: "60000",
-    ...planning,
-  },
-})
-
 /** Connections of a pool that may read lists: of a small one a third, but always one. */
 const listsOf = (maxConnections: number): number =>
   Math.max(1, Math.min(sharedResources.lists.whole, Math.floor(maxConnections / 3)))
 
-/** A pool over any way to connect; PGlite has one of its own. */
-export const fromConnections = Effect.fnUntraced(function* (
-  connection: PgConnection.Config,
-  { acquireMillis, listMillis, maxConnections, statementMillis }: Limits,
+/** A pool of our own connections. */
+export const ownConnections = (
+  connection: Parameters<typeof PgPool.make>[0],
+  maxConnections: number,
+) =>
+  inRealTime(PgPool.make({ ...connection, maxConnections })).pipe(
+    Effect.map((pool): ConnectionPool => ({
+      maxConnections,
+      get: pool.get,
+      use: (run) => pool.use(run),
+    })),
+    Effect.mapError((cause) => cannotStart("connect", cause)),
+  )
+
+const openPool = ({ pool, ...options }: DatabaseOptions) =>
+  pool === undefined
+    ? ownConnections(
+        connectionConfig(options),
+        options.maxConnections ?? defaultLimits.maxConnections,
+      )
+    : Effect.succeed(hostConnections(pool))
+
+/** The schema to work in, on a server that is new enough. */
+const lookAround = Effect.fnUntraced(function* (
+  run: (text: string) => Effect.Effect<ReadonlyArray<unknown>, StoreUnavailable>,
+  schema: string | undefined,
 ) {
+  const problem = schema === undefined ? null : schemaProblem(schema)
+  if (problem !== null) return yield* cannotStart("connect", new Error(problem))
+  const [row] = yield* run(surroundings)
+  const { found, number, version } = row as Surroundings
+  if (number < oldestVersion) return yield* tooOld(version)
+  return schema ?? found
+})
+
+/** The database over any way to connect; PGlite has one of its own. */
+export const fromConnections = Effect.fnUntraced(function* (
+  pool: ConnectionPool,
+  { acquireMillis, listMillis, statementMillis }: Omit<Limits, "maxConnections">,
+  { joinable, schema: named }: { readonly joinable: boolean; readonly schema?: string },
+) {
+  const { maxConnections } = pool
   const listPlaces = makePlaces<string | number>({
     ...sharedResources.lists,
     whole: listsOf(maxConnections),
   })
-  const pool = yield* inRealTime(PgPool.make({ ...connection, maxConnections })).pipe(
-    Effect.mapError((cause) => new StoreUnavailable({ operation: "connect", cause })),
-  )
 
   // Where the pool cannot be waiting, its cheaper way to lend a connection will do.
   let borrowed = 0
-  const borrow = <A, E>(use: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
+  const borrow = <A, E>(use: (connection: Connection) => Effect.Effect<A, E>) =>
     Effect.suspend(() => {
       borrowed++
       const waited = within(pool.get, acquireMillis, "waiting for a connection")
@@ -205,6 +198,18 @@ export const fromConnections = Effect.fnUntraced(function* (
 
   const patience = acquireMillis + statementMillis + graceMillis
 
+  const schema = yield* lookAround(
+    (text) =>
+      failing(
+        "connect",
+        patience,
+      )(borrow((lent) => Effect.map(lent.query(text, [], false), ({ rows }) => rows))).pipe(
+        Effect.mapError(({ cause }) => cannotStart("connect", cause)),
+      ),
+    named,
+  )
+  const qualified = qualifier(schema)
+
   const rowsOf = <Row extends object>(
     text: string,
     parameters: ReadonlyArray<unknown>,
@@ -212,23 +217,30 @@ export const fromConnections = Effect.fnUntraced(function* (
   ) =>
     Over === undefined
       ? Effect.map(
-          borrow((lent) => lent.query(text, parameters)),
+          borrow((lent) => lent.query(qualified(text), parameters)),
           (result) => result.rows as unknown as ReadonlyArray<Row>,
         )
       : Effect.map(
-          borrow((lent) => lent.queryValues(text, parameters)),
+          borrow((lent) => lent.queryValues(qualified(text), parameters)),
           (rows) => rows.map((values) => new Over(values) as Row),
         )
 
   return Database.of({
-    connection,
     maxConnections,
+    schema,
+    joinable,
     query: <Row extends object>(
       operation: string,
       text: string,
       parameters: ReadonlyArray<unknown> = [],
       over?: RowsOver,
-    ) => failing(operation, patience)(rowsOf<Row>(text, parameters, over)),
+      answer?: Answer,
+    ) =>
+      Effect.flatMap(JoinedTransaction, (joined) =>
+        joined === null
+          ? failing(operation, patience)(rowsOf<Row>(text, parameters, over))
+          : joined.rows<Row>(operation, qualified(text), parameters, answer),
+      ),
     list: <Row extends object>(
       holder: string | number,
       operation: string,
@@ -247,27 +259,38 @@ export const fromConnections = Effect.fnUntraced(function* (
             ? new StoreUnavailable({ ...error, retryAfter: listRetryAfter })
             : error,
         ),
+        alone(operation),
       ),
     transaction: (operation, body, { statementMillis: millis } = { statementMillis }) =>
       borrow((lent) =>
         Effect.scoped(
-          Effect.flatMap(lent.pin, (pinned) => inTransaction(pinned, body(statementsOn(pinned)))),
+          Effect.flatMap(lent.pin, (pinned) =>
+            inTransaction(pinned, body(statementsOn(pinned, qualified))),
+          ),
         ),
-      ).pipe(failing(operation, acquireMillis + millis + graceMillis)),
+      ).pipe(failing(operation, acquireMillis + millis + graceMillis), alone(operation)),
   })
 })
 
 /** Statements of a transaction are of many kinds: they are not kept prepared. */
 const statementsOn =
-  (connection: PgConnection.PgConnection): RunStatement =>
+  (connection: Connection, qualified: (text: string) => string): RunStatement =>
   <Row extends object>(text: string, parameters: ReadonlyArray<unknown> = []) =>
     Effect.map(
-      connection.query(text, parameters, false),
+      connection.query(qualified(text), parameters, false),
       (result) => result.rows as unknown as ReadonlyArray<Row>,
     )
 
+/** What opens a transaction of its own, or waits for others, has no place in a caller's. */
+const alone =
+  (operation: string) =>
+  <A>(effect: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A, StoreUnavailable> =>
+    Effect.flatMap(JoinedTransaction, (joined) =>
+      joined === null ? effect : Effect.fail(cannotJoin(operation)),
+    )
+
 const inTransaction = <A>(
-  connection: PgConnection.PgConnection,
+  connection: Connection,
   body: Effect.Effect<A, SqlError.SqlError>,
 ): Effect.Effect<A, SqlError.SqlError> =>
   Effect.uninterruptibleMask((restore) =>

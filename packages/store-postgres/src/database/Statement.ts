@@ -12,8 +12,10 @@ import type { PageOf, StoreUnavailable } from "@messaging-service/core/ports"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
+import type { Answer } from "./CallersTransaction.ts"
 import type { DatabaseService, RowsOver, RunStatement } from "./Database.ts"
 import type { InputOf, Kind, Values } from "./Fields.ts"
+import { qualifier } from "./Schema.ts"
 
 interface Parameter<In> {
   readonly name: string
@@ -135,13 +137,20 @@ export class Statement<In> {
   readonly #operation: string
   readonly #parameters: ReadonlyArray<Parameter<In>>
   readonly #over: RowsOver | undefined
-  /** As it is sent. */
+  readonly #answer: Answer | undefined
+  /** As it is sent, but for the schema. */
   readonly text: string
 
-  constructor(operation: string, { list }: Parameters<In>, named: string, over?: RowsOver) {
+  constructor(
+    operation: string,
+    { list }: Parameters<In>,
+    named: string,
+    { answer, over }: { readonly answer?: Answer; readonly over?: RowsOver },
+  ) {
     const asked = new Set(Array.from(named.matchAll(/\$(\w+)/g), ([, name]) => name))
     this.#operation = operation
     this.#over = over
+    this.#answer = answer
     this.#parameters = list.filter(({ name }) => asked.has(name))
     const places = new Map(this.names.map((name, index) => [name, `$${index + 1}`]))
     this.text = named.replaceAll(/\$(\w+)/g, (_, name: string) => places.get(name) ?? `$${name}`)
@@ -157,7 +166,13 @@ export class Statement<In> {
   }
 
   rows<Row extends object>(database: DatabaseService, input: In) {
-    return database.query<Row>(this.#operation, this.text, this.bind(input), this.#over)
+    return database.query<Row>(
+      this.#operation,
+      this.text,
+      this.bind(input),
+      this.#over,
+      this.#answer,
+    )
   }
 
   /** As part of a transaction. */
@@ -244,13 +259,32 @@ const textOf = (
 export const statement =
   <In = unknown>(operation: string, sent: Parameters<In>, over?: RowsOver) =>
   (parts: string | TemplateStringsArray, ...values: ReadonlyArray<string | number>) =>
-    new Statement(operation, sent, textOf(parts, values), over)
+    new Statement(operation, sent, textOf(parts, values), over === undefined ? {} : { over })
+
+/**
+ * A statement that can also be part of a caller's transaction, whose client may read values in its own
+ * way: `answer` says what its columns are.
+ */
+export const joinable =
+  <In = unknown>(operation: string, sent: Parameters<In>, answer: Answer) =>
+  (parts: string | TemplateStringsArray, ...values: ReadonlyArray<string | number>) =>
+    new Statement(operation, sent, textOf(parts, values), { answer })
+
+/** What a column of an answer is, in place of what it is made from. */
+export const kept = <const Kinds extends Readonly<Record<string, Kind<never>>>>(
+  kinds: Kinds,
+): Answer =>
+  Object.fromEntries(
+    Object.entries<Kind<never>>(kinds).map(([name, kind]) => [name, { kind, of: () => null }]),
+  )
+
+const named = qualifier("schema")
 
 export interface SqlFunction<In = never> {
   readonly name: string
   /** None of one that only other functions call. */
   readonly taken: Parameters<In>
-  /** The `create function` statement. */
+  /** The `create function` statement, which is still to be qualified with a schema. */
   readonly create: string
 }
 
@@ -273,7 +307,8 @@ as $function$
 #variable_conflict use_column
 ${textOf(parts, values)}
 $function$`
-    const digest = createHash("sha256").update(definition).digest("hex").slice(0, 8)
+    // As it will be installed: a text in which a name goes by its schema is another one.
+    const digest = createHash("sha256").update(named(definition)).digest("hex").slice(0, 8)
     const fullName = `${name}_${digest}`
     return {
       name: fullName,
@@ -287,8 +322,17 @@ export const call = <In>(
   operation: string,
   { name, taken }: SqlFunction<In>,
   over?: RowsOver,
-): Statement<In> =>
-  statement(operation, taken, over)`select answer.* from ${name}(${taken.placeholders}) answer`
+): Statement<In> => statement(operation, taken, over)(calling(name, taken))
+
+/** The same for a call that can also be part of a caller's transaction (see `joinable`). */
+export const joinableCall = <In>(
+  operation: string,
+  { name, taken }: SqlFunction<In>,
+  answer: Answer,
+): Statement<In> => joinable(operation, taken, answer)(calling(name, taken))
+
+const calling = <In>(name: string, { placeholders }: Parameters<In>): string =>
+  `select answer.* from ${name}(${placeholders}) answer`
 
 /** The core's constants, such as the names of states, as literals: `'cancelled', 'expired'`. */
 export const literals = (names: ReadonlyArray<string>): string =>

@@ -1,7 +1,7 @@
 /** The storage ports with simulated phones beside them, for `@messaging-service/emulator`. */
 import { Layer } from "effect"
 import { Database } from "../database/Database.ts"
-import type { DatabaseOptions } from "../database/Database.ts"
+import type { DatabaseOptions } from "../database/Connection.ts"
 import { layerPgliteDatabase } from "../pglite/layerPgliteDatabase.ts"
 import type { PgliteOptions } from "../pglite/layerPgliteDatabase.ts"
 import { layerStores, storesOn } from "../stores.ts"

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, text, texts } from "../database/Fields.ts"
-import { given, statement } from "../database/Statement.ts"
+import { given, joinable, statement } from "../database/Statement.ts"
 import { hasExpired, inHands, isInHands, isOfRemoved, notExpired } from "../queue/lane.ts"
 import { releaseClaim } from "../PostgresIdempotency.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
@@ -13,7 +13,7 @@ import { accept } from "./acceptMessages.ts"
 import { end, insertRefused } from "./endMessages.ts"
 import { listMessages } from "./listMessages.ts"
 import { load } from "./loadAcceptance.ts"
-import { messageColumns, toMessage } from "./messageRow.ts"
+import { messageAnswer, messageColumns, toMessage } from "./messageRow.ts"
 import type { MessageRow } from "./messageRow.ts"
 
 const getMessage = statement(
@@ -28,7 +28,7 @@ where m.id = $id
   and m.mode = $mode
   and ($restriction::bigint[] is null or m.number_id = any ($restriction))`
 
-const messagesByIds = statement("message.byIds", given({ ids: bigints }))`
+const messagesByIds = joinable("message.byIds", given({ ids: bigints }), messageAnswer)`
 select ${messageColumns("m")}
 from unnest($ids::bigint[]) with ordinality asked (id, place)
 join messages m on m.id = asked.id

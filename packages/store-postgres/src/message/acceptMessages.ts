@@ -18,6 +18,7 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import {
   bigint,
+  bigints,
   boolean,
   columnsOf,
   instant,
@@ -25,11 +26,20 @@ import {
   integers,
   listed,
   selected,
+  text,
   within,
   without,
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { call, each, joined, part, single, sqlFunction } from "../database/Statement.ts"
+import {
+  each,
+  joinableCall,
+  joined,
+  kept,
+  part,
+  single,
+  sqlFunction,
+} from "../database/Statement.ts"
 import type { Parameters } from "../database/Statement.ts"
 import { nextDueAfter } from "../queue/lane.ts"
 import { claimColumns } from "../PostgresIdempotency.ts"
@@ -312,7 +322,11 @@ export const acceptMessages = sqlFunction(
     end loop;
   end`
 
-export const acceptStatement = call("accept", acceptMessages)
+export const acceptStatement = joinableCall(
+  "accept",
+  acceptMessages,
+  kept({ guard: text, ids: bigints }),
+)
 
 /** Writes acceptances in one round trip; one outcome for each, in their order. */
 export const accept = (database: DatabaseService) => (acceptances: ReadonlyArray<Acceptance>) => {

@@ -19,11 +19,13 @@ import {
   call,
   each,
   given,
+  joinable,
+  joinableCall,
   joined,
+  kept,
   part,
   single,
   sqlFunction,
-  statement,
   taking,
 } from "../database/Statement.ts"
 import { firstToLeave, inHands, lockLanes, nextDueAfter, waitsUnless } from "../queue/lane.ts"
@@ -194,7 +196,10 @@ export const end =
   (changes: ReadonlyArray<MessageChange>) => {
     if (changes.length === 0) return Effect.succeed(new Set<MessageId>())
     const now = changes.reduce((latest, { event }) => Math.max(latest, event.createdAt), -Infinity)
-    return endedIds(endStatement.rows<EndedRow>(database, { now, changes }), tell)
+    // Of several for one message the first stands: which one the server takes depends on its plan.
+    const first = new Map(changes.toReversed().map((change) => [change.message.id, change]))
+    const input = { now, changes: changes.filter((one) => first.get(one.message.id) === one) }
+    return endedIds(endStatement.rows<EndedRow>(database, input), tell)
   }
 
 const refusedColumns = {
@@ -239,9 +244,17 @@ export const insertRefusedMessage = sqlFunction(
     select ${anyQueued};
   end`
 
-const nextId = statement("message.nextId", given({}))`select nextval('messages_id_seq') as id`
+const nextId = joinable(
+  "message.nextId",
+  given({}),
+  kept({ id: bigint }),
+)`select nextval('messages_id_seq') as id`
 
-const insert = call("message.insertRefused", insertRefusedMessage)
+const insert = joinableCall(
+  "message.insertRefused",
+  insertRefusedMessage,
+  kept({ queued: boolean }),
+)
 
 export const insertRefused =
   (database: DatabaseService, { tell }: DeliveriesQueued) =>

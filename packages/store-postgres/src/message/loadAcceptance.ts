@@ -24,7 +24,7 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { contactFields } from "../PostgresContacts.ts"
 import { epochMillis, jsonOf, jsonb } from "../database/Fields.ts"
-import { given, sqlFunction, statement } from "../database/Statement.ts"
+import { given, joinable, kept, sqlFunction } from "../database/Statement.ts"
 import { fileFields } from "../media/incomingFiles.ts"
 import { numberFields } from "../number/numberRow.ts"
 import { claimKey } from "../PostgresIdempotency.ts"
@@ -222,7 +222,11 @@ interface Loaded {
 }
 
 /** Queries are answered in the order of the list, claims included. */
-export const loadStatement = statement("loadAcceptance", given({ queries: jsonb }))`
+export const loadStatement = joinable(
+  "loadAcceptance",
+  given({ queries: jsonb }),
+  kept({ facts: jsonb }),
+)`
 select ${loadAcceptance.name}(asked.query) as facts
 from jsonb_array_elements($queries::jsonb) with ordinality asked (query, place)
 order by asked.place`

@@ -106,6 +106,9 @@ export const messageColumns = (alias: string, numberPhone = phoneOfNumber(alias)
     else nullif(coalesce(${alias}.end_phone, ${alias}.from_phone), '')
   end as phone`
 
+/** What these columns are. */
+export const messageAnswer = { ...columns, phone: text(() => null) }
+
 /** The names of these columns, in their order. */
 export const messageNames = [...Object.keys(columns), "phone"]
 

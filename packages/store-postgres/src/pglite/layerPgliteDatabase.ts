@@ -4,12 +4,15 @@ import { Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import { access, mkdir, open as openFile, readFile, rm, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
-import { Database, fromConnections, planning } from "../database/Database.ts"
+import { planning } from "../database/Connection.ts"
+import { Database, fromConnections, ownConnections } from "../database/Database.ts"
 import { PgliteServer } from "./PgliteServer.ts"
 
 export interface PgliteOptions {
   /** Where it keeps its files; in memory without one. One process at a time may use a directory. */
   readonly dataDir?: string
+  /** As in `DatabaseOptions`. */
+  readonly schema?: string
 }
 
 /** There is one backend: further connections only queue up for it. */
@@ -44,18 +47,22 @@ const open = (options: PgliteOptions) =>
 export const layerPgliteDatabase = (options: PgliteOptions) =>
   Layer.effect(
     Database,
-    Effect.flatMap(Effect.andThen(locked(options), open(options)), (opened) =>
-      fromConnections(
+    Effect.gen(function* () {
+      yield* locked(options)
+      const opened = yield* open(options)
+      const pool = yield* ownConnections(
         {
           stream: new PgliteServer(opened).connect,
           username: "postgres",
           database: "postgres",
           prepare: false,
         },
-        // A statement under way there cannot be called off: it is waited for like any other.
-        { maxConnections, acquireMillis, statementMillis, listMillis: statementMillis },
-      ),
-    ),
+        maxConnections,
+      )
+      // A statement under way there cannot be called off: it is waited for like any other.
+      const limits = { acquireMillis, statementMillis, listMillis: statementMillis }
+      return yield* fromConnections(pool, limits, { ...options, joinable: false })
+    }),
   )
 
 const exists = (path: string): Promise<boolean> =>

@@ -5,18 +5,23 @@
  *
  * The word is sent outside of every transaction (a transaction that notifies holds a global lock
  * until it is flushed) and at most ten times a second, however much work there is. It is sent and
- * heard on one connection, so that a process knows its own words.
+ * heard on one connection, so that a process knows its own words. Only work that is made in a caller's
+ * transaction is told of inside it, for no one else knows when it is committed.
  */
 import { WakeUp, kindsOfWork, makeLocalWakeUp } from "@messaging-service/core/ports"
 import type { Work } from "@messaging-service/core/ports"
 import { PgConnection } from "@effect/sql-pg"
 import { Effect, Latch, Layer, Queue } from "effect"
-import { connectionConfig, inRealTime } from "../database/Database.ts"
-import type { DatabaseOptions } from "../database/Database.ts"
+import type { Scope } from "effect"
+import { JoinedTransaction } from "../database/CallersTransaction.ts"
+import { connectionConfig } from "../database/Connection.ts"
+import type { Connection, DatabaseOptions } from "../database/Connection.ts"
+import { inRealTime } from "../database/Database.ts"
 import { text, texts } from "../database/Fields.ts"
+import { hostLine } from "../database/HostPool.ts"
+import { surroundings, workChannel } from "../database/Schema.ts"
+import type { Surroundings } from "../database/Schema.ts"
 import { given, statement } from "../database/Statement.ts"
-
-const channel = "messaging_service_work"
 
 const pollMillis = 250
 
@@ -34,6 +39,30 @@ const notify = statement(
   given({ channel: text, works: texts }),
 )("select pg_notify($channel, said.work) from unnest($works::text[]) said (work)")
 
+/** One connection that speaks and hears, whoever opened it. */
+interface Line {
+  readonly connection: Connection
+  /** Hears a channel from then on, its own words left out. */
+  listen(channel: string): Effect.Effect<Effect.Effect<string, unknown>, unknown, Scope.Scope>
+}
+
+const ownLine = (options: DatabaseOptions) =>
+  Effect.gen(function* () {
+    const made = yield* PgConnection.make(connectionConfig(options))
+    const connection = yield* made.pin
+    const line: Line = {
+      connection,
+      listen: (channel) =>
+        Effect.map(connection.listen(channel), (words) =>
+          Queue.take(words).pipe(
+            Effect.repeat({ until: ({ processId }) => processId !== connection.processId }),
+            Effect.map(({ payload }) => payload),
+          ),
+        ),
+    }
+    return line
+  })
+
 const isWork = (payload: string): payload is Work =>
   (kindsOfWork as ReadonlyArray<string>).includes(payload)
 
@@ -44,7 +73,7 @@ const make = Effect.fnUntraced(function* (options: DatabaseOptions) {
 
   const wakeAll = Effect.forEach(kindsOfWork, local.wake, { discard: true })
 
-  const say = (connection: PgConnection.PgConnection) =>
+  const say = (connection: Connection, channel: string) =>
     Effect.gen(function* () {
       yield* something.await
       yield* something.close
@@ -57,18 +86,20 @@ const make = Effect.fnUntraced(function* (options: DatabaseOptions) {
       yield* Effect.sleep(pauseMillis)
     }).pipe(Effect.forever)
 
-  const hear = (words: Queue.Dequeue<PgConnection.Notification, unknown>, own: number) =>
-    Effect.flatMap(Queue.take(words), ({ payload, processId }) =>
-      processId !== own && isWork(payload) ? local.wake(payload) : Effect.void,
-    ).pipe(Effect.forever)
+  const hear = (next: Effect.Effect<string, unknown>) =>
+    Effect.flatMap(next, (word) => (isWork(word) ? local.wake(word) : Effect.void)).pipe(
+      Effect.forever,
+    )
 
+  const { pool, schema } = options
   const connected = Effect.gen(function* () {
-    const connection = yield* PgConnection.make(connectionConfig(options))
-    const owned = yield* connection.pin
-    const words = yield* owned.listen(channel)
+    const { connection, listen } = yield* pool === undefined ? ownLine(options) : hostLine(pool)
+    const { rows } = yield* connection.query(surroundings, [], false)
+    const channel = workChannel(schema ?? (rows[0] as Surroundings).found)
+    const next = yield* listen(channel)
     // Who knows what was said before.
     yield* wakeAll
-    return yield* Effect.raceFirst(say(owned), hear(words, owned.processId))
+    return yield* Effect.raceFirst(say(connection, channel), hear(next))
   }).pipe(Effect.scoped)
 
   yield* connected.pipe(
@@ -79,16 +110,21 @@ const make = Effect.fnUntraced(function* (options: DatabaseOptions) {
     Effect.forkScoped,
   )
 
+  const wakeNow = (work: Work) =>
+    Effect.andThen(
+      local.wake(work),
+      Effect.suspend(() => {
+        toSay.add(work)
+        return something.open
+      }),
+    )
+
   return WakeUp.of({
     poll: local.poll,
     sleeper: local.sleeper,
     wake: (work) =>
-      Effect.andThen(
-        local.wake(work),
-        Effect.suspend(() => {
-          toSay.add(work)
-          return something.open
-        }),
+      Effect.flatMap(JoinedTransaction, (joined) =>
+        joined === null ? wakeNow(work) : Effect.ignore(joined.notify(work)),
       ),
   })
 })

@@ -118,7 +118,8 @@ with worker as (
 ),
 free as (
   select s.shard
-  from worker, number_shards s
+  from worker
+  cross join number_shards s
   where s.shard = any ($shards)
     and s.worker_id is null
   order by s.shard

@@ -16,7 +16,7 @@ import {
 import type { IdempotencyRecord, Plan, RequestWindow } from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import type { Database } from "../../src/database/Database.ts"
+import type { PgConnection } from "@effect/sql-pg"
 import { isUsable } from "../../src/key/keyRow.ts"
 import { countedWindow } from "../../src/key/keyRow.ts"
 import { claimKey } from "../../src/PostgresIdempotency.ts"
@@ -26,7 +26,7 @@ import {
 } from "../../src/workspace/workspaceRow.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
 
-export const keyRules = (it: Vitest.MethodsNonLive<Database>) => {
+export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("whether a key can be used", () =>
     compare("keys", {
       rows: { k: "api_keys", q: "(now timestamptz)" },

@@ -27,7 +27,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import type { Database } from "../../src/database/Database.ts"
+import type { PgConnection } from "@effect/sql-pg"
 import {
   canBeAsked as canBeAskedSql,
   isAskedBy as isAskedBySql,
@@ -51,7 +51,7 @@ const someShards = Effect.gen(function* (): Effect.gen.Return<Exclude<Owned, "al
 
 const sqlOwned = (owned: Owned) => (owned === "all" ? {} : { parts: owned.of, owned: owned.shards })
 
-export const laneRules = (it: Vitest.MethodsNonLive<Database>) => {
+export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("whether a message is in the hands of a transport", () =>
     compare("hands", {
       rows: { m: "messages", l: "lanes" },

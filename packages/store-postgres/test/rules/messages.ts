@@ -15,7 +15,7 @@ import {
 import type { MessageState } from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import type { Database } from "../../src/database/Database.ts"
+import type { PgConnection } from "@effect/sql-pg"
 import { isQueued, isScheduled } from "../../src/message/listMessages.ts"
 import {
   counting,
@@ -30,7 +30,7 @@ import { compare, draw, iso, moment } from "./compare.ts"
 
 const states = Object.keys(transitions) as ReadonlyArray<MessageState>
 
-export const messageRules = (it: Vitest.MethodsNonLive<Database>) => {
+export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("which messages count in the quota", () =>
     compare("counts", {
       rows: { m: "messages" },

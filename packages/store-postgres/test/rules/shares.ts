@@ -12,7 +12,7 @@ import {
 import type { Shares, WorkspaceId } from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import type { Database } from "../../src/database/Database.ts"
+import type { PgConnection } from "@effect/sql-pg"
 import { claimLanes } from "../../src/queue/claimLanes.ts"
 import * as sql from "../../src/queue/lane.ts"
 import { fitsShare } from "../../src/queue/shares.ts"
@@ -22,7 +22,7 @@ import { compare, draw, iso } from "./compare.ts"
 
 const aWorkspaceId = Effect.map(draw.below(3), (id) => (id + 1) as WorkspaceId)
 
-export const shareRules = (it: Vitest.MethodsNonLive<Database>) => {
+export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("whether a lease lasts", () =>
     compare("leases", {
       rows: { l: "lanes", q: "(now timestamptz)" },

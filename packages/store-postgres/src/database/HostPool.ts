@@ -1,0 +1,163 @@
+/**
+ * A pool of the host's in place of our own. It is asked for connections one at a time, and gets each
+ * back as it was; one that was given up in the middle of a statement is closed. Settings are the
+ * host's: nothing is changed on its connections.
+ */
+import { Cause, Effect, Exit, Queue } from "effect"
+import type { Scope } from "effect"
+import {
+  ConnectionError,
+  ConstraintError,
+  DeadlockError,
+  SerializationError,
+  SqlError,
+  StatementTimeoutError,
+  UniqueViolation,
+  UnknownError,
+} from "effect/sql/SqlError"
+import type { Connection, ConnectionPool } from "./Connection.ts"
+import { asText, decoderOf } from "./TextValues.ts"
+
+interface HostStatement {
+  text: string
+  values: Array<string | null>
+  rowMode?: "array"
+  types: { getTypeParser(oid: number): (text: string) => unknown }
+}
+
+/** What a listener hears. */
+interface HostNotification {
+  readonly processId: number
+  readonly channel: string
+  readonly payload?: string | undefined
+}
+
+/** What is used of a client of `pg`. */
+export interface HostClient {
+  query(statement: HostStatement): Promise<{ readonly rows: ReadonlyArray<unknown> }>
+  release(broken?: Error | boolean): void
+  on(event: "notification", listener: (message: HostNotification) => void): unknown
+  on(event: "error", listener: (error: Error) => void): unknown
+  off(event: string, listener: (given: HostNotification & Error) => void): unknown
+}
+
+/** What is used of a `Pool` of `pg`. */
+export interface HostPool {
+  connect(): Promise<HostClient>
+  readonly options?: { readonly max?: number | undefined }
+}
+
+/** The fields that an error of PostgreSQL has in every client library, as far as it passes them on. */
+const field = (cause: unknown, name: string): string | undefined => {
+  const value = (cause as Readonly<Record<string, unknown>> | null)?.[name]
+  return typeof value === "string" ? value : undefined
+}
+
+/** An error of another client library as one of ours, which tells whether to try again. */
+export const sqlErrorOf = (cause: unknown): SqlError => {
+  const code = field(cause, "code") ?? ""
+  const given = { cause, message: cause instanceof Error ? cause.message : String(cause) }
+  if (code === "40P01") return new SqlError({ reason: new DeadlockError(given) })
+  if (code === "40001") return new SqlError({ reason: new SerializationError(given) })
+  if (code === "57014") return new SqlError({ reason: new StatementTimeoutError(given) })
+  if (code === "23505") {
+    const constraint = field(cause, "constraint") ?? "unknown"
+    return new SqlError({ reason: new UniqueViolation({ ...given, constraint }) })
+  }
+  if (code.startsWith("23")) return new SqlError({ reason: new ConstraintError(given) })
+  return /^\d/.test(code)
+    ? new SqlError({ reason: new UnknownError(given) })
+    : new SqlError({ reason: new ConnectionError(given) })
+}
+
+const types = { getTypeParser: decoderOf }
+
+/** A connection that breaks fails the statement on it; between statements that is no news. */
+const brokenBetween = () => undefined
+
+/** A client for as long as the scope is open. */
+const lentClient = (pool: HostPool) =>
+  Effect.acquireRelease(
+    Effect.tap(Effect.tryPromise({ try: () => pool.connect(), catch: sqlErrorOf }), (client) =>
+      Effect.sync(() => client.on("error", brokenBetween)),
+    ),
+    (client, exit) =>
+      Effect.sync(() => {
+        client.off("error", brokenBetween)
+        client.release(Exit.isFailure(exit) && Exit.hasInterrupts(exit))
+      }),
+  )
+
+const connectionOn = (client: HostClient): Connection => {
+  const ask = (statement: HostStatement) =>
+    Effect.tryPromise({
+      try: () => client.query(statement),
+      catch: sqlErrorOf,
+    })
+  const connection: Connection = {
+    query: (text, parameters = []) => ask({ ...asText(text, parameters), types }),
+    queryValues: (text, parameters = []) =>
+      Effect.map(
+        ask({ ...asText(text, parameters), types, rowMode: "array" }),
+        ({ rows }) => rows as ReadonlyArray<ReadonlyArray<unknown>>,
+      ),
+    pin: Effect.suspend(() => Effect.succeed(connection)),
+  }
+  return connection
+}
+
+/** A connection of the pool that is kept to speak and hear on (see `PostgresWakeUp.ts`). */
+export const hostLine = (pool: HostPool) =>
+  Effect.gen(function* () {
+    const client = yield* lentClient(pool)
+    const connection = connectionOn(client)
+    const { rows } = yield* connection.query("select pg_backend_pid() as pid")
+    const [{ pid }] = rows as readonly [{ readonly pid: number }]
+    return {
+      connection,
+      listen: Effect.fnUntraced(function* (channel: string) {
+        const words = yield* Queue.unbounded<string, SqlError>()
+        const hear = (message: HostNotification) => {
+          if (message.channel === channel && message.processId !== pid) {
+            Queue.offerUnsafe(words, message.payload ?? "")
+          }
+        }
+        const stop = (cause: unknown) => {
+          Queue.failCauseUnsafe(words, Cause.fail(sqlErrorOf(cause)))
+        }
+        yield* Effect.acquireRelease(
+          Effect.sync(() => {
+            client.on("notification", hear)
+            client.on("error", stop)
+          }),
+          () =>
+            Effect.ignore(
+              Effect.andThen(
+                Effect.sync(() => {
+                  client.off("notification", hear)
+                  client.off("error", stop)
+                }),
+                connection.query(`unlisten "${channel}"`),
+              ),
+            ),
+        )
+        yield* connection.query(`listen "${channel}"`)
+        return Queue.take(words)
+      }),
+    }
+  })
+
+/** How many connections a pool of `pg` has when it is not told. */
+const defaultMaximum = 10
+
+export const hostConnections = (pool: HostPool): ConnectionPool => {
+  const get: Effect.Effect<Connection, SqlError, Scope.Scope> = Effect.map(
+    lentClient(pool),
+    connectionOn,
+  )
+  return {
+    maxConnections: pool.options?.max ?? defaultMaximum,
+    get,
+    use: (run) => Effect.scoped(Effect.flatMap(get, run)),
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * The schema that everything of the service lives in. Texts are written without it; each is qualified
+ * before it is sent, so that it means the same whatever the `search_path` of a connection is: a pool or
+ * a transaction may be the host's.
+ *
+ * A relation is known where it follows a word that a relation follows, or is the type of a variable;
+ * a function by the digest that its name ends with.
+ */
+
+/** Every table, of the versions before too where a text still names it. */
+export const relations = [
+  "api_keys",
+  "callback_news",
+  "callbacks",
+  "clock",
+  "connection_reports",
+  "contacts",
+  "function_uses",
+  "idempotency_claims",
+  "idempotency_records",
+  "key_windows",
+  "lane_recipients",
+  "lanes",
+  "linking_attempts",
+  "media_files",
+  "media_usage",
+  "messages",
+  "number_check_results",
+  "number_checks",
+  "number_shards",
+  "numbers",
+  "outbox",
+  "reminder_runs",
+  "reminders",
+  "schema_migrations",
+  "service_secrets",
+  "session_keys",
+  "sessions",
+  "simulated_behaviours",
+  "simulated_registered",
+  "simulated_sent",
+  "webhook_attempts",
+  "webhook_deliveries",
+  "webhook_endpoints",
+  "webhook_lanes",
+  "webhook_news",
+  "workers",
+  "workspace_windows",
+  "workspaces",
+  "wrong_keys",
+] as const
+
+/** Where a database without tables of the service gets them. */
+const defaultSchema = "messaging"
+
+/** Names that need no thought in any place, and leave room in the name of a channel. */
+const schemaRule = /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/
+
+/** Null when a schema can have that name, else what is wrong. */
+export const schemaProblem = (name: string): string | null =>
+  schemaRule.test(name)
+    ? null
+    : `the schema "${name}" must be 1 to 40 of a-z, 0-9 and _, beginning with no digit and not with pg_`
+
+const relation = `(?:${relations.join("|")})\\b(?!\\s*\\.)`
+
+const known = new RegExp(
+  [
+    String.raw`(?<=\b(?:from|join|update|into|only|table|using|setof)\s+)${relation}`,
+    // The type of a variable: v_lanes lanes[];
+    String.raw`(?<=\bv_\w+\s+)${relation}(?=(?:\[\])?;)`,
+    String.raw`(?<=\bnextval\(')\w+(?='\))`,
+    String.raw`(?<![\w."])[a-z]\w*_[0-9a-f]{8}(?=\s*\()`,
+  ].join("|"),
+  "g",
+)
+
+/** More different texts than the service has; those of lists are composed, of few parts. */
+const keptTexts = 5_000
+
+/** Puts the schema before every name of the service that a text says without one. */
+export const qualifier = (schema: string): ((text: string) => string) => {
+  const done = new Map<string, string>()
+  return (text) => {
+    const before = done.get(text)
+    if (before !== undefined) return before
+    if (done.size >= keptTexts) done.clear()
+    const qualified = text.replaceAll(known, `"${schema}".$&`)
+    done.set(text, qualified)
+    return qualified
+  }
+}
+
+/**
+ * Where a start finds itself. `found` is the schema to work in when none is named: the default one,
+ * unless the service's tables are where versions without a schema of their own made them, which is
+ * where connections begin (`public`). They are not moved by a start: servers of the version before may
+ * still be at work.
+ */
+export const surroundings = `
+select
+  current_setting('server_version') as version,
+  current_setting('server_version_num')::integer as number,
+  case
+    when to_regclass('"${defaultSchema}".schema_migrations') is null
+      and (
+        select count(*)
+        from pg_catalog.pg_class c
+        join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = coalesce(current_schema(), 'public')
+          and c.relname in ('schema_migrations', 'lanes', 'key_windows', 'idempotency_claims')
+      ) = 4
+    then coalesce(current_schema(), 'public')::text
+    else '${defaultSchema}'
+  end as found`
+
+export interface Surroundings {
+  readonly version: string
+  readonly number: number
+  readonly found: string
+}
+
+/** What processes on that schema say to one another. Those of the version before know one channel. */
+export const workChannel = (schema: string): string =>
+  schema === "public" ? "messaging_service_work" : `messaging_service_work_${schema}`

@@ -1,0 +1,298 @@
+/**
+ * Sending inside a transaction of the caller's: the message is there if, and only if, what the caller
+ * writes beside it is. Each caller is a client of `pg`, beside the stores' own connections.
+ */
+import { assert, layer } from "@effect/vitest"
+import { Caller, Egress, MediaLinks, Messages, Secrets, SecretsKey } from "@messaging-service/core"
+import type { IdempotencyKey } from "@messaging-service/core"
+import { CallersTransactions, Ids, WorkspaceStore } from "@messaging-service/core/ports"
+import type { TransactionClient } from "@messaging-service/core/ports"
+import {
+  EmbeddedPostgres,
+  aNumber,
+  aPlan,
+  aWorkspace,
+  noon,
+  remaining,
+} from "@messaging-service/testkit"
+import type { TestDatabase } from "@messaging-service/testkit"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { dirname } from "node:path"
+import { Client } from "pg"
+import { workChannel } from "../src/database/Schema.ts"
+import { layer as layerPostgres, layerPglite, layerWakeUp } from "../src/index.ts"
+import { aDatabase, optionsOf } from "./databases.ts"
+
+const layerMessages = (database: TestDatabase) =>
+  Messages.layer.pipe(
+    Layer.provide(Egress.layerClosed),
+    Layer.provideMerge(MediaLinks.layer),
+    Layer.provideMerge(Secrets.layer),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        layerPostgres(optionsOf(database)),
+        layerWakeUp(optionsOf(database)),
+        SecretsKey.layerHex("5e".repeat(32)),
+        Ids.layerRandom,
+      ),
+    ),
+  )
+
+/** A client of the test's own, as a host has one. */
+const aClient = ({ database, path, username }: TestDatabase) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new Client({ host: dirname(path), user: username, database })
+      client.on("error", () => undefined)
+      await client.connect()
+      return client
+    }),
+    (client) => Effect.promise(() => client.end().catch(() => undefined)),
+  )
+
+const say = (client: Client, text: string) => Effect.promise(() => client.query(text))
+
+/** A workspace with a number and a plan, on a database of its own, and a host's table beside it. */
+const aShop = Effect.gen(function* () {
+  yield* TestClock.setTime(noon)
+  const database = yield* aDatabase
+  const built = yield* Layer.build(layerMessages(database))
+  const client = yield* aClient(database)
+  yield* say(client, "create table public.orders (name text)")
+  const workspace = yield* Effect.provide(
+    Effect.gen(function* () {
+      const made = yield* aWorkspace({ plan: aPlan(3) })
+      yield* aNumber(made.id)
+      return made
+    }),
+    built,
+  )
+  const inStores = Effect.provide(built)
+  const caller = Caller.trusted(workspace)
+  const send = (phone: string, idempotency: IdempotencyKey | null = null) =>
+    Messages.use((messages) => messages.send(caller, { to: { phone }, text: "Hello" }, idempotency))
+  return {
+    database,
+    client,
+    caller,
+    inStores,
+    send,
+    join: <A, E, R>(given: TransactionClient, effect: Effect.Effect<A, E, R>) =>
+      CallersTransactions.use((transactions) => transactions.join(given, effect)),
+    /** What is left of sends: messages, allowance and what stands for idempotency keys. */
+    left: Effect.gen(function* () {
+      const { rows } = yield* say(
+        client,
+        `select
+          (select count(*)::integer from messaging.idempotency_records) as records,
+          (select count(*)::integer from messaging.idempotency_claims) as claims,
+          (select sum(quota_bound)::integer from messaging.lanes) as quota,
+          (select count(*)::integer from messaging.messages) as messages,
+          (select count(*)::integer from public.orders) as orders`,
+      )
+      return { ...rows[0], allowance: yield* remaining(workspace) }
+    }).pipe(inStores),
+  }
+})
+
+const phone = "+15550100001"
+const key: IdempotencyKey = { key: "order 7", fingerprint: "f".repeat(64) }
+const nothing = { records: 0, claims: 0, quota: 0, orders: 0, messages: 0, allowance: 3 }
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "sending inside a caller's transaction",
+  (it) => {
+    it.effect("what is rolled back was never accepted: no message, no quota, no key", () =>
+      Effect.gen(function* () {
+        const { client, inStores, join, left, send } = yield* aShop
+        yield* say(client, "begin")
+        yield* say(client, "insert into orders values ('seven')")
+        const { messages } = yield* inStores(join(client, send(phone, key)))
+        assert.lengthOf(messages, 1)
+        yield* say(client, "rollback")
+        assert.deepStrictEqual<unknown>(yield* left, nothing)
+      }).pipe(Effect.provide(TestClock.layer())),
+    )
+
+    it.effect("what is committed is sent once, and its key answers for it", () =>
+      Effect.gen(function* () {
+        const { caller, client, inStores, join, left, send } = yield* aShop
+        yield* say(client, "begin")
+        yield* say(client, "insert into orders values ('seven')")
+        const first = yield* inStores(join(client, send(phone, key)))
+        // Asked again in the same transaction, and by others once it is committed.
+        const again = yield* inStores(join(client, send(phone, key)))
+        assert.deepStrictEqual(again, { ...first, replayed: true })
+        const id = first.messages[0]?.id
+        const unseen = yield* Effect.flip(
+          inStores(Messages.use((messages) => messages.get(caller, id))),
+        )
+        assert.strictEqual(unseen._tag === "Refusal" && unseen.code, "message_not_found")
+        yield* say(client, "commit")
+        assert.isTrue((yield* inStores(send(phone, key))).replayed)
+        assert.deepStrictEqual<unknown>(yield* left, {
+          ...nothing,
+          records: 1,
+          quota: 1,
+          orders: 1,
+          messages: 1,
+          allowance: 2,
+        })
+      }).pipe(Effect.provide(TestClock.layer())),
+    )
+
+    it.effect("a refusal leaves the transaction usable, and nothing of itself", () =>
+      Effect.gen(function* () {
+        const { caller, client, inStores, join, left, send } = yield* aShop
+        yield* say(client, "begin")
+        yield* inStores(join(client, send(phone, key)))
+        const other = { ...key, fingerprint: "e".repeat(64) }
+        const conflict = yield* Effect.flip(inStores(join(client, send(phone, other))))
+        assert.strictEqual(conflict._tag === "Refusal" && conflict.code, "idempotency_key_reused")
+        const tooMany = Messages.use((messages) =>
+          messages.sendBatch(
+            caller,
+            { to: ["01", "02", "03"].map((end) => ({ phone: `+155501000${end}` })), text: "Hello" },
+            { key: "a batch", fingerprint: "d".repeat(64) },
+          ),
+        )
+        const quota = yield* Effect.flip(inStores(join(client, tooMany)))
+        assert.strictEqual(quota._tag === "Refusal" && quota.code, "no_credits")
+        yield* say(client, "insert into orders values ('seven')")
+        yield* say(client, "commit")
+        assert.deepStrictEqual<unknown>(yield* left, {
+          ...nothing,
+          records: 1,
+          quota: 1,
+          orders: 1,
+          messages: 1,
+          allowance: 2,
+        })
+      }).pipe(Effect.provide(TestClock.layer())),
+    )
+
+    it.effect("a statement that fails undoes the send alone", () =>
+      Effect.gen(function* () {
+        const { client, inStores, join, left, send } = yield* aShop
+        yield* say(client, "begin")
+        yield* say(client, "insert into orders values ('seven')")
+        const failing: TransactionClient = {
+          query: (text, values) =>
+            text.includes("accept_messages")
+              ? client.query(text.replace("accept_messages", "no_function"), values)
+              : client.query(text, values),
+        }
+        const error = yield* Effect.flip(inStores(join(failing, send(phone, key))))
+        assert.strictEqual(error._tag, "StoreUnavailable")
+        yield* say(client, "commit")
+        assert.deepStrictEqual<unknown>(yield* left, { ...nothing, orders: 1 })
+      }).pipe(Effect.provide(TestClock.layer())),
+    )
+
+    it.effect("a client without a transaction is refused before anything is written", () =>
+      Effect.gen(function* () {
+        const { client, inStores, join, left, send } = yield* aShop
+        const error = yield* Effect.flip(inStores(join(client, send(phone, key))))
+        assert.match(String(error._tag === "StoreUnavailable" && error.cause), /begin one first/)
+        const reading = Effect.flip(
+          inStores(
+            join(
+              client,
+              WorkspaceStore.use((store) => store.isEmpty),
+            ),
+          ),
+        )
+        yield* say(client, "begin")
+        assert.match(String((yield* reading).cause), /cannot be part of a caller's transaction/)
+        yield* say(client, "commit")
+        assert.deepStrictEqual<unknown>(yield* left, nothing)
+      }).pipe(Effect.provide(TestClock.layer())),
+    )
+
+    it.effect("of two callers at once the second finds what the first one left of the plan", () =>
+      Effect.gen(function* () {
+        const { caller, client, database, inStores, join, left } = yield* aShop
+        const two = Messages.use((messages) =>
+          messages.sendBatch(
+            caller,
+            { to: [{ phone }, { phone: "+15550100002" }], text: "Hello" },
+            null,
+          ),
+        )
+        const second = yield* aClient(database)
+        yield* say(client, "begin")
+        yield* say(second, "begin")
+        yield* inStores(join(client, two))
+        const waiting = yield* Effect.forkChild(Effect.flip(inStores(join(second, two))), {
+          startImmediately: true,
+        })
+        // The second one waits for a lock of the first one's, and decides on what is there then.
+        yield* Effect.promise(async () => {
+          const ear = async (): Promise<void> => {
+            const { rows } = await client.query(
+              "select from pg_stat_activity where wait_event_type = 'Lock'",
+            )
+            return rows.length === 0 ? ear() : undefined
+          }
+          await ear()
+        })
+        yield* say(client, "commit")
+        const refused = yield* Fiber.join(waiting)
+        assert.strictEqual(refused._tag === "Refusal" && refused.code, "no_credits")
+        yield* say(second, "rollback")
+        assert.deepStrictEqual<unknown>(yield* left, {
+          ...nothing,
+          quota: 2,
+          messages: 2,
+          allowance: 1,
+        })
+      }).pipe(Effect.provide(TestClock.layer())),
+    )
+
+    it.effect("a process that dies between the send and its commit has sent nothing", () =>
+      Effect.gen(function* () {
+        const { client, database, inStores, join, left, send } = yield* aShop
+        const dying = yield* aClient(database)
+        yield* say(dying, "begin")
+        const { rows } = yield* say(dying, "select pg_backend_pid() as pid")
+        yield* inStores(join(dying, send(phone, key)))
+        yield* say(client, `select pg_terminate_backend(${Number(rows[0]?.pid)}, 5000)`)
+        assert.deepStrictEqual<unknown>(yield* left, nothing)
+        assert.isFalse((yield* inStores(send(phone, key))).replayed)
+      }).pipe(Effect.provide(TestClock.layer())),
+    )
+
+    it.effect("the commit wakes the workers, and the message can be cancelled then", () =>
+      Effect.gen(function* () {
+        const { caller, client, database, inStores, join, left, send } = yield* aShop
+        const ear = yield* aClient(database)
+        const heard: Array<string | undefined> = []
+        ear.on("notification", ({ payload }) => heard.push(payload))
+        yield* say(ear, `listen ${workChannel("messaging")}`)
+        yield* say(client, "begin")
+        const { messages } = yield* inStores(join(client, send(phone)))
+        yield* say(ear, "select")
+        assert.deepStrictEqual(heard, [])
+        yield* say(client, "commit")
+        yield* say(ear, "select")
+        assert.deepStrictEqual(heard, ["lanes"])
+        const id = messages[0]?.id
+        yield* inStores(Messages.use((service) => service.cancel(caller, id)))
+        assert.deepStrictEqual<unknown>(yield* left, { ...nothing, messages: 1, quota: 1 })
+      }).pipe(Effect.provide(TestClock.layer())),
+    )
+
+    it.effect("an embedded store says that it has no such transactions", () =>
+      Effect.gen(function* () {
+        const defect = yield* CallersTransactions.use((transactions) =>
+          transactions.join({ query: () => Promise.resolve({ rows: [] }) }, Effect.void),
+        ).pipe(
+          Effect.provide(layerPglite()),
+          Effect.catchDefect((cause) => Effect.succeed(String(cause))),
+        )
+        assert.match(String(defect), /only a store on PostgreSQL/)
+      }),
+    )
+  },
+)
