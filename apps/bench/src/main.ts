@@ -66,7 +66,7 @@ const run = Effect.fnUntraced(function* (
   const measured: Array<MeasuredRow> = []
   for (const { id, prepare, title } of rows.filter((row) => only.includes(row.id))) {
     const figures = yield* Effect.scoped(
-      Effect.flatMap(prepare(setup), (comparison) => measure(comparison, sizes.rounds)),
+      Effect.flatMap(prepare(setup), (comparison) => measure(comparison, sizes.rounds, !smoke)),
     )
     const row = { id, title, machineLoad: loadavg()[0] ?? 0, ...figures }
     measured.push(row)

@@ -1,7 +1,7 @@
 /**
  * Rounds: in each of them every candidate runs once, in an order that moves on by one from round to
- * round, so that what disturbs the machine disturbs all of them. The first round warms up and does
- * not count. Ratios are taken inside a round, where candidates met the same machine.
+ * round, so that what disturbs the machine disturbs all of them. A round in front warms up and does
+ * not count, where figures are looked at. Ratios are taken inside a round, where candidates met the same machine.
  */
 import { Effect } from "effect"
 import type { CheckFailed } from "./CheckFailed.ts"
@@ -23,7 +23,7 @@ export interface MeasuredFigure extends FigureClaim {
 }
 
 export interface Measured {
-  /** Runs whose result was checked, those of the first round included. */
+  /** Runs whose result was checked, those that warmed up included. */
   readonly checks: number
   readonly candidates: ReadonlyArray<{
     readonly name: string
@@ -71,15 +71,16 @@ export const figuresOf = <Figures>(run: Effect.Effect<Figures, CheckFailed>) => 
   }
 }
 
-/** Runs the rounds; `rounds` of them count. */
+/** Runs the rounds that count, behind one that warms up. */
 export const measure = (
   comparison: Comparison,
   rounds: number,
+  warmsUp = true,
 ): Effect.Effect<Measured, CheckFailed> =>
   Effect.gen(function* () {
     const figures = new Map(comparison.candidates.map(({ name }) => [name, new Array<number>()]))
     let checks = 0
-    for (let round = 0; round <= rounds; round++) {
+    for (let round = warmsUp ? 0 : 1; round <= rounds; round++) {
       for (const { name, run } of rotated(comparison.candidates, round)) {
         const figure = yield* run
         checks++
