@@ -53,13 +53,6 @@ const untilHeld = (worker: processes.ServiceProcess, count: number) =>
     Effect.map(held(worker), (now) => (now >= count ? true : undefined)),
   )
 
-/** Waits until so many milliseconds have gone by since then. */
-const untilSince = (start: number, millis: number) =>
-  processes.waitUntil(
-    "time has gone by",
-    Effect.sync(() => (realClock.currentTimeMillisUnsafe() - start > millis ? true : undefined)),
-  )
-
 /** Sends one message from each, and waits until the recipient has them. */
 const sendFromAll = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>, text: string) =>
   Effect.gen(function* () {
@@ -152,7 +145,7 @@ layer(Layer.empty, { concurrent: true })("several workers with live numbers", (i
       }).pipe(Effect.provide(services)),
   )
 
-  it.effect("a worker that froze for a minute, and one that lost its database, do no harm", () =>
+  it.effect("a worker that froze, and one that lost its database, do no harm", () =>
     Effect.gen(function* () {
       const live = yield* startLiveWorkers
       const frozen = yield* live.startWorker(metrics)
@@ -171,8 +164,7 @@ layer(Layer.empty, { concurrent: true })("several workers with live numbers", (i
       yield* untilHeld(healthy, 1)
       yield* untilOpen(live, numbers)
 
-      // It loses its database for 30 s: it has closed its connections before another opens one.
-      const cutAt = realClock.currentTimeMillisUnsafe()
+      // It loses its database: it has closed its connections before another opens one.
       wire.isCut = true
       yield* processes.waitUntil(
         "the others have what it had",
@@ -182,13 +174,11 @@ layer(Layer.empty, { concurrent: true })("several workers with live numbers", (i
       assert.deepStrictEqual([...new Set(numbers.map(live.most))], [1])
       yield* sendFromAll(live, numbers, "without one")
 
-      const asleep = realClock.currentTimeMillisUnsafe()
+      // It sleeps for longer than its leases last.
       yield* frozen.freeze
       yield* untilHeld(healthy, 6)
-      yield* untilSince(cutAt, 30_000)
       wire.isCut = false
       yield* sendFromAll(live, numbers, "without two")
-      yield* untilSince(asleep, 60_000)
       yield* frozen.thaw
       yield* processes.waitUntil(
         "all three have a share",
