@@ -3,8 +3,8 @@ import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { join, resolve } from "node:path"
 
-/** What `npx pnpm start` runs. */
-export const program = resolve(import.meta.dirname, "../src/main.ts")
+/** What `pnpm bundle` makes; the runner does so before the first slow test. */
+export const program = resolve(import.meta.dirname, "../../../dist/server/main.js")
 
 /** Settings of a server that remembers nothing, in an empty directory. */
 export const forgetful = Effect.map(processes.temporaryDirectory, (directory) => ({

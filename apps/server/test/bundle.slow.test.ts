@@ -2,23 +2,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import { execFile } from "node:child_process"
 import { cp } from "node:fs/promises"
-import { join, resolve } from "node:path"
-import { promisify } from "node:util"
-import { forgetful } from "./aServer.ts"
-
-const root = resolve(import.meta.dirname, "../../..")
+import { dirname, join } from "node:path"
+import { forgetful, program } from "./aServer.ts"
 
 describe("the bundled server", () => {
   it.effect("keeps messages in its embedded database, with no packages beside it", () =>
     Effect.gen(function* () {
       const elsewhere = yield* processes.temporaryDirectory
-      yield* Effect.promise(async () => {
-        const rolldown = join(root, "node_modules/rolldown/bin/cli.mjs")
-        await promisify(execFile)(process.execPath, [rolldown, "-c"], { cwd: root })
-        await cp(join(root, "dist/server"), elsewhere, { recursive: true })
-      })
+      yield* Effect.promise(() => cp(dirname(program), elsewhere, { recursive: true }))
       const { DATA_DIR, PORT } = yield* forgetful
       const server = yield* processes.startServer(join(elsewhere, "main.js"), { DATA_DIR, PORT })
       const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)

@@ -75,11 +75,13 @@ describe.concurrent("live numbers", () => {
         const link = yield* processes.waitUntil(
           "there is a QR code",
           Effect.map(number, ({ connect }) => connect?.qr_code_url ?? undefined),
+          processes.ofOneKey,
         )
         yield* far.scan(ownPhone, yield* qrText(link))
         const linked = yield* processes.waitUntil(
           "the number is connected",
           Effect.map(number, (now) => (now.status === "connected" ? now : undefined)),
+          processes.ofOneKey,
         )
         assert.strictEqual(linked.phone, ownPhone)
 
@@ -154,6 +156,7 @@ describe.concurrent("live numbers", () => {
             numberAt(first.url, made.id),
             ({ connect }) => connect?.qr_code_url ?? undefined,
           ),
+          processes.ofOneKey,
         )
         // It is killed as soon as the far side has the device.
         yield* far.scan(ownPhone, yield* qrText(link))
@@ -165,6 +168,7 @@ describe.concurrent("live numbers", () => {
           Effect.map(numberAt(second.url, made.id), ({ status }) =>
             status === "connected" ? true : undefined,
           ),
+          processes.ofOneKey,
         )
         assert.lengthOf(far.sessions(ownPhone), 1)
         const caller = processes.aCaller(second.url, token)

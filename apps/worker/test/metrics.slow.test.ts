@@ -2,9 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
-import { join, resolve } from "node:path"
-
-const apps = resolve(import.meta.dirname, "../..")
+import { programs } from "./programs.ts"
 
 const scrape = (url: string) =>
   Effect.promise(async (signal) => {
@@ -33,10 +31,10 @@ layer(EmbeddedPostgres.layer())("a worker with METRICS_PORT", (it) => {
         DATA_DIR: yield* processes.temporaryDirectory,
         WORKER: "separate",
       }
-      const server = yield* processes.startServer(join(apps, "server/src/main.ts"), settings)
+      const server = yield* processes.startServer(programs.server, settings)
       const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
       const caller = processes.aCaller(server.url, liveKey)
-      const worker = yield* processes.start(join(apps, "worker/src/main.ts"), {
+      const worker = yield* processes.start(programs.worker, {
         ...settings,
         METRICS_PORT: "0",
       })
@@ -58,7 +56,7 @@ layer(EmbeddedPostgres.layer())("a worker with METRICS_PORT", (it) => {
       assert.deepStrictEqual([ready.status, ready.body], [200, { status: "ok" }])
       assert.strictEqual((yield* processes.call("GET", `${at}/api/v2/messages`)).status, 404)
 
-      const second = yield* processes.start(join(apps, "worker/src/main.ts"), {
+      const second = yield* processes.start(programs.worker, {
         ...settings,
         METRICS_PORT: new URL(at).port,
       })

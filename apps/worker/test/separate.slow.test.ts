@@ -5,13 +5,7 @@
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Fiber, Redacted } from "effect"
-import { join, resolve } from "node:path"
-
-const apps = resolve(import.meta.dirname, "../..")
-const programs = {
-  server: join(apps, "server/src/main.ts"),
-  worker: join(apps, "worker/src/main.ts"),
-}
+import { programs } from "./programs.ts"
 
 const operatorToken = "operator-token-of-the-separate-worker"
 

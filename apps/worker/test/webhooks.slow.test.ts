@@ -5,14 +5,8 @@ import { EmbeddedPostgres, listenOnLoopback, processes } from "@messaging-servic
 import { Effect, Redacted } from "effect"
 import { createServer } from "node:http"
 import type { ServerResponse } from "node:http"
-import { join, resolve } from "node:path"
 import { passTime, withDatabase } from "./crash/books.ts"
-
-const apps = resolve(import.meta.dirname, "../..")
-const programs = {
-  server: join(apps, "server/src/main.ts"),
-  worker: join(apps, "worker/src/main.ts"),
-}
+import { programs } from "./programs.ts"
 
 /** A receiver on loopback. What it does not answer stays open. */
 const aReceiver = Effect.gen(function* () {

@@ -3,9 +3,8 @@ import { assert } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Data, Effect, Redacted, Ref, Schedule, Scope } from "effect"
-import { join, resolve } from "node:path"
+import { programs } from "../programs.ts"
 
-const apps = resolve(import.meta.dirname, "../../..")
 const operatorToken = "operator-token-of-the-crash-test"
 
 export const members = ["server", "worker one", "worker two"] as const
@@ -99,12 +98,12 @@ export const startCluster = Effect.gen(function* () {
   ): Effect.Effect<processes.ServiceProcess, never, Scope.Scope> =>
     Effect.gen(function* () {
       return member === "server"
-        ? yield* processes.start(join(apps, "server/src/main.ts"), {
+        ? yield* processes.start(programs.server, {
             ...shared,
             WORKER: "separate",
             PORT: yield* Ref.get(port),
           })
-        : yield* processes.start(join(apps, "worker/src/main.ts"), shared)
+        : yield* processes.start(programs.worker, shared)
     })
 
   const running = new Map<Member, processes.ServiceProcess>()

@@ -9,9 +9,8 @@ import { Effect, Redacted } from "effect"
 import { writeFile } from "node:fs/promises"
 import { connect, createServer } from "node:net"
 import type { Socket } from "node:net"
-import { join, resolve } from "node:path"
-
-const apps = resolve(import.meta.dirname, "../../..")
+import { join } from "node:path"
+import { programs } from "../programs.ts"
 
 const operatorToken = "operator-token-of-the-live-workers"
 
@@ -97,7 +96,7 @@ export const startLiveWorkers = Effect.gen(function* () {
     WHATSAPP_URL: far.url,
     NODE_EXTRA_CA_CERTS: certificate,
   }
-  const server = yield* processes.startServer(join(apps, "server/src/main.ts"), {
+  const server = yield* processes.startServer(programs.server, {
     ...settings,
     PORT: "0",
     WORKER: "separate",
@@ -148,7 +147,7 @@ export const startLiveWorkers = Effect.gen(function* () {
     })
 
   const startWorker = Effect.fnUntraced(function* (more: Readonly<Record<string, string>> = {}) {
-    const worker = yield* processes.start(join(apps, "worker/src/main.ts"), {
+    const worker = yield* processes.start(programs.worker, {
       ...settings,
       ...more,
     })

@@ -1,6 +1,6 @@
 /** What tests ask of a service that runs as processes: requests, and waits for what becomes of them. */
 import { Effect, Fiber } from "effect"
-import { ProcessError, waitUntil, within } from "./ServiceProcess.ts"
+import { ProcessError, ofOneKey, waitUntil, within } from "./ServiceProcess.ts"
 
 export interface Answer<Body> {
   readonly status: number
@@ -57,6 +57,7 @@ export const aCaller = (url: string, key: string) => {
       waitUntil(
         `message ${id} is ${status}`,
         Effect.map(read(id), ({ body }) => (body.status === status ? body : undefined)),
+        ofOneKey,
       ),
   }
 }

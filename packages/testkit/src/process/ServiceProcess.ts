@@ -173,14 +173,18 @@ export const keptSecrets = (stdout: string) =>
 export const waitUntil = <A, E, R>(
   what: string,
   look: Effect.Effect<A | undefined, E, R>,
+  pauses: Schedule.Schedule<unknown> = Schedule.spaced(20),
 ): Effect.Effect<A, E | ProcessError, R> =>
   inTime(
     look.pipe(
-      Effect.repeat({ schedule: Schedule.spaced(20), until: (found) => found !== undefined }),
+      Effect.repeat({ schedule: pauses, until: (found) => found !== undefined }),
       Effect.map((found) => found as A),
     ),
     `waited in vain until ${what}`,
   )
+
+/** Pauses that grow to a second: a key has 60 requests a minute, and who looks more often waits for the next. */
+export const ofOneKey = Schedule.min([Schedule.exponential(20, 1.3), Schedule.spaced(1000)])
 
 /** Undefined when the effect takes longer, in real milliseconds. */
 export const within = <A, E, R>(

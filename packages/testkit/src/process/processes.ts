@@ -4,6 +4,7 @@ export type { Answer, SeenMessage } from "./ServiceClient.ts"
 export {
   ProcessError,
   keptSecrets,
+  ofOneKey,
   secretsKey,
   start,
   startServer,
