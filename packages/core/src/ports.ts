@@ -121,7 +121,15 @@ export {
 export type { ExactQuota, PlannedQuota, QuotaFacts, QuotaLimit } from "./message/Quota.ts"
 export { ServiceFigures, mostCounted } from "./monitoring/ServiceFigures.ts"
 export type { Figures, NumberCount } from "./monitoring/ServiceFigures.ts"
-export { endOf, keepsAway, laterPause, noStrikes, pausedUntil } from "./number/Breaker.ts"
+export {
+  endOf,
+  givenUpReasons,
+  keepsAway,
+  laterPause,
+  noStrikes,
+  pausedUntil,
+  triedAgain,
+} from "./number/Breaker.ts"
 export type { Pause, PauseReason, Strikes } from "./number/Breaker.ts"
 export type {
   ConnectionFacts,

@@ -1,5 +1,12 @@
 /** `LaneQueue` in memory: which lane has its turn, and who may settle it. */
-import { isOwned, laterPause, pausedUntil, takeShares } from "@messaging-service/core/ports"
+import {
+  givenUpReasons,
+  isOwned,
+  laterPause,
+  pausedUntil,
+  takeShares,
+  triedAgain,
+} from "@messaging-service/core/ports"
 import type {
   ClaimedMessage,
   ClaimQuery,
@@ -166,5 +173,11 @@ export const laneQueue = (tables: Tables): Steps<typeof LaneQueue.Service> => ({
       pause: laterPause(control.pause, pause),
     })),
 
-  resume: (numberId, now) => controlLane(tables, numberId, now, () => ({ pause: null })),
+  resume: (numberId, now) => {
+    const lane = laneOf(tables, numberId)
+    const { at, reason } = lane?.changed ?? { at: now, reason: null }
+    const isGivenUp = lane?.number.status === "disconnected" && reason !== null
+    if (isGivenUp && givenUpReasons.includes(reason)) lane.changed = { at, reason: triedAgain }
+    return controlLane(tables, numberId, now, () => ({ pause: null }))
+  },
 })

@@ -38,6 +38,7 @@ export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service>
             removed: lane.removed,
             leavingSince,
             pauseReason: lane.control.pause?.reason ?? null,
+            reason: lane.changed?.reason ?? null,
             proxy: lane.proxy?.url ?? null,
           }
         }),

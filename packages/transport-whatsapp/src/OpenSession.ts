@@ -39,7 +39,11 @@ export interface Held {
   leaves: boolean
   /** It was seen to be kept away by a pause. */
   isKeptAway: boolean
-  /** The proxy that it was first seen with, as it is kept; undefined before that. */
+  /** The core knows that it was given up. */
+  isGivenUp: boolean
+  /** What its connection goes through, or is about to; undefined before it is first opened. */
+  proxyUrl: string | null | undefined
+  /** The proxy that this was last compared with, as it is kept. */
   proxy: string | null | undefined
   /** Since when it has not been open; null while it is. */
   lostAt: number | null

@@ -6,7 +6,13 @@
  * A device that is to go (its number was removed, logged out, or not taken by the core) stays in the
  * vault until the far side has heard of it, or for `leavingMillis`.
  */
-import { NumberOwnership, SessionVault, keepsAway } from "@messaging-service/core/ports"
+import {
+  NumberOwnership,
+  NumberProxies,
+  SessionVault,
+  keepsAway,
+  triedAgain,
+} from "@messaging-service/core/ports"
 import type {
   ConnectionReport,
   KeptSession,
@@ -25,6 +31,7 @@ import {
   Latch,
   Layer,
   Option,
+  Redacted,
   References,
 } from "effect"
 import { digitsOf } from "./addresses.ts"
@@ -90,6 +97,7 @@ const leavingMillis = 30 * 24 * 60 * 60_000
 const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
   const vault = yield* SessionVault
   const ownership = yield* NumberOwnership
+  const proxies = yield* NumberProxies
   const fibers = yield* FiberMap.make<NumberId>()
   const goodbyes = yield* FiberMap.make<NumberId>()
   const context = yield* Effect.context<never>()
@@ -119,6 +127,8 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       told,
       leaves: false,
       isKeptAway: false,
+      isGivenUp: false,
+      proxyUrl: undefined,
       proxy: undefined,
       lostAt: null,
       trimmedAt: 0,
@@ -232,14 +242,25 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
   const settleLink = (numberId: NumberId, status: NumberStatus) =>
     status === "connected" ? announce(numberId) : leave(numberId, null)
 
+  const hasAnotherProxy = Effect.fnUntraced(
+    function* (state: Held, { numberId, proxy }: KeptSession) {
+      // What is kept differs with each sealing.
+      if (state.proxy === proxy || state.proxyUrl === undefined) return false
+      const url = yield* proxies.of(numberId)
+      state.proxy = proxy
+      return state.proxyUrl !== (url === null ? null : Redacted.value(url))
+    },
+    Effect.catch((error) => Effect.as(Effect.logWarning("a proxy is read later", error), false)),
+  )
+
   /** It is opened anew with another proxy, and once an operator has resumed what was kept away. */
-  const beginsAnew = (state: Held, { pauseReason, proxy }: KeptSession): boolean => {
-    const hasAnotherProxy = state.proxy !== undefined && state.proxy !== proxy
+  const beginsAnew = Effect.fnUntraced(function* (state: Held, kept: KeptSession) {
     const wasKeptAway = state.isKeptAway
-    state.proxy = proxy
-    state.isKeptAway = keepsAway(pauseReason)
-    return !state.isKeptAway && (hasAnotherProxy || wasKeptAway)
-  }
+    state.isKeptAway = keepsAway(kept.pauseReason)
+    if (state.isKeptAway) return false
+    const isResumed = wasKeptAway || (state.isGivenUp && kept.reason === triedAgain)
+    return isResumed || (yield* hasAnotherProxy(state, kept))
+  })
 
   const lookAt = (kept: KeptSession) => {
     const { leavingSince, numberId, pauseReason, removed, status } = kept
@@ -252,9 +273,11 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       return keepsAway(pauseReason) ? Effect.void : start(numberId, true)
     }
     if (!state.told) return settleLink(numberId, status)
-    return beginsAnew(state, kept)
-      ? Effect.andThen(release(numberId), start(numberId, true))
-      : keeper.trim(numberId, state)
+    return Effect.flatMap(beginsAnew(state, kept), (anew) =>
+      anew
+        ? Effect.andThen(release(numberId), start(numberId, true))
+        : keeper.trim(numberId, state),
+    )
   }
 
   /** Connects what is linked, and logs out what leaves. */

@@ -188,6 +188,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
         const device = yield* openDevice(vault, numberId, run, () => ownership.owns(numberId))
         if (device === null) return null
         const proxy = yield* proxies.of(numberId)
+        state.proxyUrl = proxy === null ? null : Redacted.value(proxy)
         // What becomes of a new link is told once the core has taken it.
         if (isUnconfirmed(device.auth.creds)) state.told = false
         yield* trim(numberId, state)
@@ -198,7 +199,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
           device: [settings.deviceName, "Chrome", "1.0"],
           qrMillis: null,
           sentMessage: (id) => sentMessage(numberId, id),
-          proxy: proxy === null ? null : Redacted.value(proxy),
+          proxy: state.proxyUrl,
         })
         const session: OpenSession = {
           connection,
@@ -225,6 +226,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
     yield* change(state, { state: "disconnected", reason })
     yield* Deferred.succeed(state.turn, reason)
     yield* tell(numberId, state, { status: "disconnected", phone: null, reason })
+    state.isGivenUp = true
     // The same, found out by the store.
     if (wipe) yield* patiently(vault.wipe(numberId)).pipe(Effect.catch(() => Effect.never))
   })

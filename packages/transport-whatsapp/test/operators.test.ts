@@ -1,17 +1,57 @@
 /** What operators do with a number, as its connection follows. */
 import { assert, layer } from "@effect/vitest"
 import { LaneQueue, NumberStore, SessionStore } from "@messaging-service/core/ports"
-import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import { WhatsAppServer, someProxies, withCredentials } from "@messaging-service/whatsapp-server"
 import { Effect } from "effect"
 import { Sessions } from "../src/index.ts"
-import { aLinkedNumber, aPerson, aText, layerWorldWith, sendNow, to, until } from "./LiveWorld.ts"
+import {
+  aLinkedNumber,
+  aPerson,
+  aText,
+  layerWorldWith,
+  Proxies,
+  sendNow,
+  to,
+  until,
+  untilSo,
+} from "./LiveWorld.ts"
 
 const accepted = { _tag: "Accepted" } as const
 
 const world = layerWorldWith({ lookMillis: 50 })
 
 layer(world)("a number that the far side has shut out", (it) => {
-  it.effect("stays away while it is paused, and connects once it is resumed", () =>
+  it.effect.each([
+    [403, "restricted"],
+    [440, "replaced"],
+  ] as const)("with %i stays away until it is resumed: %s", ([code, reason]) =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const sessions = yield* Sessions
+      const lanes = yield* LaneQueue
+      const number = yield* aLinkedNumber
+      const logins = () => server.sessions(number.digits)[0]?.logins ?? 0
+      const before = logins()
+      for (const times of [1, 2]) {
+        yield* server.end(code, number.digits)
+        const list = SessionStore.use((store) => store.list)
+        yield* untilSo(
+          Effect.map(Effect.orDie(list), (all) =>
+            all.some((one) => one.numberId === number.id && one.reason === reason),
+          ),
+        )
+        // Several looks later it is still away: another number was linked meanwhile.
+        if (times === 1) yield* aLinkedNumber
+        assert.strictEqual(logins(), before + times - 1)
+        yield* lanes.resume(number.id, 0)
+        yield* until(() => sessions.status(number.id)?.state === "connected")
+        assert.strictEqual(logins(), before + times)
+      }
+      assert.deepStrictEqual(yield* sendNow(aText(number, to(yield* aPerson))), accepted)
+    }),
+  )
+
+  it.effect("for good stays away while it is paused, and connects once it is resumed", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
@@ -43,14 +83,25 @@ layer(world)("a number that gets another proxy", (it) => {
       const logins = () => server.sessions(number.digits)[0]?.logins ?? 0
       const before = logins()
       const found = yield* numbers.find(number.id)
-      const list = yield* SessionStore.use((store) => store.list)
-      assert.isNull(list.find(({ numberId }) => numberId === number.id)?.proxy)
-      // Another number is linked meanwhile, so that this one was looked at.
-      yield* aLinkedNumber
-      const proxy = { host: "127.0.0.1", port: 1, url: "sealed" }
-      if (found !== null) yield* numbers.change(found.workspaceId, number.id, { proxy }, 0)
+      const { address, passed } = (yield* someProxies).proxies.http
+      const credentials = withCredentials({ address })
+      const urls = yield* Proxies
+      const change = (sealed: string) =>
+        Effect.suspend(() => {
+          urls.set(number.id, credentials)
+          const proxy = { host: "127.0.0.1", port: 1, url: sealed }
+          return found === null
+            ? Effect.succeed(null)
+            : numbers.change(found.workspaceId, number.id, { proxy }, 0)
+        })
+      // At once, so that the number was hardly looked at before.
+      yield* change("sealed")
       yield* until(() => logins() > before)
       yield* until(() => sessions.status(number.id)?.state === "connected")
+      assert.strictEqual(passed.length, 1)
+      // The same proxy, sealed anew, is no other one.
+      yield* change("sealed again")
+      yield* aLinkedNumber
       assert.strictEqual(logins(), before + 1)
     }),
   )

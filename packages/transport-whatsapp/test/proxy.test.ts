@@ -1,7 +1,7 @@
 /** A number with a proxy goes through it, with everything, and never around it. */
 import { assert, layer } from "@effect/vitest"
 import type { OutgoingMedia } from "@messaging-service/core/ports"
-import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import { WhatsAppServer, someProxies, withCredentials } from "@messaging-service/whatsapp-server"
 import { Context, Effect, Layer, Stream } from "effect"
 import { Sessions } from "../src/index.ts"
 import {
@@ -18,7 +18,6 @@ import {
   to,
   until,
 } from "./LiveWorld.ts"
-import { someProxies, withCredentials } from "./proxies.ts"
 
 type Some = Effect.Success<typeof someProxies>
 

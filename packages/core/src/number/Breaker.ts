@@ -77,6 +77,20 @@ export const strikesAfter = (
 export const keepsAway = (reason: PauseReason | null): boolean =>
   reason === "banned" || reason === "client_outdated"
 
+/**
+ * Why a number was given up whose device is still linked: it is connected again once an operator resumes
+ * it, and until then by nothing but a process that starts.
+ */
+export const givenUpReasons: ReadonlyArray<ConnectionReason> = [
+  "replaced",
+  "restricted",
+  "banned",
+  "client_outdated",
+]
+
+/** Why such a number is not connected from then on. */
+export const triedAgain = "connection_lost" satisfies ConnectionReason
+
 /** What the far side says of the number itself, after which only an operator lets it send again. */
 export const pauseFor = (reason: ConnectionReason | null): Pause | null =>
   reason === "banned" || reason === "client_outdated" ? { until: null, reason } : null

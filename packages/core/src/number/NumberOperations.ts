@@ -133,7 +133,9 @@ export class NumberOperations extends Context.Service<
           return yield* factsOf(role, workspaceId, found)
         }),
         logOut: Effect.fn("NumberOperations.logOut")(function* (role, workspaceId, id) {
-          const { id: found } = yield* factsOf(role, workspaceId, id)
+          const { id: found, reason } = yield* factsOf(role, workspaceId, id)
+          // There is no device to log out, and why it is disconnected stays true.
+          if (reason === "not_linked") return (yield* store.find(found)) ?? (yield* notFound)
           yield* sessions.leave(found, yield* Clock.currentTimeMillis, null)
           const number = yield* numbers.connectionChanged(found, "disconnected", null, "logged_out")
           yield* Effect.raceFirst(forgotten(found), sleep(logOutMillis))

@@ -114,7 +114,10 @@ export class LaneQueue extends Context.Service<
      * transport is not called back. False when the number is unknown or removed.
      */
     pause(numberId: NumberId, pause: Pause, now: number): Effect.Effect<boolean, StoreUnavailable>
-    /** Ends every pause of a lane. False when the number is unknown or removed. */
+    /**
+     * Ends every pause of a lane; and where its number was given up (see `givenUpReasons`), that is so no
+     * more: it is to be connected again. False when the number is unknown or removed.
+     */
     resume(numberId: NumberId, now: number): Effect.Effect<boolean, StoreUnavailable>
   }
 >()("core/LaneQueue") {}

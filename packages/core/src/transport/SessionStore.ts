@@ -16,6 +16,7 @@ import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../Ids.ts"
 import type { PauseReason } from "../number/Breaker.ts"
+import type { ConnectionReason } from "../number/Connection.ts"
 import type { NumberStatus, Platform } from "../number/SendingNumber.ts"
 import type { Fence } from "./Shards.ts"
 
@@ -37,6 +38,8 @@ export interface KeptSession {
   readonly leavingSince: number | null
   /** Why it was paused last, unless it was resumed since. */
   readonly pauseReason: PauseReason | null
+  /** Why it is disconnected, where that is known; null while it is connected. */
+  readonly reason: ConnectionReason | null
   /** The URL of its proxy as it is kept: another text is another proxy. */
   readonly proxy: string | null
 }

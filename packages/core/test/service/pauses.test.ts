@@ -280,6 +280,11 @@ describe("the connection of a simulated number", () => {
           state: "disconnected",
           reason: "not_linked",
         })
+        yield* NumberOperations.use((all) => all.logOut("owner", workspace, unlinked))
+        assert.deepInclude(yield* connection({ number: unlinked, workspace }), {
+          state: "disconnected",
+          reason: "not_linked",
+        })
         yield* pass(minute)
         const shown = yield* NumberOperations.use((all) => all.logOut("owner", workspace, number))
         assert.strictEqual(shown.status, "disconnected")

@@ -1,8 +1,9 @@
 /** What operators set of a lane: its pauses and its pacing. */
+import { givenUpReasons, triedAgain } from "@messaging-service/core/ports"
 import type { LaneQueue, NumberId, Pacing, Pause } from "@messaging-service/core/ports"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, instant, integers, text } from "../database/Fields.ts"
-import { call, single, sqlFunction } from "../database/Statement.ts"
+import { call, literals, single, sqlFunction } from "../database/Statement.ts"
 import {
   firstToLeave,
   fromPacing,
@@ -41,7 +42,7 @@ const pausedUntil = `case
  * False when the number is unknown or removed. When new recipients begin to be limited, whom the number
  * has written to until now is looked up once.
  *
- * Locks: the lane; only a later statement looks at its messages.
+ * Locks: the lane, then its number; only a later statement looks at its messages.
  */
 export const controlLane = sqlFunction("control_lane", parameters, "boolean")`
   begin
@@ -62,6 +63,14 @@ export const controlLane = sqlFunction("control_lane", parameters, "boolean")`
         and l.pacing[5] is null
       group by 1, 2
       on conflict (number_id, recipient) do nothing;
+    end if;
+
+    if p_resume then
+      update numbers n
+      set status_reason = '${triedAgain}'
+      where n.id = p_number
+        and n.status = 'disconnected'
+        and n.status_reason in (${literals(givenUpReasons)});
     end if;
 
     update lanes l

@@ -19,13 +19,14 @@ interface KeptRow {
   readonly removed: boolean
   readonly leaving_at: Date | null
   readonly pause_reason: KeptSession["pauseReason"]
+  readonly status_reason: KeptSession["reason"]
   readonly proxy_url: string | null
 }
 
 const listKept = statement("session.list", given({}))`
 select
   s.number_id, n.platform, n.status, l.removed_at is not null as removed, s.leaving_at,
-  l.pause_reason, n.proxy_url
+  l.pause_reason, n.status_reason, n.proxy_url
 from sessions s
 join numbers n on n.id = s.number_id
 join lanes l on l.number_id = s.number_id
@@ -257,6 +258,7 @@ export const sessionStore = Effect.fnUntraced(function* (database: DatabaseServi
       removed: row.removed,
       leavingSince: millis(row.leaving_at),
       pauseReason: row.pause_reason,
+      reason: row.status_reason,
       proxy: row.proxy_url,
     })),
     credentials: (numberId) => getCredentials.value<string>(database, { numberId }),

@@ -329,6 +329,7 @@ export const sessions: Topic = (it) => {
         status: "disconnected",
         leavingSince: null,
         pauseReason: null,
+        reason: null,
         proxy: null,
       } as const
       assert.deepStrictEqual(yield* keptOf(number.id), { ...kept, removed: false })
@@ -380,6 +381,34 @@ export const sessions: Topic = (it) => {
       assert.deepInclude(yield* keptOf(number.id), { pauseReason: "banned", proxy: "sealed" })
       yield* resume(number.id, noon)
       assert.deepInclude(yield* keptOf(number.id), { pauseReason: null })
+    }),
+  )
+
+  it.effect.each([
+    ["restricted", "connection_lost"],
+    ["replaced", "connection_lost"],
+    ["banned", "connection_lost"],
+    ["client_outdated", "connection_lost"],
+    ["logged_out", "logged_out"],
+  ] as const)("a number that was given up (%s) is to be tried again once resumed", ([why, then]) =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const numbers = yield* NumberStore
+      const { resume } = yield* LaneQueue
+      const { number } = yield* aStage()
+      const { id } = number
+      const reason = Effect.map(keptOf(id), (kept) => kept?.reason)
+      yield* store.write(id, "credentials", [], noon, null)
+      yield* resume(id, noon)
+      assert.isNull(yield* reason)
+      yield* numbers.setStatus(id, "disconnected", undefined, noon, null, why)
+      assert.strictEqual(yield* reason, why)
+      yield* resume(id, noon)
+      assert.strictEqual(yield* reason, then)
+      // Of one that is connected nothing is to be tried.
+      yield* numbers.setStatus(id, "connected", undefined, noon)
+      yield* resume(id, noon)
+      assert.isNull(yield* reason)
     }),
   )
 

@@ -1,10 +1,10 @@
 /** Proxies on this machine, of each kind, that ask for a name and a password and count what goes through. */
-import { makeCertificate } from "@messaging-service/whatsapp-server"
 import { Effect } from "effect"
 import { createServer as createHttp } from "node:http"
 import { createServer as createHttps } from "node:https"
 import { connect, createServer as createTcp } from "node:net"
 import type { AddressInfo, Server, Socket } from "node:net"
+import { makeCertificate } from "./certificate.ts"
 
 export interface CountingProxy {
   /** Without credentials. */
@@ -21,7 +21,7 @@ const login = "number"
 const password = "p@ss word"
 
 /** The proxy's URL as an operator would write it. */
-export const withCredentials = ({ address }: CountingProxy): string =>
+export const withCredentials = ({ address }: Pick<CountingProxy, "address">): string =>
   address.replace("://", `://${login}:${encodeURIComponent(password)}@`)
 
 /** Listens on loopback until the scope closes. */
