@@ -2,21 +2,11 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { MessagingError, open } from "../src/index.ts"
 import type { Api, Messaging, Workspace } from "../src/index.ts"
+import { failure, phone } from "./Opened.ts"
 
 let messaging: Messaging
 let shop: Workspace
 let api: Api
-
-const phone = "+15550100002"
-
-const failure = async (promise: Promise<unknown>): Promise<MessagingError> => {
-  const error = await promise.then(
-    () => assert.fail("it did not fail"),
-    (thrown: unknown) => thrown,
-  )
-  assert.instanceOf(error, MessagingError)
-  return error
-}
 
 beforeAll(async () => {
   messaging = await open()

@@ -155,7 +155,8 @@ export interface Messaging {
   ) => Subscription
   /**
    * Works off what is due now, with `worker: false` too: for cron jobs and programs that run for one
-   * request. Resolves when nothing due is left, or after `atMostMillis` (20,000 when left out).
+   * request. Resolves when nothing due is left, or after `atMostMillis` (20,000 when left out), and then
+   * once what is under way has ended, at most `shutdownMillis` later.
    */
   readonly drain: (options?: { readonly atMostMillis?: number | undefined }) => Promise<Drained>
   /** The HTTP interface: every path of versions 1 and 2, health, metrics, documentation, and with a token the operator API. */

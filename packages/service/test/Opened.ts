@@ -1,0 +1,96 @@
+/** What tests of the front door share: services that are closed after the test, and failures as values. */
+import { Emulator } from "@messaging-service/emulator"
+import { Context, Effect, Scope } from "effect"
+import { createServer } from "node:net"
+import { assert, onTestFinished } from "vitest"
+import { openService } from "../src/compose/index.ts"
+import { makeMessaging } from "../src/door/makeMessaging.ts"
+import { publicUrlOf, settingsOf } from "../src/door/settings.ts"
+import { MessagingError, open } from "../src/index.ts"
+import type { Api, MessageEvent, Messaging, OpenOptions, Workspace } from "../src/index.ts"
+
+export const phone = "+15550100002"
+
+/** Opens a service for one test. */
+export const opened = async (options?: OpenOptions): Promise<Messaging> => {
+  const messaging = await open(options)
+  onTestFinished(() => messaging.close())
+  return messaging
+}
+
+/** A service with the controls of its simulated phones. */
+export const openedWithPhones = async (
+  options: OpenOptions = {},
+): Promise<{ readonly messaging: Messaging; readonly phones: typeof Emulator.Service }> => {
+  const scope = Scope.makeUnsafe()
+  const context = await Effect.runPromise(
+    Effect.flatMap(settingsOf(options), (settings) => openService(settings, "")).pipe(
+      Scope.provide(scope),
+    ),
+  )
+  const messaging = await Effect.runPromise(
+    makeMessaging(options, { context, scope, publicUrl: publicUrlOf(options), stopMillis: 1000 }),
+  )
+  onTestFinished(() => messaging.close())
+  const phones = Context.getOption(context as unknown as Context.Context<Emulator>, Emulator)
+  assert(phones._tag === "Some")
+  return { messaging, phones: phones.value }
+}
+
+export interface Shop {
+  readonly shop: Workspace
+  readonly api: Api
+}
+
+/** A workspace with one connected number. */
+export const aShop = async (messaging: Messaging): Promise<Shop> => {
+  const shop = await messaging.workspaces.ensure("shop", {
+    numbers: [{ phone: "+15550100001" }],
+  })
+  return { shop, api: messaging.as(shop) }
+}
+
+/** What the promise failed with. */
+export const failure = async (promise: Promise<unknown>): Promise<MessagingError> => {
+  const error = await promise.then(
+    () => assert.fail("it did not fail"),
+    (thrown: unknown) => thrown,
+  )
+  assert.instanceOf(error, MessagingError)
+  return error
+}
+
+/** All of a list. */
+export const all = async <A>(list: AsyncIterable<A>): Promise<ReadonlyArray<A>> => {
+  const items: Array<A> = []
+  for await (const item of list) items.push(item)
+  return items
+}
+
+/** A listener, and a promise of the first so many events that it hears. */
+export const first = (count: number) => {
+  const heard: Array<MessageEvent> = []
+  let done: (events: ReadonlyArray<MessageEvent>) => void = () => undefined
+  const all = new Promise<ReadonlyArray<MessageEvent>>((resolve) => {
+    done = resolve
+  })
+  return {
+    heard,
+    all,
+    handler: (event: MessageEvent) => {
+      heard.push(event)
+      if (heard.length === count) done(heard)
+    },
+  }
+}
+
+/** A port of this machine on which nothing listens. */
+export const aClosedPort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" ? (address?.port ?? 0) : 0))
+    })
+  })

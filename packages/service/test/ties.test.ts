@@ -1,0 +1,183 @@
+/**
+ * The front door's types beside the core's: a field that is new in one of them and not in the other
+ * does not compile.
+ */
+import type * as Core from "@messaging-service/core"
+import type * as Ports from "@messaging-service/core/ports"
+import { catalogue } from "@messaging-service/core"
+import { assert, it } from "vitest"
+import type * as Door from "../src/index.ts"
+import { bodyOf, camelised, shownField } from "../src/names.ts"
+import type { Camel } from "../src/names.ts"
+
+/** Both types are one; else the names of what differs. */
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : ["missing", A, B]) : ["other", A, B]
+
+/** Fields that may be left out may be undefined too. */
+type Loose<A> = A extends string | number | boolean | Date | null | undefined
+  ? A
+  : A extends ReadonlyArray<infer Item>
+    ? ReadonlyArray<Loose<Item>>
+    : {
+        readonly [Name in keyof A]: undefined extends Pick<A, Name>[Name]
+          ? Loose<A[Name]> | undefined
+          : Loose<A[Name]>
+      }
+
+/** The names of all fields, within fields too: what is optional must be so on both sides. */
+type Shape<A> = A extends string | number | boolean | Date | null | undefined
+  ? A
+  : A extends ReadonlyArray<infer Item>
+    ? ReadonlyArray<Shape<Item>>
+    : {
+        [Name in keyof A]-?: [
+          Shape<A[Name]>,
+          Record<never, never> extends Pick<A, Name> ? "?" : "!",
+        ]
+      }
+
+type Command<A, B> = Same<Shape<Loose<Camel<A>>>, Shape<Loose<B>>>
+
+/** A record's times are dates, and its ids plain numbers. */
+type Dated<A> = {
+  readonly [Name in keyof A]: Name extends `${string}At` | "pausedUntil" | "since"
+    ? A[Name] extends number | string
+      ? Date
+      : Date | null
+    : A[Name]
+}
+
+type RecordOf<A, B, Hidden = never> = Same<Dated<Omit<Camel<A>, Hidden & string>>, B>
+
+const commands: {
+  readonly sendMessage: Command<Core.SendMessage, Door.SendMessage>
+  readonly sendBatch: Command<Core.SendBatch, Door.SendBatch>
+  readonly listMessages: Command<Core.ListMessages, Door.ListMessages>
+  readonly createReminder: Command<Core.CreateReminder, Door.CreateReminder>
+  readonly changeReminder: Command<Core.ChangeReminder, Door.ChangeReminder>
+  readonly listReminders: Command<Core.ListReminders, Door.ListReminders>
+  readonly connectNumber: Command<Core.ConnectNumber, Door.ConnectNumber>
+  readonly checkNumbers: Command<Core.CheckNumbers, Door.CheckNumbers>
+  readonly listCheckResults: Command<Core.ListCheckResults, Door.ListCheckResults>
+  readonly listMedia: Command<Core.ListMedia, Door.ListMedia>
+  readonly createWebhook: Command<Core.CreateWebhook, Door.CreateWebhook>
+  readonly createWorkspace: Command<Core.CreateWorkspace, Door.CreateWorkspace>
+  readonly changeWorkspace: Command<Core.ChangeWorkspace, Door.ChangeWorkspace>
+  readonly createKey: Command<Core.CreateKey, Door.CreateKey>
+  readonly createContact: Command<Core.CreateContact, Door.CreateContact>
+  readonly createNumber: Command<Core.CreateNumber, Door.CreateNumber>
+  readonly changeNumber: Command<Core.ChangeNumber, Door.ChangeNumber>
+  readonly redeliver: Command<Core.RedeliverEvent, Door.RedeliverEvent>
+  readonly page: Command<Core.ListPage, Door.PageOptions>
+} = {
+  sendMessage: true,
+  sendBatch: true,
+  listMessages: true,
+  createReminder: true,
+  changeReminder: true,
+  listReminders: true,
+  connectNumber: true,
+  checkNumbers: true,
+  listCheckResults: true,
+  listMedia: true,
+  createWebhook: true,
+  createWorkspace: true,
+  changeWorkspace: true,
+  createKey: true,
+  createContact: true,
+  createNumber: true,
+  changeNumber: true,
+  redeliver: true,
+  page: true,
+}
+
+const records: {
+  readonly message: Same<Dated<Camel<Core.MessageJson>>, Omit<Door.Message, "workspaceId" | "mode">>
+  readonly workspace: RecordOf<Ports.Workspace, Door.Workspace, "deletedAt">
+  readonly key: RecordOf<Ports.ApiKey, Door.Key>
+  readonly contact: RecordOf<Ports.Contact, Door.Contact>
+  readonly number: RecordOf<
+    Ports.SendingNumber,
+    Door.SendingNumber,
+    "workspaceId" | "mode" | "createdAt"
+  >
+  readonly pacing: Same<Camel<Ports.Pacing>, Door.Pacing>
+  readonly connection: RecordOf<Core.NumberConnection, Door.NumberConnection>
+  readonly check: RecordOf<Ports.NumberCheck, Door.NumberCheck>
+  readonly checkResult: RecordOf<Ports.NumberCheckResult, Door.NumberCheckResult>
+  readonly media: RecordOf<Ports.MediaFile & { readonly url: string }, Door.MediaFile, "storageKey">
+  readonly delivery: RecordOf<Ports.DeliveryAttempt, Door.Delivery>
+  readonly callback: RecordOf<Ports.CallbackAttempt, Door.CallbackDelivery>
+  readonly webhook: RecordOf<
+    Omit<Ports.WebhookEndpoint, "lastAttempt">,
+    Omit<Door.Webhook, "active" | "lastAttempt">,
+    "secretSalt" | "firstSecretLast4"
+  >
+  readonly reminder: RecordOf<
+    Omit<Ports.Reminder, "to" | "media" | "lastRun" | "timezone">,
+    Omit<Door.Reminder, "to" | "media" | "lastRun" | "schedule">,
+    "cron" | "revision"
+  >
+  readonly run: Same<keyof Ports.LoggedRun, keyof Door.LoggedReminderRun>
+} = {
+  message: true,
+  workspace: true,
+  key: true,
+  contact: true,
+  number: true,
+  pacing: true,
+  connection: true,
+  check: true,
+  checkResult: true,
+  media: true,
+  delivery: true,
+  callback: true,
+  webhook: true,
+  reminder: true,
+  run: true,
+}
+
+const words: {
+  readonly code: Same<Core.Code | "closed" | "cannot_start", Door.ErrorCode>
+  readonly scope: Same<Core.Scope, Door.Scope>
+  readonly role: Same<Core.Role, Door.Role>
+  readonly status: Same<Ports.MessageStatus, Door.MessageStatus>
+  readonly event: Same<Ports.MessageEventType, Door.MessageEventType>
+  readonly plan: Same<Ports.Plan, Door.Plan>
+} = { code: true, scope: true, role: true, status: true, event: true, plan: true }
+
+it("commands, records and words of the front door are the core's", () => {
+  const all = [commands, records, words].flatMap((ties) => Object.values(ties))
+  assert.isTrue(all.every((tie) => tie))
+  assert.lengthOf(all, 40)
+})
+
+it("every name has one spelling on each side", () => {
+  const inner = {
+    send_at: "2030-01-31T07:00:00Z",
+    to: [{ contact_id: 1 }],
+    jitter_ms: 5,
+    sent_24h: 2,
+    api_v2_enabled: true,
+    last4: "abcd",
+  }
+  const outer = {
+    sendAt: "2030-01-31T07:00:00Z",
+    to: [{ contactId: 1 }],
+    jitterMillis: 5,
+    sent24h: 2,
+    apiV2Enabled: true,
+    last4: "abcd",
+  }
+  assert.deepStrictEqual<unknown>(camelised(inner), outer)
+  const { sent24h: _, ...command } = outer
+  const { sent_24h: __, ...body } = inner
+  assert.deepStrictEqual(bodyOf<unknown>(command), body)
+  // What is in the other spelling already is unknown, under its own name.
+  for (const name of ["send_at", "_x", "to__y"]) {
+    const [given = ""] = Object.keys(bodyOf<object>({ [name]: 1 }))
+    assert.notStrictEqual(given, name)
+    assert.strictEqual(shownField(given), name)
+  }
+  assert.isAbove(Object.keys(catalogue).length, 60)
+})

@@ -1,0 +1,184 @@
+/** What the service does by itself inside a program: events, drains, restarts, closing, and its handler. */
+import { Effect } from "effect"
+import { assert, describe, it } from "vitest"
+import type { MessageEvent } from "../src/index.ts"
+import { aClosedPort, aShop, failure, first, opened, openedWithPhones, phone } from "./Opened.ts"
+
+const later = () => new Date(Date.now() + 3_600_000)
+
+describe("events", () => {
+  it("are told after their commit, with the message as it was then", async () => {
+    const messaging = await opened({ worker: false })
+    const { api, shop } = await aShop(messaging)
+    const ended = first(2)
+    const failed: Array<MessageEvent> = []
+    messaging.on(["message.sent", "message.cancelled"], ended.handler)
+    const subscription = messaging.on("message.failed", (event) => failed.push(event))
+    const cancelled = await api.messages.send({ to: { phone }, text: "No", sendAt: later() })
+    await api.messages.cancel(cancelled.id)
+    const sent = await api.messages.send({ to: { phone }, text: "Yes" })
+    await messaging.drain()
+    const events = await ended.all
+    assert.deepStrictEqual(
+      events.map(({ message, type }) => [type, message.id, message.status]),
+      [
+        ["message.cancelled", cancelled.id, "cancelled"],
+        ["message.sent", sent.id, "sent"],
+      ],
+    )
+    const [one, two] = events
+    assert.isBelow(one?.position ?? 0, two?.position ?? 0)
+    assert.match(one?.id ?? "", /^evt_/)
+    const { message } = one ?? {}
+    const { sendAt, createdAt, ...rest } = message ?? {}
+    const { replayed: _, sendAt: __, createdAt: ___, ...expected } = cancelled
+    assert.deepStrictEqual<unknown>(rest, { ...expected, status: "cancelled" })
+    assert.instanceOf(sendAt, Date)
+    assert.instanceOf(createdAt, Date)
+    assert.strictEqual(message?.workspaceId, shop.id)
+    assert.deepStrictEqual(failed, [])
+    await subscription.stop()
+  })
+
+  it("that were committed before are told to a listener that goes on behind a position", async () => {
+    const messaging = await opened({ worker: false })
+    const { api } = await aShop(messaging)
+    const ids = []
+    for (const text of ["One", "Two", "Three"]) {
+      const { id } = await api.messages.send({ to: { phone }, text, sendAt: later() })
+      await api.messages.cancel(id)
+      ids.push(id)
+    }
+    const every = first(3)
+    messaging.on("message.cancelled", every.handler, { after: 0 })
+    const [one] = await every.all
+    const rest = first(2)
+    await messaging.on("message.cancelled", rest.handler, { after: one?.position }).ready
+    assert.deepStrictEqual(
+      (await rest.all).map(({ message }) => message.id),
+      ids.slice(1),
+    )
+  })
+
+  it("are not told to a listener that was stopped", async () => {
+    const messaging = await opened({ worker: false })
+    const { api } = await aShop(messaging)
+    const heard = first(1)
+    const { stop } = messaging.on("message.cancelled", heard.handler)
+    await stop()
+    const others = first(1)
+    messaging.on("message.cancelled", others.handler)
+    const { id } = await api.messages.send({ to: { phone }, text: "No", sendAt: later() })
+    await api.messages.cancel(id)
+    await others.all
+    assert.deepStrictEqual(heard.heard, [])
+  })
+})
+
+describe("a drain", () => {
+  it("works off what is due and no more, and tells what it did and when to come again", async () => {
+    const messaging = await opened({ worker: false, egress: "open", logLevel: "error" })
+    const { api } = await aShop(messaging)
+    await api.webhooks.create({
+      url: `https://127.0.0.1:${await aClosedPort()}/`,
+      events: ["message.sent"],
+    })
+    const sendAt = later()
+    await api.messages.send({ to: { phone }, text: "Later", sendAt })
+    await api.messages.sendBatch({ to: [{ phone }, { phone }], text: "Now" })
+    await api.messages.send({ to: { group: "Nobody" }, text: "Now" })
+    const drained = await messaging.drain()
+    assert.deepStrictEqual(
+      { ...drained, nextDueAt: null },
+      {
+        sent: 2,
+        failed: 1,
+        cancelled: 0,
+        expired: 0,
+        delivered: 0,
+        notDelivered: 2,
+        finished: true,
+        nextDueAt: null,
+      },
+    )
+    // The first repeat of a delivery is earlier.
+    assert.isBelow(drained.nextDueAt?.getTime() ?? Infinity, sendAt.getTime())
+    const again = await messaging.drain()
+    assert.deepStrictEqual([again.sent, again.failed, again.finished], [0, 0, true])
+  })
+
+  it("ends when its time is over, and what is under way may end first", async () => {
+    const { messaging, phones } = await openedWithPhones({ worker: false, shutdownMillis: 50 })
+    const { api } = await aShop(messaging)
+    const [number] = await api.numbers.list()
+    await Effect.runPromise(phones.setBehaviour(number?.id as never, { send: "hang" }))
+    await api.messages.send({ to: { phone }, text: "Hello" })
+    const drained = await messaging.drain({ atMostMillis: 50 })
+    assert.deepStrictEqual([drained.finished, drained.sent, drained.nextDueAt], [false, 0, null])
+  })
+})
+
+describe("closing", () => {
+  it("lets a call that is under way end", async () => {
+    const messaging = await opened({ worker: false })
+    const { api } = await aShop(messaging)
+    const sending = api.messages.send({ to: { phone }, text: "Hello" })
+    await messaging.close()
+    assert.strictEqual((await sending).status, "queued")
+    assert.strictEqual((await failure(messaging.drain())).code, "closed")
+    assert.strictEqual(
+      (await failure(messaging.handler(new Request("http://host/")))).code,
+      "closed",
+    )
+  })
+})
+
+describe("a fault", () => {
+  it("is an internal_error with its cause", async () => {
+    const messaging = await opened({ worker: false })
+    const { api } = await aShop(messaging)
+    const fault = new Error("the host's own object broke")
+    const command = {
+      get to(): never {
+        throw fault
+      },
+      text: "Hello",
+    }
+    const error = await failure(api.messages.send(command))
+    assert.deepStrictEqual([error.code, error.status, error.cause], ["internal_error", 500, fault])
+  })
+})
+
+describe("the handler", () => {
+  it("serves every version below its path, with keys and links of this service", async () => {
+    const operatorToken = "a-token-of-more-than-thirty-two-characters"
+    const messaging = await opened({
+      worker: false,
+      http: { basePath: "messaging/", publicUrl: "https://shop.example.com", operatorToken },
+    })
+    const { api, shop } = await aShop(messaging)
+    const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
+    const command = { to: { phone }, text: "Hello" }
+    const request = (path: string, init: RequestInit = {}) =>
+      messaging.handler(new Request(`https://shop.example.com${path}`, init))
+    const authorization = `Bearer ${key}`
+    const sent = await request("/messaging/api/v2/messages", {
+      method: "POST",
+      headers: { authorization, "content-type": "application/json", "idempotency-key": "order" },
+      body: JSON.stringify(command),
+    })
+    assert.strictEqual(sent.status, 202)
+    const { id } = (await sent.json()) as { readonly id: number }
+    // The same key, command and caller are one call, however it comes.
+    const again = await messaging.withKey(key).messages.send(command, { idempotencyKey: "order" })
+    assert.deepStrictEqual([again.id, again.replayed], [id, true])
+    const { url } = await api.media.upload({ fileName: "a.txt", content: new Uint8Array([65]) })
+    assert.match(url, /^https:\/\/shop\.example\.com\/messaging\/media\//)
+    assert.strictEqual(await (await request(new URL(url).pathname)).text(), "A")
+    assert.strictEqual((await request("/messaging/health/ready")).status, 200)
+    const operator = { headers: { authorization: `Bearer ${operatorToken}` } }
+    assert.strictEqual((await request("/messaging/admin/v1/workspaces", operator)).status, 200)
+    assert.strictEqual((await request("/messagings/health/ready")).status, 404)
+    assert.strictEqual((await request("/health/ready")).status, 404)
+  })
+})
