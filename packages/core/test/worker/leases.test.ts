@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
+import { StopMillis } from "../../src/worker/LeasedWork.ts"
 import { aLoop, leaseMillis, second, stopped, calm, jobs, upTo, wake } from "./LeasedJobs.ts"
 
 const unavailable = new StoreUnavailable({ operation: "a test", cause: "down" })
@@ -113,6 +114,16 @@ describe("a loop that is stopped", () => {
         assert.deepStrictEqual([begun, interrupted], [[1, 2], [1]])
       }),
     )
+  })
+
+  it.effect("waits for no longer than it was told", () => {
+    const { within } = aLoop({ due: jobs([1]) })
+    return within((loop) =>
+      Effect.gen(function* () {
+        const stopping = yield* Effect.forkChild(stopped(loop))
+        assert.strictEqual(yield* Fiber.join(stopping), 2 * second)
+      }),
+    ).pipe(Effect.provideService(StopMillis, 2 * second))
   })
 
   it.effect("is gone once everything has ended", () => {

@@ -1,0 +1,133 @@
+/** Events told in process: in order, again after a failure, and within a bound. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { EventFeed, StoreUnavailable } from "../../src/index.ts"
+import type { MessageId, OutboxEvent } from "../../src/ports.ts"
+import { cancel, send } from "./Operations.ts"
+import { ahead, aSender, hour, inAService, pass, second } from "./Service.ts"
+import { storeWithin } from "./Watched.ts"
+
+/** What a listener heard, which fails as often as it is told to. */
+const aListener = () => {
+  const heard: Array<MessageId> = []
+  const failing = new Map<MessageId, number>()
+  const listener = ({ messageId }: OutboxEvent) =>
+    Effect.suspend(() => {
+      heard.push(messageId)
+      const left = failing.get(messageId) ?? 0
+      failing.set(messageId, left - 1)
+      return left > 0 ? Effect.fail("the listener failed") : Effect.void
+    })
+  return { failing, heard, listener }
+}
+
+/** Messages that were cancelled one after the other. */
+const cancelled = (count: number) =>
+  Effect.gen(function* () {
+    const { key } = yield* aSender()
+    const ids: Array<MessageId> = []
+    for (let at = 0; at < count; at++) {
+      const message = yield* send(key, { send_at: yield* ahead(hour) })
+      yield* cancel(key, message)
+      ids.push(message.id)
+    }
+    return ids
+  })
+
+describe("a listener", () => {
+  it.effect("hears every event behind its position, in their order, and those to come", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { end, follow } = yield* EventFeed
+        const [before = 0] = yield* cancelled(1)
+        const position = yield* end
+        const { heard, listener } = aListener()
+        const all = aListener()
+        yield* Effect.forkScoped(follow(position, listener))
+        yield* Effect.forkScoped(follow(0, all.listener))
+        yield* pass(second)
+        const ids = yield* cancelled(3)
+        yield* pass(second)
+        assert.deepStrictEqual(heard, ids)
+        assert.deepStrictEqual(all.heard, [before, ...ids])
+      }),
+    ),
+  )
+
+  it.effect("that fails is told again after growing pauses, while later events wait", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { follow } = yield* EventFeed
+        const [first = 0 as MessageId, next = 0 as MessageId] = yield* cancelled(2)
+        const { failing, heard, listener } = aListener()
+        failing.set(first, 3)
+        yield* Effect.forkScoped(follow(0, listener))
+        for (const [pause, times] of [
+          [0, 1],
+          [1, 2],
+          [5, 3],
+          [29, 3],
+        ] as const) {
+          yield* pass(pause * second)
+          assert.deepStrictEqual(
+            heard,
+            Array.from({ length: times }, () => first),
+          )
+        }
+        yield* pass(second)
+        assert.deepStrictEqual(heard, [first, first, first, first, next])
+      }),
+    ),
+  )
+
+  it.effect("that goes on failing is told five times, and then of the next event", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { follow } = yield* EventFeed
+        const [first = 0 as MessageId, next = 0 as MessageId] = yield* cancelled(2)
+        const { failing, heard, listener } = aListener()
+        failing.set(first, Infinity)
+        yield* Effect.forkScoped(follow(0, listener))
+        yield* pass(156 * second)
+        assert.deepStrictEqual(heard, [first, first, first, first, first, next])
+      }),
+    ),
+  )
+
+  it.effect(
+    "misses nothing while the store does not answer, and ends when it is interrupted",
+    () => {
+      const trouble = { away: false }
+      const store = storeWithin((asked, effect) =>
+        Effect.andThen(
+          Effect.suspend(() =>
+            trouble.away && asked === "Outbox.read"
+              ? Effect.fail(new StoreUnavailable({ operation: asked, cause: "away" }))
+              : Effect.void,
+          ),
+          effect,
+        ),
+      )
+      return inAService(
+        Effect.gen(function* () {
+          const { follow } = yield* EventFeed
+          const { heard, listener } = aListener()
+          const following = yield* Effect.forkScoped(follow(0, listener))
+          trouble.away = true
+          const ids = yield* cancelled(1)
+          yield* TestClock.adjust(2 * second)
+          assert.deepStrictEqual(heard, [])
+          trouble.away = false
+          yield* pass(2 * second)
+          assert.deepStrictEqual(heard, ids)
+          yield* Fiber.interrupt(following)
+          yield* cancelled(1)
+          yield* pass(second)
+          assert.deepStrictEqual(heard, ids)
+        }),
+        { store },
+      )
+    },
+  )
+})
