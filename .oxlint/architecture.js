@@ -40,8 +40,16 @@ const workspaceImports = {
  * read and compose (configuration, store, clock) needs a room of its own; no other package sees it.
  */
 const packagesThatChoose = {
-  service: ["store-memory", "store-postgres", "emulator", "transport-whatsapp", "node", "http"],
-  runtime: ["service", "transport-whatsapp"],
+  service: [
+    "store-memory",
+    "store-postgres",
+    "emulator",
+    "transport-whatsapp",
+    "transport-telegram",
+    "node",
+    "http",
+  ],
+  runtime: ["service", "transport-whatsapp", "transport-telegram"],
   // The contract of stores holds what they keep for simulated phones too.
   testkit: ["emulator"],
 }
@@ -58,6 +66,7 @@ const packagesUnderTheService = [
   "store-memory",
   "store-postgres",
   "transport-whatsapp",
+  "transport-telegram",
   "node",
   "testkit",
 ]
@@ -66,6 +75,7 @@ const packagesUnderTheService = [
 const packagesOutside = {
   client: ["verify-webhook"],
   "verify-webhook": [],
+  "telegram-server": [],
   "whatsapp-server": [],
 }
 
@@ -73,6 +83,7 @@ const packagesOutside = {
 const testsThatChoose = {
   core: ["store-memory", "emulator"],
   "transport-whatsapp": ["store-memory", "store-postgres", "whatsapp-server"],
+  "transport-telegram": ["store-memory", "telegram-server"],
   http: ["store-memory", "store-postgres", "emulator", "node", "verify-webhook"],
   client: ["store-memory", "emulator", "node", "http"],
 }
@@ -84,7 +95,7 @@ const testsThatChoose = {
 const libraryHomes = {
   baileys: ["transport-whatsapp", "whatsapp-server", "bench"],
   libsignal: [],
-  "@mtcute": ["telegram-server"],
+  "@mtcute": ["transport-telegram", "telegram-server"],
 }
 
 /** Where a file lives: `packages/http/src/…` is area `packages`, name `http`, room `src`. */

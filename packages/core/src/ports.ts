@@ -251,6 +251,13 @@ export { RealTime, sleep as sleepInRealTime, ClockStore } from "./time/RealTime.
 export { NumberLinking } from "./transport/NumberLinking.ts"
 export type { LinkingEvent, LinkingRequest } from "./transport/NumberLinking.ts"
 export { NumberMoved, NumberOwnership, WorkerName } from "./transport/NumberOwnership.ts"
+export { TelegramLogin, telegramLoginMillis } from "./transport/TelegramLogin.ts"
+export type {
+  AfterSecret,
+  TelegramLoginRequest,
+  TelegramLoginState,
+  TelegramLoginView,
+} from "./transport/TelegramLogin.ts"
 export { ShardLeases, isOwned, shardCount, shardOf, shareOut } from "./transport/Shards.ts"
 export type {
   Fence,

@@ -89,6 +89,8 @@ export interface TelegramServerShape {
 
   /** What a person's phone shows, in the order it came. */
   readonly shown: (phone: string) => ReadonlyArray<Shown>
+  /** What phones show of an account's messages, in the order it came. */
+  readonly sentBy: (phone: string) => ReadonlyArray<Shown>
   /** How many messages a person's phone shows. */
   readonly copies: (phone: string) => number
   readonly sessions: (phone: string) => AccountSessions
@@ -146,6 +148,7 @@ const open = ({ apiHash = "0123456789abcdef0123456789abcdef", apiId = 12_345 }: 
         [firstDc, 0],
         [otherDc, 0],
       ]),
+      sent: [],
       complaints: [],
       changed,
     }
@@ -280,6 +283,7 @@ const controls = (opened: Opened): TelegramServerShape => {
     }),
 
     shown: (phone) => [...account(phone).shown],
+    sentBy: (phone) => world.sent.filter(({ from }) => from === digitsOf(phone)),
     copies: (phone) => account(phone).shown.length,
     sessions: (phone) => {
       const keys = keysOf(phone)

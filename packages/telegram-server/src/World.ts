@@ -11,8 +11,9 @@ export type CodeWay = "app" | "sms" | "call" | "email"
 
 /** What a person's phone shows. */
 export interface Shown {
-  /** The sender's phone. */
+  /** The sender's phone, and the one that shows it. */
   readonly from: string
+  readonly to: string
   readonly text: string
   readonly entities: ReadonlyArray<tl.TypeMessageEntity>
   readonly media: {
@@ -104,6 +105,8 @@ export interface World {
   readonly orders: Orders
   /** Ports of the data centres, by their ids. */
   readonly ports: Map<number, number>
+  /** What all phones show, in the order it came. */
+  readonly sent: Array<Shown>
   readonly complaints: Array<string>
   readonly changed: () => void
 }
@@ -152,13 +155,16 @@ export const personSeen = (
   return person !== undefined && accessHash(viewer, userId).eq(hash) ? person : undefined
 }
 
+/** The state of a box in which nothing happened yet. */
+export const firstPts = 1
+
 /** The next event of a person's box; others of the person's clients hear of it. */
 export const addEvent = (
   person: Person,
   user: Person,
   update: (pts: number) => tl.TypeUpdate,
 ): BoxEvent => {
-  const pts = (person.events.at(-1)?.pts ?? 0) + 1
+  const pts = (person.events.at(-1)?.pts ?? firstPts) + 1
   const event = { pts, user, update: update(pts) }
   person.events.push(event)
   return event

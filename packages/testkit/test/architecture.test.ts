@@ -31,8 +31,15 @@ const properties = "eslint(no-restricted-properties)"
 const wallClock = "architecture(no-wall-clock)"
 const namedLayers = "architecture(named-layers)"
 
-const underTheService = ["store-memory", "store-postgres", "transport-whatsapp", "node", "testkit"]
-const outside = ["client", "verify-webhook", "whatsapp-server"]
+const underTheService = [
+  "store-memory",
+  "store-postgres",
+  "transport-whatsapp",
+  "transport-telegram",
+  "node",
+  "testkit",
+]
+const outside = ["client", "verify-webhook", "whatsapp-server", "telegram-server"]
 
 const breaches: ReadonlyArray<Breach> = [
   ...[

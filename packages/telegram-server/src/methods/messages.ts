@@ -4,7 +4,16 @@ import type { tl } from "@mtcute/node"
 import { createHash } from "node:crypto"
 import { randomLong } from "../envelope.ts"
 import type { Call, Method } from "../sessions.ts"
-import { Refused, addEvent, digitsOf, peerOf, personSeen, secondsNow, userFor } from "../World.ts"
+import {
+  Refused,
+  addEvent,
+  digitsOf,
+  firstPts,
+  peerOf,
+  personSeen,
+  secondsNow,
+  userFor,
+} from "../World.ts"
 import type { Person, Shown } from "../World.ts"
 
 /** Who calls. */
@@ -239,13 +248,16 @@ const deliver = (
     entities,
     ...media,
   }
-  recipient.shown.push({
+  const shown: Shown = {
     from: sender.phone,
+    to: recipient.phone,
     text,
     entities,
     media: file?.shown ?? null,
     randomId,
-  })
+  }
+  recipient.shown.push(shown)
+  call.world.sent.push(shown)
   const { pts } = addEvent(sender, recipient, (at) => newMessage(message, at))
   if (recipient !== sender) {
     const theirs = {
@@ -308,7 +320,7 @@ const sendMedia = (request: tl.messages.RawSendMediaRequest, call: Call): tl.Raw
 
 const getState = (_: tl.updates.RawGetStateRequest, call: Call): tl.updates.RawState => ({
   _: "updates.state",
-  pts: self(call).events.at(-1)?.pts ?? 0,
+  pts: self(call).events.at(-1)?.pts ?? firstPts,
   qts: 0,
   date: secondsNow(),
   seq: 0,

@@ -1,0 +1,121 @@
+/**
+ * One account's client of the library: made over the account's own storage, told where the far side is,
+ * and with what it says turned into events that are read one after the other. It connects again by itself
+ * for as long as it lives.
+ */
+import type { SendOutcome } from "@messaging-service/core/ports"
+import {
+  MtPeerNotFoundError,
+  TcpTransport,
+  TelegramClient,
+  networkMiddlewares,
+  proxyTransportFromUrl,
+  tl,
+} from "@mtcute/node"
+import type { ITelegramStorageProvider } from "@mtcute/node"
+import { NodeCryptoProvider, addPublicKey } from "@mtcute/node/utils.js"
+import { Data, Effect, Redacted } from "effect"
+import type { Scope } from "effect"
+import { pauseMillis } from "./closing.ts"
+import { afterError, refused, unknown } from "./outcomes.ts"
+import type { TelegramApplication, TelegramSettings } from "./settings.ts"
+
+/** The data centre that another server than Telegram's own calls itself. */
+const otherServer = 2
+
+/** A question that the far side refused, or that the library gave up. */
+export class CallFailed extends Data.TaggedError("CallFailed")<{
+  readonly code: number
+  readonly text: string
+  readonly seconds: number | null
+}> {
+  override get message() {
+    return `the far side answered ${this.text}`
+  }
+}
+
+const failureOf = (error: unknown): CallFailed => {
+  if (tl.RpcError.is(error)) {
+    const seconds = "seconds" in error && typeof error.seconds === "number" ? error.seconds : null
+    return new CallFailed({ code: error.code, text: error.text, seconds })
+  }
+  if (error instanceof MtPeerNotFoundError) {
+    return new CallFailed({ code: 400, text: "PEER_ID_INVALID", seconds: null })
+  }
+  return new CallFailed({ code: 0, text: "the library gave up", seconds: null })
+}
+
+/** A question to the far side, which is taken back when it is interrupted. */
+export const asked = <A>(
+  question: (signal: AbortSignal) => Promise<A>,
+): Effect.Effect<A, CallFailed> => Effect.tryPromise({ try: question, catch: failureOf })
+
+/** What a failed call means for the message that it was made for. */
+export const outcomeOf = (failed: CallFailed, isSend: boolean): SendOutcome => {
+  if (failed.code !== 0) return afterError(failed, isSend)
+  return isSend ? unknown : refused("send_failed", "The message could not be made ready.")
+}
+
+/** Errors of which a repeat says nothing new. */
+const notRepeated = ["RANDOM_ID_DUPLICATE"]
+
+const systemVersion = `Node ${process.versions.node}`
+
+export interface ClientOptions {
+  readonly application: TelegramApplication
+  readonly storage: ITelegramStorageProvider
+  /** The proxy's URL; null without one. */
+  readonly proxy: string | null
+  /** From 0 up to 1: what of the pauses before new connections is chance. */
+  readonly drawn: number
+}
+
+/** Whoever waits for an answer hears of a flood, and decides how long to rest. */
+const middlewares = () =>
+  networkMiddlewares.basic({
+    floodWaiter: { maxWait: 0, maxRetries: 0, store: false },
+    internalErrors: { maxRetries: 2, exceptErrors: notRepeated },
+  })
+
+/** A client that is not connected yet, and is gone with its scope. */
+export const makeClient = (
+  settings: TelegramSettings,
+  { application, drawn, proxy, storage }: ClientOptions,
+): Effect.Effect<TelegramClient, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const { deviceName, firstPauseMillis: first, longestPauseMillis: longest } = settings
+      const crypto = new NodeCryptoProvider()
+      if (settings.publicKey !== null) addPublicKey(crypto, settings.publicKey)
+      const { server } = settings
+      const dc =
+        server === null
+          ? null
+          : { id: otherServer, ipAddress: server.host, port: server.port, mediaOnly: false }
+      const client = new TelegramClient({
+        apiId: application.id,
+        apiHash: Redacted.value(application.hash),
+        crypto,
+        storage,
+        // The process ends clients by itself.
+        storageOptions: { cleanup: false },
+        transport: proxy === null ? new TcpTransport() : proxyTransportFromUrl(proxy),
+        ...(dc === null ? {} : { defaultDcs: { main: dc, media: dc } }),
+        initConnectionOptions: { deviceModel: deviceName, systemVersion, appVersion: "1.0" },
+        reconnectionStrategy: ({ consequentFails }) =>
+          consequentFails === 0 ? 0 : pauseMillis(consequentFails - 1, drawn, { first, longest }),
+        updates: { catchUp: true },
+        network: {
+          middlewares: middlewares(),
+          pingInterval: settings.keepAliveMillis,
+          // Pauses are drawn above.
+          floodControl: false,
+        },
+        // What the library would print may hold secrets.
+        logLevel: 0,
+      })
+      client.onError.add(() => undefined)
+      return client
+    }),
+    (client) => Effect.promise(() => client.destroy().catch(() => undefined)),
+  )

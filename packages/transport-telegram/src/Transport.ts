@@ -1,0 +1,181 @@
+/**
+ * Sending over a number's session. Each message has an id of ours that is the same on every repeat: the
+ * far side takes it once, so that a repeat which it refuses as known is the proof that it was sent.
+ */
+import { TelegramTransport, sleepInRealTime } from "@messaging-service/core/ports"
+import type {
+  NumberId,
+  OutgoingMessage,
+  SendOutcome,
+  TransportId,
+} from "@messaging-service/core/ports"
+import { Long } from "@mtcute/node"
+import type { tl } from "@mtcute/node"
+import { Deferred, Effect, Layer } from "effect"
+import { createHash } from "node:crypto"
+import { asked, outcomeOf } from "./Client.ts"
+import type { CallFailed } from "./Client.ts"
+import { endingOf } from "./closing.ts"
+import { textOf, upload } from "./content.ts"
+import type { OpenAccount } from "./OpenAccount.ts"
+import { accepted, moved, notConnected, refused, soon, unknown } from "./outcomes.ts"
+import { resolve } from "./recipients.ts"
+import type { Resolved } from "./recipients.ts"
+import { Sessions } from "./Sessions.ts"
+
+/** How long a send waits for a session that is being opened, in real time. */
+const openMillis = 15_000
+
+/** The id by which the far side knows a message. */
+export const randomIdOf = (transportId: TransportId): Long => {
+  const bytes = createHash("sha256").update(transportId).digest()
+  return new Long(bytes.readInt32LE(0), bytes.readInt32LE(4))
+}
+
+/** What the far side calls the message that it took; null when its answer does not say. */
+const messageIdIn = (answer: tl.TypeUpdates): number | null => {
+  if (answer._ === "updateShortSentMessage") return answer.id
+  if (answer._ !== "updates" && answer._ !== "updatesCombined") return null
+  const named = answer.updates.find((update) => update._ === "updateMessageID")
+  return named?.id ?? null
+}
+
+/** What the answer says of the account's box, as the library counts it. */
+const boxChange = (answer: tl.TypeUpdates): tl.TypeUpdates =>
+  answer._ === "updateShortSentMessage"
+    ? {
+        _: "updates",
+        updates: [
+          {
+            _: "mtcute.dummyUpdate",
+            channelId: 0,
+            pts: answer.pts,
+            ptsCount: answer.ptsCount,
+          },
+        ],
+        users: [],
+        chats: [],
+        date: answer.date,
+        seq: 0,
+      }
+    : answer
+
+export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = Layer.effect(
+  TelegramTransport,
+  Effect.gen(function* () {
+    const sessions = yield* Sessions
+
+    /** Over the number's session, or without one. */
+    const over = (
+      numberId: NumberId,
+      use: (account: OpenAccount) => Effect.Effect<SendOutcome>,
+    ): Effect.Effect<SendOutcome> =>
+      Effect.raceFirst(sessions.open(numberId), Effect.as(sleepInRealTime(openMillis), soon)).pipe(
+        Effect.flatMap((account) => {
+          if (account === null) return Effect.succeed(notConnected)
+          // The store did not say what the number has, and is asked again.
+          if (account === "connection_lost") return Effect.succeed(soon)
+          if (account === "elsewhere") return Effect.succeed(moved)
+          if (typeof account === "string") return Effect.succeed(notConnected)
+          return "_tag" in account ? Effect.succeed(account) : use(account)
+        }),
+      )
+
+    /** Ends with the connection. */
+    const until = <A, E, B>(account: OpenAccount, work: Effect.Effect<A, E>, closed: B) =>
+      Effect.raceFirst(work, Effect.as(Deferred.await(account.over), closed))
+
+    const request = Effect.fnUntraced(function* (
+      { client }: OpenAccount,
+      { media, text, transportId }: OutgoingMessage,
+    ) {
+      const common = { ...textOf(text), randomId: randomIdOf(transportId) }
+      if (media === null) return { _: "messages.sendMessage", noWebpage: true, ...common } as const
+      const uploaded = yield* upload(client, media)
+      return uploaded === "unreadable"
+        ? uploaded
+        : ({ _: "messages.sendMedia", media: uploaded, ...common } as const)
+    })
+
+    /** The far side's word on a message that goes to that person. */
+    const deliver = Effect.fnUntraced(function* (
+      account: OpenAccount,
+      message: OutgoingMessage,
+      { peer, peerId }: Extract<Resolved, { readonly peer: unknown }>,
+      made: Exclude<Effect.Success<ReturnType<typeof request>>, "unreadable">,
+    ) {
+      const { client, sent } = account
+      const answer = yield* asked((abortSignal) =>
+        made._ === "messages.sendMessage"
+          ? client.call({ ...made, peer }, { abortSignal })
+          : client.call({ ...made, peer }, { abortSignal }),
+      )
+      client.handleClientUpdate(boxChange(answer), true)
+      const messageId = messageIdIn(answer)
+      if (messageId !== null) {
+        yield* Effect.promise(() => sent.add(peerId, messageId, message.transportId))
+      }
+      return accepted
+    })
+
+    /** What failed may say that the session is over at all. */
+    const afterFailure = (account: OpenAccount, failed: CallFailed, isSend: boolean) => {
+      const ending = endingOf(failed.text)
+      if (ending === null) return outcomeOf(failed, isSend)
+      account.ended(ending)
+      return notConnected
+    }
+
+    const attempt = (
+      account: OpenAccount,
+      message: OutgoingMessage,
+      force: boolean,
+    ): Effect.Effect<SendOutcome> => {
+      let isHandedOver = false
+      return Effect.gen(function* () {
+        const prepared = yield* until(
+          account,
+          Effect.gen(function* () {
+            const resolved = yield* resolve(account.client, message.to, force)
+            if ("outcome" in resolved) return resolved
+            return { resolved, made: yield* request(account, message) }
+          }),
+          { outcome: soon },
+        )
+        if ("outcome" in prepared) return prepared.outcome
+        const { made, resolved } = prepared
+        if (made === "unreadable") {
+          return refused("media_unavailable", "The media file could not be read.")
+        }
+        // A process that was frozen wakes up here, and another has the number by then.
+        if (!sessions.owns(message.numberId)) return moved
+        isHandedOver = true
+        return yield* until(account, deliver(account, message, resolved, made), unknown)
+      }).pipe(
+        Effect.catchTag("CallFailed", (failed) => {
+          // What was remembered of the person holds no more, or never did for this account.
+          const isStale = failed.text === "PEER_ID_INVALID" && isHandedOver && !force
+          return isStale
+            ? attempt(account, message, true)
+            : Effect.sync(() => afterFailure(account, failed, isHandedOver))
+        }),
+      )
+    }
+
+    return TelegramTransport.of({
+      dropsCopies: true,
+      send: Effect.fn("TelegramTransport.send")((message: OutgoingMessage) =>
+        over(message.numberId, (account) =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => void account.waiting++),
+            () => attempt(account, message, false),
+            () => Effect.sync(() => void account.waiting--),
+          ),
+        ),
+      ),
+      // Sessions are kept for as long as their events are taken: by the worker, and by no one else.
+      listen: sessions.listen,
+      connections: sessions.reports,
+    })
+  }),
+)

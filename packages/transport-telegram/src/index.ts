@@ -1,0 +1,30 @@
+/** Telegram behind the core's ports. */
+import type {
+  NumberOwnership,
+  NumberProxies,
+  SessionVault,
+  TelegramTransport,
+} from "@messaging-service/core/ports"
+import { Layer } from "effect"
+import { Sessions } from "./Sessions.ts"
+import type { TelegramSettings } from "./settings.ts"
+import { layerTransport } from "./Transport.ts"
+
+export { layerLogin } from "./login.ts"
+export { defaultSettings } from "./settings.ts"
+export type { TelegramApplication, TelegramServerAddress, TelegramSettings } from "./settings.ts"
+export { Sessions } from "./Sessions.ts"
+export type { AccountStatus } from "./OpenAccount.ts"
+export { randomIdOf } from "./Transport.ts"
+
+/**
+ * Sending over one session for each account that is logged in. Sessions are kept while the transport's
+ * events are read.
+ */
+export const layer = (
+  settings: TelegramSettings,
+): Layer.Layer<
+  TelegramTransport | Sessions,
+  never,
+  SessionVault | NumberOwnership | NumberProxies
+> => layerTransport.pipe(Layer.provideMerge(Sessions.layer(settings)))

@@ -1,0 +1,81 @@
+/** What the far side's words on a message, or on a question before it, mean for the message. Pure. */
+import type { MessageErrorCode, SendOutcome } from "@messaging-service/core/ports"
+
+export const refused = (
+  code: MessageErrorCode,
+  message: string,
+  againstNumber = false,
+): SendOutcome => ({ _tag: "Refused", error: { code, message }, againstNumber })
+
+const postponed = (afterMillis: number) => ({ _tag: "Postponed", afterMillis }) as const
+
+/** When to look again after nothing was handed over. */
+export const soon = postponed(5000)
+
+/** Another worker has the number by now, and goes on. */
+export const moved = postponed(500)
+
+export const accepted = { _tag: "Accepted" } as const
+export const unknown = { _tag: "Unknown" } as const
+export const notConnected = { _tag: "NotConnected" } as const
+
+/** What the far side answered in place of a result. */
+export interface FarSideError {
+  readonly code: number
+  /** Such as `FLOOD_WAIT_%d`. */
+  readonly text: string
+  /** For how long to wait, where it says so. */
+  readonly seconds: number | null
+}
+
+/** No such recipient, or none that this account may know. */
+const strangers: ReadonlySet<string> = new Set([
+  "PEER_ID_INVALID",
+  "USER_ID_INVALID",
+  "USERNAME_INVALID",
+  "USERNAME_NOT_OCCUPIED",
+  "PHONE_NOT_OCCUPIED",
+  "INPUT_USER_DEACTIVATED",
+])
+
+/** What is known of the words with which messages are refused. */
+const refusals: Readonly<Record<string, string>> = {
+  PEER_FLOOD: "the account writes to too many people who do not know it",
+  USER_RESTRICTED: "the account is restricted",
+  USER_IS_BLOCKED: "the recipient has blocked the account",
+  YOU_BLOCKED_USER: "the account has blocked the recipient",
+  USER_PRIVACY_RESTRICTED: "the recipient's settings do not let the account write",
+  PRIVACY_PREMIUM_REQUIRED: "the recipient takes messages from Premium accounts only",
+  ALLOW_PAYMENT_REQUIRED: "the recipient takes messages for payment only",
+  MESSAGE_TOO_LONG: "it is too long",
+  MEDIA_CAPTION_TOO_LONG: "the caption is too long",
+  MESSAGE_EMPTY: "it is empty",
+}
+
+/** Those of them that tell of the account that sends. */
+const restrictions: ReadonlySet<string> = new Set(["PEER_FLOOD", "USER_RESTRICTED"])
+
+/** It was sent before under this id: the proof that it was shown. */
+const sentBefore = "RANDOM_ID_DUPLICATE"
+
+/** No pause that the far side asks for is longer: then it is asked again. */
+const longestPause = 24 * 60 * 60_000
+
+/** `isSend`: the error came to the message itself, and not to a question before it. */
+export const afterError = ({ code, seconds, text }: FarSideError, isSend: boolean): SendOutcome => {
+  if (isSend && text.startsWith(sentBefore)) return accepted
+  if (seconds !== null) return postponed(Math.min(longestPause, seconds * 1000))
+  if (strangers.has(text)) {
+    return refused("recipient_not_found", `Telegram knows no such recipient (${text}).`)
+  }
+  // A fault of the far side's own: the message may have been shown before it.
+  if (code >= 500 || code < 0) return isSend ? unknown : soon
+  if (code === 420) return soon
+  const known = refusals[text]
+  const why = known === undefined ? "" : `: ${known}`
+  return refused(
+    "send_failed",
+    `Telegram refused the message (${text})${why}.`,
+    restrictions.has(text),
+  )
+}

@@ -1,0 +1,160 @@
+/**
+ * What the library keeps of an account, as keys for the vault: authorization keys at once, its own
+ * state, and the people it has met, of whom the latest are kept. While an account is being logged in
+ * the same is kept in memory.
+ */
+import { NumberMoved, sleepInRealTime } from "@messaging-service/core/ports"
+import type { KeyChange, NumberId, SessionVault } from "@messaging-service/core/ports"
+import type { IPeersRepository, ITelegramStorageProvider } from "@mtcute/node"
+import { Effect } from "effect"
+
+/** Messages that were sent and not read yet, by their recipient. */
+export const sentType = "sent"
+
+/** How many keys of each type a number keeps; of types that are not here there are a few. */
+export const keptKeys: Readonly<Record<string, number>> = {
+  peer: 10_000,
+  username: 10_000,
+  phone: 10_000,
+  reference: 1000,
+  [sentType]: 10_000,
+}
+
+/** Where keys are: in the vault, or in memory. */
+export interface KeyPlace {
+  readonly read: (type: string, id: string) => Promise<string | null>
+  readonly write: (changes: ReadonlyArray<KeyChange>) => Promise<void>
+  readonly clear: (type: string) => Promise<void>
+}
+
+const fromBytes = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64")
+const toBytes = (text: string | null): Uint8Array | null =>
+  text === null ? null : new Uint8Array(Buffer.from(text, "base64"))
+
+const peerText = (peer: IPeersRepository.PeerInfo): string =>
+  JSON.stringify({ ...peer, complete: fromBytes(peer.complete) })
+
+const peerFrom = (text: string | null): IPeersRepository.PeerInfo | null => {
+  if (text === null) return null
+  const kept = JSON.parse(text) as Omit<IPeersRepository.PeerInfo, "complete"> & {
+    readonly complete: string
+  }
+  return { ...kept, complete: toBytes(kept.complete) ?? new Uint8Array() }
+}
+
+export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageProvider => {
+  const set = (type: string, id: string, value: string | null) => write([{ type, id, value }])
+  const peerById = async (id: string | null) =>
+    id === null ? null : peerFrom(await read("peer", id))
+  /** Keys that hold for a day, of which the library makes none here. */
+  const passing = new Map<string, Uint8Array>()
+  return {
+    driver: {},
+    kv: {
+      set: (key, value) => set("state", key, fromBytes(value)),
+      get: async (key) => toBytes(await read("state", key)),
+      delete: (key) => set("state", key, null),
+      deleteAll: () => clear("state"),
+    },
+    authKeys: {
+      set: (dc, key) => set("auth-key", String(dc), key === null ? null : fromBytes(key)),
+      get: async (dc) => toBytes(await read("auth-key", String(dc))),
+      setTemp: (dc, index, key) => {
+        if (key === null) passing.delete(`${dc} ${index}`)
+        else passing.set(`${dc} ${index}`, key)
+      },
+      getTemp: (dc, index) => passing.get(`${dc} ${index}`) ?? null,
+      deleteByDc: (dc) => set("auth-key", String(dc), null),
+      deleteAll: () => clear("auth-key"),
+    },
+    peers: {
+      store: (peer) => {
+        const id = String(peer.id)
+        const named = [...new Set(peer.usernames)].map((name) => ({
+          type: "username",
+          id: name.toLowerCase(),
+          value: id,
+        }))
+        const phoned =
+          peer.phone === undefined ? [] : [{ type: "phone", id: peer.phone, value: id }]
+        return write([{ type: "peer", id, value: peerText(peer) }, ...named, ...phoned])
+      },
+      getById: (id) => peerById(String(id)),
+      getByUsername: async (name) => peerById(await read("username", name.toLowerCase())),
+      getByPhone: async (phone) => peerById(await read("phone", phone)),
+      deleteAll: async () => {
+        for (const type of ["peer", "username", "phone"]) await clear(type)
+      },
+    },
+    refMessages: {
+      store: (peerId, chatId, messageId) =>
+        set("reference", String(peerId), JSON.stringify([chatId, messageId])),
+      getByPeer: async (peerId) => {
+        const text = await read("reference", String(peerId))
+        return text === null ? null : (JSON.parse(text) as [number, number])
+      },
+      // References are found by the person, and outlive messages that were deleted.
+      delete: () => undefined,
+      deleteByPeer: (peerId) => set("reference", String(peerId), null),
+      deleteAll: () => clear("reference"),
+    },
+  }
+}
+
+/** Between two tries of a store that does not answer, in real milliseconds. */
+const againMillis = 250
+
+/**
+ * The keys of a number in the vault. What is not written must not leave: a write that another worker's
+ * having the number refuses does not return, so that the library does not go on to what comes behind it.
+ */
+export const keptKeyPlace = (
+  vault: typeof SessionVault.Service,
+  numberId: NumberId,
+  run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>,
+  { isHeld, isOwned }: { readonly isHeld: () => boolean; readonly isOwned: () => boolean },
+): KeyPlace => {
+  const patiently = <A, E>(work: Effect.Effect<A, E>) =>
+    run(
+      Effect.retry(
+        Effect.tapError(work, () => sleepInRealTime(againMillis)),
+        { while: (error) => isHeld() && isOwned() && !(error instanceof NumberMoved) },
+      ),
+    )
+  const written = <E>(work: Effect.Effect<void, E | NumberMoved>): Promise<void> => {
+    if (!isHeld()) return Promise.resolve()
+    const owned = isOwned() ? work : Effect.never
+    return patiently(
+      Effect.catchIf(
+        owned,
+        (error) => error instanceof NumberMoved,
+        () => Effect.never,
+      ),
+    )
+  }
+  return {
+    read: async (type, id) => (await patiently(vault.keys(numberId, type, [id]))).get(id) ?? null,
+    write: (changes) => written(vault.write(numberId, null, changes)),
+    clear: (type) => written(vault.trim(numberId, type, 0)),
+  }
+}
+
+export interface KeysInMemory extends KeyPlace {
+  readonly all: () => ReadonlyArray<KeyChange>
+}
+
+export const keysInMemory = (begun: ReadonlyArray<KeyChange>): KeysInMemory => {
+  const kept = new Map(begun.map((key) => [`${key.type} ${key.id}`, key]))
+  return {
+    read: (type, id) => Promise.resolve(kept.get(`${type} ${id}`)?.value ?? null),
+    write: (changes) => {
+      for (const change of changes) kept.set(`${change.type} ${change.id}`, change)
+      return Promise.resolve()
+    },
+    clear: (type) => {
+      for (const [name, key] of kept) if (key.type === type) kept.delete(name)
+      return Promise.resolve()
+    },
+    all: () => [...kept.values()].filter(({ value }) => value !== null),
+  }
+}

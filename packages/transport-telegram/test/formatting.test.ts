@@ -1,0 +1,48 @@
+/** Marks of formatting in texts, and what is left of the text without them. */
+import { assert, it } from "@effect/vitest"
+import { formatted } from "../src/formatting.ts"
+
+/** Each part with its kind, as a phone shows it. */
+const shown = (source: string) => {
+  const { entities, text } = formatted(source)
+  return {
+    text,
+    parts: entities.map(({ kind, length, offset }) => [kind, text.slice(offset, offset + length)]),
+  }
+}
+
+it("bold, italic and struck parts lose their marks, also within one another and behind emoji", () => {
+  assert.deepStrictEqual(shown("👋 *bold* _italic_ ~gone~"), {
+    text: "👋 bold italic gone",
+    parts: [
+      ["bold", "bold"],
+      ["italic", "italic"],
+      ["strike", "gone"],
+    ],
+  })
+  assert.deepStrictEqual(shown("*bold and _both_ again*."), {
+    text: "bold and both again.",
+    parts: [
+      ["bold", "bold and both again"],
+      ["italic", "both"],
+    ],
+  })
+})
+
+it.each([
+  "2 * 3 * 4",
+  "snake_case_name",
+  "a*b*c",
+  "*one\ntwo*",
+  "**",
+  "* *",
+  "*open",
+  "5~6~7",
+  "_ spaced _",
+])("%j stays as it is", (source) => {
+  assert.deepStrictEqual(shown(source), { text: source, parts: [] })
+})
+
+it("marks of other kinds that overlap leave the inner one as it stands", () => {
+  assert.deepStrictEqual(shown("*a _b* c_"), { text: "a _b c_", parts: [["bold", "a _b"]] })
+})

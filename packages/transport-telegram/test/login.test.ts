@@ -1,0 +1,205 @@
+/** Accounts log in by code, by password and by QR code, and are refused by name. */
+import { assert, layer } from "@effect/vitest"
+import {
+  NumberProxies,
+  SessionStore,
+  SessionVault,
+  TelegramLogin,
+} from "@messaging-service/core/ports"
+import type { NumberId } from "@messaging-service/core/ports"
+import { TelegramServer } from "@messaging-service/telegram-server"
+import type { PersonOptions } from "@messaging-service/telegram-server"
+import { Effect, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { defaultSettings, layerLogin } from "../src/index.ts"
+import {
+  aNumber,
+  aPerson,
+  aText,
+  layerServer,
+  layerStores,
+  layerWorld,
+  phone,
+  sendNow,
+  toldOf,
+  untilSo,
+} from "./LiveWorld.ts"
+
+const viewOf = (numberId: NumberId) => TelegramLogin.use((login) => login.look(numberId))
+
+const stateOf = (numberId: NumberId) => Effect.map(viewOf(numberId), (view) => view?.state ?? null)
+
+/** A number of a person whose login by code has begun. */
+const begun = (options: PersonOptions = {}) =>
+  Effect.gen(function* () {
+    const login = yield* TelegramLogin
+    const { digits } = yield* aPerson(options)
+    const id = yield* aNumber(digits)
+    const view = yield* login.begin(id, { method: "code", phone: phone(`+${digits}`) })
+    assert.isNotNull(view)
+    return { digits, id, view }
+  })
+
+layer(layerWorld)("a login by code", (it) => {
+  it.effect(
+    "says where the code went, takes a wrong one for a try, and the right one connects",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* TelegramServer
+        const login = yield* TelegramLogin
+        const { digits, id, view } = yield* begun({ codeWays: ["sms"] })
+        assert.deepStrictEqual(
+          { state: view.state, to: view.codeSentTo, error: view.error, qr: view.qr },
+          { state: "code_sent", to: "sms", error: null, qr: null },
+        )
+        assert.strictEqual(yield* login.giveCode(id, "99999"), "wrong")
+        assert.strictEqual(yield* stateOf(id), "code_sent")
+        const after = yield* login.giveCode(id, "12345")
+        assert.strictEqual(after !== null && after !== "wrong" && after.state, "connected")
+        yield* toldOf(id, "connected")
+        assert.strictEqual(yield* stateOf(id), "connected")
+        // The key that was logged in is the one that sends, and was never used by two at once.
+        const { keys, most } = server.sessions(digits)
+        assert.deepStrictEqual([keys, most], [1, 1])
+      }),
+  )
+
+  it.effect("asks for the password, which may be given again, and keeps none of both", () =>
+    Effect.gen(function* () {
+      const login = yield* TelegramLogin
+      const vault = yield* SessionVault
+      const { id } = yield* begun({ password: "correct horse" })
+      const asked = yield* login.giveCode(id, "12345")
+      assert.strictEqual(asked !== null && asked !== "wrong" && asked.state, "password_needed")
+      assert.strictEqual(yield* login.givePassword(id, "wrong horse"), "wrong")
+      const kept = (yield* vault.credentials(id)) ?? ""
+      for (const secret of ["12345", "horse"]) assert.notInclude(kept, secret)
+      const after = yield* login.givePassword(id, "correct horse")
+      assert.strictEqual(after !== null && after !== "wrong" && after.state, "connected")
+      yield* toldOf(id, "connected")
+    }),
+  )
+
+  it.effect("is kept sealed, goes on one at a time, and is forgotten when it is given up", () =>
+    Effect.gen(function* () {
+      const login = yield* TelegramLogin
+      const { digits, id } = yield* begun()
+      const sealed = (yield* (yield* SessionStore).credentials(id)) ?? ""
+      assert.isAbove(sealed.length, 0)
+      assert.notInclude(sealed, digits)
+      const again = { method: "code", phone: phone(`+${digits}`) } as const
+      assert.isNull(yield* login.begin(id, again))
+      assert.deepStrictEqual(yield* sendNow(aText({ id }, { kind: "user_id", userId: 1 })), {
+        _tag: "NotConnected",
+      })
+      assert.isTrue(yield* login.cancel(id))
+      assert.isFalse(yield* login.cancel(id))
+      assert.isNull(yield* viewOf(id))
+      assert.isNull(yield* login.giveCode(id, "12345"))
+      assert.isNotNull(yield* login.begin(id, again))
+    }),
+  )
+
+  it.effect("of an account of another data centre goes on there, and so does its sending", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const login = yield* TelegramLogin
+      const recipient = yield* aPerson({ username: "elsewhere_one" })
+      const { id } = yield* begun({ dcId: 4 })
+      yield* login.giveCode(id, "12345")
+      yield* toldOf(id, "connected")
+      const message = aText({ id }, { kind: "username", username: "elsewhere_one" })
+      assert.deepStrictEqual(yield* sendNow(message), { _tag: "Accepted" })
+      assert.strictEqual(server.copies(recipient.digits), 1)
+    }),
+  )
+
+  it.effect("fails by a name of its own for each refusal", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const refusals: Readonly<Record<string, string>> = {
+        PHONE_NUMBER_INVALID: "phone_invalid",
+        PHONE_NUMBER_BANNED: "phone_banned",
+        PHONE_NUMBER_FLOOD: "too_many_attempts",
+        FLOOD_WAIT_30: "too_many_attempts: wait 30 s",
+        API_ID_INVALID: "application_refused",
+        SOMETHING_NEW: "something_new",
+      }
+      for (const [error, name] of Object.entries(refusals)) {
+        yield* server.nextCall({ method: "auth.sendCode", outcome: { code: 400, error } })
+        const { view } = yield* begun()
+        assert.deepStrictEqual([view.state, view.error], ["failed", name])
+      }
+      const login = yield* TelegramLogin
+      const stranger = yield* aNumber("4915199999999")
+      yield* login.begin(stranger, { method: "code", phone: phone("+4915199999999") })
+      const after = yield* login.giveCode(stranger, "12345")
+      assert.strictEqual(after !== null && after !== "wrong" && after.error, "phone_not_registered")
+      yield* server.nextCall({
+        method: "auth.signIn",
+        outcome: { code: 400, error: "PHONE_CODE_EXPIRED" },
+      })
+      const { id } = yield* begun()
+      const late = yield* login.giveCode(id, "12345")
+      assert.strictEqual(late !== null && late !== "wrong" && late.error, "code_expired")
+    }),
+  )
+})
+
+layer(layerWorld)("a login by QR code", (it) => {
+  it.effect("shows a link, and connects once it was scanned, with the password behind it", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const login = yield* TelegramLogin
+      for (const password of [undefined, "secret"]) {
+        const { digits } = yield* aPerson(password === undefined ? {} : { password })
+        const id = yield* aNumber(digits)
+        yield* login.begin(id, { method: "qr" })
+        yield* untilSo(Effect.map(viewOf(id), (view) => view !== null && view.qr !== null))
+        const url = (yield* viewOf(id))?.qr?.url ?? ""
+        assert.match(url, /^tg:\/\/login\?token=/)
+        yield* Effect.orDie(server.scan(digits, url))
+        const next = password === undefined ? "connected" : "password_needed"
+        yield* untilSo(Effect.map(stateOf(id), (state) => state === next))
+        if (password !== undefined) yield* login.givePassword(id, password)
+        yield* toldOf(id, "connected")
+      }
+    }),
+  )
+})
+
+const layerAlone = (isConfigured: boolean) =>
+  Layer.unwrap(
+    Effect.map(TelegramServer, ({ apiHash, apiId, port, publicKey }) =>
+      layerLogin({
+        ...defaultSettings,
+        application: isConfigured ? { id: apiId, hash: Redacted.make(apiHash) } : null,
+        server: { host: "127.0.0.1", port },
+        publicKey,
+      }),
+    ),
+  ).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
+
+layer(layerAlone(true))("a login's time", (it) => {
+  it.effect("is ten minutes in all", () =>
+    Effect.gen(function* () {
+      const { id } = yield* begun()
+      yield* TestClock.adjust("9 minutes")
+      assert.strictEqual(yield* stateOf(id), "code_sent")
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* stateOf(id), "expired")
+      const login = yield* TelegramLogin
+      const after = yield* login.giveCode(id, "12345")
+      assert.strictEqual(after !== null && after !== "wrong" && after.state, "expired")
+    }),
+  )
+})
+
+layer(layerAlone(false))("without an application", (it) => {
+  it.effect("nothing is configured", () =>
+    Effect.gen(function* () {
+      assert.isFalse((yield* TelegramLogin).isConfigured)
+      assert.isDefined(yield* NumberProxies)
+    }),
+  )
+})

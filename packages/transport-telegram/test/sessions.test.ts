@@ -1,0 +1,246 @@
+/** What becomes of accounts that are logged in: lost connections, words that end them, restarts, ticks. */
+import { assert, layer } from "@effect/vitest"
+import { SessionVault } from "@messaging-service/core/ports"
+import type { TransportEvent } from "@messaging-service/core/ports"
+import { TelegramServer } from "@messaging-service/telegram-server"
+import { Effect, Fiber, Layer } from "effect"
+import { Sessions } from "../src/index.ts"
+import {
+  Told,
+  aPerson,
+  aText,
+  anAccount,
+  layerAdapter,
+  layerServer,
+  layerStores,
+  layerWorld,
+  layerWorldWith,
+  logIn,
+  sendNow,
+  toldOf,
+  until,
+  untilSo,
+} from "./LiveWorld.ts"
+
+const accepted = { _tag: "Accepted" } as const
+
+const toUser = (username: string) => ({ kind: "username", username }) as const
+
+const ticksOf = (told: ReadonlyArray<TransportEvent>) =>
+  told.flatMap((event) => (event._tag === "Tick" ? [event.transportId] : []))
+
+layer(layerWorld)("an account that is logged in", (it) => {
+  it.effect(
+    "is connected again after a broken connection, and after a restart of the far side",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* TelegramServer
+        const sessions = yield* Sessions
+        const account = yield* anAccount
+        const recipient = yield* aPerson({ username: "again_one" })
+        for (const breaks of [server.drop(account.digits), server.restart, server.rotateSalts]) {
+          yield* breaks
+          const outcome = yield* sendNow(aText(account, toUser("again_one")))
+          // What was under way when the connection broke goes out with the next try.
+          assert.include(["Accepted", "Postponed", "Unknown"], outcome._tag)
+          yield* until(() => sessions.status(account.id)?.state === "connected")
+          assert.deepStrictEqual(yield* sendNow(aText(account, toUser("again_one"))), accepted)
+        }
+        assert.isAtLeast(server.copies(recipient.digits), 3)
+        assert.strictEqual(server.sessions(account.digits).most, 1)
+        assert.deepStrictEqual(server.complaints(), [])
+      }),
+  )
+
+  it.effect("waits while the far side is away, and says so", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const sessions = yield* Sessions
+      const account = yield* anAccount
+      yield* aPerson({ username: "waits_one" })
+      yield* server.down
+      yield* until(() => sessions.status(account.id)?.state === "waiting")
+      assert.strictEqual(sessions.status(account.id)?.reason, "connection_lost")
+      const sending = yield* Effect.forkChild(sendNow(aText(account, toUser("waits_one"))))
+      yield* server.up
+      assert.deepStrictEqual(yield* Fiber.join(sending), accepted)
+      assert.isAtLeast(sessions.status(account.id)?.reconnects ?? 0, 1)
+    }),
+  )
+
+  it.effect("that was revoked, banned or forgotten is disconnected by name", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const told = yield* Told
+      const vault = yield* SessionVault
+      const ends = {
+        logged_out: (digits: string) => server.revoke(digits, "AUTH_KEY_UNREGISTERED"),
+        replaced: (digits: string) => server.revoke(digits, "AUTH_KEY_DUPLICATED"),
+        banned: server.ban,
+      }
+      for (const [reason, end] of Object.entries(ends)) {
+        const { digits, id } = yield* anAccount
+        yield* end(digits)
+        yield* server.drop(digits)
+        yield* toldOf(id, "disconnected")
+        assert.deepInclude({ ...told.at(-1) }, { _tag: "ConnectionChanged", numberId: id, reason })
+        if (reason === "banned") yield* vault.wipe(id)
+        yield* untilSo(Effect.map(Effect.orDie(vault.credentials(id)), (text) => text === null))
+      }
+    }),
+  )
+
+  it.effect(
+    "whose session ends in the midst of a send is not connected, and is logged in anew",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* TelegramServer
+        const account = yield* anAccount
+        yield* aPerson({ username: "midst_one" })
+        yield* server.revoke(account.digits)
+        const message = aText(account, toUser("midst_one"))
+        assert.deepStrictEqual(yield* sendNow(message), { _tag: "NotConnected" })
+        yield* toldOf(account.id, "disconnected")
+        yield* logIn(account.id, account.digits)
+        assert.deepStrictEqual(yield* sendNow(message), accepted)
+      }),
+  )
+
+  it.effect("that leaves is logged out at the far side and forgotten here", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const vault = yield* SessionVault
+      const { digits, id } = yield* anAccount
+      yield* vault.leave(id)
+      yield* until(() => server.sessions(digits).keys === 0)
+      yield* untilSo(Effect.map(Effect.orDie(vault.credentials(id)), (text) => text === null))
+    }),
+  )
+})
+
+layer(layerWorld)("a message", (it) => {
+  it.effect("is ticked once it was read, and not before", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const told = yield* Told
+      const account = yield* anAccount
+      const reader = yield* aPerson({ username: "reader_one" })
+      const messages = [1, 2].map(() => aText(account, toUser("reader_one")))
+      for (const message of messages) yield* sendNow(message)
+      assert.deepStrictEqual(ticksOf(told), [])
+      yield* server.read(reader.digits, account.digits)
+      yield* until(() => ticksOf(told).length === 2)
+      assert.deepStrictEqual(
+        ticksOf(told),
+        messages.map(({ transportId }) => transportId),
+      )
+      yield* server.read(reader.digits, account.digits)
+      const last = aText(account, toUser("reader_one"))
+      yield* sendNow(last)
+      yield* server.read(reader.digits, account.digits)
+      yield* until(() => ticksOf(told).length === 3)
+      assert.strictEqual(ticksOf(told).at(-1), last.transportId)
+    }),
+  )
+
+  it.effect(
+    "meets a flood with the far side's own pause, and refusals with what they are about",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* TelegramServer
+        const account = yield* anAccount
+        const recipient = yield* aPerson({ username: "flood_one" })
+        const sent = (error: string, code = 400, times = 1) =>
+          Effect.gen(function* () {
+            yield* server.nextCall({ phone: account.digits, outcome: { code, error }, times })
+            return yield* sendNow(aText(account, toUser("flood_one")))
+          })
+        assert.deepStrictEqual(yield* sent("FLOOD_WAIT_17", 420), {
+          _tag: "Postponed",
+          afterMillis: 17_000,
+        })
+        const judged = yield* Effect.forEach(
+          ["PEER_FLOOD", "USER_IS_BLOCKED", "INPUT_USER_DEACTIVATED"],
+          (error) => sent(error),
+        )
+        assert.deepStrictEqual(
+          judged.map((outcome) =>
+            outcome._tag === "Refused" ? [outcome.error.code, outcome.againstNumber] : outcome,
+          ),
+          [
+            ["send_failed", true],
+            ["send_failed", false],
+            ["recipient_not_found", false],
+          ],
+        )
+        assert.deepStrictEqual(yield* sent("INTERNAL", 500, 3), { _tag: "Unknown" })
+        assert.strictEqual(server.copies(recipient.digits), 0)
+      }),
+  )
+
+  it.effect("to a phone that only an import finds goes there, with its formatting", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const account = yield* anAccount
+      const { digits } = yield* aPerson()
+      yield* server.nextCall({
+        method: "contacts.resolvePhone",
+        outcome: { code: 400, error: "PHONE_NOT_OCCUPIED" },
+      })
+      const to = { kind: "phone", phone: `+${digits}` as never } as const
+      assert.deepStrictEqual(yield* sendNow(aText(account, to, "Look: *bold*")), accepted)
+      assert.deepStrictEqual(
+        server.shown(digits).map(({ entities, text }) => ({ text, entities })),
+        [
+          {
+            text: "Look: bold",
+            entities: [{ _: "messageEntityBold", offset: 6, length: 4 }],
+          },
+        ],
+      )
+    }),
+  )
+})
+
+layer(Layer.merge(layerStores, layerServer))("another process", (it) => {
+  it.effect("takes the account over with the same key, and hears what was read meanwhile", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const reader = yield* aPerson({ username: "over_one" })
+      const first = Effect.gen(function* () {
+        const account = yield* anAccount
+        const message = aText(account, toUser("over_one"))
+        assert.deepStrictEqual(yield* sendNow(message), accepted)
+        return { account, message }
+      }).pipe(Effect.provide(layerAdapter()))
+      const { account, message } = yield* first
+      yield* server.read(reader.digits, account.digits)
+      yield* Effect.gen(function* () {
+        const told = yield* Told
+        yield* toldOf(account.id, "connected")
+        yield* until(() => ticksOf(told).length === 1)
+        assert.deepStrictEqual(ticksOf(told), [message.transportId])
+        // A repeat from there is known to the far side.
+        assert.deepStrictEqual(yield* sendNow(message), accepted)
+      }).pipe(Effect.provide(Layer.fresh(layerAdapter())))
+      assert.strictEqual(server.copies(reader.digits), 1)
+      const { keys, most } = server.sessions(account.digits)
+      assert.deepStrictEqual([keys, most], [1, 1])
+    }),
+  )
+})
+
+layer(layerWorldWith({ lostMillis: 50 }))("an account that stays away", (it) => {
+  it.effect("counts as disconnected after a time, and is connected once it is back", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const told = yield* Told
+      const account = yield* anAccount
+      yield* server.down
+      yield* toldOf(account.id, "disconnected")
+      assert.deepInclude(told.at(-1), { reason: "connection_lost" })
+      yield* server.up
+      yield* toldOf(account.id, "connected")
+    }),
+  )
+})

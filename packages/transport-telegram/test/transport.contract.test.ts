@@ -1,0 +1,130 @@
+/** The contract of transports, over the protocol: real keys and real sockets. */
+import { TelegramTransport } from "@messaging-service/core/ports"
+import type { NumberId, TransportId } from "@messaging-service/core/ports"
+import { TelegramServer } from "@messaging-service/telegram-server"
+import type { CallOutcome, Shown } from "@messaging-service/telegram-server"
+import { FarSide, transportContract } from "@messaging-service/testkit"
+import type { Taking } from "@messaging-service/testkit"
+import { Effect, Layer } from "effect"
+import { Sessions, randomIdOf } from "../src/index.ts"
+import { aPerson, anAccount, layerWorld, logIn, phone, toldOf } from "./LiveWorld.ts"
+
+const outcomes: Readonly<Record<Exclude<Taking, "acknowledge">, CallOutcome>> = {
+  refuse: { code: 400, error: "PEER_FLOOD" },
+  break_before_ack: { drop: "after work" },
+  stay_silent: "lose",
+}
+
+const marks = { messageEntityBold: "*", messageEntityItalic: "_", messageEntityStrike: "~" }
+
+/** The text as it was written: what a phone shows bold stood between its marks. */
+const written = ({ entities, text }: Shown): string => {
+  let source = text
+  for (const { _: kind, length, offset } of entities.toReversed()) {
+    const mark = kind in marks ? marks[kind as keyof typeof marks] : ""
+    const inner = source.slice(offset, offset + length)
+    source = `${source.slice(0, offset)}${mark}${inner}${mark}${source.slice(offset + length)}`
+  }
+  return source
+}
+
+/** The ids that tests may give their messages, by what the far side calls them. */
+const transportIds = new Map(
+  Array.from({ length: 5000 }, (_, index) => {
+    const id = (index + 1).toString(16).toUpperCase().padStart(20, "A") as TransportId
+    return [randomIdOf(id).toString(), id] as const
+  }),
+)
+
+const layerFarSide = Layer.effect(
+  FarSide,
+  Effect.gen(function* () {
+    const server = yield* TelegramServer
+    const sessions = yield* Sessions
+    const world = yield* Effect.context<Effect.Services<typeof anAccount>>()
+    const recipient = yield* aPerson({ username: "recipient_one" })
+    const other = yield* aPerson({ username: "recipient_two" })
+    const digitsOf = new Map<NumberId, string>()
+    const isOut = new Set<NumberId>()
+    const digits = (id: NumberId) => digitsOf.get(id) ?? ""
+
+    return FarSide.of({
+      aNumber: Effect.gen(function* () {
+        const account = yield* anAccount
+        digitsOf.set(account.id, account.digits)
+        return account.id
+      }).pipe(Effect.orDie, Effect.provideContext(world)),
+      recipients: [
+        {
+          target: { kind: "phone", phone: phone(`+${recipient.digits}`) },
+          shownAs: recipient.digits,
+        },
+        { target: { kind: "username", username: "recipient_two" }, shownAs: other.digits },
+        { target: { kind: "user_id", userId: other.id }, shownAs: other.digits },
+      ],
+      strangers: [
+        {
+          target: { kind: "phone", phone: phone("+4915119999999") },
+          code: "recipient_not_found",
+        },
+        { target: { kind: "username", username: "not_there" }, code: "recipient_not_found" },
+        { target: { kind: "user_id", userId: 7 }, code: "recipient_not_found" },
+        { target: { kind: "group", group: "Team" }, code: "group_not_found" },
+      ],
+      namesPictures: false,
+      take: (id, how) =>
+        Effect.gen(function* () {
+          yield* server.forgetOrders(digits(id))
+          if (how === "acknowledge") return
+          yield* server.nextCall({ phone: digits(id), outcome: outcomes[how] })
+        }),
+      logOut: (id) =>
+        Effect.gen(function* () {
+          if (isOut.has(id)) return
+          isOut.add(id)
+          yield* server.revoke(digits(id))
+          yield* server.drop(digits(id))
+          yield* toldOf(id, "disconnected")
+        }).pipe(Effect.provideContext(world)),
+      logIn: (id) =>
+        Effect.gen(function* () {
+          if (!isOut.delete(id)) return
+          yield* logIn(id, digits(id))
+        }).pipe(Effect.orDie, Effect.provideContext(world)),
+      seen: (id) =>
+        Effect.sync(() =>
+          server.sentBy(digits(id)).map((shown) => ({
+            transportId: transportIds.get(shown.randomId) ?? ("" as TransportId),
+            to: shown.to,
+            text: written(shown),
+            media:
+              shown.media === null
+                ? null
+                : {
+                    fileName: shown.media.fileName,
+                    mimeType: shown.media.mimeType,
+                    size: shown.media.size,
+                    sha256: shown.media.sha256,
+                  },
+          })),
+        ),
+      waiting: (id) =>
+        Effect.gen(function* () {
+          const account = yield* sessions.open(id)
+          return (
+            account !== null &&
+            typeof account !== "string" &&
+            account.waiting > 0 &&
+            server.ordersLeft(digits(id)) === 0
+          )
+        }),
+    })
+  }),
+)
+
+transportContract(
+  "live Telegram",
+  TelegramTransport,
+  layerFarSide.pipe(Layer.provideMerge(layerWorld)),
+  { runs: 5 },
+)
