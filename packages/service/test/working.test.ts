@@ -119,6 +119,18 @@ describe("a drain", () => {
 })
 
 describe("closing", () => {
+  it("waits for a phone that does not answer no longer than it was told, and the message waits", async () => {
+    const { messaging, phones } = await openedWithPhones({ shutdownMillis: 50 })
+    const { api } = await aShop(messaging)
+    const [number] = await api.numbers.list()
+    await Effect.runPromise(phones.setBehaviour(number?.id as never, { send: "hang" }))
+    const heard = first(1)
+    messaging.on("message.sent", heard.handler)
+    await api.messages.send({ to: { phone }, text: "Hello" })
+    await messaging.close()
+    assert.deepStrictEqual(heard.heard, [])
+  })
+
   it("lets a call that is under way end", async () => {
     const messaging = await opened({ worker: false })
     const { api } = await aShop(messaging)

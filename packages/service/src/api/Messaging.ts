@@ -163,7 +163,7 @@ export interface Messaging {
   readonly handler: (request: Request) => Promise<Response>
   /**
    * Ends the service: takes no more calls (they fail with `closed`), waits for what is under way at
-   * most `shutdownMillis`, and lets go of everything. What waits stays in the store. Any call after the
+   * most `shutdownMillis`, until listeners have heard of it too, and lets go of everything. What waits stays in the store. Any call after the
    * first resolves with it.
    */
   readonly close: () => Promise<void>

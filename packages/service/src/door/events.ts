@@ -1,6 +1,7 @@
 /** Events told to handlers of this process. */
 import { EventFeed } from "@messaging-service/core"
-import type { MessageJson } from "@messaging-service/core"
+import type { MessageJson, StoreUnavailable } from "@messaging-service/core"
+import { sleepInRealTime } from "@messaging-service/core/ports"
 import type { OutboxEvent } from "@messaging-service/core/ports"
 import { Data, Deferred, Effect, Fiber, FiberSet } from "effect"
 import type { Scope } from "effect"
@@ -28,31 +29,50 @@ const eventOf = (event: OutboxEvent): MessageEvent => {
   }
 }
 
-const told =
+/** Tells a handler of the events that it listens for. */
+const telling =
   (types: ReadonlyArray<MessageEventType>, handler: Parameters<Messaging["on"]>[1]) =>
   (event: OutboxEvent) =>
     types.includes(event.type)
-      ? Effect.asVoid(
-          Effect.tryPromise({
-            try: async () => handler(eventOf(event)),
-            catch: (cause) => new HandlerFailed({ cause }),
-          }),
-        )
+      ? Effect.tryPromise({
+          try: async () => handler(eventOf(event)),
+          catch: (cause) => new HandlerFailed({ cause }),
+        })
       : Effect.void
 
+/** How often to look whether listeners have heard everything, in real time. */
+const lookMillis = 5
+
+interface Listening {
+  readonly on: Messaging["on"]
+  /** Returns once every listener has heard what was committed before. */
+  readonly caughtUp: Effect.Effect<void, StoreUnavailable>
+}
+
 /** Makes `on`. `holdUp` lets calls wait for what they are to be heard by. */
-export const makeOn = (
+export const makeListening = (
   holdUp: (until: Promise<unknown>) => void,
-): Effect.Effect<Messaging["on"], never, ComposedService | Scope.Scope> =>
+): Effect.Effect<Listening, never, ComposedService | Scope.Scope> =>
   Effect.gen(function* () {
     const { end, follow } = yield* EventFeed
     const fork = yield* FiberSet.makeRuntime<ComposedService>()
     const context = yield* Effect.context<ComposedService>()
     const runPromise = Effect.runPromiseWith(context)
 
-    return (type, handler, options) => {
+    /** How far each listener has come. */
+    const positions = new Map<object, number>()
+
+    const caughtUp = Effect.gen(function* () {
+      if (positions.size === 0) return
+      const committed = yield* end
+      while (Math.min(...positions.values()) < committed) yield* sleepInRealTime(lookMillis)
+    })
+
+    const on: Messaging["on"] = (type, handler, options) => {
       const types = typeof type === "string" ? [type] : type
       const after = options?.after
+      const tell = telling(types, handler)
+      const handle = {}
       const listening = Deferred.makeUnsafe<void>()
       const fiber = fork(
         Effect.gen(function* () {
@@ -60,9 +80,19 @@ export const makeOn = (
           const start =
             after ??
             (yield* Effect.eventually(Effect.tapError(end, () => Effect.sleep("1 seconds"))))
+          positions.set(handle, start)
           yield* Deferred.succeed(listening, undefined)
-          return yield* follow(start, told(types, handler))
-        }).pipe(Effect.ensuring(Deferred.succeed(listening, undefined))),
+          return yield* follow(start, (event) =>
+            Effect.map(tell(event), () => void positions.set(handle, event.id)),
+          )
+        }).pipe(
+          Effect.ensuring(
+            Effect.andThen(
+              Effect.sync(() => positions.delete(handle)),
+              Deferred.succeed(listening, undefined),
+            ),
+          ),
+        ),
       )
       const ready = runPromise(Deferred.await(listening))
       holdUp(ready)
@@ -71,4 +101,5 @@ export const makeOn = (
         stop: () => runPromise(Fiber.interrupt(fiber)),
       }
     }
+    return { on, caughtUp }
   })

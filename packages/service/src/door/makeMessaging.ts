@@ -10,11 +10,14 @@ import type { ComposedService } from "../compose/index.ts"
 import { makeApi } from "./Api.ts"
 import { idOf } from "./asking.ts"
 import { makeCalls } from "./Calls.ts"
-import { makeOn } from "./events.ts"
+import { makeListening } from "./events.ts"
 import { closed } from "./failure.ts"
 import { makeHandler } from "./handler.ts"
 import { startWork } from "./work.ts"
 import { operatorApi, workspacesApi } from "./workspaces.ts"
+
+/** What the worker may take longer than it waits, to give back what did not end. */
+const giveBackMillis = 1000
 
 /** Wrong keys are counted by address: all of a program's own count as one. */
 const ownAddress = "127.0.0.1"
@@ -36,7 +39,7 @@ export const makeMessaging = (
     const calls = makeCalls(context)
     const { run } = calls
     const listeners = yield* Scope.fork(scope)
-    const on = yield* makeOn(calls.holdUp).pipe(Scope.provide(listeners))
+    const { caughtUp, on } = yield* makeListening(calls.holdUp).pipe(Scope.provide(listeners))
     const work = yield* startWork(options.worker ?? true)
     const handler = makeHandler(context, options.http ?? {}, publicUrl)
     let isClosed = false
@@ -44,13 +47,19 @@ export const makeMessaging = (
     /** As long as the worker may take, and no longer. */
     const within = (effect: Effect.Effect<void>) =>
       Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
-        Effect.raceFirst(Fiber.await(fiber), sleepInRealTime(stopMillis)),
+        Effect.raceFirst(Fiber.await(fiber), sleepInRealTime(stopMillis + giveBackMillis)),
       )
 
-    const close = Effect.all(
-      [within(calls.close), within(Scope.close(listeners, Exit.void)), within(work.stop)],
-      { concurrency: "unbounded", discard: true },
-    ).pipe(Effect.andThen(Scope.close(scope, Exit.void)))
+    /** Calls and attempts that are under way end, and listeners hear of them. */
+    const ending = Effect.all([calls.close, work.stop], {
+      concurrency: "unbounded",
+      discard: true,
+    }).pipe(Effect.andThen(Effect.ignore(caughtUp)))
+
+    const close = within(ending).pipe(
+      Effect.andThen(Scope.close(listeners, Exit.void)),
+      Effect.andThen(Scope.close(scope, Exit.void)),
+    )
 
     let closing: Promise<void> | undefined
 
