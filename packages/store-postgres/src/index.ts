@@ -1,6 +1,9 @@
 /** The storage ports of the messaging service on PostgreSQL, and on embedded PGlite. */
+import type { StoreUnavailable } from "@messaging-service/core/ports"
+import { Effect, Layer } from "effect"
 import { Database } from "./database/Database.ts"
 import type { DatabaseOptions } from "./database/Connection.ts"
+import { moveTables } from "./migrations/moveToSchema.ts"
 import { layerPgliteDatabase } from "./pglite/layerPgliteDatabase.ts"
 import type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
 import { layerStores, storesOn } from "./stores.ts"
@@ -19,6 +22,22 @@ export { layerWakeUp } from "./queue/PostgresWakeUp.ts"
  * first. Fails with `StoreUnavailable` when the database does not answer.
  */
 export const layer = (options: DatabaseOptions) => storesOn(layerStores, Database.layer(options))
+
+/**
+ * Brings the tables up to date and does nothing else: for a role that may change the schema, where the
+ * one that the service runs as may not (docs/postgresql.md).
+ */
+export const migrateDatabase = (options: DatabaseOptions): Effect.Effect<void, StoreUnavailable> =>
+  Effect.scoped(Effect.asVoid(Layer.build(layer(options))))
+
+/**
+ * Moves what a version before made in `public` into that schema; whether there was something to move.
+ * Every process of the service must have been stopped: while one is connected it fails, and moves nothing.
+ */
+export const moveToSchema = (
+  options: DatabaseOptions & { readonly schema: string },
+): Effect.Effect<boolean, StoreUnavailable> =>
+  Effect.provide(moveTables, Database.layer({ ...options, maxConnections: 1 }))
 
 /**
  * The same on an embedded PostgreSQL inside this process, which no other process may use meanwhile.

@@ -95,7 +95,7 @@ export const planning: Readonly<Record<string, string>> = {
 }
 
 /** As our connections show themselves to PostgreSQL. */
-const applicationName = "messaging-service"
+export const applicationName = "messaging-service"
 
 /** How our own connections are made, those of the pool and single ones. */
 export const connectionConfig = ({

@@ -169,7 +169,8 @@ const install = Effect.fnUntraced(function* (
   yield* noteUses.within(run, { names: functions.map(({ name }) => name), now })
 })
 
-const locked = <A>(
+/** Runs a change of the schema, one at a time among all processes. */
+export const locked = <A>(
   body: (run: RunStatement, now: number, schema: string) => Effect.Effect<A, SqlError>,
 ) =>
   Effect.gen(function* () {
