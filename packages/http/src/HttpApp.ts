@@ -5,7 +5,12 @@
  */
 import { Ids, Refusal, refuse } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
-import { makeRefusingPlaces, sharedResources } from "@messaging-service/core/ports"
+import {
+  logTrouble,
+  makeRefusingPlaces,
+  rarely,
+  sharedResources,
+} from "@messaging-service/core/ports"
 import type { RefusingPlaces, WorkspaceId } from "@messaging-service/core/ports"
 import { Cause, Effect, Layer } from "effect"
 import { serve } from "effect/http/HttpServer"
@@ -181,7 +186,15 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
       // load.
       (status < 500 || (status === 503 && incoming.answerHeaders["retry-after"] !== undefined)
         ? Effect.logDebug("request answered")
-        : Effect.logError("request answered with a fault")
+        : rarely(
+            "request answered with a fault",
+            (heldBack) =>
+              Effect.annotateLogs(
+                Effect.logError("request answered with a fault"),
+                heldBack === 0 ? {} : { held_back: heldBack },
+              ),
+            Effect.logDebug("request answered with a fault"),
+          )
       ).pipe(Effect.annotateLogs(annotations(incoming, status, measured(status))))
 
     const fault = (cause: Cause.Cause<StoreUnavailable>) => {
@@ -193,8 +206,8 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
       const { status } = refusal
       return (
         status === 503
-          ? Effect.logWarning("request without room", cause)
-          : Effect.logError("request failed", cause)
+          ? logTrouble("request without room", cause)
+          : logTrouble("request failed", cause, Effect.logError)
       ).pipe(
         Effect.annotateLogs(annotations(incoming, status, measured(status))),
         Effect.andThen(refused(refusal)),

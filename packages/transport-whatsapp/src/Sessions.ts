@@ -7,6 +7,7 @@
  * vault until the far side has heard of it, or for `leavingMillis`.
  */
 import {
+  logTrouble,
   NumberOwnership,
   NumberProxies,
   SessionVault,
@@ -289,7 +290,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
         { discard: true },
       ),
     ),
-    Effect.catch((error) => Effect.logWarning("linked numbers are read later", error)),
+    Effect.catch((error) => logTrouble("linked numbers are read later", error)),
   )
 
   const keepAll = Effect.gen(function* () {

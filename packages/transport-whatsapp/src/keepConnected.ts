@@ -4,6 +4,7 @@
  * side hear that it has come.
  */
 import {
+  logTrouble,
   NumberMoved,
   NumberOwnership,
   NumberProxies,
@@ -51,7 +52,7 @@ const makeSaver = (save: Effect.Effect<void>) => {
     return Effect.catchDefect(save, (defect) => {
       isDirty = true
       return Effect.andThen(
-        Effect.logError("credentials are saved again", defect),
+        logTrouble("credentials are saved again", defect, Effect.logError),
         sleepInRealTime(againMillis),
       )
     })
@@ -109,7 +110,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
       state.trimmedAt = now
       for (const [type, most] of Object.entries(keptKeys)) yield* vault.trim(numberId, type, most)
     },
-    Effect.catch((error) => Effect.logWarning("keys are trimmed another time", error)),
+    Effect.catch((error) => logTrouble("keys are trimmed another time", error)),
   )
 
   /** A message that is not found now is not asked for again: the store is waited for. */
@@ -292,7 +293,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
     },
     Effect.catch((error) =>
       Effect.as(
-        Effect.logWarning("a number's session could not be read, and is tried again", error),
+        logTrouble("a number's session could not be read, and is tried again", error),
         "unreadable" as const,
       ),
     ),

@@ -8,9 +8,10 @@
  * stopwatch of its own, so that the machines' clocks need not agree.
  */
 import { Context, Data, Deferred, Effect, Latch, Layer, Option } from "effect"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../Ids.ts"
 import { countMoves, showNumbersHeld, showWorkers } from "../monitoring/counters.ts"
+import { logTrouble } from "../monitoring/rareLog.ts"
 import { RealTime, sleep } from "../time/RealTime.ts"
 import { ShardLeases, ownsNone, shardCount, shardOf, shareOut } from "./Shards.ts"
 import type { Fence, HeldShard, LiveWorker, Owned, Shard, ShardTable, WorkerId } from "./Shards.ts"
@@ -181,7 +182,8 @@ const make = Effect.fnUntraced(function* (most: number) {
     ).pipe(
       Effect.flatMap(
         Option.match({
-          onNone: () => Effect.fail("the store did not answer in time"),
+          onNone: () =>
+            Effect.fail(new StoreUnavailable({ operation: "shards", cause: "not in time" })),
           onSome: Effect.succeed,
         }),
       ),
@@ -270,7 +272,7 @@ const make = Effect.fnUntraced(function* (most: number) {
     return taken.length < sharing.take.length
   }).pipe(
     Effect.catch((error) =>
-      Effect.as(Effect.logWarning("shards of numbers are looked at again later", error), false),
+      Effect.as(logTrouble("shards of numbers are looked at again later", error), false),
     ),
   )
 

@@ -5,6 +5,7 @@
  */
 import { Clock, Effect } from "effect"
 import type { NumberId } from "../Ids.ts"
+import { logTrouble } from "../monitoring/rareLog.ts"
 import { isNews } from "../number/Connection.ts"
 import type { ConnectionReport } from "../number/Connection.ts"
 import { NumberStore } from "../number/SendingNumber.ts"
@@ -37,7 +38,7 @@ export const makeConnectionReporter = Effect.gen(function* () {
       ? Effect.never
       : runOnce.pipe(
           Effect.catchCause((cause) =>
-            Effect.logWarning("how connections stand is written down later", cause),
+            logTrouble("how connections stand is written down later", cause),
           ),
           Effect.andThen(sleep(lookMillis)),
           Effect.forever,

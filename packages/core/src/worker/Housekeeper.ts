@@ -7,6 +7,7 @@ import { Outbox, eventsKeptMillis } from "../event/Outbox.ts"
 import { makeMediaSweep } from "../media/MediaDirectory.ts"
 import { makeStranded } from "../message/Stranded.ts"
 import { NumberCheckStore, checksKeptMillis } from "../numberCheck/NumberCheck.ts"
+import { logTrouble } from "../monitoring/rareLog.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import { ReminderStore, runsKeptMillis } from "../reminder/Reminder.ts"
@@ -55,7 +56,7 @@ export const makeHousekeeper = Effect.gen(function* () {
     yield* sweepMedia
   }).pipe(
     // Whatever it is, it must not end the loops that run beside this one.
-    Effect.catchCause((cause) => Effect.logWarning("housekeeping is tried again", cause)),
+    Effect.catchCause((cause) => logTrouble("housekeeping is tried again", cause)),
     (round) =>
       Effect.acquireUseRelease(
         is(true),

@@ -11,6 +11,7 @@ import { crowdedOf, heldNearShare } from "../limit/Held.ts"
 import type { Capacity, LeaseClaim, Shares } from "../limit/Held.ts"
 import { makeRefusingPlaces } from "../limit/Places.ts"
 import type { RefusingPlaces } from "../limit/Places.ts"
+import { logTrouble } from "../monitoring/rareLog.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import type { Work } from "../queue/WorkStatus.ts"
@@ -260,7 +261,7 @@ export const makeLeasedLoop = <Claimed, Result>(
           ).pipe(
             Effect.tapError((error) =>
               // Perhaps only the answer was lost, and there is more to claim.
-              Effect.andThen(Effect.logWarning("settling is tried again", error), wake),
+              Effect.andThen(logTrouble("settling is tried again", error), wake),
             ),
             Effect.retry(retrySettling),
             // A bug: what ended is not settled, and its leases run out.
@@ -295,8 +296,7 @@ export const makeLeasedLoop = <Claimed, Result>(
           fiber?.interruptUnsafe()
         }
 
-        const notRenewed = (reason: unknown) =>
-          Effect.logWarning("leases could not be renewed", reason)
+        const notRenewed = (reason: unknown) => logTrouble("leases could not be renewed", reason)
 
         // Sleeps only while work is held, so that an idle worker has no business with the clock.
         const renewLoop = (renew: NonNullable<typeof leased.renew>) =>

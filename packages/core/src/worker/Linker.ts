@@ -7,6 +7,7 @@
 import { Clock, Effect, Option, Schedule, Stream } from "effect"
 import { Ids } from "../Ids.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
+import { logTrouble } from "../monitoring/rareLog.ts"
 import { makeLinkProgress } from "../number/LinkProgress.ts"
 import { LinkingStore, linkingLeaseMillis, madeUpPhone, nothingShown } from "../number/Linking.ts"
 import type { HeldAttempt } from "../number/Linking.ts"
@@ -64,9 +65,7 @@ export const makeLinker = Effect.gen(function* () {
       yield* linking.link({ numberId, method, phone }).pipe(
         Stream.takeWhileEffect((event) =>
           take(held, event).pipe(
-            Effect.tapError((error) =>
-              Effect.logWarning("what linking shows is stored again", error),
-            ),
+            Effect.tapError((error) => logTrouble("what linking shows is stored again", error)),
             Effect.retry(retryStoring),
             Effect.orDie,
             Effect.tap((stored) =>

@@ -6,6 +6,7 @@
 import { Cause, Clock, Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Crowded } from "../limit/Held.ts"
+import { logTrouble } from "../monitoring/rareLog.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import type { Sleeper } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
@@ -73,7 +74,7 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
           Cause.hasInterruptsOnly(cause)
             ? Effect.failCause(cause as Cause.Cause<never>)
             : Effect.gen(function* () {
-                yield* Effect.logError("the loop failed and pauses", cause)
+                yield* logTrouble("the loop failed and pauses", cause, Effect.logError)
                 yield* sleep(pause)
                 pause = Math.min(pause * 2, longestPauseMillis)
               }),

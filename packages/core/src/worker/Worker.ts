@@ -5,6 +5,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { MessageStore } from "../message/MessageStore.ts"
+import { logTrouble } from "../monitoring/rareLog.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { sleep } from "../time/RealTime.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
@@ -30,7 +31,7 @@ const stored = <A>(work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A> =
   work.pipe(
     Effect.catch((error) =>
       Effect.andThen(
-        Effect.logWarning("what a transport reports is stored again", error),
+        logTrouble("what a transport reports is stored again", error),
         Effect.eventually(Effect.andThen(sleep(storedAgainMillis), work)),
       ),
     ),

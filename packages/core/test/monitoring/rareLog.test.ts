@@ -1,0 +1,50 @@
+/** While the store is away a process says so now and then, however much fails. */
+import { assert, it } from "@effect/vitest"
+import { Cause, Effect, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { StoreUnavailable } from "../../src/index.ts"
+import { logTrouble } from "../../src/monitoring/rareLog.ts"
+
+const away = new StoreUnavailable({
+  operation: "claim",
+  cause: new Error("connect failed", { cause: new Error("connection refused\nat a line") }),
+})
+
+/** What is logged meanwhile, as text. */
+const heard = <A, E, R>(lines: Array<string>, work: Effect.Effect<A, E, R>) =>
+  Effect.provide(
+    work,
+    Logger.layer([Logger.make(({ message }) => void lines.push([message].flat().join(" ")))]),
+  )
+
+it.effect("the first line is said at once, then one a minute that counts the others", () => {
+  const lines: Array<string> = []
+  return heard(
+    lines,
+    Effect.gen(function* () {
+      const fail = logTrouble("the loop pauses", Cause.fail(away))
+      yield* Effect.replicateEffect(fail, 400)
+      const line = "the loop pauses: the store did not answer: claim: connection refused"
+      assert.deepStrictEqual(lines, [line])
+      yield* logTrouble("settling is tried again", away)
+      assert.lengthOf(lines, 2)
+      yield* TestClock.adjust("59 seconds")
+      yield* fail
+      assert.lengthOf(lines, 2)
+      yield* TestClock.adjust("1 second")
+      yield* fail
+      assert.strictEqual(lines[2], `${line} (400 such lines were held back)`)
+    }),
+  )
+})
+
+it.effect("a defect is told in full each time", () => {
+  const lines: Array<string> = []
+  return heard(
+    lines,
+    Effect.gen(function* () {
+      yield* Effect.replicateEffect(logTrouble("broke off", Cause.die(new Error("a bug"))), 3)
+      assert.lengthOf(lines, 3)
+    }),
+  )
+})
