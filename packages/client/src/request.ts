@@ -19,6 +19,8 @@ export interface ConnectionOptions {
    * limit of requests a minute. When the service asks for a longer one, its refusal is the answer.
    */
   readonly longestRestMillis?: number
+  /** Ends every request of this client, as the signal of a single one does. */
+  readonly signal?: AbortSignal
   /** Sent with every request, for proxies that want headers of their own. */
   readonly headers?: Readonly<Record<string, string>>
   /** Asks instead of the global `fetch`: for proxies, traces and tests. */
@@ -79,14 +81,16 @@ export const makeAsk = (
     if (asked.keyed === true) headers["idempotency-key"] = options.idempotencyKey ?? newKey()
     if (asked.json !== undefined) headers["content-type"] = "application/json"
     const usual = asked.file === undefined ? (connection.timeoutMillis ?? 30_000) : 300_000
+    const given = [connection.signal, options.signal].filter((each) => each !== undefined)
+    const signal = given.length > 1 ? AbortSignal.any(given) : given[0]
     const timeoutMillis = options.timeoutMillis ?? usual
     for (let repeats = 0; ; repeats++) {
-      const outcome = await attempt(fetch, url, asked, headers, timeoutMillis, options.signal)
+      const outcome = await attempt(fetch, url, asked, headers, timeoutMillis, signal)
       if (!(outcome instanceof MessagingError)) return outcome.answer
       const rest =
         repeats < (options.retries ?? retries) ? restBefore(asked, outcome, repeats) : undefined
       if (rest === undefined || rest > longestRestMillis) throw outcome
-      await pause(rest, options.signal)
+      await pause(rest, signal)
     }
   }
 }

@@ -382,6 +382,20 @@ describe("a caller's signal", () => {
     assert.strictEqual(vi.getTimerCount(), 0)
   })
 
+  test("may be the client's, for all of its requests, beside that of one", async () => {
+    for (const which of ["client", "request"] as const) {
+      const { fetch } = scripted(() => null)
+      const endings = { client: new AbortController(), request: new AbortController() }
+      const client = aClient(fetch, { signal: endings.client.signal })
+      const asked = client.me({ signal: endings.request.signal })
+      await vi.advanceTimersByTimeAsync(10)
+      endings[which].abort(new Error(which))
+      const { error, millis } = await ended(asked)
+      assert.strictEqual(error?.message, which)
+      assert.strictEqual(millis, 0)
+    }
+  })
+
   test("that has ended already asks nothing", async () => {
     const { attempts, fetch } = scripted(accepted)
     const { error } = await ended(

@@ -1,0 +1,144 @@
+/**
+ * A command as an entry of a table: its words, what it takes, and what it does. Parsing, help, shell
+ * completion and the tests all read the same entry.
+ */
+import type { MessagingClient, OperatorClient } from "@messaging-service/client"
+import type { Output } from "./Output.ts"
+import type { World } from "./World.ts"
+import { usageError } from "./ending.ts"
+
+/** Something that is given as text: an argument, or the value of an option. */
+export interface Value<A> {
+  /** What stands for it in the help: `ID`, `PHONE`. */
+  readonly shown: string
+  readonly about: string
+  /** The only texts that it can be, for completion. */
+  readonly choices?: ReadonlyArray<string>
+  /** Fails with a usage error. */
+  readonly read: (text: string, name: string) => A
+}
+
+/** How often it is given. */
+export type Times = "once" | "maybe" | "many" | "any"
+
+/** An argument or an option of a command; `flag` takes no value. */
+export type Taken<A = unknown> =
+  | { readonly kind: "value"; readonly times: Times; readonly value: Value<A> }
+  | { readonly kind: "flag"; readonly about: string; readonly type?: A }
+
+type Kept<T> = T extends { readonly kind: "flag" }
+  ? boolean
+  : T extends {
+        readonly kind: "value"
+        readonly times: infer N
+        readonly value: { readonly read: (...given: never) => infer A }
+      }
+    ? N extends "once"
+      ? A
+      : N extends "maybe"
+        ? A | undefined
+        : ReadonlyArray<A>
+    : never
+
+export type TakenRecord = Readonly<Record<string, Taken>>
+
+/** What was given, by the names of arguments and options. */
+export type Given<T> = { readonly [Name in keyof T]: Kept<T[Name]> }
+
+/** What a command works with. */
+export interface Tools {
+  readonly world: World
+  /** All that there are. */
+  readonly commands: ReadonlyArray<Command>
+  readonly output: Output
+  /** A client with the key; fails with a usage error when there is none. */
+  readonly client: () => MessagingClient
+  /** A client with the operator token; fails with a usage error when there is none. */
+  readonly operator: () => OperatorClient
+}
+
+export interface Command {
+  /** Such as `reminders create`. */
+  readonly words: string
+  /** Whose credentials it needs. */
+  readonly as: "key" | "operator" | "key or operator" | "none"
+  readonly summary: string
+  /** More, for its own help. */
+  readonly about?: string
+  readonly arguments: TakenRecord
+  readonly options: TakenRecord
+  readonly run: (given: Readonly<Record<string, unknown>>, tools: Tools) => Promise<void> | void
+}
+
+/** Makes a command; what `run` is given is of the types of its arguments and options. */
+export const command = <
+  const A extends TakenRecord = Record<never, never>,
+  const O extends TakenRecord = Record<never, never>,
+>(
+  entry: Pick<Command, "words" | "as" | "summary" | "about"> & {
+    readonly arguments?: A
+    readonly options?: O
+    readonly run: (given: Given<A & O>, tools: Tools) => Promise<void> | void
+  },
+): Command => ({
+  ...entry,
+  arguments: entry.arguments ?? {},
+  options: entry.options ?? {},
+  // The parser fills in exactly these names.
+  run: (given, tools) => entry.run(given as Given<A & O>, tools),
+})
+
+export const once = <A>(value: Value<A>) => ({ kind: "value", times: "once", value }) as const
+export const maybe = <A>(value: Value<A>) => ({ kind: "value", times: "maybe", value }) as const
+/** Once at least. */
+export const many = <A>(value: Value<A>) => ({ kind: "value", times: "many", value }) as const
+export const any = <A>(value: Value<A>) => ({ kind: "value", times: "any", value }) as const
+export const flag = (about: string) => ({ kind: "flag", about }) as const
+
+export const text = (shown: string, about: string): Value<string> => ({
+  shown,
+  about,
+  read: (given) => given,
+})
+
+export const choice = <const C extends string>(
+  choices: ReadonlyArray<C>,
+  about: string,
+): Value<C> => ({
+  shown: choices.join("|"),
+  about,
+  choices,
+  read: (given, name) => {
+    const found = choices.find((each) => each === given)
+    if (found === undefined) throw usageError(`${name} is one of ${choices.join(", ")}`)
+    return found
+  },
+})
+
+const whole =
+  (least: number, kind: string) =>
+  (shown: string, about: string): Value<number> => ({
+    shown,
+    about,
+    read: (given, name) => {
+      const value = Number(given)
+      if (!/^\d+$/.test(given) || value < least || !Number.isSafeInteger(value)) {
+        throw usageError(`${name} is a ${kind} integer`)
+      }
+      return value
+    },
+  })
+
+export const count = whole(1, "positive")
+
+/** As `count`, or none. */
+export const number = whole(0, "non-negative")
+
+export const id = (of: string): Value<number> => count("ID", `The id of the ${of}.`)
+
+/** A time with an offset; a time of day alone would be in a zone that no script states. */
+export const time = (about: string): Value<string> =>
+  text("TIME", `${about} ISO 8601 with an offset.`)
+
+/** The workspace that an operator acts in. */
+export const workspace = once(count("ID", "The workspace."))

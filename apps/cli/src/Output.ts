@@ -1,0 +1,113 @@
+/**
+ * What commands print: tables and fields for people, with `--json` one JSON value to a line for
+ * programs. Results go to standard output; progress goes to standard error, and only where a person
+ * sees it.
+ */
+import type { World } from "./World.ts"
+
+/** A column of a table: its heading, and what a record has there. */
+export type Column<Item> = readonly [heading: string, of: (item: Item) => unknown]
+
+export interface Output {
+  readonly json: boolean
+  /** One record; for people only the columns that are named, if any are. */
+  one<Item extends object>(item: Item, columns?: ReadonlyArray<Column<NoInfer<Item>>>): void
+  /** Records as they come, `most` of them at most. */
+  all<Item extends object>(
+    items: AsyncIterable<Item> | Iterable<Item>,
+    columns: ReadonlyArray<Column<NoInfer<Item>>>,
+    most?: number,
+  ): Promise<void>
+  /** For people only, where a record says nothing. */
+  say(line: string): void
+  /** Text that stands as it is, for people only. */
+  show(text: string): void
+  /** How far long work is; it is replaced by the next, and gone when `undefined`. */
+  progress(line: string | undefined): void
+}
+
+/** Texts of others may hold what terminals take for commands. */
+const printable = (text: string): string =>
+  text.replaceAll(/[\u0000-\u001F\u007F-\u009F]/g, (each) =>
+    each === "\n" || each === "\t" ? " " : `\\u{${each.charCodeAt(0).toString(16)}}`,
+  )
+
+/** A value as people read it. */
+const shown = (value: unknown): string => {
+  if (value === null || value === undefined || value === "") return "-"
+  if (typeof value === "string") return printable(value)
+  if (typeof value === "boolean") return value ? "yes" : "no"
+  if (Array.isArray(value)) return value.length === 0 ? "-" : value.map(shown).join(", ")
+  if (typeof value !== "object") return String(value)
+  return Object.entries(value)
+    .filter(([, inner]) => inner !== null)
+    .map(([name, inner]) => `${name} ${shown(inner)}`)
+    .join(", ")
+}
+
+/** As many rows are measured and printed at once as a page has. */
+const blockRows = 100
+
+const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const widths = (rows[0] ?? []).map((_, at) =>
+    Math.max(...rows.map((row) => row[at]?.length ?? 0)),
+  )
+  return rows
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join("")
+}
+
+export const makeOutput = (world: World, json: boolean): Output => {
+  const line = (value: unknown) => world.print(`${JSON.stringify(value)}\n`)
+  let hasProgress = false
+  const progress = (text: string | undefined) => {
+    if (!world.isWatched || json) return
+    if (hasProgress || text !== undefined) world.remark(`\r\u001B[K${text ?? ""}`)
+    hasProgress = text !== undefined
+  }
+  const print = (text: string) => {
+    progress(undefined)
+    world.print(text)
+  }
+  return {
+    json,
+    one: (item, columns) => {
+      if (json) return line(item)
+      const pairs =
+        columns === undefined
+          ? Object.entries(item)
+          : columns.map(([name, of]) => [name, of(item)] as const)
+      print(table(pairs.map(([name, value]) => [name, shown(value)])))
+    },
+    all: async (items, columns, most = Number.POSITIVE_INFINITY) => {
+      const heading = columns.map(([name]) => name.toUpperCase())
+      let rows: Array<ReadonlyArray<string>> = [heading]
+      let seen = 0
+      for await (const item of items) {
+        if (json) line(item)
+        else rows.push(columns.map(([, of]) => shown(of(item))))
+        if (rows.length > blockRows) {
+          print(table(rows))
+          rows = []
+        }
+        if (++seen >= most) break
+      }
+      if (json) return
+      if (seen === 0) print("none\n")
+      else print(table(rows))
+    },
+    say: (text) => {
+      if (!json) print(`${printable(text)}\n`)
+    },
+    show: (text) => {
+      if (!json) print(text)
+    },
+    progress,
+  }
+}

@@ -1,0 +1,19 @@
+/** What a command has of the machine it runs on: a test gives it another one. */
+
+export interface World {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** What was given on standard input; null when it is a terminal. */
+  readonly input: (() => Promise<string>) | null
+  /** Writes to standard output: results. */
+  readonly print: (text: string) => void
+  /** Writes to standard error: progress, remarks and errors. */
+  readonly remark: (text: string) => void
+  /** Whether a person reads standard error, and sees progress. */
+  readonly isWatched: boolean
+  /** Ends what is under way. */
+  readonly signal: AbortSignal
+  /** Waits; rejects when the signal ends it. */
+  readonly pause: (millis: number) => Promise<void>
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}

@@ -1,0 +1,90 @@
+/** `tail`: messages and what becomes of them, as they happen. */
+import type { Message } from "@messaging-service/client"
+import { any, choice, command, count, maybe, time } from "../Command.ts"
+import type { Tools } from "../Command.ts"
+import { isOver, recipientText } from "./messages.ts"
+
+/** Messages that are watched for their end at most; older ones are let go. */
+const mostWatched = 500
+
+const columns = [
+  ["seen", ({ seen }: Seen) => seen],
+  ["event", ({ event }: Seen) => event],
+  ["id", ({ message }: Seen) => message.id],
+  ["to", ({ message }: Seen) => recipientText(message.to)],
+  ["error", ({ message }: Seen) => message.error?.code],
+] as const
+
+interface Seen {
+  readonly seen: string
+  readonly event: `message.${Message["status"]}`
+  readonly message: Message
+}
+
+/** What became of messages since they were last seen, oldest first. */
+const changes = async (
+  { client, world }: Tools,
+  known: Map<number, Message>,
+  since: string,
+): Promise<ReadonlyArray<Seen>> => {
+  const found: Array<Message> = []
+  const from = oldestOpen(known) ?? since
+  const listing = client().messages.list({ since: from < since ? from : since, limit: 100 })
+  for await (const message of listing) {
+    found.push(message)
+    if (found.length >= mostWatched) break
+  }
+  const seen = new Date(world.now()).toISOString()
+  const changed = found.filter((message) => known.get(message.id)?.status !== message.status)
+  for (const message of found) known.set(message.id, message)
+  const newest = [...known.keys()].toSorted((a, b) => b - a)
+  for (const old of newest.slice(mostWatched)) known.delete(old)
+  return changed
+    .map((message): Seen => ({ seen, event: `message.${message.status}`, message }))
+    .toReversed()
+}
+
+/** When the first message was created that still waits. */
+const oldestOpen = (known: ReadonlyMap<number, Message>): string | undefined =>
+  [...known.values()]
+    .filter((message) => !isOver(message))
+    .map(({ created_at }) => created_at)
+    .toSorted()[0]
+
+export const followCommands = [
+  command({
+    words: "tail",
+    as: "key",
+    summary:
+      "Follows messages: each that is accepted, and each change of its status, until Ctrl-C.",
+    about:
+      "The service is asked every few seconds, which takes 20 of the 60 requests a minute. At most the\nlatest 500 messages are followed; webhooks tell of every one, and at once.",
+    options: {
+      since: maybe(time("Also messages created then or later; else only those from now on.")),
+      every: maybe(count("SECONDS", "How often the service is asked; 3.")),
+      event: any(
+        choice(
+          ["queued", "scheduled", "sent", "delivered", "read", "failed", "cancelled", "expired"],
+          "Only changes to that status.",
+        ),
+      ),
+    },
+    run: async ({ event, every = 3, since }, tools) => {
+      const { output, world } = tools
+      const known = new Map<number, Message>()
+      // Whole seconds, as the service tells times: what was created in this one is seen too.
+      const from = since ?? new Date(Math.floor(world.now() / 1000) * 1000).toISOString()
+      for (;;) {
+        const seen = await changes(tools, known, from)
+        const wanted = seen.filter(
+          ({ message }) => event.length === 0 || event.includes(message.status),
+        )
+        for (const change of wanted) {
+          if (output.json) output.one(change)
+          else output.say(columns.map(([, of]) => of(change) ?? "").join("  "))
+        }
+        await world.pause(every * 1000)
+      }
+    },
+  }),
+]

@@ -1,0 +1,50 @@
+/** The table of commands, in the order of the help. */
+import { any, choice, command, once, text } from "../Command.ts"
+import type { Command } from "../Command.ts"
+import { complete, scripts } from "../completion.ts"
+import { followCommands } from "./follow.ts"
+import { checkCommands, mediaCommands } from "./media.ts"
+import { messageCommands } from "./messages.ts"
+import { numberCommands } from "./numbers.ts"
+import { reminderCommands } from "./reminders.ts"
+import { webhookCommands } from "./webhooks.ts"
+import { workspaceCommands } from "./workspaces.ts"
+
+const shells = ["bash", "zsh", "fish"] as const
+
+export const commands: ReadonlyArray<Command> = [
+  command({
+    words: "me",
+    as: "key",
+    summary: "Shows the key: its workspace, scopes, plan and limits.",
+    run: async (_, { client, output }) => output.one(await client().me()),
+  }),
+  ...messageCommands,
+  ...followCommands,
+  ...reminderCommands,
+  ...numberCommands,
+  ...mediaCommands,
+  ...checkCommands,
+  ...webhookCommands,
+  ...workspaceCommands,
+  command({
+    words: "completion",
+    as: "none",
+    summary: "Prints what a shell reads to complete the words of a command.",
+    about: `bash: eval "$(messaging completion bash)"; fish: messaging completion fish | source`,
+    arguments: { shell: once(choice(shells, "The shell.")) },
+    run: ({ shell }, { world }) => world.print(scripts[shell]),
+  }),
+  command({
+    words: "complete",
+    as: "none",
+    summary: "Prints how the last of some words may go on, for shells.",
+    arguments: { words: any(text("WORD", "The words so far, behind --.")) },
+    run: ({ words }, { commands: all, world }) =>
+      world.print(
+        complete(words, all)
+          .map((word) => `${word}\n`)
+          .join(""),
+      ),
+  }),
+]

@@ -1,0 +1,240 @@
+/** Sending, and what became of it. */
+import { readFile } from "node:fs/promises"
+import { basename } from "node:path"
+import type {
+  MediaReference,
+  Message,
+  Recipient,
+  Reminder,
+  SendMessage,
+} from "@messaging-service/client"
+import { any, choice, command, count, flag, id, many, maybe, text, time } from "../Command.ts"
+import type { Tools, Value } from "../Command.ts"
+import { Ended, usageError } from "../ending.ts"
+import { upload } from "../upload.ts"
+import { limit, listed } from "./lists.ts"
+
+const statuses = [
+  "queued",
+  "scheduled",
+  "sent",
+  "delivered",
+  "read",
+  "failed",
+  "cancelled",
+  "expired",
+] as const
+
+/** A recipient in one word; a phone and a username tell by themselves what they are. */
+export const recipient = (given: string): Recipient => {
+  const [, kind, rest = ""] = /^(group|contact):(.*)$/s.exec(given) ?? []
+  if (kind === "group") return { group: rest }
+  if (kind === "contact") return { contact_id: Number(rest) }
+  return /^[+\d(]/.test(given) ? { phone: given } : { username: given }
+}
+
+const recipientValue: Value<Recipient> = {
+  shown: "TO",
+  about: "A phone with +, @username, group:NAME or contact:ID.",
+  read: recipient,
+}
+
+export const recipientText = (to: Message["to"] | Reminder["to"]): string => {
+  const { contact_id, group, phone, username } = to as {
+    readonly [name in "phone" | "group" | "username" | "contact_id"]?: string | number | null
+  }
+  return String(
+    phone ?? username ?? (group === undefined ? `contact:${contact_id}` : `group:${group}`),
+  )
+}
+
+const messageColumns = [
+  ["id", ({ id: number }: Message) => number],
+  ["status", ({ status }: Message) => status],
+  ["to", ({ to }: Message) => recipientText(to)],
+  ["created", ({ created_at }: Message) => created_at],
+  ["sent", ({ sent_at }: Message) => sent_at],
+  ["text", ({ text: words }: Message) => (words.length > 40 ? `${words.slice(0, 39)}…` : words)],
+  ["error", ({ error }: Message) => error?.code],
+] as const
+
+/** It changes no more, but for ticks. */
+export const isOver = ({ status }: Message): boolean =>
+  status !== "queued" && status !== "scheduled"
+
+/** The service takes so many recipients at once. */
+const batchSize = 1000
+
+const recipientsOf = async (named: ReadonlyArray<Recipient>, file: string | undefined) => {
+  if (file === undefined) return named
+  const lines = (await readText(file)).split("\n").map((line) => line.trim())
+  return [...named, ...lines.filter((line) => line !== "").map(recipient)]
+}
+
+export const readText = (file: string): Promise<string> =>
+  readFile(file, "utf8").catch((error: Error) => {
+    throw usageError(`cannot read ${file}: ${error.message}`)
+  })
+
+interface Content {
+  readonly text?: string | undefined
+  readonly file?: string | undefined
+  readonly "media-url"?: string | undefined
+  readonly "media-id"?: number | undefined
+  readonly "media-type"?: "image" | "file" | undefined
+}
+
+/** The text and the media of a message or a reminder. */
+export const content = {
+  text: maybe(text("TEXT", "The message, or the caption of media; - reads standard input.")),
+  file: maybe(text("FILE", "A file to upload and send.")),
+  "media-url": maybe(text("URL", "A public link to an image or a file.")),
+  "media-id": maybe(count("ID", "A file that was uploaded before.")),
+  "media-type": maybe(choice(["image", "file"], "What a link leads to, where it does not tell.")),
+}
+
+/** What those options come to; a file is uploaded. */
+export const contentOf = async (
+  given: Content & { readonly "idempotency-key"?: string | undefined },
+  tools: Tools,
+): Promise<Pick<SendMessage, "text" | "media">> => {
+  const { file, "media-id": mediaId, "media-type": type, "media-url": url } = given
+  const key = given["idempotency-key"]
+  if ([file, mediaId, url].filter((each) => each !== undefined).length > 1) {
+    throw usageError("--file, --media-url and --media-id exclude one another")
+  }
+  const words = await textOf(given, tools)
+  const media: MediaReference | undefined =
+    file !== undefined
+      ? {
+          media_id: (await upload(file, tools, key && `${key}-file`)).id,
+          file_name: basename(file),
+        }
+      : mediaId !== undefined
+        ? { media_id: mediaId }
+        : url === undefined
+          ? undefined
+          : { url, ...(type === undefined ? {} : { type }) }
+  return {
+    ...(words === undefined ? {} : { text: words }),
+    ...(media === undefined ? {} : { media }),
+  }
+}
+
+const textOf = async ({ text: words }: Content, { world }: Tools): Promise<string | undefined> => {
+  if (words !== "-") return words
+  if (world.input === null) throw usageError("--text - needs a text on standard input")
+  return (await world.input()).replace(/\r?\n$/, "")
+}
+
+/** Waits until none of them waits any more; the service is asked every two seconds. */
+const settled = async (sent: ReadonlyArray<Message>, { client, output, world }: Tools) => {
+  const { messages } = client()
+  const over = new Map<number, Message>()
+  for (;;) {
+    for (const message of sent) {
+      if (over.has(message.id)) continue
+      const now = await messages.get(message.id)
+      if (isOver(now)) over.set(now.id, now)
+    }
+    if (over.size === sent.length) break
+    output.progress(`${over.size} of ${sent.length} messages are over`)
+    await world.pause(2000)
+  }
+  return sent.map((message) => over.get(message.id) ?? message)
+}
+
+export const messageCommands = [
+  command({
+    words: "send",
+    as: "key",
+    summary: "Sends a message to one recipient or to many.",
+    about:
+      "Up to 1,000 recipients are accepted or refused together; more are sent in several such parts.\nGive --idempotency-key when the command may be run again: what was accepted is not sent twice.",
+    options: {
+      to: any(recipientValue),
+      "to-file": maybe(text("FILE", "Recipients, one to a line.")),
+      ...content,
+      from: maybe(count("ID", "The number that sends; needed where several are connected.")),
+      at: maybe(time("When to send.")),
+      expires: maybe(time("After that it is not sent any more.")),
+      "idempotency-key": maybe(text("KEY", "Makes the command safe to run again for 24 hours.")),
+      wait: flag("Waits until it was sent or failed; for up to 20 recipients."),
+    },
+    run: async (given, tools) => {
+      const { client, output } = tools
+      const to = await recipientsOf(given.to, given["to-file"])
+      if (to.length === 0) throw usageError("--to or --to-file names the recipients")
+      if (given.wait && to.length > 20) throw usageError("--wait is for up to 20 recipients")
+      const message = {
+        ...(await contentOf(given, tools)),
+        ...(given.from === undefined ? {} : { from: given.from }),
+        ...(given.at === undefined ? {} : { send_at: given.at }),
+        ...(given.expires === undefined ? {} : { expires_at: given.expires }),
+      }
+      const key = given["idempotency-key"]
+      const sent: Array<Message> = []
+      for (let at = 0; at < to.length; at += batchSize) {
+        if (to.length > batchSize) output.progress(`${at} of ${to.length} messages accepted`)
+        const part = to.slice(at, at + batchSize)
+        const idempotencyKey = key === undefined || at === 0 ? key : `${key}-${at / batchSize + 1}`
+        const options = idempotencyKey === undefined ? {} : { idempotencyKey }
+        const [only] = part
+        const accepted =
+          to.length === 1 && only !== undefined
+            ? [await client().messages.send({ to: only, ...message }, options)]
+            : await client().messages.sendBatch({ to: part, ...message }, options)
+        // Those of a part are shown at once: a later part may be refused.
+        if (!given.wait) await output.all(accepted, messageColumns)
+        sent.push(...accepted)
+      }
+      if (!given.wait) return
+      const ended = await settled(sent, tools)
+      await output.all(ended, messageColumns)
+      const failed = ended.filter(({ sent_at }) => sent_at === null).length
+      if (failed > 0) throw new Ended("failed", `${failed} of ${ended.length} were not sent`)
+    },
+  }),
+  command({
+    words: "list",
+    as: "key",
+    summary: "Lists messages, newest first.",
+    options: {
+      status: any(choice(statuses, "Only those.")),
+      from: maybe(count("ID", "Only those of that number.")),
+      to: maybe(text("PHONE", "Only those to that phone.")),
+      since: maybe(time("Only those created then or later.")),
+      until: maybe(time("Only those created before.")),
+      ...limit,
+    },
+    run: ({ from, since, status, to, until, ...given }, { client, output }) =>
+      listed(given, output, messageColumns, (page) =>
+        client().messages.list({
+          ...page,
+          ...(status.length === 0 ? {} : { status }),
+          ...(from === undefined ? {} : { from }),
+          ...(to === undefined ? {} : { to }),
+          ...(since === undefined ? {} : { since }),
+          ...(until === undefined ? {} : { until }),
+        }),
+      ),
+  }),
+  command({
+    words: "get",
+    as: "key",
+    summary: "Shows a message.",
+    arguments: { id: many(id("message")) },
+    run: async (given, { client, output }) => {
+      for (const each of given.id) output.one(await client().messages.get(each))
+    },
+  }),
+  command({
+    words: "cancel",
+    as: "key",
+    summary: "Cancels messages that still wait.",
+    arguments: { id: many(id("message")) },
+    run: async (given, { client, output }) => {
+      for (const each of given.id) output.one(await client().messages.cancel(each), messageColumns)
+    },
+  }),
+]

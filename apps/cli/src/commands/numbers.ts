@@ -1,0 +1,220 @@
+/** The numbers of a workspace, and linking them to phones. */
+import type { SendingNumber } from "@messaging-service/client"
+import {
+  choice,
+  command,
+  count,
+  id,
+  maybe,
+  number as wholeNumber,
+  once,
+  text,
+  time,
+  workspace,
+} from "../Command.ts"
+import type { Tools } from "../Command.ts"
+import { Ended } from "../ending.ts"
+import { qrCodeText } from "../qrCode.ts"
+
+const columns = [
+  ["id", ({ id: number }: SendingNumber) => number],
+  ["phone", ({ phone }: SendingNumber) => phone],
+  ["label", ({ label }: SendingNumber) => label],
+  ["platform", ({ platform }: SendingNumber) => platform],
+  ["status", ({ status }: SendingNumber) => status],
+] as const
+
+const inWorkspace = { arguments: { id: once(id("number")) }, options: { workspace } } as const
+
+/** Follows a number until it is linked or not; codes are shown as they change. */
+const follow = async (number: SendingNumber, tools: Tools): Promise<SendingNumber> => {
+  const { client, output, world } = tools
+  let shown = ""
+  let now = number
+  while (now.status === "connecting") {
+    output.progress("waiting for the phone")
+    await world.pause(2000)
+    now = await client().numbers.get(number.id)
+    if (output.json) {
+      output.one(now)
+      continue
+    }
+    const code = await codeOf(now.connect, world.signal)
+    if (code === undefined || code === shown) continue
+    shown = code
+    output.show(code)
+  }
+  return now
+}
+
+/** What to show a person, which changes when there is another code to scan or to type. */
+const codeOf = async (
+  connect: SendingNumber["connect"],
+  signal: AbortSignal,
+): Promise<string | undefined> => {
+  if (connect === null) return undefined
+  if (connect.linking) return "The phone has the code; linking.\n"
+  if (connect.pairing_code !== null) {
+    return `Type this code on the phone, under linked devices: ${connect.pairing_code}\n`
+  }
+  if (connect.qr_code_url === null) return undefined
+  try {
+    const picture = await fetch(connect.qr_code_url, { signal })
+    if (!picture.ok) throw new Error(`it was answered ${picture.status}`)
+    const code = await qrCodeText(new Uint8Array(await picture.arrayBuffer()))
+    return `Scan this with the phone, under linked devices:\n${code}`
+  } catch {
+    // Links begin with the service's public address, which may not be reached from here.
+    return "The code cannot be shown here; run it with --json and open qr_code_url in a browser.\n"
+  }
+}
+
+export const numberCommands = [
+  command({
+    words: "numbers list",
+    as: "key or operator",
+    summary: "Lists numbers: those of the key, or all of a workspace.",
+    options: { workspace: maybe(workspace.value) },
+    run: async ({ workspace: inside }, { client, operator, output }) =>
+      inside === undefined
+        ? output.all(await client().numbers.list(), columns)
+        : output.all(await operator().numbers.list(inside), columns),
+  }),
+  command({
+    words: "numbers get",
+    as: "key",
+    summary: "Shows a number.",
+    arguments: { id: once(id("number")) },
+    run: async (given, { client, output }) => output.one(await client().numbers.get(given.id)),
+  }),
+  command({
+    words: "numbers connect",
+    as: "key",
+    summary: "Links a WhatsApp number: shows the code to scan or to type, and follows it.",
+    about:
+      "It ends when the number is connected, or after ten minutes. With --json each look at the number is a line,\nwith the link to the picture of the code.",
+    options: {
+      number: maybe(count("ID", "Links this number again instead of adding one.")),
+      phone: maybe(text("PHONE", "Shows a code to type on that phone instead of one to scan.")),
+    },
+    run: async ({ number, phone }, tools) => {
+      const begun = await tools.client().numbers.connect({
+        ...(number === undefined ? {} : { number_id: number }),
+        ...(phone === undefined ? {} : { login_method: "phone_code", phone }),
+      })
+      const ended = await follow(begun, tools)
+      if (!tools.output.json) tools.output.one(ended, columns)
+      if (ended.status !== "connected") {
+        throw new Ended("failed", `number ${ended.id} was not linked`)
+      }
+    },
+  }),
+  command({
+    words: "numbers add",
+    as: "operator",
+    summary: "Adds a number to a workspace.",
+    arguments: { phone: once(text("PHONE", "E.164 with +.")) },
+    options: {
+      workspace,
+      platform: maybe(choice(["whatsapp", "telegram"], "whatsapp when left out.")),
+      label: maybe(text("LABEL", "A name for people.")),
+      status: maybe(
+        choice(["connected", "disconnected"], "Live numbers begin disconnected; connected."),
+      ),
+    },
+    run: async (
+      { label, phone, platform = "whatsapp", status, workspace: inside },
+      { operator, output },
+    ) =>
+      output.one(
+        await operator().numbers.create(inside, {
+          phone,
+          platform,
+          ...(label === undefined ? {} : { label }),
+          ...(status === undefined ? {} : { status }),
+        }),
+        columns,
+      ),
+  }),
+  command({
+    words: "numbers update",
+    as: "operator",
+    summary: "Changes a number's label, pacing or proxy.",
+    about:
+      "A limit of 0 is taken away. The proxy's address holds its password: --proxy - reads it from standard input.",
+    arguments: inWorkspace.arguments,
+    options: {
+      workspace,
+      label: maybe(text("LABEL", "A name for people.")),
+      rest: maybe(wholeNumber("MILLIS", "The rest between messages, at least.")),
+      jitter: maybe(wholeNumber("MILLIS", "How much longer that rest may be.")),
+      "per-minute": maybe(wholeNumber("COUNT", "Messages a minute.")),
+      "per-hour": maybe(wholeNumber("COUNT", "Messages an hour.")),
+      "new-recipients": maybe(wholeNumber("COUNT", "New recipients in 24 hours.")),
+      proxy: maybe(text("URL", "What its connection goes through; none takes it away.")),
+    },
+    run: async ({ id: number, label, proxy, workspace: inside, ...given }, tools) => {
+      const limits = [
+        ["min_interval_ms", given.rest],
+        ["jitter_ms", given.jitter],
+        ["per_minute", given["per-minute"]],
+        ["per_hour", given["per-hour"]],
+        ["new_recipients_per_day", given["new-recipients"]],
+      ] as const
+      const named = limits.flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, value === 0 ? null : value] as const],
+      )
+      const address =
+        proxy === "-" && tools.world.input !== null ? (await tools.world.input()).trim() : proxy
+      const changed = await tools.operator().numbers.update(inside, number, {
+        ...(label === undefined ? {} : { label }),
+        ...(named.length === 0 ? {} : { pacing: Object.fromEntries(named) }),
+        ...(address === undefined ? {} : { proxy_url: address === "none" ? null : address }),
+      })
+      tools.output.one(changed)
+    },
+  }),
+  command({
+    words: "numbers remove",
+    as: "operator",
+    summary: "Removes a number; its waiting messages are cancelled.",
+    ...inWorkspace,
+    run: async (given, { operator, output }) =>
+      output.one(await operator().numbers.delete(given.workspace, given.id)),
+  }),
+  command({
+    words: "numbers connection",
+    as: "operator",
+    summary: "Shows how a number's connection is, and why its messages wait.",
+    ...inWorkspace,
+    run: async (given, { operator, output }) =>
+      output.one(await operator().numbers.connection(given.workspace, given.id)),
+  }),
+  command({
+    words: "numbers pause",
+    as: "operator",
+    summary: "Lets nothing leave a number; its messages wait.",
+    arguments: inWorkspace.arguments,
+    options: { workspace, until: maybe(time("When it goes on by itself.")) },
+    run: async ({ id: number, until, workspace: inside }, { operator, output }) =>
+      output.one(
+        await operator().numbers.pause(inside, number, until === undefined ? {} : { until }),
+      ),
+  }),
+  command({
+    words: "numbers resume",
+    as: "operator",
+    summary: "Ends a pause.",
+    ...inWorkspace,
+    run: async (given, { operator, output }) =>
+      output.one(await operator().numbers.resume(given.workspace, given.id)),
+  }),
+  command({
+    words: "numbers logout",
+    as: "operator",
+    summary: "Logs a number out and forgets its credentials; its messages wait.",
+    ...inWorkspace,
+    run: async (given, { operator, output }) =>
+      output.one(await operator().numbers.logOut(given.workspace, given.id), columns),
+  }),
+]

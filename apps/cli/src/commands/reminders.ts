@@ -1,0 +1,107 @@
+/** Reminders: messages on a schedule. */
+import type { Reminder, ReminderRun } from "@messaging-service/client"
+import { any, command, count, flag, id, maybe, once, text, workspace } from "../Command.ts"
+import { usageError } from "../ending.ts"
+import { limit, listed } from "./lists.ts"
+import { content, contentOf, recipient, recipientText } from "./messages.ts"
+
+const columns = [
+  ["id", ({ id: number }: Reminder) => number],
+  ["name", ({ name }: Reminder) => name],
+  ["to", ({ to }: Reminder) => recipientText(to)],
+  ["cron", ({ schedule }: Reminder) => schedule.cron],
+  ["zone", ({ schedule }: Reminder) => schedule.timezone],
+  ["next run", ({ next_run_at }: Reminder) => next_run_at ?? "paused"],
+  ["last run", ({ last_run }: Reminder) => last_run && `${last_run.due_at} ${last_run.outcome}`],
+] as const
+
+const runColumns = [
+  ["due", ({ due_at }: ReminderRun) => due_at],
+  ["ran", ({ ran_at }: ReminderRun) => ran_at],
+  ["outcome", ({ outcome }: ReminderRun) => outcome],
+  ["message", ({ message_id }: ReminderRun) => message_id],
+  ["code", ({ code }: ReminderRun) => code],
+] as const
+
+const reminder = { id: once(id("reminder")) }
+
+const setActive = (words: string, summary: string, active: boolean) =>
+  command({
+    words,
+    as: "key",
+    summary,
+    arguments: reminder,
+    run: async (given, { client, output }) =>
+      output.one(await client().reminders.update(given.id, { active }), columns),
+  })
+
+export const reminderCommands = [
+  command({
+    words: "reminders create",
+    as: "key",
+    summary: "Makes a message that is sent again and again.",
+    options: {
+      name: once(text("NAME", "Up to 100 characters.")),
+      to: once(text("TO", "A phone with +, @username, group:NAME or contact:ID.")),
+      ...content,
+      cron: once(text("CRON", "Five fields: minute, hour, day of month, month, day of week.")),
+      timezone: maybe(text("ZONE", "Where these times are, such as Europe/London; UTC.")),
+      from: maybe(count("ID", "The number that sends; any connected one when left out.")),
+      paused: flag("It does not run until it is resumed."),
+    },
+    run: async (given, tools) => {
+      const { text: words, media } = await contentOf(given, tools)
+      if (words === undefined) throw usageError("--text is missing")
+      const made = await tools.client().reminders.create({
+        name: given.name,
+        to: recipient(given.to),
+        text: words,
+        ...(media === undefined ? {} : { media }),
+        schedule: {
+          cron: given.cron,
+          ...(given.timezone === undefined ? {} : { timezone: given.timezone }),
+        },
+        ...(given.from === undefined ? {} : { from: given.from }),
+        active: !given.paused,
+      })
+      tools.output.one(made, columns)
+    },
+  }),
+  command({
+    words: "reminders list",
+    as: "key",
+    summary: "Lists reminders with their next runs.",
+    options: { active: flag("Without paused ones."), ...limit },
+    run: ({ active, ...given }, { client, output }) =>
+      listed(given, output, columns, (page) =>
+        client().reminders.list({ ...page, ...(active ? { active } : {}) }),
+      ),
+  }),
+  command({
+    words: "reminders get",
+    as: "key",
+    summary: "Shows a reminder.",
+    arguments: reminder,
+    run: async (given, { client, output }) => output.one(await client().reminders.get(given.id)),
+  }),
+  setActive("reminders pause", "Pauses a reminder.", false),
+  setActive("reminders resume", "Lets a paused reminder run again, from its next time on.", true),
+  command({
+    words: "reminders delete",
+    as: "key",
+    summary: "Deletes reminders.",
+    arguments: { id: any(id("reminder")) },
+    run: async (given, { client, output }) => {
+      for (const each of given.id) output.one(await client().reminders.delete(each))
+    },
+  }),
+  command({
+    words: "reminders runs",
+    as: "operator",
+    summary: "Shows what the runs of a reminder sent, or why they sent nothing.",
+    arguments: reminder,
+    options: { workspace, ...limit },
+    run: ({ id: of, workspace: inside, ...given }, { operator, output }) =>
+      listed(given, output, runColumns, (page) => operator().reminders.runs(inside, of, page)),
+  }),
+]

@@ -1,0 +1,159 @@
+/** Webhook endpoints, what was delivered to them, and the callbacks of version 1. */
+import type { CallbackDelivery, Delivery, Listing, Webhook } from "@messaging-service/client"
+import { any, choice, command, flag, id, maybe, once, text, workspace } from "../Command.ts"
+import type { Tools } from "../Command.ts"
+import { limit, listed } from "./lists.ts"
+
+const columns = [
+  ["id", ({ id: number }: Webhook) => number],
+  ["url", ({ url }: Webhook) => url],
+  ["active", ({ active, disabled_reason }: Webhook) => disabled_reason ?? active],
+  ["events", ({ events }: Webhook) => events],
+  [
+    "last delivery",
+    ({ last_delivery: last }: Webhook) => last && `${last.attempted_at} ${last.status}`,
+  ],
+] as const
+
+const deliveryColumns = [
+  ["at", ({ attempted_at }: Delivery | CallbackDelivery) => attempted_at],
+  ["event", ({ event_id }: Delivery | CallbackDelivery) => event_id],
+  ["type", ({ type }: Delivery | CallbackDelivery) => type],
+  ["attempt", ({ attempt }: Delivery | CallbackDelivery) => attempt],
+  ["answer", ({ error, response_status }: Delivery | CallbackDelivery) => response_status ?? error],
+  ["millis", ({ duration_ms }: Delivery | CallbackDelivery) => duration_ms],
+  ["again", ({ next_attempt_at }: Delivery | CallbackDelivery) => next_attempt_at],
+] as const
+
+const one = { id: once(id("endpoint")) }
+const events = ["message.sent", "message.failed", "message.cancelled", "message.expired"] as const
+
+/** Deliveries as they are made, until a signal ends it. */
+const followDeliveries = async (ask: () => Listing<Delivery>, { output, world }: Tools) => {
+  let last = 0
+  for (;;) {
+    const { data } = await ask().page()
+    const fresh = data.filter((delivery) => delivery.id > last).toReversed()
+    if (fresh.length > 0) await output.all(fresh, deliveryColumns)
+    last = Math.max(last, ...data.map((delivery) => delivery.id))
+    await world.pause(3000)
+  }
+}
+
+export const webhookCommands = [
+  command({
+    words: "webhooks create",
+    as: "key",
+    summary: "Adds an endpoint, and shows its secret, this once.",
+    arguments: { url: once(text("URL", "A public https:// address.")) },
+    options: {
+      event: any(choice(events, "Only those; all when left out.")),
+      description: maybe(text("TEXT", "For people.")),
+    },
+    run: async ({ description, event, url }, { client, output }) =>
+      output.one(
+        await client().webhooks.create({
+          url,
+          ...(event.length === 0 ? {} : { events: event }),
+          ...(description === undefined ? {} : { description }),
+        }),
+      ),
+  }),
+  command({
+    words: "webhooks list",
+    as: "key or operator",
+    summary: "Lists endpoints: running ones of the key, or all of a workspace.",
+    options: { workspace: maybe(workspace.value) },
+    run: async ({ workspace: inside }, { client, operator, output }) =>
+      output.all(
+        inside === undefined
+          ? await client().webhooks.list()
+          : await operator().webhooks.list(inside),
+        columns,
+      ),
+  }),
+  command({
+    words: "webhooks get",
+    as: "key",
+    summary: "Shows an endpoint.",
+    arguments: one,
+    run: async (given, { client, output }) => output.one(await client().webhooks.get(given.id)),
+  }),
+  command({
+    words: "webhooks delete",
+    as: "key",
+    summary: "Removes an endpoint: nothing more is sent to it.",
+    arguments: one,
+    run: async (given, { client, output }) => output.one(await client().webhooks.delete(given.id)),
+  }),
+  command({
+    words: "webhooks test",
+    as: "key",
+    summary: "Sends an endpoint a ping.",
+    arguments: one,
+    run: async (given, { client, output }) => output.one(await client().webhooks.test(given.id)),
+  }),
+  command({
+    words: "webhooks rotate-secret",
+    as: "key",
+    summary: "Gives an endpoint another secret, and shows it, this once.",
+    arguments: one,
+    run: async (given, { client, output }) =>
+      output.one(await client().webhooks.rotateSecret(given.id)),
+  }),
+  command({
+    words: "webhooks log",
+    as: "operator",
+    summary: "Shows every attempt to deliver to an endpoint, newest first.",
+    arguments: one,
+    options: { workspace, follow: flag("Goes on as they are made, until Ctrl-C."), ...limit },
+    run: ({ follow, id: of, workspace: inside, ...given }, tools) => {
+      const ask = (page: { readonly limit: number }) =>
+        tools.operator().webhooks.deliveries(inside, of, page)
+      return follow
+        ? followDeliveries(() => ask({ limit: 100 }), tools)
+        : listed(given, tools.output, deliveryColumns, ask)
+    },
+  }),
+  command({
+    words: "webhooks redeliver",
+    as: "operator",
+    summary: "Delivers events again, each under its own event id.",
+    arguments: { ...one, event: any(text("EVENT", "The id of an event, evt_…; see the log.")) },
+    options: { workspace },
+    run: async (given, { operator, output }) => {
+      for (const event_id of given.event) {
+        output.one(await operator().webhooks.redeliver(given.workspace, given.id, { event_id }))
+      }
+    },
+  }),
+  command({
+    words: "webhooks resume",
+    as: "operator",
+    summary: "Starts a stopped endpoint again.",
+    arguments: one,
+    options: { workspace },
+    run: async (given, { operator, output }) =>
+      output.one(await operator().webhooks.resume(given.workspace, given.id), columns),
+  }),
+  command({
+    words: "callbacks log",
+    as: "operator",
+    summary: "Shows every attempt at a callback of version 1, newest first.",
+    options: { workspace, ...limit },
+    run: ({ workspace: inside, ...given }, { operator, output }) =>
+      listed(given, output, deliveryColumns, (page) =>
+        operator().callbacks.deliveries(inside, page),
+      ),
+  }),
+  command({
+    words: "callbacks secret",
+    as: "operator",
+    summary: "Shows the secret that signs callbacks of version 1.",
+    options: { workspace, rotate: flag("Makes another one first.") },
+    run: async ({ rotate, workspace: inside }, { operator, output }) => {
+      const { callbacks } = operator()
+      output.one(await (rotate ? callbacks.rotateSecret(inside) : callbacks.secret(inside)))
+    },
+  }),
+]

@@ -1,0 +1,206 @@
+/** What operators make: workspaces, their keys and contacts. */
+import type { Contact, CreateKey, Key, PlanInput, Workspace } from "@messaging-service/client"
+import { any, choice, command, count, flag, id, maybe, once, text, workspace } from "../Command.ts"
+import { usageError } from "../ending.ts"
+import { limit, listed } from "./lists.ts"
+
+const columns = [
+  ["id", ({ id: number }: Workspace) => number],
+  ["name", ({ name }: Workspace) => name],
+  ["client id", ({ client_id }: Workspace) => client_id],
+  ["plan", ({ plan }: Workspace) => plan?.name],
+  [
+    "messages left",
+    ({ plan }: Workspace) => (plan === null ? 0 : (plan.messages_remaining ?? "unlimited")),
+  ],
+  ["created", ({ created_at }: Workspace) => created_at],
+] as const
+
+const keyColumns = [
+  ["id", ({ id: number }: Key) => number],
+  ["name", ({ name }: Key) => name],
+  ["version", ({ version }: Key) => version],
+  ["mode", ({ mode }: Key) => mode],
+  ["ends with", ({ last4 }: Key) => last4],
+  ["scopes", ({ scopes: names }: Key) => names],
+  ["last used", ({ last_used_at }: Key) => last_used_at],
+  ["revoked", ({ revoked_at }: Key) => revoked_at],
+] as const
+
+const contactColumns = [
+  ["id", ({ id: number }: Contact) => number],
+  ["name", ({ name }: Contact) => name],
+  ["phone", ({ phone }: Contact) => phone],
+  ["username", ({ username }: Contact) => username],
+] as const
+
+const scopes = [
+  "messages:send",
+  "messages:read",
+  "reminders",
+  "numbers",
+  "media",
+  "contacts",
+] as const
+
+const one = { id: once(id("workspace")) }
+
+const onOff = (about: string) => maybe(choice(["on", "off"], about))
+
+/** A plan as the operator API takes it: JSON, or `none`. */
+const planOf = (given: string): PlanInput | null => {
+  if (given === "none") return null
+  try {
+    return JSON.parse(given) as PlanInput
+  } catch {
+    throw usageError("--plan is the JSON of a plan, or none")
+  }
+}
+
+const plan = maybe(text("JSON", "Its plan, as the operator API takes it, or none."))
+
+export const workspaceCommands = [
+  command({
+    words: "workspaces create",
+    as: "operator",
+    summary: "Makes a workspace.",
+    arguments: { name: once(text("NAME", "1 to 100 characters.")) },
+    options: { plan },
+    run: async (given, { operator, output }) =>
+      output.one(
+        await operator().workspaces.create({
+          name: given.name,
+          ...(given.plan === undefined ? {} : { plan: planOf(given.plan) }),
+        }),
+        columns,
+      ),
+  }),
+  command({
+    words: "workspaces list",
+    as: "operator",
+    summary: "Lists workspaces, newest first.",
+    options: limit,
+    run: (given, { operator, output }) =>
+      listed(given, output, columns, (page) => operator().workspaces.list(page)),
+  }),
+  command({
+    words: "workspaces get",
+    as: "operator",
+    summary: "Shows a workspace.",
+    arguments: one,
+    run: async (given, { operator, output }) =>
+      output.one(await operator().workspaces.get(given.id)),
+  }),
+  command({
+    words: "workspaces update",
+    as: "operator",
+    summary: "Changes a workspace.",
+    arguments: one,
+    options: {
+      name: maybe(text("NAME", "1 to 100 characters.")),
+      disabled: onOff("Refuses all of its keys."),
+      plan,
+    },
+    run: async ({ disabled, id: of, name, plan: given }, { operator, output }) =>
+      output.one(
+        await operator().workspaces.update(of, {
+          ...(name === undefined ? {} : { name }),
+          ...(disabled === undefined ? {} : { account_disabled: disabled === "on" }),
+          ...(given === undefined ? {} : { plan: planOf(given) }),
+        }),
+        columns,
+      ),
+  }),
+  command({
+    words: "workspaces delete",
+    as: "operator",
+    summary: "Deletes a workspace: its keys stop, its waiting messages are cancelled.",
+    arguments: one,
+    options: { yes: flag("It is meant. Required.") },
+    run: async (given, { operator, output }) => {
+      if (!given.yes) throw usageError("deleting a workspace needs --yes")
+      output.one(await operator().workspaces.delete(given.id))
+    },
+  }),
+
+  command({
+    words: "keys create",
+    as: "operator",
+    summary: "Makes a key, and shows it, this once.",
+    options: {
+      workspace,
+      name: maybe(text("NAME", "Up to 50 characters; needed but for version 1.")),
+      mode: maybe(choice(["live", "test"], "A test key sends nothing; live.")),
+      scope: any(choice(scopes, "What it may do; everything when left out.")),
+      number: any(count("ID", "A number that it may use; all when left out.")),
+      expires: maybe(choice(["30d", "90d", "1y"], "When it ends; never when left out.")),
+      "version-1": flag("A key of version 1."),
+    },
+    run: async ({ expires, mode, name, number, scope, workspace: inside, ...given }, tools) => {
+      const wanted: CreateKey = given["version-1"]
+        ? { version: 1 }
+        : {
+            version: 2,
+            ...(name === undefined ? {} : { name }),
+            ...(mode === undefined ? {} : { mode }),
+            ...(scope.length === 0 ? {} : { scopes: scope }),
+            ...(number.length === 0 ? {} : { number_ids: number }),
+            ...(expires === undefined ? {} : { expires_in: expires }),
+          }
+      tools.output.one(await tools.operator().keys.create(inside, wanted))
+    },
+  }),
+  command({
+    words: "keys list",
+    as: "operator",
+    summary: "Lists the keys of a workspace, revoked ones included.",
+    options: { workspace },
+    run: async (given, { operator, output }) =>
+      output.all(await operator().keys.list(given.workspace), keyColumns),
+  }),
+  command({
+    words: "keys revoke",
+    as: "operator",
+    summary: "Stops a key at once, and the webhook endpoints that it made.",
+    arguments: { id: once(id("key")) },
+    options: { workspace },
+    run: async (given, { operator, output }) =>
+      output.one(await operator().keys.revoke(given.workspace, given.id)),
+  }),
+
+  command({
+    words: "contacts add",
+    as: "operator",
+    summary: "Saves a contact.",
+    arguments: { name: once(text("NAME", "1 to 100 characters.")) },
+    options: {
+      workspace,
+      phone: maybe(text("PHONE", "E.164 with +.")),
+      username: maybe(text("USERNAME", "Of Telegram.")),
+    },
+    run: async ({ name, phone, username, workspace: inside }, { operator, output }) => {
+      if ((phone === undefined) === (username === undefined)) {
+        throw usageError("a contact has either --phone or --username")
+      }
+      const contact = phone === undefined ? { name, username: username ?? "" } : { name, phone }
+      output.one(await operator().contacts.create(inside, contact), contactColumns)
+    },
+  }),
+  command({
+    words: "contacts list",
+    as: "operator",
+    summary: "Lists the contacts of a workspace, newest first.",
+    options: { workspace, ...limit },
+    run: ({ workspace: inside, ...given }, { operator, output }) =>
+      listed(given, output, contactColumns, (page) => operator().contacts.list(inside, page)),
+  }),
+  command({
+    words: "contacts delete",
+    as: "operator",
+    summary: "Deletes a contact.",
+    arguments: { id: once(id("contact")) },
+    options: { workspace },
+    run: async (given, { operator, output }) =>
+      output.one(await operator().contacts.delete(given.workspace, given.id)),
+  }),
+]

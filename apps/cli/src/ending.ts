@@ -1,0 +1,40 @@
+/** How the program ends: its exit codes, and the error that carries one. */
+import { MessagingError } from "@messaging-service/client"
+
+/** The exit codes, with what each means. Scripts branch on them, so they never change. */
+export const endings = {
+  done: [0, "It was done."],
+  fault: [1, "A fault of the program itself."],
+  usage: [2, "The command, an option, a file or the configuration is wrong. Nothing was asked."],
+  refused: [3, "The service refused the request."],
+  notAllowed: [4, "The key or the token is missing, wrong or may not do this."],
+  notFound: [5, "What was named does not exist."],
+  unavailable: [6, "No answer, too many requests, or a fault of the service: try again later."],
+  failed: [7, "It was asked and waited for, and ended otherwise than wanted."],
+  interrupted: [130, "A signal ended it."],
+} as const satisfies Readonly<Record<string, readonly [code: number, meaning: string]>>
+
+export type Ending = keyof typeof endings
+
+export const exitCode = (ending: Ending): number => endings[ending][0]
+
+/** Ends the program with that exit code and that line. */
+export class Ended extends Error {
+  override readonly name = "Ended"
+  readonly ending: Ending
+
+  constructor(ending: Ending, message: string) {
+    super(message)
+    this.ending = ending
+  }
+}
+
+/** The command, an option or the configuration is wrong. */
+export const usageError = (message: string): Ended => new Ended("usage", message)
+
+/** What the refusal of a request ends the program with. */
+export const endingOf = ({ status }: MessagingError): Ending => {
+  if (status === null || status === 429 || status >= 500) return "unavailable"
+  if (status === 401 || status === 403) return "notAllowed"
+  return status === 404 ? "notFound" : "refused"
+}

@@ -1,0 +1,78 @@
+/** The help, made from the table of commands. */
+import type { Command, Taken, TakenRecord } from "./Command.ts"
+import { endings } from "./ending.ts"
+import { common } from "./parse.ts"
+
+const inColumns = (rows: ReadonlyArray<readonly [string, string]>): string => {
+  const width = Math.max(0, ...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n")
+}
+
+const shownArgument = ([name, taken]: readonly [string, Taken]): string => {
+  if (taken.kind === "flag") return name
+  const word = name.toUpperCase()
+  switch (taken.times) {
+    case "once":
+      return word
+    case "maybe":
+      return `[${word}]`
+    case "many":
+      return `${word}...`
+    default:
+      return `[${word}...]`
+  }
+}
+
+const optionRow = ([name, taken]: readonly [string, Taken]): readonly [string, string] => {
+  if (taken.kind === "flag") return [`--${name}`, taken.about]
+  const note = {
+    once: " Required.",
+    maybe: "",
+    many: " Required; may come again.",
+    any: " May come again.",
+  }
+  return [`--${name} ${taken.value.shown}`, `${taken.value.about}${note[taken.times]}`]
+}
+
+const section = (heading: string, rows: ReadonlyArray<readonly [string, string]>): string =>
+  rows.length === 0 ? "" : `\n${heading}:\n${inColumns(rows)}\n`
+
+const rowsOf = (record: TakenRecord) => Object.entries(record).map(optionRow)
+
+const credentials: Readonly<Record<Command["as"], string>> = {
+  key: "Needs a key of version 2.",
+  operator: "Needs the operator token.",
+  "key or operator": "Needs a key of version 2, or the operator token with --workspace.",
+  none: "Asks nothing of the service.",
+}
+
+/** The help of one command. */
+export const commandHelp = (command: Command): string => {
+  const words = [
+    "messaging",
+    command.words,
+    ...Object.entries(command.arguments).map(shownArgument),
+  ]
+  const about = command.about === undefined ? "" : `\n${command.about}\n`
+  const named = Object.entries(command.arguments).map(
+    ([name, taken]) =>
+      [name.toUpperCase(), taken.kind === "value" ? taken.value.about : taken.about] as const,
+  )
+  return `${words.join(" ")} [options]
+
+${command.summary} ${credentials[command.as]}
+${about}${section("Arguments", named)}${section("Options", rowsOf(command.options))}${section("Options of every command", rowsOf(common))}`
+}
+
+/** The help of the program, or of the commands that begin with a word. */
+export const help = (commands: ReadonlyArray<Command>, first?: string): string => {
+  const shown = commands.filter(
+    ({ words }) => first === undefined || words === first || words.startsWith(`${first} `),
+  )
+  const rows = shown.map(({ summary, words }) => [words, summary] as const)
+  const codes = Object.values(endings).map(([code, meaning]) => [String(code), meaning] as const)
+  return `messaging COMMAND [options]
+${section("Commands", rows)}${section("Options of every command", rowsOf(common))}${section("Exit codes", codes)}
+"messaging COMMAND --help" tells more of a command.
+`
+}

@@ -1,0 +1,157 @@
+/** From the words of a command line to a command and what it was given. */
+import { parseArgs } from "node:util"
+import type { Command, Taken, TakenRecord } from "./Command.ts"
+import { count, flag, maybe, number, text } from "./Command.ts"
+import { usageError } from "./ending.ts"
+
+/** Options that every command takes. */
+export const common = {
+  url: maybe(text("URL", "Where the service is; MESSAGING_URL, else http://127.0.0.1:8080.")),
+  "key-file": maybe(
+    text(
+      "FILE",
+      "Holds the key of version 2; MESSAGING_KEY_FILE, or the key itself in MESSAGING_KEY.",
+    ),
+  ),
+  "operator-key-file": maybe(
+    text(
+      "FILE",
+      "Holds the operator token; MESSAGING_OPERATOR_KEY_FILE, or the token itself in MESSAGING_OPERATOR_KEY.",
+    ),
+  ),
+  timeout: maybe(count("SECONDS", "In which each request must be answered; 30.")),
+  retries: maybe(
+    number("COUNT", "How often a request is repeated at most that was lost or came too early; 3."),
+  ),
+  json: flag("Prints one JSON value to a line."),
+  help: flag("Shows this help."),
+} satisfies TakenRecord
+
+/** What was given beside a command's own. */
+export interface CommonOptions {
+  readonly url?: string
+  readonly "key-file"?: string
+  readonly "operator-key-file"?: string
+  readonly timeout?: number
+  readonly retries?: number
+  readonly json: boolean
+  readonly help: boolean
+}
+
+/** A command line, taken apart. */
+export interface Line {
+  /** Undefined when no words name one. */
+  readonly command: Command | undefined
+  /** The words in front, when no command begins with all of them. */
+  readonly words: ReadonlyArray<string>
+  readonly rest: ReadonlyArray<string>
+}
+
+const isOption = (word: string) => word.startsWith("-") && word !== "-"
+
+/** Options may stand in front of the words too. */
+export const findCommand = (
+  line: ReadonlyArray<string>,
+  commands: ReadonlyArray<Command>,
+): Line => {
+  const lead: Array<string> = []
+  let at = 0
+  for (; isOption(line[at] ?? ""); at++) {
+    const word = line[at] ?? ""
+    lead.push(word)
+    const taken = (common as TakenRecord)[word.replace(/^--/, "")]
+    if (taken?.kind === "value") lead.push(line[++at] ?? "")
+  }
+  for (const length of [2, 1]) {
+    const words = line.slice(at, at + length).join(" ")
+    const command = commands.find((each) => each.words === words)
+    if (command !== undefined) {
+      return { command, words: [], rest: [...lead, ...line.slice(at + length)] }
+    }
+  }
+  const words = line.slice(at).filter((word) => !isOption(word))
+  return { command: undefined, words: words.slice(0, 2), rest: [...lead, ...line.slice(at)] }
+}
+
+const asParsed = (taken: Taken) =>
+  taken.kind === "flag"
+    ? ({ type: "boolean" } as const)
+    : ({
+        type: "string",
+        multiple: taken.times === "many" || taken.times === "any",
+      } as const)
+
+const valueOf = (taken: Taken, name: string, given: ReadonlyArray<string>): unknown => {
+  if (taken.kind === "flag") return given.length > 0
+  const { times, value } = taken
+  const isNeeded = times === "once" || times === "many"
+  if (isNeeded && given.length === 0) throw usageError(`${name} is missing`)
+  const read = given.map((each) => value.read(each, name))
+  return times === "once" || times === "maybe" ? read[0] : read
+}
+
+/** What arguments come to, in their order; the last one may take several. */
+const readArguments = (
+  takes: TakenRecord,
+  positionals: ReadonlyArray<string>,
+): ReadonlyArray<readonly [string, unknown]> => {
+  let left = positionals
+  const read = Object.entries(takes).map(([name, taken]) => {
+    const isList = taken.kind === "value" && (taken.times === "many" || taken.times === "any")
+    const own = isList ? left : left.slice(0, 1)
+    left = isList ? [] : left.slice(1)
+    return [name, valueOf(taken, name.toUpperCase(), own)] as const
+  })
+  const [stray] = left
+  if (stray !== undefined) throw usageError(`"${stray}" is one argument too many`)
+  return read
+}
+
+const optionTexts = (given: unknown): ReadonlyArray<string> => {
+  if (given === undefined || given === false) return []
+  return Array.isArray(given) ? given.map(String) : [String(given)]
+}
+
+/** Reads what a command was given; what does not fit is a usage error. */
+export const readLine = (
+  { arguments: takes, options }: Pick<Command, "arguments" | "options">,
+  rest: ReadonlyArray<string>,
+): { readonly given: Readonly<Record<string, unknown>>; readonly common: CommonOptions } => {
+  const all: TakenRecord = { ...common, ...options }
+  const parsed = split(all, rest)
+  const read = Object.entries(all).map(
+    ([name, taken]) =>
+      [name, () => valueOf(taken, `--${name}`, optionTexts(parsed.values[name]))] as const,
+  )
+  const isCommon = (name: string) => name in common
+  const valuesOf = (which: typeof read) =>
+    Object.fromEntries(which.map(([name, value]) => [name, value()]))
+  const shared = valuesOf(read.filter(([name]) => isCommon(name))) as unknown as CommonOptions
+  // Who asks for help need not give everything else.
+  if (shared.help) return { given: {}, common: shared }
+  return {
+    given: {
+      ...Object.fromEntries(readArguments(takes, parsed.positionals)),
+      ...valuesOf(read.filter(([name]) => !isCommon(name))),
+    },
+    common: shared,
+  }
+}
+
+const split = (all: TakenRecord, rest: ReadonlyArray<string>) => {
+  try {
+    return parseArgs({
+      args: [...rest],
+      options: Object.fromEntries(
+        Object.entries(all).map(([name, taken]) => [
+          name,
+          name === "help" ? { type: "boolean" as const, short: "h" } : asParsed(taken),
+        ]),
+      ),
+      allowPositionals: true,
+      strict: true,
+    })
+  } catch (error) {
+    throw usageError(error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error))
+  }
+}

@@ -1,0 +1,57 @@
+/** A QR code from its picture to a terminal's characters: two rows of modules to a line of text. */
+import type { PNG } from "pngjs"
+
+/** Light modules around the code, without which few phones read it. */
+const quiet = 2
+
+type Modules = ReadonlyArray<ReadonlyArray<boolean>>
+
+/**
+ * The modules of a picture that holds nothing but the code: from its outermost dark pixels, with the size
+ * of a module from the finder pattern in the corner, whose upper edge is seven modules long.
+ */
+const modulesOf = ({ data, height, width }: Pick<PNG, "data" | "height" | "width">): Modules => {
+  const isDark = (x: number, y: number) => (data[(y * width + x) * 4] ?? 255) < 128
+  let left = width
+  let top = height
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      if (isDark(x, y) && (y < top || (y === top && x < left))) [left, top] = [x, y]
+    }
+  }
+  let edge = left
+  while (edge < width && isDark(edge, top)) edge++
+  const module = (edge - left) / 7
+  const count = Math.round((width - 2 * left) / module)
+  const at = (of: number, from: number) => Math.floor(from + (of + 0.5) * module)
+  return Array.from({ length: count }, (_, row) =>
+    Array.from({ length: count }, (__, column) => isDark(at(column, left), at(row, top))),
+  )
+}
+
+/** Dark modules are left out, so that they are dark on a dark ground; light ones are drawn. */
+const blocks = {
+  "light light": "█",
+  "light dark": "▀",
+  "dark light": "▄",
+  "dark dark": " ",
+} as const
+
+/** The picture as text, light on dark. */
+export const qrCodeText = async (png: Uint8Array): Promise<string> => {
+  // Only those who link a number wait for it.
+  const { PNG } = await import("pngjs")
+  const modules = modulesOf(PNG.sync.read(Buffer.from(png)))
+  const isDark = (row: number, column: number) => modules[row]?.[column] === true
+  const size = modules.length
+  const lines: Array<string> = []
+  for (let row = -quiet; row < size + quiet; row += 2) {
+    let line = ""
+    for (let column = -quiet; column < size + quiet; column++) {
+      const shade = (at: number) => (isDark(at, column) ? "dark" : "light")
+      line += blocks[`${shade(row)} ${shade(row + 1)}`]
+    }
+    lines.push(`${line}\n`)
+  }
+  return lines.join("")
+}

@@ -1,0 +1,138 @@
+/** The program as a function: a command line and a world in, an exit code out. */
+import { MessagingError, messagingClient, operatorClient } from "@messaging-service/client"
+import { readFileSync } from "node:fs"
+import { commands } from "./commands/index.ts"
+import { Ended, endingOf, exitCode, usageError } from "./ending.ts"
+import type { Ending } from "./ending.ts"
+import { commandHelp, help } from "./help.ts"
+import { makeOutput } from "./Output.ts"
+import { findCommand, readLine } from "./parse.ts"
+import type { CommonOptions } from "./parse.ts"
+import type { World } from "./World.ts"
+
+/** Runs one command line to its end. */
+export const run = async (line: ReadonlyArray<string>, world: World): Promise<number> => {
+  // Also errors are JSON then, wrong options included.
+  const json = line.includes("--json")
+  try {
+    await obey(line, world)
+    return exitCode("done")
+  } catch (error) {
+    const { ending, ...told } = failureOf(error, world)
+    world.remark(json ? `${JSON.stringify({ error: told })}\n` : `messaging: ${told.message}\n`)
+    return exitCode(ending)
+  }
+}
+
+const obey = async (line: ReadonlyArray<string>, world: World): Promise<void> => {
+  const { command, rest, words } = findCommand(line, commands)
+  if (command === undefined) {
+    const first = words.find((word) => !isHelp(word))
+    const isGroup =
+      first === undefined || commands.some((each) => each.words.startsWith(`${first} `))
+    if (isGroup && (rest.length === 0 || rest.some(isHelp))) {
+      return world.print(help(commands, first))
+    }
+    const group = isGroup && first !== undefined ? `${first} ` : ""
+    throw usageError(
+      `there is no command "${words.join(" ")}"; messaging ${group}--help lists them`,
+    )
+  }
+  const { common, given } = readLine(command, rest)
+  if (common.help) return world.print(commandHelp(command))
+  const output = makeOutput(world, common.json)
+  try {
+    await command.run(given, {
+      world,
+      commands,
+      output,
+      client: () => {
+        const secret = key(common, world)
+        return made(() => messagingClient({ ...connection(common, world), key: secret }))
+      },
+      operator: () => {
+        const token = operatorToken(common, world)
+        return made(() => operatorClient({ ...connection(common, world), token }))
+      },
+    })
+  } finally {
+    output.progress(undefined)
+  }
+}
+
+/** A wrong url or key is told by the client, which asks nothing then. */
+const made = <A>(make: () => A): A => {
+  try {
+    return make()
+  } catch (error) {
+    throw usageError(messageOf(error))
+  }
+}
+
+const isHelp = (word: string): boolean => word === "--help" || word === "-h" || word === "help"
+
+const connection = ({ retries, timeout, url }: CommonOptions, { env, signal }: World) => ({
+  url: url ?? env["MESSAGING_URL"] ?? "http://127.0.0.1:8080",
+  signal,
+  ...(timeout === undefined ? {} : { timeoutMillis: timeout * 1000 }),
+  ...(retries === undefined ? {} : { retries }),
+})
+
+/** A secret from the environment, or from a file: a command line is seen by every process. */
+const secret = ({ env }: World, name: string, what: string, file: string | undefined): string => {
+  const path = file ?? env[`${name}_FILE`]
+  const given = path === undefined ? env[name] : readSecret(path)
+  const trimmed = given?.trim() ?? ""
+  if (trimmed !== "") return trimmed
+  throw new Ended("notAllowed", `there is no ${what}: set ${name} or ${name}_FILE`)
+}
+
+const readSecret = (path: string): string => {
+  try {
+    return readFileSync(path, "utf8")
+  } catch (error) {
+    throw usageError(`cannot read ${path}: ${messageOf(error)}`)
+  }
+}
+
+const key = (common: CommonOptions, world: World): string =>
+  secret(world, "MESSAGING_KEY", "key", common["key-file"])
+
+const operatorToken = (common: CommonOptions, world: World): string =>
+  secret(world, "MESSAGING_OPERATOR_KEY", "operator token", common["operator-key-file"])
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)
+
+interface Told {
+  readonly ending: Ending
+  readonly message: string
+  readonly code?: string
+  readonly field?: string | null
+  readonly request_id?: string | null
+}
+
+const failureOf = (error: unknown, { signal }: World): Told => {
+  if (signal.aborted) return { ending: "interrupted", message: "interrupted" }
+  if (error instanceof Ended) return { ending: error.ending, message: error.message }
+  if (error instanceof MessagingError) {
+    const { code, details, field, message, requestId } = error
+    const cause = error.cause instanceof Error ? `: ${rootOf(error.cause)}` : ""
+    return {
+      ending: endingOf(error),
+      message: `${message}${cause}`,
+      code,
+      field,
+      ...details,
+      request_id: requestId,
+    }
+  }
+  return {
+    ending: "fault",
+    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  }
+}
+
+/** `fetch` says "fetch failed", and why at the bottom. */
+const rootOf = (error: Error): string =>
+  error.cause instanceof Error ? rootOf(error.cause) : error.message

@@ -1,0 +1,32 @@
+/** A file on its way to the service, with how far it is. */
+import { createReadStream } from "node:fs"
+import { stat } from "node:fs/promises"
+import { basename } from "node:path"
+import type { MediaFile } from "@messaging-service/client"
+import type { Tools } from "./Command.ts"
+import { usageError } from "./ending.ts"
+
+export const upload = async (
+  path: string,
+  { client, output }: Pick<Tools, "client" | "output">,
+  idempotencyKey?: string,
+): Promise<MediaFile> => {
+  const { size } = await stat(path).catch((error: Error) => {
+    throw usageError(`cannot read ${path}: ${error.message}`)
+  })
+  const name = basename(path)
+  async function* pieces() {
+    let sent = 0
+    for await (const piece of createReadStream(path) as AsyncIterable<Uint8Array>) {
+      yield piece
+      sent += piece.length
+      output.progress(`${name}: ${Math.floor((sent / size) * 100)} % of ${size} bytes`)
+    }
+  }
+  const file = await client().media.upload(
+    { file: () => pieces(), file_name: name },
+    idempotencyKey === undefined ? {} : { idempotencyKey },
+  )
+  output.progress(undefined)
+  return file
+}

@@ -1,0 +1,139 @@
+/** A service for commands to work on, as the server app makes it, and the program run against it. */
+import { Worker } from "@messaging-service/core"
+import { messagingClient, operatorClient } from "@messaging-service/client"
+import { HttpOptions, httpApp } from "@messaging-service/http"
+import { emulatorControls } from "@messaging-service/http/emulator"
+import {
+  listen,
+  openService,
+  readVariables,
+  serviceSettings,
+  serviceVariables,
+} from "@messaging-service/runtime"
+import { processes } from "@messaging-service/testkit"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { run } from "../src/run.ts"
+import type { World } from "../src/World.ts"
+
+const token = "an operator token for tests of the command line"
+
+/** A service in memory with simulated phones, whose webhooks may be received here. */
+export class Running extends Context.Service<
+  Running,
+  {
+    readonly url: string
+    /** Answers every webhook with 204. */
+    readonly receiver: string
+    /** An empty directory. */
+    readonly directory: string
+  }
+>()("test/Running") {
+  static readonly layer = Layer.effect(
+    Running,
+    Effect.gen(function* () {
+      const directory = yield* processes.temporaryDirectory
+      const settings = yield* serviceSettings(
+        yield* readVariables(serviceVariables, {
+          PORT: "0",
+          DATABASE_URL: "memory:",
+          DATA_DIR: join(directory, "data"),
+          CLOCK: "adjustable",
+          ALLOW_PRIVATE_TARGETS: "true",
+        }),
+      )
+      const listener = yield* listen("127.0.0.1", 0)
+      const service = yield* openService(settings, listener.url)
+      const app = yield* httpApp.pipe(
+        Effect.provideService(HttpOptions, {
+          operatorToken: Redacted.make(token),
+          emulator: emulatorControls,
+          publicUrl: listener.url,
+          trustProxy: false,
+        }),
+        Effect.provideContext(service),
+      )
+      // Under the service's own clock, which can be moved.
+      yield* Effect.forkScoped(
+        Effect.all([listener.serve(app), Context.get(service, Worker).run], {
+          concurrency: "unbounded",
+        }).pipe(Effect.provideContext(service)),
+      )
+      return { url: listener.url, directory, receiver: yield* aReceiver }
+    }),
+  ).pipe(Layer.orDie)
+}
+
+const aReceiver = Effect.acquireRelease(
+  Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
+    const server = createServer((request, response) => {
+      request.resume()
+      response.writeHead(204).end()
+    })
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo
+      const close = () => {
+        server.close()
+        server.closeAllConnections()
+      }
+      resume(Effect.succeed({ url: `http://127.0.0.1:${port}/`, close }))
+    })
+  }),
+  ({ close }) => Effect.sync(close),
+).pipe(Effect.map(({ url }) => url))
+
+/** What a run of the program came to. */
+export interface Ran {
+  readonly code: number
+  readonly output: string
+  readonly remarks: string
+}
+
+export interface RunOptions {
+  readonly input?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly isWatched?: boolean
+  /** Instead of each wait; what it gives false ends the program as Ctrl-C does. */
+  readonly meanwhile?: (wait: number) => Promise<boolean | void>
+}
+
+/** A workspace with a connected number, and the program run with its key and the operator's token. */
+export const aWorkspace = async (url: string) => {
+  const operator = operatorClient({ url, token })
+  const { id: workspace } = await operator.workspaces.create({ name: "Shop" })
+  const { id: number } = await operator.numbers.create(workspace, {
+    platform: "whatsapp",
+    phone: "+15550100001",
+  })
+  const { key } = await operator.keys.create(workspace, { version: 2, name: "Command line" })
+  const client = messagingClient({ url, key })
+
+  const messaging = async (
+    line: ReadonlyArray<string>,
+    { env = {}, input, isWatched = false, meanwhile = () => Promise.resolve() }: RunOptions = {},
+  ): Promise<Ran> => {
+    const ran = { output: "", remarks: "" }
+    const ending = new AbortController()
+    let waits = 0
+    const world: World = {
+      env: { MESSAGING_URL: url, MESSAGING_KEY: key, MESSAGING_OPERATOR_KEY: token, ...env },
+      input: input === undefined ? null : () => Promise.resolve(input),
+      print: (text) => void (ran.output += text),
+      remark: (text) => void (ran.remarks += text),
+      isWatched,
+      signal: ending.signal,
+      pause: async () => {
+        if ((await meanwhile(++waits)) === false) ending.abort()
+        ending.signal.throwIfAborted()
+      },
+      now: Date.now,
+    }
+    const code = await run(line, world)
+    return { code, ...ran }
+  }
+  return { workspace, number, key, operator, client, messaging }
+}
+
+export type Shop = Awaited<ReturnType<typeof aWorkspace>>

@@ -1,0 +1,22 @@
+/** What the entries of commands have to work with. */
+import type { RunOptions, Shop } from "./Running.ts"
+
+export interface Scene extends Shop {
+  readonly receiver: string
+  /** Writes a file and gives its path. */
+  readonly aFile: (name: string, content: string) => Promise<string>
+  /** Runs a command that must succeed, with `--json`; its lines. */
+  readonly json: (
+    words: string,
+    rest?: ReadonlyArray<string | number>,
+    options?: RunOptions,
+  ) => Promise<ReadonlyArray<Record<string, unknown>>>
+  /** Runs it for people, and must succeed; what it printed. */
+  readonly text: (words: string, rest?: ReadonlyArray<string | number>) => Promise<string>
+}
+
+/** What is done with a command, and held of it. */
+export type Entries = Readonly<Record<string, (scene: Scene) => Promise<void>>>
+
+/** A phone that exists. */
+export const to = "+15550100002"

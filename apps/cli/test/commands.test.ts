@@ -1,0 +1,91 @@
+/** Every command against the real service; one without an entry here fails. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFile, writeFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { commands } from "../src/commands/index.ts"
+import { customerCommands } from "./customerCommands.ts"
+import { operatorCommands } from "./operatorCommands.ts"
+import { Running, aWorkspace } from "./Running.ts"
+import type { RunOptions } from "./Running.ts"
+import type { Entries } from "./Scene.ts"
+
+const entries: Entries = {
+  ...customerCommands,
+  ...operatorCommands,
+
+  completion: async ({ messaging }) => {
+    for (const shell of ["bash", "zsh", "fish"]) {
+      const { code, output } = await messaging(["completion", shell])
+      assert.strictEqual(code, 0)
+      assert.include(output, "messaging complete --")
+    }
+  },
+  complete: async ({ messaging }) => {
+    const { output } = await messaging(["complete", "--", "reminders", "p"])
+    assert.strictEqual(output, "pause\n")
+  },
+}
+
+layer(Running.layer, { excludeTestServices: true })("every command", (it) => {
+  for (const { words } of commands) {
+    it.effect(words, () =>
+      Effect.flatMap(Running, ({ directory, receiver, url }) =>
+        Effect.promise(async () => {
+          const shop = await aWorkspace(url)
+          const entry = entries[words]
+          assert.isDefined(entry, `there is no entry for ${words}`)
+          const told = async (line: ReadonlyArray<string>, options?: RunOptions) => {
+            const { code, output, remarks } = await shop.messaging(line, options)
+            assert.strictEqual(code, 0, remarks)
+            return output
+          }
+          const line = (of: string, rest: ReadonlyArray<string | number>) => [
+            ...of.split(" "),
+            ...rest.map(String),
+          ]
+          await entry?.({
+            ...shop,
+            receiver,
+            aFile: async (name, content) => {
+              const path = join(directory, name)
+              await writeFile(path, content)
+              return path
+            },
+            text: (of, rest = []) => told(line(of, rest)),
+            json: async (of, rest = [], options) =>
+              (await told([...line(of, rest), "--json"], options))
+                .split("\n")
+                .filter((each) => each !== "")
+                .map((each) => JSON.parse(each) as Record<string, unknown>),
+          })
+        }),
+      ),
+    )
+  }
+})
+
+// The guide names the ids of a new service.
+layer(Running.layer, { excludeTestServices: true })("docs/clients.md", (it) => {
+  it.effect("has commands that do what it says", () =>
+    Effect.flatMap(Running, ({ url }) =>
+      Effect.promise(async () => {
+        const { messaging, operator } = await aWorkspace(url)
+        const guide = resolve(import.meta.dirname, "../../../docs/clients.md")
+        const [, block = ""] = /```sh\n([^]*?)```/.exec(await readFile(guide, "utf8")) ?? []
+        const lines = block.trimEnd().split("\n")
+        assert.isAtLeast(lines.length, 10)
+        for (const line of lines) {
+          const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
+            ([, quoted, bare]) => quoted ?? bare,
+          )
+          assert.strictEqual(words[0], "messaging")
+          const { code, remarks } = await messaging(words.slice(1).map(String), {
+            meanwhile: async () => void (await operator.simulator.settle()),
+          })
+          assert.strictEqual(code, 0, `${line}\n${remarks}`)
+        }
+      }),
+    ),
+  )
+})

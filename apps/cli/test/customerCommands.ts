@@ -1,0 +1,216 @@
+/** Commands of a key: messages, reminders, files and number checks. */
+import { assert } from "@effect/vitest"
+import { to } from "./Scene.ts"
+import type { Entries, Scene } from "./Scene.ts"
+
+const rent = ["--name", "Rent", "--to", to, "--text", "Rent is due", "--cron", "0 9 1 * *"]
+
+const aMessage = (scene: Scene, more: object = {}) =>
+  scene.client.messages.send({ to: { phone: to }, text: "Hello", ...more })
+
+const later = { send_at: "2100-01-01T00:00:00Z" }
+
+export const customerCommands: Entries = {
+  me: async ({ json, text, workspace }) => {
+    assert.deepInclude((await json("me"))[0]?.["workspace"], { id: workspace, name: "Shop" })
+    assert.match(await text("me"), /^workspace +id \d+, name Shop\n/)
+  },
+
+  send: async (scene) => {
+    const { aFile, client, json, messaging, number, operator, text } = scene
+    const [one] = await json("send", ["--to", to, "--text", "Hello", "--from", number])
+    assert.deepInclude(one, { status: "queued", text: "Hello" })
+    assert.match(
+      await text("send", ["--to", to, "--text", "Hello"]),
+      /ID +STATUS +TO .*\n\d+ +queued +\+1555/,
+    )
+
+    const list = await aFile("recipients.txt", `${to}\n\n+15550100003\n`)
+    const many = ["--to", "group:Team", "--to-file", list, "--text", "-", "--at", later.send_at]
+    const batch = await json("send", many, { input: "From a pipe\n" })
+    assert.deepStrictEqual(
+      batch.map(({ status, text: words, to: whom }) => ({ status, words, whom })),
+      [
+        { group: "Team" },
+        { phone: to, contact_id: null },
+        { phone: "+15550100003", contact_id: null },
+      ].map((whom) => ({ status: "scheduled", words: "From a pipe", whom })),
+    )
+
+    const picture = await aFile("menu.txt", "Soup")
+    const once = ["--to", to, "--file", picture, "--idempotency-key", "order-7"]
+    const [first] = await json("send", once)
+    const [again] = await json("send", once)
+    assert.deepStrictEqual(again, first)
+    assert.deepInclude(first?.["media"], { file_name: "menu.txt" })
+    assert.lengthOf((await client.media.list().page()).data, 1)
+
+    const [sent] = await json("send", ["--to", to, "--text", "Hello", "--wait"], {
+      meanwhile: async () => void (await operator.simulator.settle()),
+    })
+    assert.strictEqual(sent?.["status"], "sent")
+    const failing = await messaging(["send", "--to", "+15550100000", "--text", "Hello", "--wait"], {
+      meanwhile: async () => void (await operator.simulator.settle()),
+    })
+    assert.strictEqual(failing.code, 7)
+    assert.match(failing.output, /failed .*recipient_not_found/)
+  },
+  list: async (scene) => {
+    const { client, json, operator, text } = scene
+    await client.messages.sendBatch({
+      to: Array.from({ length: 130 }, () => ({ phone: to })),
+      text: "Hello",
+    })
+    await aMessage(scene, later)
+    await operator.simulator.settle()
+    assert.lengthOf(await json("list"), 50)
+    assert.lengthOf(await json("list", ["--limit", 3]), 3)
+    assert.lengthOf(await json("list", ["--all"]), 131)
+    assert.lengthOf(await json("list", ["--status", "scheduled"]), 1)
+    const both = ["--status", "sent", "--status", "scheduled", "--to", to]
+    const since = ["--since", "2020-01-01T00:00:00Z", "--until", "2100-01-01T00:00:00Z"]
+    assert.lengthOf(await json("list", [...both, ...since, "--all"]), 131)
+    const lines = (await text("list", ["--all"])).trimEnd().split("\n")
+    assert.lengthOf(lines, 132)
+  },
+  get: async (scene) => {
+    const { id } = await aMessage(scene)
+    assert.strictEqual((await scene.json("get", [id]))[0]?.["id"], id)
+    assert.match(await scene.text("get", [id]), new RegExp(`^id +${id}\n`))
+  },
+  cancel: async (scene) => {
+    const { id } = await aMessage(scene, later)
+    assert.strictEqual((await scene.json("cancel", [id]))[0]?.["status"], "cancelled")
+    const again = await scene.messaging(["cancel", String(id), "--json"])
+    assert.strictEqual(again.code, 3)
+    const { error } = JSON.parse(again.remarks) as { readonly error: unknown }
+    assert.deepInclude(error, { code: "not_cancellable", status: "cancelled" })
+  },
+  tail: async (scene) => {
+    const { messaging, operator } = scene
+    const before = await aMessage(scene, later)
+    let id = 0
+    const { code, output } = await messaging(["tail", "--json"], {
+      meanwhile: async (wait) => {
+        if (wait === 1) id = (await aMessage(scene, later)).id
+        if (wait === 2) await scene.client.messages.cancel(id)
+        if (wait === 3) await scene.client.messages.cancel(before.id)
+        if (wait === 4) id = (await aMessage(scene)).id
+        if (wait === 5) await operator.simulator.settle()
+        return wait < 6
+      },
+    })
+    assert.strictEqual(code, 130)
+    const events = output
+      .trimEnd()
+      .split("\n")
+      .map(
+        (line) =>
+          JSON.parse(line) as { readonly event: string; readonly message: { readonly id: number } },
+      )
+    const own = events.filter(({ message }) => message.id > before.id).map(({ event }) => event)
+    assert.deepStrictEqual(
+      own.filter((event) => event !== "message.queued"),
+      ["message.scheduled", "message.cancelled", "message.sent"],
+    )
+  },
+
+  "reminders create": async ({ json }) => {
+    const [made] = await json("reminders create", [
+      ...rent,
+      "--timezone",
+      "Europe/London",
+      "--paused",
+    ])
+    assert.deepInclude(made, {
+      name: "Rent",
+      active: false,
+      schedule: { cron: "0 9 1 * *", timezone: "Europe/London" },
+    })
+  },
+  "reminders list": async ({ json, text }) => {
+    await json("reminders create", rent)
+    await json("reminders create", [...rent, "--paused"])
+    assert.lengthOf(await json("reminders list"), 2)
+    assert.lengthOf(await json("reminders list", ["--active"]), 1)
+    assert.match(
+      await text("reminders list"),
+      /NEXT RUN .*\n.* paused .*\n.* \d{4}-\d\d-01T09:00:00\+00:00/,
+    )
+  },
+  ...Object.fromEntries(
+    (["get", "pause", "resume"] as const).map((verb) => [
+      `reminders ${verb}`,
+      async ({ json }: Scene) => {
+        const [made] = await json(
+          "reminders create",
+          verb === "resume" ? [...rent, "--paused"] : rent,
+        )
+        const [changed] = await json(`reminders ${verb}`, [Number(made?.["id"])])
+        assert.strictEqual(changed?.["active"], verb !== "pause")
+      },
+    ]),
+  ),
+  "reminders delete": async ({ json }) => {
+    const [made] = await json("reminders create", rent)
+    const id = Number(made?.["id"])
+    assert.deepStrictEqual(await json("reminders delete", [id]), [{ id, deleted: true }])
+  },
+  "reminders runs": async ({ json, operator, text, workspace }) => {
+    const [made] = await json("reminders create", [...rent.slice(0, -1), "* * * * *"])
+    await operator.simulator.advance({ seconds: 60 })
+    const place = [Number(made?.["id"]), "--workspace", workspace]
+    assert.strictEqual((await json("reminders runs", place))[0]?.["outcome"], "accepted")
+    assert.match(await text("reminders runs", place), /OUTCOME .*\n.* accepted +\d+ +-/)
+  },
+
+  "media upload": async ({ aFile, json, messaging }) => {
+    const file = await aFile("list.csv", "a,b\n")
+    assert.deepInclude((await json("media upload", [file]))[0], { file_name: "list.csv", size: 4 })
+    const watched = await messaging(["media", "upload", file], { isWatched: true })
+    assert.match(watched.remarks, /list\.csv: 100 % of 4 bytes/)
+    assert.match(watched.output, /^id +\d+\nname +list\.csv\n/)
+  },
+  "media list": async ({ aFile, json, text }) => {
+    await json("media upload", [await aFile("a.csv", "a"), await aFile("b.csv", "b")])
+    assert.lengthOf(await json("media list", ["--type", "file"]), 2)
+    assert.match(await text("media list", ["--type", "image"]), /^none\n$/)
+  },
+  ...Object.fromEntries(
+    (["get", "delete"] as const).map((verb) => [
+      `media ${verb}`,
+      async ({ aFile, json }: Scene) => {
+        const [made] = await json("media upload", [await aFile("a.csv", "a")])
+        const id = Number(made?.["id"])
+        assert.strictEqual((await json(`media ${verb}`, [id]))[0]?.["id"], id)
+      },
+    ]),
+  ),
+
+  "checks create": async ({ aFile, json, operator, text }) => {
+    const phones = await aFile("phones.txt", "+15550100003\n+15550100000\n")
+    assert.strictEqual((await json("checks create", [to, "--file", phones]))[0]?.["total"], 3)
+    const found = await json("checks create", [to, "+15550100000", "--wait"], {
+      meanwhile: async () => void (await operator.simulator.settle()),
+    })
+    assert.sameMembers(
+      found.map(({ phone, status }) => `${phone} ${status}`),
+      [`${to} registered`, "+15550100000 not_registered"],
+    )
+    assert.match(await text("checks create", [to, "--name", "Guests"]), /name +Guests\n/)
+  },
+  "checks list": async ({ json }) => {
+    await json("checks create", [to])
+    assert.lengthOf(await json("checks list"), 1)
+  },
+  "checks get": async ({ json }) => {
+    const id = Number((await json("checks create", [to]))[0]?.["id"])
+    assert.strictEqual((await json("checks get", [id]))[0]?.["id"], id)
+  },
+  "checks results": async ({ json, operator }) => {
+    const id = Number((await json("checks create", [to]))[0]?.["id"])
+    await operator.simulator.settle()
+    assert.lengthOf(await json("checks results", [id, "--status", "registered"]), 1)
+    assert.lengthOf(await json("checks results", [id, "--status", "failed"]), 0)
+  },
+}

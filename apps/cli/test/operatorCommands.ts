@@ -1,0 +1,237 @@
+/** Commands about what a workspace has: numbers, webhooks, keys and contacts; and the workspaces. */
+import { assert } from "@effect/vitest"
+import { to } from "./Scene.ts"
+import type { Entries, Scene } from "./Scene.ts"
+
+/** An endpoint, and the event that was delivered to it. */
+const aDelivery = async ({ client, operator, receiver, workspace }: Scene) => {
+  const { id } = await client.webhooks.create({ url: receiver })
+  await client.messages.send({ to: { phone: to }, text: "Hello" })
+  await operator.simulator.settle()
+  const { data } = await operator.webhooks.deliveries(workspace, id).page()
+  return { webhook: id, event: data[0]?.event_id ?? "" }
+}
+
+export const operatorCommands: Entries = {
+  "numbers list": async ({ json, number, workspace }) => {
+    assert.strictEqual((await json("numbers list"))[0]?.["id"], number)
+    const inWorkspace = await json("numbers list", ["--workspace", workspace])
+    assert.strictEqual(inWorkspace[0]?.["id"], number)
+  },
+  "numbers get": async ({ json, number }) =>
+    assert.strictEqual((await json("numbers get", [number]))[0]?.["status"], "connected"),
+  "numbers connect": async ({ client, json, messaging, operator }) => {
+    // The code is scanned once it is there.
+    const scan = async (wait: number) => {
+      await operator.simulator.settle()
+      const connecting = (await client.numbers.list()).find(({ status }) => status === "connecting")
+      if (wait === 2 && connecting !== undefined) await operator.simulator.scan(connecting.id)
+    }
+    const looks = await json("numbers connect", [], { meanwhile: scan })
+    assert.strictEqual(looks.at(-1)?.["status"], "connected")
+    const shown = await messaging(["numbers", "connect"], { meanwhile: scan, isWatched: true })
+    assert.strictEqual(shown.code, 0)
+    assert.match(shown.output, /Scan this with the phone[^]*█[^]*status +connected/)
+    assert.match(shown.remarks, /waiting for the phone/)
+    const typed = await messaging(["numbers", "connect", "--phone", "+15550100009"], {
+      meanwhile: scan,
+    })
+    assert.match(typed.output, /Type this code .*: [A-Z0-9]{8}\n/)
+    const lapsed = await messaging(["numbers", "connect"], {
+      meanwhile: async () => void (await operator.simulator.advance({ seconds: 601 })),
+    })
+    assert.strictEqual(lapsed.code, 7)
+    assert.match(lapsed.remarks, /was not linked/)
+  },
+  "numbers add": async ({ json, workspace }) =>
+    assert.deepInclude(
+      (
+        await json("numbers add", ["+15550100008", "--workspace", workspace, "--label", "Second"])
+      )[0],
+      { phone: "15550100008", label: "Second", status: "connected" },
+    ),
+  "numbers update": async ({ json, number, workspace }) => {
+    const limits = ["--per-minute", "30", "--rest", "0", "--label", "First", "--proxy", "-"]
+    const [changed] = await json("numbers update", [number, "--workspace", workspace, ...limits], {
+      input: "http://user:secret@127.0.0.1:3128\n",
+    })
+    assert.deepInclude(changed, { label: "First", proxy: { host: "127.0.0.1", port: 3128 } })
+    assert.deepInclude(changed?.["pacing"], { per_minute: 30, min_interval_ms: null })
+  },
+  "numbers remove": async ({ json, number, workspace }) =>
+    assert.deepStrictEqual(await json("numbers remove", [number, "--workspace", workspace]), [
+      { id: number, deleted: true },
+    ]),
+  "numbers connection": async ({ json, number, workspace }) =>
+    assert.deepInclude((await json("numbers connection", [number, "--workspace", workspace]))[0], {
+      state: "connected",
+      waiting: 0,
+    }),
+  "numbers pause": async ({ json, number, workspace }) =>
+    assert.deepInclude(
+      (
+        await json("numbers pause", [
+          number,
+          "--workspace",
+          workspace,
+          "--until",
+          "2100-01-01T00:00:00Z",
+        ])
+      )[0],
+      { reason: "paused", paused_until: "2100-01-01T00:00:00Z" },
+    ),
+  "numbers resume": async ({ json, number, workspace }) => {
+    const place = [number, "--workspace", workspace]
+    await json("numbers pause", place)
+    assert.isNull((await json("numbers resume", place))[0]?.["reason"])
+  },
+  "numbers logout": async ({ json, number, workspace }) =>
+    assert.strictEqual(
+      (await json("numbers logout", [number, "--workspace", workspace]))[0]?.["status"],
+      "disconnected",
+    ),
+
+  "webhooks create": async ({ json, receiver }) =>
+    assert.deepInclude(
+      (await json("webhooks create", [receiver, "--event", "message.failed"]))[0],
+      {
+        events: ["message.failed"],
+        url: receiver,
+      },
+    ),
+  "webhooks list": async ({ client, json, receiver, workspace }) => {
+    const { id } = await client.webhooks.create({ url: receiver })
+    assert.strictEqual((await json("webhooks list"))[0]?.["id"], id)
+    assert.strictEqual((await json("webhooks list", ["--workspace", workspace]))[0]?.["id"], id)
+  },
+  ...Object.fromEntries(
+    (["get", "delete", "rotate-secret"] as const).map((verb) => [
+      `webhooks ${verb}`,
+      async ({ client, json, receiver }: Scene) => {
+        const { id } = await client.webhooks.create({ url: receiver })
+        assert.strictEqual((await json(`webhooks ${verb}`, [id]))[0]?.["id"], id)
+      },
+    ]),
+  ),
+  "webhooks test": async ({ client, json, receiver }) => {
+    const { id } = await client.webhooks.create({ url: receiver })
+    assert.deepInclude((await json("webhooks test", [id]))[0], { type: "ping", queued: true })
+  },
+  "webhooks log": async (scene) => {
+    const { json, messaging, text, workspace } = scene
+    const { event, webhook } = await aDelivery(scene)
+    const place = [webhook, "--workspace", workspace]
+    assert.deepInclude((await json("webhooks log", place))[0], {
+      event_id: event,
+      response_status: 204,
+    })
+    assert.match(await text("webhooks log", place), /TYPE .*\n.* message\.sent +1 +204 /)
+    const followed = await messaging(
+      ["webhooks", "log", ...place.map(String), "--follow", "--json"],
+      {
+        meanwhile: async (wait) => {
+          if (wait === 1) await aDelivery(scene)
+          return wait < 3
+        },
+      },
+    )
+    assert.strictEqual(followed.code, 130)
+    assert.lengthOf(followed.output.trimEnd().split("\n"), 2)
+  },
+  "webhooks redeliver": async (scene) => {
+    const { event, webhook } = await aDelivery(scene)
+    const place = [webhook, event, "--workspace", scene.workspace]
+    assert.deepInclude((await scene.json("webhooks redeliver", place))[0], { event_id: event })
+  },
+  "webhooks resume": async (scene) => {
+    const { webhook } = await aDelivery(scene)
+    const place = [webhook, "--workspace", scene.workspace]
+    assert.isTrue((await scene.json("webhooks resume", place))[0]?.["active"])
+  },
+  "callbacks log": async ({ json, workspace }) =>
+    assert.deepStrictEqual(await json("callbacks log", ["--workspace", workspace]), []),
+  "callbacks secret": async ({ json, workspace }) => {
+    const place = ["--workspace", workspace]
+    const before = await json("callbacks secret", place)
+    assert.deepStrictEqual(await json("callbacks secret", place), before)
+    assert.notDeepEqual(await json("callbacks secret", [...place, "--rotate"]), before)
+  },
+
+  "workspaces create": async ({ json }) => {
+    assert.deepInclude((await json("workspaces create", ["Café"]))[0], { name: "Café" })
+    const [without] = await json("workspaces create", ["Free", "--plan", "none"])
+    assert.isNull(without?.["plan"])
+  },
+  "workspaces list": async ({ json, text, workspace }) => {
+    assert.strictEqual((await json("workspaces list", ["--limit", 1]))[0]?.["id"], workspace)
+    assert.match(
+      await text("workspaces list", ["--limit", 1]),
+      /NAME .*\n\d+ +Shop +\d+ +Unlimited +unlimited /,
+    )
+  },
+  "workspaces get": async ({ json, workspace }) =>
+    assert.strictEqual((await json("workspaces get", [workspace]))[0]?.["name"], "Shop"),
+  "workspaces update": async ({ json, messaging, workspace }) => {
+    const changes = [workspace, "--name", "Closed", "--disabled", "on"]
+    assert.deepInclude((await json("workspaces update", changes))[0], {
+      name: "Closed",
+      account_disabled: true,
+    })
+    assert.strictEqual((await messaging(["me"])).code, 4)
+  },
+  "workspaces delete": async ({ json, messaging, workspace }) => {
+    assert.strictEqual((await messaging(["workspaces", "delete", String(workspace)])).code, 2)
+    assert.deepStrictEqual(await json("workspaces delete", [workspace, "--yes"]), [
+      { id: workspace, deleted: true },
+    ])
+  },
+  "keys create": async ({ json, number, workspace }) => {
+    const place = ["--workspace", workspace]
+    const narrow = [
+      "--name",
+      "Till",
+      "--mode",
+      "test",
+      "--scope",
+      "media",
+      "--number",
+      number,
+      "--expires",
+      "30d",
+    ]
+    const [made] = await json("keys create", [...place, ...narrow])
+    assert.deepInclude(made, { mode: "test", scopes: ["media"], number_ids: [number] })
+    assert.match(String(made?.["key"]), /^svc_test_/)
+    const [old] = await json("keys create", [...place, "--version-1"])
+    assert.match(String(old?.["key"]), /^[0-9a-f]{40}$/)
+  },
+  "keys list": async ({ json, workspace }) =>
+    assert.strictEqual(
+      (await json("keys list", ["--workspace", workspace]))[0]?.["name"],
+      "Command line",
+    ),
+  "keys revoke": async ({ json, messaging, workspace }) => {
+    const [{ id } = { id: 0 }] = await json("keys list", ["--workspace", workspace])
+    await json("keys revoke", [Number(id), "--workspace", workspace])
+    assert.strictEqual((await messaging(["me"])).code, 4)
+  },
+  "contacts add": async ({ json, workspace }) =>
+    assert.deepInclude(
+      (await json("contacts add", ["Ann", "--phone", to, "--workspace", workspace]))[0],
+      {
+        name: "Ann",
+        phone: to,
+      },
+    ),
+  "contacts list": async ({ json, workspace }) => {
+    await json("contacts add", ["Bo", "--username", "@bo_example", "--workspace", workspace])
+    assert.lengthOf(await json("contacts list", ["--workspace", workspace]), 1)
+  },
+  "contacts delete": async ({ json, workspace }) => {
+    const [made] = await json("contacts add", ["Ann", "--phone", to, "--workspace", workspace])
+    const id = Number(made?.["id"])
+    assert.deepStrictEqual(await json("contacts delete", [id, "--workspace", workspace]), [
+      { id, deleted: true },
+    ])
+  },
+}

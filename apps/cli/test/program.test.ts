@@ -1,0 +1,236 @@
+/** The program itself: how it fails and with what code, where secrets come from, help and completion. */
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { mkdir, readFile, writeFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import jsQR from "jsqr"
+import { commands } from "../src/commands/index.ts"
+import { endings } from "../src/ending.ts"
+import { qrCodeText } from "../src/qrCode.ts"
+import { Running, aWorkspace } from "./Running.ts"
+
+layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
+  const test = (name: string, body: (running: typeof Running.Service) => Promise<void>) =>
+    it.effect(name, () => Effect.flatMap(Running, (running) => Effect.promise(() => body(running))))
+
+  describe("ends with a code that tells why", () => {
+    const wrong: ReadonlyArray<
+      readonly [line: ReadonlyArray<string>, code: number, complaint: RegExp]
+    > = [
+      [["sned"], 2, /there is no command "sned"/],
+      [["reminders"], 2, /there is no command "reminders"; messaging reminders --help lists them/],
+      [["reminders", "crate"], 2, /there is no command "reminders crate"/],
+      [["get"], 2, /ID is missing/],
+      [["get", "x"], 2, /ID is a positive integer/],
+      [["me", "extra"], 2, /"extra" is one argument too many/],
+      [["list", "--color"], 2, /Unknown option '--color'/],
+      [["list", "--status", "gone"], 2, /--status is one of queued, scheduled/],
+      [["list", "--limit"], 2, /--limit/],
+      [["send", "--text", "Hello"], 2, /--to or --to-file names the recipients/],
+      [["send", "--to", "+15550100002", "--text", "-"], 2, /needs a text on standard input/],
+      [["send", "--to", "+1", "--file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
+      [["send", "--to-file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
+      [["me", "--url", "ftp://127.0.0.1"], 2, /begins with https:\/\/ or http:\/\//],
+      [["me", "--key-file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
+      [["workspaces", "create", "Shop", "--plan", "gold"], 2, /--plan is the JSON of a plan/],
+      [["send", "--to", "0123", "--text", "Hello"], 3, /invalid_phone, to\.phone, req_/],
+      [["get", "1000000"], 5, /message_not_found/],
+      [["me", "--url", "http://127.0.0.1:9", "--retries", "0"], 6, /got no answer/],
+    ]
+    for (const [line, code, complaint] of wrong) {
+      test(`${code}: ${line.join(" ")}`, async ({ url }) => {
+        const { messaging } = await aWorkspace(url)
+        const ran = await messaging(line)
+        assert.match(ran.remarks, /^messaging: /)
+        assert.match(ran.remarks, complaint)
+        assert.strictEqual(ran.code, code)
+        assert.strictEqual(ran.output, "")
+      })
+    }
+
+    test("4: without a key, with a wrong one, and with one that may not", async ({ url }) => {
+      const { messaging, operator, workspace } = await aWorkspace(url)
+      const without = await messaging(["me"], { env: { MESSAGING_KEY: "" } })
+      assert.deepInclude(without, { code: 4 })
+      assert.match(without.remarks, /set MESSAGING_KEY or MESSAGING_KEY_FILE/)
+      const wrong = `svc_live_${"a".repeat(38)}`
+      const refused = await messaging(["me"], { env: { MESSAGING_KEY: wrong } })
+      assert.deepInclude(refused, { code: 4 })
+      assert.notInclude(refused.remarks, wrong)
+      const narrow = await operator.keys.create(workspace, {
+        version: 2,
+        name: "Narrow",
+        scopes: ["media"],
+      })
+      const scope = await messaging(["list", "--json"], { env: { MESSAGING_KEY: narrow.key } })
+      assert.deepInclude(scope, { code: 4 })
+      assert.deepInclude((JSON.parse(scope.remarks) as { readonly error: object }).error, {
+        code: "missing_scope",
+        required_scope: "messages:read",
+      })
+    })
+
+    test("3, and what was accepted before is printed, when a later part is refused", async ({
+      directory,
+      url,
+    }) => {
+      const { messaging, operator, workspace } = await aWorkspace(url)
+      const plan = { name: "Small", messages_remaining: 1000, reminders: true, qr_code_api: true }
+      await operator.workspaces.update(workspace, {
+        plan: { ...plan, max_numbers: null, media_storage_bytes: 0 },
+      })
+      const file = join(directory, "many.txt")
+      await writeFile(file, "+15550100002\n".repeat(1001))
+      const ran = await messaging(["send", "--to-file", file, "--text", "Hello", "--json"])
+      assert.strictEqual(ran.code, 3)
+      assert.lengthOf(ran.output.trimEnd().split("\n"), 1000)
+      assert.match(ran.remarks, /no_credits/)
+    })
+
+    test("every code once, and in the guide", async () => {
+      const codes = Object.values(endings).map(([code]) => code)
+      assert.lengthOf(new Set(codes), codes.length)
+      const guide = await readFile(resolve(import.meta.dirname, "../../../docs/clients.md"), "utf8")
+      const told = [...guide.matchAll(/^\| (\d+) +\| (.*?) +\|$/gm)].map(([, code, meaning]) => [
+        Number(code),
+        meaning,
+      ])
+      assert.deepStrictEqual(
+        told,
+        Object.values(endings).map((each) => [...each]),
+      )
+    })
+  })
+
+  describe("takes secrets from the environment and from files", () => {
+    test("a file that an option or the environment names wins", async ({ directory, url }) => {
+      const { key, messaging } = await aWorkspace(url)
+      const file = join(directory, "key")
+      await writeFile(file, `${key}\n`)
+      const env = { MESSAGING_KEY: "nothing" }
+      assert.strictEqual((await messaging(["me", "--key-file", file], { env })).code, 0)
+      const named = { ...env, MESSAGING_KEY_FILE: file }
+      assert.strictEqual((await messaging(["me"], { env: named })).code, 0)
+    })
+
+    test("no option takes one", async () => {
+      const options = commands.flatMap((each) =>
+        Object.keys({ ...each.options, ...each.arguments }),
+      )
+      for (const name of ["key", "token", "password", "operator-key"]) {
+        assert.notInclude(options, name)
+      }
+    })
+  })
+
+  test("its options may stand in front of the words", async ({ url }) => {
+    const { key, messaging } = await aWorkspace(url)
+    const env = { MESSAGING_URL: "http://127.0.0.1:9", MESSAGING_KEY: key }
+    const ran = await messaging(["--json", "--url", url, "reminders", "list"], { env })
+    assert.deepStrictEqual(ran, { code: 0, output: "", remarks: "" })
+  })
+
+  test("helps with all commands, with those of a word, and with each", async ({ url }) => {
+    const { messaging } = await aWorkspace(url)
+    for (const line of [[], ["--help"], ["-h"], ["help"]]) {
+      const { code, output } = await messaging(line)
+      assert.strictEqual(code, 0)
+      for (const { words } of commands) assert.include(output, `  ${words} `)
+    }
+    const group = await messaging(["keys", "--help"])
+    assert.include(group.output, "keys revoke")
+    assert.notInclude(group.output, "reminders")
+    for (const { options, words } of commands) {
+      const { code, output } = await messaging([...words.split(" "), "--help"])
+      assert.strictEqual(code, 0)
+      for (const name of Object.keys(options)) assert.include(output, `--${name}`)
+    }
+  })
+
+  test("prints nothing of others that a terminal would take for a command", async ({ url }) => {
+    const { client, messaging } = await aWorkspace(url)
+    const { id } = await client.messages.send({
+      to: { phone: "+15550100002" },
+      text: "a\u001B]0;title\u0007b\u009B2Jc",
+    })
+    const { output } = await messaging(["get", String(id)])
+    assert.include(output, "a\\u{1b}]0;title\\u{7}b\\u{9b}2Jc")
+    assert.notMatch(output, /[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/)
+  })
+
+  test("shows a code that a phone reads", async ({ url }) => {
+    const { client, operator } = await aWorkspace(url)
+    const { id } = await client.numbers.connect({})
+    await operator.simulator.settle()
+    const link = (await client.numbers.get(id)).connect?.qr_code_url ?? ""
+    const text = await qrCodeText(new Uint8Array(await (await fetch(link)).arrayBuffer()))
+    // Each character is two modules, one above the other, of four by four points; a light one is drawn.
+    const rows = text
+      .trimEnd()
+      .split("\n")
+      .flatMap((line) => [
+        [...line].map((block) => block === "█" || block === "▀"),
+        [...line].map((block) => block === "█" || block === "▄"),
+      ])
+    const side = rows.length * 4
+    const points = new Uint8ClampedArray(side * side * 4)
+    for (let at = 0; at < side * side; at++) {
+      const isLight = rows[Math.floor(at / side / 4)]?.[Math.floor((at % side) / 4)] ?? true
+      points.fill(isLight ? 255 : 0, at * 4, at * 4 + 3)
+      points[at * 4 + 3] = 255
+    }
+    assert.isNotEmpty(jsQR.default(points, side, side)?.data)
+  })
+
+  describe("completes", () => {
+    const cases: ReadonlyArray<
+      readonly [words: ReadonlyArray<string>, offered: ReadonlyArray<string>]
+    > = [
+      [["rem"], ["reminders"]],
+      [
+        ["reminders", "r"],
+        ["resume", "runs"],
+      ],
+      [
+        ["reminders", "list", "--a"],
+        ["--active", "--all"],
+      ],
+      [
+        ["list", "--status", "s"],
+        ["scheduled", "sent"],
+      ],
+      [["list", "--status", "sent", "--l"], ["--limit"]],
+      [["--json", "keys", "re"], ["revoke"]],
+      [
+        ["completion", ""],
+        ["bash", "fish", "zsh"],
+      ],
+      [["get", ""], []],
+      [["nothing", ""], []],
+    ]
+    for (const [words, offered] of cases) {
+      test(words.join(" "), async ({ url }) => {
+        const { messaging } = await aWorkspace(url)
+        const { output } = await messaging(["complete", "--", ...words])
+        assert.deepStrictEqual(output.split("\n").slice(0, -1), offered)
+      })
+    }
+
+    test("files where a file is meant", async ({ directory, url }) => {
+      const { messaging } = await aWorkspace(url)
+      await mkdir(join(directory, "pictures"))
+      await writeFile(join(directory, "picnic.png"), "")
+      const { output } = await messaging([
+        "complete",
+        "--",
+        "send",
+        "--file",
+        join(directory, "pic"),
+      ])
+      assert.deepStrictEqual(output.trimEnd().split("\n"), [
+        join(directory, "picnic.png"),
+        `${join(directory, "pictures")}/`,
+      ])
+    })
+  })
+})
