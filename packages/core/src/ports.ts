@@ -184,6 +184,7 @@ export { DeliveryQueue } from "./queue/DeliveryQueue.ts"
 export type { ClaimedDelivery, DeliveryQuery, DeliveryResult } from "./queue/DeliveryQueue.ts"
 export {
   cappedUntil,
+  holdsUntil,
   isClaimable,
   isInHands,
   isLeased,
@@ -191,7 +192,6 @@ export {
   mayBeHandedOut,
   mayHaveLeft,
   nextDueAfter,
-  pauseHoldsUntil,
 } from "./queue/Lane.ts"
 export type { LaneChange, LaneDue } from "./queue/Lane.ts"
 export { LaneQueue, noAftermath } from "./queue/LaneQueue.ts"

@@ -8,6 +8,7 @@ import {
   endOf,
   fitsByBound,
   fullUntil,
+  holdsUntil,
   isClaimable,
   isInBound,
   isInHands,
@@ -16,7 +17,6 @@ import {
   mayHaveLeft,
   nextDueAfter,
   noStrikes,
-  pauseHoldsUntil,
   quotaVerdict,
   recipientName,
   withMessages,
@@ -115,12 +115,13 @@ export const setStatus = (
   else if (lane.changed !== null && reason !== null) lane.changed = { ...lane.changed, reason }
 }
 
-/** Until when that pause holds back the first message; what is in flight was interrupted by then. */
+/** Until when the first message is held back, by that pause too; what is in flight was interrupted by then. */
 export const heldUntil = (lane: Lane, pausedUntil: number | null): number | null => {
   const first = lane.waiting.first
   if (first === undefined) return pausedUntil
   const interruptions = first.interruptions + (lane.inFlight?.row === first ? 1 : 0)
-  return pauseHoldsUntil(pausedUntil, { interruptions, expiresAt: first.message.expiresAt })
+  const { expiresAt } = first.message
+  return holdsUntil(pausedUntil, standing(lane), { interruptions, expiresAt })
 }
 
 /** Notes what happened to the lane. */
@@ -132,7 +133,7 @@ export const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
       leaseUntil: inFlight?.leaseUntil ?? null,
       restsUntil,
       limitedUntil: limited,
-      pausedUntil: control.pause === null ? null : heldUntil(lane, endOf(control.pause)),
+      heldUntil: heldUntil(lane, control.pause === null ? null : endOf(control.pause)),
       mayHaveLeft: waiting.first !== undefined && mayHaveLeft(waiting.first),
       removed,
     },
@@ -141,9 +142,22 @@ export const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
   reschedule(tables, lane)
 }
 
-/** Puts the lane into its place in the agenda; to be called when its number connects or drops out. */
-export const reschedule = (tables: Tables, lane: Lane): void => {
-  placeInAgenda(tables.agenda, lane, isClaimable(standing(lane)) ? lane.nextDue : null)
+/** Puts the lane into its place in the agenda. */
+const reschedule = (tables: Tables, lane: Lane): void => {
+  const { inFlight, nextDue, waiting } = lane
+  const first =
+    waiting.first === undefined
+      ? null
+      : { leased: inFlight !== null, interruptions: waiting.first.interruptions }
+  placeInAgenda(tables.agenda, lane, isClaimable(standing(lane), first) ? nextDue : null)
+}
+
+/** Its number connected or dropped out. The next due moment is kept while nothing may have left. */
+export const turnWithNumber = (tables: Tables, lane: Lane, now: number): void => {
+  const { first } = lane.waiting
+  if (first !== undefined && mayHaveLeft(first)) {
+    turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+  } else reschedule(tables, lane)
 }
 
 /** A new message waits. */

@@ -17,7 +17,7 @@ import type {
 import { earliest } from "./collections.ts"
 import { report } from "./deliveryQueue.ts"
 import { finishClaim, isLost } from "./idempotency.ts"
-import { openLane, reschedule, setStatus } from "./Lane.ts"
+import { openLane, turnWithNumber, setStatus } from "./Lane.ts"
 import { laneIn, laneOf, workspaceOf } from "./tables.ts"
 import type { Lane, LinkingRow, Steps, Tables } from "./tables.ts"
 
@@ -85,7 +85,7 @@ const end = (
 ) => {
   tables.linkings.delete(lane.number.id)
   setStatus(lane, change, now, reason)
-  reschedule(tables, lane)
+  turnWithNumber(tables, lane, now)
   return lane.number
 }
 

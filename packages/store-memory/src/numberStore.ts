@@ -3,7 +3,7 @@ import { changedPacing } from "@messaging-service/core/ports"
 import type { NumberStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { report } from "./deliveryQueue.ts"
-import { closeLane, firstToLeave, limitsOf, openLane, reschedule, setStatus } from "./Lane.ts"
+import { closeLane, firstToLeave, limitsOf, openLane, setStatus, turnWithNumber } from "./Lane.ts"
 import { controlLane } from "./laneQueue.ts"
 import { phoneWithoutLink } from "./linkingStore.ts"
 import { laneIn, laneOf } from "./tables.ts"
@@ -58,7 +58,7 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
     if (status !== "connecting") tables.linkings.delete(id)
     if (lane.number.status !== status) report(tables, lane, callback)
     setStatus(lane, { status, phone: phone ?? kept }, now, reason)
-    reschedule(tables, lane)
+    turnWithNumber(tables, lane, now)
     return lane.number
   },
 

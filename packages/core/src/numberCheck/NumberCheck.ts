@@ -10,7 +10,8 @@ import type { NumberCheckId, NumberId, WorkspaceId } from "../Ids.ts"
 import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { Mode } from "../key/ApiKey.ts"
 import type { CallerScope } from "../key/Caller.ts"
-import { isClaimable } from "../queue/Lane.ts"
+import { isOpen } from "../queue/Lane.ts"
+import type { Standing } from "../queue/Lane.ts"
 import type { Phone } from "../recipient/Phone.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
@@ -53,10 +54,8 @@ export interface NumberCheck {
  * Whether a check can be taken up: a live one waits while its number is not connected; once the number
  * is removed it is ended.
  */
-export const canBeAsked = (
-  { mode }: Pick<NumberCheck, "mode">,
-  lane: Parameters<typeof isClaimable>[0],
-): boolean => mode === "test" || isClaimable(lane)
+export const canBeAsked = ({ mode }: Pick<NumberCheck, "mode">, lane: Standing): boolean =>
+  mode === "test" || isOpen(lane)
 
 /** Whether a worker may take it up: any may that needs no connection for it. */
 export const isAskedBy = (

@@ -41,26 +41,39 @@ export const mayBeHandedOut = (
   now: number,
 ): boolean => mayHaveLeft(attempts) || !hasExpired(message, now)
 
-/**
- * Whether a lane can be claimed at all: while its number is connected; and once the number is
- * removed, to settle what may have left.
- */
-export const isClaimable = (lane: {
+/** What of a number decides whether its work goes on. */
+export interface Standing {
   readonly connected: boolean
   readonly removed: boolean
-}): boolean => lane.connected || lane.removed
+}
 
 /**
- * Until when a pause holds back a lane's first message. What may have left is concluded as soon as it
- * has expired: that asks no transport, and only an operator may end the pause.
+ * Whether a number's work goes on: while it is connected; and once it is removed, to settle what is
+ * under way.
  */
-export const pauseHoldsUntil = (
+export const isOpen = ({ connected, removed }: Standing): boolean => connected || removed
+
+/**
+ * Whether a lane can be claimed at all. Of a number that is not connected it can while its first message
+ * may have left, which is concluded once it has expired.
+ */
+export const isClaimable = (lane: Standing, first: Attempts | null): boolean =>
+  isOpen(lane) || (first !== null && isInHands(first))
+
+/**
+ * Until when a lane's first message is held back: by a pause, and what may have left also while its
+ * number is not connected. What may have left is concluded as soon as it has expired: that asks no
+ * transport, and only an operator may end the pause or bring the number back.
+ */
+export const holdsUntil = (
   pausedUntil: number | null,
+  lane: Standing,
   first: (Pick<Attempts, "interruptions"> & Pick<Message, "expiresAt">) | null,
-): number | null =>
-  pausedUntil === null || first === null || first.expiresAt === null || !mayHaveLeft(first)
-    ? pausedUntil
-    : Math.min(pausedUntil, first.expiresAt)
+): number | null => {
+  if (first === null || !mayHaveLeft(first)) return pausedUntil
+  const until = isOpen(lane) ? pausedUntil : Infinity
+  return until === null || first.expiresAt === null ? until : Math.min(until, first.expiresAt)
+}
 
 /** How many of ascending times are not later than a moment. */
 const countUntil = (times: ReadonlyArray<number>, moment: number): number => {
@@ -129,10 +142,10 @@ export interface LaneDue {
   /** Until when a claim has found the number's limits to hold its first message back. */
   readonly limitedUntil: number | null
   /**
-   * Until when a pause holds its first message back (see `pauseHoldsUntil`): infinite while only an
-   * operator can end that; null for none. A removed lane has none.
+   * Until when its first message is held back (see `holdsUntil`): infinite while only an operator can
+   * end that; null for none. A removed lane has none.
    */
-  readonly pausedUntil: number | null
+  readonly heldUntil: number | null
   /** Of its first message: what arrives comes behind it. */
   readonly mayHaveLeft: boolean
   readonly removed: boolean
@@ -161,7 +174,7 @@ export type LaneChange =
       readonly again: { readonly mayHaveLeft: boolean } | null
       readonly firstDueAt: number | null
     }
-  /** Its pause began or ended, or its pacing is another one. */
+  /** Its pause began or ended, its pacing is another one, or its number connected or dropped out. */
   | { readonly _tag: "Changed"; readonly firstDueAt: number | null }
   /** Its number was removed; `mayHaveLeft` of its head. */
   | { readonly _tag: "Removed"; readonly now: number; readonly mayHaveLeft: boolean }
@@ -178,18 +191,12 @@ const ifEver = (moment: number): number | null => (Number.isFinite(moment) ? mom
  * removed number only what may have left is handed out once more.
  */
 export const nextDueAfter = (lane: LaneDue, change: LaneChange): number | null => {
-  const {
-    leaseUntil,
-    limitedUntil: limited,
-    nextDue,
-    pausedUntil: paused,
-    restsUntil: rests,
-  } = lane
+  const { leaseUntil, limitedUntil: limited, nextDue, heldUntil: held, restsUntil: rests } = lane
   const first = "firstDueAt" in change ? change.firstDueAt : null
   switch (change._tag) {
     case "Accepted":
       return leaseUntil === null && !lane.mayHaveLeft
-        ? ifEver(latest(Math.min(nextDue ?? change.dueAt, change.dueAt), rests, limited, paused))
+        ? ifEver(latest(Math.min(nextDue ?? change.dueAt, change.dueAt), rests, limited, held))
         : nextDue
     case "HandedOut":
       return change.leaseUntil
@@ -199,17 +206,17 @@ export const nextDueAfter = (lane: LaneDue, change: LaneChange): number | null =
       if (leaseUntil !== null || lane.removed) return nextDue
       if (first === null) return null
       // What held the first message back need not hold the one that comes first now.
-      return ifEver(latest(first, limited === null ? nextDue : null, rests, paused))
+      return ifEver(latest(first, limited === null ? nextDue : null, rests, held))
     }
     case "Settled": {
       const { again, now } = change
       if (lane.removed && again?.mayHaveLeft !== true) return null
-      if (again !== null) return ifEver(latest(now, rests, paused))
-      return first === null ? null : ifEver(latest(first, now, rests, paused))
+      if (again !== null) return ifEver(latest(now, rests, held))
+      return first === null ? null : ifEver(latest(first, now, rests, held))
     }
     case "Changed":
       if (leaseUntil !== null || lane.removed) return nextDue
-      return first === null ? null : ifEver(latest(first, rests, paused))
+      return first === null ? null : ifEver(latest(first, rests, held))
     case "Removed":
       if (leaseUntil !== null) return leaseUntil
       return change.mayHaveLeft ? latest(change.now, rests) : null

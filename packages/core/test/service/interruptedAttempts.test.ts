@@ -81,6 +81,29 @@ describe("a worker that died with a message in its hands", () => {
     ),
   )
 
+  it.effect("leaves a logged-out number's message as outcome_unknown once it has expired", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, number } = yield* aSender()
+        const message = yield* send(key, { expires_at: yield* ahead(hour) })
+        yield* claimAndDie()
+        yield* logOut(number)
+        yield* startWorker
+        const behind = yield* send(key, { from: number })
+        yield* pass(hour - 1)
+        assert.strictEqual(yield* status(key, message), "queued")
+        yield* pass(1)
+        assert.strictEqual((yield* get(key, message)).error?.code, "outcome_unknown")
+        assert.strictEqual(yield* status(key, behind), "queued")
+        assert.deepStrictEqual(yield* arrived(), [])
+        yield* reconnect(number)
+        yield* settled
+        assert.deepStrictEqual<unknown>(yield* arrived(), [behind.id])
+      }),
+      { worker: false },
+    ),
+  )
+
   it.effect("leaves a logged-out number's message waiting until it is back", () =>
     inAService(
       Effect.gen(function* () {

@@ -6,6 +6,7 @@
  * attempt, which may have ended meanwhile.
  */
 import type { EndReports } from "@messaging-service/core/ports"
+import { nextDueAfter } from "../queue/lane.ts"
 import { callbackParameters, connectionParameters, report } from "../webhook/queueDeliveries.ts"
 import { instant, text } from "../database/Fields.ts"
 import { call, joined, sqlFunction, taking } from "../database/Statement.ts"
@@ -80,7 +81,8 @@ export const finishLinking = sqlFunction(
         and other.mode = n.mode
     );
     update lanes l
-    set connected = not v_held and l.removed_at is null
+    set connected = not v_held and l.removed_at is null,
+      next_due = ${nextDueAfter.opened("l", "not v_held", "p_now")}
     where l.number_id = v_number;
     update numbers n
     set status = case when v_held then 'disconnected' else 'connected' end,

@@ -45,6 +45,7 @@ import { sessions } from "./0018_sessions.ts"
 import { leavingDevices } from "./0019_leaving_devices.ts"
 import { shards } from "./0020_shards.ts"
 import { pacing } from "./0021_pacing.ts"
+import { lanesInDoubt } from "./0022_lanes_in_doubt.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -70,6 +71,7 @@ export const migrations: ReadonlyArray<Migration> = [
   leavingDevices,
   shards,
   pacing,
+  lanesInDoubt,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

@@ -155,8 +155,8 @@ where n.id = $id
 
 /**
  * A number connects, is being connected or drops out, its lane with it, and the address that its
- * connection is reported to is told. The lane's next due moment is kept while it rests, so that
- * connecting needs no count. Returns the number as it then stands; none when it is unknown or removed.
+ * connection is reported to is told. The lane's next due moment is kept while it rests and nothing of it
+ * may have left, so that connecting needs no count. Returns the number as it then stands; none when it is unknown or removed.
  *
  * Locks: the lane first, as before every change of a status; only a later statement looks at the
  * number, so that no change is told twice.
@@ -174,7 +174,8 @@ export const setNumberStatus = sqlFunction(
     v_before text;
   begin
     update lanes l
-    set connected = p_status = 'connected' and l.removed_at is null
+    set connected = p_status = 'connected' and l.removed_at is null,
+      next_due = ${nextDueAfter.opened("l", "p_status = 'connected'", "p_now")}
     where l.number_id = p_number;
 
     if p_status <> 'connecting' then

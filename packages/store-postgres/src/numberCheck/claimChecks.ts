@@ -14,12 +14,12 @@ import {
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, single, sqlFunction, statement, taking } from "../database/Statement.ts"
-import { isClaimable, isOwned, ownedFields, ownedParameters } from "../queue/lane.ts"
+import { isOpen, isOwned, ownedFields, ownedParameters } from "../queue/lane.ts"
 import { fitsShare, sharesFields } from "../queue/shares.ts"
 
 /** The core's `canBeAsked`, by the lane of the check's number. */
 export const canBeAsked = (check: string, lane: string): string =>
-  `(${check}.mode = 'test' or ${isClaimable(lane)})`
+  `(${check}.mode = 'test' or ${isOpen(lane)})`
 
 /** The core's `isAskedBy`. */
 export const isAskedBy = (

@@ -27,12 +27,12 @@ import type { MessageRow } from "../message/messageRow.ts"
 import { numberTable, toNumber } from "../number/numberRow.ts"
 import {
   firstWaiting,
+  holdsUntil,
   isClaimable,
   isOwned,
   limitedUntil,
   mayBeHandedOut,
   nextDueAfter,
-  pauseHoldsUntil,
   ownedFields,
   ownedParameters,
   sendsCappedUntil,
@@ -82,8 +82,9 @@ export const laneLimit = sqlFunction(
   end`
 
 /**
- * What becomes of each locked lane, in the order of the cases: one that is paused is passed over,
- * unless its head may have left and has expired, and what was in flight in it counts as interrupted;
+ * What becomes of each locked lane, in the order of the cases: one that is paused, or whose number is not
+ * connected, is passed over unless its head may have left and has expired, and what was in flight in it
+ * counts as interrupted;
  * an unsettled message whose lease ran out is handed out again, whatever became of it; a lane whose
  * limits are used up is passed over until there is room; else its head goes out, and without one the
  * lane is due when its next message is. Sends are counted only when the lane's bound says there may be
@@ -145,7 +146,7 @@ export const claimLanes = sqlFunction(
         end as head_id
       from lane
       cross join lateral (
-        select ${pauseHoldsUntil("lane", "lane.paused_until")} as until
+        select ${holdsUntil("lane", "lane.paused_until")} as until
       ) held
     ),
     picked as materialized (

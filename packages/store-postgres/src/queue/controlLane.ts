@@ -10,7 +10,7 @@ import {
   laterPause,
   lockLanes,
   nextDueAfter,
-  pauseHoldsUntil,
+  holdsUntil,
   recipientName,
 } from "./lane.ts"
 
@@ -82,7 +82,7 @@ export const controlLane = sqlFunction("control_lane", parameters, "boolean")`
       end,
       next_due = ${nextDueAfter.changed(
         "l",
-        pauseHoldsUntil("l", pausedUntil),
+        holdsUntil("l", pausedUntil),
         firstToLeave("due_at", "l", "p_now"),
       )}
     where l.number_id = p_number

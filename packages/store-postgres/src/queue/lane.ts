@@ -42,9 +42,15 @@ export const isOfRemoved = (message: string): string => laneOf(message, "l.remov
 export const mayBeHandedOut = (head: string, lane: string, now: string): string =>
   `(${lane}.interruptions > 0 or ${notExpired(head, now)})`
 
-/** Index `lanes_due` holds these lanes alone. */
-export const isClaimable = (lane: string): string =>
+export const isOpen = (lane: string): string =>
   `(${lane}.connected or ${lane}.removed_at is not null)`
+
+/** Index `lanes_due` holds these lanes alone, in these words. */
+export const isClaimable = (lane: string): string =>
+  `(
+    ${lane}.connected or ${lane}.removed_at is not null
+    or ${lane}.interruptions > 0 or ${lane}.lease_until is not null
+  )`
 
 /**
  * The first message that waits in a lane and has not expired, as a scalar subquery. For holders of
@@ -235,17 +241,22 @@ export const laterPause = {
       end`,
 }
 
-/** The core's `pauseHoldsUntil`; what is in flight was interrupted by then. */
-export const pauseHoldsUntil = (
+/** The core's `holdsUntil`; what is in flight was interrupted by then. */
+export const holdsUntil = (
   lane: string,
   pausedUntil: string,
-  mayHaveLeft = `(${lane}.lease_until is not null or ${lane}.interruptions > 0)`,
+  {
+    mayHaveLeft = `(${lane}.lease_until is not null or ${lane}.interruptions > 0)`,
+    opened = isOpen(lane),
+  }: { readonly mayHaveLeft?: string; readonly opened?: string } = {},
 ): string => `case
         when ${mayHaveLeft} then (
-          select least(pause.until, head.expires_at)
-          from (values (${pausedUntil})) pause (until)
+          select least(hold.until, head.expires_at)
+          from (
+            values (case when ${opened} then ${pausedUntil} else 'infinity'::timestamptz end)
+          ) hold (until)
           left join messages head on head.id = ${lane}.head_id
-          where pause.until is not null
+          where hold.until is not null
         )
         else ${pausedUntil}
       end`
@@ -280,7 +291,7 @@ export const nextDueAfter = {
           select ${ifEver(`greatest(
             first.due_at,
             case when ${lane}.limited_until is null then ${lane}.next_due end,
-            ${lane}.hold_until, ${pauseHoldsUntil(lane, `${lane}.paused_until`)}
+            ${lane}.hold_until, ${holdsUntil(lane, `${lane}.paused_until`)}
           )`)}
           from (values (${first})) first (due_at)
           where first.due_at is not null
@@ -302,17 +313,28 @@ export const nextDueAfter = {
         else ${ifEver(`greatest(
           case when not ${change.again} then coalesce(${change.firstDueAt}, 'infinity') end,
           ${change.now}, ${change.notBefore},
-          ${pauseHoldsUntil(lane, change.pausedUntil, `${change.again} and ${change.mayHaveLeft}`)}
+          ${holdsUntil(lane, change.pausedUntil, {
+            mayHaveLeft: `${change.again} and ${change.mayHaveLeft}`,
+          })}
         )`)}
       end`,
-  changed: (lane: string, pausedUntil: string, first: string): string => `case
+  changed: (lane: string, heldUntil: string, first: string): string => `case
         when ${lane}.lease_until is not null or ${lane}.removed_at is not null
         then ${lane}.next_due
         else ${ifEver(
           `greatest(
-            coalesce(${first}, 'infinity'), ${lane}.hold_until, ${pausedUntil}
+            coalesce(${first}, 'infinity'), ${lane}.hold_until, ${heldUntil}
           )`,
         )}
+      end`,
+  /** The same where the number connects or drops out: kept while nothing may have left. */
+  opened: (lane: string, opened: string, now: string): string => `case
+        when ${lane}.interruptions > 0 then ${nextDueAfter.changed(
+          lane,
+          holdsUntil(lane, `${lane}.paused_until`, { opened }),
+          firstToLeave("due_at", lane, now),
+        )}
+        else ${lane}.next_due
       end`,
   removed: (lane: string, now: string): string => `case
         when ${lane}.lease_until is not null then ${lane}.lease_until

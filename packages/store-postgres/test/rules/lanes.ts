@@ -3,6 +3,7 @@ import type { Vitest } from "@effect/vitest"
 import {
   canBeAsked,
   hasExpired,
+  holdsUntil,
   isAskedBy,
   isClaimable,
   isInHands,
@@ -13,7 +14,6 @@ import {
   mayHaveLeft,
   modesSeenBy,
   nextDueAfter,
-  pauseHoldsUntil,
   recipientName,
 } from "@messaging-service/core/ports"
 import type {
@@ -100,10 +100,15 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
     compare("claimable", {
       rows: { l: "lanes" },
       sql: sql.isClaimable("l"),
-      draw: Effect.map(aStanding, ({ row, ...standing }) => ({
-        facts: { l: row },
-        core: isClaimable(standing),
-      })),
+      draw: Effect.gen(function* () {
+        const { row, ...standing } = yield* aStanding
+        const leaseUntil = yield* draw.maybe(draw.time)
+        const interruptions = yield* draw.below(2)
+        return {
+          facts: { l: { ...row, lease_until: iso(leaseUntil), interruptions } },
+          core: isClaimable(standing, { leased: leaseUntil !== null, interruptions }),
+        }
+      }),
     }),
   )
 
@@ -310,7 +315,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
           mayHaveLeft: "l.interruptions + q.interrupted > 0",
           firstDueAt: "q.first",
         })}
-        when 'Changed' then ${sql.nextDueAfter.changed("l", sql.pauseHoldsUntil("l", "l.paused_until"), "q.first")}
+        when 'Changed' then ${sql.nextDueAfter.changed("l", sql.holdsUntil("l", "l.paused_until"), "q.first")}
         when 'Removed' then ${sql.nextDueAfter.removed("l", "q.at")}
       end`),
       cases: 3000,
@@ -335,7 +340,8 @@ const orNever = (moment: number | null) => (moment === Infinity ? "infinity" : i
 
 /** A lane and something that happens to it. */
 const aChange = Effect.gen(function* () {
-  const removed = yield* draw.flag
+  const { row: standingRow, ...standing } = yield* aStanding
+  const { removed } = standing
   const headId = yield* draw.maybe(Effect.succeed(1))
   // A head alone has attempts.
   const before = headId === null ? 0 : yield* draw.below(2)
@@ -343,13 +349,13 @@ const aChange = Effect.gen(function* () {
   const pausedUntil = removed ? null : yield* draw.maybe(timeOrNever)
   const expiresAt = headId === null ? null : yield* draw.maybe(draw.time)
   const heldAfter = (interruptions: number) =>
-    pauseHoldsUntil(pausedUntil, { interruptions, expiresAt })
+    holdsUntil(pausedUntil, standing, { interruptions, expiresAt })
   const lane: LaneDue = {
     nextDue: yield* draw.maybe(draw.time),
     leaseUntil: yield* draw.maybe(draw.time),
     restsUntil: yield* draw.maybe(draw.time),
     limitedUntil: yield* draw.maybe(draw.time),
-    pausedUntil: heldAfter(before),
+    heldUntil: heldAfter(before),
     mayHaveLeft: mayHaveLeft({ interruptions: before }),
     removed,
   }
@@ -373,7 +379,7 @@ const aChange = Effect.gen(function* () {
         hold_until: iso(lane.restsUntil),
         limited_until: iso(lane.limitedUntil),
         paused_until: orNever(pausedUntil),
-        removed_at: iso(removed ? noon : null),
+        ...standingRow,
         head_id: headId,
         interruptions: before,
       },
@@ -389,7 +395,7 @@ const aChange = Effect.gen(function* () {
     },
     core: nextDueAfter(
       change._tag === "Settled"
-        ? { ...lane, pausedUntil: heldAfter(again ? before + interrupted : 0) }
+        ? { ...lane, heldUntil: heldAfter(again ? before + interrupted : 0) }
         : lane,
       change,
     ),

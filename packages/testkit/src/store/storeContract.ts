@@ -46,6 +46,7 @@ import { endingRaces } from "./contract/racesOfEnding.ts"
 import { sendingRaces } from "./contract/racesOfSending.ts"
 import { workerRaces } from "./contract/racesOfWorkers.ts"
 import { clock, secrets } from "./contract/service.ts"
+import { sessionFences } from "./contract/sessionFences.ts"
 import { sessions } from "./contract/sessions.ts"
 import { simulatedPhones } from "./contract/simulatedPhones.ts"
 import { storms } from "./contract/storms.ts"
@@ -104,6 +105,7 @@ const topics = {
   clock,
   secrets,
   sessions,
+  sessionFences,
   "races of media": mediaRaces,
   "races of attachments": attachmentRaces,
   "races of number checks": numberCheckRaces,

@@ -336,6 +336,59 @@ export const leases: Topic = (it) => {
       }),
   )
 
+  it.effect.each([
+    [false, "connected"],
+    [true, "connected"],
+    [false, "disconnected"],
+    [true, "disconnected"],
+  ] as const)(
+    "what may have left of a number that is not connected waits for it, or for its expiry (lost %j, then %s)",
+    ([isLost, then]) =>
+      Effect.gen(function* () {
+        const work = yield* WorkStatus
+        const numbers = yield* NumberStore
+        const era = anEra()
+        const { number } = yield* aStage({ createdAt: era })
+        const status = (is: "connected" | "disconnected", now: number) =>
+          numbers.setStatus(number.id, is, undefined, now)
+        const message = yield* aMessage(number, { now: era, expiresAt: era + hour })
+        const claimed = yield* claimOne(number, { now: era, leaseUntil: era + minute })
+        yield* status("disconnected", era + 1)
+        if (!isLost) yield* settle([again(claimed, { interrupted: true })], era + 1)
+        const [other] = yield* accepted(number, { count: 2, now: era + 2 })
+        assert.deepStrictEqual(yield* claim([number], { now: era + minute }), [])
+        assert.strictEqual(yield* work.nextDue("lanes"), era + hour)
+        if (other !== undefined) yield* end(cancelled(other, era + minute))
+        assert.strictEqual(yield* work.nextDue("lanes"), era + hour)
+        assert.deepStrictEqual(yield* claim([number], { now: era + hour - 1 }), [])
+        const back = then === "connected" ? era + 2 * minute : era + hour
+        if (then === "connected") yield* status(then, back)
+        const last = yield* claimOne(number, { now: back })
+        assert.deepStrictEqual([last.message.id, last.interruptions], [message.id, 1])
+        yield* settle([failed(last, back)], back)
+        // The rest waits for the number.
+        const rest = yield* claim([number], { now: era + 2 * hour })
+        assert.lengthOf(rest, then === "connected" ? 1 : 0)
+        yield* numbers.remove(number.workspaceId, number.id, era)
+      }),
+  )
+
+  it.effect("what may have left and never expires waits until its number is connected again", () =>
+    Effect.gen(function* () {
+      const numbers = yield* NumberStore
+      const era = anEra()
+      const { number } = yield* aStage({ createdAt: era })
+      const message = yield* aMessage(number, { now: era })
+      yield* claimOne(number, { now: era, leaseUntil: era + minute })
+      yield* numbers.setStatus(number.id, "disconnected", undefined, era)
+      assert.deepStrictEqual(yield* claim([number], { now: era + minute }), [])
+      assert.deepStrictEqual(yield* claim([number], { now: era + 1000 * hour }), [])
+      yield* numbers.setStatus(number.id, "connected", undefined, era + minute)
+      const last = yield* claimOne(number, { now: era + minute })
+      assert.deepStrictEqual([last.message.id, last.interruptions], [message.id, 1])
+    }),
+  )
+
   it.effect("a settlement of nothing settles nothing", () =>
     Effect.gen(function* () {
       const queue = yield* LaneQueue

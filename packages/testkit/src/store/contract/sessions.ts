@@ -1,20 +1,8 @@
 /** `SessionStore`: what live transports keep of a number. */
 import { assert } from "@effect/vitest"
-import {
-  LaneQueue,
-  NumberStore,
-  SessionStore,
-  ShardLeases,
-  WorkspaceStore,
-  shardOf,
-} from "@messaging-service/core/ports"
-import type {
-  HeldShard,
-  KeyChange,
-  NumberId,
-  StoreUnavailable,
-} from "@messaging-service/core/ports"
-import { Effect, Fiber } from "effect"
+import { LaneQueue, NumberStore, SessionStore, WorkspaceStore } from "@messaging-service/core/ports"
+import type { KeyChange, NumberId } from "@messaging-service/core/ports"
+import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
 import { aNumber, aStage, aWorkspace, noon, oneSecond } from "../Records.ts"
 
@@ -31,87 +19,7 @@ const valuesOf = (numberId: NumberId, type: string, ids: ReadonlyArray<string>) 
     Effect.map(store.keys(numberId, type, ids), (found) => Object.fromEntries(found)),
   )
 
-/** A worker that takes that number's shard; it leaves with the scope. */
-const aTakingOf = (numberId: NumberId) =>
-  Effect.gen(function* () {
-    const leases = yield* ShardLeases
-    const worker = yield* Effect.acquireRelease(leases.join("a worker", 100), (id) =>
-      Effect.orDie(leases.leave(id)),
-    )
-    let taken: ReadonlyArray<HeldShard> = []
-    // Passed over while a write under way is held to it.
-    while (taken.length === 0) taken = yield* leases.take(worker, [shardOf(numberId)])
-    return { worker, fence: taken[0] ?? null }
-  })
-
 export const sessions: Topic = (it) => {
-  it.effect("what a worker writes is refused once another has taken the number's shard", () =>
-    Effect.gen(function* () {
-      const store = yield* SessionStore
-      const leases = yield* ShardLeases
-      const { number } = yield* aStage()
-      const { id } = number
-      const first = yield* aTakingOf(id)
-      assert.isTrue(yield* store.write(id, "first", [key("a", "1", "one")], noon, first.fence))
-      // It is free, and no other worker has it yet.
-      yield* leases.leave(first.worker)
-      assert.isTrue(yield* store.write(id, null, [key("a", "2", "two")], noon, first.fence))
-      const next = yield* aTakingOf(id)
-      const late = [
-        yield* store.write(
-          id,
-          "late",
-          [key("a", "1", "late"), key("a", "2", null)],
-          noon,
-          first.fence,
-        ),
-        yield* store.replace(id, "late", [], noon, first.fence),
-        yield* store.trim(id, "a", 0, first.fence),
-        yield* store.leave(id, noon, first.fence),
-        yield* store.wipe(id, first.fence),
-      ]
-      assert.deepStrictEqual(late, [false, false, false, false, false])
-      assert.strictEqual(yield* store.credentials(id), "first")
-      assert.deepStrictEqual(yield* valuesOf(id, "a", ["1", "2"]), { "1": "one", "2": "two" })
-      assert.isNull((yield* keptOf(id))?.leavingSince)
-      const fresh = [
-        yield* store.replace(id, "next", [key("a", "1", "next")], noon, next.fence),
-        yield* store.write(id, null, [key("a", "2", "next")], noon, next.fence),
-        yield* store.trim(id, "a", 1, next.fence),
-        yield* store.leave(id, noon, next.fence),
-      ]
-      assert.deepStrictEqual(fresh, [true, true, true, true])
-      assert.strictEqual(yield* store.credentials(id), "next")
-      assert.strictEqual((yield* keptOf(id))?.leavingSince, noon)
-      // An operator's word counts whichever worker has the number.
-      assert.isTrue(yield* store.leave(id, noon, null))
-      assert.isTrue(yield* store.wipe(id, next.fence))
-      assert.isUndefined(yield* keptOf(id))
-    }).pipe(Effect.scoped),
-  )
-
-  it.effect("what is under way when a shard is taken is written before that, or not at all", () =>
-    Effect.gen(function* () {
-      const store = yield* SessionStore
-      const leases = yield* ShardLeases
-      const { number } = yield* aStage()
-      const { id } = number
-      const first = yield* aTakingOf(id)
-      yield* leases.leave(first.worker)
-      const writing = yield* Effect.forkChild(
-        Effect.forEach(
-          Array.from({ length: 20 }, (_, place) => `write ${place}`),
-          (text) => store.write(id, text, [key("a", "1", text)], noon, first.fence),
-          { concurrency: 5 },
-        ),
-      )
-      yield* aTakingOf(id)
-      const found = [yield* store.credentials(id), yield* valuesOf(id, "a", ["1"])]
-      yield* Fiber.join(writing)
-      assert.deepStrictEqual([yield* store.credentials(id), yield* valuesOf(id, "a", ["1"])], found)
-    }).pipe(Effect.scoped),
-  )
-
   it.effect("credentials and keys are kept as they were given, each under its type and id", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
@@ -184,68 +92,6 @@ export const sessions: Topic = (it) => {
       const found = yield* store.keys(number.id, "k", [...ids, "all"])
       assert.strictEqual(found.size, 21)
     }),
-  )
-
-  it.effect("writes of many numbers at the same time each change their own, or are refused", () =>
-    Effect.gen(function* () {
-      const store = yield* SessionStore
-      const numbers = yield* NumberStore
-      const leases = yield* ShardLeases
-      const workspace = yield* aWorkspace()
-      const all = yield* Effect.forEach(Array.from({ length: 8 }), () => aNumber(workspace.id))
-      const [unlinked, removed, moved, dropped, fenced] = all.map(({ id }) => id)
-      assert.isTrue(removed !== undefined && moved !== undefined && fenced !== undefined)
-      if (removed === undefined || moved === undefined || fenced === undefined) return
-      const together = <A>(write: (id: NumberId) => Effect.Effect<A, StoreUnavailable>) =>
-        Effect.forEach(all, ({ id }) => write(id), { concurrency: "unbounded" })
-      yield* together((id) =>
-        store.write(id, id === unlinked ? null : `of ${id}`, [key("a", "1", "once")], noon, null),
-      )
-      yield* numbers.remove(workspace.id, removed, noon)
-      const late = yield* aTakingOf(moved)
-      yield* leases.leave(late.worker)
-      yield* aTakingOf(moved)
-      const present = yield* aTakingOf(fenced)
-      const fences = new Map([
-        [moved, late.fence],
-        [fenced, present.fence],
-      ])
-      const written = yield* together((id) =>
-        store.write(
-          id,
-          id === fenced || id === moved ? "anew" : null,
-          [key("a", "1", id === dropped ? null : `again ${id}`), key("b", `${id}`, "b")],
-          noon,
-          fences.get(id) ?? null,
-        ),
-      )
-      assert.deepStrictEqual(
-        written,
-        all.map(({ id }) => id !== moved),
-      )
-      for (const { id } of all) {
-        const found = {
-          credentials: yield* store.credentials(id),
-          a: (yield* valuesOf(id, "a", ["1"]))["1"],
-          b: Object.keys(
-            yield* valuesOf(
-              id,
-              "b",
-              all.map((each) => `${each.id}`),
-            ),
-          ),
-        }
-        const isKept = id !== unlinked && id !== removed && id !== moved
-        const before = id === unlinked ? undefined : "once"
-        const credentials = id === unlinked ? null : id === fenced ? "anew" : `of ${id}`
-        const again = id === dropped ? undefined : `again ${id}`
-        assert.deepStrictEqual(found, {
-          credentials,
-          a: isKept ? again : before,
-          b: isKept ? [`${id}`] : [],
-        })
-      }
-    }).pipe(Effect.scoped),
   )
 
   it.effect("keys without credentials are not kept", () =>
