@@ -9,8 +9,8 @@ import { programs } from "./programs.ts"
 
 const operatorToken = "operator-token-of-the-settle-tests"
 
-/** As many as one number sends in 24 hours at most. */
-const messages = 1000
+/** So many that two workers are at it for a while. */
+const messages = 300
 
 /** A server on a new database, with so many workers beside it; with none, its own works. */
 const aService = Effect.fnUntraced(function* (workers: number) {
@@ -59,7 +59,7 @@ const aService = Effect.fnUntraced(function* (workers: number) {
   return { operator, statusAfter }
 })
 
-layer(EmbeddedPostgres.layer())("a lane of a thousand messages", (it) => {
+layer(EmbeddedPostgres.layer())("a long lane", (it) => {
   for (const [where, workers] of [
     ["the worker in the server", 0],
     ["two workers beside the server", 2],
