@@ -1,0 +1,57 @@
+/** The programs of `docs/embedding.md` are the files beside this one, and each prints what the page says. */
+import { assert, layer } from "@effect/vitest"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { Effect, Redacted } from "effect"
+import { execFile } from "node:child_process"
+import { readFile, readdir } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+
+const root = join(import.meta.dirname, "../../..")
+const programs = join(import.meta.dirname, "../src/embedding")
+const run = promisify(execFile)
+
+/** What each program prints. */
+const printed: Readonly<Record<string, RegExp>> = {
+  "firstMessage.ts": /^Your order has left\. sent\n$/,
+  "restart.ts": /^sent\n$/,
+  "errors.ts": /^422 to\.phone to\.phone: [^\n]+\n$/,
+  "events.ts": /^message\.sent \nmessage\.failed group_not_found\n2\n$/,
+  "cronJob.ts": /^1 true true\n$/,
+  "mounted.ts": /^200 shop\n$/,
+}
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "the page on embedding",
+  (it) => {
+    it.effect("shows the programs that stand here, the first of them in the README too", () =>
+      Effect.promise(async () => {
+        const page = await readFile(join(root, "docs/embedding.md"), "utf8")
+        const readme = await readFile(join(root, "README.md"), "utf8")
+        const names = await readdir(programs)
+        assert.sameMembers(names, Object.keys(printed))
+        for (const name of names) {
+          assert.include(page, `\`\`\`ts\n${await readFile(join(programs, name), "utf8")}\`\`\``)
+        }
+        const first = await readFile(join(programs, "firstMessage.ts"), "utf8")
+        assert.include(readme, `\`\`\`ts\n${first}\`\`\``)
+      }),
+    )
+
+    for (const [name, output] of Object.entries(printed)) {
+      it.effect(`${name} prints what it should, and ends by itself`, () =>
+        Effect.gen(function* () {
+          const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
+          const directory = yield* processes.temporaryDirectory
+          const { stderr, stdout } = yield* Effect.promise(() =>
+            run(process.execPath, [join(programs, name)], {
+              env: { ...process.env, DATABASE_URL: Redacted.value(url), DATA_DIR: directory },
+            }),
+          )
+          assert.match(stdout, output)
+          assert.strictEqual(stderr, "")
+        }),
+      )
+    }
+  },
+)
