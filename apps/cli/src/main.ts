@@ -9,10 +9,10 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   // A second one ends the process at once.
   process.once(signal, () => ending.abort())
 }
-// What reads the output may have seen enough, as `head` does.
+// What reads the output may have seen enough, as `head` does: no fault, and nothing more to do.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") ending.abort()
-  else throw error
+  if (error.code !== "EPIPE") throw error
+  process.exit(0)
 })
 
 process.exitCode = await run(process.argv.slice(2), {

@@ -41,14 +41,16 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
     return (lines: string) => processOf("bash", ["--norc", "-ec", lines], { env })
   }
 
-  test("completes in bash, and says what is wrong", async (running) => {
+  test("completes in bash, says what is wrong, and may be left early by what reads it", async (running) => {
     const shell = await aShell(running)
-    const [missing, completed] = await Promise.all([
+    const [left, missing, completed] = await Promise.all([
+      shell("set -o pipefail; messaging --help | true"),
       shell("messaging get 1000000"),
       shell(
         `eval "$(messaging completion bash)"; COMP_WORDS=(messaging reminders p); COMP_CWORD=2; _messaging; echo "\${COMPREPLY[*]}"`,
       ),
     ])
+    assert.deepStrictEqual(left, { code: 0, stdout: "", stderr: "" })
     assert.strictEqual(missing.code, 5)
     assert.match(missing.stderr, /^messaging: .*message_not_found/)
     assert.strictEqual(completed.stdout, "pause\n")

@@ -261,27 +261,38 @@ const documentOf = async (url: string) =>
 
 let read: ReturnType<typeof documentOf> | undefined
 
-const aScene = async (
-  url: string,
-  watched: (url: string, init: RequestInit) => Promise<Response>,
-): Promise<Scene> => {
+/** Method and path of the latest request that an entry made. */
+let called: ReadonlyArray<string> = []
+
+const watched = (address: string, init: RequestInit) => {
+  called = [init.method ?? "", new URL(address).pathname]
+  return fetch(address, init)
+}
+
+let toRead: Promise<Scene> | undefined
+
+const aScene = async (url: string): Promise<Scene> => {
   const { client, key, number, operator, workspace } = await aWorkspace(url)
   const inWorkspace = workspace.id
   const endpoint = await client.webhooks.create({ url: "https://example.com/hook" })
-  const message = await client.messages.send({ to, text: "Hello" })
-  const scheduled = await client.messages.send({
-    to,
-    text: "Later",
-    send_at: "2100-01-01T00:00:00Z",
-  })
+  const records = await Promise.all([
+    client.messages.send({ to, text: "Hello" }),
+    client.messages.send({ to, text: "Later", send_at: "2100-01-01T00:00:00Z" }),
+    client.reminders.create(reminder),
+    client.media.upload({ file: "a,b\n", file_name: "list.csv" }),
+    client.numberChecks.create({ phones: [to.phone] }),
+    operator.contacts.create(inWorkspace, { name: "Ann", phone: to.phone }),
+    operator.keys.create(inWorkspace, { version: 2, name: "Second" }),
+  ])
+  const [message, scheduled, rent, media, check, contact, second] = records
   const made = {
     message: message.id,
     scheduled: scheduled.id,
-    reminder: (await client.reminders.create(reminder)).id,
-    media: (await client.media.upload({ file: "a,b\n", file_name: "list.csv" })).id,
-    check: (await client.numberChecks.create({ phones: [to.phone] })).id,
-    contact: (await operator.contacts.create(inWorkspace, { name: "Ann", phone: to.phone })).id,
-    key: (await operator.keys.create(inWorkspace, { version: 2, name: "Second" })).id,
+    reminder: rent.id,
+    media: media.id,
+    check: check.id,
+    contact: contact.id,
+    key: second.id,
   }
   await operator.simulator.settle()
   const event = (await first(operator.webhooks.deliveries(inWorkspace, endpoint.id)))?.event_id
@@ -305,15 +316,12 @@ layer(Service.layer, { excludeTestServices: true })("every operation by its meth
     it.effect(id, () =>
       Effect.gen(function* () {
         const { url } = yield* Service
-        const called: Array<string> = []
         yield* Effect.promise(async () => {
-          const scene = await aScene(url, (address, init) => {
-            called.push(`${init.method} ${new URL(address).pathname}`)
-            return fetch(address, init)
-          })
-          await entry(scene)
+          // What only reads is shown the same things.
+          const isReading = /^(?:get|list)/.test(id)
+          await entry(await (isReading ? (toRead ??= aScene(url)) : aScene(url)))
           const document = await (read ??= documentOf(url))
-          const [method = "", path = ""] = called.at(-1)?.split(" ") ?? []
+          const [method = "", path = ""] = called
           assert.strictEqual(document.at(path)?.get(method)?.id, id)
         })
       }),
