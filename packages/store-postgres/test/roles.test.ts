@@ -1,0 +1,133 @@
+/**
+ * Who may do what on a database, and what a start says that cannot be: one line with the cause and what
+ * to do, and no secret.
+ */
+import { assert, layer } from "@effect/vitest"
+import type { StoreUnavailable } from "@messaging-service/core/ports"
+import { EmbeddedPostgres, aStage, accepted } from "@messaging-service/testkit"
+import { PgConnection } from "@effect/sql-pg"
+import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { dirname, resolve } from "node:path"
+import { fromConnections } from "../src/database/Database.ts"
+import type { ConnectionPool } from "../src/database/Connection.ts"
+import { migrateDatabase } from "../src/index.ts"
+import { aBareDatabase, aDatabase, aProcess, optionsOf } from "./databases.ts"
+
+const page = readFileSync(resolve(import.meta.dirname, "../../../docs/postgresql.md"), "utf8")
+
+/** What the page tells an administrator to run. */
+const grants = /```sql\n([^`]*)```/.exec(page)?.[1] ?? ""
+
+/** Runs statements as the superuser. */
+const administering = (options: ReturnType<typeof optionsOf>, ...texts: ReadonlyArray<string>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { database, path, username } = options
+      const connection = yield* PgConnection.make({ database, path, username })
+      for (const text of texts) yield* connection.query(text, [], false)
+    }),
+  )
+
+const lineOf = ({ cause }: StoreUnavailable): string => {
+  assert.instanceOf(cause, Error)
+  assert.isUndefined(cause.cause)
+  assert.notInclude(cause.message, "\n")
+  return cause.message
+}
+
+const failing = (
+  options: Parameters<typeof aProcess>[1],
+  database: Parameters<typeof aProcess>[0],
+) => Effect.map(Effect.scoped(Effect.flip(aProcess(database, options ?? {}))), lineOf)
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "roles and starts",
+  (it) => {
+    it.effect("the service runs as a role with the grants of the page, and owns nothing", () =>
+      Effect.gen(function* () {
+        const database = yield* aBareDatabase
+        const options = optionsOf(database)
+        const asApp = { username: "messaging_app" }
+        const statements = grants.split(";").filter((text) => text.trim() !== "")
+        yield* administering(options, ...statements)
+        assert.match(
+          yield* failing(asApp, database),
+          /^permission denied for schema messaging \(grant the role/,
+        )
+        yield* migrateDatabase({ ...options, username: "messaging_owner" })
+        const stores = yield* aProcess(database, asApp)
+        yield* Effect.provide(
+          Effect.flatMap(aStage(), ({ number }) => accepted(number)),
+          stores,
+        )
+
+        yield* administering(
+          options,
+          "revoke insert on messaging.messages from messaging_app",
+          "revoke usage on sequence messaging.messages_id_seq from messaging_app",
+        )
+        assert.match(
+          yield* failing(asApp, database),
+          /^role "messaging_app" lacks in schema "messaging": INSERT on messages, USAGE on messages_id_seq \(/,
+        )
+      }),
+    )
+
+    it.effect("a start that cannot be says why in one line, without the password", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const options = optionsOf(database)
+        yield* administering(
+          options,
+          "create role needs_password login password 'right'",
+          "create role plain login",
+          `copy (values ('local all needs_password scram-sha-256'), ('local all all trust'))
+           to '${dirname(database.path)}/data/pg_hba.conf'`,
+          "select pg_reload_conf()",
+          // A connection that is made now is judged by what was loaded.
+          "select",
+        )
+        const password = "very-secret"
+        const wrong = yield* failing({ username: "needs_password", password }, database)
+        assert.match(wrong, /password authentication failed.*\(check the user and the password\)/)
+        assert.notInclude(wrong, password)
+        assert.match(
+          yield* failing({ database: "nowhere" }, database),
+          /database "nowhere" does not exist \(create the database/,
+        )
+        assert.match(
+          yield* failing({ username: "unknown_role" }, database),
+          /role "unknown_role" does not exist/,
+        )
+        assert.match(
+          yield* failing({ path: "/nonexistent/.s.PGSQL.5432" }, database),
+          /ENOENT.*\(there is no such socket\)/,
+        )
+        assert.match(
+          yield* failing({ username: "plain" }, database),
+          /^permission denied for database .*\(grant the role/,
+        )
+      }),
+    )
+
+    it.effect("a server that is too old is named with its version", () =>
+      Effect.gen(function* () {
+        const connection = {
+          query: () =>
+            Effect.succeed({ rows: [{ version: "14.9", number: 140_009, found: "messaging" }] }),
+          queryValues: () => Effect.succeed([]),
+          pin: Effect.never,
+        }
+        const pool: ConnectionPool = {
+          maxConnections: 1,
+          get: Effect.succeed(connection),
+          use: (run) => run(connection),
+        }
+        const limits = { acquireMillis: 1000, statementMillis: 1000, listMillis: 1000 }
+        const error = yield* Effect.flip(fromConnections(pool, limits, { joinable: true }))
+        assert.strictEqual(lineOf(error), "PostgreSQL 15 or newer is needed, and this is 14.9")
+      }),
+    )
+  },
+)
