@@ -68,6 +68,7 @@ export const serviceVariables = {
     "a postgres:// URL, or memory:, or unset for the embedded database",
     parseStore,
   ),
+  DATABASE_SCHEMA: variable("the name of a schema", (text) => text),
   DATA_DIR: variable("a path", (text) => resolve(text)),
   TRANSPORT: oneOf("simulated", "live"),
   WHATSAPP_URL: variable(whatsAppUrlRule, parseWhatsAppUrl),
@@ -82,6 +83,13 @@ export const serviceVariables = {
   LOG_LEVEL: oneOf("debug", "info", "warn", "error"),
   LOG_FORMAT: oneOf("pretty", "json"),
 }
+
+/** The variables that say where everything is kept. */
+export const storeChoice = ({
+  DATABASE_SCHEMA: schema,
+  DATABASE_URL: store = { kind: "embedded" },
+}: Pick<VariablesOf<typeof serviceVariables>, "DATABASE_SCHEMA" | "DATABASE_URL">): StoreChoice =>
+  store.kind === "postgres" && schema !== undefined ? { ...store, schema } : store
 
 const transportChoice = ({
   LINKED_DEVICE_NAME: deviceName,
@@ -108,7 +116,7 @@ export const addressOf = (host: string, port: number): string =>
 export const serviceSettings = (
   given: VariablesOf<typeof serviceVariables>,
 ): Effect.Effect<ServiceSettings, CannotStart> => {
-  const store: StoreChoice = given.DATABASE_URL ?? { kind: "embedded" }
+  const store = storeChoice(given)
   // Processes on other machines could not read one that is kept here.
   if (store.kind === "postgres" && given.SECRETS_KEY === undefined) {
     return Effect.fail(

@@ -14,4 +14,5 @@ export { addressOf, portNumber, serviceSettings, serviceVariables } from "./Serv
 export type { ServiceSettings } from "./ServiceSettings.ts"
 export { oneOf, readVariables, trueOrFalse, variable } from "./Variables.ts"
 export type { Environment } from "./Variables.ts"
+export { runDatabaseCommand } from "./runDatabaseCommand.ts"
 export { runProcess } from "./runProcess.ts"

@@ -11,8 +11,8 @@ import type { Effect } from "effect"
 /** A stop takes 10 s at most; this leaves the process time to go. */
 const longestStopMillis = 9500
 
-/** Runs the app as the process's main program. The exit code is 0 after a stop, else 1. */
-export const runProcess = (app: Effect.Effect<never, CannotStart>): void => {
+/** Runs the app as the process's main program. The exit code is 0 after a stop or its end, else 1. */
+export const runProcess = (app: Effect.Effect<void, CannotStart>): void => {
   // Every file that the process makes is for its own user alone.
   process.umask(0o077)
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, leaveInTime)

@@ -4,6 +4,7 @@
  */
 export { CannotStart, briefly } from "./CannotStart.ts"
 export type { ComposedSettings, StoreChoice } from "./ComposedSettings.ts"
+export { databaseCommand } from "./databaseCommands.ts"
 export { keepSecret, keptSecret } from "./keptSecret.ts"
 export type { SecretKind } from "./keptSecret.ts"
 export { logEntry, logLevels } from "./logEntry.ts"

@@ -239,8 +239,8 @@ export const storeCannotStart = (
 ): CannotStart =>
   cannotStart(
     store.kind === "postgres"
-      ? "DATABASE_URL names a database that does not answer"
-      : "DATA_DIR holds a database that does not answer",
+      ? "DATABASE_URL names a database that cannot be used"
+      : "DATA_DIR holds a database that cannot be used",
     error,
   )
 

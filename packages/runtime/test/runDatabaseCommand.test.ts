@@ -1,0 +1,53 @@
+/** The commands for a database say what is true then, or in one line why nothing was done. */
+import { assert, layer } from "@effect/vitest"
+import { EmbeddedPostgres } from "@messaging-service/testkit"
+import { Console, Effect, Redacted } from "effect"
+import { runDatabaseCommand } from "../src/index.ts"
+
+/** What a command says, or why it did not. */
+const told = (name: string, environment: Readonly<Record<string, string>>) =>
+  Effect.gen(function* () {
+    const lines: Array<string> = []
+    const quiet = { ...(yield* Console.Console), log: (line: string) => void lines.push(line) }
+    return yield* runDatabaseCommand(name, environment).pipe(
+      Effect.provideService(Console.Console, quiet),
+      Effect.map(() => lines.join()),
+      Effect.catch((error) => Effect.succeed(error.message)),
+    )
+  })
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "commands for a database",
+  (it) => {
+    it.effect("tables are brought up to date, and moved where a version before made them", () =>
+      Effect.gen(function* () {
+        const { url } = yield* EmbeddedPostgres.use((postgres) => postgres.createDatabase())
+        const DATABASE_URL = Redacted.value(url)
+        const inPublic = { DATABASE_URL, DATABASE_SCHEMA: "public" }
+        assert.strictEqual(yield* told("migrate", inPublic), "the tables are up to date")
+        assert.strictEqual(
+          yield* told("move-tables", { DATABASE_URL }),
+          'the tables are in the schema "messaging"',
+        )
+        assert.strictEqual(
+          yield* told("move-tables", { DATABASE_URL }),
+          "there is nothing to move in public",
+        )
+        assert.match(
+          yield* told("migrate", { DATABASE_URL, DATABASE_SCHEMA: "No" }),
+          /must be 1 to 40/,
+        )
+      }),
+    )
+
+    it.effect("a command that is unknown, or has no PostgreSQL, does nothing", () =>
+      Effect.gen(function* () {
+        assert.strictEqual(
+          yield* told("remove", {}),
+          '"remove" is no command: there are migrate and move-tables',
+        )
+        assert.match(yield* told("migrate", { DATABASE_URL: "memory:" }), /must name a PostgreSQL/)
+      }),
+    )
+  },
+)
