@@ -72,16 +72,16 @@ export const scripts = {
   local IFS=$'\\n'
   COMPREPLY=($(messaging complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
 }
-complete -o nosort -F _messaging messaging
+complete -o nosort -F _messaging messaging 2>/dev/null || complete -F _messaging messaging
 `,
   zsh: `#compdef messaging
 _messaging() {
   local -a found
   found=("\${(@f)$(messaging complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  compadd -Q -a found
+  [[ -z "\${found[1]}" ]] || compadd -Q -a found
 }
 compdef _messaging messaging
 `,
-  fish: `complete -c messaging -f -a '(messaging complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
+  fish: `complete -c messaging -f -a '(messaging complete -- (commandline -opc)[2..] "$(commandline -ct)" 2>/dev/null)'
 `,
 } as const

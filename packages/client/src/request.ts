@@ -194,8 +194,9 @@ const restBefore = (asked: Asked, error: MessagingError, repeats: number): numbe
     // The attempt before this one was lost on the way, and is still being answered.
     case 409:
       return error.code === "idempotency_in_progress" ? asItSays : undefined
+    // Only keys that were never issued are told so, and those will be no better in a minute.
     case 429:
-      return asItSays
+      return error.code === "too_many_auth_failures" ? undefined : asItSays
     // The service says so before it does anything; what stands in front of it may say so at any time.
     case 503:
       return error.code === "service_unavailable" || isRepeatable(asked)

@@ -223,6 +223,15 @@ describe("a request is repeated", () => {
     assert.isAtMost(millis, 500 + 1000 + 2000)
   })
 
+  test("not with a key that was never issued: it will be no better in a minute", async () => {
+    const { attempts, fetch } = scripted(
+      refused(429, "too_many_auth_failures", {}, { "retry-after": "60" }),
+    )
+    const { error } = await ended(aClient(fetch).me())
+    assert.strictEqual(error?.code, "too_many_auth_failures")
+    assert.lengthOf(attempts, 1)
+  })
+
   test("as often as the client or the call says", async () => {
     const never = scripted(lost)
     await ended(aClient(never.fetch, { retries: 0 }).me())
