@@ -13,6 +13,7 @@ const read = (file: string): string => readFileSync(resolve(root, file), "utf8")
 const entryPoints: ReadonlyArray<readonly [specifier: string, file: string]> = [
   ["@messaging-service/core", "packages/core/src/index.ts"],
   ["@messaging-service/core/ports", "packages/core/src/ports.ts"],
+  ["@messaging-service/client", "packages/client/src/index.ts"],
   ["@messaging-service/emulator", "packages/emulator/src/index.ts"],
 ]
 
