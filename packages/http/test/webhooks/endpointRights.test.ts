@@ -19,11 +19,11 @@ import {
 } from "./Asking.ts"
 import type { EndpointBody } from "./Asking.ts"
 
-/** Names that lead where they say. */
+/** Names that lead where they say. What is public is assigned to no one: no registry has any of 3000::/4. */
 const addresses: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "public.example": ["93.184.216.34", "2606:4700:4700::1111"],
+  "public.example": ["3000::34", "3000::1111"],
   "inside.example": ["10.0.0.1"],
-  "both.example": ["93.184.216.34", "192.168.0.1"],
+  "both.example": ["3000::34", "192.168.0.1"],
 }
 
 const guarded = layerEgress({
@@ -130,7 +130,7 @@ layer(layerService({ egress: guarded }))("an address", (it) => {
       for (const url of [
         "https://public.example/a?b=c",
         "https://public.example:8443/",
-        "https://93.184.216.34/",
+        "https://[3000::34]/",
         "https://nowhere.example/",
       ]) {
         assert.strictEqual((yield* anEndpoint(token, { url })).url, url)
