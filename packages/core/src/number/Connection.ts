@@ -132,6 +132,12 @@ const standing = (
   return { state: said.state, reason: said.reason, since: said.since }
 }
 
+/**
+ * Reasons behind which a pause is not hidden: there is none, it ends by itself, or the state says it
+ * already. What else ends a connection has to be mended before a pause matters.
+ */
+const behindPauses: ReadonlyArray<ConnectionReason | null> = [null, "connection_lost", "not_linked"]
+
 /** When the first message that waits may leave. */
 const nextSendAt = (facts: ConnectionFacts, state: ConnectionState, now: number): number | null => {
   const { firstDueAt, isSending, limitedUntil, pause, restsUntil } = facts
@@ -142,8 +148,8 @@ const nextSendAt = (facts: ConnectionFacts, state: ConnectionState, now: number)
 }
 
 /**
- * How a number's connection stands. A connection that is there and sends nothing because the number is
- * paused shows the reason of the pause. `keepsConnections`: its transport has connections that
+ * How a number's connection stands. A number that sends nothing because it is paused shows the reason of
+ * the pause, unless its connection has ended for one that has to be mended first. `keepsConnections`: its transport has connections that
  * processes keep and report; a simulated phone is connected when its status says so.
  */
 export const connectionOf = (
@@ -156,7 +162,10 @@ export const connectionOf = (
   const paused = pausedUntil(pause, now)
   return {
     ...known,
-    reason: known.reason ?? (paused === null ? null : (pause?.reason ?? null)),
+    reason:
+      pause !== null && paused !== null && behindPauses.includes(known.reason)
+        ? pause.reason
+        : known.reason,
     lastSeenAt: keepsConnections ? (report?.lastSeenAt ?? null) : lastSentAt,
     pausedUntil: paused === null || !Number.isFinite(paused) ? null : paused,
     reconnects: keepsConnections ? (report?.reconnects ?? 0) : 0,

@@ -18,7 +18,7 @@ import { SessionStore } from "../transport/SessionStore.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { connectionOf } from "./Connection.ts"
-import type { Connection } from "./Connection.ts"
+import type { Connection, ConnectionFacts } from "./Connection.ts"
 import { ConnectedFromTheStart, Numbers } from "./Numbers.ts"
 import { NumberStore } from "./SendingNumber.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
@@ -88,17 +88,24 @@ export class NumberOperations extends Context.Service<
 
       const factsOf = Effect.fnUntraced(function* (
         ...[role, workspaceId, id]: Addressed
-      ): Effect.fn.Return<NumberConnection, Failure> {
+      ): Effect.fn.Return<ConnectionFacts, Failure> {
         const workspace = yield* workspaces.within(role, workspaceId, "numbers")
         const now = yield* Clock.currentTimeMillis
         const facts =
           id === undefined ? null : yield* store.connection(workspace.id, id, now, dailyQuota)
-        if (facts === null) return yield* notFound
-        const { number } = facts
+        return facts ?? (yield* notFound)
+      })
+
+      const connection = Effect.fnUntraced(function* (
+        ...number: Addressed
+      ): Effect.fn.Return<NumberConnection, Failure> {
+        const facts = yield* factsOf(...number)
+        const { id, mode } = facts.number
         // No far side is behind a test number.
-        const keepsConnections = !simulated && number.mode === "live"
-        const worker = yield* ownership.holderOf(number.id)
-        return { ...connectionOf(facts, now, keepsConnections), id: number.id, worker }
+        const keepsConnections = !simulated && mode === "live"
+        const worker = yield* ownership.holderOf(id)
+        const now = yield* Clock.currentTimeMillis
+        return { ...connectionOf(facts, now, keepsConnections), id, worker }
       })
 
       /** Until its worker has logged the device out and forgotten it. */
@@ -113,9 +120,9 @@ export class NumberOperations extends Context.Service<
         )
 
       return NumberOperations.of({
-        connection: Effect.fn("NumberOperations.connection")(factsOf),
+        connection: Effect.fn("NumberOperations.connection")(connection),
         pause: Effect.fn("NumberOperations.pause")(function* (role, workspaceId, id, command) {
-          const { id: found } = yield* factsOf(role, workspaceId, id)
+          const { id: found } = (yield* factsOf(role, workspaceId, id)).number
           const { until = null } = yield* Effect.fromResult(decodePause(command))
           const now = yield* Clock.currentTimeMillis
           if (until !== null && until.millis <= now) {
@@ -124,18 +131,19 @@ export class NumberOperations extends Context.Service<
           yield* lanes.pause(found, { until: until?.millis ?? null, reason: "paused" }, now)
           // It may end before the one that it takes the place of.
           yield* wakeUp.wake("lanes")
-          return yield* factsOf(role, workspaceId, found)
+          return yield* connection(role, workspaceId, found)
         }),
         resume: Effect.fn("NumberOperations.resume")(function* (role, workspaceId, id) {
-          const { id: found } = yield* factsOf(role, workspaceId, id)
+          const { id: found } = (yield* factsOf(role, workspaceId, id)).number
           yield* lanes.resume(found, yield* Clock.currentTimeMillis)
           yield* wakeUp.wake("lanes")
-          return yield* factsOf(role, workspaceId, found)
+          return yield* connection(role, workspaceId, found)
         }),
         logOut: Effect.fn("NumberOperations.logOut")(function* (role, workspaceId, id) {
-          const { id: found, reason } = yield* factsOf(role, workspaceId, id)
-          // There is no device to log out, and why it is disconnected stays true.
-          if (reason === "not_linked") return (yield* store.find(found)) ?? (yield* notFound)
+          const { changed, number: known } = yield* factsOf(role, workspaceId, id)
+          // It was never linked: there is no device to log out, and why it is disconnected stays true.
+          if (known.status === "disconnected" && changed === null) return known
+          const found = known.id
           yield* sessions.leave(found, yield* Clock.currentTimeMillis, null)
           const number = yield* numbers.connectionChanged(found, "disconnected", null, "logged_out")
           yield* Effect.raceFirst(forgotten(found), sleep(logOutMillis))

@@ -10,7 +10,7 @@ import { LaneQueue } from "../queue/LaneQueue.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
 import { described } from "../request/Described.ts"
-import { decoded, inputDecoder, parsed, textBetween } from "../request/Input.ts"
+import { decoded, inputDecoder, integerBetween, parsed, textBetween } from "../request/Input.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -39,12 +39,8 @@ export const NumberBody = Schema.Struct({
 const longestRest = 24 * 60 * 60 * 1000
 const mostInWindow = 1_000_000
 
-const restInput = Schema.optionalKey(
-  Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: longestRest }))),
-)
-const countInput = Schema.optionalKey(
-  Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: mostInWindow }))),
-)
+const restInput = Schema.optionalKey(Schema.NullOr(integerBetween(0, longestRest)))
+const countInput = Schema.optionalKey(Schema.NullOr(integerBetween(1, mostInWindow)))
 
 const PacingPatch = Schema.Struct({
   min_interval_ms: described(restInput, "The rest after a message, at least."),

@@ -85,6 +85,15 @@ export const instantParameter = (description: string) =>
     description: `${description} ISO 8601 with an offset; write + as %2B.`,
   })
 
+/** A whole number within bounds: one problem, whatever is wrong with it. */
+export const integerBetween = (minimum: number, maximum: number) => {
+  const message = `must be a whole number from ${minimum} to ${maximum}`
+  return Schema.Number.check(
+    Schema.isInt({ message }).abort(),
+    Schema.isBetween({ minimum, maximum }, { message }),
+  )
+}
+
 /** A positive id; whether it exists is for the store to say. */
 export const IdInput = Schema.Int
 
@@ -105,6 +114,10 @@ interface Found extends Problem {
   readonly unknown: boolean
 }
 
+/** Whether a union lists values, beside null, and not only types. */
+const namesValues = (ast: SchemaAST.AST): boolean =>
+  SchemaAST.isUnion(ast) ? ast.types.some(namesValues) : SchemaAST.isLiteral(ast)
+
 const collect = (
   issue: SchemaIssue.Issue,
   path: ReadonlyArray<PropertyKey>,
@@ -123,14 +136,17 @@ const collect = (
       return collect(issue.issue, [...path, ...issue.path], into)
     case "Composite":
       return issue.issues.forEach((inner) => collect(inner, path, into))
-    case "Filter":
+    case "Filter": {
+      const told = issue.filter.annotations?.message
+      return typeof told === "string" ? add(told) : collect(issue.issue, path, into)
+    }
     case "Encoding":
       return collect(issue.issue, path, into)
     case "AnyOf": {
       // Of a union such as "or null", the member that the value was meant for tells most.
       const telling = issue.issues.filter((inner) => inner._tag !== "InvalidType")
       return telling.length === 0
-        ? add("is not one of the accepted values")
+        ? add(namesValues(issue.ast) ? "is not one of the accepted values" : "has the wrong type")
         : telling.forEach((inner) => collect(inner, path, into))
     }
     case "MissingKey":

@@ -113,6 +113,50 @@ describe("the connection of a live number", () => {
       }),
   )
 
+  it.effect("shows a pause too, unless something has to be mended first", () =>
+    Effect.sync(() => {
+      const shown = (given: Partial<ConnectionFacts>) => {
+        const { pausedUntil, reason, state } = connectionOf(facts(given), noon, true)
+        return [state, reason, pausedUntil]
+      }
+      const pause = { until: null, reason: "paused" } as const
+      const lost = { ...report, state: "waiting", reason: "connection_lost" } as const
+      const number = numberOf("disconnected")
+      const out = (reason: "restricted" | "logged_out") => ({ at: noon, reason })
+      assert.deepStrictEqual(shown({ pause }), ["connected", "paused", null])
+      assert.deepStrictEqual(shown({ pause, report: { ...lost, reportedAt: noon } }), [
+        "waiting",
+        "paused",
+        null,
+      ])
+      assert.deepStrictEqual(shown({ pause, number: numberOf("connecting") }), [
+        "connecting",
+        "paused",
+        null,
+      ])
+      assert.deepStrictEqual(shown({ pause, number, changed: null }), [
+        "disconnected",
+        "paused",
+        null,
+      ])
+      for (const reason of ["restricted", "logged_out"] as const) {
+        assert.deepStrictEqual(shown({ pause, number, changed: out(reason) }), [
+          "disconnected",
+          reason,
+          null,
+        ])
+      }
+      const ended = { until: noon, reason: "paused" } as const
+      assert.deepStrictEqual(shown({ pause: ended, number, changed: null })[1], "not_linked")
+      const timed = { until: noon + second, reason: "paused" } as const
+      assert.deepStrictEqual(shown({ pause: timed, number, changed: out("restricted") }), [
+        "disconnected",
+        "restricted",
+        noon + second,
+      ])
+    }),
+  )
+
   it.effect("tells when the next message may leave, as far as that is known", () =>
     Effect.sync(() => {
       const next = (given: Partial<ConnectionFacts>) =>

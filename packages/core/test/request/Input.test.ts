@@ -5,6 +5,7 @@ import {
   InstantInput,
   decoded,
   inputDecoder,
+  integerBetween,
   parsed,
   refusedAs,
   textBetween,
@@ -20,6 +21,7 @@ const Body = Schema.Struct({
   when: Schema.optionalKey(Schema.NullOr(InstantInput)),
   inner: Schema.optionalKey(Schema.NullOr(Inner)),
   list: Schema.optionalKey(Schema.Array(Inner)),
+  count: Schema.optionalKey(Schema.NullOr(integerBetween(0, 9))),
   phone: Schema.optionalKey(
     parsed("invalid_phone", (text) => (text.startsWith("+") ? text : undefined)),
   ),
@@ -100,6 +102,19 @@ describe("inputDecoder", () => {
       ])
       assert.deepStrictEqual(told({ name: "a", inner: { kind: "huge" } }), [
         ["validation_failed", "inner.kind", "is not one of the accepted values"],
+      ])
+      for (const inner of [5, []]) {
+        assert.deepStrictEqual(told({ name: "a", inner }), [
+          ["validation_failed", "inner", "has the wrong type"],
+        ])
+      }
+      for (const count of [-1, 10, 1.5, 1e300, 2 ** 53]) {
+        assert.deepStrictEqual(told({ name: "a", count }), [
+          ["validation_failed", "count", "must be a whole number from 0 to 9"],
+        ])
+      }
+      assert.deepStrictEqual(told({ name: "a", count: "5" }), [
+        ["validation_failed", "count", "has the wrong type"],
       ])
     }),
   )

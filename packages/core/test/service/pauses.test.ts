@@ -280,7 +280,9 @@ describe("the connection of a simulated number", () => {
           state: "disconnected",
           reason: "not_linked",
         })
+        assert.deepInclude(yield* pause({ number: unlinked, workspace }), { reason: "paused" })
         yield* NumberOperations.use((all) => all.logOut("owner", workspace, unlinked))
+        yield* resume({ number: unlinked, workspace })
         assert.deepInclude(yield* connection({ number: unlinked, workspace }), {
           state: "disconnected",
           reason: "not_linked",

@@ -127,6 +127,8 @@ layer(layerService())("a number's connection", (it) => {
     [{ pacing: { per_hour: 1.5 } }, "pacing.per_hour"],
     [{ pacing: { min_interval_ms: -1 } }, "pacing.min_interval_ms"],
     [{ pacing: { jitter_ms: 86_400_001 } }, "pacing.jitter_ms"],
+    [{ pacing: { jitter_ms: 1e300 } }, "pacing.jitter_ms"],
+    [{ pacing: { per_minute: "5" } }, "pacing.per_minute"],
     [{ pacing: { per_day: 1 } }, "pacing.per_day"],
     [{ proxy_url: "ftp://192.0.2.1" }, "proxy_url"],
     [{ proxy_url: "http://user:hidden@192.0.2.1/path" }, "proxy_url"],
@@ -135,7 +137,8 @@ layer(layerService())("a number's connection", (it) => {
     Effect.gen(function* () {
       const answer = yield* patch(pathOf(yield* aSender()), json)
       assert.strictEqual(answer.status, 400, answer.text)
-      const { code, field: told } = errorOf(answer)
+      const { code, errors, field: told } = errorOf(answer)
+      assert.isEmpty(errors ?? [])
       assert.deepStrictEqual([code, told], ["validation_failed", field])
       assert.notInclude(answer.text, "hidden")
     }),
