@@ -27,6 +27,9 @@ const workerProgram = import.meta.resolve("../../../worker/src/main.ts")
 /** Phones follow from ids: the service's as numbers are loaded, and those of the bare sockets. */
 const firstPhone = { service: 15_550_000_001, bare: 15_560_000_001 }
 
+/** How long the connections of a process that ended may stay open at the far side. */
+const offlineMillis = 20_000
+
 /** To whom all write. */
 export const recipient = "15551234567"
 
@@ -141,7 +144,14 @@ export const openStage = Effect.fnUntraced(function* (database: BenchDatabase, d
     start: Effect.fnUntraced(function* (count: number) {
       const which = { first: firstPhone[name], count }
       // Behind the process's end, whose finalizer is added later and so runs before.
-      yield* Effect.addFinalizer(() => Effect.ignore(farSide({ ask: "offline", ...which })))
+      yield* Effect.addFinalizer(() =>
+        farSide({ ask: "offline", ...which }).pipe(
+          Effect.interruptible,
+          // After a failure the far side may be waiting for messages that never come.
+          Effect.timeout(offlineMillis),
+          Effect.ignore,
+        ),
+      )
       const program = yield* open(count)
       return { program, connected: yield* farSide<Spell>({ ask: "online", ...which }) }
     }),
