@@ -249,7 +249,11 @@ trimmed as (
 select ${mayWrite} as written`
 
 export const sessionStore = Effect.fnUntraced(function* (database: DatabaseService) {
-  const together = yield* coalesced(writeTogether(database), coalescing(database))
+  // Nothing but the number's own next message waits for a write, so that one statement of many is enough.
+  const together = yield* coalesced(writeTogether(database), {
+    ...coalescing(database),
+    places: 1,
+  })
   const store: typeof SessionStore.Service = {
     list: listKept.all(database, {}, (row: KeptRow) => ({
       numberId: Number(row.number_id) as NumberId,
