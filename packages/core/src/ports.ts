@@ -119,6 +119,7 @@ export {
   quotaVerdict,
 } from "./message/Quota.ts"
 export type { ExactQuota, PlannedQuota, QuotaFacts, QuotaLimit } from "./message/Quota.ts"
+export { SentTexts } from "./message/SentTexts.ts"
 export { logTrouble, rarely } from "./monitoring/rareLog.ts"
 export { ServiceFigures, mostCounted } from "./monitoring/ServiceFigures.ts"
 export type { Figures, NumberCount } from "./monitoring/ServiceFigures.ts"

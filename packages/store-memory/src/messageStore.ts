@@ -102,4 +102,9 @@ export const messageStore = (tables: Tables): Steps<typeof MessageStore.Service>
     if (movedByTick[state].includes(row.message.state)) row.message = { ...row.message, state }
     return messageOf(row)
   },
+
+  byTransportId: (transportId) => {
+    const row = tables.messagesByTransportId.get(transportId)
+    return row === undefined ? null : messageOf(row)
+  },
 })

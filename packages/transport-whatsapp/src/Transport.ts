@@ -22,7 +22,7 @@ import type { proto } from "baileys"
 import { Clock, Context, Data, Deferred, Effect, Layer } from "effect"
 import { canonicalAddresses } from "./addresses.ts"
 import { sentType } from "./authState.ts"
-import { makeContent, messageFromText, textOfMessage } from "./content.ts"
+import { makeMedia, messageFromText, textContent, textOfMessage } from "./content.ts"
 import {
   afterNack,
   afterQuestion,
@@ -144,23 +144,17 @@ export const layerTransport: Layer.Layer<
       }
     }
 
-    /** What was uploaded for a message that was sent before. A text is made alike each time. */
-    const uploaded = Effect.fnUntraced(function* ({
-      media,
-      numberId,
-      transportId,
-    }: OutgoingMessage) {
-      if (media === null) return undefined
-      const kept = yield* vault.keys(numberId, sentType, [transportId])
-      return messageFromText(kept.get(transportId))
-    })
-
-    /** A repeat is the very message that was sent before. */
+    /**
+     * A repeat is the very message that was sent before: what was uploaded for it is kept. A text is made
+     * alike each time.
+     */
     const contentOf = Effect.fnUntraced(function* (session: OpenSession, message: OutgoingMessage) {
-      const { numberId, transportId } = message
-      const before = yield* uploaded(message)
+      const { media, numberId, text, transportId } = message
+      if (media === null) return textContent(text)
+      const kept = yield* vault.keys(numberId, sentType, [transportId])
+      const before = messageFromText(kept.get(transportId))
       if (before !== undefined) return before
-      const content = yield* makeContent(session.connection.socket, message)
+      const content = yield* makeMedia(session.connection.socket, media, text)
       yield* vault.write(numberId, null, [
         { type: sentType, id: transportId, value: textOfMessage(content) },
       ])

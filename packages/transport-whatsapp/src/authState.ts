@@ -21,7 +21,7 @@ import { aloud } from "./quiet.ts"
 
 type KeyType = keyof SignalDataTypeMap
 
-/** Messages as they were sent, for recipients that could not read theirs and ask again. */
+/** Messages with media as they were sent, for recipients that could not read theirs and ask again. */
 export const sentType = "sent-message"
 
 /** How many keys of each type a number keeps; of types that are not here there are a few. */

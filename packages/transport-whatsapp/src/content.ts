@@ -4,7 +4,7 @@
  * no file is ever whole in memory; pictures go without a thumbnail of ours.
  */
 import { sleepInRealTime } from "@messaging-service/core/ports"
-import type { OutgoingMedia, OutgoingMessage } from "@messaging-service/core/ports"
+import type { OutgoingMedia } from "@messaging-service/core/ports"
 import { generateWAMessageContent, proto } from "baileys"
 import type { WAMediaUploadFunction, WASocket } from "baileys"
 import { Data, Effect, Stream } from "effect"
@@ -57,44 +57,41 @@ const mediaContent = (
     ? { image: { stream }, mimetype: mimeType, jpegThumbnail: "", ...captionOf(text) }
     : { document: { stream }, mimetype: mimeType, fileName, ...captionOf(text) }
 
-const withMedia = Effect.fnUntraced(function* (
+/** Uploads the file. */
+export const makeMedia: (
   socket: WASocket,
   media: OutgoingMedia,
   text: string,
-) {
-  let isUnreadable = false
-  const run = Effect.runPromiseWith(yield* Effect.context<never>())
-  const bytes = media.content.pipe(
-    Stream.tapError(() =>
-      Effect.sync(() => {
-        isUnreadable = true
-      }),
-    ),
-  )
-  return yield* Effect.acquireUseRelease(
-    Effect.sync(() => Readable.from(Stream.toAsyncIterable(bytes))),
-    (stream) =>
-      Effect.tryPromise({
-        try: () =>
-          generateWAMessageContent(mediaContent(media, text, stream), {
-            logger: silentLogger,
-            upload: persistent(socket.waUploadToServer, run),
-            mediaUploadTimeoutMs: uploadMillis,
-          }),
-        catch: (cause) => (isUnreadable ? new Unreadable() : new NotUploaded({ cause })),
-      }),
-    (stream) => Effect.sync(() => stream.destroy()),
-  )
-})
+) => Effect.Effect<proto.IMessage, Unreadable | NotUploaded> = Effect.fnUntraced(
+  function* (socket, media, text) {
+    let isUnreadable = false
+    const run = Effect.runPromiseWith(yield* Effect.context<never>())
+    const bytes = media.content.pipe(
+      Stream.tapError(() =>
+        Effect.sync(() => {
+          isUnreadable = true
+        }),
+      ),
+    )
+    return yield* Effect.acquireUseRelease(
+      Effect.sync(() => Readable.from(Stream.toAsyncIterable(bytes))),
+      (stream) =>
+        Effect.tryPromise({
+          try: () =>
+            generateWAMessageContent(mediaContent(media, text, stream), {
+              logger: silentLogger,
+              upload: persistent(socket.waUploadToServer, run),
+              mediaUploadTimeoutMs: uploadMillis,
+            }),
+          catch: (cause) => (isUnreadable ? new Unreadable() : new NotUploaded({ cause })),
+        }),
+      (stream) => Effect.sync(() => stream.destroy()),
+    )
+  },
+)
 
-/** Uploads what is to be uploaded. */
-export const makeContent = (
-  socket: WASocket,
-  { media, text }: OutgoingMessage,
-): Effect.Effect<proto.IMessage, Unreadable | NotUploaded> =>
-  media === null
-    ? Effect.succeed({ extendedTextMessage: { text } })
-    : withMedia(socket, media, text)
+/** A text is made alike each time, so what was sent is known by the text alone. */
+export const textContent = (text: string): proto.IMessage => ({ extendedTextMessage: { text } })
 
 /** As it is kept for a recipient who asks for it again, and for a repeat. */
 export const textOfMessage = (message: proto.IMessage): string =>

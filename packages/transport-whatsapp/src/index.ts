@@ -8,6 +8,7 @@ import type {
   NumberOwnership,
   NumberProxies,
   NumberStore,
+  SentTexts,
   SessionVault,
 } from "@messaging-service/core/ports"
 import { Layer } from "effect"
@@ -30,7 +31,7 @@ export const layer = (
 ): Layer.Layer<
   WhatsAppTransport | PhoneDirectory | NumberLinking | Sessions,
   never,
-  SessionVault | NumberStore | NumberOwnership | NumberProxies
+  SessionVault | NumberStore | NumberOwnership | NumberProxies | SentTexts
 > =>
   Layer.merge(layerTransport, layerLinking(settings)).pipe(
     Layer.provideMerge(Sessions.layer(settings)),

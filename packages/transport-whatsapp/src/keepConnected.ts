@@ -8,6 +8,7 @@ import {
   NumberMoved,
   NumberOwnership,
   NumberProxies,
+  SentTexts,
   SessionVault,
   sleepInRealTime,
 } from "@messaging-service/core/ports"
@@ -19,7 +20,7 @@ import { afterClose, pauseMillis } from "./closing.ts"
 import type { AfterClose, Closed, ClosedReason } from "./closing.ts"
 import { openConnection } from "./Connection.ts"
 import type { ConnectionEvent } from "./Connection.ts"
-import { messageFromText } from "./content.ts"
+import { messageFromText, textContent } from "./content.ts"
 import { makeGroups } from "./groups.ts"
 import { closeSession, takePlace, tickOf } from "./OpenSession.ts"
 import type { Held, OpenSession, SessionStatus } from "./OpenSession.ts"
@@ -83,6 +84,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
   const vault = yield* SessionVault
   const ownership = yield* NumberOwnership
   const proxies = yield* NumberProxies
+  const texts = yield* SentTexts
   const starts = yield* Semaphore.make(settings.startsAtOnce)
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
 
@@ -113,14 +115,20 @@ export const makeKeeper = Effect.fnUntraced(function* (
     Effect.catch((error) => logTrouble("keys are trimmed another time", error)),
   )
 
-  /** A message that is not found now is not asked for again: the store is waited for. */
+  /**
+   * A text stands in its message; what was uploaded, and what earlier versions kept of texts, in the vault.
+   * A message that is not found now is not asked for again: the store is waited for.
+   */
   const sentMessage = (numberId: NumberId, id: string) =>
     run(
       patiently(
-        Effect.catchTag(vault.keys(numberId, sentType, [id]), "CannotOpen", () =>
-          Effect.succeed<ReadonlyMap<string, string>>(new Map()),
-        ),
-      ).pipe(Effect.map((found) => messageFromText(found.get(id)))),
+        Effect.gen(function* () {
+          const text = yield* texts.of(numberId, id as TransportId)
+          if (text !== null) return textContent(text)
+          const found = yield* vault.keys(numberId, sentType, [id])
+          return messageFromText(found.get(id))
+        }).pipe(Effect.catchTag("CannotOpen", () => Effect.succeed(undefined))),
+      ),
     )
 
   /** Takes what one connection says until it is over; what it ended with. */

@@ -11,6 +11,7 @@ import {
   NumberOwnership,
   NumberProxies,
   NumberStore,
+  SentTexts,
   SessionStore,
   SessionVault,
   StoreUnavailable,
@@ -88,12 +89,20 @@ const troubled = <S extends object>(service: S, trouble: StoreTrouble): S => {
   ) as S
 }
 
+/** What `aText` made: messages reach the transport past the store. */
+const textsMade = new Map<TransportId, string>()
+
+const sentTexts = SentTexts.of({
+  of: (_, transportId) => Effect.sync(() => textsMade.get(transportId) ?? null),
+})
+
 const layerTroubled = Layer.effectContext(
   Effect.gen(function* () {
     const trouble: StoreTrouble = { meets: () => false, met: [] }
     return Context.make(Trouble, trouble).pipe(
       Context.add(SessionStore, troubled(yield* SessionStore, trouble)),
       Context.add(NumberStore, troubled(yield* NumberStore, trouble)),
+      Context.add(SentTexts, troubled(sentTexts, trouble)),
     )
   }),
 )
@@ -264,13 +273,11 @@ export const aText = (
   { id }: Pick<LinkedNumber, "id">,
   to: Target,
   text = "Hello",
-): OutgoingMessage => ({
-  numberId: id,
-  transportId: (++made).toString(16).toUpperCase().padStart(20, "B") as TransportId,
-  to,
-  text,
-  media: null,
-})
+): OutgoingMessage => {
+  const transportId = (++made).toString(16).toUpperCase().padStart(20, "B") as TransportId
+  textsMade.set(transportId, text)
+  return { numberId: id, transportId, to, text, media: null }
+}
 
 export const to = (digits: string): Target => ({ kind: "phone", phone: phone(`+${digits}`) })
 

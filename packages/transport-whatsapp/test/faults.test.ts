@@ -3,6 +3,7 @@ import { assert, it, layer } from "@effect/vitest"
 import {
   NumberOwnership,
   NumberProxies,
+  SentTexts,
   SessionVault,
   StoreUnavailable,
 } from "@messaging-service/core/ports"
@@ -110,6 +111,7 @@ it.effect("a store that does not answer disconnects no number: the message is se
         layerTransport.pipe(
           Layer.provide(Sessions.layer(defaultSettings)),
           Layer.provide([NumberOwnership.layerAll, NumberProxies.layerNone]),
+          Layer.provide(Layer.succeed(SentTexts, { of: () => Effect.succeed(null) })),
           Layer.provide(Layer.succeed(SessionVault, vault as typeof SessionVault.Service)),
         ),
       ),

@@ -155,9 +155,7 @@ layer(layerWorld)("a store that fails", (it) => {
       yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > 0)
       const session = yield* sessions.open(number.id)
       if (session === null || typeof session === "string") throw new Error("it is not open")
-      const trouble = yield* inTrouble(
-        (operation, _number, type) => operation === "keys" && type === "sent-message",
-      )
+      const trouble = yield* inTrouble((operation) => operation === "of")
       const id = message.transportId
       session.connection.socket.ws.emit("CB:receipt", {
         tag: "receipt",

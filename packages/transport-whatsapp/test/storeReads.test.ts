@@ -11,9 +11,12 @@ import {
   layerStores,
   sendNow,
   to,
+  until,
 } from "./LiveWorld.ts"
 
 const asked: Array<string> = []
+/** The types of each write. */
+const written: Array<ReadonlyArray<string>> = []
 
 const layerNoted = Layer.effect(
   SessionVault,
@@ -25,6 +28,11 @@ const layerNoted = Layer.effect(
           asked.push(type)
           return vault.keys(numberId, type, ids)
         }),
+      write: (numberId, credentials, keys) =>
+        Effect.suspend(() => {
+          written.push(keys.map(({ type }) => type))
+          return vault.write(numberId, credentials, keys)
+        }),
     }),
   ),
 ).pipe(Layer.provideMerge(layerStores))
@@ -32,7 +40,7 @@ const layerNoted = Layer.effect(
 layer(layerAdapter().pipe(Layer.provideMerge(layerNoted), Layer.provideMerge(layerServer)))(
   "a text to someone who was written to before",
   (it) => {
-    it.effect("reads no keys of the store", () =>
+    it.effect("reads no keys of the store, and writes once: the sessions with its devices", () =>
       Effect.gen(function* () {
         const number = yield* aLinkedNumber
         const other = yield* aPerson
@@ -41,8 +49,14 @@ layer(layerAdapter().pipe(Layer.provideMerge(layerNoted), Layer.provideMerge(lay
         yield* send
         yield* send
         asked.length = 0
+        written.length = 0
+        assert.deepStrictEqual(yield* send, { _tag: "Accepted" })
+        yield* until(() => written.length > 0)
+        // Of one number one message is under way at a time: behind the next one nothing of this is left.
         assert.deepStrictEqual(yield* send, { _tag: "Accepted" })
         assert.deepStrictEqual(asked, [])
+        for (const types of written) assert.deepStrictEqual([...new Set(types)], ["session"])
+        assert.isAtMost(written.length, 2)
       }),
     )
   },

@@ -160,5 +160,7 @@ export class MessageStore extends Context.Service<
      * `movedByTick`). The message as it then stands, null when unknown.
      */
     tick(transportId: TransportId, tick: Tick): Effect.Effect<Message | null, StoreUnavailable>
+    /** The message that transports know by that id; null when unknown. */
+    byTransportId(transportId: TransportId): Effect.Effect<Message | null, StoreUnavailable>
   }
 >()("core/MessageStore") {}

@@ -9,7 +9,12 @@ import {
   StartingPacing,
   liveWhatsAppPacing,
 } from "@messaging-service/core"
-import { NumberLinking, NumberProxies, TelegramTransport } from "@messaging-service/core/ports"
+import {
+  NumberLinking,
+  NumberProxies,
+  SentTexts,
+  TelegramTransport,
+} from "@messaging-service/core/ports"
 import type { WhatsAppSettings } from "@messaging-service/transport-whatsapp"
 import { Effect, Layer } from "effect"
 import { optionalPackage } from "./optionalPackage.ts"
@@ -55,7 +60,7 @@ export const layerLive = (
   layerCodes(showCode).pipe(
     Layer.provideMerge(layerWhatsApp(choice)),
     Layer.provide(SessionVault.layer),
-    Layer.provide(NumberProxies.layer),
+    Layer.provide([NumberProxies.layer, SentTexts.layer]),
     Layer.provide(Secrets.layer),
     Layer.merge(layerNoTelegram),
     Layer.merge(Layer.succeed(ConnectedFromTheStart, false)),

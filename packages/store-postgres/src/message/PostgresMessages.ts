@@ -71,6 +71,13 @@ cross join lateral (
 where l.stranded
 limit $limit`
 
+// Index messages_by_transport_id.
+const getByTransportId = statement("message.byTransportId", given({ transportId: text }))`
+select ${messageColumns("m")}
+from messages m
+where m.transport_id = $transportId
+limit 1`
+
 /** Locks the message alone, and so tells how it really stands; neither lane nor workspace matter. */
 const tickMessage = statement(
   "message.tick",
@@ -125,6 +132,7 @@ export const messageStore = Effect.fnUntraced(function* (
     expired: (now, limit) => expiredMessages.all(database, { now, limit }, toMessage),
     dueTest: (now, limit) => dueTestMessages.all(database, { now, limit }, toMessage),
     stranded: (limit) => strandedMessages.all(database, { limit }, toMessage),
+    byTransportId: (transportId) => getByTransportId.first(database, { transportId }, toMessage),
     tick: (transportId, state) =>
       tickMessage.first(database, { transportId, from: movedByTick[state], state }, toMessage),
   }

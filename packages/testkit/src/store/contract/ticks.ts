@@ -1,4 +1,4 @@
-/** `MessageStore.tick`: word from the far side about a message that left. */
+/** `MessageStore.tick` and `byTransportId`: word from the far side about a message that left. */
 import { assert } from "@effect/vitest"
 import { MessageStore } from "@messaging-service/core/ports"
 import type { Message } from "@messaging-service/core/ports"
@@ -53,10 +53,25 @@ export const ticks: Topic = (it) => {
     }),
   )
 
-  it.effect("a tick for nothing known is answered with null", () =>
+  it.effect("a message is found by the id that transports know it by, whatever became of it", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const { number } = yield* aStage()
+      const message = yield* aMessage(number)
+      const other = yield* aMessage(number)
+      assert.deepStrictEqual(yield* store.byTransportId(message.transportId), message)
+      yield* sendNext(number)
+      const left: Message = { ...message, state: "sent", sentAt: noon }
+      assert.deepStrictEqual(yield* store.byTransportId(message.transportId), left)
+      assert.deepStrictEqual(yield* store.byTransportId(other.transportId), other)
+    }),
+  )
+
+  it.effect("nothing known is answered with null", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       assert.isNull(yield* store.tick(aTransportId(), "delivered"))
+      assert.isNull(yield* store.byTransportId(aTransportId()))
     }),
   )
 }

@@ -1,0 +1,30 @@
+/** Which texts a live transport finds again. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import type { NumberId, TransportId } from "../../src/Ids.ts"
+import type { Message } from "../../src/message/Message.ts"
+import { MessageStore } from "../../src/message/MessageStore.ts"
+import { SentTexts } from "../../src/message/SentTexts.ts"
+
+const number = 1 as NumberId
+const withoutMedia = { from: { id: number }, text: "Hello", media: null }
+const stored = new Map<string, object>([
+  ["TEXT", withoutMedia],
+  ["MEDIA", { ...withoutMedia, media: { url: "https://example.com/a.png" } }],
+])
+
+const layerMessages = Layer.mock(MessageStore, {
+  byTransportId: (id) => Effect.succeed((stored.get(id) ?? null) as Message | null),
+})
+
+describe("the text of a message that left", () => {
+  it.effect("is that of the number's own message, and of none with media", () =>
+    Effect.gen(function* () {
+      const { of } = yield* SentTexts
+      assert.strictEqual(yield* of(number, "TEXT" as TransportId), "Hello")
+      assert.isNull(yield* of(2 as NumberId, "TEXT" as TransportId))
+      assert.isNull(yield* of(number, "MEDIA" as TransportId))
+      assert.isNull(yield* of(number, "UNKNOWN" as TransportId))
+    }).pipe(Effect.provide(SentTexts.layer.pipe(Layer.provide(layerMessages)))),
+  )
+})
