@@ -3,6 +3,7 @@ import { Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Messaging } from "./api/Messaging.ts"
 import type { OpenOptions } from "./api/options.ts"
 import { openService } from "./compose/openService.ts"
+import { isShared } from "./compose/Storage.ts"
 import { errorOf } from "./door/failure.ts"
 import { layerLogging } from "./door/logging.ts"
 import { makeMessaging } from "./door/makeMessaging.ts"
@@ -19,6 +20,7 @@ const opened = (options: OpenOptions, scope: Scope.Closeable) =>
       context: Context.merge(service, logging),
       scope,
       publicUrl,
+      joins: isShared(settings.store),
       stopMillis: settings.stopMillis ?? 0,
     })
   }).pipe(Scope.provide(scope))

@@ -29,7 +29,13 @@ export const openedWithPhones = async (
     ),
   )
   const messaging = await Effect.runPromise(
-    makeMessaging(options, { context, scope, publicUrl: publicUrlOf(options), stopMillis: 1000 }),
+    makeMessaging(options, {
+      context,
+      scope,
+      publicUrl: publicUrlOf(options),
+      stopMillis: 1000,
+      joins: false,
+    }),
   )
   onTestFinished(() => messaging.close())
   const phones = Context.getOption(context as unknown as Context.Context<Emulator>, Emulator)

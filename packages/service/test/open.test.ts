@@ -130,6 +130,12 @@ describe("a trusted caller", () => {
   })
 })
 
+it("a transaction needs a store that can take part in it", async () => {
+  const transaction = { query: async () => ({ rows: [] }) }
+  const error = await failure(api.messages.send({ to: { phone }, text: "No" }, { transaction }))
+  assert.deepStrictEqual([error.code, error.field], ["validation_failed", "transaction"])
+})
+
 describe("a caller with a key", () => {
   it("may do what the key says, and is admitted at every call", async () => {
     const { keys } = messaging.operator(shop)

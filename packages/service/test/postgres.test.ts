@@ -2,17 +2,18 @@
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
-import type { Store } from "../src/index.ts"
-import { aShop, failure, first, opened, phone } from "./Opened.ts"
+import { dirname } from "node:path"
+import { Pool } from "pg"
+import { aShop, all, failure, first, opened, phone } from "./Opened.ts"
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "on PostgreSQL",
   (it) => {
     /** What a process on a new database is opened with. */
     const aDatabase = Effect.gen(function* () {
-      const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
-      const store: Store = { postgres: Redacted.value(url) }
-      return { store, dataDirectory: yield* processes.temporaryDirectory }
+      const { url, ...address } = yield* (yield* EmbeddedPostgres).createDatabase()
+      const store = { postgres: Redacted.value(url) }
+      return { ...address, store, dataDirectory: yield* processes.temporaryDirectory }
     })
 
     it.effect("a restart sends what fell due meanwhile, with the key that was kept", () =>
@@ -45,6 +46,80 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           return shops.map(({ shop }) => shop.id)
         })
         assert.lengthOf(new Set(ids), 1)
+      }),
+    )
+
+    it.effect("a message is there if and only if the program's own transaction commits", () =>
+      Effect.gen(function* () {
+        const options = yield* aDatabase
+        const { path, username, database } = options
+        const pool = new Pool({ host: dirname(path), user: username, database, max: 4 })
+        yield* Effect.promise(async () => {
+          const messaging = await opened({
+            store: { pool, schema: "texts" },
+            dataDirectory: options.dataDirectory,
+            worker: false,
+          })
+          const { api } = await aShop(messaging)
+          await pool.query("create table public.orders (id integer)")
+          const client = await pool.connect()
+          const order = async (id: number, end: "commit" | "rollback") => {
+            await client.query("begin")
+            await client.query("insert into public.orders values ($1)", [id])
+            const sent = await api.messages.send(
+              { to: { phone }, text: `Order ${id}` },
+              { idempotencyKey: `order ${id}`, transaction: client },
+            )
+            await client.query(end)
+            return sent.id
+          }
+          const gone = await order(1, "rollback")
+          const there = await order(2, "commit")
+          assert.strictEqual((await failure(api.messages.get(gone))).code, "message_not_found")
+          // A refusal leaves the transaction usable.
+          await client.query("begin")
+          const refused = await failure(
+            api.messages.send({ to: { phone }, text: "" }, { transaction: client }),
+          )
+          assert.strictEqual(refused.code, "text_required")
+          const batch = await api.messages.sendBatch(
+            { to: [{ phone }, { phone }], text: "Both" },
+            { transaction: client },
+          )
+          await client.query("commit")
+          client.release()
+          const { sent } = await messaging.drain()
+          assert.strictEqual(sent, 3)
+          assert.deepStrictEqual(
+            (await all(api.messages.list())).map(({ id }) => id),
+            [...batch.messages.map(({ id }) => id).toReversed(), there],
+          )
+          await messaging.close()
+          // The pool is the program's own: it is as it was.
+          const { rows } = await pool.query("select count(*)::integer as orders from public.orders")
+          assert.deepStrictEqual(rows, [{ orders: 1 }])
+          await pool.end()
+        })
+      }),
+    )
+
+    it.effect("two services share a database, each in a schema of its own", () =>
+      Effect.gen(function* () {
+        const { dataDirectory, store } = yield* aDatabase
+        const counts = yield* Effect.promise(async () => {
+          const [one, other] = await Promise.all(
+            ["one", "other"].map((schema) =>
+              opened({ store: { ...store, schema }, dataDirectory, worker: false }),
+            ),
+          )
+          assert(one !== undefined && other !== undefined)
+          await aShop(one)
+          return [
+            (await all(one.workspaces.list())).length,
+            (await all(other.workspaces.list())).length,
+          ]
+        })
+        assert.deepStrictEqual(counts, [1, 0])
       }),
     )
 

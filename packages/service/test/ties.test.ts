@@ -5,6 +5,7 @@
 import type * as Core from "@messaging-service/core"
 import type * as Ports from "@messaging-service/core/ports"
 import { catalogue } from "@messaging-service/core"
+import type pg from "pg"
 import { assert, it } from "vitest"
 import type * as Door from "../src/index.ts"
 import { bodyOf, camelised, shownField } from "../src/names.ts"
@@ -144,12 +145,25 @@ const words: {
   readonly status: Same<Ports.MessageStatus, Door.MessageStatus>
   readonly event: Same<Ports.MessageEventType, Door.MessageEventType>
   readonly plan: Same<Ports.Plan, Door.Plan>
-} = { code: true, scope: true, role: true, status: true, event: true, plan: true }
+  readonly transaction: Same<Ports.TransactionClient, Door.Transaction>
+  readonly pool: pg.Pool extends Door.PostgresPool ? true : false
+  readonly client: pg.PoolClient extends Door.Transaction ? true : false
+} = {
+  code: true,
+  scope: true,
+  role: true,
+  status: true,
+  event: true,
+  plan: true,
+  transaction: true,
+  pool: true,
+  client: true,
+}
 
 it("commands, records and words of the front door are the core's", () => {
   const all = [commands, records, words].flatMap((ties) => Object.values(ties))
   assert.isTrue(all.every((tie) => tie))
-  assert.lengthOf(all, 40)
+  assert.lengthOf(all, 43)
 })
 
 it("every name has one spelling on each side", () => {

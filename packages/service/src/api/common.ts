@@ -57,6 +57,30 @@ export interface RepeatOptions {
   readonly idempotencyKey?: string | undefined
 }
 
+/**
+ * A transaction that you have opened on the database that the service keeps everything in, and will
+ * commit or roll back. A client of `pg` is one; for others one function does, which runs a statement with
+ * values for `$1`, `$2` …, such as
+ * `{ query: async (text, values) => ({ rows: await sql.unsafe(text, values) }) }` for postgres.js.
+ */
+export interface Transaction {
+  /** Runs one statement in it. */
+  readonly query: (
+    text: string,
+    values: Array<string | null>,
+  ) => Promise<{ readonly rows: ReadonlyArray<unknown> }>
+}
+
+/** For messages. */
+export interface SendOptions extends RepeatOptions {
+  /**
+   * Accepts inside this transaction, on a store on PostgreSQL: the message is there if, and only if, you
+   * commit, and is sent after that. A refusal leaves the transaction usable. Until it ends others who
+   * send from the same number wait, so send last and commit soon; `close` does not wait for it.
+   */
+  readonly transaction?: Transaction | undefined
+}
+
 /** What was made, and whether just now. */
 export type Made<Item> = Item & {
   /** True when an earlier call with the same `idempotencyKey` made it, and this one did nothing. */

@@ -9,7 +9,7 @@ import type {
   PageOptions,
   Platform,
   Recipient,
-  RepeatOptions,
+  SendOptions,
 } from "./common.ts"
 
 /**
@@ -157,12 +157,12 @@ export interface MessagesApi {
    * `media_not_found`, `number_not_found`, `number_not_allowed`, `from_required`,
    * `username_needs_telegram`, `no_credits`, `number_daily_cap_reached`, `message_rejected`.
    */
-  readonly send: (command: SendMessage, options?: RepeatOptions) => Promise<Made<Message>>
+  readonly send: (command: SendMessage, options?: SendOptions) => Promise<Made<Message>>
   /**
    * Accepts one message for each recipient, all or none of them. Fails as `send` does, with the
    * recipient in `field`, such as `to[3].phone`; and with `too_many_recipients`.
    */
-  readonly sendBatch: (command: SendBatch, options?: RepeatOptions) => Promise<SentBatch>
+  readonly sendBatch: (command: SendBatch, options?: SendOptions) => Promise<SentBatch>
   /** The message as it is now. Fails with `message_not_found`. */
   readonly get: (id: number) => Promise<Message>
   /** Newest first. A loop or a page fails with `validation_failed`, `invalid_cursor`, `invalid_phone`, `invalid_datetime`. */

@@ -26,7 +26,23 @@ export type Store =
   | {
       /** URL of a PostgreSQL 15 or later, such as `postgres://user:password@host/database`. Processes may share it. */
       readonly postgres: string
+      /** The schema that holds everything of the service, made at the first start; `messaging` when left out, or `public` where a version before made its tables. */
+      readonly schema?: string | undefined
     }
+  | {
+      /** Your own pool on a PostgreSQL 15 or later, of the package `pg`; `close` leaves it open. It needs room for one client of the service's own, beside those that work. */
+      readonly pool: PostgresPool
+      /** As with an URL. */
+      readonly schema?: string | undefined
+    }
+
+/** What is used of a `Pool` of the package `pg`. */
+export interface PostgresPool {
+  /** Lends a client. */
+  readonly connect: () => Promise<object>
+  /** How many clients it has at most. */
+  readonly options?: object | undefined
+}
 
 /** What numbers are connected by. */
 export type Transport =

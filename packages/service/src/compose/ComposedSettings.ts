@@ -1,5 +1,6 @@
 /** What a service is composed of: the choices that the apps and the front door leave to those who start it. */
 import type { SecretsKeys } from "@messaging-service/core"
+import type { DatabaseOptions } from "@messaging-service/store-postgres"
 import type { Redacted } from "effect"
 import { totalmem } from "node:os"
 import { getHeapStatistics } from "node:v8"
@@ -15,6 +16,12 @@ export type StoreChoice =
   | {
       readonly kind: "postgres"
       readonly url: Redacted.Redacted
+      readonly schema: string | null
+    }
+  /** The same, over a pool of the host's. */
+  | {
+      readonly kind: "pool"
+      readonly pool: NonNullable<DatabaseOptions["pool"]>
       readonly schema: string | null
     }
 

@@ -43,17 +43,21 @@ const embedded = (directory: string | null) =>
     return Layer.merge(database, WakeUp.layerLocal)
   })
 
-const postgres = ({ schema, url }: Extract<StoreChoice, { readonly kind: "postgres" }>) =>
+const postgres = (store: Extract<StoreChoice, { readonly schema: string | null }>) =>
   Effect.map(
     loading(() => import("@messaging-service/store-postgres/emulator")),
     ({ layer, layerWakeUp }) => {
-      const options = { url: Redacted.value(url), ...(schema === null ? {} : { schema }) }
+      const options = {
+        ...(store.kind === "pool" ? { pool: store.pool } : { url: Redacted.value(store.url) }),
+        ...(store.schema === null ? {} : { schema: store.schema }),
+      }
       return Layer.merge(layer(options), layerWakeUp(options))
     },
   )
 
 /** Whether other processes may use the same store. */
-export const isShared = (store: StoreChoice): boolean => store.kind === "postgres"
+export const isShared = (store: StoreChoice): boolean =>
+  store.kind === "postgres" || store.kind === "pool"
 
 /**
  * The chosen store, opened and brought up to date. An embedded one is held against other processes.
@@ -71,6 +75,7 @@ export const layerStorage = ({
     case "embedded":
       return Layer.unwrap(embedded(dataDirectory))
     case "postgres":
+    case "pool":
       return Layer.unwrap(postgres(store))
   }
 }

@@ -236,13 +236,15 @@ export const openService = (
 export const storeCannotStart = (
   { store }: Pick<ComposedSettings, "store">,
   error: StoreUnavailable,
-): CannotStart =>
-  cannotStart(
-    store.kind === "postgres"
-      ? "DATABASE_URL names a database that cannot be used"
-      : "DATA_DIR holds a database that cannot be used",
-    error,
-  )
+): CannotStart => cannotStart(`${placeOf[store.kind]} a database that cannot be used`, error)
+
+/** Where each kind of store is looked for. */
+const placeOf: Readonly<Record<ComposedSettings["store"]["kind"], string>> = {
+  memory: "the memory holds",
+  embedded: "DATA_DIR holds",
+  postgres: "DATABASE_URL names",
+  pool: "store.pool is of",
+}
 
 const cannotStart = (what: string, cause: unknown) =>
   new CannotStart({ message: `${what}: ${rootCause(cause)}` })

@@ -17,6 +17,8 @@ export interface Calling {
   readonly run: Run
   /** Made anew for every call: what it holds of the workspace is of that moment. */
   readonly caller: Effect.Effect<Caller, Failure, ComposedService>
+  /** Whether the store can take part in a transaction of the program's. */
+  readonly joins: boolean
 }
 
 /** Makes a part of the interface for a caller. */

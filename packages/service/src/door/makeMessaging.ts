@@ -28,12 +28,14 @@ interface Made {
   readonly scope: Scope.Closeable
   readonly publicUrl: string
   readonly stopMillis: number
+  /** Whether the store can take part in a transaction of the program's. */
+  readonly joins: boolean
 }
 
 /** Makes the front door, and starts the worker unless the options say otherwise. */
 export const makeMessaging = (
   options: OpenOptions,
-  { context, publicUrl, scope, stopMillis }: Made,
+  { context, joins, publicUrl, scope, stopMillis }: Made,
 ): Effect.Effect<Messaging> =>
   Effect.gen(function* () {
     const calls = makeCalls(context)
@@ -70,6 +72,7 @@ export const makeMessaging = (
         const { mode, numberIds, scopes } = trust
         return makeApi({
           run,
+          joins,
           caller: Effect.map(
             Workspaces.use((workspaces) => workspaces.get(id)),
             (found) =>
@@ -86,6 +89,7 @@ export const makeMessaging = (
       withKey: (key) =>
         makeApi({
           run,
+          joins,
           caller: Effect.map(
             Admission.use((admission) => admission.admitV2(`Bearer ${key}`, ownAddress)),
             ({ caller }) => caller,

@@ -1,9 +1,12 @@
 /** Messages of a caller. */
-import { MediaLinks, Messages } from "@messaging-service/core"
-import type { ListMessages, SendBatch, SendMessage } from "@messaging-service/core"
+import { MediaLinks, Messages, refuse } from "@messaging-service/core"
+import type { Failure, ListMessages, SendBatch, SendMessage } from "@messaging-service/core"
+import { CallersTransactions } from "@messaging-service/core/ports"
 import type { Message, MessageId } from "@messaging-service/core/ports"
 import { Clock, Effect } from "effect"
+import type { Transaction } from "../api/common.ts"
 import type { MessagesApi } from "../api/messages.ts"
+import type { ComposedService } from "../compose/index.ts"
 import { bodyOf } from "../names.ts"
 import { idOf, listing, made, repeatable } from "./asking.ts"
 import type { CallerApi } from "./Api.ts"
@@ -24,14 +27,37 @@ const shownAsAccepted = Effect.map(
       messageShown(message, message.createdAt, link),
 )
 
-export const messagesApi: CallerApi<MessagesApi> = ({ caller, run }) => ({
+/** Part of the program's own transaction, if one is given. */
+const within =
+  (joins: boolean, transaction: Transaction | undefined) =>
+  <A>(sending: Effect.Effect<A, Failure, ComposedService>) => {
+    if (transaction === undefined) return sending
+    if (!joins) return Effect.fail(noTransactions)
+    return typeof transaction?.query === "function"
+      ? CallersTransactions.use(({ join }) => join(transaction, sending))
+      : Effect.fail(noQuery)
+  }
+
+const noTransactions = refuse("validation_failed", {
+  field: "transaction",
+  message: "A transaction needs a store on PostgreSQL, which this service does not have.",
+})
+
+const noQuery = refuse("validation_failed", {
+  field: "transaction",
+  message: "A transaction has a function query, such as a client of pg.",
+})
+
+export const messagesApi: CallerApi<MessagesApi> = ({ caller, joins, run }) => ({
   send: (command, options) =>
     run(
       Effect.gen(function* () {
         const body = bodyOf<SendMessage>(command)
         const who = yield* caller
         const repeat = yield* repeatable(options, "/api/v2/messages", body)
-        const { messages, replayed } = yield* (yield* Messages).send(who, body, repeat)
+        const { messages, replayed } = yield* Messages.use((all) =>
+          all.send(who, body, repeat),
+        ).pipe(within(joins, options?.transaction))
         const shown = messages.map(yield* shownAsAccepted)
         const [only] = shown
         return only === undefined
@@ -45,7 +71,9 @@ export const messagesApi: CallerApi<MessagesApi> = ({ caller, run }) => ({
         const body = bodyOf<SendBatch>(command)
         const who = yield* caller
         const repeat = yield* repeatable(options, "/api/v2/messages/batch", body)
-        const { messages, replayed } = yield* (yield* Messages).sendBatch(who, body, repeat)
+        const { messages, replayed } = yield* Messages.use((all) =>
+          all.sendBatch(who, body, repeat),
+        ).pipe(within(joins, options?.transaction))
         return { messages: messages.map(yield* shownAsAccepted), replayed }
       }),
     ),

@@ -18,6 +18,8 @@ const isPostgres = (url: unknown): url is string =>
   URL.canParse(url) &&
   ["postgres:", "postgresql:"].includes(new URL(url).protocol)
 
+type HostPool = Extract<StoreChoice, { readonly kind: "pool" }>["pool"]
+
 interface Kept {
   readonly store: StoreChoice
   readonly dataDirectory: string | null
@@ -25,7 +27,7 @@ interface Kept {
 
 const wrongStore = wrong(
   "store",
-  '"memory", { embedded: directory } or { postgres: "postgres://…" }',
+  '"memory", { embedded: directory }, { postgres: "postgres://…" } or { pool }',
 )
 
 const storeOf = ({ dataDirectory, store = "memory" }: OpenOptions): Kept | CannotStart => {
@@ -34,11 +36,15 @@ const storeOf = ({ dataDirectory, store = "memory" }: OpenOptions): Kept | Canno
   if ("embedded" in store && typeof store.embedded === "string") {
     return { store: { kind: "embedded" }, dataDirectory: resolve(store.embedded) }
   }
+  const schema = "schema" in store ? (store.schema ?? null) : null
+  if (schema !== null && typeof schema !== "string") return wrong("store.schema", "a name")
+  const kept = resolve(dataDirectory ?? "data")
   if ("postgres" in store && isPostgres(store.postgres)) {
-    return {
-      store: { kind: "postgres", url: Redacted.make(store.postgres), schema: null },
-      dataDirectory: resolve(dataDirectory ?? "data"),
-    }
+    const url = Redacted.make(store.postgres)
+    return { store: { kind: "postgres", url, schema }, dataDirectory: kept }
+  }
+  if ("pool" in store && typeof store.pool?.connect === "function") {
+    return { store: { kind: "pool", pool: store.pool as HostPool, schema }, dataDirectory: kept }
   }
   return wrongStore
 }
