@@ -28,6 +28,15 @@ const entries: Entries = {
 }
 
 layer(Running.layer, { excludeTestServices: true })("every command", (it) => {
+  it.effect("has one entry here, and no entry is of a command that is gone", () =>
+    Effect.sync(() =>
+      assert.sameMembers(
+        Object.keys(entries),
+        commands.map(({ words }) => words),
+      ),
+    ),
+  )
+
   for (const { words } of commands) {
     it.effect(words, () =>
       Effect.flatMap(Running, ({ directory, receiver, url }) =>

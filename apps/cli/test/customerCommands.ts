@@ -156,6 +156,21 @@ export const customerCommands: Entries = {
     const id = Number(made?.["id"])
     assert.deepStrictEqual(await json("reminders delete", [id]), [{ id, deleted: true }])
   },
+  "reminders next": async ({ json }) => {
+    const made = await Promise.all(
+      ["0 9 1 1 *", "* * * * *"].map((cron) =>
+        json("reminders create", [...rent.slice(0, -1), cron]),
+      ),
+    )
+    await json("reminders create", [...rent, "--paused"])
+    const [newYear, minute] = made.map(([one]) => one?.["id"])
+    const next = await json("reminders next")
+    assert.deepStrictEqual(
+      next.map(({ id }) => id),
+      [minute, newYear],
+    )
+    assert.lengthOf(await json("reminders next", ["--limit", 1]), 1)
+  },
   "reminders runs": async ({ json, operator, text, workspace }) => {
     const [made] = await json("reminders create", [...rent.slice(0, -1), "* * * * *"])
     await operator.simulator.advance({ seconds: 60 })

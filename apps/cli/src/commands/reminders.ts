@@ -78,6 +78,24 @@ export const reminderCommands = [
       ),
   }),
   command({
+    words: "reminders next",
+    as: "key",
+    summary: "Shows which reminders run next, soonest first.",
+    options: { limit: limit.limit },
+    run: async ({ limit: most = 50 }, { client, output }) => {
+      const active: Array<Reminder> = []
+      for await (const each of client().reminders.list({ active: true, limit: 100 })) {
+        active.push(each)
+      }
+      // Each tells its time in its own zone, so the texts do not sort.
+      const millis = ({ next_run_at }: Reminder) => Date.parse(next_run_at ?? "")
+      const soonest = active
+        .filter(({ next_run_at }) => next_run_at !== null)
+        .toSorted((a, b) => millis(a) - millis(b))
+      await output.all(soonest, columns, most)
+    },
+  }),
+  command({
     words: "reminders get",
     as: "key",
     summary: "Shows a reminder.",
