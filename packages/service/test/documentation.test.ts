@@ -9,6 +9,7 @@ const src = join(import.meta.dirname, "../src")
 const files = [
   "MessagingError.ts",
   "open.ts",
+  "testing/TestMessaging.ts",
   ...readdirSync(join(src, "api")).map((name) => `api/${name}`),
 ]
 

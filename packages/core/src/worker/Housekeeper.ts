@@ -16,13 +16,20 @@ import { sleep } from "../time/RealTime.ts"
 import { WebhookStore } from "../webhook/WebhookStore.ts"
 import { runLoop } from "./Loop.ts"
 
-/** Between two rounds, in real time. */
-const restMillis = 600_000
+/**
+ * Milliseconds between two rounds: in real time, and at most in service time, which tests and the
+ * emulator's controls move on.
+ */
+export const HousekeepingRest = Context.Reference<{
+  readonly real: number
+  readonly service: number
+}>("core/HousekeepingRest", {
+  defaultValue: () => ({ real: 600_000, service: 3_600_000 }),
+})
 
-/** The most between two rounds in service time, which the emulator's controls can move on. */
-const serviceRestMillis = 3_600_000
-
-const rest = Effect.raceFirst(sleep(restMillis), Effect.sleep(serviceRestMillis))
+const rest = Effect.flatMap(HousekeepingRest, ({ real, service }) =>
+  Effect.raceFirst(sleep(real), Effect.sleep(service)),
+)
 
 /** Whether this process tidies at the moment: what moves service time on waits for the round's end. */
 export class Housekeeping extends Context.Service<Housekeeping, { isUnderWay: boolean }>()(

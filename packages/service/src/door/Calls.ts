@@ -14,7 +14,11 @@ const settledAs = <A>(exit: Exit.Exit<A, Failure>): A => {
   throw errorOf(exit.cause)
 }
 
-export const makeCalls = (context: Context.Context<ComposedService>) => {
+/** `after` runs after each call, and its answer waits for it. */
+export const makeCalls = (
+  context: Context.Context<ComposedService>,
+  after: () => Promise<void> = () => Promise.resolve(),
+) => {
   const runExit = Effect.runPromiseExitWith(context)
   const idle = Latch.makeUnsafe(true)
   /** What later calls wait for, such as a listener that is to hear of them. */
@@ -28,11 +32,11 @@ export const makeCalls = (context: Context.Context<ComposedService>) => {
     idle.closeUnsafe()
     const turn = before
     await turn
-    return settledAs(
-      await runExit(effect).finally(() => {
-        if (--underWay === 0) idle.openUnsafe()
-      }),
-    )
+    const exit = await runExit(effect).finally(() => {
+      if (--underWay === 0) idle.openUnsafe()
+    })
+    await after()
+    return settledAs(exit)
   }
 
   return {

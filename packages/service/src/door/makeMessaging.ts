@@ -30,15 +30,17 @@ interface Made {
   readonly stopMillis: number
   /** Whether the store can take part in a transaction of the program's. */
   readonly joins: boolean
+  /** Runs after each call, whose answer waits for it. */
+  readonly afterCall?: () => Promise<void>
 }
 
 /** Makes the front door, and starts the worker unless the options say otherwise. */
 export const makeMessaging = (
   options: OpenOptions,
-  { context, joins, publicUrl, scope, stopMillis }: Made,
+  { afterCall, context, joins, publicUrl, scope, stopMillis }: Made,
 ): Effect.Effect<Messaging> =>
   Effect.gen(function* () {
-    const calls = makeCalls(context)
+    const calls = makeCalls(context, afterCall)
     const { run } = calls
     const listeners = yield* Scope.fork(scope)
     const { caughtUp, on } = yield* makeListening(calls.holdUp).pipe(Scope.provide(listeners))

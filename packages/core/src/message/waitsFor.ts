@@ -1,0 +1,61 @@
+/**
+ * Why a message waits: everything that has to end before it leaves, as far as facts tell. For people who
+ * look, and for tests; nothing is decided by it.
+ */
+import { connectionOf } from "../number/Connection.ts"
+import type { ConnectionFacts, ConnectionReason } from "../number/Connection.ts"
+import { pausedUntil } from "../number/Breaker.ts"
+import type { Message } from "./Message.ts"
+
+export type WaitReason =
+  /** Its time to be sent has not come. */
+  | "scheduled"
+  /** Its number is not connected. */
+  | "not_connected"
+  /** Its number is paused, by an operator or by refusals. */
+  | "paused"
+  /** A message of its number is in the hands of the far side: this one, or one before it. */
+  | "sending"
+  /** Its number rests after a message, or because the far side asked for it. */
+  | "resting"
+  /** Its number's limits are used up: its pacing, or the quota of 24 hours. */
+  | "limited"
+
+/** One thing that has to end first. */
+export interface WaitsFor {
+  readonly reason: WaitReason
+  /** Epoch milliseconds at which it ends by itself; null where that is not known. */
+  readonly until: number | null
+  /** Why the number is not connected, or paused; null for the other reasons, and where it is not known. */
+  readonly because: ConnectionReason | null
+}
+
+/**
+ * What a message waits for at `now`, given how its number's lane and connection stand (contract: How
+ * messages leave). Null when it does not wait any more; empty when nothing holds it up but those before it.
+ */
+export const waitsFor = (
+  message: Pick<Message, "state" | "dueAt">,
+  facts: ConnectionFacts,
+  now: number,
+  keepsConnections: boolean,
+): ReadonlyArray<WaitsFor> | null => {
+  if (message.state !== "waiting") return null
+  const { reason: because, state } = connectionOf(facts, now, keepsConnections)
+  const paused = pausedUntil(facts.pause, now)
+  const reasons: Array<WaitsFor> = []
+  const add = (reason: WaitReason, until: number | null, why: ConnectionReason | null = null) =>
+    reasons.push({ reason, until, because: why })
+  const addUntil = (reason: WaitReason, until: number | null) => {
+    if (until !== null && until > now) add(reason, until)
+  }
+  addUntil("scheduled", message.dueAt)
+  if (state !== "connected") add("not_connected", null, because)
+  if (paused !== null) {
+    add("paused", Number.isFinite(paused) ? paused : null, facts.pause?.reason ?? null)
+  }
+  if (facts.isSending) add("sending", null)
+  addUntil("resting", facts.restsUntil)
+  addUntil("limited", facts.limitedUntil)
+  return reasons
+}

@@ -1,0 +1,108 @@
+/** The recipes of `docs/testing.md`. */
+import { openTest } from "@messaging-service/service/testing"
+import { createHmac } from "node:crypto"
+import { assert, test } from "vitest"
+
+const phone = "+15550100002"
+
+test("a monthly reminder over a year", async () => {
+  const t = await openTest({ at: "2026-01-15T12:00:00Z" })
+  await t.api.reminders.create({
+    name: "Rent",
+    to: { phone },
+    text: "The rent is due.",
+    schedule: { cron: "0 9 1 * *", timezone: "Europe/Berlin" },
+  })
+  await t.advance({ days: 365 })
+  assert.lengthOf(t.sent, 12)
+  assert.strictEqual(t.sent[0]?.at.toISOString(), "2026-02-01T08:00:00.000Z")
+  // Nine o'clock in summer.
+  assert.strictEqual(t.sent[6]?.at.toISOString(), "2026-08-01T07:00:00.000Z")
+  await t.close()
+})
+
+test("a webhook that fails twice", async () => {
+  const t = await openTest()
+  t.receiver.answer(503, "timeout")
+  await t.api.messages.send({ to: { phone }, text: "Hello" })
+  await t.advance({ hours: 1 })
+  assert.deepStrictEqual(
+    t.receiver.calls.map(({ answered }) => answered),
+    [503, "timeout", 200],
+  )
+  // All three are one event, signed with the endpoint's secret.
+  const ids = t.receiver.calls.map(({ json }) => (json as { id: string }).id)
+  assert.strictEqual(new Set(ids).size, 1)
+  for (const { body, headers } of t.receiver.calls) {
+    const mac = createHmac("sha256", t.receiver.secret)
+    mac.update(`${headers["service-timestamp"]}.${body}`)
+    assert.strictEqual(headers["service-signature"], `v1=${mac.digest("hex")}`)
+  }
+  await t.close()
+})
+
+test("a message that expires while its number is logged out", async () => {
+  const t = await openTest()
+  const { id } = await t.api.messages.send({
+    from: t.number.id,
+    to: { phone },
+    text: "The train leaves at nine.",
+    sendAt: new Date("2026-01-01T08:00:00Z"),
+    expiresAt: new Date("2026-01-01T09:00:00Z"),
+  })
+  await t.phones.logOut()
+  await t.advanceTo("2026-01-01T08:30:00Z")
+  assert.deepStrictEqual(await t.why(id), [
+    { reason: "not_connected", until: null, because: "logged_out" },
+  ])
+  await t.advance({ hours: 1 })
+  assert.strictEqual((await t.api.messages.get(id)).status, "expired")
+  // Too late: it does not leave any more.
+  await t.phones.logIn()
+  assert.isEmpty(t.sent)
+  await t.close()
+})
+
+test("cancelling just before and just after it left", async () => {
+  const t = await openTest()
+  const sendAt = new Date("2026-01-01T08:00:00Z")
+  const early = await t.api.messages.send({ to: { phone }, text: "One", sendAt })
+  const late = await t.api.messages.send({ to: { phone }, text: "Two", sendAt })
+  await t.advanceTo(new Date(sendAt.getTime() - 1))
+  await t.api.messages.cancel(early.id)
+  await t.advance({ millis: 1 })
+  const refused = await t.api.messages.cancel(late.id).catch((error) => error)
+  assert.strictEqual(refused.code, "not_cancellable")
+  assert.strictEqual(refused.details.status, "sent")
+  assert.deepStrictEqual(
+    t.sent.map(({ text }) => text),
+    ["Two"],
+  )
+  await t.close()
+})
+
+test("a number that has sent its fill for the day", async () => {
+  const t = await openTest()
+  await t.phones.useUpQuota({ leave: 1 })
+  await t.api.messages.send({ to: { phone }, text: "The last one" })
+  const refused = await t.api.messages
+    .send({ to: { phone }, text: "One too many" })
+    .catch((error) => error)
+  assert.strictEqual(refused.code, "number_daily_cap_reached")
+  await t.advance({ days: 1 })
+  await t.api.messages.send({ to: { phone }, text: "The next day" })
+  assert.strictEqual(t.sent.at(-1)?.text, "The next day")
+  await t.close()
+})
+
+test("an answer that is lost on the way is no second copy", async () => {
+  const t = await openTest()
+  await t.phones.loseNextAnswer()
+  const { id } = await t.api.messages.send({ to: { phone }, text: "Once" })
+  await t.advance({ minutes: 5 })
+  assert.strictEqual((await t.api.messages.get(id)).status, "sent")
+  assert.lengthOf(t.sent, 1)
+  await t.phones.tick(id, "read")
+  assert.strictEqual((await t.api.messages.get(id)).status, "read")
+  await t.close()
+})
