@@ -7,17 +7,18 @@ import { isShared } from "./compose/Storage.ts"
 import { errorOf } from "./door/failure.ts"
 import { layerLogging } from "./door/logging.ts"
 import { makeMessaging } from "./door/makeMessaging.ts"
+import { layerTelemetry } from "./door/telemetry.ts"
 import { publicUrlOf, settingsOf } from "./door/settings.ts"
 
 const opened = (options: OpenOptions, scope: Scope.Closeable) =>
   Effect.gen(function* () {
     const settings = yield* settingsOf(options)
     const publicUrl = publicUrlOf(options)
-    const logging = yield* Layer.build(layerLogging(options))
-    const service = yield* Effect.provideContext(openService(settings, publicUrl), logging)
+    const watching = yield* Layer.build(Layer.merge(layerLogging(options), layerTelemetry(options)))
+    const service = yield* Effect.provideContext(openService(settings, publicUrl), watching)
     return yield* makeMessaging(options, {
-      // Every later call is logged the same way.
-      context: Context.merge(service, logging),
+      // Every later call is logged and traced the same way.
+      context: Context.merge(service, watching),
       scope,
       publicUrl,
       joins: isShared(settings.store),

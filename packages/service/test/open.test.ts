@@ -204,6 +204,7 @@ describe("options", () => {
       [{ transport: { live: { version: "2" } } }, /^transport\.live\.version must be /],
       [{ secretsKey: "short" }, /^secretsKey must be /],
       [{ egress: "shut" }, /^egress must be /],
+      [{ telemetry: { otlp: "collector" } }, /^telemetry\.otlp must be /],
       [{ shutdownMillis: -1 }, /^shutdownMillis must be /],
     ]
     for (const [options, line] of wrong) {

@@ -79,6 +79,16 @@ export interface HandlerOptions {
   readonly clientAddress?: ((request: Request) => string) | undefined
 }
 
+/** Where spans and metrics go. */
+export interface TelemetryOptions {
+  /** Base URL of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`. */
+  readonly otlp: string
+  /** What the service is called there; `messaging-service` when left out. */
+  readonly serviceName?: string | undefined
+  /** Headers of every request to it, such as an authorization. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
 /** What `open` takes. */
 export interface OpenOptions {
   /** Where everything is kept; `memory` when left out. */
@@ -105,6 +115,8 @@ export interface OpenOptions {
   readonly logger?: MessagingLogger | undefined
   /** The least that is logged; `info` with a logger, else `warn`. */
   readonly logLevel?: "debug" | "info" | "warn" | "error" | undefined
+  /** Spans and metrics go to this OpenTelemetry collector, what is left of them at `close`; nowhere when left out. */
+  readonly telemetry?: TelemetryOptions | undefined
   /**
    * Whether this process does what falls due, from `open` on: sends, reminders, webhooks. True when
    * left out. False for processes that only accept, beside others that work, or with `drain`.

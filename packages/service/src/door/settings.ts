@@ -124,6 +124,9 @@ export const settingsOf = Effect.fnUntraced(function* (
   if (!Number.isFinite(stopMillis) || stopMillis < 0) {
     return yield* wrong("shutdownMillis", "a number of milliseconds")
   }
+  if (options.telemetry !== undefined && !URL.canParse(String(options.telemetry?.otlp))) {
+    return yield* wrong("telemetry.otlp", "the URL of a collector")
+  }
   return {
     ...kept,
     transport,

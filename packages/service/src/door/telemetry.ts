@@ -1,0 +1,26 @@
+/** Spans and metrics of the service, sent to an OpenTelemetry collector. */
+import { Effect, Layer } from "effect"
+import type { OpenOptions, TelemetryOptions } from "../api/options.ts"
+
+/** Loaded where it is wanted. */
+const exporting = async ({ headers, otlp, serviceName }: TelemetryOptions) => {
+  const [tracer, metrics, serialization, client] = await Promise.all([
+    import("effect/observability/OtlpTracer"),
+    import("effect/observability/OtlpMetrics"),
+    import("effect/observability/OtlpSerialization"),
+    import("effect/http/FetchHttpClient"),
+  ])
+  const base = otlp.replace(/\/+$/, "")
+  const shared = {
+    resource: { serviceName: serviceName ?? "messaging-service" },
+    ...(headers === undefined ? {} : { headers }),
+  }
+  return Layer.merge(
+    tracer.layer({ url: `${base}/v1/traces`, ...shared }),
+    metrics.layer({ url: `${base}/v1/metrics`, ...shared }),
+  ).pipe(Layer.provide(serialization.layerJson), Layer.provide(client.layer))
+}
+
+/** Nothing, unless a collector is named. What is left is sent when the layer closes. */
+export const layerTelemetry = ({ telemetry }: OpenOptions) =>
+  telemetry === undefined ? Layer.empty : Layer.unwrap(Effect.promise(() => exporting(telemetry)))
