@@ -248,7 +248,46 @@ const namedLayers = {
   },
 }
 
+/** What a module may consist of. Whatever else stands at its top does something when it is loaded. */
+const declarations = [
+  "ImportDeclaration",
+  "ExportNamedDeclaration",
+  "ExportAllDeclaration",
+  "ExportDefaultDeclaration",
+  "VariableDeclaration",
+  "FunctionDeclaration",
+  "ClassDeclaration",
+  "TSTypeAliasDeclaration",
+  "TSInterfaceDeclaration",
+  "TSModuleDeclaration",
+]
+
+/**
+ * Packages say that importing them does nothing (`sideEffects: false`), and bundlers drop the modules
+ * of which nothing is used: a module that did something would do it in one program and not in another.
+ */
+const noWorkOnLoad = {
+  create(context) {
+    return {
+      Program({ body }) {
+        for (const node of body) {
+          if (declarations.includes(node.type)) continue
+          context.report({
+            node,
+            message: "This runs when the module is loaded, but packages say that nothing does.",
+          })
+        }
+      },
+    }
+  },
+}
+
 export default {
   meta: { name: "architecture" },
-  rules: { imports, "no-wall-clock": noWallClock, "named-layers": namedLayers },
+  rules: {
+    imports,
+    "no-wall-clock": noWallClock,
+    "named-layers": namedLayers,
+    "no-work-on-load": noWorkOnLoad,
+  },
 }

@@ -1,27 +1,19 @@
 /**
  * What a team gets when it installs the packages: they are built, packed as they would be
- * published, and installed by npm into an empty project, where a program without any build step
- * uses them on the locked Node. Workspace links, TypeScript sources and stray dependencies, which
- * hide mistakes inside the repository, do not exist there.
+ * published, and installed by npm into an empty project, where programs without any build step use
+ * them on every Node that they say they run on, and every TypeScript compiles against them.
  */
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Schema } from "effect"
-import { execFile } from "node:child_process"
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join, resolve } from "node:path"
+import { Effect } from "effect"
+import { existsSync } from "node:fs"
+import { readFile, readdir, stat, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { publint } from "publint"
+import { Project, entryPoints, install, project, published, run, textOf } from "./packed/Project.ts"
+import { readmes, writeSnippets } from "./packed/snippets.ts"
 
-const root = resolve(import.meta.dirname, "../../..")
-
-/** What the installed packages must offer, by entry point: names of functions and classes. */
-const offered = {
-  "@messaging-service/core": ["StoreUnavailable", "Messages"],
-  "@messaging-service/core/ports": ["MessageStore", "LaneQueue"],
-  "@messaging-service/store-memory": [],
-  "@messaging-service/verify-webhook": ["verifyWebhook"],
-}
-
-/** Sends a message in test mode with nothing but the two packages and `effect`. */
+/** Sends a message in test mode with nothing but two packages and `effect`. */
 const sends = `
 import * as Core from "@messaging-service/core"
 import * as StoreMemory from "@messaging-service/store-memory"
@@ -56,150 +48,197 @@ const program = Effect.gen(function* () {
 await Effect.runPromise(Effect.provide(program, service))
 `
 
-const packages = [
-  "@messaging-service/core",
-  "@messaging-service/store-memory",
-  "@messaging-service/verify-webhook",
+/** Every entry point is there as built JavaScript, every program of the READMEs runs, and a message is sent. */
+const runsAll = `
+for (const name of ${JSON.stringify(entryPoints)}) {
+  const { pathname } = new URL(import.meta.resolve(name))
+  if (!/\\/dist\\/[\\w/-]+\\.js$/.test(pathname)) throw new Error(name + " is " + pathname)
+  if (Object.keys(await import(name)).length === 0) throw new Error(name + " offers nothing")
+}
+for (const file of ${JSON.stringify(readmes.map(({ file }) => file))}) {
+  // Those that run a service say how it ends, or it would go on.
+  const { dispose } = await import("./snippets/" + file)
+  await dispose?.()
+}
+${sends}`
+
+/** Ours, and the oldest that the packages name, where the registry has it for this machine. */
+const nodes = [
+  { name: `Node ${process.versions.node}`, program: process.execPath },
+  {
+    name: "Node 22",
+    program: join(
+      import.meta.dirname,
+      `../node_modules/node-22-${process.platform}-${process.arch}/bin/node`,
+    ),
+  },
+].filter(({ program }) => existsSync(program))
+
+/** What every READMEs shows, and every entry point, with the oldest TypeScript and each major version since. */
+const compilers = [
+  { typescript: "typescript-5.6", module: "nodenext" },
+  { typescript: "typescript-6", module: "bundler" },
+  { typescript: "typescript", module: "nodenext" },
+  { typescript: "typescript", module: "bundler" },
 ]
 
-class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
-  command: Schema.String,
-  output: Schema.String,
-}) {
-  override get message() {
-    return `${this.command}\n${this.output}`
-  }
-}
+/** What is not written for Effect has nothing of it in its types, and nothing of Node. */
+const plain = ["service", "client", "verify-webhook"].map((name) => `@messaging-service/${name}`)
 
-/** Runs a program and gives what it printed; a failure carries all of its output. */
-const run = (cwd: string, program: string, ...args: ReadonlyArray<string>) =>
-  Effect.callback<string, CommandFailed>((resume, signal) => {
-    execFile(
-      program,
-      args,
-      { cwd, signal, maxBuffer: 16 * 1024 * 1024 },
-      (error, stdout, stderr) => {
-        const command = [program, ...args].join(" ")
-        resume(
-          error === null
-            ? Effect.succeed(stdout)
-            : Effect.fail(
-                new CommandFailed({ command, output: `${error.message}\n${stdout}\n${stderr}` }),
-              ),
-        )
-      },
-    ).stdin?.end()
+const optionsOf = (module: string, types: ReadonlyArray<string>) => ({
+  strict: true,
+  noEmit: true,
+  target: "es2023",
+  lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"],
+  types,
+  ...(module === "bundler"
+    ? { module: "esnext", moduleResolution: "bundler" }
+    : { module: "nodenext" }),
+})
+
+const importsOf = (names: ReadonlyArray<string>): string =>
+  names.map((name, at) => `import * as all${at} from "${name}"\nall${at}`).join("\n")
+
+/** Compiles files of the project and gives the errors and whatever else was printed, line by line. */
+const compile = (
+  path: string,
+  typescript: string,
+  settings: { readonly compilerOptions: object; readonly include: ReadonlyArray<string> },
+) =>
+  Effect.gen(function* () {
+    yield* Effect.promise(() => writeFile(join(path, "tsconfig.json"), JSON.stringify(settings)))
+    const tsc = join(import.meta.dirname, "../node_modules", typescript, "bin/tsc")
+    const output = yield* run(path, process.execPath, tsc).pipe(
+      Effect.catch((failed) => Effect.succeed(failed.output)),
+    )
+    return output.split("\n").filter((line) => line !== "")
   })
 
-const modern = { target: "es2024", module: "nodenext" }
+/** The one thing in Effect's own declarations that TypeScript 5.6 cannot read. */
+const isEffectsOwn = (line: string): boolean =>
+  line.startsWith("node_modules/effect/") && line.includes("'Uint8Array' is not generic")
 
-const importsOf = (name: string) => `import * as all from "${name}"`
+layer(Project.layer, { timeout: 300_000 })("a project that installs the packages", (it) => {
+  for (const name of published) {
+    it.effect(`finds nothing amiss in the file of ${name}`, () =>
+      Effect.gen(function* () {
+        const { tarball } = yield* Project
+        const bytes = new Uint8Array(yield* Effect.promise(() => readFile(tarball(name))))
+        const { messages } = yield* Effect.promise(() =>
+          publint({ pack: { tarball: bytes.buffer }, level: "suggestion" }),
+        )
+        assert.deepStrictEqual(messages, [])
+        const analysis = yield* Effect.promise(() =>
+          checkPackage(createPackageFromTarballData(bytes)),
+        )
+        assert.isNotFalse(analysis.types)
+        // They are modules, for a TypeScript and a Node that know `exports`.
+        const problems = "problems" in analysis ? analysis.problems : []
+        assert.deepStrictEqual(
+          problems.filter(
+            (each) =>
+              !("resolutionKind" in each) ||
+              !["node10", "node16-cjs"].includes(each.resolutionKind),
+          ),
+          [],
+        )
+      }),
+    )
+  }
 
-/** An empty project with the packed packages installed. */
-class Project extends Context.Service<Project, { readonly path: string }>()("test/Project") {
-  static readonly layer = Layer.effect(
-    Project,
-    Effect.gen(function* () {
-      const path = yield* Effect.acquireRelease(
-        Effect.promise(() => mkdtemp(join(tmpdir(), "packed-install-"))),
-        (made) => Effect.promise(() => rm(made, { recursive: true, force: true })),
-      )
-      const tarballs = join(path, "tarballs")
-      yield* Effect.promise(() => mkdir(tarballs))
-      yield* Effect.forEach(packages, (name) =>
-        run(
-          join(root, "packages", name.replace("@messaging-service/", "")),
-          "npx",
-          "-y",
-          "pnpm@12.21.0",
-          "pack",
-          "--pack-destination",
-          tarballs,
-        ),
-      )
-      const files = yield* Effect.promise(() => readdir(tarballs))
-      yield* Effect.promise(() =>
-        writeFile(
-          join(path, "package.json"),
-          JSON.stringify({ name: "empty-project", private: true, type: "module" }),
-        ),
-      )
-      yield* run(
-        path,
-        "npm",
-        "install",
-        "--prefer-offline",
-        "--no-audit",
-        "--no-fund",
-        "--loglevel=error",
-        ...files.map((file) => `./tarballs/${file}`),
-      )
-      return { path }
-    }),
-  )
-}
+  for (const { name, program } of nodes) {
+    it.effect(
+      `sends a message with the core alone and runs every program of the READMEs on ${name}`,
+      () =>
+        Effect.gen(function* () {
+          const { path } = yield* Project
+          yield* writeSnippets(join(path, "snippets"))
+          yield* Effect.promise(() => writeFile(join(path, "all.js"), runsAll))
+          const output = yield* run(path, program, "all.js")
+          assert.include(output.split("\n"), "waiting sent")
+        }),
+    )
+  }
 
-layer(Project.layer, { timeout: 240_000 })("a project that installs the packages", (it) => {
-  it.effect("sends a message with the core and the store in memory", () =>
+  for (const { module, typescript } of compilers) {
+    it.effect(`compiles every program of the documentation with ${typescript}, ${module}`, () =>
+      Effect.gen(function* () {
+        const { path } = yield* Project
+        yield* writeSnippets(join(path, "snippets"))
+        yield* Effect.promise(() => writeFile(join(path, "all.ts"), importsOf(entryPoints)))
+        const printed = yield* compile(path, typescript, {
+          compilerOptions: optionsOf(module, ["node"]),
+          include: ["all.ts", "snippets"],
+        })
+        const errors = printed.filter((line) => line.includes("error TS"))
+        assert.deepStrictEqual(
+          errors.filter((line) => !isEffectsOwn(line)),
+          [],
+        )
+      }),
+    )
+  }
+
+  it.effect("takes the room that the README of the service names", () =>
     Effect.gen(function* () {
       const { path } = yield* Project
-      const output = yield* run(path, process.execPath, "--input-type=module", "-e", sends)
-      assert.strictEqual(output.trim(), "waiting sent")
+      const modules = join(path, "node_modules")
+      const bytes = yield* Effect.promise(async () => {
+        const all = await readdir(modules, { recursive: true, withFileTypes: true })
+        const files = all.filter((each) => each.isFile() && !each.parentPath.includes("/@types/"))
+        const sizes = await Promise.all(
+          files.map(async ({ name, parentPath }) => (await stat(join(parentPath, name))).size),
+        )
+        return sizes.reduce((sum, size) => sum + size, 0)
+      })
+      const [, stated] = /takes (\d+) MB/.exec(textOf("packages/service/README.md")) ?? []
+      assert.closeTo(bytes / 1_000_000, Number(stated), 5)
     }),
   )
 
-  for (const [name, exports] of Object.entries(offered)) {
-    it.effect(`imports ${name} as built JavaScript`, () =>
+  for (const { copies, version } of [
+    { version: "4.99.0", copies: [] },
+    { version: "3.19.0", copies: ["4.1.0"] },
+  ]) {
+    it.effect(`brings ${copies.length} copies of Effect to a host that has ${version}`, () =>
       Effect.gen(function* () {
-        const { path } = yield* Project
-        const program = `${importsOf(name)}
-console.log(JSON.stringify({
-  entry: import.meta.resolve("${name}"),
-  missing: ${JSON.stringify(exports)}.filter((name) => typeof all[name] !== "function"),
-}))`
-        const output = yield* run(path, process.execPath, "--input-type=module", "-e", program)
-        const found = JSON.parse(output)
-        assert.deepStrictEqual(found.missing, [])
-        assert.match(
-          found.entry,
-          /node_modules\/@messaging-service\/[a-z-]+\/dist\/(index|ports)\.js$/,
-        )
-      }),
-    )
-
-    it.effect(`finds the declarations of ${name}`, () =>
-      Effect.gen(function* () {
-        const { path } = yield* Project
-        const uses = exports.map((it) => `export const ${it}: Function = all.${it}`)
-        const tsconfig = {
-          compilerOptions: { strict: true, noEmit: true, skipLibCheck: true, types: [], ...modern },
-          files: ["program.ts"],
-        }
-        yield* Effect.promise(async () => {
-          await writeFile(join(path, "program.ts"), [importsOf(name), "all", ...uses].join("\n"))
-          await writeFile(join(path, "tsconfig.json"), JSON.stringify(tsconfig))
+        const { path, tarball } = yield* Project
+        const service = "@messaging-service/service"
+        const host = yield* project(join(path, `../host-of-${version}`), {
+          dependencies: { effect: "file:./effect", [service]: `file:${tarball(service)}` },
+          // What would come from the registry.
+          overrides: Object.fromEntries(
+            published
+              .filter((name) => name !== service)
+              .map((name) => [name, `file:${tarball(name)}`]),
+          ),
         })
-        yield* run(path, process.execPath, join(root, "node_modules/typescript/bin/tsc"))
+        yield* project(join(host, "effect"), { name: "effect", version })
+        yield* install(host, "--package-lock-only")
+        const lock = yield* Effect.promise(() => readFile(join(host, "package-lock.json"), "utf8"))
+        const { packages } = JSON.parse(lock) as {
+          readonly packages: Readonly<Record<string, { readonly version?: string }>>
+        }
+        const found = Object.entries(packages).flatMap(([place, { version: brought }]) =>
+          place.endsWith("/effect") && brought !== undefined ? [brought] : [],
+        )
+        assert.deepStrictEqual(found, copies)
       }),
     )
   }
 
-  for (const name of packages) {
-    it.effect(`gets ${name} with its licence, its description and plain versions`, () =>
-      Effect.gen(function* () {
-        const { path } = yield* Project
-        const installed = join(path, "node_modules", name)
-        const files = yield* Effect.promise(() => readdir(installed))
-        assert.includeMembers(files, ["LICENSE", "README.md", "dist", "src"])
-        const manifest = yield* Effect.promise(() =>
-          readFile(join(installed, "package.json"), "utf8"),
-        )
-        assert.notMatch(manifest, /workspace:|catalog:/)
-        assert.notInclude(
-          yield* Effect.promise(() => readdir(join(installed, "dist"))),
-          ".tsbuildinfo",
-        )
-      }),
-    )
-  }
+  it.effect("has nothing of Effect in the types of what is not written for it", () =>
+    Effect.gen(function* () {
+      const { path } = yield* Project
+      yield* Effect.promise(() => writeFile(join(path, "plain.ts"), importsOf(plain)))
+      const files = yield* compile(path, "typescript-5.6", {
+        compilerOptions: { ...optionsOf("bundler", []), listFiles: true },
+        include: ["plain.ts"],
+      })
+      const read = files.map((file) => /\/project\/node_modules\/(@[^/]+\/[^/]+|[^/]+)/.exec(file))
+      const packages = new Set(read.flatMap((found) => (found === null ? [] : [found[1] ?? ""])))
+      assert.sameMembers([...packages], plain)
+      assert.isEmpty(files.filter((line) => line.includes("error TS")))
+    }),
+  )
 })

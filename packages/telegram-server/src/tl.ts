@@ -110,9 +110,11 @@ const packedFrom = 512
 const readers: Record<number, (reader: TlBinaryReader) => unknown> = {
   ...__tlReaderMap,
   [gzipPacked]: (reader) => read(unzipSync(reader.bytes())),
-}
-for (const entry of entries) {
-  if (entry.kind === "method") readers[entry.id] = methodReader(entry)
+  ...Object.fromEntries(
+    entries
+      .filter(({ kind }) => kind === "method")
+      .map((entry) => [entry.id, methodReader(entry)] as const),
+  ),
 }
 
 /** One object, or one request. Throws for what the schema does not know. */

@@ -30,6 +30,7 @@ const globals = "eslint(no-restricted-globals)"
 const properties = "eslint(no-restricted-properties)"
 const wallClock = "architecture(no-wall-clock)"
 const namedLayers = "architecture(named-layers)"
+const workOnLoad = "architecture(no-work-on-load)"
 
 const underTheService = [
   "store-memory",
@@ -224,6 +225,12 @@ const breaches: ReadonlyArray<Breach> = [
       rule: "typescript(no-explicit-any)",
     },
   ]),
+  ...["process.title = it", "if (it === 1) throw it"].map((statement) => ({
+    does: `\`${statement}\` where a module of a package is loaded`,
+    room: "packages/node/src",
+    source: `export const it = 1\n${statement}`,
+    rule: workOnLoad,
+  })),
   {
     does: "an explicit any in a test",
     room: "packages/http/test",
@@ -239,6 +246,11 @@ const breaches: ReadonlyArray<Breach> = [
 ]
 
 const permitted: ReadonlyArray<Sample> = [
+  {
+    does: "a program that does something when it is loaded",
+    room: "apps/server/src",
+    source: `const it = 1\nprocess.exitCode = it`,
+  },
   ...[
     "effect",
     "cron-parser",

@@ -5,20 +5,33 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { globSync, readFileSync } from "node:fs"
-import { resolve } from "node:path"
+import { join, resolve } from "node:path"
 
 const root = resolve(import.meta.dirname, "../../..")
 const read = (file: string): string => readFileSync(resolve(root, file), "utf8")
 
-const entryPoints: ReadonlyArray<readonly [specifier: string, file: string]> = [
-  ["@messaging-service/core", "packages/core/src/index.ts"],
-  ["@messaging-service/core/ports", "packages/core/src/ports.ts"],
-  ["@messaging-service/client", "packages/client/src/index.ts"],
-  ["@messaging-service/emulator", "packages/emulator/src/index.ts"],
-]
+/** What a package offers, by the path behind its name. */
+const entriesOf = (folder: string): ReadonlyArray<readonly [specifier: string, file: string]> => {
+  const { exports, name } = JSON.parse(read(`${folder}/package.json`)) as {
+    readonly name: string
+    readonly exports: Readonly<Record<string, string>>
+  }
+  return Object.entries(exports).flatMap(([path, file]) =>
+    file.endsWith(".ts") ? [[join(name, path), join(folder, file)] as const] : [],
+  )
+}
 
-it.effect.each(entryPoints)("%s names what it exports", ([, file]) =>
-  Effect.sync(() => assert.notMatch(read(file), /export \*/)),
+const all = globSync("packages/*", { cwd: root }).flatMap(entriesOf)
+
+it.effect.each(all)("%s names what it exports", ([, file]) =>
+  Effect.sync(() => assert.notMatch(read(file), /export \* from/)),
+)
+
+/** What the READMEs show how to use. */
+const entryPoints = all.filter(([specifier]) =>
+  ["core", "core/ports", "client", "emulator"].includes(
+    specifier.replace("@messaging-service/", ""),
+  ),
 )
 
 /** The names in braces, under which others know them. */

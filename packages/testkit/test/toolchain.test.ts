@@ -35,7 +35,7 @@ for (const file of [
   "docs/performance.md",
   "apps/server/README.md",
   "apps/fuzz/README.md",
-  "apps/examples/test/packed-install.slow.test.ts",
+  "apps/examples/test/packed/Project.ts",
 ]) {
   it.effect(`every command of ${file} names the one pnpm`, () =>
     Effect.gen(function* () {

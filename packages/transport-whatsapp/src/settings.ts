@@ -44,14 +44,18 @@ export const defaultSettings: WhatsAppSettings = {
   startsAtOnce: 8,
 }
 
-const loopback = new BlockList()
-loopback.addSubnet("127.0.0.0", 8, "ipv4")
-loopback.addAddress("::1", "ipv6")
+const loopbackAddresses = (): BlockList => {
+  const loopback = new BlockList()
+  loopback.addSubnet("127.0.0.0", 8, "ipv4")
+  loopback.addAddress("::1", "ipv6")
+  return loopback
+}
 
 const isLoopback = (hostname: string): boolean => {
   const host = hostname.replace(/^\[(.*)\]$/, "$1")
   const family = isIP(host)
-  return family === 0 ? host === "localhost" : loopback.check(host, family === 6 ? "ipv6" : "ipv4")
+  if (family === 0) return host === "localhost"
+  return loopbackAddresses().check(host, family === 6 ? "ipv6" : "ipv4")
 }
 
 /** What a URL of WhatsApp must be, behind "must be". */

@@ -23,14 +23,20 @@ import { ServiceSecrets } from "./ServiceSecrets.ts"
 /** The length of a key in hexadecimal. */
 const hexLength = 64
 
+/**
+ * The bytes of a key, which no log shows. An interface, because TypeScript 5.6 cannot read what the
+ * compiler would write into the declarations in its place.
+ */
+export interface HiddenKey extends Redacted.Redacted<Uint8Array> {}
+
 /** The key that a text of 64 hexadecimal characters stands for; undefined for any other text. */
-export const parseSecretsKey = (text: string): Redacted.Redacted<Uint8Array> | undefined =>
+export const parseSecretsKey = (text: string): HiddenKey | undefined =>
   /^[0-9a-fA-F]{64}$/.test(text) ? Redacted.make(hexToBytes(text)) : undefined
 
 /** The present key and those before it. */
 export interface SecretsKeys {
-  readonly present: Redacted.Redacted<Uint8Array>
-  readonly older: ReadonlyArray<Redacted.Redacted<Uint8Array>>
+  readonly present: HiddenKey
+  readonly older: ReadonlyArray<HiddenKey>
 }
 
 /** Keys with commas between them, the present one first; undefined for any other text. */
@@ -45,9 +51,7 @@ export const parseSecretsKeys = (text: string): SecretsKeys | undefined => {
  * operator keeps outside the store (`SECRETS_KEY`; contract: Configuration). A copy of the database
  * alone is worth nothing without it.
  */
-export class SecretsKey extends Context.Service<SecretsKey, Redacted.Redacted<Uint8Array>>()(
-  "core/SecretsKey",
-) {
+export class SecretsKey extends Context.Service<SecretsKey, HiddenKey>()("core/SecretsKey") {
   /** From 64 hexadecimal characters, the same at every start. Dies with any other text. */
   static readonly layerHex = (text: string): Layer.Layer<SecretsKey> =>
     Layer.effect(
@@ -71,7 +75,7 @@ export class SecretsKey extends Context.Service<SecretsKey, Redacted.Redacted<Ui
  * Keys that were used before the present one, for what they sealed. The store moves on to the present
  * key at the first start with both; a sealed text when it is next written.
  */
-export const OlderSecretsKeys = Context.Reference<ReadonlyArray<Redacted.Redacted<Uint8Array>>>(
+export const OlderSecretsKeys = Context.Reference<ReadonlyArray<HiddenKey>>(
   "core/OlderSecretsKeys",
   { defaultValue: () => [] },
 )

@@ -15,17 +15,33 @@ import {
   SentTexts,
   TelegramTransport,
 } from "@messaging-service/core/ports"
-import type { WhatsAppSettings } from "@messaging-service/transport-whatsapp"
+import type {
+  NumberOwnership,
+  NumberStore,
+  PhoneDirectory,
+  WhatsAppTransport,
+} from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
+import type { CannotStart } from "./CannotStart.ts"
 import { optionalPackage } from "./optionalPackage.ts"
 import { layerTerminalCodes } from "./terminalCodes.ts"
+
+/**
+ * What a live transport can be told. It repeats the transport's own settings, which check it below:
+ * the declarations of this package must stand without a transport that is not installed.
+ */
+export interface LiveWhatsApp {
+  readonly url?: URL
+  readonly version?: readonly [number, number, number] | null
+  readonly deviceName?: string
+}
 
 export type TransportChoice =
   | { readonly kind: "simulated" }
   | {
       readonly kind: "live"
       /** What is configured; the rest is the transport's own. */
-      readonly whatsApp: Partial<Pick<WhatsAppSettings, "url" | "version" | "deviceName">>
+      readonly whatsApp: LiveWhatsApp
     }
 
 /** Telegram is not there yet: none of its accounts is connected. */
@@ -41,7 +57,13 @@ export type ShowCode = ((text: string) => void) | null
 const layerCodes = (showCode: ShowCode) =>
   showCode === null ? Layer.effect(NumberLinking, NumberLinking) : layerTerminalCodes(showCode)
 
-const layerWhatsApp = ({ whatsApp }: Extract<TransportChoice, { readonly kind: "live" }>) =>
+const layerWhatsApp = ({
+  whatsApp,
+}: Extract<TransportChoice, { readonly kind: "live" }>): Layer.Layer<
+  WhatsAppTransport | PhoneDirectory | NumberLinking,
+  CannotStart,
+  SessionVault | NumberProxies | NumberStore | NumberOwnership | SentTexts
+> =>
   Layer.unwrap(
     Effect.map(
       optionalPackage(
