@@ -1,0 +1,33 @@
+/** A package that is chosen and not installed is missed in one line; any other fault stays what it is. */
+import { assert, it } from "@effect/vitest"
+import { Cause, Effect, Exit } from "effect"
+import { optionalPackage } from "../../src/compose/optionalPackage.ts"
+
+const load = (fault: Error) =>
+  optionalPackage("@scope/birds", "transport=birds", () => Promise.reject(fault))
+
+/** As Node says it. */
+const missing = (name: string) =>
+  Object.assign(new Error(`Cannot find package '${name}' imported from /srv/shop/main.js`), {
+    code: "ERR_MODULE_NOT_FOUND",
+  })
+
+it.effect("says what to install", () =>
+  Effect.gen(function* () {
+    const { message } = yield* Effect.flip(load(missing("@scope/birds")))
+    assert.strictEqual(
+      message,
+      "transport=birds needs the package @scope/birds, which is not installed: npm install @scope/birds",
+    )
+  }),
+)
+
+it.effect("does not take another fault for it", () =>
+  Effect.gen(function* () {
+    for (const fault of [missing("another"), new Error("@scope/birds broke")]) {
+      const exit = yield* Effect.exit(load(fault))
+      assert(Exit.isFailure(exit))
+      assert.strictEqual(Cause.squash(exit.cause), fault)
+    }
+  }),
+)
