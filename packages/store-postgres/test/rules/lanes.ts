@@ -102,12 +102,9 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
       sql: sql.isClaimable("l"),
       draw: Effect.gen(function* () {
         const { row, ...standing } = yield* aStanding
-        const leaseUntil = yield* draw.maybe(draw.time)
-        const interruptions = yield* draw.below(2)
-        return {
-          facts: { l: { ...row, lease_until: iso(leaseUntil), interruptions } },
-          core: isClaimable(standing, { leased: leaseUntil !== null, interruptions }),
-        }
+        const [until, interruptions] = [yield* draw.maybe(draw.time), yield* draw.below(2)]
+        const core = isClaimable(standing, { leased: until !== null, interruptions })
+        return { facts: { l: { ...row, lease_until: iso(until), interruptions } }, core }
       }),
     }),
   )
