@@ -140,7 +140,14 @@ export type {
   ConnectionState,
   KeptReport,
 } from "./number/Connection.ts"
-export { LinkingStore, linkingMillis, nothingShown, pairingCodeMillis } from "./number/Linking.ts"
+export {
+  LinkingStore,
+  hasPhone,
+  linkingMillis,
+  nothingShown,
+  pairingCodeMillis,
+  phoneWithoutLink,
+} from "./number/Linking.ts"
 export type {
   BrokenLinkingGuard,
   EndReports,

@@ -1,5 +1,12 @@
 /** `LinkingStore` in memory. The few numbers that are being connected are looked through each time. */
-import { isCrowded, isLeased, isOwned, takeShares } from "@messaging-service/core/ports"
+import {
+  hasPhone,
+  isCrowded,
+  isLeased,
+  isOwned,
+  phoneWithoutLink,
+  takeShares,
+} from "@messaging-service/core/ports"
 import type {
   BrokenLinkingGuard,
   ConnectionReason,
@@ -61,19 +68,12 @@ const rowsWhere = (
 ): ReadonlyArray<LinkingRow> =>
   [...tables.linkings.values()].filter(isWanted).toSorted(byEnd).slice(0, limit)
 
-/** Whether another number has that phone: for a replaced one it is asked for, but not had yet. */
-const hasPhone = (tables: Tables, phone: string, linked: SendingNumber) => (lane: Lane) =>
-  !lane.removed &&
-  lane.number.id !== linked.id &&
-  phoneWithoutLink(tables, lane) === phone &&
-  lane.number.platform === linked.platform &&
-  lane.number.mode === linked.mode
+const attemptOf = (tables: Tables, { number }: Lane): LinkingAttempt | null =>
+  tables.linkings.get(number.id)?.attempt ?? null
 
-/** The phone that the number has when its attempt, if there is one, comes to nothing. */
-export const phoneWithoutLink = (tables: Tables, { number }: Lane): string | null => {
-  const replaced = tables.linkings.get(number.id)?.attempt.replaced ?? null
-  return replaced === null ? number.phone : replaced.phone
-}
+/** What the number is left with when its attempt comes to nothing. */
+export const keptPhone = (tables: Tables, lane: Lane): string | null =>
+  phoneWithoutLink(lane.number, attemptOf(tables, lane))
 
 /** The attempt ends, and its number is as the link left it. */
 const end = (
@@ -188,12 +188,15 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
     const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
     if (row === undefined || lane === undefined || row.attempt.endsAt <= now) return null
     const { number } = lane
-    if (!lane.workspace.lanes.some(hasPhone(tables, phone, number))) {
+    const isTaken = lane.workspace.lanes.some(
+      (other) => !other.removed && hasPhone(other.number, attemptOf(tables, other), number, phone),
+    )
+    if (!isTaken) {
       report(tables, lane, reports?.connected ?? null)
       return end(tables, lane, { status: "connected", phone }, now)
     }
     report(tables, lane, reports?.disconnected ?? null)
-    const before = phoneWithoutLink(tables, lane)
+    const before = keptPhone(tables, lane)
     const kept = before === phone ? null : before
     return end(tables, lane, { status: "disconnected", phone: kept }, now, "not_linked")
   },
@@ -203,7 +206,7 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
     const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
     if (lane === undefined) return false
     report(tables, lane, callback)
-    const phone = phoneWithoutLink(tables, lane)
+    const phone = keptPhone(tables, lane)
     end(tables, lane, { status: "disconnected", phone }, at, reason)
     return true
   },

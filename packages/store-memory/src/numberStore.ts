@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { report } from "./deliveryQueue.ts"
 import { closeLane, firstToLeave, limitsOf, openLane, setStatus, turnWithNumber } from "./Lane.ts"
 import { controlLane } from "./laneQueue.ts"
-import { phoneWithoutLink } from "./linkingStore.ts"
+import { keptPhone } from "./linkingStore.ts"
 import { laneIn, laneOf } from "./tables.ts"
 import type { Steps, Tables } from "./tables.ts"
 
@@ -54,7 +54,7 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
   setStatus: (id, status, phone, now, callback = null, reason = null) => {
     const lane = laneOf(tables, id)
     if (lane === undefined) return null
-    const kept = status === "disconnected" ? phoneWithoutLink(tables, lane) : lane.number.phone
+    const kept = status === "disconnected" ? keptPhone(tables, lane) : lane.number.phone
     if (status !== "connecting") tables.linkings.delete(id)
     if (lane.number.status !== status) report(tables, lane, callback)
     setStatus(lane, { status, phone: phone ?? kept }, now, reason)

@@ -5,7 +5,7 @@
 import { Clock, Effect } from "effect"
 import { Ids, eventId } from "../Ids.ts"
 import type { NumberId } from "../Ids.ts"
-import { LinkingStore } from "../number/Linking.ts"
+import { LinkingStore, phoneWithoutLink } from "../number/Linking.ts"
 import { NumberStore } from "../number/SendingNumber.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 import { connectionCallback } from "./Callback.ts"
@@ -28,12 +28,8 @@ export const makeConnectionCallbacks = Effect.gen(function* () {
     return { number, report }
   })
 
-  /** The phone that the number keeps when its attempt at linking ends without a link. */
-  const phoneWithoutLink = ({ id, phone }: SendingNumber) =>
-    Effect.map(attempts.get(id), (attempt) => {
-      const replaced = attempt?.replaced ?? null
-      return replaced === null ? phone : replaced.phone
-    })
+  const keptBy = (number: SendingNumber) =>
+    Effect.map(attempts.get(number.id), (attempt) => phoneWithoutLink(number, attempt))
 
   return {
     /** Of an event; `phone` is one that the event reveals. */
@@ -45,7 +41,7 @@ export const makeConnectionCallbacks = Effect.gen(function* () {
       const found = yield* reporting(id)
       if (found === null) return null
       const { number, report } = found
-      const known = event === "disconnected" ? yield* phoneWithoutLink(number) : number.phone
+      const known = event === "disconnected" ? yield* keptBy(number) : number.phone
       return report(event, phone ?? known)
     }),
     /** Of a link that is made with that phone, whichever way it ends. */
@@ -54,7 +50,7 @@ export const makeConnectionCallbacks = Effect.gen(function* () {
       if (found === null) return null
       const { number, report } = found
       // A number that could not be linked does not keep the phone of another one.
-      const before = yield* phoneWithoutLink(number)
+      const before = yield* keptBy(number)
       return {
         connected: report("connected", phone),
         disconnected: report("disconnected", before === phone ? null : before),

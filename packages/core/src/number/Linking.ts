@@ -69,6 +69,30 @@ export interface LinkingAttempt extends LinkingView {
   readonly linksAt: number | null
 }
 
+/** The phone that a number has when its attempt, if there is one, comes to nothing. */
+export const phoneWithoutLink = (
+  { phone }: Pick<SendingNumber, "phone">,
+  attempt: Pick<LinkingAttempt, "replaced"> | null,
+): string | null => {
+  const replaced = attempt?.replaced ?? null
+  return replaced === null ? phone : replaced.phone
+}
+
+/**
+ * Whether another number, with its attempt, has the phone that one was linked to. A phone that an
+ * attempt asks for is not had yet, and the one that it replaces is had still.
+ */
+export const hasPhone = (
+  other: Pick<SendingNumber, "id" | "phone" | "platform" | "mode">,
+  attempt: Pick<LinkingAttempt, "replaced"> | null,
+  linked: Pick<SendingNumber, "id" | "platform" | "mode">,
+  phone: string,
+): boolean =>
+  other.id !== linked.id &&
+  other.platform === linked.platform &&
+  other.mode === linked.mode &&
+  phoneWithoutLink(other, attempt) === phone
+
 export const nothingShown: LinkingView = { qrText: null, pairingCode: null, linking: false }
 
 /** Makes a link to the QR image of an attempt, a fresh one with each call. */

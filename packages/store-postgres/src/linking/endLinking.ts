@@ -21,11 +21,18 @@ const lockedNumber = `
     where l.number_id = (select a.number_id from linking_attempts a where a.id = p_attempt)
     for no key update;`
 
-/** The phone of `numbers n` without the link, as the attempt in `v_before` says. */
-export const phoneWithoutLink = `case
-        when v_before is null then n.phone
-        else nullif(v_before, '')
+/** The core's `phoneWithoutLink`; `before` as the number's attempt keeps it, null without one. */
+export const phoneWithoutLink = (number: string, before: string): string => `case
+        when ${before} is null then ${number}.phone
+        else nullif(${before}, '')
       end`
+
+/** The core's `hasPhone`; null where the other number has none. */
+export const hasPhone = (other: string, before: string, linked: string, phone: string): string =>
+  `${other}.id <> ${linked}.id
+        and ${other}.platform = ${linked}.platform
+        and ${other}.mode = ${linked}.mode
+        and ${phone} = ${phoneWithoutLink(other, before)}`
 
 interface Reported {
   readonly reports: EndReports | null
@@ -63,8 +70,7 @@ export const finishLinking = sqlFunction(
       return null;
     end if;
 
-    -- Index numbers_by_workspace. A phone that another attempt replaced is still its number's, and
-    -- the one that the attempt asks for is not yet.
+    -- Index numbers_by_workspace.
     v_held := exists (
       select
       from numbers n
@@ -72,13 +78,7 @@ export const finishLinking = sqlFunction(
       left join linking_attempts a on a.number_id = other.id
       where n.id = v_number
         and other.removed_at is null
-        and other.id <> n.id
-        and p_phone = case
-          when a.phone_before is null then other.phone
-          else nullif(a.phone_before, '')
-        end
-        and other.platform = n.platform
-        and other.mode = n.mode
+        and ${hasPhone("other", "a.phone_before", "n", "p_phone")}
     );
     update lanes l
     set connected = not v_held and l.removed_at is null,
@@ -88,7 +88,7 @@ export const finishLinking = sqlFunction(
     set status = case when v_held then 'disconnected' else 'connected' end,
       status_since = p_now,
       status_reason = case when v_held then 'not_linked' end,
-      phone = case when v_held then nullif(${phoneWithoutLink}, p_phone) else p_phone end
+      phone = case when v_held then nullif(${phoneWithoutLink("n", "v_before")}, p_phone) else p_phone end
     where n.id = v_number;
     if v_held then
       ${reportTo("disconnected")}
@@ -125,7 +125,7 @@ export const giveUpLinking = sqlFunction(
     set status = 'disconnected',
       status_since = p_at,
       status_reason = p_reason,
-      phone = ${phoneWithoutLink}
+      phone = ${phoneWithoutLink("n", "v_before")}
     where n.id = v_number;
     ${reportTo("new")}
     return true;

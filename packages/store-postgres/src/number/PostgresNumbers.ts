@@ -207,7 +207,7 @@ export const setNumberStatus = sqlFunction(
       end,
       phone = case
         when p_phone is not null then p_phone
-        when p_status = 'disconnected' then ${phoneWithoutLink}
+        when p_status = 'disconnected' then ${phoneWithoutLink("n", "v_before")}
         else n.phone
       end
     where n.id = p_number

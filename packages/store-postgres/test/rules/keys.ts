@@ -7,24 +7,49 @@ import {
   countRequest,
   coversMessages,
   dayMillis,
+  hasPhone,
   isLimited,
   keyRefusal,
   messagesRemaining,
   minuteMillis,
+  phoneWithoutLink,
   unlimitedPlan,
 } from "@messaging-service/core/ports"
-import type { IdempotencyRecord, Plan, RequestWindow } from "@messaging-service/core/ports"
+import type {
+  IdempotencyRecord,
+  NumberId,
+  Plan,
+  RequestWindow,
+} from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
 import { isUsable } from "../../src/key/keyRow.ts"
 import { countedWindow } from "../../src/key/keyRow.ts"
+import {
+  hasPhone as hasPhoneSql,
+  phoneWithoutLink as phoneWithoutLinkSql,
+} from "../../src/linking/endLinking.ts"
 import { claimKey } from "../../src/PostgresIdempotency.ts"
 import {
   isLimited as isLimitedSql,
   messagesRemaining as remainingSql,
 } from "../../src/workspace/workspaceRow.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
+
+/** A number and its attempt, as rows have them and as the core does. */
+const aNumberBeingLinked = Effect.gen(function* () {
+  const phone = yield* draw.maybe(draw.from(["1", "2"]))
+  const before = yield* draw.maybe(draw.from(["", "1", "2"]))
+  const id = (yield* draw.from([1, 2])) as NumberId
+  const platform = yield* draw.from(["whatsapp", "telegram"] as const)
+  const mode = yield* draw.from(["live", "test"] as const)
+  return {
+    row: { id, phone, platform, mode },
+    before,
+    attempt: before === null ? null : { replaced: { phone: before === "" ? null : before } },
+  }
+})
 
 export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("whether a key can be used", () =>
@@ -41,6 +66,33 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
             q: { now: iso(now) },
           },
           core: keyRefusal({ expiresAt, revokedAt }, now) === undefined,
+        }
+      }),
+    }),
+  )
+
+  it.effect("what phone a number has without its link", () =>
+    compare("phone without link", {
+      rows: { n: "numbers", q: "(before text)" },
+      sql: phoneWithoutLinkSql("n", "q.before"),
+      draw: Effect.map(aNumberBeingLinked, ({ attempt, before, row }) => ({
+        facts: { n: row, q: { before } },
+        core: phoneWithoutLink(row, attempt),
+      })),
+    }),
+  )
+
+  it.effect("whether another number has the phone that one was linked to", () =>
+    compare("phones that are had", {
+      rows: { other: "numbers", n: "numbers", q: "(before text, phone text)" },
+      sql: `coalesce(${hasPhoneSql("other", "q.before", "n", "q.phone")}, false)`,
+      draw: Effect.gen(function* () {
+        const other = yield* aNumberBeingLinked
+        const linked = yield* aNumberBeingLinked
+        const phone = yield* draw.from(["1", "2"])
+        return {
+          facts: { other: other.row, n: linked.row, q: { before: other.before, phone } },
+          core: hasPhone(other.row, other.attempt, linked.row, phone),
         }
       }),
     }),
