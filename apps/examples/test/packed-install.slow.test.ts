@@ -74,7 +74,7 @@ const nodes = [
   },
 ].filter(({ program }) => existsSync(program))
 
-/** What every READMEs shows, and every entry point, with the oldest TypeScript and each major version since. */
+/** What the READMEs show, and every entry point, with the oldest TypeScript and each major version since. */
 const compilers = [
   { typescript: "typescript-5.6", module: "nodenext" },
   { typescript: "typescript-6", module: "bundler" },

@@ -18,7 +18,7 @@ const snippetsOf = (page: string): ReadonlyArray<Snippet> =>
     program,
   }))
 
-/** What every READMEs shows: whole programs, which also come to an end. */
+/** What the READMEs show: whole programs, which also come to an end. */
 export const readmes: ReadonlyArray<Snippet> = [
   "README.md",
   ...installed.map((name) => `packages/${name.split("/")[1]}/README.md`),
