@@ -90,6 +90,35 @@ const understood: ReadonlyArray<
       }),
     },
   ],
+  [
+    {
+      TRANSPORT: "live",
+      TELEGRAM_API_ID: "12345",
+      TELEGRAM_API_HASH: "0123456789abcdef0123456789abcdef",
+      TELEGRAM_DC: "127.0.0.1:4430",
+    },
+    {
+      seedExample: false,
+      ...within({
+        transport: {
+          kind: "live",
+          whatsApp: {},
+          telegram: {
+            application: {
+              id: 12_345,
+              hash: Redacted.make("0123456789abcdef0123456789abcdef"),
+            },
+            server: { host: "127.0.0.1", port: 4430 },
+          },
+        },
+      }),
+    },
+  ],
+  // Half an application is none.
+  [
+    { TRANSPORT: "live", TELEGRAM_API_ID: "12345" },
+    { seedExample: false, ...within({ transport: { kind: "live", whatsApp: {} } }) },
+  ],
   [{ DATABASE_URL: "memory:" }, within({ store: { kind: "memory" } })],
   [{ DATA_DIR: "/var/lib/messages" }, within({ dataDirectory: "/var/lib/messages" })],
   [{ DATA_DIR: "here" }, within({ dataDirectory: resolve("here") })],
@@ -128,6 +157,10 @@ const refused: ReadonlyArray<readonly [environment: Record<string, string>, vari
   [{ WHATSAPP_URL: "ws://web.whatsapp.com/ws/chat" }, "WHATSAPP_URL"],
   [{ WHATSAPP_VERSION: "2.3000" }, "WHATSAPP_VERSION"],
   [{ LINKED_DEVICE_NAME: "a".repeat(51) }, "LINKED_DEVICE_NAME"],
+  [{ TELEGRAM_API_ID: "first" }, "TELEGRAM_API_ID"],
+  [{ TELEGRAM_API_HASH: "0123" }, "TELEGRAM_API_HASH"],
+  [{ TELEGRAM_DC: "127.0.0.1" }, "TELEGRAM_DC"],
+  [{ TELEGRAM_PUBLIC_KEY: "/there/is/no/such.pem" }, "TELEGRAM_PUBLIC_KEY"],
   [{ TRANSPORT: "pigeon" }, "TRANSPORT"],
   [{ CLOCK: "sundial" }, "CLOCK"],
   [{ ALLOW_PRIVATE_TARGETS: "yes" }, "ALLOW_PRIVATE_TARGETS"],

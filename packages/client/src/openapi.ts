@@ -479,6 +479,59 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Look at a Telegram login */
+        readonly get: operations["getTelegramLogin"];
+        readonly put?: never;
+        /** Log a Telegram account in */
+        readonly post: operations["beginTelegramLogin"];
+        /** Give a Telegram login up */
+        readonly delete: operations["cancelTelegramLogin"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login/code": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Give the code that Telegram sent */
+        readonly post: operations["giveTelegramCode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login/password": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Give the account's password */
+        readonly post: operations["giveTelegramPassword"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/workspaces/{id}/contacts": {
         readonly parameters: {
             readonly query?: never;
@@ -874,6 +927,10 @@ export interface components {
         readonly SetBehaviour: SetBehaviour;
         readonly SetRegistered: SetRegistered;
         readonly Settled: Settled;
+        readonly TelegramCode: TelegramCode;
+        readonly TelegramLogin: TelegramLogin;
+        readonly TelegramLoginRequest: TelegramLoginRequest;
+        readonly TelegramPassword: TelegramPassword;
         readonly Tick: Tick;
         readonly Webhook: Webhook;
         readonly WebhookWithSecret: WebhookWithSecret;
@@ -1950,6 +2007,136 @@ export interface operations {
             };
         };
     };
+    readonly getTelegramLogin: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The login. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TelegramLogin"];
+                };
+            };
+        };
+    };
+    readonly beginTelegramLogin: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["TelegramLoginRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description The login. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TelegramLogin"];
+                };
+            };
+        };
+    };
+    readonly cancelTelegramLogin: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It is given up. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @enum {boolean} */
+                        readonly cancelled: true;
+                    };
+                };
+            };
+        };
+    };
+    readonly giveTelegramCode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["TelegramCode"];
+            };
+        };
+        readonly responses: {
+            /** @description The login: `connected`, or `password_needed`. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TelegramLogin"];
+                };
+            };
+        };
+    };
+    readonly giveTelegramPassword: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["TelegramPassword"];
+            };
+        };
+        readonly responses: {
+            /** @description The login. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TelegramLogin"];
+                };
+            };
+        };
+    };
     readonly listContacts: {
         readonly parameters: {
             readonly query?: ListContactsQuery;
@@ -2769,7 +2956,7 @@ export interface Delivery {
  * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
  * @enum {string}
  */
-export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "clock_not_adjustable";
+export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "clock_not_adjustable";
 export interface Key {
     readonly id: number;
     /** @enum {number} */
@@ -3339,6 +3526,46 @@ export interface SetRegistered {
     readonly phones: readonly string[] | null;
 }
 export type Settled = unknown;
+export interface TelegramCode {
+    readonly code: string;
+}
+export interface TelegramLogin {
+    /** @enum {string} */
+    readonly state: "showing_qr" | "code_sent" | "password_needed" | "connected" | "failed" | "expired";
+    /** @description What a QR code is to show to the account's own app: a `tg://` link. */
+    readonly qr_url: string | null;
+    /**
+     * Format: date-time
+     * @description Then there is another one.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly qr_expires_at: string | null;
+    /** @enum {string|null} */
+    readonly code_sent_to: "app" | "sms" | "call" | "email" | null;
+    /**
+     * Format: date-time
+     * @description When the login as a whole is over.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string;
+    /** @description Why it failed. */
+    readonly error: string | null;
+}
+export interface TelegramLoginRequest {
+    /**
+     * @description `qr`: the account's own app scans a code. `code`: Telegram sends one to the phone.
+     * @enum {string}
+     */
+    readonly method: "qr" | "code";
+    /**
+     * @description Required with `code`: E.164 with a leading +. Unused with `qr`.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+}
+export interface TelegramPassword {
+    readonly password: string;
+}
 export interface Tick {
     /** @enum {string} */
     readonly status: "delivered" | "read";

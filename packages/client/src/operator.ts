@@ -64,6 +64,20 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       logOut: at.order("/admin/v1/workspaces/{id}/numbers/{number_id}/logout"),
     },
 
+    /** Logging Telegram accounts in, with `TRANSPORT=live`. */
+    telegramLogins: {
+      /** Begins a login by `qr` or by `code`. Refused with `telegram_not_configured`. */
+      begin: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"),
+      /** How it stands. */
+      get: at.get("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"),
+      /** Gives it up. */
+      cancel: at.remove("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"),
+      /** Gives the code that Telegram sent. Refused with `invalid_code`, it may be given again. */
+      code: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login/code"),
+      /** Gives the account's password. Refused with `invalid_password`, it may be given again. */
+      password: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login/password"),
+    },
+
     contacts: {
       /** Saves a contact with a phone or a username. */
       create: at.post("/admin/v1/workspaces/{id}/contacts"),

@@ -20,6 +20,8 @@ interface Scene {
   readonly operator: OperatorClient
   readonly workspace: number
   readonly number: number
+  /** A Telegram account that is not connected. */
+  readonly telegram: () => Promise<number>
   /** A message that was sent, a reminder, and the like, made by clients that are not watched. */
   readonly made: Readonly<
     Record<"message" | "scheduled" | "reminder" | "media" | "check" | "contact" | "key", number>
@@ -43,6 +45,16 @@ const first = async <Item>(items: AsyncIterable<Item>): Promise<Item | undefined
   for await (const item of items) return item
   return undefined
 }
+
+/** Simulated numbers have no account to log in: the refusal is the service's own. */
+const refusedWith = async (code: string, call: Promise<unknown>): Promise<void> =>
+  assert.deepInclude(
+    await call.then(
+      () => ({}),
+      (error: unknown) => error as object,
+    ),
+    { code },
+  )
 
 const entries: {
   readonly [Id in keyof operations]: (scene: Scene) => Promise<unknown>
@@ -187,6 +199,26 @@ const entries: {
   logOutNumber: async ({ operator, workspace, number }) =>
     assert.strictEqual((await operator.numbers.logOut(workspace, number)).status, "disconnected"),
 
+  beginTelegramLogin: async ({ operator, telegram, workspace }) =>
+    refusedWith(
+      "telegram_not_configured",
+      operator.telegramLogins.begin(workspace, await telegram(), { method: "qr" }),
+    ),
+  getTelegramLogin: async ({ operator, telegram, workspace }) =>
+    refusedWith("login_not_found", operator.telegramLogins.get(workspace, await telegram())),
+  cancelTelegramLogin: async ({ operator, telegram, workspace }) =>
+    refusedWith("login_not_found", operator.telegramLogins.cancel(workspace, await telegram())),
+  giveTelegramCode: async ({ operator, telegram, workspace }) =>
+    refusedWith(
+      "login_not_found",
+      operator.telegramLogins.code(workspace, await telegram(), { code: "12345" }),
+    ),
+  giveTelegramPassword: async ({ operator, telegram, workspace }) =>
+    refusedWith(
+      "login_not_found",
+      operator.telegramLogins.password(workspace, await telegram(), { password: "secret" }),
+    ),
+
   createContact: async ({ operator, workspace }) =>
     assert.strictEqual(
       (await operator.contacts.create(workspace, { name: "Bo", username: "@bo_example" })).name,
@@ -301,6 +333,10 @@ const aScene = async (url: string): Promise<Scene> => {
     operator: operatorClient({ url, token, fetch: watched }),
     workspace: inWorkspace,
     number: number.id,
+    telegram: async () => {
+      const account = { platform: "telegram", phone: to.phone, status: "disconnected" } as const
+      return (await operator.numbers.create(inWorkspace, account)).id
+    },
     made,
     webhook: { id: endpoint.id, event: event ?? "" },
     linking: async () => {

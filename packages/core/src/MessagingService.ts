@@ -17,6 +17,7 @@ import { Messages } from "./message/Messages.ts"
 import { layerCountedStores } from "./monitoring/countedStores.ts"
 import { Connections } from "./number/Connections.ts"
 import { NumberOperations } from "./number/NumberOperations.ts"
+import { TelegramLogins } from "./number/TelegramLogins.ts"
 import { Numbers } from "./number/Numbers.ts"
 import { QrLinks } from "./number/QrLinks.ts"
 import { NumberChecks } from "./numberCheck/NumberChecks.ts"
@@ -50,6 +51,7 @@ export const layerServices = Layer.mergeAll(
   Messages.layer,
   Keys.layer,
   NumberOperations.layer,
+  TelegramLogins.layer,
   Connections.layer,
   Contacts.layer,
   Webhooks.layer,

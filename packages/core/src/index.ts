@@ -58,6 +58,19 @@ export type { ChangeNumber, CreateNumber, OperatedNumber } from "./number/Number
 export { connectionReasons, connectionStates } from "./number/Connection.ts"
 export { NumberOperations, PauseBody } from "./number/NumberOperations.ts"
 export type { NumberConnection, PauseNumber } from "./number/NumberOperations.ts"
+export {
+  TelegramCodeBody,
+  TelegramLoginBody,
+  TelegramLogins,
+  TelegramPasswordBody,
+} from "./number/TelegramLogins.ts"
+export type {
+  BeginTelegramLogin,
+  GiveTelegramCode,
+  GiveTelegramPassword,
+} from "./number/TelegramLogins.ts"
+export { codeWays, telegramLoginStates } from "./transport/TelegramLogin.ts"
+export type { TelegramLoginView } from "./transport/TelegramLogin.ts"
 export { StartingPacing, liveWhatsAppPacing } from "./number/Pacing.ts"
 export { QrLinks } from "./number/QrLinks.ts"
 export { loginMethods, numberStatuses } from "./number/SendingNumber.ts"

@@ -263,6 +263,7 @@ export { NumberMoved, NumberOwnership, WorkerName } from "./transport/NumberOwne
 export { TelegramLogin, telegramLoginMillis } from "./transport/TelegramLogin.ts"
 export type {
   AfterSecret,
+  TelegramLoginPort,
   TelegramLoginRequest,
   TelegramLoginState,
   TelegramLoginView,

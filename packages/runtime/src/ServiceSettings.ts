@@ -11,6 +11,16 @@ import type {
   TransportChoice,
 } from "@messaging-service/service/compose"
 import {
+  apiHashRule,
+  apiIdRule,
+  parseApiHash,
+  parseApiId,
+  parsePublicKey,
+  parseServerAddress,
+  publicKeyRule,
+  serverAddressRule,
+} from "@messaging-service/transport-telegram/settings"
+import {
   clientVersionRule,
   deviceNameRule,
   parseClientVersion,
@@ -19,6 +29,7 @@ import {
   whatsAppUrlRule,
 } from "@messaging-service/transport-whatsapp/settings"
 import { Effect, Redacted } from "effect"
+import { readFileSync, statSync } from "node:fs"
 import { resolve } from "node:path"
 import { byteSize, oneOf, trueOrFalse, variable, wholeNumber } from "./Variables.ts"
 import type { VariablesOf } from "./Variables.ts"
@@ -54,6 +65,12 @@ const parseOrigin = (text: string): string | undefined => {
   return /^https?:$/.test(protocol) && href === `${origin}/` ? origin : undefined
 }
 
+/** Undefined where there is no such file. */
+const fileText = (path: string): string | undefined =>
+  statSync(path, { throwIfNoEntry: false })?.isFile() === true
+    ? readFileSync(path, "utf8")
+    : undefined
+
 /** A port to listen on; 0 for any that is free. */
 export const portNumber = wholeNumber(0, 65_535)
 
@@ -73,6 +90,13 @@ export const serviceVariables = {
   TRANSPORT: oneOf("simulated", "live"),
   WHATSAPP_URL: variable(whatsAppUrlRule, parseWhatsAppUrl),
   WHATSAPP_VERSION: variable(clientVersionRule, parseClientVersion),
+  TELEGRAM_API_ID: variable(apiIdRule, parseApiId),
+  TELEGRAM_API_HASH: variable(apiHashRule, parseApiHash),
+  TELEGRAM_DC: variable(serverAddressRule, parseServerAddress),
+  TELEGRAM_PUBLIC_KEY: variable(`a file of ${publicKeyRule}`, (path) => {
+    const text = fileText(path)
+    return text === undefined ? undefined : parsePublicKey(text)
+  }),
   LINKED_DEVICE_NAME: variable(deviceNameRule, parseDeviceName),
   MAX_NUMBERS: wholeNumber(1, 100_000),
   SECRETS_KEY: variable(secretsKeyRule, parseSecretsKeys),
@@ -93,20 +117,36 @@ export const storeChoice = ({
 
 const transportChoice = ({
   LINKED_DEVICE_NAME: deviceName,
+  TELEGRAM_API_HASH: hash,
+  TELEGRAM_API_ID: id,
+  TELEGRAM_DC: server,
+  TELEGRAM_PUBLIC_KEY: publicKey,
   TRANSPORT: kind,
   WHATSAPP_URL: url,
   WHATSAPP_VERSION: version,
-}: VariablesOf<typeof serviceVariables>): TransportChoice =>
-  kind === "live"
-    ? {
-        kind,
-        whatsApp: {
-          ...(url === undefined ? {} : { url }),
-          ...(version === undefined ? {} : { version }),
-          ...(deviceName === undefined ? {} : { deviceName }),
-        },
-      }
-    : { kind: "simulated" }
+}: VariablesOf<typeof serviceVariables>): TransportChoice => {
+  if (kind !== "live") return { kind: "simulated" }
+  const named = deviceName === undefined ? {} : { deviceName }
+  const application = id === undefined || hash === undefined ? null : { id, hash }
+  return {
+    kind,
+    whatsApp: {
+      ...(url === undefined ? {} : { url }),
+      ...(version === undefined ? {} : { version }),
+      ...named,
+    },
+    ...(application === null
+      ? {}
+      : {
+          telegram: {
+            application,
+            ...(server === undefined ? {} : { server }),
+            ...(publicKey === undefined ? {} : { publicKey }),
+            ...named,
+          },
+        }),
+  }
+}
 
 /** The address of a server that listens there. */
 export const addressOf = (host: string, port: number): string =>

@@ -67,6 +67,10 @@ export type ErrorCode =
   | "key_not_found"
   | "key_limit_reached"
   | "not_connecting"
+  | "telegram_not_configured"
+  | "login_not_found"
+  | "invalid_code"
+  | "invalid_password"
   | "clock_not_adjustable"
   /** The service was closed, or is closing. */
   | "closed"

@@ -97,7 +97,7 @@ const stepMillis = 30_000
 /** `SessionVault` must be one without an owner: any process may log a number in that has no session. */
 export const layerLogin = (
   settings: TelegramSettings,
-): Layer.Layer<TelegramLogin, never, SessionVault | NumberProxies> =>
+): Layer.Layer<never, never, SessionVault | NumberProxies> =>
   Layer.effect(
     TelegramLogin,
     Effect.gen(function* () {

@@ -3,6 +3,7 @@
  * else.
  */
 import { Redacted } from "effect"
+import { createPublicKey } from "node:crypto"
 
 /** The operator's application, as Telegram knows it. */
 export interface TelegramApplication {
@@ -70,4 +71,24 @@ export const parseServerAddress = (text: string): TelegramServerAddress | undefi
   const [, host, port] = /^([\w.-]+):(\d{1,5})$/.exec(text) ?? []
   if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined
   return { host, port: Number(port) }
+}
+
+/** What the key of another server must be, behind "must be". */
+export const publicKeyRule = "an RSA public key in PEM"
+
+const pem =
+  /^-----BEGIN (RSA )?PUBLIC KEY-----\s[A-Za-z\d+/=\s]+-----END (?:RSA )?PUBLIC KEY-----\s*$/
+
+/** In the form that the library reads (PKCS#1). */
+export const parsePublicKey = (text: string): string | undefined => {
+  const [whole, rsa] = pem.exec(text) ?? []
+  if (whole === undefined) return undefined
+  try {
+    const key = createPublicKey(text)
+    if (key.asymmetricKeyType !== "rsa") return undefined
+    // What came in that form cannot be written in it again.
+    return rsa === undefined ? key.export({ format: "pem", type: "pkcs1" }).toString() : whole
+  } catch {
+    return undefined
+  }
 }

@@ -25,7 +25,8 @@ import {
   untilSo,
 } from "./LiveWorld.ts"
 
-const viewOf = (numberId: NumberId) => TelegramLogin.use((login) => login.look(numberId))
+const viewOf = (numberId: NumberId) =>
+  Effect.flatMap(TelegramLogin, (login) => login.look(numberId))
 
 const stateOf = (numberId: NumberId) => Effect.map(viewOf(numberId), (view) => view?.state ?? null)
 

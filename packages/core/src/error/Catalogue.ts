@@ -137,6 +137,13 @@ const entries = {
   key_not_found: entry(404, "There is no such key in this workspace."),
   key_limit_reached: entry(403, "The workspace already has the limit of 10 keys of this version."),
   not_connecting: entry(409, "The number is not being connected."),
+  telegram_not_configured: entry(
+    409,
+    "Telegram accounts are logged in with TRANSPORT=live, TELEGRAM_API_ID and TELEGRAM_API_HASH.",
+  ),
+  login_not_found: entry(404, "No login of this number goes on."),
+  invalid_code: entry(422, "This is not the code that Telegram sent."),
+  invalid_password: entry(422, "This is not the account's password."),
   clock_not_adjustable: entry(409, "The clock moves on only with CLOCK=adjustable."),
 } satisfies Record<string, Entry>
 

@@ -3,8 +3,7 @@
  * what the number has, sealed, so that any process may go on with it; its codes and passwords are kept
  * nowhere. Once it is through, the worker that has the number connects it.
  */
-import { Context } from "effect"
-import type { Effect } from "effect"
+import { Context, Effect } from "effect"
 import type { NumberId } from "../Ids.ts"
 import type { Phone } from "../recipient/Phone.ts"
 
@@ -45,21 +44,27 @@ export type TelegramLoginRequest =
 export type AfterSecret = TelegramLoginView | "wrong" | null
 
 /** Logging accounts in at the far side. Never fails: what went wrong is how the login stands. */
-export class TelegramLogin extends Context.Service<
-  TelegramLogin,
-  {
-    /** Whether there is an application, without which the far side lets no one in. */
-    readonly isConfigured: boolean
-    /** Begins in place of what there was; null while one goes on. */
-    begin(
-      numberId: NumberId,
-      request: TelegramLoginRequest,
-    ): Effect.Effect<TelegramLoginView | null>
-    /** Null where there is none. */
-    look(numberId: NumberId): Effect.Effect<TelegramLoginView | null>
-    giveCode(numberId: NumberId, code: string): Effect.Effect<AfterSecret>
-    givePassword(numberId: NumberId, password: string): Effect.Effect<AfterSecret>
-    /** Gives a login up that goes on; whether there was one. */
-    cancel(numberId: NumberId): Effect.Effect<boolean>
-  }
->()("core/TelegramLogin") {}
+export interface TelegramLoginPort {
+  /** Whether there is an application, without which the far side lets no one in. */
+  readonly isConfigured: boolean
+  /** Begins in place of what there was; null while one goes on. */
+  begin(numberId: NumberId, request: TelegramLoginRequest): Effect.Effect<TelegramLoginView | null>
+  /** Null where there is none. */
+  look(numberId: NumberId): Effect.Effect<TelegramLoginView | null>
+  giveCode(numberId: NumberId, code: string): Effect.Effect<AfterSecret>
+  givePassword(numberId: NumberId, password: string): Effect.Effect<AfterSecret>
+  /** Gives a login up that goes on; whether there was one. */
+  cancel(numberId: NumberId): Effect.Effect<boolean>
+}
+
+/** Without an adapter no account can be logged in. */
+export const TelegramLogin = Context.Reference<TelegramLoginPort>("core/TelegramLogin", {
+  defaultValue: () => ({
+    isConfigured: false,
+    begin: () => Effect.succeed(null),
+    look: () => Effect.succeed(null),
+    giveCode: () => Effect.succeed(null),
+    givePassword: () => Effect.succeed(null),
+    cancel: () => Effect.succeed(false),
+  }),
+})

@@ -68,6 +68,10 @@ const codes: Readonly<Record<string, number>> = {
   key_not_found: 404,
   key_limit_reached: 403,
   not_connecting: 409,
+  telegram_not_configured: 409,
+  login_not_found: 404,
+  invalid_code: 422,
+  invalid_password: 422,
   clock_not_adjustable: 409,
 }
 

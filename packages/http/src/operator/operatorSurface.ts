@@ -14,6 +14,7 @@ import { deliveryRoutes } from "./deliveries.ts"
 import { keyRoutes } from "./keys.ts"
 import { numberRoutes } from "./numbers.ts"
 import type { EmulatorControls, OperatorRoute } from "./OperatorRoute.ts"
+import { telegramLoginRoutes } from "./telegramLogin.ts"
 import { workspaceRoutes } from "./workspaces.ts"
 
 /** The table, over the core's services; `emulator`: its controls, if they are served. */
@@ -22,6 +23,7 @@ export const operatorRoutes = Effect.fnUntraced(function* (emulator: EmulatorCon
     ...(yield* workspaceRoutes),
     ...(yield* keyRoutes),
     ...(yield* numberRoutes),
+    ...(yield* telegramLoginRoutes),
     ...(yield* contactRoutes),
     ...(yield* deliveryRoutes),
     ...(emulator === null ? [] : yield* emulator),

@@ -1,7 +1,9 @@
 /** Real answers of the running service, each held against the document that it gives out of itself. */
 import { assert, describe, layer } from "@effect/vitest"
+import { TelegramLogin } from "@messaging-service/core/ports"
+import type { TelegramLoginView } from "@messaging-service/core/ports"
 import { layerStoredClock } from "@messaging-service/emulator"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import type { Call } from "../Doors.ts"
 import { operatorToken } from "../Service.ts"
 import { bodyOf } from "../Records.ts"
@@ -25,8 +27,30 @@ const upload = (token: string): Call => ({
   headers: [multipart, ["idempotency-key", "one upload"]],
 })
 
+/** Simulated numbers have no account to log in, so a far side for it answers here. */
+const layerLogin = Effect.gen(function* () {
+  const going = new Set<number>()
+  const view = (state: TelegramLoginView["state"]): TelegramLoginView => ({
+    state,
+    qr: state === "showing_qr" ? { url: "tg://login?token=AA", expiresAt: 30_000 } : null,
+    codeSentTo: state === "showing_qr" ? null : "app",
+    expiresAt: 600_000,
+    error: null,
+  })
+  return TelegramLogin.of({
+    isConfigured: true,
+    begin: (id) => Effect.sync(() => (going.add(id), view("showing_qr"))),
+    look: (id) => Effect.succeed(going.has(id) ? view("code_sent") : null),
+    giveCode: (_, code) => Effect.succeed(code === "12345" ? view("password_needed") : "wrong"),
+    givePassword: (_, text) => Effect.succeed(text === "secret" ? view("connected") : "wrong"),
+    cancel: (id) => Effect.sync(() => going.delete(id)),
+  })
+}).pipe(Layer.effect(TelegramLogin))
+
+const ports = Layer.merge(layerStoredClock(), layerLogin)
+
 describe("the document and the service", () => {
-  layer(layerWithWayOut({ ports: layerStoredClock() }))("with a clock that can be moved", (it) => {
+  layer(layerWithWayOut({ ports }))("with a clock that can be moved", (it) => {
     it.effect(
       "agree about the success of every operation, and about many refusals",
       () =>
@@ -284,6 +308,28 @@ describe("the document and the service", () => {
           yield* ask(operator("PATCH", own, paced), 200)
           yield* ask(operator("PATCH", own, { proxy_url: "ftp://192.0.2.1" }), 400)
           yield* ask(operator("PATCH", own, { pacing: { per_minute: 0 } }), 400)
+
+          // Telegram logins
+          const account = yield* ask(
+            operator("POST", `${at}/numbers`, {
+              platform: "telegram",
+              phone: "+15550100777",
+              status: "disconnected",
+            }),
+            201,
+          )
+          const login = `${at}/numbers/${account.id}/telegram-login`
+          yield* ask(operator("POST", login, { method: "qr" }), 202)
+          yield* ask(operator("POST", login, { method: "code" }), 400)
+          yield* ask(operator("POST", login, { method: "code", phone: "12" }), 422)
+          yield* ask(operator("POST", `${own}/telegram-login`, { method: "qr" }), 400)
+          yield* ask(operator("GET", login), 200)
+          yield* ask(operator("POST", `${login}/code`, { code: "12345" }), 200)
+          yield* ask(operator("POST", `${login}/code`, { code: "99999" }), 422)
+          yield* ask(operator("POST", `${login}/password`, { password: "secret" }), 200)
+          yield* ask(operator("POST", `${login}/password`, { password: "wrong" }), 422)
+          yield* ask(operator("DELETE", login), 200)
+          yield* ask(operator("DELETE", `${own}/telegram-login`), 404)
 
           // The emulator
           yield* ask(

@@ -1,5 +1,6 @@
 /**
- * What numbers are connected by, as the configuration chooses: simulated phones, or WhatsApp for real.
+ * What numbers are connected by, as the configuration chooses: simulated phones, or WhatsApp and Telegram
+ * for real.
  * The code of live transports is loaded only when they are chosen: it is large.
  */
 import {
@@ -11,17 +12,19 @@ import {
 } from "@messaging-service/core"
 import {
   NumberLinking,
+  NumberOwnership,
   NumberProxies,
   SentTexts,
   TelegramTransport,
 } from "@messaging-service/core/ports"
 import type {
-  NumberOwnership,
   NumberStore,
   PhoneDirectory,
+  SessionStore,
   WhatsAppTransport,
 } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
+import type { Redacted } from "effect"
 import type { CannotStart } from "./CannotStart.ts"
 import { optionalPackage } from "./optionalPackage.ts"
 import { layerTerminalCodes } from "./terminalCodes.ts"
@@ -36,15 +39,24 @@ export interface LiveWhatsApp {
   readonly deviceName?: string
 }
 
+export interface LiveTelegram {
+  readonly application: { readonly id: number; readonly hash: Redacted.Redacted }
+  readonly server?: { readonly host: string; readonly port: number }
+  readonly publicKey?: string
+  readonly deviceName?: string
+}
+
 export type TransportChoice =
   | { readonly kind: "simulated" }
   | {
       readonly kind: "live"
       /** What is configured; the rest is the transport's own. */
       readonly whatsApp: LiveWhatsApp
+      /** The same; without it no Telegram account is connected. */
+      readonly telegram?: LiveTelegram
     }
 
-/** Telegram is not there yet: none of its accounts is connected. */
+/** Without an application Telegram lets no client in. */
 const layerNoTelegram = Layer.succeed(TelegramTransport, {
   dropsCopies: true,
   send: () => Effect.succeed({ _tag: "NotConnected" }),
@@ -75,16 +87,47 @@ const layerWhatsApp = ({
     ),
   )
 
+/** A login has a vault of its own: it takes no number from a worker, and writes for none that has one. */
+const layerUnownedVault = Layer.fresh(SessionVault.layer).pipe(
+  Layer.provide(Layer.fresh(NumberOwnership.layerAll)),
+)
+
+const layerTelegram = ({
+  telegram,
+}: Extract<TransportChoice, { readonly kind: "live" }>): Layer.Layer<
+  TelegramTransport,
+  CannotStart,
+  SessionVault | NumberProxies | NumberOwnership | SessionStore | Secrets
+> =>
+  telegram === undefined
+    ? layerNoTelegram
+    : Layer.unwrap(
+        Effect.map(
+          optionalPackage(
+            "@messaging-service/transport-telegram",
+            "TELEGRAM_API_ID",
+            () => import("@messaging-service/transport-telegram"),
+          ),
+          ({ defaultSettings, layer, layerLogin }) => {
+            const settings = { ...defaultSettings, ...telegram }
+            return Layer.merge(
+              layer(settings),
+              layerLogin(settings).pipe(Layer.provide(layerUnownedVault)),
+            )
+          },
+        ),
+      )
+
 export const layerLive = (
   choice: Extract<TransportChoice, { readonly kind: "live" }>,
   showCode: ShowCode,
 ) =>
   layerCodes(showCode).pipe(
     Layer.provideMerge(layerWhatsApp(choice)),
+    Layer.merge(layerTelegram(choice)),
     Layer.provide(SessionVault.layer),
     Layer.provide([NumberProxies.layer, SentTexts.layer]),
     Layer.provide(Secrets.layer),
-    Layer.merge(layerNoTelegram),
     Layer.merge(Layer.succeed(ConnectedFromTheStart, false)),
     Layer.merge(Layer.succeed(StartingPacing, { whatsapp: liveWhatsAppPacing, telegram: null })),
   )

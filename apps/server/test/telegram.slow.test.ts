@@ -1,0 +1,103 @@
+/** The server with `TRANSPORT=live`, against a Telegram server on this machine, on every store. */
+import { assert, describe, it } from "@effect/vitest"
+import { TelegramServer } from "@messaging-service/telegram-server"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { Effect, Redacted } from "effect"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { program } from "./aServer.ts"
+
+const operatorToken = "t".repeat(40)
+
+const [ownPhone, otherPhone] = ["4915100000001", "4915100000002"] as const
+
+interface Login {
+  readonly state: string
+  readonly code_sent_to: string | null
+  readonly error: string | null
+}
+
+/** From an empty store to a message that was read, and a restart that sends another. */
+const story = (store: Readonly<Record<string, string>>, isKept: boolean) =>
+  Effect.gen(function* () {
+    const far = yield* TelegramServer
+    yield* far.person(ownPhone, { password: "correct horse" })
+    yield* far.person(otherPhone, { username: "somename" })
+    const directory = yield* processes.temporaryDirectory
+    const key = join(directory, "key.pem")
+    yield* Effect.promise(() => writeFile(key, far.publicKey))
+    const started = processes.startServer(program, {
+      PORT: "0",
+      DATA_DIR: join(directory, "data"),
+      OPERATOR_TOKEN: operatorToken,
+      TRANSPORT: "live",
+      TELEGRAM_API_ID: String(far.apiId),
+      TELEGRAM_API_HASH: far.apiHash,
+      TELEGRAM_DC: far.address,
+      TELEGRAM_PUBLIC_KEY: key,
+      ...store,
+    })
+
+    const first = yield* started
+    const { ask } = processes.anOperator(first.url, operatorToken)
+    yield* ask("POST", "/workspaces", { name: "Live" })
+    const { body: issued } = yield* ask<{ readonly key: string }>("POST", "/workspaces/1/keys", {
+      version: 2,
+      name: "Live",
+    })
+    const account = { platform: "telegram", phone: `+${ownPhone}`, status: "disconnected" }
+    const { body: number } = yield* ask<{ readonly id: number }>(
+      "POST",
+      "/workspaces/1/numbers",
+      account,
+    )
+    const login = `/workspaces/1/numbers/${number.id}/telegram-login`
+    const byCode = { method: "code", phone: `+${ownPhone}` }
+    const begun = yield* ask<Login>("POST", login, byCode)
+    assert.deepStrictEqual([begun.status, begun.body.state], [202, "code_sent"])
+    assert.strictEqual((yield* ask("POST", login, byCode)).status, 409)
+    assert.strictEqual((yield* ask("POST", `${login}/code`, { code: "00000" })).status, 422)
+    const asked = yield* ask<Login>("POST", `${login}/code`, { code: "12345" })
+    assert.strictEqual(asked.body.state, "password_needed")
+    const wrong = yield* ask("POST", `${login}/password`, { password: "wrong" })
+    assert.strictEqual(wrong.status, 422)
+    const password = { password: "correct horse" }
+    const { body: done } = yield* ask<Login>("POST", `${login}/password`, password)
+    assert.strictEqual(done.state, "connected")
+
+    // The message may be accepted before the worker has connected the account: it waits.
+    const caller = processes.aCaller(first.url, issued.key)
+    const to = { username: "@somename" }
+    const { body: sent } = yield* caller.send("Grüße *👋*", { to, from: number.id })
+    yield* caller.until(sent.id, "sent")
+    assert.deepStrictEqual(
+      far.shown(otherPhone).map(({ text }) => text),
+      ["Grüße 👋"],
+    )
+    yield* far.read(otherPhone, ownPhone)
+    yield* caller.until(sent.id, "read")
+    const { stdout: words } = yield* first.kill
+    for (const secret of ["correct horse", far.apiHash]) assert.notInclude(words, secret)
+    if (!isKept) return assert.deepStrictEqual(far.complaints(), [])
+
+    const second = yield* started
+    const again = processes.aCaller(second.url, issued.key)
+    const { body: next } = yield* again.send("Again", { to, from: number.id })
+    yield* again.until(next.id, "sent")
+    assert.strictEqual(far.copies(otherPhone), 2)
+    const { keys, most } = far.sessions(ownPhone)
+    assert.deepStrictEqual([keys, most], [1, 1])
+    assert.deepStrictEqual(far.complaints(), [])
+  }).pipe(Effect.provide(TelegramServer.layer()))
+
+describe.concurrent("a Telegram account logs in, and its message to @name arrives once", () => {
+  it.effect("on a store in memory", () => story({ DATABASE_URL: "memory:" }, false))
+  it.effect("on the embedded database", () => story({}, true))
+  it.effect("on PostgreSQL", () =>
+    Effect.gen(function* () {
+      const { createDatabase } = yield* EmbeddedPostgres
+      const { url } = yield* createDatabase()
+      yield* story({ DATABASE_URL: Redacted.value(url), SECRETS_KEY: "5".repeat(64) }, true)
+    }).pipe(Effect.provide(EmbeddedPostgres.layer())),
+  )
+})

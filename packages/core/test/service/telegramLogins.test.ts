@@ -1,0 +1,122 @@
+/** Which numbers an operator may log in as Telegram accounts, and how the port's words are told. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { Numbers, TelegramLogins } from "../../src/index.ts"
+import type { TelegramLoginView } from "../../src/index.ts"
+import { TelegramLogin } from "../../src/ports.ts"
+import type { AfterSecret } from "../../src/ports.ts"
+import { aNumber, aWorkspace, inAService, noon } from "./Service.ts"
+
+const view: TelegramLoginView = {
+  state: "code_sent",
+  qr: null,
+  codeSentTo: "sms",
+  expiresAt: noon,
+  error: null,
+}
+
+/** A port that answers as it is told. */
+const layerLogin = (answers: {
+  readonly begun?: TelegramLoginView | null
+  readonly after?: AfterSecret
+  readonly isConfigured?: boolean
+}) =>
+  Layer.succeed(TelegramLogin, {
+    isConfigured: answers.isConfigured ?? true,
+    begin: () => Effect.succeed(answers.begun ?? null),
+    look: () => Effect.succeed(answers.begun ?? null),
+    giveCode: () => Effect.succeed(answers.after ?? null),
+    givePassword: () => Effect.succeed(answers.after ?? null),
+    cancel: () => Effect.succeed(answers.begun !== undefined),
+  })
+
+const anAccount = Effect.gen(function* () {
+  const workspace = yield* aWorkspace()
+  const id = yield* aNumber(workspace, { platform: "telegram", status: "disconnected" })
+  return { workspace, id }
+})
+
+const inScene = (
+  answers: Parameters<typeof layerLogin>[0],
+  ...[work, ...rest]: Parameters<typeof inAService>
+) => inAService(work, ...rest).pipe(Effect.provide(layerLogin(answers)))
+
+const byCode = { method: "code", phone: "+15550100001" } as const
+
+const begin = (
+  { id, workspace }: Effect.Success<typeof anAccount>,
+  command: unknown = byCode,
+): Effect.Effect<unknown, unknown, TelegramLogins> =>
+  TelegramLogins.use((all) => all.begin("owner", workspace, id, command as never))
+
+const codeOf = (refusal: unknown) => (refusal as { readonly code: string }).code
+
+describe("a Telegram login", () => {
+  it.effect("begins for a Telegram account that is not connected", () =>
+    inScene(
+      { begun: view },
+      Effect.gen(function* () {
+        const account = yield* anAccount
+        assert.deepStrictEqual(yield* begin(account), view)
+        assert.deepStrictEqual(yield* begin(account, { method: "qr" }), view)
+      }),
+    ),
+  )
+
+  it.effect("does not begin for others, twice, or without an application", () =>
+    Effect.gen(function* () {
+      const refusalOf = (
+        answers: Parameters<typeof layerLogin>[0],
+        prepare: (
+          account: Effect.Success<typeof anAccount>,
+        ) => Effect.Effect<unknown, unknown, Numbers>,
+        command?: unknown,
+      ) =>
+        inScene(
+          answers,
+          Effect.gen(function* () {
+            const account = yield* anAccount
+            yield* prepare(account)
+            const refusal = yield* Effect.flip(begin(account, command))
+            assert.strictEqual(codeOf(refusal), expected)
+          }),
+        )
+      let expected = "connect_in_progress"
+      yield* refusalOf({ begun: null }, () => Effect.void)
+      expected = "telegram_not_configured"
+      yield* refusalOf({ begun: view, isConfigured: false }, () => Effect.void)
+      expected = "already_connected"
+      yield* refusalOf({ begun: view }, ({ id }) =>
+        Numbers.use((all) => all.connectionChanged(id, "connected", "15550100001")),
+      )
+      expected = "validation_failed"
+      yield* refusalOf({ begun: view }, () => Effect.void, { method: "code" })
+      expected = "invalid_phone"
+      yield* refusalOf({ begun: view }, () => Effect.void, { method: "code", phone: "12" })
+    }),
+  )
+
+  it.effect("tells a wrong code or password, and that there is none", () =>
+    Effect.gen(function* () {
+      const told = (after: AfterSecret) =>
+        inScene(
+          { after },
+          Effect.gen(function* () {
+            const { id, workspace } = yield* anAccount
+            const logins = yield* TelegramLogins
+            const all = [
+              Effect.flip(logins.giveCode("owner", workspace, id, { code: "1" })),
+              Effect.flip(logins.givePassword("owner", workspace, id, { password: "p" })),
+              Effect.flip(logins.get("owner", workspace, id)),
+              Effect.flip(logins.cancel("owner", workspace, id)),
+            ]
+            assert.deepStrictEqual((yield* Effect.all(all)).map(codeOf), expected)
+          }),
+        )
+      let expected = ["invalid_code", "invalid_password", "login_not_found", "login_not_found"]
+      yield* told("wrong")
+      expected = ["login_not_found", "login_not_found", "login_not_found", "login_not_found"]
+      yield* told(null)
+    }),
+  )
+})
