@@ -105,7 +105,7 @@ const topics = {
   clock,
   secrets,
   sessions,
-  sessionFences,
+  "fences of sessions": sessionFences,
   "races of media": mediaRaces,
   "races of attachments": attachmentRaces,
   "races of number checks": numberCheckRaces,
