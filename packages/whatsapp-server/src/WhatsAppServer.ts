@@ -66,9 +66,10 @@ export interface WhatsAppServerShape {
 
   /**
    * Links a device without a connection, as if it had been done long ago: the credentials that its
-   * client would have kept.
+   * client would have kept. With `preKeys` the server has so many one-time keys of it and asks for no
+   * others; the client cannot open what is sealed by one of these.
    */
-  readonly linkedBefore: (number: string) => Effect.Effect<AuthenticationCreds>
+  readonly linkedBefore: (number: string, preKeys?: number) => Effect.Effect<AuthenticationCreds>
   /** A person's phone reads a QR code; succeeds with the device's number once it is linked. */
   readonly scan: (number: string, qr: string) => Effect.Effect<number, LinkRefused>
   readonly typePairingCode: (number: string, code: string) => Effect.Effect<number, LinkRefused>
@@ -252,7 +253,8 @@ const controls = (opened: Opened): WhatsAppServerShape => {
         return id
       }),
 
-    linkedBefore: (number) => Effect.sync(() => linking.linkedBefore(account(number))),
+    linkedBefore: (number, preKeys = 0) =>
+      Effect.sync(() => linking.linkedBefore(account(number), preKeys)),
     scan: (number, qr) => linked(() => linking.scan(account(number), qr)),
     typePairingCode: (number, code) => linked(() => linking.typeCode(account(number), code)),
     retireQr: (qr) => Effect.sync(() => linking.retire(qr)),

@@ -64,7 +64,7 @@ export interface Linking {
   readonly scan: (account: Account, qr: string) => Promise<Device>
   readonly typeCode: (account: Account, code: string) => Promise<Device>
   /** A device that was linked before the server began: what its client has of that. */
-  readonly linkedBefore: (account: Account) => AuthenticationCreds
+  readonly linkedBefore: (account: Account, preKeys: number) => AuthenticationCreds
   /** Retires the secret in a QR code; the client is told to show another. */
   readonly retire: (qr: string) => void
   /** How many clients wait to be linked. */
@@ -300,7 +300,7 @@ export const makeLinking = (world: World, references: number): Linking => {
       candidate.code = undefined
       return link(candidate, account, secret)
     },
-    linkedBefore: (account) => {
+    linkedBefore: (account, preKeys) => {
       const creds = initAuthCreds()
       const { advSecretKey, noiseKey, registrationId, signedIdentityKey, signedPreKey } = creds
       const data = {
@@ -314,7 +314,11 @@ export const makeLinking = (world: World, references: number): Linking => {
       account.lastDeviceId = id
       const secret = Buffer.from(advSecretKey, "base64")
       const told = pairSuccess(account, id, signedIdentity(account, data, id, secret))
-      account.devices.set(id, makeDevice(account, id, noiseKey.public, data))
+      const device = makeDevice(account, id, noiseKey.public, data)
+      for (let key = 1; key <= preKeys; key++) {
+        device.preKeys.push({ id: key, value: signedPreKey.keyPair.public })
+      }
+      account.devices.set(id, device)
       return { ...creds, ...configureSuccessfulPairing(told, creds).creds }
     },
     retire: (qr) => {

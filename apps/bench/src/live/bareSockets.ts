@@ -77,7 +77,7 @@ interface Open {
   readonly acknowledged: Map<string, () => void>
 }
 
-const open = (device: number): Open => {
+const open = async (device: number): Promise<Open> => {
   const creds = valueOf(device, "creds", "") as AuthenticationCreds
   const socket = makeWASocket({
     auth: { creds, keys: keysOf(device) },
@@ -93,10 +93,28 @@ const open = (device: number): Open => {
   socket.ws.on("CB:ack,class:message", ({ attrs }: BinaryNode) => {
     acknowledged.get(attrs["id"] ?? "")?.()
   })
+  await new Promise<void>((resolve) => {
+    socket.ev.on("connection.update", ({ connection }) => {
+      if (connection === "open") resolve()
+    })
+  })
   return { socket, acknowledged }
 }
 
-const sockets = Array.from({ length: Number(SOCKETS) }, (_, device) => open(device))
+/** So many are opened side by side: all at once would keep one another waiting for too long. */
+const atOnce = 8
+
+const sockets: Array<Open> = []
+let next = 0
+
+const openOthers = async () => {
+  while (next < Number(SOCKETS)) {
+    const device = next++
+    sockets[device] = await open(device)
+  }
+}
+
+for (let place = 0; place < atOnce; place++) void openOthers()
 
 let sent = 0
 

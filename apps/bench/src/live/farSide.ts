@@ -10,6 +10,9 @@ import type { FarSideOrder, Linked, Spell, Started } from "./orders.ts"
 const numbers = (first: number, count: number) =>
   Array.from({ length: count }, (_, place) => String(first + place))
 
+/** One-time keys that the server has of each device: as of one that was connected before. */
+const keysThere = 800
+
 /** From the first change of what is counted until it is as wanted. */
 const spell = (
   server: WhatsAppServerShape,
@@ -39,7 +42,7 @@ const answerOf = (server: WhatsAppServerShape, order: FarSideOrder): Effect.Effe
     case "link":
       return Effect.map(
         Effect.forEach(numbers(order.first, order.count), (number) =>
-          Effect.andThen(server.person(number), server.linkedBefore(number)),
+          Effect.andThen(server.person(number), server.linkedBefore(number, keysThere)),
         ),
         (all): Linked => ({
           credentials: all.map((creds) => JSON.stringify(creds, BufferJSON.replacer)),

@@ -92,7 +92,7 @@ export const sessionRow: Row = {
         `${sessions} numbers in one process, linked before and connected again by a new process for each round; what each of them takes above a process with one`,
         "service: the worker as it is run, with its store on PostgreSQL; bare: sockets of the library alone, with keys in an SQLite file that waits for no disk",
         "held: objects and buffers; resident: what the system gave to the process; both once it is quiet and its garbage is collected",
-        "connected: from the first login to the last; the service opens a few at a time, the bare sockets all at once",
+        "connected: from the first login to the last; both open eight at a time, the service no more than 40 a second",
       ],
     }
   }),
