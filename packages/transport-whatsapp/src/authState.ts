@@ -47,8 +47,19 @@ const toText = (value: unknown): string => JSON.stringify(value, BufferJSON.repl
 
 const parse = (text: string): unknown => JSON.parse(text, BufferJSON.reviver)
 
-/** Credentials from their text. */
-export const fromText = (text: string): KeptCredentials => parse(text) as KeptCredentials
+/** A small buffer is a part of 64 kB, which stay for as long as one of their parts. */
+const withOwnMemory = (value: unknown): unknown => {
+  if (!Buffer.isBuffer(value)) return value
+  const own = Buffer.allocUnsafeSlow(value.length)
+  value.copy(own)
+  return own
+}
+
+/** Credentials from their text. They live as long as a connection, of which there are many. */
+export const fromText = (text: string): KeptCredentials =>
+  JSON.parse(text, (name, value) =>
+    withOwnMemory(BufferJSON.reviver(name, value)),
+  ) as KeptCredentials
 
 const toKey = (type: KeyType, text: string): unknown =>
   type === "app-state-sync-key"

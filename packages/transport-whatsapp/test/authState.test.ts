@@ -4,7 +4,7 @@ import { NumberMoved, StoreUnavailable } from "@messaging-service/core/ports"
 import type { NumberId, SessionVault } from "@messaging-service/core/ports"
 import { Curve, initAuthCreds } from "baileys"
 import { Effect, Fiber } from "effect"
-import { credentialsText, openDevice } from "../src/authState.ts"
+import { credentialsText, fromText, openDevice } from "../src/authState.ts"
 
 it.effect("pre-keys are kept in one commit with the credentials that count them", () =>
   Effect.gen(function* () {
@@ -28,6 +28,15 @@ it.effect("pre-keys are kept in one commit with the credentials that count them"
     assert.deepStrictEqual(written, [credentialsText(creds), null])
   }),
 )
+
+it("credentials that are read keep nothing alive but themselves", () => {
+  const creds = initAuthCreds()
+  const read = fromText(credentialsText(creds))
+  assert.deepStrictEqual(credentialsText(read), credentialsText(creds))
+  for (const key of [read.noiseKey.private, read.signedIdentityKey.public]) {
+    assert.strictEqual(key.buffer.byteLength, key.length)
+  }
+})
 
 const aTurn = Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve)))
 
