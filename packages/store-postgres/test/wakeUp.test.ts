@@ -6,10 +6,15 @@ import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { PgConnection } from "@effect/sql-pg"
 import { Context, Effect, Layer, Queue } from "effect"
 import { layerWakeUp } from "../src/index.ts"
-import { aDatabase, aDoor, optionsOf } from "./databases.ts"
+import type { DatabaseOptions } from "../src/database/Connection.ts"
+import { aDatabase, aDoor, aPool, optionsOf } from "./databases.ts"
 
-const aWakeUp = (database: TestDatabase) =>
-  Effect.map(Layer.build(layerWakeUp(optionsOf(database))), (built) => Context.get(built, WakeUp))
+const aWakeUp = (database: TestDatabase, options: DatabaseOptions = optionsOf(database)) =>
+  Effect.map(Layer.build(layerWakeUp(options)), (built) => Context.get(built, WakeUp))
+
+/** Of a process on a pool of its host's. */
+const aGuest = (database: TestDatabase) =>
+  Effect.flatMap(aPool(database), (pool) => aWakeUp(database, { pool }))
 
 const patience = "10 seconds"
 
@@ -34,7 +39,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       Effect.gen(function* () {
         const database = yield* aDatabase
         const one = yield* aWakeUp(database)
-        const other = yield* aWakeUp(database)
+        const other = yield* aGuest(database)
         yield* wakesEventually(one, other)
         yield* wakesEventually(other, one)
 
@@ -86,7 +91,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const postgres = yield* EmbeddedPostgres
         const database = yield* aDatabase
         const one = yield* aWakeUp(database)
-        const other = yield* aWakeUp(database)
+        const other = yield* aGuest(database)
         yield* wakesEventually(one, other)
         const sleeper = yield* other.sleeper("stranded")
         yield* sleeper.close
