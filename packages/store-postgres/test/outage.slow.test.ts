@@ -2,8 +2,9 @@
 import { assert, layer } from "@effect/vitest"
 import { ClockStore, StoreUnavailable } from "@messaging-service/core/ports"
 import { EmbeddedPostgres, accepted, aStage } from "@messaging-service/testkit"
-import { Context, Effect, Fiber } from "effect"
-import { aDatabase, aDoor, aProcess } from "./databases.ts"
+import { Context, Effect, Fiber, Layer, Schedule } from "effect"
+import { layer as layerPostgres } from "../src/index.ts"
+import { aDatabase, aDoor, aPool, aProcess } from "./databases.ts"
 
 /** Short, so that tests of time-outs are quick; the rules are the same. */
 const impatient = { acquireMillis: 500, statementMillis: 1_000 } as const
@@ -74,6 +75,29 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })(
         yield* postgres.thaw
         yield* eventually(ping)
         yield* call
+      }).pipe(Effect.ensuring(Effect.ignore(EmbeddedPostgres.use((postgres) => postgres.thaw)))),
+    )
+
+    it.effect("on a pool of the host's: frozen, used up, and there again", () =>
+      Effect.gen(function* () {
+        const postgres = yield* EmbeddedPostgres
+        const pool = yield* aPool(yield* aDatabase)
+        const stores = yield* Layer.build(layerPostgres({ pool, ...impatient }))
+        const ping = Context.get(stores, ClockStore).ping
+        yield* postgres.freeze
+        // More than the pool has connections: the last ones wait for one, with no end of the pool's own.
+        const failures = yield* Effect.forEach(
+          Array.from({ length: 12 }, () => ping),
+          (each) => Effect.timeout(Effect.flip(each), bound),
+          { concurrency: "unbounded" },
+        )
+        failures.forEach(isUnavailable)
+        yield* postgres.thaw
+        yield* eventually(ping)
+        yield* Effect.repeat(Effect.void, {
+          until: () => pool.totalCount === pool.idleCount && pool.waitingCount === 0,
+          schedule: Schedule.spaced("5 millis"),
+        }).pipe(Effect.timeout(bound))
       }).pipe(Effect.ensuring(Effect.ignore(EmbeddedPostgres.use((postgres) => postgres.thaw)))),
     )
 

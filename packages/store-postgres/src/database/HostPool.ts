@@ -75,17 +75,33 @@ const types = { getTypeParser: decoderOf }
 /** A connection that breaks fails the statement on it; between statements that is no news. */
 const brokenBetween = () => undefined
 
+/** The next free client. One that comes after it was given up goes back at once. */
+const freeClient = (pool: HostPool) =>
+  Effect.callback<HostClient, SqlError>((resume) => {
+    let isWanted = true
+    pool.connect().then(
+      (client) => {
+        if (!isWanted) return client.release()
+        client.on("error", brokenBetween)
+        return resume(Effect.succeed(client))
+      },
+      (cause: unknown) => resume(Effect.fail(sqlErrorOf(cause))),
+    )
+    return Effect.sync(() => {
+      isWanted = false
+    })
+  })
+
 /** A client for as long as the scope is open. */
 const lentClient = (pool: HostPool) =>
   Effect.acquireRelease(
-    Effect.tap(Effect.tryPromise({ try: () => pool.connect(), catch: sqlErrorOf }), (client) =>
-      Effect.sync(() => client.on("error", brokenBetween)),
-    ),
+    freeClient(pool),
     (client, exit) =>
       Effect.sync(() => {
         client.off("error", brokenBetween)
         client.release(Exit.isFailure(exit) && Exit.hasInterrupts(exit))
       }),
+    { interruptible: true },
   )
 
 const connectionOn = (client: HostClient): Connection => {
