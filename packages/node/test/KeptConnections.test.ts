@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Egress, EgressError, OutboundRule, sharedResources } from "@messaging-service/core/ports"
 import type { PostLimits, PostRequest, WorkspaceId } from "@messaging-service/core/ports"
 import { Effect, Fiber, Layer } from "effect"
-import type { IncomingMessage } from "node:http"
 import { connect } from "node:net"
+import { text } from "node:stream/consumers"
 import { layerEgress } from "../src/GuardedEgress.ts"
 import type { EgressOptions } from "../src/GuardedEgress.ts"
 import { realTimeLayer } from "../src/NodeServices.ts"
@@ -57,19 +57,13 @@ const reason = <A, R>(effect: Effect.Effect<A, EgressError, R>) =>
 
 const turnOfTheLoop = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
-const textOf = async (request: IncomingMessage): Promise<string> => {
-  const chunks: Array<Buffer> = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString("utf8")
-}
-
 describe("post", () => {
   it.effect("sends headers and body as they are, and gives status and headers of the answer", () =>
     Effect.gen(function* () {
       const received: Array<unknown> = []
       const server = yield* aServer(async (request, response) => {
         const { host, "service-event-id": event, "content-length": length } = request.headers
-        received.push([request.method, request.url, host, event, length, await textOf(request)])
+        received.push([request.method, request.url, host, event, length, await text(request)])
         response.writeHead(201, { "Retry-After": "7" }).end("thanks")
       })
       const answer = yield* post(`${server.origin}/a%20b?c=d#e`, {

@@ -23,7 +23,7 @@ import { sessionStore } from "./sessionStore.ts"
 import { shardLeases } from "./shardLeases.ts"
 import { webhookStore } from "./webhookStore.ts"
 import { Tables } from "./tables.ts"
-import type { Steps } from "./tables.ts"
+import type { Steps } from "./collections.ts"
 import { workspaceStore } from "./workspaceStore.ts"
 import { workStatus } from "./workStatus.ts"
 

@@ -1,6 +1,7 @@
-/** The collections that the tables are made of. */
+/** The collections that the tables are made of, and the form of what works on them. */
 import { pageOf } from "@messaging-service/core/ports"
 import type { PageOf, PageQuery } from "@messaging-service/core/ports"
+import type { Effect } from "effect"
 
 const longestChunk = 512
 
@@ -151,4 +152,16 @@ export const newestFirst = <Row, A extends { readonly id: number }>(
     if (isShown(row)) found.push(itemOf(row))
   }
   return pageOf(found, limit)
+}
+
+/**
+ * The operations of a port over the tables. Each is one synchronous step, which is what makes it
+ * atomic; only one that may fail answers with an effect.
+ */
+export type Steps<Port> = {
+  readonly [Name in keyof Port]: Port[Name] extends (
+    ...input: infer Input
+  ) => Effect.Effect<infer A, infer E, infer R>
+    ? (...input: Input) => A | Effect.Effect<A, E, R>
+    : Port[Name]
 }

@@ -3,7 +3,8 @@ import type { ContactStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { newestFirst } from "./collections.ts"
 import { contactOf } from "./tables.ts"
-import type { Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { Tables } from "./tables.ts"
 
 export const contactStore = (tables: Tables): Steps<typeof ContactStore.Service> => ({
   insert: (given) => {

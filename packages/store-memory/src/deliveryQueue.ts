@@ -20,6 +20,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect, FiberSet } from "effect"
 import { Sorted } from "./collections.ts"
+import type { Steps } from "./collections.ts"
 import { byDueDelivery, placeInAgenda, tellQueued, workspaceOf } from "./tables.ts"
 import type {
   CallbackLane,
@@ -30,7 +31,6 @@ import type {
   Lane,
   LoggedAttempt,
   TargetLane,
-  Steps,
   Tables,
   WorkspaceRow,
 } from "./tables.ts"

@@ -6,7 +6,8 @@ import type {
   IdempotencyStore,
   KeyStanding,
 } from "@messaging-service/core/ports"
-import type { IdempotencyRow, Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { IdempotencyRow, Tables } from "./tables.ts"
 
 const identity = (claim: IdempotencyClaim) => `${claim.keyId} ${claim.key}`
 

@@ -7,7 +7,8 @@ import type {
   RequestCount,
 } from "@messaging-service/core/ports"
 import { stop } from "./deliveryQueue.ts"
-import type { KeyRow, WorkspaceRow, Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { KeyRow, WorkspaceRow, Tables } from "./tables.ts"
 
 const hashKey = (version: number, hash: string) => `${version} ${hash}`
 

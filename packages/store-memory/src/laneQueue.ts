@@ -27,7 +27,8 @@ import {
   turn,
 } from "./Lane.ts"
 import { laneOf, messageOf } from "./tables.ts"
-import type { Lane, MessageRow, Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { Lane, MessageRow, Tables } from "./tables.ts"
 
 /** What a lane has to give: a message; or nothing until a later moment, and what of that is its limits'. */
 type Offer =

@@ -26,7 +26,8 @@ import { report } from "./deliveryQueue.ts"
 import { finishClaim, isLost } from "./idempotency.ts"
 import { openLane, turnWithNumber, setStatus } from "./Lane.ts"
 import { laneIn, laneOf, workspaceOf } from "./tables.ts"
-import type { Lane, LinkingRow, Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { Lane, LinkingRow, Tables } from "./tables.ts"
 
 const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken", guard })
 

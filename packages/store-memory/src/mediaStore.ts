@@ -11,7 +11,8 @@ import { Effect } from "effect"
 import { finishClaim, isLost } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
-import type { MediaRow, Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { MediaRow, Tables } from "./tables.ts"
 
 const keptRow = (
   tables: Tables,

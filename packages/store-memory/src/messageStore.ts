@@ -12,7 +12,8 @@ import { releaseClaim } from "./idempotency.ts"
 import { finish, isInFlight } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
 import { messageOf } from "./tables.ts"
-import type { MessageRow, Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { MessageRow, Tables } from "./tables.ts"
 
 const isSeen = ({ workspaceId, mode, restriction }: CallerScope, message: Message): boolean =>
   message.workspaceId === workspaceId &&

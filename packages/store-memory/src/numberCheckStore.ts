@@ -12,7 +12,8 @@ import { finishClaim, isLost } from "./idempotency.ts"
 import { standing } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
 import { laneIn } from "./tables.ts"
-import type { CheckRow, Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { CheckRow, Tables } from "./tables.ts"
 
 const isSeen = ({ mode, restriction, workspaceId }: CallerScope, { check, forgotten }: CheckRow) =>
   !forgotten &&

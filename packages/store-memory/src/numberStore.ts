@@ -7,7 +7,8 @@ import { closeLane, firstToLeave, limitsOf, openLane, setStatus, turnWithNumber 
 import { controlLane } from "./laneQueue.ts"
 import { keptPhone } from "./linkingStore.ts"
 import { laneIn, laneOf } from "./tables.ts"
-import type { Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { Tables } from "./tables.ts"
 
 export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> => ({
   insert: (number, pacing = null) => {

@@ -12,7 +12,8 @@ import { Effect } from "effect"
 import { accept } from "./acceptance.ts"
 import { finishClaim, isLost } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
-import type { ReminderRow, Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { ReminderRow, Tables } from "./tables.ts"
 
 const isSeen = (scope: ReminderScope, { reminder, removedAt }: ReminderRow): boolean =>
   removedAt === null &&

@@ -3,7 +3,8 @@ import { isLeased, statusAt } from "@messaging-service/core/ports"
 import type { Figures, NumberCount, ServiceFigures } from "@messaging-service/core/ports"
 import { earliest } from "./collections.ts"
 import { firstDueAt } from "./Lane.ts"
-import type { Lane, Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { Lane, Tables } from "./tables.ts"
 
 const countWaiting = (tables: Tables, now: number, countAtMost: number) => {
   let queued = 0

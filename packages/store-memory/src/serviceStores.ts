@@ -6,7 +6,8 @@ import type {
   ServiceSecrets,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import type { Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { Tables } from "./tables.ts"
 
 export const clockStore = (tables: Tables): Steps<typeof ClockStore.Service> => ({
   offset: Effect.sync(() => tables.clockOffset),

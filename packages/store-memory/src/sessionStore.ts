@@ -2,7 +2,8 @@
 import type { Fence, KeyChange, SessionStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { laneOf } from "./tables.ts"
-import type { SessionRow, Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { SessionRow, Tables } from "./tables.ts"
 
 export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service> => {
   const { sessions } = tables

@@ -1,7 +1,8 @@
 /** `ShardLeases` in memory: for the tests of several workers in one process. */
 import { shardOf } from "@messaging-service/core/ports"
 import type { LiveWorker, ShardLeases, WorkerId } from "@messaging-service/core/ports"
-import type { Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { Tables } from "./tables.ts"
 
 export const shardLeases = (tables: Tables): Steps<typeof ShardLeases.Service> => {
   const workers = new Map<WorkerId, { worker: LiveWorker; readonly name: string }>()

@@ -38,20 +38,7 @@ import type {
   Workspace,
   WorkspaceId,
 } from "@messaging-service/core/ports"
-import type { Effect } from "effect"
 import { Sorted, Table, turningPoint } from "./collections.ts"
-
-/**
- * The operations of a port over the tables. Each is one synchronous step, which is what makes it
- * atomic; only one that may fail answers with an effect.
- */
-export type Steps<Port> = {
-  readonly [Name in keyof Port]: Port[Name] extends (
-    ...input: infer Input
-  ) => Effect.Effect<infer A, infer E, infer R>
-    ? (...input: Input) => A | Effect.Effect<A, E, R>
-    : Port[Name]
-}
 
 export interface WorkspaceRow {
   workspace: Workspace

@@ -1,7 +1,8 @@
 /** `Version1ListStore` in memory. */
 import type { OffsetPage, OffsetQuery, Version1ListStore } from "@messaging-service/core/ports"
 import { messageOf } from "./tables.ts"
-import type { Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { Tables } from "./tables.ts"
 
 /** The newest first, of records that stand oldest first. */
 const page = <A>(oldestFirst: ReadonlyArray<A>, { limit, offset }: OffsetQuery): OffsetPage<A> => ({

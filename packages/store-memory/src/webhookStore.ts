@@ -22,15 +22,9 @@ import {
 } from "./deliveryQueue.ts"
 import { finishClaim, isLost } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
+import type { Steps } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
-import type {
-  EndpointRow,
-  FrozenEvent,
-  LoggedAttempt,
-  WorkspaceRow,
-  Steps,
-  Tables,
-} from "./tables.ts"
+import type { EndpointRow, FrozenEvent, LoggedAttempt, WorkspaceRow, Tables } from "./tables.ts"
 
 const running = (owner: WorkspaceRow): number => owner.endpoints.filter(isRunning).length
 

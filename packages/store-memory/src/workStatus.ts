@@ -21,7 +21,8 @@ import { earliest } from "./collections.ts"
 import { standing } from "./Lane.ts"
 import { nextLinkingDue, workspaceOfAttempt } from "./linkingStore.ts"
 import { claimableAt } from "./numberCheckStore.ts"
-import type { Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { Tables } from "./tables.ts"
 
 const nextDue: Readonly<
   Record<Work, (tables: Tables, crowded: Crowded, owned: Owned) => number | null>

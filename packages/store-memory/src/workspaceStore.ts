@@ -5,7 +5,8 @@ import { dropCallbacks, removeEndpoint } from "./deliveryQueue.ts"
 import { closeLane } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
-import type { Steps, Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
+import type { Tables } from "./tables.ts"
 
 export const workspaceStore = (tables: Tables): Steps<typeof WorkspaceStore.Service> => ({
   insert: (given, admits) =>

@@ -21,7 +21,6 @@ import { EmbeddedPostgres, delivering, noon, scopeOf } from "@messaging-service/
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Database } from "../src/database/Database.ts"
-import type { DatabaseService } from "../src/database/Database.ts"
 import { instant } from "../src/database/Fields.ts"
 import { parameterOf, sqlFunction } from "../src/database/Statement.ts"
 import type { SqlFunction } from "../src/database/Statement.ts"
@@ -32,7 +31,7 @@ import { functions, migrations } from "../src/migrations/index.ts"
 import { keepFunctions, migrate } from "../src/migrations/migrate.ts"
 import type { Migration } from "../src/migrations/migrate.ts"
 import { layerStores } from "../src/stores.ts"
-import { aDatabase, aDoor, aProcess, optionsOf } from "./databases.ts"
+import { aDatabase, aDoor, aProcess, everythingIn, optionsOf } from "./databases.ts"
 import { firstData } from "./firstVersion.ts"
 
 /** A later version, such as there will be. */
@@ -382,20 +381,3 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
     )
   },
 )
-
-/** Every row of every table, as text. */
-const everythingIn = Effect.fnUntraced(function* (door: DatabaseService) {
-  const tables = yield* door.query<{ readonly name: string }>(
-    "tables",
-    `select tablename::text as name from pg_tables where schemaname = 'public'`,
-  )
-  let text = ""
-  for (const { name } of tables) {
-    const rows = yield* door.query<{ readonly line: string }>(
-      "dump",
-      `select row_to_json(r)::text as line from ${name} r`,
-    )
-    text += rows.map(({ line }) => line).join("\n")
-  }
-  return text
-})

@@ -1,7 +1,5 @@
 /** Real answers of the running service, each held against the document that it gives out of itself. */
 import { assert, describe, layer } from "@effect/vitest"
-import { TelegramLogin } from "@messaging-service/core/ports"
-import type { TelegramLoginView } from "@messaging-service/core/ports"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
 import type { Call } from "../Doors.ts"
@@ -12,6 +10,7 @@ import { aPart, form, multipart } from "../v2/Uploading.ts"
 import { layerWithWayOut } from "../webhooks/Asking.ts"
 import { aReceiver, bodyOfDelivery } from "../webhooks/Receiver.ts"
 import { checker, operationsOf, undocumented } from "./Document.ts"
+import { layerLogin } from "./layerLogin.ts"
 import { aTour, admin, simulator, v2, phone } from "./Tour.ts"
 
 interface Listed {
@@ -26,26 +25,6 @@ const upload = (token: string): Call => ({
   body: form([aPart()]),
   headers: [multipart, ["idempotency-key", "one upload"]],
 })
-
-/** Simulated numbers have no account to log in, so a far side for it answers here. */
-const layerLogin = Effect.gen(function* () {
-  const going = new Set<number>()
-  const view = (state: TelegramLoginView["state"]): TelegramLoginView => ({
-    state,
-    qr: state === "showing_qr" ? { url: "tg://login?token=AA", expiresAt: 30_000 } : null,
-    codeSentTo: state === "showing_qr" ? null : "app",
-    expiresAt: 600_000,
-    error: null,
-  })
-  return TelegramLogin.of({
-    isConfigured: true,
-    begin: (id) => Effect.sync(() => (going.add(id), view("showing_qr"))),
-    look: (id) => Effect.succeed(going.has(id) ? view("code_sent") : null),
-    giveCode: (_, code) => Effect.succeed(code === "12345" ? view("password_needed") : "wrong"),
-    givePassword: (_, text) => Effect.succeed(text === "secret" ? view("connected") : "wrong"),
-    cancel: (id) => Effect.sync(() => going.delete(id)),
-  })
-}).pipe(Layer.effect(TelegramLogin))
 
 const ports = Layer.merge(layerStoredClock(), layerLogin)
 

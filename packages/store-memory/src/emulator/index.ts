@@ -7,7 +7,7 @@ import { memoryStore, port } from "../MemoryStore.ts"
 import type { MemoryStore } from "../MemoryStore.ts"
 import { newestFirst } from "../collections.ts"
 import { Tables } from "../tables.ts"
-import type { Steps } from "../tables.ts"
+import type { Steps } from "../collections.ts"
 
 export { layerMediaFiles } from "../MemoryMediaFiles.ts"
 export type { MemoryStore } from "../MemoryStore.ts"

@@ -1,0 +1,70 @@
+/** A client whose attempts are answered as a test says, in a time that only the test moves on. */
+import { vi } from "@effect/vitest"
+import { messagingClient, operatorClient } from "../src/index.ts"
+import type { ConnectionOptions, MessagingError } from "../src/index.ts"
+
+/** What an attempt comes to: an answer, or the error that `fetch` rejects with; null hangs. */
+export type Outcome = Response | Error | null
+
+interface Attempt {
+  readonly url: string
+  readonly init: RequestInit
+  readonly headers: Headers
+}
+
+/** Answers attempt after attempt as told; the last outcome goes on for ever. */
+export const scripted = (...outcomes: ReadonlyArray<() => Outcome>) => {
+  const attempts: Array<Attempt> = []
+  const fetch: NonNullable<ConnectionOptions["fetch"]> = (url, init) =>
+    new Promise((resolve, reject) => {
+      const outcome = outcomes[Math.min(attempts.length, outcomes.length - 1)]?.() ?? null
+      attempts.push({ url, init, headers: new Headers(init.headers) })
+      init.signal?.addEventListener("abort", () => reject(init.signal?.reason))
+      if (outcome instanceof Response) resolve(outcome)
+      else if (outcome !== null) reject(outcome)
+    })
+  return { attempts, fetch }
+}
+
+export const answered =
+  (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  () =>
+    new Response(JSON.stringify(body), { status, headers })
+
+export const refused = (
+  status: number,
+  code: string,
+  more: object = {},
+  headers: Record<string, string> = {},
+) =>
+  answered(
+    status,
+    { error: { code, message: "No.", field: null, docs: "", request_id: "req_1", ...more } },
+    headers,
+  )
+
+export const lost = () => new TypeError("fetch failed")
+export const accepted = answered(202, { id: 1, status: "queued" })
+
+export const aClient = (
+  fetch: NonNullable<ConnectionOptions["fetch"]>,
+  more: Partial<ConnectionOptions> = {},
+) => messagingClient({ url: "https://messages.test", key: "svc_live_secret", fetch, ...more })
+
+export const anOperator = (fetch: NonNullable<ConnectionOptions["fetch"]>) =>
+  operatorClient({ url: "https://messages.test", token: "secret", fetch })
+
+export const message = { to: { phone: "+15550100002" }, text: "Hello" }
+
+/** Lets time pass until the request ended; tells what it came to and how long it rested. */
+export const ended = async <A>(asked: Promise<A>) => {
+  const started = Date.now()
+  const outcomes: Array<{ readonly value?: A; readonly error?: MessagingError }> = []
+  asked.then(
+    (value) => outcomes.push({ value }),
+    (error: MessagingError) => outcomes.push({ error }),
+  )
+  await vi.advanceTimersByTimeAsync(0)
+  while (outcomes.length === 0) await vi.advanceTimersToNextTimerAsync()
+  return { ...outcomes[0], millis: Date.now() - started }
+}

@@ -1,0 +1,321 @@
+/** What the linter must refuse and what it must allow, as samples of source. */
+
+export interface Sample {
+  /** What the sample does, as the end of the sentence "refuses …" or "allows …". */
+  readonly does: string
+  /** Where it stands; the file name itself is made from its place in the table. */
+  readonly room: string
+  readonly source: string
+}
+
+export interface Breach extends Sample {
+  /** The rule that must name it. */
+  readonly rule: string
+}
+
+const imports = "architecture(imports)"
+const globals = "eslint(no-restricted-globals)"
+const properties = "eslint(no-restricted-properties)"
+const wallClock = "architecture(no-wall-clock)"
+const namedLayers = "architecture(named-layers)"
+const workOnLoad = "architecture(no-work-on-load)"
+
+const underTheService = [
+  "store-memory",
+  "store-postgres",
+  "transport-whatsapp",
+  "transport-telegram",
+  "node",
+  "testkit",
+]
+const outside = ["client", "verify-webhook", "whatsapp-server", "telegram-server"]
+
+export const breaches: ReadonlyArray<Breach> = [
+  ...[
+    "effect/http",
+    "effect/http-api",
+    "effect/sql",
+    "effect/cluster",
+    "effect/process",
+    "effect/testing",
+    "effect/unstable/http",
+    "effect/Effect",
+    "@effect/sql-pg",
+    "@noble/hashes",
+    "libphonenumber-js/min/metadata",
+    "undici",
+    "node:crypto",
+    "fs",
+    "@messaging-service/store-memory",
+    "@messaging-service/testkit",
+  ].map((module) => ({
+    does: `the core importing ${module}`,
+    room: "packages/core/src/message",
+    source: `export { it } from "${module}"`,
+    rule: imports,
+  })),
+  {
+    does: "the core importing a platform module for its types alone",
+    room: "packages/core/src",
+    source: `import type { Server } from "node:http"\nexport type It = Server`,
+    rule: imports,
+  },
+  {
+    does: "the core importing on demand",
+    room: "packages/core/src",
+    source: `export const it = () => import("node:net")`,
+    rule: imports,
+  },
+  {
+    does: "a core test importing an adapter that needs a platform",
+    room: "packages/core/test",
+    source: `export { it } from "@messaging-service/store-postgres"`,
+    rule: imports,
+  },
+  ...["store-memory", "store-postgres", "http", "node", "emulator", "transport-whatsapp"].map(
+    (adapter) => ({
+      does: `${adapter} importing another adapter`,
+      room: `packages/${adapter}/src`,
+      source: `export { it } from "@messaging-service/${adapter === "node" ? "http" : "node"}"`,
+      rule: imports,
+    }),
+  ),
+  ...["core", "store-memory", "store-postgres", "http", "node", "client"].map((name) => ({
+    does: `${name} importing the emulator`,
+    room: `packages/${name}/src`,
+    source: `export { it } from "@messaging-service/emulator"`,
+    rule: imports,
+  })),
+  {
+    does: "a store's own source importing what it keeps for the emulator",
+    room: "packages/store-memory/src",
+    source: `export { it } from "./emulator/index.ts"`,
+    rule: imports,
+  },
+  ...[...underTheService, ...outside].map((name) => ({
+    does: `${name} importing what calls the service`,
+    room: `packages/${name}/src`,
+    source: `export { it } from "@messaging-service/core"`,
+    rule: imports,
+  })),
+  {
+    does: "the emulator importing a store",
+    room: "packages/emulator/src",
+    source: `export { it } from "@messaging-service/store-memory"`,
+    rule: imports,
+  },
+  {
+    does: "an adapter's test importing another adapter",
+    room: "packages/store-postgres/test",
+    source: `export { it } from "@messaging-service/store-memory"`,
+    rule: imports,
+  },
+  {
+    does: "the HTTP source choosing an adapter",
+    room: "packages/http/src",
+    source: `export { it } from "@messaging-service/store-memory"`,
+    rule: imports,
+  },
+  ...["apps/server/src", "packages/runtime/src", "packages/testkit/src"].map((room) => ({
+    does: `${room} importing the library behind an adapter`,
+    room,
+    source: `export { it } from "baileys"`,
+    rule: imports,
+  })),
+  {
+    does: "an adapter's source importing the contract suites",
+    room: "packages/store-memory/src",
+    source: `export { it } from "@messaging-service/testkit"`,
+    rule: imports,
+  },
+  {
+    does: "the contract suites choosing an adapter",
+    room: "packages/testkit/src",
+    source: `export { it } from "@messaging-service/store-memory"`,
+    rule: imports,
+  },
+  {
+    does: "the apps' common room choosing adapters, which the composed service does",
+    room: "packages/runtime/src",
+    source: `export { it } from "@messaging-service/store-memory"`,
+    rule: imports,
+  },
+  {
+    does: "an adapter importing the apps' common room",
+    room: "packages/http/test",
+    source: `export { it } from "@messaging-service/runtime"`,
+    rule: imports,
+  },
+  {
+    does: "an app importing another app",
+    room: "apps/worker/src",
+    source: `export { it } from "@messaging-service/server"`,
+    rule: imports,
+  },
+  ...["packages/http/src", "apps/server/src"].map((room) => ({
+    does: `a way out of ${room} around another package's exports`,
+    room,
+    source: `export { it } from "../../../packages/core/src/index.ts"`,
+    rule: imports,
+  })),
+  ...["new Date()", "Date()"].map((expression) => ({
+    does: `${expression} in the core`,
+    room: "packages/core/src/time",
+    source: `export const it = ${expression}`,
+    rule: wallClock,
+  })),
+  ...["Date.now()", "Math.random()"].map((expression) => ({
+    does: `${expression} in the core`,
+    room: "packages/core/src/time",
+    source: `export const it = ${expression}`,
+    rule: properties,
+  })),
+  ...[
+    "setTimeout(run, 1)",
+    "setInterval(run, 1)",
+    "setImmediate(run)",
+    "process.env",
+    "globalThis.process",
+    "performance.now()",
+    "Buffer.from([])",
+    "crypto.randomUUID()",
+    `fetch("https://example.com")`,
+    "console.log(run)",
+  ].map((expression) => ({
+    does: `${expression} in the core`,
+    room: "packages/core/src",
+    source: `export const run = () => undefined\nexport const it = () => ${expression}`,
+    rule: globals,
+  })),
+  {
+    does: "require in the core",
+    room: "packages/core/src",
+    source: `export const it = require("node:fs")`,
+    rule: "typescript(no-require-imports)",
+  },
+  ...["packages/http/src", "apps/server/src"].flatMap((room) => [
+    {
+      does: `a default export in ${room}`,
+      room,
+      source: "export default 1",
+      rule: "import(no-default-export)",
+    },
+    {
+      does: `a non-null assertion in ${room}`,
+      room,
+      source: "export const it = (given: string | null) => given!.length",
+      rule: "typescript(no-non-null-assertion)",
+    },
+    {
+      does: `an explicit any in ${room}`,
+      room,
+      source: "export const it = (given: any) => given",
+      rule: "typescript(no-explicit-any)",
+    },
+  ]),
+  ...["process.title = it", "if (it === 1) throw it"].map((statement) => ({
+    does: `\`${statement}\` where a module of a package is loaded`,
+    room: "packages/node/src",
+    source: `export const it = 1\n${statement}`,
+    rule: workOnLoad,
+  })),
+  {
+    does: "an explicit any in a test",
+    room: "packages/http/test",
+    source: "export const it = (given: any) => given",
+    rule: "typescript(no-explicit-any)",
+  },
+  {
+    does: "a layer's tests without a name",
+    room: "packages/http/test",
+    source: `import { layer } from "@effect/vitest"\nlayer(Layer.empty)((it) => it.effect("", () => Effect.void))`,
+    rule: namedLayers,
+  },
+]
+
+export const permitted: ReadonlyArray<Sample> = [
+  {
+    does: "a program that does something when it is loaded",
+    room: "apps/server/src",
+    source: `const it = 1\nprocess.exitCode = it`,
+  },
+  ...[
+    "effect",
+    "cron-parser",
+    "ipaddr.js",
+    "@noble/ciphers/chacha.js",
+    "@noble/hashes/sha2.js",
+    "../number/Number.ts",
+  ].map((module) => ({
+    does: `the core importing ${module}`,
+    room: "packages/core/src/message",
+    source: `export { it } from "${module}"`,
+  })),
+  ...[
+    "effect/testing",
+    "@effect/vitest",
+    "node:fs",
+    "@messaging-service/testkit",
+    "@messaging-service/store-memory",
+    "../src/index.ts",
+  ].map((module) => ({
+    does: `a core test importing ${module}`,
+    room: "packages/core/test",
+    source: `export { it } from "${module}"`,
+  })),
+  {
+    does: "a layer's tests under a name",
+    room: "packages/http/test",
+    source: `import { layer } from "@effect/vitest"\nlayer(Layer.empty)("what they are about", (it) => it.effect("", () => Effect.void))`,
+  },
+  {
+    does: "the core turning a given time into a Date",
+    room: "packages/core/src/time",
+    source: "export const it = (at: number) => new Date(at)",
+  },
+  {
+    does: "an adapter importing the core's ports, and a platform",
+    room: "packages/node/src",
+    source: `export { it } from "@messaging-service/core/ports"\nexport { that } from "node:fs"`,
+  },
+  ...["store-memory", "store-postgres", "http"].map((name) => ({
+    does: `${name}'s entry for the emulator importing the emulator and the rest of the package`,
+    room: `packages/${name}/src/emulator`,
+    source: `export { it } from "@messaging-service/emulator"\nexport { that } from "../index.ts"`,
+  })),
+  {
+    does: "an adapter's test importing the contract suites",
+    room: "packages/store-memory/test",
+    source: `export { it } from "@messaging-service/testkit"`,
+  },
+  {
+    does: "an adapter importing its own library",
+    room: "packages/transport-whatsapp/src",
+    source: `export { it } from "baileys"`,
+  },
+  {
+    does: "the HTTP tests choosing the adapters under the whole service",
+    room: "packages/http/test",
+    source: `export { it } from "@messaging-service/store-memory"\nexport { that } from "@messaging-service/emulator"`,
+  },
+  {
+    does: "an app choosing its adapters",
+    room: "apps/server/src",
+    source: `export { it } from "@messaging-service/store-memory"\nexport { that } from "@messaging-service/http"`,
+  },
+  {
+    does: "the composed service choosing adapters",
+    room: "packages/service/src",
+    source: `export { it } from "@messaging-service/store-memory"\nexport { that } from "@messaging-service/node"`,
+  },
+  {
+    does: "an app importing the apps' common room",
+    room: "apps/worker/src",
+    source: `export { it } from "@messaging-service/runtime"`,
+  },
+  {
+    does: "a non-null assertion in a test",
+    room: "packages/http/test",
+    source: "export const it = (given: string | null) => given!.length",
+  },
+]
