@@ -11,6 +11,7 @@ import { changesNames } from "./groups.ts"
 import { waysOut } from "./proxy.ts"
 import { quietRepository, silentLogger } from "./quiet.ts"
 import type { WhatsAppSettings } from "./settings.ts"
+import { takingTurns } from "./signalTurns.ts"
 
 export type ConnectionEvent =
   | { readonly _tag: "QrShown"; readonly text: string }
@@ -124,7 +125,9 @@ export const openConnection = (
         version: [...(settings.version ?? DEFAULT_CONNECTION_CONFIG.version)],
         browser: [...device],
         logger: silentLogger,
-        makeSignalRepository: quietRepository(DEFAULT_CONNECTION_CONFIG.makeSignalRepository),
+        makeSignalRepository: takingTurns(
+          quietRepository(DEFAULT_CONNECTION_CONFIG.makeSignalRepository),
+        ),
         connectTimeoutMs: questionMillis,
         defaultQueryTimeoutMs: questionMillis,
         keepAliveIntervalMs: settings.keepAliveMillis,

@@ -1,6 +1,7 @@
 /** What a send asks of the store. */
 import { assert, layer } from "@effect/vitest"
 import { SessionVault } from "@messaging-service/core/ports"
+import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Layer } from "effect"
 import {
   aLinkedNumber,
@@ -18,6 +19,9 @@ const asked: Array<string> = []
 /** The types of each write. */
 const written: Array<ReadonlyArray<string>> = []
 
+/** As a store takes one. */
+const aMoment = Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve)))
+
 const layerNoted = Layer.effect(
   SessionVault,
   Effect.map(SessionVault, (vault) =>
@@ -31,7 +35,7 @@ const layerNoted = Layer.effect(
       write: (numberId, credentials, keys) =>
         Effect.suspend(() => {
           written.push(keys.map(({ type }) => type))
-          return vault.write(numberId, credentials, keys)
+          return Effect.andThen(aMoment, vault.write(numberId, credentials, keys))
         }),
     }),
   ),
@@ -57,6 +61,35 @@ layer(layerAdapter().pipe(Layer.provideMerge(layerNoted), Layer.provideMerge(lay
         assert.deepStrictEqual(asked, [])
         for (const types of written) assert.deepStrictEqual([...new Set(types)], ["session"])
         assert.isAtMost(written.length, 2)
+      }),
+    )
+
+    it.effect("is written as a whole when several numbers write to one person at once", () =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const other = yield* aPerson
+        const numbers = [yield* aLinkedNumber, yield* aLinkedNumber, yield* aLinkedNumber]
+        const sendAll = (times: number) =>
+          Effect.forEach(
+            numbers,
+            (number) =>
+              Effect.repeat(
+                Effect.suspend(() => sendNow(aText(number, to(other)))),
+                { times: times - 1 },
+              ),
+            { concurrency: "unbounded", discard: true },
+          )
+        yield* sendAll(2)
+        written.length = 0
+        yield* sendAll(5)
+        yield* until(() => written.length >= 15)
+        // The person's phone and the number's own, in one commit.
+        assert.deepStrictEqual(
+          written,
+          Array.from({ length: 15 }, () => ["session", "session"]),
+        )
+        yield* server.until(() => server.copies(other) === 21)
+        for (const { arrivals } of server.decrypted(other)) assert.strictEqual(arrivals, 1)
       }),
     )
   },
