@@ -170,6 +170,7 @@ export const openStage = Effect.fnUntraced(function* (database: BenchDatabase, d
             DATABASE_URL: Redacted.value(database.url),
             DATA_DIR: join(directory, "data"),
             SECRETS_KEY: secretsKey,
+            MAX_NUMBERS: String(devices),
             TRANSPORT: "live",
             WHATSAPP_URL: url,
             LOG_LEVEL: "error",
