@@ -4,20 +4,14 @@
  * for as long as it lives.
  */
 import type { SendOutcome } from "@messaging-service/core/ports"
-import {
-  MtPeerNotFoundError,
-  TcpTransport,
-  TelegramClient,
-  networkMiddlewares,
-  proxyTransportFromUrl,
-  tl,
-} from "@mtcute/node"
+import { MtPeerNotFoundError, TelegramClient, networkMiddlewares, tl } from "@mtcute/node"
 import type { ITelegramStorageProvider } from "@mtcute/node"
 import { NodeCryptoProvider, addPublicKey } from "@mtcute/node/utils.js"
 import { Data, Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import { pauseMillis } from "./closing.ts"
 import { afterError, refused, unknown } from "./outcomes.ts"
+import { wayOut } from "./proxy.ts"
 import type { TelegramApplication, TelegramSettings } from "./settings.ts"
 
 /** The data centre that another server than Telegram's own calls itself. */
@@ -70,7 +64,7 @@ export interface ClientOptions {
   readonly drawn: number
 }
 
-/** Whoever waits for an answer hears of a flood, and decides how long to rest. */
+/** The caller hears of a flood, and decides how long to rest. */
 const middlewares = () =>
   networkMiddlewares.basic({
     floodWaiter: { maxWait: 0, maxRetries: 0, store: false },
@@ -99,7 +93,7 @@ export const makeClient = (
         storage,
         // The process ends clients by itself.
         storageOptions: { cleanup: false },
-        transport: proxy === null ? new TcpTransport() : proxyTransportFromUrl(proxy),
+        transport: wayOut(proxy),
         ...(dc === null ? {} : { defaultDcs: { main: dc, media: dc } }),
         initConnectionOptions: { deviceModel: deviceName, systemVersion, appVersion: "1.0" },
         reconnectionStrategy: ({ consequentFails }) =>

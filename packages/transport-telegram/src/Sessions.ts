@@ -149,7 +149,7 @@ const make = Effect.fnUntraced(function* (settings: TelegramSettings) {
     const account = yield* Effect.timeoutOption(settled(state), goodbyeMillis)
     const reached = Option.getOrNull(account)
     // The far side's own word that the session is over is as good.
-    const isOver = reached === "logged_out" || reached === "replaced"
+    const isOver = reached === "logged_out" || reached === "replaced" || reached === "banned"
     const isSaid =
       reached === null || typeof reached === "string"
         ? isOver

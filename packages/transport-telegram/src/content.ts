@@ -31,6 +31,9 @@ export const textOf = (source: string) => {
   return { message: text, entities: entities.map(entityOf) }
 }
 
+/** Telegram takes no larger pictures; what is larger goes as a file. */
+const largestPicture = 10 * 1024 * 1024
+
 /** The file could not be read. */
 const unreadable = "unreadable" as const
 
@@ -57,7 +60,7 @@ export const upload = (
     )
     return uploaded.pipe(
       Effect.map(({ inputFile: file }): tl.TypeInputMedia =>
-        type === "image"
+        type === "image" && size <= largestPicture
           ? { _: "inputMediaUploadedPhoto", file }
           : {
               _: "inputMediaUploadedDocument",

@@ -20,7 +20,7 @@ import { fromText } from "./credentials.ts"
 import { closeAccount, makeSentMessages } from "./OpenAccount.ts"
 import type { AccountStatus, Held, OpenAccount, SentMessages } from "./OpenAccount.ts"
 import type { TelegramSettings } from "./settings.ts"
-import { keptKeyPlace, keptKeys, makeStorage } from "./storage.ts"
+import { keptKeyPlace, keptKeys, makeStorage, reseal } from "./storage.ts"
 
 /** How often the keys of a number are trimmed, beside each time that it begins. */
 const trimMillis = 60 * 60_000
@@ -65,11 +65,14 @@ const eventsOf = Effect.fnUntraced(function* (client: TelegramClient, heard: () 
 })
 
 /** Asks the far side who this is: why it does not say, or null when it does or did not answer. */
-const checkSession = (client: TelegramClient) =>
+const checkSession = (client: TelegramClient, heard: () => void) =>
   asked((abortSignal) =>
     client.call({ _: "users.getUsers", id: [{ _: "inputUserSelf" }] }, { abortSignal }),
   ).pipe(
-    Effect.as(null),
+    Effect.map(() => {
+      heard()
+      return null
+    }),
     Effect.catch(({ text }) => Effect.succeed(endingOf(text))),
   )
 
@@ -187,21 +190,29 @@ export const makeKeeper = Effect.fnUntraced(function* (
     sent: SentMessages,
     phone: string,
   ) {
-    const events = yield* eventsOf(client, () => {
+    const heard = () => {
       state.lastWordAt = clock.currentTimeMillisUnsafe()
-    })
+    }
+    const events = yield* eventsOf(client, heard)
     yield* Effect.addFinalizer(() => Effect.sync(() => closeAccount(state)))
     const connects = asked(() => client.connect()).pipe(
       Effect.andThen(asked(() => client.startUpdatesLoop())),
       Effect.ignore,
     )
     yield* Effect.forkScoped(connects)
+    // A question that stays without an answer is what makes the library notice a dead connection soon.
+    const asks = Effect.gen(function* () {
+      yield* sleepInRealTime(settings.keepAliveMillis)
+      const reason = state.open === null ? null : yield* checkSession(client, heard)
+      if (reason !== null) yield* Queue.offer(events, { _tag: "Ended", reason })
+    })
+    yield* Effect.forkScoped(Effect.forever(asks))
     for (;;) {
       const event = yield* Queue.take(events)
       switch (event._tag) {
         case "Usable": {
           if (state.open !== null) break
-          const reason = yield* checkSession(client)
+          const reason = yield* checkSession(client, heard)
           if (reason !== null) return reason
           const ended = (why: ClosedReason) =>
             void Queue.offerUnsafe(events, { _tag: "Ended", reason: why })
@@ -228,7 +239,8 @@ export const makeKeeper = Effect.fnUntraced(function* (
         const text = yield* vault.credentials(numberId)
         const credentials = text === null ? null : fromText(text)
         // A login goes on, or nothing can be connected without an application.
-        if (credentials?.kind !== "account" || application === null) return null
+        if (text === null || credentials?.kind !== "account" || application === null) return null
+        yield* reseal(vault, numberId, text)
         yield* trim(numberId, state)
         const proxy = yield* proxies.of(numberId)
         let isHeld = true

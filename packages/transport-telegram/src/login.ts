@@ -51,6 +51,8 @@ const reasonOf = ({ code, seconds, text }: CallFailed): string => {
 const wrong: ReadonlySet<string> = new Set([
   "PHONE_CODE_INVALID",
   "PHONE_CODE_EMPTY",
+  "EMAIL_CODE_INVALID",
+  "CODE_INVALID",
   "PASSWORD_HASH_INVALID",
 ])
 
@@ -109,9 +111,13 @@ export const layerLogin = (
       const context = yield* Effect.context<never>()
       const run = Effect.runPromiseWith(context)
 
+      const keptOf = (numberId: NumberId) =>
+        Effect.map(stored(vault.credentials(numberId)), (text) =>
+          text === null ? null : fromText(text),
+        )
+
       const loginOf = Effect.fnUntraced(function* (numberId: NumberId) {
-        const text = yield* stored(vault.credentials(numberId))
-        const kept = text === null ? null : fromText(text)
+        const kept = yield* keptOf(numberId)
         const now = yield* Clock.currentTimeMillis
         if (kept === null) return null
         if (kept.kind === "login") {
@@ -260,6 +266,9 @@ export const layerLogin = (
         numberId: NumberId,
         request: TelegramLoginRequest,
       ) {
+        const kept = yield* keptOf(numberId)
+        // An account that its worker is connecting, or has yet to log out, is not written over.
+        if (kept?.kind === "account") return null
         const before = yield* loginOf(numberId)
         if (before !== null && "kind" in before && !isOver(before.view)) return null
         yield* FiberMap.remove(showing, numberId)
@@ -323,7 +332,7 @@ export const layerLogin = (
           const login = yield* loginOf(numberId)
           return login === null || !("kind" in login) ? login : login.view
         }),
-        giveCode: Effect.fn("TelegramLogin.giveCode")((numberId, phoneCode) =>
+        giveCode: Effect.fn("TelegramLogin.giveCode")((numberId, code) =>
           typed(numberId, "code_sent", (client, { codeHash, phone, view }) =>
             Effect.flatMap(
               asked(() =>
@@ -331,7 +340,9 @@ export const layerLogin = (
                   _: "auth.signIn",
                   phoneNumber: phone ?? "",
                   phoneCodeHash: codeHash ?? "",
-                  phoneCode,
+                  ...(view.codeSentTo === "email"
+                    ? { emailVerification: { _: "emailVerificationCode", code } }
+                    : { phoneCode: code }),
                 }),
               ),
               (authorization) => userOf(client, view, authorization),

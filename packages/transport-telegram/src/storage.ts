@@ -17,6 +17,8 @@ export const keptKeys: Readonly<Record<string, number>> = {
   username: 10_000,
   phone: 10_000,
   reference: 1000,
+  // How far each channel was read that the account is in.
+  channel: 1000,
   [sentType]: 10_000,
 }
 
@@ -30,6 +32,9 @@ export interface KeyPlace {
 const fromBytes = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64")
 const toBytes = (text: string | null): Uint8Array | null =>
   text === null ? null : new Uint8Array(Buffer.from(text, "base64"))
+
+/** What the library keeps by name is a few things, and one for each channel. */
+const typeOf = (key: string) => (key.startsWith("updates_channel:") ? "channel" : "state")
 
 const peerText = (peer: IPeersRepository.PeerInfo): string =>
   JSON.stringify({ ...peer, complete: fromBytes(peer.complete) })
@@ -51,10 +56,12 @@ export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageP
   return {
     driver: {},
     kv: {
-      set: (key, value) => set("state", key, fromBytes(value)),
-      get: async (key) => toBytes(await read("state", key)),
-      delete: (key) => set("state", key, null),
-      deleteAll: () => clear("state"),
+      set: (key, value) => set(typeOf(key), key, fromBytes(value)),
+      get: async (key) => toBytes(await read(typeOf(key), key)),
+      delete: (key) => set(typeOf(key), key, null),
+      deleteAll: async () => {
+        for (const type of ["state", "channel"]) await clear(type)
+      },
     },
     authKeys: {
       set: (dc, key) => set("auth-key", String(dc), key === null ? null : fromBytes(key)),
@@ -133,11 +140,44 @@ export const keptKeyPlace = (
     )
   }
   return {
-    read: async (type, id) => (await patiently(vault.keys(numberId, type, [id]))).get(id) ?? null,
+    read: async (type, id) => {
+      // What an older secrets key sealed, which is gone, is not there.
+      const readable = Effect.catchTag(vault.keys(numberId, type, [id]), "CannotOpen", () =>
+        Effect.succeed<ReadonlyMap<string, string>>(new Map()),
+      )
+      return (await patiently(readable)).get(id) ?? null
+    },
     write: (changes) => written(vault.write(numberId, null, changes)),
     clear: (type) => written(vault.trim(numberId, type, 0)),
   }
 }
+
+/** What a session cannot do without: keys by data centre, and how far its box was read. */
+const needed: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "auth-key": ["1", "2", "3", "4", "5"],
+  state: [
+    "dc_main",
+    "dc_media",
+    "current_user",
+    "updates_pts",
+    "updates_qts",
+    "updates_date",
+    "updates_seq",
+  ],
+}
+
+/** Writes it once more, so that it is sealed with the secrets key of today. */
+export const reseal = Effect.fnUntraced(function* (
+  vault: typeof SessionVault.Service,
+  numberId: NumberId,
+  credentials: string,
+) {
+  const keys: Array<KeyChange> = []
+  for (const [type, ids] of Object.entries(needed)) {
+    for (const [id, value] of yield* vault.keys(numberId, type, ids)) keys.push({ type, id, value })
+  }
+  yield* vault.write(numberId, credentials, keys)
+})
 
 export interface KeysInMemory extends KeyPlace {
   readonly all: () => ReadonlyArray<KeyChange>

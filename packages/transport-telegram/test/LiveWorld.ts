@@ -40,9 +40,24 @@ const live = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
 /** What the adapter told by itself, oldest first. */
 export const Told = Context.Service<"test/Told", Array<TransportEvent>>("test/Told")
 
+/** The URLs of numbers' proxies. */
+export const Proxies = Context.Service<Map<NumberId, string>, Map<NumberId, string>>("test/Proxies")
+
+const layerProxies = Layer.effectContext(
+  Effect.sync(() => {
+    const urls = new Map<NumberId, string>()
+    const of = (numberId: NumberId) =>
+      Effect.sync(() => {
+        const url = urls.get(numberId)
+        return url === undefined ? null : Redacted.make(url)
+      })
+    return Context.make(Proxies, urls).pipe(Context.add(NumberProxies, { of }))
+  }),
+)
+
 /** Stores, and the vault over them, that outlive an adapter. */
 export const layerStores = SessionVault.layer.pipe(
-  Layer.merge(NumberProxies.layerNone),
+  Layer.merge(layerProxies),
   Layer.provide(Secrets.layer),
   Layer.provideMerge(Layer.merge(memoryStore, NumberOwnership.layerAll)),
   Layer.provide(SecretsKey.layerRandom),

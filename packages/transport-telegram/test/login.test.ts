@@ -11,7 +11,7 @@ import { TelegramServer } from "@messaging-service/telegram-server"
 import type { PersonOptions } from "@messaging-service/telegram-server"
 import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { defaultSettings, layerLogin } from "../src/index.ts"
+import { Sessions, defaultSettings, layerLogin } from "../src/index.ts"
 import {
   aNumber,
   aPerson,
@@ -22,6 +22,7 @@ import {
   phone,
   sendNow,
   toldOf,
+  until,
   untilSo,
 } from "./LiveWorld.ts"
 
@@ -63,6 +64,36 @@ layer(layerWorld)("a login by code", (it) => {
         const { keys, most } = server.sessions(digits)
         assert.deepStrictEqual([keys, most], [1, 1])
       }),
+  )
+
+  it.effect("takes a code that came by e-mail as such", () =>
+    Effect.gen(function* () {
+      const login = yield* TelegramLogin
+      const { id, view } = yield* begun({ codeWays: ["email"] })
+      assert.strictEqual(view.codeSentTo, "email")
+      assert.strictEqual(yield* login.giveCode(id, "99999"), "wrong")
+      const after = yield* login.giveCode(id, "12345")
+      assert.strictEqual(after !== null && after !== "wrong" && after.state, "connected")
+    }),
+  )
+
+  it.effect("does not begin over an account that is kept, whether it is connected or not", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const login = yield* TelegramLogin
+      const { digits, id } = yield* begun()
+      yield* login.giveCode(id, "12345")
+      yield* toldOf(id, "connected")
+      const sessions = yield* Sessions
+      yield* server.down
+      yield* until(() => sessions.status(id)?.state === "waiting")
+      assert.isNull(yield* login.begin(id, { method: "code", phone: phone(`+${digits}`) }))
+      yield* server.up
+      yield* until(() => sessions.status(id)?.state === "connected")
+      yield* aPerson({ username: "kept_one" })
+      const message = aText({ id }, { kind: "username", username: "kept_one" })
+      assert.deepStrictEqual(yield* sendNow(message), { _tag: "Accepted" })
+    }),
   )
 
   it.effect("asks for the password, which may be given again, and keeps none of both", () =>

@@ -1,9 +1,10 @@
 /** What becomes of accounts that are logged in: lost connections, words that end them, restarts, ticks. */
 import { assert, layer } from "@effect/vitest"
-import { SessionVault } from "@messaging-service/core/ports"
-import type { TransportEvent } from "@messaging-service/core/ports"
+import { MediaFilesError, SessionStore, SessionVault } from "@messaging-service/core/ports"
+import type { OutgoingMedia, TransportEvent } from "@messaging-service/core/ports"
 import { TelegramServer } from "@messaging-service/telegram-server"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Layer, Stream } from "effect"
+import { createHash } from "node:crypto"
 import { Sessions } from "../src/index.ts"
 import {
   Told,
@@ -84,7 +85,8 @@ layer(layerWorld)("an account that is logged in", (it) => {
         yield* server.drop(digits)
         yield* toldOf(id, "disconnected")
         assert.deepInclude({ ...told.at(-1) }, { _tag: "ConnectionChanged", numberId: id, reason })
-        if (reason === "banned") yield* vault.wipe(id)
+        // A banned account is kept until an operator logs it out here.
+        if (reason === "banned") yield* vault.leave(id)
         yield* untilSo(Effect.map(Effect.orDie(vault.credentials(id)), (text) => text === null))
       }
     }),
@@ -178,6 +180,54 @@ layer(layerWorld)("a message", (it) => {
       }),
   )
 
+  it.effect("with a picture that is too large for one goes as a file, streamed", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const account = yield* anAccount
+      const recipient = yield* aPerson({ username: "large_one" })
+      const part = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(1_048_569)])
+      const parts = Array.from({ length: 10 }, () => part)
+      const media: OutgoingMedia = {
+        type: "image",
+        fileName: "large.png",
+        mimeType: "image/png",
+        size: part.length * parts.length,
+        sha256: "",
+        content: Stream.fromIterable(parts),
+      }
+      const message = { ...aText(account, toUser("large_one")), media }
+      assert.deepStrictEqual(yield* sendNow(message), accepted)
+      const hash = createHash("sha256")
+      for (const each of parts) hash.update(each)
+      assert.deepStrictEqual(server.shown(recipient.digits)[0]?.media, {
+        kind: "document",
+        fileName: "large.png",
+        mimeType: "image/png",
+        size: media.size,
+        sha256: hash.digest("hex"),
+      })
+    }),
+  )
+
+  it.effect("whose file cannot be read fails for that, and nothing of it is shown", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const account = yield* anAccount
+      const recipient = yield* aPerson({ username: "unread_one" })
+      const media: OutgoingMedia = {
+        type: "file",
+        fileName: "file.bin",
+        mimeType: "application/octet-stream",
+        size: 100,
+        sha256: "",
+        content: Stream.fail(new MediaFilesError({ reason: "io" })),
+      }
+      const outcome = yield* sendNow({ ...aText(account, toUser("unread_one")), media })
+      assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "media_unavailable")
+      assert.strictEqual(server.copies(recipient.digits), 0)
+    }),
+  )
+
   it.effect("to a phone that only an import finds goes there, with its formatting", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
@@ -214,10 +264,14 @@ layer(Layer.merge(layerStores, layerServer))("another process", (it) => {
         return { account, message }
       }).pipe(Effect.provide(layerAdapter()))
       const { account, message } = yield* first
+      const store = yield* SessionStore
+      const sealed = yield* store.credentials(account.id)
       yield* server.read(reader.digits, account.digits)
       yield* Effect.gen(function* () {
         const told = yield* Told
         yield* toldOf(account.id, "connected")
+        // What it needs was sealed anew.
+        assert.notStrictEqual(yield* store.credentials(account.id), sealed)
         yield* until(() => ticksOf(told).length === 1)
         assert.deepStrictEqual(ticksOf(told), [message.transportId])
         // A repeat from there is known to the far side.
@@ -226,6 +280,17 @@ layer(Layer.merge(layerStores, layerServer))("another process", (it) => {
       assert.strictEqual(server.copies(reader.digits), 1)
       const { keys, most } = server.sessions(account.digits)
       assert.deepStrictEqual([keys, most], [1, 1])
+    }),
+  )
+})
+
+layer(layerWorldWith({ keepAliveMillis: 50 }))("a session that ended without a word", (it) => {
+  it.effect("is found out by the next sign of life that is asked for", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const account = yield* anAccount
+      yield* server.revoke(account.digits)
+      yield* toldOf(account.id, "disconnected")
     }),
   )
 })

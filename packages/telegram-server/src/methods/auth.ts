@@ -96,8 +96,11 @@ const resendCode = (request: tl.auth.RawResendCodeRequest, call: Call): tl.auth.
 
 const signIn = (request: tl.auth.RawSignInRequest, call: Call): tl.auth.TypeAuthorization => {
   const { code, phone } = codeOf(request, call)
-  if (request.phoneCode !== (code.person?.code ?? "12345")) {
-    throw new Refused(400, "PHONE_CODE_INVALID")
+  const { emailVerification: byEmail } = request
+  const isByEmail = code.person?.codeWays[code.repeats] === "email"
+  const emailed = byEmail?._ === "emailVerificationCode" ? byEmail.code : undefined
+  if ((isByEmail ? emailed : request.phoneCode) !== (code.person?.code ?? "12345")) {
+    throw new Refused(400, isByEmail ? "EMAIL_CODE_INVALID" : "PHONE_CODE_INVALID")
   }
   call.world.codes.delete(phone)
   if (code.person === null) return { _: "auth.authorizationSignUpRequired" }

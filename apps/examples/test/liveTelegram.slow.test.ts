@@ -1,0 +1,88 @@
+/**
+ * The page about live Telegram accounts, followed word for word: the service really runs, and logs in and
+ * sends over the protocol to a Telegram server on this machine. What the page lets a person do by hand
+ * (read, stop and start again) is done here.
+ */
+import { assert, it } from "@effect/vitest"
+import { make } from "@messaging-service/telegram-server"
+import { processes } from "@messaging-service/testkit"
+import { Effect } from "effect"
+import { readFile, writeFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { runTutorial } from "./tutorial/runTutorial.ts"
+
+const root = resolve(import.meta.dirname, "../../..")
+const read = (file: string) => Effect.promise(() => readFile(join(root, file), "utf8"))
+
+const page = read("docs/live-telegram.md")
+
+/** The program that the page's start line runs, and the variables that it sets. */
+const startLine = Effect.gen(function* () {
+  const line = /```bash\n(?<set>(?:\w+=\S+ )*)npx -y pnpm@\S+ start\n```/.exec(yield* page)
+  assert.isNotNull(line, "the page has no line that starts the service")
+  const set = (line?.groups?.["set"] ?? "").trim().split(" ")
+  const { scripts } = JSON.parse(yield* read("package.json"))
+  const [, program = ""] = /^exec node (\S+)$/.exec(scripts.start) ?? []
+  return {
+    program: join(root, program),
+    environment: Object.fromEntries(set.map((each) => each.split("=") as [string, string])),
+  }
+})
+
+/** The phone that the page names, and another one. */
+const phone = "15550100001"
+const recipient = "15550100002"
+
+it.live("docs/live-telegram.md does what it says, line by line", () =>
+  Effect.gen(function* () {
+    // Its application is the one that the page names.
+    const telegram = yield* make()
+    yield* telegram.person(phone, { password: "correct horse" })
+    yield* telegram.person(recipient, { username: "somename" })
+
+    const folder = yield* processes.temporaryDirectory
+    const key = join(folder, "telegram.pem")
+    yield* Effect.promise(() => writeFile(key, telegram.publicKey))
+    const { environment, program } = yield* startLine
+    const settings = {
+      ...environment,
+      TELEGRAM_DC: telegram.address,
+      TELEGRAM_PUBLIC_KEY: key,
+      DATA_DIR: join(folder, "data"),
+      // Nothing is configured, as on the page: the process makes a key of its own.
+      SECRETS_KEY: "",
+    }
+    let service = yield* processes.startServer(program, { ...settings, PORT: "0" })
+    const { port } = new URL(service.url)
+    let isStartedAgain = false
+
+    const reads = (count: number) =>
+      Effect.andThen(
+        telegram.until(() => telegram.copies(recipient) === count),
+        telegram.read(recipient, phone),
+      )
+    yield* Effect.forkScoped(Effect.andThen(reads(1), reads(2)))
+
+    const byHand = (printed: string) =>
+      Effect.gen(function* () {
+        if (!printed.includes('"status":"read"') || isStartedAgain) return
+        isStartedAgain = true
+        assert.strictEqual((yield* service.stop).code, 0)
+        service = yield* processes.startServer(program, { ...settings, PORT: port })
+      })
+
+    const followed = (yield* page).replaceAll("8080", port)
+    yield* runTutorial(followed, { folder, ports: [], meanwhile: byHand })
+
+    assert.isTrue(isStartedAgain)
+    assert.deepStrictEqual(
+      telegram.shown(recipient).map(({ from, text }) => ({ from, text })),
+      ["Hello, you", "Still here"].map((text) => ({ from: phone, text })),
+    )
+    // One session, and never two connections of it.
+    const { keys, most } = telegram.sessions(phone)
+    assert.deepStrictEqual([keys, most], [1, 1])
+    assert.deepStrictEqual(telegram.complaints(), [])
+    assert.strictEqual((yield* service.stop).code, 0)
+  }).pipe(Effect.scoped),
+)
