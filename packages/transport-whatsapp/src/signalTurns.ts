@@ -14,17 +14,17 @@ type MakeRepository = NonNullable<UserFacingSocketConfig["makeSignalRepository"]
 const turns = new Map<string, Promise<void>>()
 
 /** Runs it once all that came before it at the address is over, in the midst of what calls this. */
-const inTurn = <A>(address: string, work: () => Promise<A>): Promise<A> => {
-  const done = (turns.get(address) ?? Promise.resolve()).then(work)
-  const over = done.then(
-    () => undefined,
-    () => undefined,
-  )
-  turns.set(address, over)
-  void over.then(() => {
-    if (turns.get(address) === over) turns.delete(address)
-  })
-  return done
+const inTurn = async <A>(address: string, work: () => Promise<A>): Promise<A> => {
+  const before = turns.get(address)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  turns.set(address, promise)
+  try {
+    await before
+    return await work()
+  } finally {
+    if (turns.get(address) === promise) turns.delete(address)
+    resolve()
+  }
 }
 
 export const takingTurns =
