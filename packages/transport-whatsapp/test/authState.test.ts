@@ -169,11 +169,11 @@ it.effect("keys that were read or written are not asked of the store again, miss
 
 it.effect("what is read while a key is written is not remembered in its place", () =>
   Effect.gen(function* () {
-    const { get, hold, set } = yield* aDevice
-    yield* Effect.promise(async () => undefined)
+    const { asked, get, hold, set } = yield* aDevice
     const late = Promise.withResolvers<void>()
     hold.until = late.promise
     const reading = yield* Effect.forkChild(get("1.0"), { startImmediately: true })
+    while (asked.length === 0) yield* aTurn
     yield* set("1.0", 1)
     late.resolve()
     assert.deepStrictEqual(yield* Fiber.join(reading), {})
