@@ -55,8 +55,8 @@ const packagesThatChoose = {
 }
 
 /**
- * Packages with an entry of their own for the emulator, `src/emulator`: nothing else of their source
- * imports the emulator or that folder, so that a service without simulated phones loads neither.
+ * Packages with an entry of their own for the emulator, the file or folder `src/emulator`: nothing else of their source
+ * imports the emulator or that, so that a service without simulated phones loads neither.
  */
 const packagesWithAnEmulatorEntry = ["store-memory", "store-postgres", "http"]
 const emulatorEntry = "src/emulator"
@@ -114,7 +114,8 @@ const placeOf = (file) => {
 }
 
 const isInEmulatorEntry = (name, within) =>
-  packagesWithAnEmulatorEntry.includes(name) && within.startsWith(`${emulatorEntry}/`)
+  packagesWithAnEmulatorEntry.includes(name) &&
+  (within === `${emulatorEntry}.ts` || within.startsWith(`${emulatorEntry}/`))
 
 const matches = (patterns, specifier) =>
   patterns.some((pattern) =>

@@ -5,7 +5,7 @@
 import { Effect, Layer } from "effect"
 import { CallbackSecrets } from "./callback/CallbackSecrets.ts"
 import { CallbackUrls } from "./callback/CallbackUrls.ts"
-import { Contacts } from "./contact/Contacts.ts"
+import { Contacts } from "./recipient/Contacts.ts"
 import { EventFeed, EventSignal } from "./event/EventFeed.ts"
 import { Admission } from "./key/Admission.ts"
 import { Keys } from "./key/Keys.ts"

@@ -11,8 +11,8 @@ export type {
   ConnectionEvent,
 } from "./callback/Callback.ts"
 export { CallbackSalts } from "./callback/CallbackSecrets.ts"
-export { ContactStore } from "./contact/Contacts.ts"
-export type { Contact } from "./contact/Contacts.ts"
+export { ContactStore } from "./recipient/Contacts.ts"
+export type { Contact } from "./recipient/Contacts.ts"
 export { Egress, EgressError, OutboundRule } from "./egress/Egress.ts"
 export type {
   EgressAnswer,

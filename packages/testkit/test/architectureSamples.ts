@@ -88,8 +88,14 @@ export const breaches: ReadonlyArray<Breach> = [
   })),
   {
     does: "a store's own source importing what it keeps for the emulator",
-    room: "packages/store-memory/src",
+    room: "packages/store-postgres/src",
     source: `export { it } from "./emulator/index.ts"`,
+    rule: imports,
+  },
+  {
+    does: "the same where that is one file",
+    room: "packages/store-memory/src",
+    source: `export { it } from "./emulator.ts"`,
     rule: imports,
   },
   ...[...underTheService, ...outside].map((name) => ({

@@ -4,7 +4,7 @@
  * contact, media, allowance, daily quota (contract: Order of checks).
  */
 import { Result } from "effect"
-import type { Contact } from "../contact/Contacts.ts"
+import type { Contact } from "../recipient/Contacts.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { Ids } from "../Ids.ts"

@@ -3,14 +3,14 @@ import type { NumberId, Phone } from "@messaging-service/core/ports"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Context, Effect, Layer } from "effect"
-import { memoryStore, port } from "../MemoryStore.ts"
-import type { MemoryStore } from "../MemoryStore.ts"
-import { newestFirst } from "../collections.ts"
-import { Tables } from "../tables.ts"
-import type { Steps } from "../collections.ts"
+import { memoryStore, port } from "./MemoryStore.ts"
+import type { MemoryStore } from "./MemoryStore.ts"
+import { newestFirst } from "./collections.ts"
+import { Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
 
-export { layerMediaFiles } from "../MemoryMediaFiles.ts"
-export type { MemoryStore } from "../MemoryStore.ts"
+export { layerMediaFiles } from "./MemoryMediaFiles.ts"
+export type { MemoryStore } from "./MemoryStore.ts"
 
 /** The far side, which names messages as the store beside it does. */
 const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> => {

@@ -18,12 +18,12 @@ import {
 } from "@messaging-service/emulator"
 import type { ListSent } from "@messaging-service/emulator"
 import { Effect, Option, Schema } from "effect"
-import { examples } from "../openapi/examples.ts"
-import type { Refused } from "../openapi/errors.ts"
-import { operatorRoute } from "../operator/OperatorRoute.ts"
-import type { EmulatorControls } from "../operator/OperatorRoute.ts"
-import { asCommand, asGiven, bodyOf, json, optionalJson, pageOf, query } from "../route/Entry.ts"
-import { NumberJson, numberJson } from "../v2/numbers.ts"
+import { examples } from "./openapi/examples.ts"
+import type { Refused } from "./openapi/errors.ts"
+import { operatorRoute } from "./operator/OperatorRoute.ts"
+import type { EmulatorControls } from "./operator/OperatorRoute.ts"
+import { asCommand, asGiven, bodyOf, json, optionalJson, pageOf, query } from "./route/Entry.ts"
+import { NumberJson, numberJson } from "./v2/numbers.ts"
 
 const route = operatorRoute("Emulator")
 
