@@ -5,9 +5,9 @@ import { isOurs, openService } from "./mounted.ts"
 import type { Mounted } from "./mounted.ts"
 
 export const bareNode = async (operatorToken: string): Promise<Mounted> => {
-  const { dispose, listener } = openService(operatorToken)
+  const { close, listener } = await openService(operatorToken)
   const server = createServer((request, response) => {
-    if (isOurs(request.url ?? "")) void listener(request, response)
+    if (isOurs(request.url)) void listener(request, response)
     else response.end("my own page")
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -17,7 +17,7 @@ export const bareNode = async (operatorToken: string): Promise<Mounted> => {
     stop: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
-      await dispose()
+      await close()
     },
   }
 }

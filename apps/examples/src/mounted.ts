@@ -1,10 +1,7 @@
-/** What the examples of mounting have in common: the handler, and which requests are its own. */
+/** What the examples of mounting have in common: the service, and which requests are its own. */
 import { getRequestListener } from "@hono/node-server"
-import { toWebHandler } from "@messaging-service/http"
-import type { WebHandler } from "@messaging-service/http"
+import { open } from "@messaging-service/service"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { Redacted } from "effect"
-import { Service } from "./service.ts"
 
 /** Where a server listens, and how it is stopped together with the service. */
 export interface Mounted {
@@ -12,28 +9,32 @@ export interface Mounted {
   readonly stop: () => Promise<void>
 }
 
-export type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+const basePath = "/messaging"
 
-/** The service's own paths; the server beside it keeps all others. */
-export const isOurs = (path: string): boolean =>
-  /^\/(?:api\/v2|admin\/v1|health)(?:[/?]|$)/.test(path)
+/** The service has everything below its path; the server beside it keeps all others. */
+export const isOurs = (url: string | undefined): boolean => url?.startsWith(`${basePath}/`) === true
 
-/** Builds the service and its handler, for as long as the server lives. */
-export const openService = (
-  operatorToken: string,
-): WebHandler & { readonly listener: Listener } => {
+/** Opens the service, for as long as the server lives. */
+export const openService = async (operatorToken: string) => {
   const addresses = new WeakMap<Request, string>()
-  const web = toWebHandler(Service, {
-    operatorToken: Redacted.make(operatorToken),
-    emulator: null,
-    publicUrl: "http://localhost",
-    trustProxy: false,
-    // A web-standard request does not know where it came from: Node's socket does.
-    clientAddress: (request) => addresses.get(request) ?? "",
+  const messaging = await open({
+    http: {
+      basePath,
+      operatorToken,
+      // A web-standard request does not know where it came from: the server does.
+      clientAddress: (request) => addresses.get(request) ?? "",
+    },
   })
-  const listener = getRequestListener((request, { incoming }) => {
-    addresses.set(request, incoming.socket.remoteAddress ?? "")
-    return web.handler(request)
-  })
-  return { ...web, listener }
+  /** For servers of web-standard requests. */
+  const handle = (request: Request, address = ""): Promise<Response> => {
+    addresses.set(request, address)
+    return messaging.handler(request)
+  }
+  /** For servers of Node's own requests. */
+  const listener: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void> =
+    getRequestListener((request, { incoming }) => handle(request, incoming.socket.remoteAddress), {
+      // The program's own `Request` and `Response` stay what they are.
+      overrideGlobalObjects: false,
+    })
+  return { handle, listener, close: messaging.close }
 }

@@ -1,16 +1,15 @@
 /** Mounted in Express. Put it before body parsers: the service reads bodies itself. */
 import express from "express"
 import type { AddressInfo } from "node:net"
-import { isOurs, openService } from "./mounted.ts"
+import { openService } from "./mounted.ts"
 import type { Mounted } from "./mounted.ts"
 
 export const withExpress = async (operatorToken: string): Promise<Mounted> => {
-  const { dispose, listener } = openService(operatorToken)
+  const { close, listener } = await openService(operatorToken)
   const app = express()
-  app.use((request, response, next) => {
-    if (isOurs(request.url)) void listener(request, response)
-    else next()
-  })
+  // A route leaves the address whole, which `app.use("/messaging", …)` would shorten.
+  app.all("/messaging/*path", (request, response) => void listener(request, response))
+  app.use(express.json())
   app.get("/", (_, response) => void response.send("my own page"))
   const server = app.listen(0, "127.0.0.1")
   await new Promise((resolve) => server.once("listening", resolve))
@@ -20,7 +19,7 @@ export const withExpress = async (operatorToken: string): Promise<Mounted> => {
     stop: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
-      await dispose()
+      await close()
     },
   }
 }

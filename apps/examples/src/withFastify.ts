@@ -4,7 +4,7 @@ import { isOurs, openService } from "./mounted.ts"
 import type { Mounted } from "./mounted.ts"
 
 export const withFastify = async (operatorToken: string): Promise<Mounted> => {
-  const { dispose, listener } = openService(operatorToken)
+  const { close, listener } = await openService(operatorToken)
   const app = fastify({ forceCloseConnections: true })
   app.addHook("onRequest", async (request, reply) => {
     if (!isOurs(request.url)) return
@@ -18,7 +18,7 @@ export const withFastify = async (operatorToken: string): Promise<Mounted> => {
     url,
     stop: async () => {
       await app.close()
-      await dispose()
+      await close()
     },
   }
 }

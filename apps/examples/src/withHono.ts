@@ -1,17 +1,16 @@
 /** Mounted in Hono, which speaks web-standard requests itself. */
 import { serve } from "@hono/node-server"
 import type { ServerType } from "@hono/node-server"
+import { getConnInfo } from "@hono/node-server/conninfo"
 import { Hono } from "hono"
 import type { AddressInfo } from "node:net"
 import { openService } from "./mounted.ts"
 import type { Mounted } from "./mounted.ts"
 
 export const withHono = async (operatorToken: string): Promise<Mounted> => {
-  const { dispose, handler } = openService(operatorToken)
+  const { close, handle } = await openService(operatorToken)
   const app = new Hono()
-  for (const path of ["/api/v2/*", "/admin/v1/*", "/health/*"]) {
-    app.all(path, (context) => handler(context.req.raw))
-  }
+  app.all("/messaging/*", (context) => handle(context.req.raw, getConnInfo(context).remote.address))
   app.get("/", (context) => context.text("my own page"))
   const server = await new Promise<ServerType>((resolve) => {
     const started = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, () =>
@@ -24,7 +23,7 @@ export const withHono = async (operatorToken: string): Promise<Mounted> => {
     stop: async () => {
       if ("closeAllConnections" in server) server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
-      await dispose()
+      await close()
     },
   }
 }

@@ -1,16 +1,29 @@
 /**
  * What a team gets when it installs the packages: they are built, packed as they would be
  * published, and installed by npm into an empty project, where programs without any build step use
- * them on every Node that they say they run on, and every TypeScript compiles against them.
+ * them on every Node that they say they run on, on Deno, Bun and in Next, and every TypeScript
+ * compiles against them.
  */
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { existsSync } from "node:fs"
+import { TestClock } from "effect/testing"
 import { readFile, readdir, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { publint } from "publint"
-import { Project, entryPoints, install, project, published, run, textOf } from "./packed/Project.ts"
+import { answersAsTheService, operatorToken } from "./mountedService.ts"
+import { startNextApp } from "./packed/NextApp.ts"
+import {
+  Project,
+  entryPoints,
+  install,
+  installed,
+  project,
+  published,
+  run,
+  textOf,
+} from "./packed/Project.ts"
+import { embeds, nodes, runtimes, written } from "./packed/runtimes.ts"
 import { readmes, writeSnippets } from "./packed/snippets.ts"
 
 /** Sends a message in test mode with nothing but two packages and `effect`. */
@@ -61,18 +74,6 @@ for (const file of ${JSON.stringify(readmes.map(({ file }) => file))}) {
   await dispose?.()
 }
 ${sends}`
-
-/** Ours, and the oldest that the packages name, where the registry has it for this machine. */
-const nodes = [
-  { name: `Node ${process.versions.node}`, program: process.execPath },
-  {
-    name: "Node 22",
-    program: join(
-      import.meta.dirname,
-      `../node_modules/node-22-${process.platform}-${process.arch}/bin/node`,
-    ),
-  },
-].filter(({ program }) => existsSync(program))
 
 /** What the READMEs show, and every entry point, with the oldest TypeScript and each major version since. */
 const compilers = [
@@ -146,19 +147,51 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
     )
   }
 
-  for (const { name, program } of nodes) {
-    it.effect(
+  for (const { command, name } of nodes) {
+    it.effect.skipIf(command === null)(
       `sends a message with the core alone and runs every program of the READMEs on ${name}`,
       () =>
         Effect.gen(function* () {
           const { path } = yield* Project
           yield* writeSnippets(join(path, "snippets"))
           yield* Effect.promise(() => writeFile(join(path, "all.js"), runsAll))
-          const output = yield* run(path, program, "all.js")
-          assert.include(output.split("\n"), "waiting sent")
+          const { stdout } = yield* written(path, command, "all.js")
+          assert.include(stdout.split("\n"), "waiting sent")
         }),
     )
   }
+
+  for (const { command, name } of runtimes) {
+    it.effect.skipIf(command === null)(
+      `embeds the service on ${name}, where the program prints its own words alone and ends by itself`,
+      () =>
+        Effect.gen(function* () {
+          const { path } = yield* Project
+          yield* Effect.promise(() => writeFile(join(path, "embeds.js"), embeds))
+          const { stderr, stdout } = yield* written(path, command, "embeds.js")
+          assert.strictEqual(stderr, "")
+          assert.deepStrictEqual(JSON.parse(stdout), {
+            finished: true,
+            status: "sent",
+            heard: 2,
+            answered: 202,
+          })
+        }),
+    )
+  }
+
+  it.effect.skipIf(process.env["WITH_NEXT"] === undefined)(
+    "answers in a route handler of Next, beside routes of its own",
+    () =>
+      Effect.gen(function* () {
+        const { path, tarball } = yield* Project
+        const folder = join(path, "../next")
+        const url = yield* startNextApp(folder, installed.map(tarball), operatorToken)
+        yield* TestClock.withLive(answersAsTheService(url))
+        const own = yield* Effect.promise(async () => (await fetch(`${url}/own`)).text())
+        assert.strictEqual(own, "my own page")
+      }).pipe(Effect.scoped),
+  )
 
   for (const { module, typescript } of compilers) {
     it.effect(`compiles every program of the documentation with ${typescript}, ${module}`, () =>

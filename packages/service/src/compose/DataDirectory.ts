@@ -7,7 +7,6 @@ import type { Scope } from "effect"
 import { constants } from "node:fs"
 import { access, chmod, lstat, mkdir, mkdtemp, readdir, realpath, rm } from "node:fs/promises"
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
 import { CannotStart, briefly } from "./CannotStart.ts"
 
 /** What is kept is for the service's own user alone. */
@@ -91,8 +90,10 @@ export const passingDirectory = (
  */
 export const holdAlone = (directory: string): Effect.Effect<void, CannotStart, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.try({
-      try: () => {
+    Effect.tryPromise({
+      try: async () => {
+        // Loaded here alone: Node 22 calls it experimental each time that it is loaded.
+        const { DatabaseSync } = await import("node:sqlite")
         const lock = new DatabaseSync(join(directory, "lock"))
         lock.exec("pragma locking_mode = exclusive; begin exclusive")
         return lock

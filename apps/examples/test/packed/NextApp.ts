@@ -1,0 +1,62 @@
+/** A project of Next with the route handler of the examples, built and started as its users do. */
+import { Effect } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdir, readFile, writeFile } from "node:fs/promises"
+import { stripTypeScriptTypes } from "node:module"
+import { dirname, join } from "node:path"
+import { install, project, root, run } from "./Project.ts"
+
+/** Some 350 MB, which the workspace does without. */
+const packages = ["next@16.4.6", "react@19.3.1", "react-dom@19.3.1"]
+
+const route = "app/messaging/[...path]/route"
+
+/** Routes in JavaScript: for TypeScript, Next wants a compiler of its own beside it. */
+const files: Effect.Effect<Readonly<Record<string, string>>> = Effect.promise(async () => ({
+  [`${route}.js`]: stripTypeScriptTypes(
+    await readFile(join(root, `apps/examples/src/next/${route}.ts`), "utf8"),
+  ),
+  "app/own/route.js": `export const GET = () => new Response("my own page")`,
+  "next.config.js": `export default { serverExternalPackages: ["@messaging-service/service"] }`,
+}))
+
+/** Installs, builds and starts it, until the scope ends. Gives its address. */
+export const startNextApp = Effect.fnUntraced(function* (
+  folder: string,
+  tarballs: ReadonlyArray<string>,
+  operatorToken: string,
+) {
+  const path = yield* project(folder, {})
+  yield* install(path, ...tarballs, ...packages)
+  for (const [file, text] of Object.entries(yield* files)) {
+    yield* Effect.promise(async () => {
+      await mkdir(dirname(join(path, file)), { recursive: true })
+      await writeFile(join(path, file), text)
+    })
+  }
+  const next = join(path, "node_modules/next/dist/bin/next")
+  yield* run(path, "env", "NEXT_TELEMETRY_DISABLED=1", process.execPath, next, "build")
+  const server = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      spawn(process.execPath, [next, "start", "--hostname", "127.0.0.1", "--port", "0"], {
+        cwd: path,
+        env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1", OPERATOR_TOKEN: operatorToken },
+        stdio: ["ignore", "pipe", "inherit"],
+      }),
+    ),
+    (spawned) =>
+      Effect.promise(async () => {
+        if (spawned.exitCode === null && spawned.kill()) await once(spawned, "exit")
+      }),
+  )
+  return yield* Effect.callback<string>((resume) => {
+    let printed = ""
+    server.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      printed += chunk
+      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(printed) ?? []
+      if (url !== undefined) resume(Effect.succeed(url))
+    })
+    server.once("exit", () => resume(Effect.die(new Error(`Next ended: ${printed}`))))
+  })
+})

@@ -1,0 +1,80 @@
+/** What runs JavaScript, and the program that embeds the service in each. */
+import { Effect } from "effect"
+import { execFile } from "node:child_process"
+import { existsSync } from "node:fs"
+import { delimiter, join } from "node:path"
+
+interface Runtime {
+  readonly name: string
+  /** What runs a file, if it is on this machine. */
+  readonly command: ReadonlyArray<string> | null
+}
+
+const modules = join(import.meta.dirname, "../../node_modules")
+
+const ifThere = (program: string | undefined, ...args: ReadonlyArray<string>) =>
+  program !== undefined && existsSync(program) ? [program, ...args] : null
+
+/** Bun is not installed with the workspace, because of its size (108 MB): one on the path is taken. */
+const bun = (process.env["PATH"] ?? "")
+  .split(delimiter)
+  .map((folder) => join(folder, "bun"))
+  .find((file) => existsSync(file))
+
+/** Ours, and the oldest that the packages name, where the registry has it for this machine. */
+export const nodes: ReadonlyArray<Runtime> = [
+  { name: `Node ${process.versions.node}`, command: [process.execPath] },
+  {
+    name: "Node 22",
+    command: ifThere(join(modules, `node-22-${process.platform}-${process.arch}/bin/node`)),
+  },
+]
+
+export const runtimes: ReadonlyArray<Runtime> = [
+  ...nodes,
+  {
+    name: "Deno",
+    command: ifThere(
+      join(modules, `@deno/${process.platform}-${process.arch}-glibc/deno`),
+      "run",
+      "--allow-all",
+    ),
+  },
+  { name: "Bun", command: ifThere(bun) },
+]
+
+/** Plain JavaScript that opens, sends, hears of it, drains, serves a request, closes, and then has nothing left to do. */
+export const embeds = `
+import { open } from "@messaging-service/service"
+
+const messaging = await open({ http: { basePath: "/messaging" } })
+const shop = await messaging.workspaces.ensure("shop", { numbers: [{ phone: "+15550100001" }] })
+const heard = []
+messaging.on("message.sent", ({ message }) => heard.push(message.id))
+const api = messaging.as(shop)
+const { id } = await api.messages.send({ to: { phone: "+15550100002" }, text: "Hello" })
+const { finished } = await messaging.drain()
+const { status } = await api.messages.get(id)
+const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
+const answer = await messaging.handler(
+  new Request("http://localhost/messaging/api/v2/messages", {
+    method: "POST",
+    headers: { authorization: "Bearer " + key, "content-type": "application/json" },
+    body: JSON.stringify({ to: { phone: "+15550100002" }, text: "Over HTTP" }),
+  }),
+)
+await messaging.drain()
+await messaging.close()
+console.log(JSON.stringify({ finished, status, heard: heard.length, answered: answer.status }))
+`
+
+/** What a program wrote by the time that it ended. */
+export const written = (cwd: string, command: Runtime["command"], file: string) =>
+  Effect.callback<{ readonly stdout: string; readonly stderr: string }>((resume, signal) => {
+    const [program = "", ...args] = command ?? []
+    // It would ask a server of its own whether there is a newer one.
+    const env = { ...process.env, DENO_NO_UPDATE_CHECK: "1" }
+    execFile(program, [...args, file], { cwd, env, signal }, (error, stdout, stderr) => {
+      resume(error === null ? Effect.succeed({ stdout, stderr }) : Effect.die(error))
+    })
+  })
