@@ -31,6 +31,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       [["send", "--to", "+1", "--file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
       [["send", "--to-file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
       [["me", "--url", "ftp://127.0.0.1"], 2, /begins with https:\/\/ or http:\/\//],
+      [["me", "--url", "http://op:hush@127.0.0.1"], 2, /no user name and no password/],
       [["me", "--key-file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
       [["workspaces", "create", "Shop", "--plan", "gold"], 2, /--plan is the JSON of a plan/],
       [["send", "--to", "0123", "--text", "Hello"], 3, /invalid_phone, to\.phone, req_/],
@@ -45,6 +46,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
         assert.match(ran.remarks, complaint)
         assert.strictEqual(ran.code, code)
         assert.strictEqual(ran.output, "")
+        assert.notInclude(ran.remarks, "hush")
       })
     }
 

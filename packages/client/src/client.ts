@@ -1,11 +1,18 @@
 /** Version 2 of the interface, which a workspace's key may call. */
 import { makeEndpoints } from "./endpoints.ts"
+import type { CreateWebhook, Webhook } from "./openapi.ts"
 import { bearer, makeAsk } from "./request.ts"
-import type { ConnectionOptions } from "./request.ts"
+import type { ConnectionOptions, CreationOptions } from "./request.ts"
 
 export interface ClientOptions extends ConnectionOptions {
   /** A key of version 2: `svc_live_…`, or `svc_test_…`, which validates everything and sends nothing. */
   readonly key: string
+}
+
+/** An endpoint as it was added. */
+export interface CreatedWebhook extends Webhook {
+  /** 64 hexadecimal characters that sign deliveries, shown only here; null in a repeated answer. */
+  readonly secret: string | null
 }
 
 /**
@@ -18,6 +25,7 @@ export interface ClientOptions extends ConnectionOptions {
  */
 export const messagingClient = ({ key, ...connection }: ClientOptions) => {
   const at = makeEndpoints(makeAsk(connection, bearer("key", key)))
+  const createWebhook = at.create("/api/v2/webhooks")
   return {
     /** The key itself: its workspace, scopes, plan and limits. Needs no scope and sends nothing. */
     me: at.get("/api/v2/me"),
@@ -108,11 +116,18 @@ export const messagingClient = ({ key, ...connection }: ClientOptions) => {
     webhooks: {
       /**
        * Adds an endpoint that is told what became of messages, 5 at most. Keep the answer's `secret`:
-       * it is shown only here and verifies deliveries (`verifyWebhook`). A repeat with the same
-       * idempotency key is answered without it. Refused with `invalid_webhook_url` and
-       * `webhook_limit_reached`.
+       * it is shown only here and verifies deliveries (`verifyWebhook`).
+       *
+       * `secret` is null when the endpoint was there already: the idempotency key was used before, or
+       * the first answer was lost and the client asked again by itself. `rotateSecret` with the
+       * endpoint's `id` gives it one that you know.
+       *
+       * Refused with `invalid_webhook_url` and `webhook_limit_reached`.
        */
-      create: at.create("/api/v2/webhooks"),
+      create: async (body: CreateWebhook, options?: CreationOptions): Promise<CreatedWebhook> => ({
+        secret: null,
+        ...(await createWebhook(body, options)),
+      }),
       /** Running endpoints, oldest first. */
       list: at.get("/api/v2/webhooks"),
       /** An endpoint, also a stopped one, or `webhook_not_found`. */

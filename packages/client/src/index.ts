@@ -3,7 +3,7 @@
  * what a key may call, `operatorClient` for operators, and what receivers verify webhooks with.
  */
 export { messagingClient } from "./client.ts"
-export type { ClientOptions, MessagingClient } from "./client.ts"
+export type { ClientOptions, CreatedWebhook, MessagingClient } from "./client.ts"
 export { operatorClient } from "./operator.ts"
 export type { OperatorClient, OperatorOptions } from "./operator.ts"
 export { MessagingError } from "./MessagingError.ts"

@@ -8,7 +8,10 @@ import type { FileToUpload } from "./upload.ts"
 
 /** How to reach the service. */
 export interface ConnectionOptions {
-  /** Where the service is, with the path that it is mounted under, if any: `https://messages.example.com`. */
+  /**
+   * Where the service is, with the path that it is mounted under, if any: `https://messages.example.com`.
+   * One with a user name or a password in it is refused: errors name the url.
+   */
   readonly url: string
   /** Milliseconds in which an attempt must be answered; 30,000 by default. An upload has 300,000. */
   readonly timeoutMillis?: number
@@ -95,14 +98,28 @@ export const makeAsk = (
   }
 }
 
+/** What is wrong with the url is told without showing it: it may hold a password. */
 const originOf = (url: string): string => {
-  const { hash, protocol, search } = new URL(url)
+  const { hash, password, protocol, search, username } = parsedUrl(url)
+  if (username !== "" || password !== "") {
+    // Requests name their url when they fail, and what reports such errors would keep the password.
+    throw new TypeError("The url of the service must hold no user name and no password")
+  }
   if ((protocol !== "https:" && protocol !== "http:") || hash !== "" || search !== "") {
     throw new TypeError(
       "The url of the service begins with https:// or http:// and ends with a path",
     )
   }
   return url.replace(/\/+$/, "")
+}
+
+const parsedUrl = (url: string): URL => {
+  try {
+    return new URL(url)
+  } catch {
+    // The runtime's own error holds the url.
+    throw new TypeError("The url of the service is not a url")
+  }
 }
 
 /** The header that carries a key or a token; what is wrong with it is told without showing it. */

@@ -50,14 +50,18 @@ export const webhookCommands = [
       event: any(choice(events, "Only those; all when left out.")),
       description: maybe(text("TEXT", "For people.")),
     },
-    run: async ({ description, event, url }, { client, output }) =>
-      output.one(
-        await client().webhooks.create({
-          url,
-          ...(event.length === 0 ? {} : { events: event }),
-          ...(description === undefined ? {} : { description }),
-        }),
-      ),
+    run: async ({ description, event, url }, { client, output }) => {
+      const made = await client().webhooks.create({
+        url,
+        ...(event.length === 0 ? {} : { events: event }),
+        ...(description === undefined ? {} : { description }),
+      })
+      output.one(made)
+      if (made.secret !== null) return
+      output.say(
+        `The answer with its secret was lost: messaging webhooks rotate-secret ${made.id} shows another.`,
+      )
+    },
   }),
   command({
     words: "webhooks list",
