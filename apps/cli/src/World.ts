@@ -14,6 +14,8 @@ export interface World {
   readonly signal: AbortSignal
   /** Waits; rejects when the signal ends it. */
   readonly pause: (millis: number) => Promise<void>
+  /** Asks the service. */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   /** Milliseconds since 1970. */
   readonly now: () => number
 }

@@ -23,5 +23,6 @@ process.exitCode = await run(process.argv.slice(2), {
   isWatched: process.stderr.isTTY,
   signal: ending.signal,
   pause: (millis) => sleep(millis, undefined, { signal: ending.signal }),
+  fetch,
   now: Date.now,
 })

@@ -71,7 +71,8 @@ const made = <A>(make: () => A): A => {
 
 const isHelp = (word: string): boolean => word === "--help" || word === "-h" || word === "help"
 
-const connection = ({ retries, timeout, url }: CommonOptions, { env, signal }: World) => ({
+const connection = ({ retries, timeout, url }: CommonOptions, { env, fetch, signal }: World) => ({
+  fetch,
   url: url ?? env["MESSAGING_URL"] ?? "http://127.0.0.1:8080",
   signal,
   ...(timeout === undefined ? {} : { timeoutMillis: timeout * 1000 }),

@@ -89,6 +89,8 @@ export interface Ran {
   readonly code: number
   readonly output: string
   readonly remarks: string
+  /** When it asked the service, in milliseconds that it had rested by then. */
+  readonly asked: ReadonlyArray<number>
 }
 
 export interface RunOptions {
@@ -114,7 +116,8 @@ export const aWorkspace = async (url: string) => {
     line: ReadonlyArray<string>,
     { env = {}, input, isWatched = false, meanwhile = () => Promise.resolve() }: RunOptions = {},
   ): Promise<Ran> => {
-    const ran = { output: "", remarks: "" }
+    const ran = { output: "", remarks: "", asked: new Array<number>() }
+    let rested = 0
     const ending = new AbortController()
     let waits = 0
     const world: World = {
@@ -124,9 +127,14 @@ export const aWorkspace = async (url: string) => {
       remark: (text) => void (ran.remarks += text),
       isWatched,
       signal: ending.signal,
-      pause: async () => {
+      pause: async (millis) => {
+        rested += millis
         if ((await meanwhile(++waits)) === false) ending.abort()
         ending.signal.throwIfAborted()
+      },
+      fetch: (asked, init) => {
+        ran.asked.push(rested)
+        return fetch(asked, init)
       },
       now: Date.now,
     }

@@ -3,6 +3,7 @@ import type { Message } from "@messaging-service/client"
 import { any, choice, command, count, maybe, time } from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { isOver, recipientText } from "./messages.ts"
+import { restAfter } from "./polling.ts"
 
 /** Messages that are watched for their end at most; older ones are let go. */
 const mostWatched = 500
@@ -26,12 +27,14 @@ const changes = async (
   { client, world }: Tools,
   known: Map<number, Message>,
   since: string,
-): Promise<ReadonlyArray<Seen>> => {
+): Promise<{ readonly seen: ReadonlyArray<Seen>; readonly requests: number }> => {
   const found: Array<Message> = []
   const from = oldestOpen(known) ?? since
   const listing = client().messages.list({ since: from < since ? from : since, limit: 100 })
-  for await (const message of listing) {
-    found.push(message)
+  let requests = 0
+  for await (const { data } of listing.pages()) {
+    requests++
+    found.push(...data)
     if (found.length >= mostWatched) break
   }
   const seen = new Date(world.now()).toISOString()
@@ -39,9 +42,12 @@ const changes = async (
   for (const message of found) known.set(message.id, message)
   const newest = [...known.keys()].toSorted((a, b) => b - a)
   for (const old of newest.slice(mostWatched)) known.delete(old)
-  return changed
-    .map((message): Seen => ({ seen, event: `message.${message.status}`, message }))
-    .toReversed()
+  const told = changed.map((message): Seen => ({
+    seen,
+    event: `message.${message.status}`,
+    message,
+  }))
+  return { seen: told.toReversed(), requests }
 }
 
 /** When the first message was created that still waits. */
@@ -58,10 +64,10 @@ export const followCommands = [
     summary:
       "Follows messages: each that is accepted, and each change of its status, until Ctrl-C.",
     about:
-      "The service is asked every few seconds, which takes 20 of the 60 requests a minute. At most the\nlatest 500 messages are followed; webhooks tell of every one, and at once.",
+      "The service is asked every few seconds, less often the more messages wait, with at most 20 of the 60\nrequests a minute. At most the latest 500 messages are followed; webhooks tell of every one, and at once.",
     options: {
       since: maybe(time("Also messages created then or later; else only those from now on.")),
-      every: maybe(count("SECONDS", "How often the service is asked; 3.")),
+      every: maybe(count("SECONDS", "How often the service is asked; 3, the least.")),
       event: any(
         choice(
           ["queued", "scheduled", "sent", "delivered", "read", "failed", "cancelled", "expired"],
@@ -75,7 +81,7 @@ export const followCommands = [
       // Whole seconds, as the service tells times: what was created in this one is seen too.
       const from = since ?? new Date(Math.floor(world.now() / 1000) * 1000).toISOString()
       for (;;) {
-        const seen = await changes(tools, known, from)
+        const { requests, seen } = await changes(tools, known, from)
         const wanted = seen.filter(
           ({ message }) => event.length === 0 || event.includes(message.status),
         )
@@ -83,7 +89,7 @@ export const followCommands = [
           if (output.json) output.one(change)
           else output.say(columns.map(([, of]) => of(change) ?? "").join("  "))
         }
-        await world.pause(every * 1000)
+        await world.pause(Math.max(every * 1000, restAfter(requests)))
       }
     },
   }),

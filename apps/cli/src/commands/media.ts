@@ -5,6 +5,7 @@ import { usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
 import { limit, listed } from "./lists.ts"
 import { readText } from "./messages.ts"
+import { restAfter } from "./polling.ts"
 
 const columns = [
   ["id", ({ id: number }: MediaFile) => number],
@@ -91,7 +92,7 @@ export const checkCommands = [
       if (!wait) return output.one(check, checkColumns)
       for (; check.status !== "completed"; check = await numberChecks.get(check.id)) {
         output.progress(`${check.checked} of ${check.total} phones looked up`)
-        await world.pause(2000)
+        await world.pause(restAfter(1))
       }
       await output.all(numberChecks.results(check.id, { limit: 100 }), resultColumns)
     },

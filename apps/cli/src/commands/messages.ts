@@ -13,6 +13,7 @@ import type { Tools, Value } from "../Command.ts"
 import { Ended, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
 import { limit, listed } from "./lists.ts"
+import { restAfter } from "./polling.ts"
 
 const statuses = [
   "queued",
@@ -127,19 +128,32 @@ const textOf = async ({ text: words }: Content, { world }: Tools): Promise<strin
   return (await world.input()).replace(/\r?\n$/, "")
 }
 
-/** Waits until none of them waits any more; the service is asked every two seconds. */
+/**
+ * Waits until none of them waits any more. The list of the seconds in which they were created tells of
+ * all of them at once, mostly in one request.
+ */
 const settled = async (sent: ReadonlyArray<Message>, { client, output, world }: Tools) => {
   const { messages } = client()
+  const created = sent.map(({ created_at }) => Date.parse(created_at))
+  const since = new Date(Math.min(...created)).toISOString()
+  const until = new Date(Math.max(...created) + 1000).toISOString()
+  const open = new Set(sent.map(({ id: number }) => number))
   const over = new Map<number, Message>()
   for (;;) {
-    for (const message of sent) {
-      if (over.has(message.id)) continue
-      const now = await messages.get(message.id)
-      if (isOver(now)) over.set(now.id, now)
+    let requests = 0
+    const unseen = new Set(open)
+    for await (const { data } of messages.list({ since, until, limit: 100 }).pages()) {
+      requests++
+      for (const message of data) {
+        if (!unseen.delete(message.id) || !isOver(message)) continue
+        open.delete(message.id)
+        over.set(message.id, message)
+      }
+      if (unseen.size === 0) break
     }
-    if (over.size === sent.length) break
+    if (open.size === 0) break
     output.progress(`${over.size} of ${sent.length} messages are over`)
-    await world.pause(2000)
+    await world.pause(restAfter(requests))
   }
   return sent.map((message) => over.get(message.id) ?? message)
 }

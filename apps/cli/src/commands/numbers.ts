@@ -15,6 +15,7 @@ import {
 import type { Tools } from "../Command.ts"
 import { Ended } from "../ending.ts"
 import { qrCodeText } from "../qrCode.ts"
+import { restAfter } from "./polling.ts"
 
 const columns = [
   ["id", ({ id: number }: SendingNumber) => number],
@@ -33,7 +34,7 @@ const follow = async (number: SendingNumber, tools: Tools): Promise<SendingNumbe
   let now = number
   while (now.status === "connecting") {
     output.progress("waiting for the phone")
-    await world.pause(2000)
+    await world.pause(restAfter(1))
     now = await client().numbers.get(number.id)
     if (output.json) {
       output.one(now)

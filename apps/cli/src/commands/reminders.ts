@@ -70,7 +70,7 @@ export const reminderCommands = [
   command({
     words: "reminders list",
     as: "key",
-    summary: "Lists reminders with their next runs.",
+    summary: "Lists reminders, each with its next run.",
     options: { active: flag("Without paused ones."), ...limit },
     run: ({ active, ...given }, { client, output }) =>
       listed(given, output, columns, (page) =>

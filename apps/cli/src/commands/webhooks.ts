@@ -3,6 +3,7 @@ import type { CallbackDelivery, Delivery, Listing, Webhook } from "@messaging-se
 import { any, choice, command, flag, id, maybe, once, text, workspace } from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { limit, listed } from "./lists.ts"
+import { restAfter } from "./polling.ts"
 
 const columns = [
   ["id", ({ id: number }: Webhook) => number],
@@ -36,7 +37,7 @@ const followDeliveries = async (ask: () => Listing<Delivery>, { output, world }:
     const fresh = data.filter((delivery) => delivery.id > last).toReversed()
     if (fresh.length > 0) await output.all(fresh, deliveryColumns)
     last = Math.max(last, ...data.map((delivery) => delivery.id))
-    await world.pause(3000)
+    await world.pause(restAfter(1))
   }
 }
 
