@@ -1,6 +1,18 @@
 /** What operations of the front door share: ids, idempotency keys and lists. */
-import { canonicalJson, fingerprint, parseId, parseIdempotencyKey } from "@messaging-service/core"
-import type { CursorPage, Failure, IdempotencyKey, ListPage } from "@messaging-service/core"
+import {
+  canonicalJson,
+  fingerprint,
+  parseId,
+  parseIdempotencyKey,
+  refuse,
+} from "@messaging-service/core"
+import type {
+  CursorPage,
+  Failure,
+  IdempotencyKey,
+  ListPage,
+  Refusal,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { HasId, Listing, Made, Page, PageOptions, RepeatOptions } from "../api/common.ts"
 import type { ComposedService } from "../compose/index.ts"
@@ -10,6 +22,25 @@ import type { Run } from "./Calls.ts"
 export const idOf = <Id extends number>(given: HasId): Id | undefined =>
   parseId<Id>(String(typeof given === "object" && given !== null ? given.id : given))
 
+/** What is wrong with a call's options: one that is misspelt must not pass for one left out. */
+export const wrongOption = (
+  options: unknown,
+  known: ReadonlyArray<string>,
+): Refusal | undefined => {
+  if (options === undefined || options === null) return undefined
+  if (typeof options !== "object") {
+    return refuse("validation_failed", { field: "options", message: "must be an object" })
+  }
+  const unknown = Object.keys(options).find((name) => !known.includes(name))
+  return unknown === undefined
+    ? undefined
+    : refuse("validation_failed", {
+        // Doubled, an underscore is shown as it was given.
+        field: unknown.replaceAll("_", "__"),
+        message: "is not an option of this call",
+      })
+}
+
 /**
  * The key of a repeatable call. A call over HTTP with the same key, by the same API key, is a repeat of
  * it: both are told by the same path and body.
@@ -18,7 +49,10 @@ export const repeatable = (
   options: RepeatOptions | undefined,
   path: string,
   body: unknown,
+  known: ReadonlyArray<string> = ["idempotencyKey"],
 ): Effect.Effect<IdempotencyKey | null, Failure> => {
+  const wrong = wrongOption(options, known)
+  if (wrong !== undefined) return Effect.fail(wrong)
   const given = options?.idempotencyKey
   if (given === undefined) return Effect.succeed(null)
   return Effect.map(Effect.fromResult(parseIdempotencyKey([String(given)])), (key) =>

@@ -1,13 +1,15 @@
 /** Events told to handlers of this process. */
-import { EventFeed } from "@messaging-service/core"
+import { EventFeed, refuse } from "@messaging-service/core"
 import type { MessageJson, StoreUnavailable } from "@messaging-service/core"
-import { sleepInRealTime } from "@messaging-service/core/ports"
+import { sleepInRealTime, webhookEventTypes } from "@messaging-service/core/ports"
 import type { OutboxEvent } from "@messaging-service/core/ports"
 import { Data, Deferred, Effect, Fiber, FiberSet } from "effect"
 import type { Scope } from "effect"
 import type { Messaging, MessageEvent } from "../api/Messaging.ts"
 import type { MessageEventType } from "../api/webhooks.ts"
 import type { ComposedService } from "../compose/index.ts"
+import { wrongOption } from "./asking.ts"
+import { errorOfRefusal } from "./failure.ts"
 import { messageOfEvent } from "./records.ts"
 
 /** What a handler threw, or rejected with. */
@@ -40,6 +42,23 @@ const telling =
         })
       : Effect.void
 
+/** What is wrong with the arguments of `on`: a listener that never hears anything is never made. */
+const wrongArgument = (types: unknown, handler: unknown, options: unknown) => {
+  const invalid = (field: string, message: string) =>
+    refuse("validation_failed", { field, message })
+  const known: ReadonlyArray<unknown> = webhookEventTypes
+  if (!Array.isArray(types) || types.length === 0 || !types.every((type) => known.includes(type))) {
+    return invalid("type", `must be one or more of ${webhookEventTypes.join(", ")}`)
+  }
+  if (typeof handler !== "function") return invalid("handler", "must be a function")
+  const wrong = wrongOption(options, ["after"])
+  if (wrong !== undefined) return wrong
+  const after = (options as { readonly after?: unknown } | null | undefined)?.after
+  return after === undefined || (Number.isSafeInteger(after) && Number(after) >= 0)
+    ? undefined
+    : invalid("after", "must be the position of an event, a whole number from 0")
+}
+
 /** How often to look whether listeners have heard everything, in real time. */
 const lookMillis = 5
 
@@ -70,6 +89,8 @@ export const makeListening = (
 
     const on: Messaging["on"] = (type, handler, options) => {
       const types = typeof type === "string" ? [type] : type
+      const wrong = wrongArgument(types, handler, options)
+      if (wrong !== undefined) throw errorOfRefusal(wrong)
       const after = options?.after
       const tell = telling(types, handler)
       const handle = {}

@@ -9,7 +9,9 @@ import { shownField, shownText } from "../names.ts"
 /** A message that names its field. */
 const naming = (field: string | null, message: string): string => {
   const text = shownText(message)
-  return field === null || text.includes(field) ? text : `${field}: ${text}`
+  return field === null || text.startsWith(`${field}:`) || text.startsWith(`${field} `)
+    ? text
+    : `${field}: ${text}`
 }
 
 const problemOf = ({ code, field, message }: Refusal["errors"][number]) => {
@@ -17,7 +19,7 @@ const problemOf = ({ code, field, message }: Refusal["errors"][number]) => {
   return { code, field: shown, message: naming(shown, message) }
 }
 
-const errorOfRefusal = (refusal: Refusal, cause?: unknown): MessagingError =>
+export const errorOfRefusal = (refusal: Refusal, cause?: unknown): MessagingError =>
   new MessagingError(
     {
       ...problemOf(refusal),

@@ -48,13 +48,15 @@ const noQuery = refuse("validation_failed", {
   message: "A transaction has a function query, such as a client of pg.",
 })
 
+const sendOptions = ["idempotencyKey", "transaction"]
+
 export const messagesApi: CallerApi<MessagesApi> = ({ caller, joins, run }) => ({
   send: (command, options) =>
     run(
       Effect.gen(function* () {
         const body = bodyOf<SendMessage>(command)
         const who = yield* caller
-        const repeat = yield* repeatable(options, "/api/v2/messages", body)
+        const repeat = yield* repeatable(options, "/api/v2/messages", body, sendOptions)
         const { messages, replayed } = yield* Messages.use((all) =>
           all.send(who, body, repeat),
         ).pipe(within(joins, options?.transaction))
@@ -70,7 +72,7 @@ export const messagesApi: CallerApi<MessagesApi> = ({ caller, joins, run }) => (
       Effect.gen(function* () {
         const body = bodyOf<SendBatch>(command)
         const who = yield* caller
-        const repeat = yield* repeatable(options, "/api/v2/messages/batch", body)
+        const repeat = yield* repeatable(options, "/api/v2/messages/batch", body, sendOptions)
         const { messages, replayed } = yield* Messages.use((all) =>
           all.sendBatch(who, body, repeat),
         ).pipe(within(joins, options?.transaction))

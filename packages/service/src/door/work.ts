@@ -1,5 +1,5 @@
 /** The worker of a process that embeds the service: running from the start, or for a drain alone. */
-import { Settled, Worker, counted } from "@messaging-service/core"
+import { Settled, Worker, counted, refuse } from "@messaging-service/core"
 import type { Failure } from "@messaging-service/core"
 import { sleepInRealTime } from "@messaging-service/core/ports"
 import { Effect, Fiber } from "effect"
@@ -8,6 +8,9 @@ import type { ComposedService } from "../compose/index.ts"
 
 /** How long a drain takes, when it is not told. */
 const drainMillis = 20_000
+
+/** Timers cannot wait longer. */
+const mostMillis = 2 ** 31 - 1
 
 export interface Work {
   readonly drain: (atMostMillis?: number) => Effect.Effect<Drained, Failure, ComposedService>
@@ -39,6 +42,14 @@ export const startWork = (running: boolean): Effect.Effect<Work, never, Composed
 
     const drain = (atMostMillis = drainMillis) =>
       Effect.gen(function* () {
+        if (
+          !(typeof atMostMillis === "number" && atMostMillis >= 0 && atMostMillis <= mostMillis)
+        ) {
+          return yield* refuse("validation_failed", {
+            field: "atMostMillis",
+            message: `must be a number of milliseconds from 0 to ${mostMillis}`,
+          })
+        }
         const before = yield* counted
         const outcome = yield* Effect.acquireUseRelease(
           need,

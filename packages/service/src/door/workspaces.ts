@@ -9,6 +9,7 @@ import {
   Reminders,
   WebhookOperations,
   Workspaces,
+  refuse,
 } from "@messaging-service/core"
 import type {
   ChangeNumber,
@@ -53,6 +54,9 @@ export const workspacesApi = (run: Run): WorkspacesApi => ({
     run(
       Effect.gen(function* () {
         const { numbers = [], ...workspace } = wanted
+        if (!Array.isArray(numbers)) {
+          return yield* refuse("validation_failed", { field: "numbers", message: "must be a list" })
+        }
         const found = yield* (yield* EnsuredWorkspaces).ensure(
           bodyOf<CreateWorkspace>({ ...workspace, name }),
           bodyOf<ReadonlyArray<CreateNumber>>(
