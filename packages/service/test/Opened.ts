@@ -4,6 +4,7 @@ import { Context, Effect, Scope } from "effect"
 import { createServer } from "node:net"
 import { assert, onTestFinished } from "vitest"
 import { openService } from "../src/compose/index.ts"
+import type { ComposedService } from "../src/compose/index.ts"
 import { makeMessaging } from "../src/door/makeMessaging.ts"
 import { publicUrlOf, settingsOf } from "../src/door/settings.ts"
 import { MessagingError, open } from "../src/index.ts"
@@ -21,11 +22,19 @@ export const opened = async (options?: OpenOptions): Promise<Messaging> => {
 /** A service with the controls of its simulated phones. */
 export const openedWithPhones = async (
   options: OpenOptions = {},
-): Promise<{ readonly messaging: Messaging; readonly phones: typeof Emulator.Service }> => {
+  altered: (context: Context.Context<ComposedService>) => Context.Context<ComposedService> = (
+    context,
+  ) => context,
+): Promise<{
+  readonly messaging: Messaging
+  readonly phones: typeof Emulator.Service
+  readonly context: Context.Context<ComposedService>
+}> => {
   const scope = Scope.makeUnsafe()
   const context = await Effect.runPromise(
     Effect.flatMap(settingsOf(options), (settings) => openService(settings, "")).pipe(
       Scope.provide(scope),
+      Effect.map(altered),
     ),
   )
   const messaging = await Effect.runPromise(
@@ -40,7 +49,7 @@ export const openedWithPhones = async (
   onTestFinished(() => messaging.close())
   const phones = Context.getOption(context as unknown as Context.Context<Emulator>, Emulator)
   assert(phones._tag === "Some")
-  return { messaging, phones: phones.value }
+  return { messaging, phones: phones.value, context }
 }
 
 export interface Shop {

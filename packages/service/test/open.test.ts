@@ -168,7 +168,7 @@ describe("ensuring a workspace", () => {
     assert.lengthOf(await numbers.list(), 1)
     const same = await messaging.workspaces.ensure("again", {
       demo: true,
-      numbers: [{ phone: "+15550100012", label: "Second" }],
+      numbers: [{ phone: "+15550100012", label: "Second" }, { phone: "+15550100012" }],
     })
     assert.deepStrictEqual(same, first)
     assert.deepStrictEqual(
@@ -204,6 +204,7 @@ describe("options", () => {
       [{ transport: { live: { version: "2" } } }, /^transport\.live\.version must be /],
       [{ secretsKey: "short" }, /^secretsKey must be /],
       [{ egress: "shut" }, /^egress must be /],
+      [{ http: { operatorToken: "x".repeat(31) } }, /^http\.operatorToken must be /],
       [{ telemetry: { otlp: "collector" } }, /^telemetry\.otlp must be /],
       [{ shutdownMillis: -1 }, /^shutdownMillis must be /],
     ]

@@ -1,7 +1,9 @@
 /** Every operation of a caller and of the operator, once, in memory. */
 import { Effect } from "effect"
-import { parseId } from "@messaging-service/core"
+import { Admission, parseId } from "@messaging-service/core"
+import { RealTime } from "@messaging-service/core/ports"
 import { assert, it } from "vitest"
+import { numbersApi } from "../src/door/numbers.ts"
 import { aShop, all, failure, opened, openedWithPhones, phone } from "./Opened.ts"
 
 it("reminders are made, read, listed, changed, and removed", async () => {
@@ -81,6 +83,38 @@ it("a number is linked, and every change of it is told", async () => {
   assert.deepStrictEqual([again.code, again.field], ["already_connected", "numberId"])
   assert.isNull(await api.numbers.qrCode(first?.id ?? 0))
   assert.strictEqual((await failure(api.numbers.get(99))).code, "number_not_found")
+})
+
+it("a number is linked by a key without using up its rate, however long it takes", async () => {
+  const { context, messaging, phones } = await openedWithPhones()
+  const { shop } = await aShop(messaging)
+  const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Link" })
+  let looks = 0
+  let id: number | undefined
+  const sleep = () =>
+    ++looks === 400
+      ? Effect.orDie(phones.scan(parseId(String(id)), { phone: "+15550100009" }))
+      : Effect.void
+  const { link } = numbersApi({
+    run: (effect) =>
+      effect.pipe(
+        Effect.updateService(RealTime, (time) => ({ ...time, sleep })),
+        Effect.provideContext(context),
+        Effect.runPromise,
+      ),
+    joins: false,
+    caller: Effect.map(
+      Admission.use((admission) => admission.admitV2(`Bearer ${key}`, "127.0.0.1")),
+      ({ caller }) => caller,
+    ),
+  })
+  let status: string | undefined
+  for await (const number of link({ loginMethod: "qr" })) {
+    id = number.id
+    status = number.status
+  }
+  assert.strictEqual(status, "connected")
+  assert.isAtLeast(looks, 400)
 })
 
 it("phones are checked, and their results listed", async () => {

@@ -1,5 +1,6 @@
 /** What the service does by itself inside a program: events, drains, restarts, closing, and its handler. */
-import { Effect } from "effect"
+import { EventFeed, StoreUnavailable } from "@messaging-service/core"
+import { Context, Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import type { MessageEvent } from "../src/index.ts"
 import { aClosedPort, aShop, failure, first, opened, openedWithPhones, phone } from "./Opened.ts"
@@ -73,6 +74,18 @@ describe("events", () => {
     await others.all
     assert.deepStrictEqual(heard.heard, [])
   })
+})
+
+it("a listener that the store does not answer keeps no call waiting", async () => {
+  const { messaging } = await openedWithPhones({ worker: false }, (context) => {
+    const feed = Context.get(context, EventFeed)
+    const away = new StoreUnavailable({ operation: "Outbox.read", cause: "away" })
+    return Context.add(context, EventFeed, { ...feed, end: Effect.fail(away) })
+  })
+  const listening = messaging.on("message.sent", () => undefined)
+  const { shop } = await aShop(messaging)
+  assert.strictEqual(shop.name, "shop")
+  await listening.stop()
 })
 
 describe("a drain", () => {

@@ -56,16 +56,21 @@ export class EventSignal extends Context.Service<
 export class EventFeed extends Context.Service<
   EventFeed,
   {
-    /** The position behind which every event lies that is committed from now on. */
+    /**
+     * A position behind which lie the events that are committed from now on. Were more than a thousand
+     * positions taken while one transaction was open, an event of that one may lie before it.
+     */
     readonly end: Effect.Effect<number, StoreUnavailable>
     /**
      * Tells every event behind `after`, one after the other, until it is interrupted. An event is told
      * again when the listener fails, four times after growing pauses of service time, and then passed
-     * over with a line in the log: what comes behind it waits for that long.
+     * over with a line in the log: what comes behind it waits for that long. `dealtWith` runs after
+     * each event that was told or passed over.
      */
     follow(
       after: number,
       listener: (event: OutboxEvent) => Effect.Effect<void, unknown>,
+      dealtWith?: (event: OutboxEvent) => void,
     ): Effect.Effect<never>
   }
 >()("core/EventFeed") {
@@ -113,6 +118,7 @@ export class EventFeed extends Context.Service<
       const follow = (
         after: number,
         listener: (event: OutboxEvent) => Effect.Effect<void, unknown>,
+        dealtWith: (event: OutboxEvent) => void = () => undefined,
       ): Effect.Effect<never> =>
         Effect.scoped(
           Effect.gen(function* () {
@@ -127,6 +133,7 @@ export class EventFeed extends Context.Service<
               for (const event of events) {
                 yield* tell(event, listener)
                 position = event.id
+                dealtWith(event)
               }
             }).pipe(Effect.catchTag("StoreUnavailable", () => sleep(storePauseMillis)))
             return yield* Effect.forever(round)

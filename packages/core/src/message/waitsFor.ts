@@ -32,15 +32,16 @@ export interface WaitsFor {
 
 /**
  * What a message waits for at `now`, given how its number's lane and connection stand (contract: How
- * messages leave). Null when it does not wait any more; empty when nothing holds it up but those before it.
+ * messages leave). Null when it does not wait any more, as behind its `expiresAt`; empty when nothing holds it up but those before it.
  */
 export const waitsFor = (
-  message: Pick<Message, "state" | "dueAt">,
+  message: Pick<Message, "state" | "mode" | "dueAt" | "expiresAt">,
   facts: ConnectionFacts,
   now: number,
   keepsConnections: boolean,
 ): ReadonlyArray<WaitsFor> | null => {
   if (message.state !== "waiting") return null
+  if (message.expiresAt !== null && message.expiresAt <= now) return null
   const { reason: because, state } = connectionOf(facts, now, keepsConnections)
   const paused = pausedUntil(facts.pause, now)
   const reasons: Array<WaitsFor> = []
@@ -50,7 +51,8 @@ export const waitsFor = (
     if (until !== null && until > now) add(reason, until)
   }
   addUntil("scheduled", message.dueAt)
-  if (state !== "connected") add("not_connected", null, because)
+  // A message in test mode reaches no phone, so it leaves without one.
+  if (message.mode !== "test" && state !== "connected") add("not_connected", null, because)
   if (paused !== null) {
     add("paused", Number.isFinite(paused) ? paused : null, facts.pause?.reason ?? null)
   }

@@ -63,7 +63,7 @@ export class EnsuredWorkspaces extends Context.Service<
         { id }: Workspace,
         wanted: ReadonlyArray<CreateNumber>,
       ) {
-        const present = yield* numbers.list("owner", id)
+        const present = [...(yield* numbers.list("owner", id))]
         for (const number of wanted) {
           const phone = typeof number?.phone === "string" ? parsePhone(number.phone) : undefined
           const isThere = present.some(
@@ -73,10 +73,11 @@ export class EnsuredWorkspaces extends Context.Service<
               each.platform === number.platform,
           )
           if (isThere) continue
-          yield* numbers.create("owner", id, {
+          const made = yield* numbers.create("owner", id, {
             status: connectedFromTheStart ? "connected" : "disconnected",
             ...number,
           })
+          present.push(made)
         }
       })
 

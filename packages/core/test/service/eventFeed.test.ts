@@ -88,8 +88,12 @@ describe("a listener", () => {
         const [first = 0 as MessageId, next = 0 as MessageId] = yield* cancelled(2)
         const { failing, heard, listener } = aListener()
         failing.set(first, Infinity)
-        yield* Effect.forkScoped(follow(0, listener))
+        const dealtWith: Array<MessageId> = []
+        yield* Effect.forkScoped(
+          follow(0, listener, ({ messageId }) => void dealtWith.push(messageId)),
+        )
         yield* pass(156 * second)
+        assert.deepStrictEqual(dealtWith, [first, next])
         assert.deepStrictEqual(heard, [first, first, first, first, first, next])
       }),
     ),

@@ -62,6 +62,9 @@ const wrongArgument = (types: unknown, handler: unknown, options: unknown) => {
 /** How often to look whether listeners have heard everything, in real time. */
 const lookMillis = 5
 
+/** Before a store that did not answer is asked again where a listener begins, in real time. */
+const pauseMillis = 1000
+
 interface Listening {
   readonly on: Messaging["on"]
   /** Returns once every listener has heard what was committed before. */
@@ -95,28 +98,36 @@ export const makeListening = (
       const tell = telling(types, handler)
       const handle = {}
       const listening = Deferred.makeUnsafe<void>()
+      /** Done once it listens, or the store did not answer: calls tell by themselves whether it does. */
+      const looked = Deferred.makeUnsafe<void>()
       const fiber = fork(
         Effect.gen(function* () {
           // A store that does not answer is asked again: nothing may be passed over meanwhile.
           const start =
             after ??
-            (yield* Effect.eventually(Effect.tapError(end, () => Effect.sleep("1 seconds"))))
+            (yield* Effect.eventually(
+              Effect.tapError(end, () =>
+                Effect.andThen(Deferred.succeed(looked, undefined), sleepInRealTime(pauseMillis)),
+              ),
+            ))
           positions.set(handle, start)
+          yield* Deferred.succeed(looked, undefined)
           yield* Deferred.succeed(listening, undefined)
-          return yield* follow(start, (event) =>
-            Effect.map(tell(event), () => void positions.set(handle, event.id)),
-          )
+          return yield* follow(start, tell, ({ id }) => void positions.set(handle, id))
         }).pipe(
           Effect.ensuring(
             Effect.andThen(
               Effect.sync(() => positions.delete(handle)),
-              Deferred.succeed(listening, undefined),
+              Effect.andThen(
+                Deferred.succeed(looked, undefined),
+                Deferred.succeed(listening, undefined),
+              ),
             ),
           ),
         ),
       )
       const ready = runPromise(Deferred.await(listening))
-      holdUp(ready)
+      holdUp(runPromise(Deferred.await(looked)))
       return {
         ready,
         stop: () => runPromise(Fiber.interrupt(fiber)),

@@ -13,6 +13,12 @@ import { checkShown, numberShown, numberViewShown, resultShown } from "./records
 /** How often a linking is looked at, in real time. */
 const lookMillis = 250
 
+/**
+ * How many looks one admission is good for, which is 10 seconds: a linking of ten minutes takes few of
+ * the requests that a key may make, and a key that is revoked meanwhile soon sees no more of it.
+ */
+const looksOfAdmission = 40
+
 /** What the QR code behind a link says now; null when its attempt has just ended. */
 const textBehind = (url: string | null) =>
   url === null
@@ -31,6 +37,12 @@ const seen = ({ connect, ...number }: NumberView): string =>
   JSON.stringify([number, connect === null ? null : { ...connect, qrCodeUrl: null }])
 
 export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
+  /** Admitted anew; who used up the rate with other calls goes on as before. */
+  const admittedAgain = (before: Caller) =>
+    Effect.catchTag(caller, "Refusal", (refusal) =>
+      refusal.code === "rate_limited" ? Effect.succeed(before) : Effect.fail(refusal),
+    )
+
   const get = (id: number) => run(Effect.flatMap(caller, (who) => view(who, id)))
 
   const connect: NumbersApi["connect"] = (command, options) =>
@@ -55,8 +67,10 @@ export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
       ),
     async *link(command) {
       const { id } = await connect(command)
-      for (let last = ""; ;) {
-        const now = await get(id)
+      let who = await run(caller)
+      for (let last = "", looks = 1; ; looks++) {
+        if (looks % looksOfAdmission === 0) who = await run(admittedAgain(who))
+        const now = await run(view(who, id))
         if (seen(now) !== last) {
           last = seen(now)
           yield now

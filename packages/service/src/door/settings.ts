@@ -10,6 +10,9 @@ import { basePathOf } from "./handler.ts"
 
 const shutdownMillis = 5000
 
+/** Shorter operator tokens could be guessed. */
+const shortestToken = 32
+
 const wrong = (option: string, rule: string) =>
   new CannotStart({ message: `${option} must be ${rule}` })
 
@@ -119,6 +122,10 @@ export const settingsOf = Effect.fnUntraced(function* (
   if (secretsKeys === undefined) return yield* wrong("secretsKey", secretsKeyRule)
   if (egress !== "guarded" && egress !== "open") {
     return yield* wrong("egress", '"guarded" or "open"')
+  }
+  const { operatorToken } = options.http ?? {}
+  if (operatorToken !== undefined && String(operatorToken).length < shortestToken) {
+    return yield* wrong("http.operatorToken", `at least ${shortestToken} characters`)
   }
   const stopMillis = options.shutdownMillis ?? shutdownMillis
   if (!Number.isFinite(stopMillis) || stopMillis < 0) {
