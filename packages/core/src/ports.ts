@@ -92,7 +92,7 @@ export type {
   MessageState,
   MessageStatus,
 } from "./message/Message.ts"
-export { CallersTransactions } from "./message/CallersTransactions.ts"
+export { CallersTransactions, CannotJoin } from "./message/CallersTransactions.ts"
 export type { TransactionClient } from "./message/CallersTransactions.ts"
 export { endMessage, refusedMessage } from "./message/MessageChange.ts"
 export type { Ending, MessageChange } from "./message/MessageChange.ts"

@@ -102,6 +102,7 @@ it("a number is linked by a key without using up its rate, however long it takes
         Effect.provideContext(context),
         Effect.runPromise,
       ),
+    isTrusted: false,
     joins: false,
     caller: Effect.map(
       Admission.use((admission) => admission.admitV2(`Bearer ${key}`, "127.0.0.1")),

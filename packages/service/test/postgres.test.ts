@@ -4,6 +4,7 @@ import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
 import { dirname } from "node:path"
 import { Pool } from "pg"
+import type { Transaction } from "../src/api/common.ts"
 import { aShop, all, failure, first, opened, phone } from "./Opened.ts"
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
@@ -98,6 +99,74 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           // The pool is the program's own: it is as it was.
           const { rows } = await pool.query("select count(*)::integer as orders from public.orders")
           assert.deepStrictEqual(rows, [{ orders: 1 }])
+          await pool.end()
+        })
+      }),
+    )
+
+    it.effect("one client of the program's is enough for its transaction and the service", () =>
+      Effect.gen(function* () {
+        const options = yield* aDatabase
+        const { path, username, database, dataDirectory } = options
+        const pool = new Pool({ host: dirname(path), user: username, database, max: 1 })
+        yield* Effect.promise(async () => {
+          const messaging = await opened({ store: { pool }, dataDirectory, worker: false })
+          const { api } = await aShop(messaging)
+          const client = await pool.connect()
+          await client.query("begin")
+          const sent = await api.messages.send(
+            { to: { phone }, text: "One" },
+            { transaction: client },
+          )
+          await client.query("commit")
+          client.release()
+          assert.strictEqual((await messaging.drain()).sent, 1)
+          assert.strictEqual((await api.messages.get(sent.id)).status, "sent")
+          await messaging.close()
+          await pool.end()
+        })
+      }),
+    )
+
+    it.effect("a transaction that cannot be joined is refused, and why", () =>
+      Effect.gen(function* () {
+        const options = yield* aDatabase
+        const { path, username, database, dataDirectory } = options
+        const pool = new Pool({ host: dirname(path), user: username, database })
+        yield* Effect.promise(async () => {
+          const messaging = await opened({ store: { pool }, dataDirectory, worker: false })
+          const { api } = await aShop(messaging)
+          const send = (transaction: Transaction) =>
+            api.messages.send({ to: { phone }, text: "No" }, { transaction })
+          const refused = async (transaction: Transaction, reason: RegExp) => {
+            const { code, field, message } = await failure(send(transaction))
+            assert.deepStrictEqual([code, field], ["validation_failed", "transaction"])
+            assert.match(message, reason)
+          }
+          const client = await pool.connect()
+          await refused(pool, /on a client and not on a pool/)
+          await refused(client, /begin one first/)
+          await client.query("begin")
+          await client.query("select 1 / 0").catch(() => undefined)
+          await refused(client, /has failed before/)
+          await client.query("rollback")
+          await client.query("begin isolation level repeatable read")
+          await client.query("select 1")
+          await api.messages.send({ to: { phone }, text: "Meanwhile" })
+          // Some libraries wrap what the server said.
+          await refused(
+            {
+              query: (text, values) =>
+                client.query(text, values).catch((cause: unknown) => {
+                  throw new Error("failed", { cause })
+                }),
+            },
+            /cannot be serialised/,
+          )
+          await client.query("rollback")
+          client.release()
+          assert.lengthOf(await all(api.messages.list()), 1)
+          await messaging.close()
           await pool.end()
         })
       }),

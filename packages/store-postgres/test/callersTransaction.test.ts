@@ -194,7 +194,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       Effect.gen(function* () {
         const { client, inStores, join, left, send } = yield* aShop
         const error = yield* Effect.flip(inStores(join(client, send(phone, key))))
-        assert.match(String(error._tag === "StoreUnavailable" && error.cause), /begin one first/)
+        assert.match(String(error._tag === "CannotJoin" && error.message), /begin one first/)
         const reading = Effect.flip(
           inStores(
             join(
@@ -204,7 +204,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           ),
         )
         yield* say(client, "begin")
-        assert.match(String((yield* reading).cause), /cannot be part of a caller's transaction/)
+        const failure = yield* reading
+        assert.match(
+          String(failure._tag === "StoreUnavailable" && failure.cause),
+          /cannot be part of a caller's transaction/,
+        )
         yield* say(client, "commit")
         assert.deepStrictEqual<unknown>(yield* left, nothing)
       }).pipe(Effect.provide(TestClock.layer())),
@@ -280,6 +284,42 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const id = messages[0]?.id
         yield* inStores(Messages.use((service) => service.cancel(caller, id)))
         assert.deepStrictEqual<unknown>(yield* left, { ...nothing, messages: 1, quota: 1 })
+      }).pipe(Effect.provide(TestClock.layer())),
+    )
+
+    it.effect("what is left idle ends in 5 seconds, or sooner where the caller says so", () =>
+      Effect.gen(function* () {
+        const { client, database, inStores, join, send } = yield* aShop
+        const name = "idle_in_transaction_session_timeout"
+        const limit = Effect.map(say(client, `show ${name}`), ({ rows }) => rows[0]?.[name])
+        for (const [own, bound] of [
+          ["0", "5s"],
+          ["1min", "5s"],
+          ["1500ms", "1500ms"],
+        ] as const) {
+          yield* say(client, `set ${name} = '${own}'`)
+          yield* say(client, "begin")
+          yield* inStores(join(client, send(phone)))
+          assert.strictEqual(yield* limit, bound)
+          yield* say(client, "rollback")
+          assert.strictEqual(yield* limit, own)
+        }
+        // The server ends it, and a program that does not listen to its client goes on.
+        const idle = yield* aClient(database)
+        idle.removeAllListeners("error")
+        const ended = new Promise((resolve) => {
+          idle.once("end", resolve)
+        })
+        yield* say(idle, "begin")
+        yield* inStores(join(idle, send(phone)))
+        yield* say(idle, `set local ${name} = '1ms'`)
+        yield* Effect.promise(() => ended)
+        yield* Effect.promise(() =>
+          idle.query("commit").then(
+            () => assert.fail("committed"),
+            () => undefined,
+          ),
+        )
       }).pipe(Effect.provide(TestClock.layer())),
     )
 

@@ -2,7 +2,7 @@
  * Sending inside a transaction of the caller's own: the message is there if, and only if, what the
  * caller writes beside it is.
  */
-import { Context, Effect } from "effect"
+import { Context, Data, Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 
 /**
@@ -17,22 +17,28 @@ export interface TransactionClient {
   ): Promise<{ readonly rows: ReadonlyArray<unknown> }>
 }
 
+/** The transaction that was handed over cannot be joined; the message says why. */
+export class CannotJoin extends Data.TaggedError("CannotJoin")<{ readonly message: string }> {}
+
 export class CallersTransactions extends Context.Service<
   CallersTransactions,
   {
     /**
      * Joins `Messages.send` or `Messages.sendBatch` to the transaction; nothing else can be. It is
      * sent once the caller has committed. A refusal leaves the transaction usable. Until it ends, the
-     * number that sends and a workspace whose plan counts messages are locked: others who send from
-     * them wait, so send last and commit soon. One transaction takes one send at a time; further ones wait.
+     * number that sends and a workspace whose plan counts messages are locked. Others who send from them
+     * wait, and so do a worker that has to write what became of their messages, and with it the sends of
+     * its whole process; so a transaction that is left idle for 5 seconds is ended by the server. One
+     * transaction takes one send at a time; further ones wait.
      *
-     * Fails with `StoreUnavailable` when a statement fails, having undone what was joined alone. A
-     * store that has no such transactions dies with an error that says so.
+     * Fails with `CannotJoin` when the transaction is none that can be joined, and with `StoreUnavailable`
+     * when a statement fails, having undone what was joined alone. A store that has no such transactions
+     * dies with an error that says so.
      */
     join<A, E, R>(
       client: TransactionClient,
       effect: Effect.Effect<A, E, R>,
-    ): Effect.Effect<A, E | StoreUnavailable, R>
+    ): Effect.Effect<A, E | StoreUnavailable | CannotJoin, R>
   }
 >()("core/CallersTransactions") {
   /** For a store that only this process can write to. */

@@ -30,7 +30,7 @@ export type Store =
       readonly schema?: string | undefined
     }
   | {
-      /** Your own pool on a PostgreSQL 15 or later, of the package `pg`; `close` leaves it open. It needs room for one client of the service's own, beside those that work. */
+      /** Your own pool on a PostgreSQL 15 or later, of the package `pg`; `close` leaves it open. It should have room for one client of the service's own, beside those that work; with `max: 1` the service looks for work four times a second. */
       readonly pool: PostgresPool
       /** As with an URL. */
       readonly schema?: string | undefined

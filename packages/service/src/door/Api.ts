@@ -17,6 +17,8 @@ export interface Calling {
   readonly run: Run
   /** Made anew for every call: what it holds of the workspace is of that moment. */
   readonly caller: Effect.Effect<Caller, Failure, ComposedService>
+  /** Whether the caller is the program itself, not a key that is admitted. */
+  readonly isTrusted: boolean
   /** Whether the store can take part in a transaction of the program's. */
   readonly joins: boolean
 }

@@ -75,6 +75,7 @@ export const makeMessaging = (
         return makeApi({
           run,
           joins,
+          isTrusted: true,
           caller: Effect.map(
             Workspaces.use((workspaces) => workspaces.get(id)),
             (found) =>
@@ -92,6 +93,7 @@ export const makeMessaging = (
         makeApi({
           run,
           joins,
+          isTrusted: false,
           caller: Effect.map(
             Admission.use((admission) => admission.admitV2(`Bearer ${key}`, ownAddress)),
             ({ caller }) => caller,

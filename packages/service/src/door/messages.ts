@@ -1,7 +1,7 @@
 /** Messages of a caller. */
 import { MediaLinks, Messages, refuse } from "@messaging-service/core"
-import type { Failure, ListMessages, SendBatch, SendMessage } from "@messaging-service/core"
-import { CallersTransactions } from "@messaging-service/core/ports"
+import type { Caller, Failure, ListMessages, SendBatch, SendMessage } from "@messaging-service/core"
+import { CallersTransactions, CannotJoin } from "@messaging-service/core/ports"
 import type { Message, MessageId } from "@messaging-service/core/ports"
 import { Clock, Effect } from "effect"
 import type { Transaction } from "../api/common.ts"
@@ -9,7 +9,7 @@ import type { MessagesApi } from "../api/messages.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { bodyOf } from "../names.ts"
 import { idOf, listing, made, repeatable } from "./asking.ts"
-import type { CallerApi } from "./Api.ts"
+import type { CallerApi, Calling } from "./Api.ts"
 import { messageShown } from "./records.ts"
 
 /** Messages as they stand now. */
@@ -27,15 +27,26 @@ const shownAsAccepted = Effect.map(
       messageShown(message, message.createdAt, link),
 )
 
-/** Part of the program's own transaction, if one is given. */
-const within =
-  (joins: boolean, transaction: Transaction | undefined) =>
-  <A>(sending: Effect.Effect<A, Failure, ComposedService>) => {
-    if (transaction === undefined) return sending
+/** What a caller does, as part of the program's own transaction if one is given. */
+const acting =
+  ({ caller, isTrusted, joins }: Calling, transaction: Transaction | undefined) =>
+  <A>(
+    act: (who: Caller) => Effect.Effect<A, Failure, ComposedService>,
+  ): Effect.Effect<A, Failure, ComposedService> => {
+    if (transaction === undefined) return Effect.flatMap(caller, act)
     if (!joins) return Effect.fail(noTransactions)
-    return typeof transaction?.query === "function"
-      ? CallersTransactions.use(({ join }) => join(transaction, sending))
-      : Effect.fail(noQuery)
+    if (typeof transaction?.query !== "function") return Effect.fail(noQuery)
+    const joined = <B>(effect: Effect.Effect<B, Failure, ComposedService>) =>
+      CallersTransactions.use(({ join }) => join(transaction, effect)).pipe(
+        Effect.catchTag("CannotJoin", ({ message }: CannotJoin) =>
+          Effect.fail(refuse("validation_failed", { field: "transaction", message })),
+        ),
+      )
+    // A pool may have no second client to look the workspace up on. That a request of a key was
+    // counted is no part of the transaction.
+    return isTrusted
+      ? joined(Effect.flatMap(caller, act))
+      : Effect.flatMap(caller, (who) => joined(act(who)))
   }
 
 const noTransactions = refuse("validation_failed", {
@@ -50,57 +61,64 @@ const noQuery = refuse("validation_failed", {
 
 const sendOptions = ["idempotencyKey", "transaction"]
 
-export const messagesApi: CallerApi<MessagesApi> = ({ caller, joins, run }) => ({
-  send: (command, options) =>
-    run(
-      Effect.gen(function* () {
-        const body = bodyOf<SendMessage>(command)
-        const who = yield* caller
-        const repeat = yield* repeatable(options, "/api/v2/messages", body, sendOptions)
-        const { messages, replayed } = yield* Messages.use((all) =>
-          all.send(who, body, repeat),
-        ).pipe(within(joins, options?.transaction))
-        const shown = messages.map(yield* shownAsAccepted)
-        const [only] = shown
-        return only === undefined
-          ? yield* Effect.die(new Error("A single send made no message"))
-          : made(only, replayed)
-      }),
-    ),
-  sendBatch: (command, options) =>
-    run(
-      Effect.gen(function* () {
-        const body = bodyOf<SendBatch>(command)
-        const who = yield* caller
-        const repeat = yield* repeatable(options, "/api/v2/messages/batch", body, sendOptions)
-        const { messages, replayed } = yield* Messages.use((all) =>
-          all.sendBatch(who, body, repeat),
-        ).pipe(within(joins, options?.transaction))
-        return { messages: messages.map(yield* shownAsAccepted), replayed }
-      }),
-    ),
-  get: (id) =>
-    run(
-      Effect.gen(function* () {
-        const message = yield* (yield* Messages).get(yield* caller, idOf<MessageId>(id))
-        return (yield* shownNow)(message)
-      }),
-    ),
-  list: (query) =>
-    listing(
-      run,
-      query,
-      (asked) =>
-        Effect.flatMap(caller, (who) =>
-          Messages.use((messages) => messages.list(who, bodyOf<ListMessages>(asked))),
-        ),
-      shownNow,
-    ),
-  cancel: (id) =>
-    run(
-      Effect.gen(function* () {
-        const message = yield* (yield* Messages).cancel(yield* caller, idOf<MessageId>(id))
-        return (yield* shownNow)(message)
-      }),
-    ),
-})
+export const messagesApi: CallerApi<MessagesApi> = (calling) => {
+  const { caller, run } = calling
+  return {
+    send: (command, options) =>
+      run(
+        Effect.gen(function* () {
+          const body = bodyOf<SendMessage>(command)
+          const repeat = repeatable(options, "/api/v2/messages", body, sendOptions)
+          const { messages, replayed } = yield* acting(
+            calling,
+            options?.transaction,
+          )((who) =>
+            Effect.flatMap(repeat, (key) => Messages.use((all) => all.send(who, body, key))),
+          )
+          const shown = messages.map(yield* shownAsAccepted)
+          const [only] = shown
+          return only === undefined
+            ? yield* Effect.die(new Error("A single send made no message"))
+            : made(only, replayed)
+        }),
+      ),
+    sendBatch: (command, options) =>
+      run(
+        Effect.gen(function* () {
+          const body = bodyOf<SendBatch>(command)
+          const repeat = repeatable(options, "/api/v2/messages/batch", body, sendOptions)
+          const { messages, replayed } = yield* acting(
+            calling,
+            options?.transaction,
+          )((who) =>
+            Effect.flatMap(repeat, (key) => Messages.use((all) => all.sendBatch(who, body, key))),
+          )
+          return { messages: messages.map(yield* shownAsAccepted), replayed }
+        }),
+      ),
+    get: (id) =>
+      run(
+        Effect.gen(function* () {
+          const message = yield* (yield* Messages).get(yield* caller, idOf<MessageId>(id))
+          return (yield* shownNow)(message)
+        }),
+      ),
+    list: (query) =>
+      listing(
+        run,
+        query,
+        (asked) =>
+          Effect.flatMap(caller, (who) =>
+            Messages.use((messages) => messages.list(who, bodyOf<ListMessages>(asked))),
+          ),
+        shownNow,
+      ),
+    cancel: (id) =>
+      run(
+        Effect.gen(function* () {
+          const message = yield* (yield* Messages).cancel(yield* caller, idOf<MessageId>(id))
+          return (yield* shownNow)(message)
+        }),
+      ),
+  }
+}

@@ -6,7 +6,7 @@
  * A savepoint stands before what is joined, so that a statement that fails undoes no more than that.
  * A refusal is no failure of a statement: it leaves what it leaves anywhere else, which is nothing.
  */
-import { CallersTransactions, StoreUnavailable } from "@messaging-service/core/ports"
+import { CallersTransactions, CannotJoin, StoreUnavailable } from "@messaging-service/core/ports"
 import type { TransactionClient } from "@messaging-service/core/ports"
 import { Cause, Context, Effect, Exit, Semaphore } from "effect"
 import type { DatabaseService } from "./Database.ts"
@@ -17,6 +17,21 @@ import { asText } from "./TextValues.ts"
 
 /** A statement that a caller's transaction can hold says what its columns are. */
 export type Answer = Values<never>
+
+/** How long a transaction that holds locks of the service's may be left idle. */
+const idleMillis = 5_000
+
+/** Ends an idle transaction by then, unless the caller's own setting ends it sooner. It ends with the transaction. */
+const boundIdle = `set_config(
+  'idle_in_transaction_session_timeout',
+  case
+    when current_setting('idle_in_transaction_session_timeout')::interval
+      between interval '1 ms' and interval '${idleMillis} ms'
+    then current_setting('idle_in_transaction_session_timeout')
+    else '${idleMillis}'
+  end,
+  true
+)`
 
 export class Joined {
   readonly #client: TransactionClient
@@ -51,7 +66,7 @@ export class Joined {
     const columns = Object.entries(answer)
     if (columns.length === 0) return Effect.as(this.ask(operation, text, values), [])
     const asked = `with answer as materialized (${text})
-select coalesce(json_agg(answer), '[]')::text as answer from answer`
+select coalesce(json_agg(answer), '[]')::text as answer, ${boundIdle} as idle from answer`
     return Effect.map(this.ask(operation, asked, values), ({ rows }) => {
       const [row] = rows as ReadonlyArray<{ readonly answer: string }>
       const found = JSON.parse(row?.answer ?? "[]") as ReadonlyArray<Record<string, unknown>>
@@ -67,7 +82,8 @@ select coalesce(json_agg(answer), '[]')::text as answer from answer`
   /** Says so to all processes on the schema once the transaction is committed. */
   notify(payload: string): Effect.Effect<void, StoreUnavailable> {
     return Effect.asVoid(
-      this.ask("notify", "select pg_notify($1::text, $2::text)", [
+      // Some clients cannot read a column of the type void.
+      this.ask("notify", "select pg_notify($1::text, $2::text)::text as told", [
         workChannel(this.#schema),
         payload,
       ]),
@@ -112,24 +128,37 @@ const turnOf = (client: TransactionClient): Semaphore.Semaphore => {
   if (known !== undefined) return known
   const turn = Semaphore.makeUnsafe(1)
   turns.set(client, turn)
+  // A client of pg whose idle transaction the server has ended says so with an event, which would end a
+  // program that does not listen; its next statement fails in any case.
+  const { on } = client as { readonly on?: unknown }
+  if (typeof on === "function") on.call(client, "error", () => undefined)
   return turn
 }
 
 const savepoint = "messaging_service"
 
-const outsideTransaction = "25P01"
+/** What a caller can do about an error of the transaction that was handed over, by its code. */
+const advice: Readonly<Record<string, string>> = {
+  "25P01":
+    "The client that was handed over has no transaction open: begin one first, on a client and not on a pool.",
+  "25P02": "The transaction that was handed over has failed before: roll it back, and begin anew.",
+  "40001":
+    "The transaction that was handed over cannot be serialised with others: roll it back, and begin anew.",
+}
 
-const noTransaction = (error: StoreUnavailable): StoreUnavailable => {
-  const reason = (error.cause as { readonly reason?: { readonly cause?: unknown } }).reason
-  const code = (reason?.cause as { readonly code?: unknown } | undefined)?.code
-  return code === outsideTransaction
-    ? new StoreUnavailable({
-        operation: error.operation,
-        cause: new Error(
-          "the client that was handed over has no transaction open: begin one first",
-        ),
-      })
-    : error
+/** The code of the server's error, which some libraries wrap in errors of their own. */
+const codeOf = (error: unknown): string | undefined => {
+  const { cause, code, reason } = (error ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof code === "string" && code in advice) return code
+  const within = reason ?? cause
+  return within === undefined ? undefined : codeOf(within)
+}
+
+/** A failure that the caller's transaction is the reason of is told as such. */
+const blamed = (failure: StoreUnavailable): StoreUnavailable | CannotJoin => {
+  const code = codeOf(failure.cause)
+  const message = code === undefined ? undefined : advice[code]
+  return message === undefined ? failure : new CannotJoin({ message })
 }
 
 /** Joins an effect to the transaction of that client. */
@@ -138,7 +167,7 @@ const joinTransaction =
   <A, E, R>(
     client: TransactionClient,
     effect: Effect.Effect<A, E, R>,
-  ): Effect.Effect<A, E | StoreUnavailable, R> =>
+  ): Effect.Effect<A, E | StoreUnavailable | CannotJoin, R> =>
     Effect.suspend(() => {
       const joined = new Joined(client, schema)
       const say = (text: string) => joined.ask("join", text)
@@ -150,7 +179,7 @@ const joinTransaction =
       )
       return Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
-          yield* Effect.mapError(say(`savepoint ${savepoint}`), noTransaction)
+          yield* Effect.mapError(say(`savepoint ${savepoint}`), blamed)
           const exit = yield* Effect.exit(
             restore(Effect.provideService(effect, JoinedTransaction, joined)),
           )
@@ -158,9 +187,11 @@ const joinTransaction =
             yield* say(`release savepoint ${savepoint}`)
             return yield* exit
           }
-          const { failure } = joined
+          const failure = joined.failure === null ? null : blamed(joined.failure)
           yield* undo
-          return yield* Exit.isSuccess(exit) && failure !== null ? failure : exit
+          return yield* failure !== null && (Exit.isSuccess(exit) || failure._tag === "CannotJoin")
+            ? failure
+            : exit
         }),
       ).pipe(turnOf(client).withPermits(1))
     })

@@ -28,8 +28,10 @@ export interface Connection {
 export interface ConnectionPool {
   readonly maxConnections: number
   readonly get: Effect.Effect<Connection, SqlError, Scope.Scope>
-  /** A cheaper way to lend one, where it need not be waited for. */
-  use<A, E>(run: (connection: Connection) => Effect.Effect<A, E>): Effect.Effect<A, E | SqlError>
+  /** A cheaper way to lend one of a pool of our own, where it need not be waited for. */
+  readonly use?: <A, E>(
+    run: (connection: Connection) => Effect.Effect<A, E>,
+  ) => Effect.Effect<A, E | SqlError>
 }
 
 /** Where PostgreSQL is: a `postgres://` URL, or its parts; `path` is a Unix socket. */
@@ -94,7 +96,7 @@ export const planning: Readonly<Record<string, string>> = {
   random_page_cost: "1",
 }
 
-/** As our connections show themselves to PostgreSQL. */
+/** As connections show themselves to PostgreSQL whose schema was not named, or is `public`. */
 export const applicationName = "messaging-service"
 
 /** How our own connections are made, those of the pool and single ones. */
@@ -105,6 +107,7 @@ export const connectionConfig = ({
   password,
   path,
   port,
+  schema,
   ssl,
   statementMillis = defaultLimits.statementMillis,
   url,
@@ -118,7 +121,8 @@ export const connectionConfig = ({
   port,
   ssl,
   username,
-  applicationName,
+  applicationName:
+    schema === undefined || schema === "public" ? applicationName : `${applicationName}/${schema}`,
   connectTimeout: acquireMillis,
   keepAlive: "30 seconds",
   startupParameters: {

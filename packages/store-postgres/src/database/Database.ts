@@ -174,7 +174,9 @@ export const fromConnections = Effect.fnUntraced(function* (
       borrowed++
       const waited = within(pool.get, acquireMillis, "waiting for a connection")
       const run =
-        borrowed <= maxConnections ? pool.use(use) : Effect.scoped(Effect.flatMap(waited, use))
+        pool.use !== undefined && borrowed <= maxConnections
+          ? pool.use(use)
+          : Effect.scoped(Effect.flatMap(waited, use))
       return Effect.ensuring(
         run,
         Effect.sync(() => {

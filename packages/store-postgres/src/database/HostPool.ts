@@ -4,7 +4,6 @@
  * host's: nothing is changed on its connections.
  */
 import { Cause, Effect, Exit, Queue } from "effect"
-import type { Scope } from "effect"
 import {
   ConnectionError,
   ConstraintError,
@@ -166,14 +165,10 @@ export const hostLine = (pool: HostPool) =>
 /** How many connections a pool of `pg` has when it is not told. */
 const defaultMaximum = 10
 
-export const hostConnections = (pool: HostPool): ConnectionPool => {
-  const get: Effect.Effect<Connection, SqlError, Scope.Scope> = Effect.map(
-    lentClient(pool),
-    connectionOn,
-  )
-  return {
-    maxConnections: pool.options?.max ?? defaultMaximum,
-    get,
-    use: (run) => Effect.scoped(Effect.flatMap(get, run)),
-  }
-}
+export const maximumOf = (pool: HostPool): number => pool.options?.max ?? defaultMaximum
+
+/** The host has clients of the pool too: each may have to be waited for. */
+export const hostConnections = (pool: HostPool): ConnectionPool => ({
+  maxConnections: maximumOf(pool),
+  get: Effect.map(lentClient(pool), connectionOn),
+})

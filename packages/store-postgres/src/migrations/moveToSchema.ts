@@ -20,7 +20,7 @@ where c.relnamespace = to_regnamespace($schema)
   and c.relkind = 'r'
   and c.relname = any ($names)`
 
-/** Processes of the service, but for the one connection that moves. */
+/** Processes of the service that may be at work there, but for the one connection that moves. */
 const othersAtWork = statement("move", given({ application: text }))`
 select count(*)::integer as count
 from pg_catalog.pg_stat_activity a

@@ -18,7 +18,7 @@ import { connectionConfig } from "../database/Connection.ts"
 import type { Connection, DatabaseOptions } from "../database/Connection.ts"
 import { inRealTime } from "../database/Database.ts"
 import { text, texts } from "../database/Fields.ts"
-import { hostLine } from "../database/HostPool.ts"
+import { hostLine, maximumOf } from "../database/HostPool.ts"
 import { surroundings, workChannel } from "../database/Schema.ts"
 import type { Surroundings } from "../database/Schema.ts"
 import { given, statement } from "../database/Statement.ts"
@@ -102,13 +102,16 @@ const make = Effect.fnUntraced(function* (options: DatabaseOptions) {
     return yield* Effect.raceFirst(say(connection, channel), hear(next))
   }).pipe(Effect.scoped)
 
-  yield* connected.pipe(
-    Effect.ignore,
-    Effect.andThen(Effect.sleep(reconnectMillis)),
-    Effect.forever,
-    inRealTime,
-    Effect.forkScoped,
-  )
+  // The only connection of a pool is for statements: without a line, loops look by themselves.
+  if (pool === undefined || maximumOf(pool) > 1) {
+    yield* connected.pipe(
+      Effect.ignore,
+      Effect.andThen(Effect.sleep(reconnectMillis)),
+      Effect.forever,
+      inRealTime,
+      Effect.forkScoped,
+    )
+  }
 
   const wakeNow = (work: Work) =>
     Effect.andThen(

@@ -16,6 +16,7 @@ import type { FieldsOf } from "../database/Fields.ts"
 import {
   call,
   given,
+  joinable,
   joined,
   part,
   single,
@@ -25,7 +26,7 @@ import {
 } from "../database/Statement.ts"
 import { removeLanes } from "../number/PostgresNumbers.ts"
 import { removeEndpoints } from "../webhook/changeEndpoints.ts"
-import { toWorkspace, workspaceColumns, writtenColumns } from "./workspaceRow.ts"
+import { toWorkspace, workspaceAnswer, workspaceColumns, writtenColumns } from "./workspaceRow.ts"
 import type { WorkspaceRow } from "./workspaceRow.ts"
 
 const admitsColumns = columnsOf({
@@ -49,7 +50,11 @@ from workspaces w
 where w.id = $id
   and w.deleted_at is null`
 
-const getWorkspace = statement("workspace.get", given({ id: bigint }))(workspaceById)
+const getWorkspace = joinable(
+  "workspace.get",
+  given({ id: bigint }),
+  workspaceAnswer,
+)(workspaceById)
 
 const lockWorkspace = statement(
   "workspace.lock",

@@ -60,6 +60,11 @@ export type WorkspaceRow = RowOf<typeof columns, typeof prefix>
 /** The columns of a `WorkspaceRow`, to select from the table of that alias. */
 export const workspaceColumns = (alias: string): string => selected(columns, alias, prefix)
 
+/** What these columns are. */
+export const workspaceAnswer = Object.fromEntries(
+  Object.entries(columns).map(([name, column]) => [`${prefix}${name}`, column]),
+)
+
 /** The same as the result of a function. */
 export const workspaceResult: string = declared(columns, prefix)
 
