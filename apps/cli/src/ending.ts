@@ -9,7 +9,10 @@ export const endings = {
   refused: [3, "The service refused the request."],
   notAllowed: [4, "The key or the token is missing, wrong or may not do this."],
   notFound: [5, "What was named does not exist."],
-  unavailable: [6, "No answer, too many requests, or a fault of the service: try again later."],
+  unavailable: [
+    6,
+    "No answer of the service, too many requests, or a fault of it: try again later.",
+  ],
   failed: [7, "It was asked and waited for, and ended otherwise than wanted."],
   interrupted: [130, "A signal ended it."],
 } as const satisfies Readonly<Record<string, readonly [code: number, meaning: string]>>
@@ -33,8 +36,14 @@ export class Ended extends Error {
 export const usageError = (message: string): Ended => new Ended("usage", message)
 
 /** What the refusal of a request ends the program with. */
-export const endingOf = ({ status }: MessagingError): Ending => {
-  if (status === null || status === 429 || status >= 500) return "unavailable"
+export const endingOf = ({ code, status }: MessagingError): Ending => {
+  // What a wrong url or a proxy answers says nothing of what was named.
+  if (code === "no_answer" || code === "timeout" || code === "unexpected_answer") {
+    return "unavailable"
+  }
+  // The client refused it, and asked nothing.
+  if (status === null) return "usage"
+  if (status === 429 || status >= 500) return "unavailable"
   if (status === 401 || status === 403) return "notAllowed"
   return status === 404 ? "notFound" : "refused"
 }

@@ -66,11 +66,12 @@ export class Running extends Context.Service<
   ).pipe(Layer.orDie)
 }
 
-const aReceiver = Effect.acquireRelease(
-  Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
+/** A server that answers everything with that status and no body. */
+export const anotherServer = (status: number) =>
+  new Promise<{ readonly url: string; readonly close: () => void }>((made) => {
     const server = createServer((request, response) => {
       request.resume()
-      response.writeHead(204).end()
+      response.writeHead(status).end()
     })
     server.listen(0, "127.0.0.1", () => {
       const { port } = server.address() as AddressInfo
@@ -78,9 +79,12 @@ const aReceiver = Effect.acquireRelease(
         server.close()
         server.closeAllConnections()
       }
-      resume(Effect.succeed({ url: `http://127.0.0.1:${port}/`, close }))
+      made({ url: `http://127.0.0.1:${port}/`, close })
     })
-  }),
+  })
+
+const aReceiver = Effect.acquireRelease(
+  Effect.promise(() => anotherServer(204)),
   ({ close }) => Effect.sync(close),
 ).pipe(Effect.map(({ url }) => url))
 

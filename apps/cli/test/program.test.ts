@@ -7,7 +7,7 @@ import jsQR from "jsqr"
 import { commands } from "../src/commands/index.ts"
 import { endings } from "../src/ending.ts"
 import { qrCodeText } from "../src/qrCode.ts"
-import { Running, aWorkspace } from "./Running.ts"
+import { Running, aWorkspace, anotherServer } from "./Running.ts"
 
 layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
   const test = (name: string, body: (running: typeof Running.Service) => Promise<void>) =>
@@ -30,6 +30,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       [["send", "--to", "+15550100002", "--text", "-"], 2, /needs a text on standard input/],
       [["send", "--to", "+1", "--file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
       [["send", "--to-file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
+      [["send", "--to", "+1", "--text", "a", "--idempotency-key", "№"], 2, /printable ASCII/],
       [["me", "--url", "ftp://127.0.0.1"], 2, /begins with https:\/\/ or http:\/\//],
       [["me", "--url", "http://op:hush@127.0.0.1"], 2, /no user name and no password/],
       [["me", "--key-file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
@@ -49,6 +50,24 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
         assert.notInclude(ran.remarks, "hush")
       })
     }
+
+    test("6, and not 5, when something answers at the url that is not the service", async ({
+      url,
+    }) => {
+      const { messaging } = await aWorkspace(url)
+      for (const status of [200, 301, 401, 404]) {
+        const { close, url: elsewhere } = await anotherServer(status)
+        const ran = await messaging(["get", "1", "--url", elsewhere])
+        close()
+        assert.match(ran.remarks, /that is not the service's.*unexpected_answer/)
+        assert.strictEqual(ran.code, 6)
+      }
+    })
+
+    test("0 with more seconds in --timeout than timers count", async ({ url }) => {
+      const { messaging } = await aWorkspace(url)
+      assert.deepInclude(await messaging(["me", "--timeout", "9999999"]), { code: 0, remarks: "" })
+    })
 
     test("4: without a key, with a wrong one, and with one that may not", async ({ url }) => {
       const { messaging, operator, workspace } = await aWorkspace(url)

@@ -42,7 +42,7 @@ export class MessagingError extends Error {
   override readonly name = "MessagingError"
   /** Stable: branch on it. */
   readonly code: ErrorCode | ClientErrorCode
-  /** The HTTP status; null when there was no answer. */
+  /** The HTTP status; null when there was no answer, or when the client itself refused the call. */
   readonly status: number | null
   /** The field concerned, such as `to.phone` or `schedule.cron`. */
   readonly field: string | null
@@ -120,6 +120,13 @@ export const errorOf = (response: Response, text: string): MessagingError => {
     retryAfterSeconds,
   })
 }
+
+/** For what is refused before anything is asked, with the code that the service has for it. */
+export const cannotAsk = (
+  text: string,
+  field: string | null,
+  code: ErrorCode = "validation_failed",
+): MessagingError => new MessagingError({ code, text, field, status: null })
 
 /** For an answer that the service does not give. */
 export const unexpectedAnswer = (

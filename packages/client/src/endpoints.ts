@@ -90,10 +90,8 @@ type BodyArgument<O> = O extends { readonly requestBody: unknown }
 export const makeEndpoints = (ask: Ask) => {
   /** Takes the arguments of a call apart. */
   const read = (path: string, given: ReadonlyArray<unknown>) => {
-    let ids = 0
-    // A text would change the path, and a program that is not type-checked may have one.
-    const filled = path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(String(given[ids++])))
-    return { path: filled, rest: given.slice(ids) }
+    const count = path.split("{").length - 1
+    return { ids: given.slice(0, count), rest: given.slice(count) }
   }
 
   const plain =
@@ -102,9 +100,9 @@ export const makeEndpoints = (ask: Ask) => {
     async (
       ...given: [...ids: IdsOf<Path>, options?: RequestOptions]
     ): Promise<Given<AnswerOf<Operation<Path, V>>>> => {
-      const { path: filled, rest } = read(path, given)
+      const { ids, rest } = read(path, given)
       const [options] = rest as [RequestOptions?]
-      return unwrapped(await ask({ method: methodOf(verb), path: filled }, options))
+      return unwrapped(await ask({ method: methodOf(verb), path, ids }, options))
     }
 
   const withBody =
@@ -117,9 +115,9 @@ export const makeEndpoints = (ask: Ask) => {
         options?: RequestOptions,
       ]
     ): Promise<Given<AnswerOf<Operation<Path, V>>>> => {
-      const { path: filled, rest } = read(path, given)
+      const { ids, rest } = read(path, given)
       const [json, options] = rest as [unknown, RequestOptions?]
-      return unwrapped(await ask({ method: methodOf(verb), path: filled, json }, options))
+      return unwrapped(await ask({ method: methodOf(verb), path, ids, json }, options))
     }
 
   return {
@@ -135,9 +133,9 @@ export const makeEndpoints = (ask: Ask) => {
           options?: RequestOptions,
         ]
       ): Listing<ItemOf<AnswerOf<Operation<Path, "get">>>> => {
-        const { path: filled, rest } = read(path, given)
+        const { ids, rest } = read(path, given)
         const [query, options] = rest as [Asked["query"], RequestOptions?]
-        return makeListing(ask, filled, query, options)
+        return makeListing(ask, { path, ids, query }, options)
       },
     /** POST that takes an idempotency key. */
     create:

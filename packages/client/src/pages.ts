@@ -25,13 +25,12 @@ export interface Listing<Item> extends AsyncIterable<Item> {
 
 export const makeListing = <Item>(
   ask: Ask,
-  path: string,
-  query: Asked["query"],
+  list: Pick<Asked, "path" | "ids" | "query">,
   options: RequestOptions | undefined,
 ): Listing<Item> => {
   const page = async (cursor?: string): Promise<Page<Item>> => {
-    const next = cursor === undefined ? query : { ...query, cursor }
-    return (await ask({ method: "GET", path, query: next }, options)) as Page<Item>
+    const query = cursor === undefined ? list.query : { ...list.query, cursor }
+    return (await ask({ ...list, method: "GET", query }, options)) as Page<Item>
   }
   async function* pages(): AsyncGenerator<Page<Item>, void> {
     let at: Page<Item> | undefined

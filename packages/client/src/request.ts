@@ -2,7 +2,7 @@
  * One request to the service, repeated where that can do nothing twice: what was lost on the way or
  * refused for the moment is asked again, after a rest that grows or that the service names.
  */
-import { MessagingError, errorOf, jsonOf, unexpectedAnswer } from "./MessagingError.ts"
+import { MessagingError, cannotAsk, errorOf, jsonOf, unexpectedAnswer } from "./MessagingError.ts"
 import { formOf } from "./upload.ts"
 import type { FileToUpload } from "./upload.ts"
 
@@ -13,7 +13,10 @@ export interface ConnectionOptions {
    * One with a user name or a password in it is refused: errors name the url.
    */
   readonly url: string
-  /** Milliseconds in which an attempt must be answered; 30,000 by default. An upload has 300,000. */
+  /**
+   * Milliseconds in which an attempt must be answered; 30,000 by default, `Infinity` for no limit. An
+   * upload has 300,000.
+   */
   readonly timeoutMillis?: number
   /** How many times a request is repeated at most; 3 by default, 0 for never. */
   readonly retries?: number
@@ -55,8 +58,10 @@ type QueryValue = string | number | boolean | ReadonlyArray<string | number> | u
 /** What to ask. */
 export interface Asked {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
-  /** With its ids in place. */
+  /** As the document writes it, with the names of its ids in braces. */
   readonly path: string
+  /** In their order in the path. */
+  readonly ids?: ReadonlyArray<unknown>
   readonly query?: Readonly<Record<string, QueryValue>> | undefined
   readonly json?: unknown
   readonly file?: FileToUpload
@@ -74,21 +79,25 @@ export const makeAsk = (
 ): Ask => {
   const origin = originOf(connection.url)
   const { fetch = globalThis.fetch, longestRestMillis = 60_000, retries = 3 } = connection
+  if (!isTimeout(connection.timeoutMillis ?? 1)) throw new TypeError(wrongTimeout)
+  refuseHeaders(connection.headers)
   return async (asked, options = {}) => {
-    const url = `${origin}${asked.path}${queryText(asked.query)}`
+    const url = `${origin}${filled(asked)}${queryText(asked.query)}`
     const headers: Record<string, string> = {
       ...connection.headers,
       ...credentials,
       accept: "application/json",
     }
-    if (asked.keyed === true) headers["idempotency-key"] = options.idempotencyKey ?? newKey()
+    if (asked.keyed === true) headers["idempotency-key"] = keyOf(options)
     if (asked.json !== undefined) headers["content-type"] = "application/json"
+    const body = asked.json === undefined ? undefined : jsonText(asked.json)
     const usual = asked.file === undefined ? (connection.timeoutMillis ?? 30_000) : 300_000
     const given = [connection.signal, options.signal].filter((each) => each !== undefined)
     const signal = given.length > 1 ? AbortSignal.any(given) : given[0]
     const timeoutMillis = options.timeoutMillis ?? usual
+    if (!isTimeout(timeoutMillis)) throw cannotAsk(wrongTimeout, "timeoutMillis")
     for (let repeats = 0; ; repeats++) {
-      const outcome = await attempt(fetch, url, asked, headers, timeoutMillis, signal)
+      const outcome = await attempt(fetch, url, { ...asked, body }, headers, timeoutMillis, signal)
       if (!(outcome instanceof MessagingError)) return outcome.answer
       const rest =
         repeats < (options.retries ?? retries) ? restBefore(asked, outcome, repeats) : undefined
@@ -124,10 +133,57 @@ const parsedUrl = (url: string): URL => {
 
 /** The header that carries a key or a token; what is wrong with it is told without showing it. */
 export const bearer = (name: string, secret: string): Readonly<Record<string, string>> => {
-  if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(secret)) {
+  if (typeof secret !== "string" || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(secret)) {
     throw new TypeError(`The ${name} is empty or has characters that no ${name} has`)
   }
   return { authorization: `Bearer ${secret}` }
+}
+
+/** Timers take what is longer for nothing at all. */
+const longestTimer = 2 ** 31 - 1
+
+const wrongTimeout = "timeoutMillis is a positive number, or Infinity"
+
+const isTimeout = (millis: unknown): boolean => typeof millis === "number" && millis > 0
+
+/** `fetch` would say of them that there is no connection, and show them. */
+const refuseHeaders = (headers: ConnectionOptions["headers"]): void => {
+  try {
+    void new Headers(headers)
+  } catch {
+    throw new TypeError("The headers have a name or a value that HTTP does not carry")
+  }
+}
+
+/** The path with its ids, which are never another path: an id of a page's address may be any text. */
+const filled = ({ ids = [], path }: Asked): string => {
+  let at = 0
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const id = ids[at++]
+    const text = typeof id === "number" || typeof id === "string" ? String(id) : ""
+    if (!/^[1-9]\d*$/.test(text)) throw cannotAsk(`${name} is a positive integer`, name)
+    return text
+  })
+}
+
+const keyOf = ({ idempotencyKey: given }: CreationOptions): string => {
+  if (given === undefined) return newKey()
+  if (typeof given === "string" && /^[\x20-\x7e]{1,255}$/.test(given)) return given
+  throw cannotAsk(
+    "An idempotency key is 1 to 255 printable ASCII characters",
+    "idempotencyKey",
+    "invalid_idempotency_key",
+  )
+}
+
+const jsonText = (body: unknown): string => {
+  try {
+    const text = JSON.stringify(body) as string | undefined
+    if (text !== undefined) return text
+  } catch {
+    // What it says of a circle is several lines long.
+  }
+  throw cannotAsk("The body has something that JSON cannot hold", null, "invalid_json")
 }
 
 const queryText = (query: Asked["query"] = {}): string => {
@@ -149,7 +205,7 @@ const tooLong = Symbol("too long")
 const attempt = async (
   fetch: NonNullable<ConnectionOptions["fetch"]>,
   url: string,
-  { file, json, method }: Asked,
+  { body, file, method }: Asked & { readonly body: string | undefined },
   headers: Readonly<Record<string, string>>,
   timeoutMillis: number,
   signal: AbortSignal | undefined,
@@ -159,7 +215,10 @@ const attempt = async (
   const ending = new AbortController()
   const end = () => ending.abort(signal?.reason)
   signal?.addEventListener("abort", end)
-  const timer = setTimeout(() => ending.abort(tooLong), timeoutMillis)
+  const timer =
+    timeoutMillis > longestTimer
+      ? undefined
+      : setTimeout(() => ending.abort(tooLong), timeoutMillis)
   try {
     const response = await fetch(url, {
       method,
@@ -167,7 +226,7 @@ const attempt = async (
       signal: ending.signal,
       // The service redirects nowhere, and a POST that is redirected becomes a GET.
       redirect: "manual",
-      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+      ...(body === undefined ? {} : { body }),
       ...form?.init,
     })
     const text = await response.text()
@@ -234,9 +293,12 @@ const pause = (millis: number, signal: AbortSignal | undefined): Promise<void> =
       clearTimeout(timer)
       reject(signal?.reason)
     }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", end)
-      resolve()
-    }, millis)
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener("abort", end)
+        resolve()
+      },
+      Math.min(millis, longestTimer),
+    )
     signal?.addEventListener("abort", end, { once: true })
   })

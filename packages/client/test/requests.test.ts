@@ -72,16 +72,6 @@ describe("a request", () => {
     assert.strictEqual(attempts[1]?.url, "https://messages.test/api/v2/messages")
   })
 
-  test("cannot leave its path by an id that is none", async () => {
-    const { attempts, fetch } = scripted(refused(404, "message_not_found"))
-    const id = "../../../admin/v1/workspaces" as unknown as number
-    await ended(aClient(fetch).messages.get(id))
-    assert.strictEqual(
-      attempts[0]?.url,
-      "https://messages.test/api/v2/messages/..%2F..%2F..%2Fadmin%2Fv1%2Fworkspaces",
-    )
-  })
-
   test("says who acts for an operator", async () => {
     const { attempts, fetch } = scripted(answered(200, { data: [] }))
     const url = "https://messages.test"
