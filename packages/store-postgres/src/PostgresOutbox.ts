@@ -32,11 +32,8 @@ interface OutboxRow {
   readonly body: string | null
 }
 
-interface SnapshotRow {
-  /** All transactions before this one are over. */
-  readonly over: string
-  /** The first that has not begun. */
-  readonly next: string
+interface TransactionRow {
+  readonly id: bigint
 }
 
 const readOutbox = statement("outbox.read", given({ after: bigint, limit: integer }))`
@@ -50,12 +47,20 @@ const latestPosition = statement("outbox.latest", given({}))`
 select coalesce(max(o.id), 0)::bigint as latest
 from outbox o`
 
-/** Taken before the events are read, so that the read sees all transactions that are over now. */
-const snapshot = statement("outbox.snapshot", given({}))`
-select
-  pg_snapshot_xmin(s.taken)::text as over,
-  pg_snapshot_xmax(s.taken)::text as next
-from pg_current_snapshot() s (taken)`
+/**
+ * All transactions before this one are over. Asked before the events are read, so that the read
+ * sees what those have written.
+ */
+const firstUnderWay = statement("outbox.underWay", given({}))`
+select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as id`
+
+/**
+ * A transaction that begins now: all that have taken a position began before it. The end of a
+ * snapshot would not do: it stands behind the latest transaction that is over, and one with a
+ * higher id may be under way.
+ */
+const beginsNow = statement("outbox.beginsNow", given({}))`
+select pg_current_xact_id()::text::bigint as id`
 
 /** Ids grow with time: what is old is at the front. What is still to be delivered is kept. */
 const forgetEvents = statement("outbox.forget", given({ before: instant, limit: integer }))`
@@ -88,9 +93,9 @@ export const outbox = (database: DatabaseService): typeof Outbox.Service => {
   /** The position before a gap, and the first transaction that cannot fill it. */
   const gaps = new Map<number, bigint>()
 
-  /** Notes which transactions are under way: one of them may yet fill the gap after `before`. */
-  const remember = (before: number, taken: SnapshotRow) => {
-    gaps.set(before, BigInt(taken.next))
+  /** Transactions before `first` may yet fill the gap after `before`. */
+  const remember = (before: number, first: bigint) => {
+    gaps.set(before, first)
     const oldest = gaps.keys().next().value
     if (gaps.size > remembered && oldest !== undefined) gaps.delete(oldest)
   }
@@ -111,24 +116,22 @@ export const outbox = (database: DatabaseService): typeof Outbox.Service => {
     return { rows: events, gap: null }
   }
 
-  const take = Effect.map(
-    snapshot.rows<SnapshotRow>(database, {}),
-    ([taken]) => taken ?? { over: "0", next: "0" },
-  )
+  const firstId = (rows: ReadonlyArray<TransactionRow>) => BigInt(rows[0]?.id ?? 0)
+  const allOverBefore = Effect.map(firstUnderWay.rows<TransactionRow>(database, {}), firstId)
+  const transactionNow = Effect.map(beginsNow.rows<TransactionRow>(database, {}), firstId)
 
   const read = Effect.fnUntraced(function* (after: number, limit: number) {
     let position = after
-    let taken = yield* take
+    let over = yield* allOverBefore
     for (;;) {
       const found = yield* readOutbox.rows<OutboxRow>(database, { after: position, limit })
-      const { gap, rows } = settled(position, found, BigInt(taken.over))
+      const { gap, rows } = settled(position, found, over)
       const events = rows.flatMap((row) => (row.body === null ? [] : toEvent(row)))
       const last = rows.at(-1)
       if (gap === null && (events.length > 0 || last === undefined)) return events
-      // Transactions may have begun since the snapshot: it could not tell who fills a new gap.
-      taken = yield* take
-      if (gap !== null) remember(gap, taken)
+      if (gap !== null) remember(gap, yield* transactionNow)
       else if (last !== undefined) position = Number(last.id)
+      over = yield* allOverBefore
     }
   })
 

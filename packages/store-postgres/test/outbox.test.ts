@@ -59,6 +59,46 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       }),
     )
 
+    it.effect("waits for it also when it began after all that are over by now", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const outbox = Context.get(yield* aProcess(database), Outbox)
+        const door = yield* aDoor(database)
+        const began = yield* Deferred.make<void>()
+        const taken = yield* Deferred.make<void>()
+        const ends = yield* Deferred.make<void>()
+        const first = yield* Effect.forkChild(
+          door.transaction("first", (run) =>
+            Effect.gen(function* () {
+              yield* run("select pg_current_xact_id()::text")
+              yield* Deferred.succeed(began, undefined)
+              yield* Deferred.await(taken)
+              yield* run(write, ["later"])
+            }),
+          ),
+        )
+        yield* Deferred.await(began)
+        const last = yield* Effect.forkChild(
+          door.transaction("last", (run) =>
+            Effect.gen(function* () {
+              yield* run(write, ["earlier"])
+              yield* Deferred.succeed(taken, undefined)
+              yield* Deferred.await(ends)
+            }),
+          ),
+        )
+        yield* Fiber.join(first)
+        const read = Effect.map(outbox.read(0, 100), (events) =>
+          events.map((event) => event.eventId as string),
+        )
+        const meanwhile = [yield* read, yield* read]
+        yield* Deferred.succeed(ends, undefined)
+        yield* Fiber.join(last)
+        assert.deepStrictEqual(meanwhile, [[], []])
+        assert.deepStrictEqual(yield* read, ["earlier", "later"])
+      }),
+    )
+
     it.effect("goes on once who took an earlier position has rolled back", () =>
       Effect.gen(function* () {
         const { finish, read } = yield* scene()
