@@ -127,7 +127,7 @@ export const readLine = (
   const valuesOf = (which: typeof read) =>
     Object.fromEntries(which.map(([name, value]) => [name, value()]))
   const shared = valuesOf(read.filter(([name]) => isCommon(name))) as unknown as CommonOptions
-  // Who asks for help need not give everything else.
+  // A line that asks for help need not give everything else.
   if (shared.help) return { given: {}, common: shared }
   return {
     given: {

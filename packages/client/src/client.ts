@@ -41,7 +41,7 @@ export const messagingClient = ({ key, ...connection }: ClientOptions) => {
       send: at.create("/api/v2/messages"),
       /**
        * The same to 1,000 recipients at most, in their order: all or nothing. `field` of a refusal
-       * names the recipient, as in `to[3].phone`. Who is named twice receives two messages.
+       * names the recipient, as in `to[3].phone`. A recipient named twice receives two messages.
        */
       sendBatch: at.create("/api/v2/messages/batch"),
       /** Messages, newest first, of one `status` or several, a number, a phone, or a time. */

@@ -48,7 +48,7 @@ describe("AdjustableClock", () => {
   )
 
   it.effect(
-    "a raised offset wakes who is due, in the order of their moments, and no other fiber",
+    "a raised offset wakes the fibers that are due, in the order of their moments, and no other",
     () =>
       underAdjustableClock((handle) =>
         Effect.gen(function* () {

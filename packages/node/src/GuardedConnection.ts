@@ -1,5 +1,5 @@
 /**
- * Connections to addresses that were checked: the rule of who may be reached is asked of what a name
+ * Connections to addresses that were checked: the rule of what may be reached is asked of what a name
  * resolves to, not of the name. It is resolved once, every answer is checked, and
  * the socket goes to one of those very addresses: a name that resolves to something else a moment
  * later changes nothing. What the socket is really connected to is looked at once more before the

@@ -55,7 +55,7 @@ export const answering = (...answers: ReadonlyArray<ReadonlyArray<string>>) => {
 }
 
 /**
- * Public by the guard's rule, which cannot know who has an address, and assigned to no one: no registry was
+ * Public by the guard's rule, which cannot know the owner of an address, and not assigned: no registry was
  * given any of 3000::/4. So no test names an address at which anything could be.
  */
 export const publicAddress = "3000::34"

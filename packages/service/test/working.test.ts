@@ -99,7 +99,7 @@ describe("a drain", () => {
     const sendAt = later()
     await api.messages.send({ to: { phone }, text: "Later", sendAt })
     await api.messages.sendBatch({ to: [{ phone }, { phone }], text: "Now" })
-    await api.messages.send({ to: { group: "Nobody" }, text: "Now" })
+    await api.messages.send({ to: { group: "Strangers" }, text: "Now" })
     const drained = await messaging.drain()
     assert.deepStrictEqual(
       { ...drained, nextDueAt: null },

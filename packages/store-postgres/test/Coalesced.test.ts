@@ -68,7 +68,7 @@ it.effect("a place is free again after its last call", () =>
   }),
 )
 
-it.effect("a failure of all is everybody's", () =>
+it.effect("a failure of all is told to each caller", () =>
   Effect.gen(function* () {
     const statement = yield* aStatement
     const call = yield* coalesced(statement.run, settings)

@@ -108,7 +108,7 @@ interface Case {
   readonly shown: number
 }
 
-const everybody = "+15551234567" as Phone
+const phoneOfAll = "+15551234567" as Phone
 const few = "+15550000007" as Phone
 const none = "+15550000099" as Phone
 const full = limit + 1
@@ -136,13 +136,13 @@ const cases: ReadonlyArray<Case> = [
   },
   { name: "test messages", scope: { mode: "test" }, indexes: byWorkspace, shown: 0 },
   { name: "a state of three", filter: { statuses: ["expired"] }, indexes: byState, shown: 3 },
-  { name: "a phone of all", filter: { phone: everybody }, indexes: byPhone, shown: full },
+  { name: "a phone of all", filter: { phone: phoneOfAll }, indexes: byPhone, shown: full },
   { name: "a phone of few", filter: { phone: few }, indexes: byPhone, shown: full },
   { name: "a phone, deep", filter: { phone: few }, before: 50_000, indexes: byPhone, shown: 5 },
   { name: "a phone of none", filter: { phone: none }, indexes: byPhone, shown: 0 },
   {
     name: "a phone of all in a state of none",
-    filter: { phone: everybody, statuses: ["read"] },
+    filter: { phone: phoneOfAll, statuses: ["read"] },
     indexes: byPhone,
     shown: 0,
   },

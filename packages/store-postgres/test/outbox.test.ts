@@ -49,14 +49,16 @@ const scene = Effect.fnUntraced(function* (before: ReadonlyArray<string> = []) {
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "the outbox while others write",
   (it) => {
-    it.effect("waits for who took an earlier position and has not committed yet", () =>
-      Effect.gen(function* () {
-        const { finish, read } = yield* scene()
-        assert.deepStrictEqual(yield* read(0), [])
-        assert.deepStrictEqual(yield* read(0), [])
-        yield* finish(true)
-        assert.deepStrictEqual(yield* read(0), ["slow", "quick"])
-      }),
+    it.effect(
+      "waits for a transaction that took an earlier position and has not committed yet",
+      () =>
+        Effect.gen(function* () {
+          const { finish, read } = yield* scene()
+          assert.deepStrictEqual(yield* read(0), [])
+          assert.deepStrictEqual(yield* read(0), [])
+          yield* finish(true)
+          assert.deepStrictEqual(yield* read(0), ["slow", "quick"])
+        }),
     )
 
     it.effect("waits for it also when it began after all that are over by now", () =>
@@ -99,7 +101,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       }),
     )
 
-    it.effect("goes on once who took an earlier position has rolled back", () =>
+    it.effect("goes on once the transaction with an earlier position has rolled back", () =>
       Effect.gen(function* () {
         const { finish, read } = yield* scene()
         assert.deepStrictEqual(yield* read(0), [])

@@ -110,40 +110,38 @@ layer(layerPgliteDatabase({}), { excludeTestServices: true, timeout: "60 seconds
       }),
     )
 
-    it.effect(
-      "who is in a transaction has the session to itself; one that breaks off leaves nothing",
-      () =>
-        Effect.gen(function* () {
-          const database = yield* Database
-          yield* database.query("make", "create table things (name text)")
-          const begun = yield* Deferred.make<void>()
-          const slow = yield* database
-            .transaction("slow", (run) =>
-              Effect.gen(function* () {
-                yield* run("insert into things values ('lost')")
-                yield* Deferred.succeed(begun, undefined)
-                return yield* Effect.never
-              }),
-            )
-            .pipe(Effect.forkChild)
-          yield* Deferred.await(begun)
-          const other = yield* Effect.forkChild(
-            database.query<{ readonly name: string }>("read", "select name from things"),
+    it.effect("a transaction has the session to itself; one that breaks off leaves nothing", () =>
+      Effect.gen(function* () {
+        const database = yield* Database
+        yield* database.query("make", "create table things (name text)")
+        const begun = yield* Deferred.make<void>()
+        const slow = yield* database
+          .transaction("slow", (run) =>
+            Effect.gen(function* () {
+              yield* run("insert into things values ('lost')")
+              yield* Deferred.succeed(begun, undefined)
+              return yield* Effect.never
+            }),
           )
-          yield* Fiber.interrupt(slow)
-          assert.deepStrictEqual(yield* Fiber.join(other), [])
+          .pipe(Effect.forkChild)
+        yield* Deferred.await(begun)
+        const other = yield* Effect.forkChild(
+          database.query<{ readonly name: string }>("read", "select name from things"),
+        )
+        yield* Fiber.interrupt(slow)
+        assert.deepStrictEqual(yield* Fiber.join(other), [])
 
-          const broken = database.transaction("broken", (run) =>
-            Effect.andThen(run("insert into things values ('lost')"), run("select 1 / 0")),
-          )
-          assert.instanceOf(yield* Effect.flip(broken), StoreUnavailable)
-          yield* database.transaction("kept", (run) => run("insert into things values ('kept')"))
-          const rows = yield* database.query<{ readonly name: string }>(
-            "read",
-            "select name from things",
-          )
-          assert.deepStrictEqual(rows, [{ name: "kept" }])
-        }),
+        const broken = database.transaction("broken", (run) =>
+          Effect.andThen(run("insert into things values ('lost')"), run("select 1 / 0")),
+        )
+        assert.instanceOf(yield* Effect.flip(broken), StoreUnavailable)
+        yield* database.transaction("kept", (run) => run("insert into things values ('kept')"))
+        const rows = yield* database.query<{ readonly name: string }>(
+          "read",
+          "select name from things",
+        )
+        assert.deepStrictEqual(rows, [{ name: "kept" }])
+      }),
     )
   },
 )

@@ -1,4 +1,4 @@
-/** The people behind the server, the keys of their clients, and what everyone has been sent. */
+/** The people behind the server, the keys of their clients, and what each has been sent. */
 import type { tl } from "@mtcute/node"
 import { Long } from "@mtcute/node"
 import { longFrom, sha256 } from "./envelope.ts"

@@ -85,7 +85,7 @@ it.effect(
     }),
 )
 
-it.effect("who cannot be found is told as the far side names it", () =>
+it.effect("a recipient who cannot be found is told as the far side names it", () =>
   Effect.gen(function* () {
     const { client } = yield* sending
     const failures = yield* Effect.all([

@@ -173,7 +173,7 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
           ),
         ),
       ),
-      // Sessions are kept for as long as their events are taken: by the worker, and by no one else.
+      // Sessions are kept for as long as their events are taken: by the worker alone.
       listen: sessions.listen,
       connections: sessions.reports,
     })

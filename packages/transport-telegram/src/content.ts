@@ -37,7 +37,7 @@ const largestPicture = 10 * 1024 * 1024
 /** The file could not be read. */
 const unreadable = "unreadable" as const
 
-/** Puts the file to the far side; it is shown to no one before the message that names it. */
+/** Puts the file to the far side; no recipient sees it before the message that names it. */
 export const upload = (
   client: TelegramClient,
   { content, fileName, mimeType, size, type }: OutgoingMedia,

@@ -58,8 +58,8 @@ export class Sessions extends Context.Service<
      */
     open(numberId: NumberId): Effect.Effect<OpenSession | ClosedReason | "elsewhere" | null>
     /**
-     * Connects a number that was just linked, and tells how that ended. What becomes of it is told to
-     * no one else before `announce`.
+     * Connects a number that was just linked, and answers how that ended. Only the caller hears what
+     * becomes of it, before `announce`.
      */
     connectLinked(numberId: NumberId): Effect.Effect<OpenSession | ClosedReason>
     /**
@@ -144,7 +144,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       if (held.get(numberId) === state) held.delete(numberId)
       return Deferred.succeed(state.turn, "connection_lost")
     })
-    // It outlives whoever asked for it first, and lives by the service's own clock.
+    // It outlives the caller that asked for it first, and lives by the service's own clock.
     yield* FiberMap.run(
       fibers,
       numberId,
@@ -232,7 +232,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       confirm(state.open.connection.credentials)
       state.open.connection.credentialsChanged()
     } else if (now === "disconnected" && reason !== null) {
-      // It ended before the core had taken the link, which was told to no one.
+      // It ended before the core had taken the link, which was not told yet.
       yield* Effect.forkDetach(
         take({ _tag: "ConnectionChanged", numberId, status: now, phone: null, reason }),
       )

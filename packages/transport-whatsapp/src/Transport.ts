@@ -251,7 +251,7 @@ export const layerTransport: Layer.Layer<
     return Context.make(WhatsAppTransport, {
       dropsCopies: true,
       send,
-      // Sessions are kept for as long as their events are taken: by the worker, and by no one else.
+      // Sessions are kept for as long as their events are taken: by the worker alone.
       listen: sessions.listen,
       connections: sessions.reports,
     }).pipe(Context.add(PhoneDirectory, { checkPhones }))

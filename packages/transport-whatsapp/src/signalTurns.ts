@@ -1,10 +1,10 @@
 /**
- * Turns at the encryption library, by the address of the other side. It does what there is to do with one
- * address one after the other, for all numbers of the process together, and does what had to wait in
- * the midst of the work of whoever came first. The library above it keeps in mind in whose midst it is
- * what belongs into one write: so two numbers that write to one person at once would write each session
- * by itself, or into a write that is over and is never made. Here who comes second waits before it
- * goes in, and so finds nothing to wait for there.
+ * Turns at the encryption library, by the address of the other side. For one address the library does one
+ * thing after the other, for all numbers of the process together, and what had to wait it does inside the
+ * work of the number that came first. The library above it decides by the work that it is inside what
+ * belongs into one write. So two numbers that write to one person at once would write each session by
+ * itself, or into a write that is over and is never made. Here the second number waits before it goes in,
+ * and so finds nothing to wait for there.
  */
 import type { SignalRepositoryWithLIDStore, UserFacingSocketConfig } from "baileys"
 

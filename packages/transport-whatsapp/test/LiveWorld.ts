@@ -192,7 +192,7 @@ export const layerWorld = layerWorldWith({})
 
 let made = 0
 
-/** A person of the far side, with a phone that no one else has. */
+/** A person of the far side, with a phone of their own. */
 export const aPerson = Effect.gen(function* () {
   const server = yield* WhatsAppServer
   const digits = `49151${String(10_000_000 + ++made)}`

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { changesNames } from "../src/groups.ts"
 
-it.effect("a new name makes names known before worth nothing, and who joins does not", () =>
+it.effect("a new name makes names known before worth nothing, and a new member does not", () =>
   Effect.sync(() => {
     const said = (...changes: ReadonlyArray<string>) =>
       changesNames({

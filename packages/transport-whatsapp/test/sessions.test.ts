@@ -114,7 +114,7 @@ layer(layerWorld)("a session", (it) => {
     }),
   )
 
-  it.effect("shows the far side's ticks by the message's id, whoever's address they carry", () =>
+  it.effect("shows the far side's ticks by the message's id, whichever address they carry", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const told = yield* Told

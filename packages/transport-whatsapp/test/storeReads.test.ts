@@ -42,7 +42,7 @@ const layerNoted = Layer.effect(
 ).pipe(Layer.provideMerge(layerStores))
 
 layer(layerAdapter().pipe(Layer.provideMerge(layerNoted), Layer.provideMerge(layerServer)))(
-  "a text to someone who was written to before",
+  "a text to a person who was written to before",
   (it) => {
     it.effect("reads no keys of the store, and writes once: the sessions with its devices", () =>
       Effect.gen(function* () {

@@ -98,7 +98,7 @@ const spellingsOf = (digits: string): ReadonlyArray<string> => {
   return area === undefined ? [digits] : [digits, `55${area}9${rest}`]
 }
 
-/** The account that someone means who writes this number, perhaps in another spelling. */
+/** The account that a client means by this number, perhaps in another spelling. */
 export const accountCalled = (world: World, number: string): Account | undefined =>
   spellingsOf(digitsOf(number))
     .map((digits) => world.accounts.get(digits))

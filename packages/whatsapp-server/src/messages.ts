@@ -139,7 +139,7 @@ export const makeMessages = (world: World): Messages => {
     )
   }
 
-  /** Hands a message to one device of an account; whoever sent it does not get it back. */
+  /** Hands a message to one device of an account; the device that sent it does not get it back. */
   const hand = async (to: string, from: Device, stanza: BinaryNode, group?: Group) => {
     const sealed = sealedFor(stanza, to)
     const account = accountAt(world, to)

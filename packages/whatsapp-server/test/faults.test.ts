@@ -4,17 +4,19 @@ import { Effect } from "effect"
 import { ackOf, closed, connect, opened, recipient, sender, sending } from "./Client.ts"
 
 for (const code of [463, 479]) {
-  it.effect(`a message refused with ${code} reaches nobody, and the next one goes through`, () =>
-    Effect.gen(function* () {
-      const { client, send, server } = yield* sending
-      yield* server.nextMessage({ outcome: { nack: code }, from: sender, to: recipient })
-      yield* send("3EB0BB01")
-      assert.strictEqual((yield* ackOf(client, "3EB0BB01")).attrs["error"], String(code))
-      assert.strictEqual(server.copies(recipient), 0)
-      yield* send("3EB0BB02")
-      assert.isUndefined((yield* ackOf(client, "3EB0BB02")).attrs["error"])
-      assert.strictEqual(server.copies(recipient), 1)
-    }),
+  it.effect(
+    `a message refused with ${code} reaches no recipient, and the next one goes through`,
+    () =>
+      Effect.gen(function* () {
+        const { client, send, server } = yield* sending
+        yield* server.nextMessage({ outcome: { nack: code }, from: sender, to: recipient })
+        yield* send("3EB0BB01")
+        assert.strictEqual((yield* ackOf(client, "3EB0BB01")).attrs["error"], String(code))
+        assert.strictEqual(server.copies(recipient), 0)
+        yield* send("3EB0BB02")
+        assert.isUndefined((yield* ackOf(client, "3EB0BB02")).attrs["error"])
+        assert.strictEqual(server.copies(recipient), 1)
+      }),
   )
 }
 

@@ -16,7 +16,7 @@ messaging.on(
 )
 const api = messaging.as(shop)
 await api.messages.send({ to: { phone: "+15550100002" }, text: "Hello" })
-await api.messages.send({ to: { group: "Nobody knows it" }, text: "Hello" })
+await api.messages.send({ to: { group: "No such group" }, text: "Hello" })
 await messaging.drain()
 await messaging.close() // listeners hear first what was committed
 console.log(position)

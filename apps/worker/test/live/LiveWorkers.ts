@@ -14,7 +14,7 @@ import { programs } from "../programs.ts"
 
 const operatorToken = "operator-token-of-the-live-workers"
 
-/** Who gets all messages. */
+/** The recipient of all messages. */
 const recipient = "4915199999999"
 
 export interface LiveNumber {

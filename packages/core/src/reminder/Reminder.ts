@@ -64,7 +64,7 @@ export interface Reminder extends ReminderContent {
   /** The due time of the next run (epoch milliseconds); null when paused, or when none ever comes. */
   readonly nextRunAt: number | null
   readonly createdAt: number
-  /** Grows with each change and each run: who decided on an older one decides again. */
+  /** Grows with each change and each run: a caller that decided on an older one decides again. */
   readonly revision: number
   /** What became of the latest due time that is over; null before the first. */
   readonly lastRun: LastRun | null

@@ -189,7 +189,7 @@ const make = Effect.fnUntraced(function* (most: number) {
       ),
     )
 
-  /** Notes the others' signs of life. Who was away meanwhile begins to watch anew. */
+  /** Notes the others' signs of life. A worker that was away meanwhile begins to watch anew. */
   const watch = Effect.fnUntraced(function* (workers: ReadonlyArray<LiveWorker>) {
     if (sinceLook === null || sinceLook() > watchfulMillis) watched.clear()
     sinceLook = yield* stopwatch

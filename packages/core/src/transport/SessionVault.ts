@@ -5,7 +5,7 @@
  *
  * Writes of one number reach the store one after the other, in the order in which they were made, and
  * none once another worker has the number: those fail with `NumberMoved`. They are not given up half-way:
- * what comes behind one finds it done. Credentials are read behind them too, since who reads them begins
+ * what comes behind one finds it done. Credentials are read behind them too, since a reader of them begins
  * anew with what was written before.
  */
 import { Clock, Context, Effect, Layer, Result, Semaphore } from "effect"

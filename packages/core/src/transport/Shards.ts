@@ -137,7 +137,7 @@ const fullestFirst = (
 
 /**
  * Equal shares, which differ by one at most; a worker that can take no more leaves its rest to the
- * others. Who has most already gets the larger share, so that nothing moves for the sake of one.
+ * others. The worker with most already gets the larger share, so that nothing moves for the sake of one.
  */
 const setTargets = (holders: ReadonlyArray<Holder>, loads: ReadonlyArray<number>): void => {
   let open = holders.toSorted((a, b) => b.held.length - a.held.length || byId(a, b))

@@ -45,7 +45,7 @@ export type AfterSecret = TelegramLoginView | "wrong" | null
 
 /** Logging accounts in at the far side. Never fails: what went wrong is how the login stands. */
 export interface TelegramLoginPort {
-  /** Whether there is an application, without which the far side lets no one in. */
+  /** Whether there is an application, without which the far side lets no account in. */
   readonly isConfigured: boolean
   /** Begins in place of what there was; null while one goes on. */
   begin(numberId: NumberId, request: TelegramLoginRequest): Effect.Effect<TelegramLoginView | null>

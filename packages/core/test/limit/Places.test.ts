@@ -45,7 +45,7 @@ describe("places of a shared resource", () => {
     }),
   )
 
-  it.effect("who gives up while waiting takes no place", () =>
+  it.effect("a caller that gives up while waiting takes no place", () =>
     Effect.gen(function* () {
       const { hold, holding } = makeCounted(1, 1)
       const first = yield* hold("a")

@@ -69,7 +69,7 @@ describe("what the far side refuses", () => {
         const { key, number } = yield* aSender()
         yield* behave(number, { groups: ["Team", "Twice", "Twice"] })
         const known = yield* send(key, { to: { group: "Team" } })
-        const others = yield* Effect.forEach(["team", " Team", "Nobody", "Twice"], (group) =>
+        const others = yield* Effect.forEach(["team", " Team", "Strangers", "Twice"], (group) =>
           send(key, { to: { group } }),
         )
         yield* settled

@@ -96,7 +96,7 @@ const storm = (seed: string, actions: number) =>
             { phone: "+15550000002" },
             { phone: "+15550010000" },
             { group: "Team" },
-            { group: "Nobody" },
+            { group: "Strangers" },
           ])
           const key = `key ${yield* below(1_000_000_000)}`
           const given = {
@@ -176,7 +176,7 @@ const storm = (seed: string, actions: number) =>
           yield* TestClock.adjust((yield* inOneOf(3)) ? 0 : yield* below(20 * second))
         }
 
-        // The storm is over: everybody is back, and there is time enough.
+        // The storm is over: all numbers are back, and there is time enough.
         trouble.chance = 0
         for (const number of numbers) {
           yield* Effect.ignore(reconnect(number))

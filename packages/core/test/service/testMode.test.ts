@@ -92,7 +92,7 @@ describe("test mode", () => {
           yield* send(test, { to: { contact_id: contact } }),
           // Phones that would not be registered are, in test mode.
           yield* send(test, { to: { phone: "+15550010000" } }),
-          yield* send(test, { to: { group: "Nobody" } }),
+          yield* send(test, { to: { group: "Strangers" } }),
         ]
         yield* settled
         const told = yield* Effect.forEach(messages, (message) =>

@@ -22,7 +22,7 @@ const layerVault = (
     readonly key?: string
     readonly older?: string
     readonly ownership?: Layer.Layer<NumberOwnership>
-    /** Writes go on in the store when who asked for them is interrupted. */
+    /** Writes go on in the store when the fiber that asked for them is interrupted. */
     readonly apart?: boolean
   } = {},
 ) => {

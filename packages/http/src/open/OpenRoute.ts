@@ -86,7 +86,7 @@ const tags = [
 
 /** Those of them that are served here, in the document. */
 export const documentOpen = (routes: ReadonlyArray<OpenRoute>): DescribedSurface => ({
-  name: "Open to everybody",
+  name: "Open to all",
   tags: tags.filter(({ name }) => routes.some(({ tag }) => tag === name)),
   security: {},
   operations: routes.map(operation),

@@ -125,7 +125,7 @@ export const linkRoutes = Effect.gen(function* () {
       id: "readFile",
       tag: "Links",
       summary: "Read a stored file",
-      about: "The `url` of a file works for 26 hours, for everybody who has it.",
+      about: "The `url` of a file works for 26 hours, for all who have it.",
       headers: [
         header("Range", "One range of bytes, such as `bytes=0-1023`."),
         header("If-Range", "The `ETag` of the content that the client has the rest of."),

@@ -140,7 +140,7 @@ const about = (text: string | undefined, { scope, unlimitedOnly }: OperationRule
       : []),
   ].join("\n\n")
 
-/** Who was not admitted is not counted. */
+/** A request that was not admitted is not counted. */
 const ratesShown = (status: number) => (status === 401 ? [] : rateHeaders)
 
 const operation = (route: RouteV2): Operation => {

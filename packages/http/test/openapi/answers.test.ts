@@ -325,7 +325,7 @@ describe("the document and the service", () => {
 
           yield* ask(operator("POST", `${own}/logout`), 200)
 
-          // The end, and what everybody may see
+          // The end, and what needs no key
           yield* ask(customer("DELETE", `${v2}/media/${file.id}`), 200)
           yield* ask(operator("DELETE", `${at}/contacts/${contact.id}`), 200)
           yield* ask(operator("DELETE", `${at}/keys/${reader.id}`), 200)

@@ -47,7 +47,7 @@ describe("the OpenAPI document", () => {
       patience,
     )
 
-    it.effect("is open to everybody, has no other method, and is not kept", () =>
+    it.effect("is open to all, has no other method, and is not kept", () =>
       Effect.gen(function* () {
         const { socket, web } = yield* Doors
         for (const door of [socket, web]) {

@@ -36,7 +36,7 @@ layer(layerService())("the API page of a service that just started", (it) => {
 
 layer(layerService())("the API page", (it) => {
   it.effect(
-    "is HTML, open to everybody, and has no other method",
+    "is HTML, open to all, and has no other method",
     () =>
       Effect.gen(function* () {
         const { socket, web } = yield* Doors

@@ -15,12 +15,12 @@ describe("roles", () => {
     readonly allowed: ReadonlyArray<string>
   }
 
-  const everyone = ["owner", "administrator", "member"]
+  const allRoles = ["owner", "administrator", "member"]
   const administrators = ["owner", "administrator"]
   const number = { platform: "whatsapp", phone: "+15550001111" }
 
   const operations: ReadonlyArray<Operation> = [
-    { what: "read the workspace", call: (at) => ({ path: at }), allowed: everyone },
+    { what: "read the workspace", call: (at) => ({ path: at }), allowed: allRoles },
     {
       what: "change the workspace",
       call: (at) => ({ method: "PATCH", path: at, json: { name: "New" } }),
@@ -96,7 +96,7 @@ describe("roles", () => {
 
   layer(layerService())("over real sockets", (it) => {
     for (const { what, call, allowed } of operations) {
-      for (const role of everyone) {
+      for (const role of allRoles) {
         const may = allowed.includes(role)
         it.effect(`${role} ${may ? "may" : "may not"} ${what}`, () =>
           Effect.gen(function* () {

@@ -55,7 +55,7 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
   )
 
   it.effect(
-    "tells of a failure with its error, and of a cancel; who named no address is not told",
+    "tells of a failure with its error, and of a cancel; a send that named no address is told of nothing",
     () =>
       Effect.gen(function* () {
         const receiver = yield* aReceiver

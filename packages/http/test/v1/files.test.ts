@@ -257,7 +257,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
       const { credentials } = yield* aClient()
       const before = called.length
       const wrong = [
-        { phone: "nobody" },
+        { phone: "nothing" },
         { msg: "x".repeat(3001) },
         { whatsapp_client: "mine" },
         { webhook: "nowhere" },

@@ -118,11 +118,11 @@ layer(layerService())("what one version refuses", (it) => {
   it.effect("the other refuses: `Invalid Contact Number` is 422 invalid_phone", () =>
     Effect.gen(function* () {
       const { credentials, token } = yield* both()
-      const wrong = { ...credentials, phones: "nobody", msg: "Hi" }
+      const wrong = { ...credentials, phones: "nothing", msg: "Hi" }
       saysNo(yield* ask("send_msg/multi/", wrong), 400, "Invalid Contact Number")
       const batch = yield* post(
         token,
-        { to: [{ phone: "nobody" }], text: "Hi" },
+        { to: [{ phone: "nothing" }], text: "Hi" },
         "/api/v2/messages/batch",
       )
       assert.deepStrictEqual([batch.status, errorOf(batch).code], [422, "invalid_phone"])

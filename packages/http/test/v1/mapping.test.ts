@@ -95,8 +95,8 @@ layer(layerService())("what version 1 sends", (it) => {
   it.effect("is read by version 2: `phone` holding an `@username` is `to.username`", () =>
     Effect.gen(function* () {
       const client = yield* both({ number: { platform: "telegram" } })
-      const id = yield* sends(client.credentials, { phone: "@someone", country_code: "49" })
-      assert.deepStrictEqual((yield* onV2(client, id)).to, { username: "@someone" })
+      const id = yield* sends(client.credentials, { phone: "@recipient", country_code: "49" })
+      assert.deepStrictEqual((yield* onV2(client, id)).to, { username: "@recipient" })
     }),
   )
 
@@ -253,7 +253,7 @@ layer(layerService())("a message of version 2", (it) => {
         }),
         yield* send(token, { to: { contact_id: friend.id } }),
         yield* send(token, {
-          to: { username: "t.me/somebody" },
+          to: { username: "t.me/recipient" },
           send_at: "2099-01-01T00:00:00Z",
         }),
       ]
@@ -273,7 +273,7 @@ layer(layerService())("a message of version 2", (it) => {
           ["+15550009999", 1, number.id],
           ["Team", 2, number.id],
           ["@a_friend", 0, telegram.id],
-          ["t.me/somebody", 0, telegram.id],
+          ["t.me/recipient", 0, telegram.id],
         ],
       )
       assert.deepStrictEqual(Object.keys(history[0] ?? {}), [

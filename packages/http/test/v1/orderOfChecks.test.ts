@@ -96,12 +96,12 @@ const cases: ReadonlyArray<Case> = [
   },
   {
     scene: "a client without number and plan",
-    fields: { ...wrongFields, phone: "nobody", group_name: "Team" },
+    fields: { ...wrongFields, phone: "nothing", group_name: "Team" },
     says: "Please provide either phone OR group_name, not both",
   },
   {
     scene: "a client without number and plan",
-    fields: { ...wrongFields, phone: "nobody" },
+    fields: { ...wrongFields, phone: "nothing" },
     says: "Invalid phone number",
   },
   {

@@ -212,7 +212,7 @@ layer(layerService())("a send of version 1", (it) => {
       const { credentials, workspace } = yield* aClient()
       const fields = { ...credentials, msg: "Hi" }
       saysNo(
-        yield* ask("send_msg/multi/", { ...fields, phones: "15550001234,nobody" }),
+        yield* ask("send_msg/multi/", { ...fields, phones: "15550001234,nothing" }),
         400,
         "Invalid Contact Number",
       )

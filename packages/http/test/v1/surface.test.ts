@@ -60,7 +60,7 @@ layer(layerService())("version 1", (it) => {
   it.effect("answers 404 in its own shape to what it does not have, whatever the method", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
-      for (const path of ["", "nothing/", "send_msg/nobody", "send_msg//", "me/me", "message/"]) {
+      for (const path of ["", "nothing/", "send_msg/nothing", "send_msg//", "me/me", "message/"]) {
         saysNo(yield* ask(path, credentials), 404, "Not found")
         saysNo(yield* call(path, { method: "GET" }), 404, "Not found")
       }

@@ -84,7 +84,7 @@ layer(layerService())("verification/create/", (it) => {
     [{ numbers: "" }, "Numbers cant be null"],
     [{ numbers: Array.from({ length: 1001 }, () => "15550001234") }, "More than 1000 numbers"],
     [{ numbers: ["15550001234", "12"] }, "Invalid Contact Number"],
-    [{ numbers: ["@someone"] }, "Invalid Contact Number"],
+    [{ numbers: ["@recipient"] }, "Invalid Contact Number"],
     [{ numbers: [null] }, "Invalid Contact Number"],
     [{ numbers: ["15550001234"], campaign_name: "x".repeat(101) }, "Campaign name is too long"],
   ]

@@ -133,13 +133,13 @@ export interface Messaging {
    */
   readonly as: (workspace: HasId, trust?: Trust) => Api
   /**
-   * What somebody with a version 2 key does. Every call admits the key anew and counts as one request;
+   * What the holder of a version 2 key does. Every call admits the key anew and counts as one request;
    * it fails with `invalid_api_key`, `v1_key_on_v2`, `api_key_revoked`, `api_key_expired`,
    * `rate_limited`, `too_many_auth_failures`, `account_disabled`, `demo_account`,
    * `api_v2_not_enabled`, `missing_scope`, `number_not_allowed`.
    */
   readonly withKey: (key: string) => Api
-  /** What whoever runs the service does inside a workspace: keys, contacts, numbers, logs. Each call fails with `workspace_not_found`, `role_required`. */
+  /** What operators do inside a workspace: keys, contacts, numbers, logs. Each call fails with `workspace_not_found`, `role_required`. */
   readonly operator: (workspace: HasId, options?: { readonly role?: Role | undefined }) => Operator
   /**
    * Tells events of all workspaces, after their commit, one after the other in the order of their

@@ -1,4 +1,4 @@
-/** Workspaces, and what whoever runs the service does inside them. */
+/** Workspaces, and what operators do inside them. */
 import type { Delivery, MessageEventType, QueuedEvent, Webhook } from "./webhooks.ts"
 import type { HasId, Listing, Mode, Moment, PageOptions, Platform, Scope } from "./common.ts"
 import type { SendingNumber } from "./numbers.ts"
@@ -371,7 +371,7 @@ export interface CallbacksApi {
   readonly rotateSecret: () => Promise<string>
 }
 
-/** What whoever runs the service does inside one workspace. */
+/** What operators do inside one workspace. */
 export interface Operator {
   /** The workspace. */
   readonly workspaceId: number

@@ -1,6 +1,6 @@
 /**
  * The whole service as the apps and the front door run it: the core over the adapters that are
- * chosen. The worker's loops are there, but not running: who runs them decides how they are stopped.
+ * chosen. The worker's loops are there, but not running: the caller that runs them decides how they are stopped.
  */
 import {
   AttachmentBytes,

@@ -37,7 +37,7 @@ const seen = ({ connect, ...number }: NumberView): string =>
   JSON.stringify([number, connect === null ? null : { ...connect, qrCodeUrl: null }])
 
 export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
-  /** Admitted anew; who used up the rate with other calls goes on as before. */
+  /** Admitted anew; a caller that used up the rate with other calls goes on as before. */
   const admittedAgain = (before: Caller) =>
     Effect.catchTag(caller, "Refusal", (refusal) =>
       refusal.code === "rate_limited" ? Effect.succeed(before) : Effect.fail(refusal),

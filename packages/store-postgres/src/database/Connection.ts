@@ -1,6 +1,6 @@
 /**
- * Connections as the database uses them, whoever opened them: our own, through Effect's client, or
- * those of a pool that the host hands over.
+ * Connections as the database uses them, whether they are our own, through Effect's client, or those of
+ * a pool that the host hands over.
  */
 import type { PgConnection } from "@effect/sql-pg"
 import { Redacted } from "effect"

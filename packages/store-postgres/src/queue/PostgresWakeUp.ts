@@ -1,12 +1,12 @@
 /**
- * Waking the loops of all processes that share a database. Who makes work wakes its own loops at
- * once, and the others by a word on a channel; in case a word gets lost, idle loops look by
+ * Waking the loops of all processes that share a database. A process that makes work wakes its own loops
+ * at once, and the others by a word on a channel; in case a word gets lost, idle loops look by
  * themselves four times a second.
  *
  * The word is sent outside of every transaction (a transaction that notifies holds a global lock
  * until it is flushed) and at most ten times a second, however much work there is. It is sent and
  * heard on one connection, so that a process knows its own words. Only work that is made in a caller's
- * transaction is told of inside it, for no one else knows when it is committed.
+ * transaction is told of inside it, since only its own session knows when it is committed.
  */
 import { WakeUp, kindsOfWork, makeLocalWakeUp } from "@messaging-service/core/ports"
 import type { Work } from "@messaging-service/core/ports"
@@ -39,7 +39,7 @@ const notify = statement(
   given({ channel: text, works: texts }),
 )("select pg_notify($channel, said.work) from unnest($works::text[]) said (work)")
 
-/** One connection that speaks and hears, whoever opened it. */
+/** One connection that speaks and hears, our own or one of the host's pool. */
 interface Line {
   readonly connection: Connection
   /** Hears a channel from then on, its own words left out. */
@@ -97,7 +97,7 @@ const make = Effect.fnUntraced(function* (options: DatabaseOptions) {
     const { rows } = yield* connection.query(surroundings, [], false)
     const channel = workChannel(schema ?? (rows[0] as Surroundings).found)
     const next = yield* listen(channel)
-    // Who knows what was said before.
+    // What other processes said before this connection listened was not heard.
     yield* wakeAll
     return yield* Effect.raceFirst(say(connection, channel), hear(next))
   }).pipe(Effect.scoped)

@@ -55,7 +55,7 @@ const fenced = part(
 
 /**
  * The shard's row, unless the shard was taken anew since. It stays locked until the write is committed:
- * whoever takes the shard next reads what was written. A worker that would take it passes over it until
+ * the worker that takes the shard next reads what was written. A worker that would take it passes over it until
  * then (see `shards.take`).
  */
 const fence = `fence as materialized (

@@ -235,7 +235,7 @@ export const ownershipContract = <Shared = never>(
         assert.deepStrictEqual(yield* leases.take(id, [5 as never]), [])
       }))
 
-    test("a worker is ended only by who saw its latest beat, and takes nothing afterwards", () =>
+    test("a worker is ended only by one that saw its latest beat, and takes nothing afterwards", () =>
       Effect.gen(function* () {
         const leases = yield* ShardLeases
         const [one, other] = [yield* leases.join("one", 10), yield* leases.join("other", 10)]

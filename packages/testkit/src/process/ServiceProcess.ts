@@ -183,7 +183,7 @@ export const waitUntil = <A, E, R>(
     `waited in vain until ${what}`,
   )
 
-/** Pauses that grow to a second: a key has 60 requests a minute, and who looks more often waits for the next. */
+/** Pauses that grow to a second: a key has 60 requests a minute, and a test that looks more often waits for the next. */
 export const ofOneKey = Schedule.min([Schedule.exponential(20, 1.3), Schedule.spaced(1000)])
 
 /** Undefined when the effect takes longer, in real milliseconds. */

@@ -52,7 +52,7 @@ export const transportContract = <I, E>(
       Effect.gen(function* () {
         const farSide = yield* FarSide
         const numberId = yield* farSide.aNumber
-        const { shownAs } = yield* someone
+        const { shownAs } = yield* firstRecipient
         for (const media of [aPicture, { ...aPicture, type: "file" as const }]) {
           const fileName = media.type === "file" || farSide.namesPictures ? media.fileName : null
           for (const text of ["A caption", ""]) {
@@ -259,14 +259,14 @@ const unknownNumber = 2_000_000_000 as NumberId
 
 let made = 0
 
-const someone = Effect.map(FarSide, ({ recipients }) => {
+const firstRecipient = Effect.map(FarSide, ({ recipients }) => {
   const [first] = recipients
   assert.isDefined(first, "the far side names at least one recipient")
   return first
 })
 
 const aMessage = (numberId: NumberId): Effect.Effect<OutgoingMessage, never, FarSide> =>
-  Effect.map(someone, ({ target }) => ({
+  Effect.map(firstRecipient, ({ target }) => ({
     numberId,
     transportId: (++made).toString(16).toUpperCase().padStart(20, "A") as TransportId,
     to: target,

@@ -147,13 +147,13 @@ export const phoneCases = (operation: string): ReadonlyArray<Case> => [
   { operation, fields: { group_name: "x".repeat(101), msg: "Hi" }, says: "Invalid group name" },
   {
     operation,
-    fields: { phone: "@someone", msg: "Hi" },
+    fields: { phone: "@recipient", msg: "Hi" },
     says: "Invalid whatsapp client id.",
   },
   {
     operation,
     scene: "its WhatsApp number",
-    fields: { phone: "@someone", msg: "Hi" },
+    fields: { phone: "@recipient", msg: "Hi" },
     says: "Invalid whatsapp client",
   },
   {

@@ -18,7 +18,7 @@ says("version 1 says no to connecting and looking at numbers", [
   connecting({}, "Whatsapp client is already connecting", "its connecting number"),
 
   connecting({ whatsapp_number: "12" }, "Invalid phone number"),
-  connecting({ whatsapp_number: "@someone" }, "Invalid phone number"),
+  connecting({ whatsapp_number: "@recipient" }, "Invalid phone number"),
   connecting({ whatsapp_number: "00015550001234" }, "Invalid phone number"),
 
   ...["nowhere", "http://127.0.0.1/", "http://10.0.0.1/hook", "ftp://example.com/"].map((url) =>

@@ -62,8 +62,8 @@ says("version 1 says no to reminders", [
     "Invalid whatsapp client",
     "its Telegram account",
   ),
-  creation({ ...aReminder, phone: "@someone" }, "Invalid whatsapp client", "its WhatsApp number"),
-  creation({ ...aReminder, phone: "@someone" }, "Invalid whatsapp client id."),
+  creation({ ...aReminder, phone: "@recipient" }, "Invalid whatsapp client", "its WhatsApp number"),
+  creation({ ...aReminder, phone: "@recipient" }, "Invalid whatsapp client id."),
   creation(aReminder, "Your plan does not include this", "a plan without reminders and numbers"),
 
   { operation: "reminder/list/", fields: { page: 0 }, says: "Invalid page" },

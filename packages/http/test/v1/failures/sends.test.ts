@@ -30,7 +30,7 @@ says("version 1 says no to a send", [
   },
   {
     operation: "send_msg/multi/",
-    fields: { ...phones, phones: "5550001234,nobody", msg: "Hi" },
+    fields: { ...phones, phones: "5550001234,nothing", msg: "Hi" },
     says: "Invalid Contact Number",
   },
   {

@@ -45,15 +45,15 @@ export const accepting: Topic = (it) => {
       const store = yield* MessageStore
       const { workspace, number } = yield* aStage()
       const contact = yield* aContact(workspace.id)
-      const named = yield* aContact(workspace.id, { username: "@somebody" })
+      const named = yield* aContact(workspace.id, { username: "@recipient" })
       const file = yield* aMediaFile(workspace.id)
       const recipients: ReadonlyArray<Recipient> = [
         { kind: "phone", phone: aPhone(), contactId: null },
         { kind: "phone", phone: aPhone(), contactId: contact.id },
         { kind: "group", group: 'Team "Süd" \\ 🏔' },
         { kind: "contact_phone", contactId: contact.id, phone: aPhone() },
-        { kind: "contact_username", contactId: named.id, username: "@somebody" },
-        { kind: "username", username: "https://t.me/somebody" },
+        { kind: "contact_username", contactId: named.id, username: "@recipient" },
+        { kind: "username", username: "https://t.me/recipient" },
       ]
       const media: ReadonlyArray<MediaReference | null> = [
         null,

@@ -20,7 +20,7 @@ export const contacts: Topic = (it) => {
       }
       const first = yield* store.insert(given)
       assert.deepStrictEqual(first, { ...given, id: first.id })
-      const second = yield* aContact(workspace.id, { username: "@someone" })
+      const second = yield* aContact(workspace.id, { username: "@recipient" })
       yield* aContact((yield* aWorkspace()).id)
       const third = yield* aContact(workspace.id)
       const page = yield* store.list(workspace.id, { before: null, limit: 2 })

@@ -141,7 +141,7 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("who owns all numbers claims from any", () =>
+  it.effect("a worker that owns all numbers claims from any", () =>
     Effect.gen(function* () {
       const queue = yield* LaneQueue
       const now = anEra()

@@ -204,24 +204,29 @@ export const linkingEnds: Topic = (it) => {
     }),
   )
 
-  it.effect("a phone is held by the number that it was replaced of, not by who asks for it", () =>
-    Effect.gen(function* () {
-      const store = yield* LinkingStore
-      const numbers = yield* NumberStore
-      const era = anEra()
-      const { id: workspaceId } = yield* aWorkspace()
-      const own = digits()
-      const asked = digits()
-      const idle = yield* aNumber(workspaceId, { status: "disconnected", phone: own })
-      const attempt = anAttempt(era, { method: "phone_code", phone: asked })
-      yield* store.reconnect(workspaceId, idle.id, attempt, null)
-      const one = yield* aLinking(workspaceId, era)
-      assert.strictEqual((yield* store.linked(one.attempt.id, own, era))?.status, "disconnected")
-      const another = yield* aLinking(workspaceId, era)
-      assert.strictEqual((yield* store.linked(another.attempt.id, asked, era))?.status, "connected")
-      assert.strictEqual((yield* store.linked(attempt.id, asked, era))?.status, "disconnected")
-      assert.strictEqual(present(yield* numbers.find(idle.id)).phone, own)
-    }),
+  it.effect(
+    "a phone is held by the number that it was replaced of, not by the number that asks for it",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* LinkingStore
+        const numbers = yield* NumberStore
+        const era = anEra()
+        const { id: workspaceId } = yield* aWorkspace()
+        const own = digits()
+        const asked = digits()
+        const idle = yield* aNumber(workspaceId, { status: "disconnected", phone: own })
+        const attempt = anAttempt(era, { method: "phone_code", phone: asked })
+        yield* store.reconnect(workspaceId, idle.id, attempt, null)
+        const one = yield* aLinking(workspaceId, era)
+        assert.strictEqual((yield* store.linked(one.attempt.id, own, era))?.status, "disconnected")
+        const another = yield* aLinking(workspaceId, era)
+        assert.strictEqual(
+          (yield* store.linked(another.attempt.id, asked, era))?.status,
+          "connected",
+        )
+        assert.strictEqual((yield* store.linked(attempt.id, asked, era))?.status, "disconnected")
+        assert.strictEqual(present(yield* numbers.find(idle.id)).phone, own)
+      }),
   )
 
   it.effect("a phone that was typed in is kept: by a link, by a number that had no other", () =>

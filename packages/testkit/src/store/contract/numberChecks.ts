@@ -251,7 +251,7 @@ export const numberCheckRaces: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("of many who claim at once each check has one holder", () =>
+  it.effect("of many workers that claim at once each check has one holder", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const checks = yield* Effect.forEach(range(20), () => aCheck(number))

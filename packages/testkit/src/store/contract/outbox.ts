@@ -90,7 +90,7 @@ export const outbox: Topic = (it) => {
     }),
   )
 
-  it.effect("a reader who goes on from the last position misses nothing that is written", () =>
+  it.effect("a reader that goes on from the last position misses nothing that is written", () =>
     Effect.gen(function* () {
       const store = yield* Outbox
       const start = (yield* readOutbox(0)).at(-1)?.id ?? 0

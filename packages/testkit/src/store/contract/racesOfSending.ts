@@ -1,4 +1,4 @@
-/** Two who want the same lane or the same message: one of them gets it. */
+/** Two workers that want the same lane or the same message: one of them gets it. */
 import { assert } from "@effect/vitest"
 import { NumberStore } from "@messaging-service/core/ports"
 import type { ClaimedMessage } from "@messaging-service/core/ports"
