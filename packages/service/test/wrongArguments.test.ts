@@ -3,6 +3,17 @@ import { assert, it } from "vitest"
 import { MessagingError } from "../src/index.ts"
 import { aShop, failure, opened, phone } from "./Opened.ts"
 
+/** What the call throws at once. */
+const thrown = (call: () => unknown): MessagingError => {
+  try {
+    call()
+  } catch (error) {
+    assert.instanceOf(error, MessagingError)
+    return error
+  }
+  return assert.fail("it was taken")
+}
+
 it("a listener that could never hear anything is refused", async () => {
   const messaging = await opened({ worker: false })
   const on = messaging.on as (...given: ReadonlyArray<unknown>) => unknown
@@ -18,13 +29,8 @@ it("a listener that could never hear anything is refused", async () => {
     ["since", ["message.sent", handler, { since: 1 }]],
   ]
   for (const [field, given] of wrong) {
-    try {
-      on(...given)
-      assert.fail(`${field} was taken`)
-    } catch (error) {
-      assert.instanceOf(error, MessagingError)
-      assert.deepStrictEqual([error.code, error.field], ["validation_failed", field])
-    }
+    const error = thrown(() => on(...given))
+    assert.deepStrictEqual([error.code, error.field], ["validation_failed", field])
   }
 })
 
@@ -33,17 +39,65 @@ it("an option that a call does not have, or cannot use, is refused and named", a
   const { api } = await aShop(messaging)
   const command = { to: { phone }, text: "Hello" }
   const transaction = { query: async () => ({ rows: [] }) }
+  const file = { fileName: "a.txt", content: new Uint8Array([65]) }
   const wrong: ReadonlyArray<readonly [string, Promise<unknown>]> = [
     ["idempotency_key", api.messages.send(command, { idempotency_key: "1" } as never)],
     ["options", api.messages.sendBatch({ to: [{ phone }], text: "Hi" }, "order" as never)],
     ["transaction", api.reminders.create({} as never, { transaction } as never)],
     ["atMostMillis", messaging.drain({ atMostMillis: "x" as never })],
     ["atMostMillis", messaging.drain({ atMostMillis: 2 ** 31 })],
+    ["atMost", messaging.drain({ atMost: 5 } as never)],
+    ["options", messaging.drain(null as never)],
     ["numbers", messaging.workspaces.ensure("None", { numbers: "abc" as never })],
+    ["mimeType", api.media.upload({ ...file, mimeType: "text/plain" } as never)],
+    ["fileName", api.media.upload({ ...file, fileName: 5 } as never)],
+    ["query", api.messages.list("cursor" as never).page()],
+    ["query", messaging.workspaces.list(5 as never).page()],
   ]
   for (const [field, call] of wrong) {
     const error = await failure(call)
     assert.deepStrictEqual([error.code, error.field], ["validation_failed", field])
     assert.isTrue(error.message.startsWith(`${error.field}: `))
+  }
+})
+
+it("who acts is refused at once when it is not what it says: a misspelt mode would send live", async () => {
+  const messaging = await opened({ worker: false })
+  const { shop } = await aShop(messaging)
+  const wrong: ReadonlyArray<readonly [string, object | null]> = [
+    ["mod", { mod: "test" }],
+    ["mode", { mode: "Test" }],
+    ["mode", { mode: null }],
+    ["number_ids", { number_ids: [1] }],
+    ["numberIds", { numberIds: 1 }],
+    ["numberIds", { numberIds: ["1"] }],
+    ["scopes", { scopes: "messages:read" }],
+    ["scopes", { scopes: ["messages:write"] }],
+    ["options", null],
+    ["options", ["test"]],
+  ]
+  for (const [field, trust] of wrong) {
+    const error = thrown(() => messaging.as(shop, trust as never))
+    assert.deepStrictEqual([error.code, error.field], ["validation_failed", field])
+  }
+  assert.match(thrown(() => messaging.as(shop, { mod: "test" } as never)).message, /mean mode\?$/)
+  for (const [field, options] of [
+    ["role", { role: "boss" }],
+    ["rol", { rol: "member" }],
+  ] as const) {
+    assert.strictEqual(thrown(() => messaging.operator(shop, options as never)).field, field)
+  }
+  const api = messaging.as(shop, { mode: "test", scopes: ["messages:read"], numberIds: null })
+  const { mode, numberIds, scopes } = await api.account()
+  assert.deepStrictEqual([mode, numberIds, scopes], ["test", null, ["messages:read"]])
+})
+
+it("an idempotency key that is no text is refused: made one, null would be the key of everything", async () => {
+  const messaging = await opened({ worker: false })
+  const { api } = await aShop(messaging)
+  for (const idempotencyKey of [null, 5, "", {}, "x".repeat(256)]) {
+    const options = { idempotencyKey } as never
+    const error = await failure(api.messages.send({ to: { phone }, text: "Hello" }, options))
+    assert.deepStrictEqual([error.code, error.field], ["invalid_idempotency_key", "idempotencyKey"])
   }
 })

@@ -74,6 +74,12 @@ export interface Trust {
   readonly numberIds?: ReadonlyArray<number> | null | undefined
 }
 
+/** For whom the operator acts. */
+export interface OperatorOptions {
+  /** `owner`, who may do everything, when left out. */
+  readonly role?: Role | undefined
+}
+
 /** The end of a message's waiting, as it was committed. */
 export interface MessageEvent {
   /** `evt_` and 24 characters; the same as webhooks say. */
@@ -100,6 +106,12 @@ export interface Subscription {
   readonly ready: Promise<void>
   /** Stops it; resolves once no handler of it runs any more. */
   readonly stop: () => Promise<void>
+}
+
+/** How to work off what is due. */
+export interface DrainOptions {
+  /** Milliseconds after which it ends although something due is left; 20,000 when left out. */
+  readonly atMostMillis?: number | undefined
 }
 
 /** What a drain did. */
@@ -129,7 +141,8 @@ export interface Messaging {
   /**
    * What your own program does in a workspace. It is trusted: rates are not counted, and a disabled
    * workspace is not refused. Nothing is asked for before the first call, which fails with
-   * `workspace_not_found`.
+   * `workspace_not_found`. Throws `validation_failed` at once when `trust` names something that is not
+   * known, or a value that it cannot have.
    */
   readonly as: (workspace: HasId, trust?: Trust) => Api
   /**
@@ -139,8 +152,8 @@ export interface Messaging {
    * `api_v2_not_enabled`, `missing_scope`, `number_not_allowed`.
    */
   readonly withKey: (key: string) => Api
-  /** What operators do inside a workspace: keys, contacts, numbers, logs. Each call fails with `workspace_not_found`, `role_required`. */
-  readonly operator: (workspace: HasId, options?: { readonly role?: Role | undefined }) => Operator
+  /** What the operator does inside a workspace: keys, contacts, numbers, logs. Each call fails with `workspace_not_found`, `role_required`. Throws `validation_failed` at once for an unknown role or option. */
+  readonly operator: (workspace: HasId, options?: OperatorOptions) => Operator
   /**
    * Tells events of all workspaces, after their commit, one after the other in the order of their
    * positions, each at least once. A handler that throws or rejects is told the same event again after
@@ -158,7 +171,7 @@ export interface Messaging {
    * request. Resolves when nothing due is left, or after `atMostMillis` (20,000 when left out), and then
    * once what is under way has ended, at most `shutdownMillis` later.
    */
-  readonly drain: (options?: { readonly atMostMillis?: number | undefined }) => Promise<Drained>
+  readonly drain: (options?: DrainOptions) => Promise<Drained>
   /** The HTTP interface: every path of versions 1 and 2, health, metrics, documentation, and with a token the operator API. */
   readonly handler: (request: Request) => Promise<Response>
   /**

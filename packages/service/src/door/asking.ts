@@ -6,40 +6,20 @@ import {
   parseIdempotencyKey,
   refuse,
 } from "@messaging-service/core"
-import type {
-  CursorPage,
-  Failure,
-  IdempotencyKey,
-  ListPage,
-  Refusal,
-} from "@messaging-service/core"
+import type { CursorPage, Failure, IdempotencyKey, ListPage } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { HasId, Listing, Made, Page, PageOptions, RepeatOptions } from "../api/common.ts"
 import type { ComposedService } from "../compose/index.ts"
 import type { Run } from "./Calls.ts"
+import { anything, fields, isObject, isText, must, refusalOf } from "./rules.ts"
+import type { Rule } from "./rules.ts"
 
 /** The id of something that is named by it or has it; undefined when it cannot be one. */
 export const idOf = <Id extends number>(given: HasId): Id | undefined =>
   parseId<Id>(String(typeof given === "object" && given !== null ? given.id : given))
 
-/** What is wrong with a call's options: one that is misspelt must not pass for one left out. */
-export const wrongOption = (
-  options: unknown,
-  known: ReadonlyArray<string>,
-): Refusal | undefined => {
-  if (options === undefined || options === null) return undefined
-  if (typeof options !== "object") {
-    return refuse("validation_failed", { field: "options", message: "must be an object" })
-  }
-  const unknown = Object.keys(options).find((name) => !known.includes(name))
-  return unknown === undefined
-    ? undefined
-    : refuse("validation_failed", {
-        // Doubled, an underscore is shown as it was given.
-        field: unknown.replaceAll("_", "__"),
-        message: "is not an option of this call",
-      })
-}
+/** Options of an operation that can be repeated. The key itself is looked at below. */
+const repeatOptions = fields<RepeatOptions>({ idempotencyKey: anything })
 
 /**
  * The key of a repeatable call. A call over HTTP with the same key, by the same API key, is a repeat of
@@ -49,16 +29,24 @@ export const repeatable = (
   options: RepeatOptions | undefined,
   path: string,
   body: unknown,
-  known: ReadonlyArray<string> = ["idempotencyKey"],
+  rule: Rule = repeatOptions,
 ): Effect.Effect<IdempotencyKey | null, Failure> => {
-  const wrong = wrongOption(options, known)
+  const wrong = refusalOf(rule, options)
   if (wrong !== undefined) return Effect.fail(wrong)
-  const given = options?.idempotencyKey
+  const given: unknown = options?.idempotencyKey
   if (given === undefined) return Effect.succeed(null)
-  return Effect.map(Effect.fromResult(parseIdempotencyKey([String(given)])), (key) =>
-    key === null ? null : { key, fingerprint: fingerprint("POST", path, canonicalJson(body)) },
+  // Made a text, null and an object would each be one key for everything.
+  return Effect.fromResult(parseIdempotencyKey([isText(given) ? given : ""])).pipe(
+    Effect.mapError((refusal) =>
+      refuse(refusal.code, { field: "idempotencyKey", message: keyRule }),
+    ),
+    Effect.map((key) =>
+      key === null ? null : { key, fingerprint: fingerprint("POST", path, canonicalJson(body)) },
+    ),
   )
 }
+
+const keyRule = "must be 1 to 255 printable ASCII characters"
 
 /** What an idempotent operation answered. */
 export const made = <A extends object>(record: A, replayed: boolean): Made<A> => ({
@@ -76,9 +64,12 @@ export const listing = <A, B, Query extends PageOptions>(
   load: (query: Query & ListPage) => Effect.Effect<CursorPage<A>, Failure, ComposedService>,
   show: Effect.Effect<(record: A) => B, Failure, ComposedService>,
 ): Listing<B> => {
+  // Spread, what is no object would pass for one that names nothing.
+  const wrong = refusalOf(must("an object", isObject), query ?? undefined, "query")
   const page = (asked: Query & ListPage): Promise<Page<B>> =>
     run(
       Effect.gen(function* () {
+        if (wrong !== undefined) return yield* wrong
         const { items, next } = yield* load(asked)
         const shown = yield* show
         return { items: items.map(shown), nextCursor: next }

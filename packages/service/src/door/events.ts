@@ -1,16 +1,16 @@
 /** Events told to handlers of this process. */
-import { EventFeed, refuse } from "@messaging-service/core"
-import type { MessageJson, StoreUnavailable } from "@messaging-service/core"
+import { EventFeed } from "@messaging-service/core"
+import type { MessageJson, Refusal, StoreUnavailable } from "@messaging-service/core"
 import { sleepInRealTime, webhookEventTypes } from "@messaging-service/core/ports"
 import type { OutboxEvent } from "@messaging-service/core/ports"
 import { Data, Deferred, Effect, Fiber, FiberSet } from "effect"
 import type { Scope } from "effect"
-import type { Messaging, MessageEvent } from "../api/Messaging.ts"
+import type { ListenOptions, Messaging, MessageEvent } from "../api/Messaging.ts"
 import type { MessageEventType } from "../api/webhooks.ts"
 import type { ComposedService } from "../compose/index.ts"
-import { wrongOption } from "./asking.ts"
 import { errorOfRefusal } from "./failure.ts"
 import { messageOfEvent } from "./records.ts"
+import { fields, isFunction, must, refusalOf } from "./rules.ts"
 
 /** What a handler threw, or rejected with. */
 class HandlerFailed extends Data.TaggedError("HandlerFailed")<{ readonly cause: unknown }> {
@@ -42,22 +42,26 @@ const telling =
         })
       : Effect.void
 
+const eventTypes = must(
+  `one or more of ${webhookEventTypes.join(", ")}`,
+  (types) =>
+    Array.isArray(types) &&
+    types.length > 0 &&
+    types.every((type) => (webhookEventTypes as ReadonlyArray<unknown>).includes(type)),
+)
+
+const listenOptions = fields<ListenOptions>({
+  after: must(
+    "the position of an event, a whole number from 0",
+    (after) => Number.isSafeInteger(after) && Number(after) >= 0,
+  ),
+})
+
 /** What is wrong with the arguments of `on`: a listener that never hears anything is never made. */
-const wrongArgument = (types: unknown, handler: unknown, options: unknown) => {
-  const invalid = (field: string, message: string) =>
-    refuse("validation_failed", { field, message })
-  const known: ReadonlyArray<unknown> = webhookEventTypes
-  if (!Array.isArray(types) || types.length === 0 || !types.every((type) => known.includes(type))) {
-    return invalid("type", `must be one or more of ${webhookEventTypes.join(", ")}`)
-  }
-  if (typeof handler !== "function") return invalid("handler", "must be a function")
-  const wrong = wrongOption(options, ["after"])
-  if (wrong !== undefined) return wrong
-  const after = (options as { readonly after?: unknown } | null | undefined)?.after
-  return after === undefined || (Number.isSafeInteger(after) && Number(after) >= 0)
-    ? undefined
-    : invalid("after", "must be the position of an event, a whole number from 0")
-}
+const wrongArgument = (types: unknown, handler: unknown, options: unknown): Refusal | undefined =>
+  refusalOf(eventTypes, types ?? null, "type") ??
+  refusalOf(must("a function", isFunction), handler ?? null, "handler") ??
+  refusalOf(listenOptions, options)
 
 /** How often to look whether listeners have heard everything, in real time. */
 const lookMillis = 5

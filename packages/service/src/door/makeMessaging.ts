@@ -1,18 +1,20 @@
 /** The front door over a service that is already composed. */
-import { Admission, Caller, Workspaces } from "@messaging-service/core"
+import { Admission, Caller, Workspaces, roles, scopes } from "@messaging-service/core"
+import type { Refusal } from "@messaging-service/core"
 import type { NumberId, WorkspaceId } from "@messaging-service/core/ports"
 import { sleepInRealTime } from "@messaging-service/core/ports"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import type { Context } from "effect"
-import type { Messaging } from "../api/Messaging.ts"
+import type { Messaging, OperatorOptions, Trust } from "../api/Messaging.ts"
 import type { OpenOptions } from "../api/options.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { makeApi } from "./Api.ts"
 import { idOf } from "./asking.ts"
 import { makeCalls } from "./Calls.ts"
 import { makeListening } from "./events.ts"
-import { closed } from "./failure.ts"
+import { closed, errorOfRefusal } from "./failure.ts"
 import { makeHandler } from "./handler.ts"
+import { fields, listOf, oneOf, refusalOf } from "./rules.ts"
 import { startWork } from "./work.ts"
 import { operatorApi, workspacesApi } from "./workspaces.ts"
 
@@ -21,6 +23,28 @@ const giveBackMillis = 1000
 
 /** Wrong keys are counted by address: all of a program's own count as one. */
 const ownAddress = "127.0.0.1"
+
+/** A misspelt `mode` would send live, and a misspelt `numberIds` from every number. */
+const trustRules = fields<Trust>({
+  mode: oneOf("live", "test"),
+  scopes: listOf(`a list of ${scopes.join(", ")}`, (scope) =>
+    (scopes as ReadonlyArray<unknown>).includes(scope),
+  ),
+  numberIds: (value, field) =>
+    value === null
+      ? []
+      : listOf(
+          "a list of ids of numbers, or null",
+          (id) => Number.isSafeInteger(id) && Number(id) > 0,
+        )(value, field),
+})
+
+const operatorRules = fields<OperatorOptions>({ role: oneOf(...roles) })
+
+/** Throws what a promise would reject with. */
+const refused = (refusal: Refusal | undefined) => {
+  if (refusal !== undefined) throw errorOfRefusal(refusal)
+}
 
 interface Made {
   readonly context: Context.Context<ComposedService>
@@ -70,8 +94,9 @@ export const makeMessaging = (
     const messaging: Messaging = {
       workspaces: workspacesApi(run),
       as: (workspace, trust = {}) => {
+        refused(refusalOf(trustRules, trust))
         const id = idOf<WorkspaceId>(workspace)
-        const { mode, numberIds, scopes } = trust
+        const { mode, numberIds } = trust
         return makeApi({
           run,
           joins,
@@ -81,7 +106,7 @@ export const makeMessaging = (
             (found) =>
               Caller.trusted(found, {
                 ...(mode === undefined ? {} : { mode }),
-                ...(scopes === undefined ? {} : { scopes }),
+                ...(trust.scopes === undefined ? {} : { scopes: trust.scopes }),
                 ...(numberIds === undefined
                   ? {}
                   : { numberIds: numberIds as ReadonlyArray<NumberId> | null }),
@@ -99,12 +124,15 @@ export const makeMessaging = (
             ({ caller }) => caller,
           ),
         }),
-      operator: (workspace, { role = "owner" } = {}) => operatorApi(run, workspace, role),
+      operator: (workspace, acting = {}) => {
+        refused(refusalOf(operatorRules, acting))
+        return operatorApi(run, workspace, acting.role ?? "owner")
+      },
       on: (type, handle, listening) => {
         if (isClosed) throw closed()
         return on(type, handle, listening)
       },
-      drain: ({ atMostMillis } = {}) => run(work.drain(atMostMillis)),
+      drain: (wanted) => run(work.drain(wanted)),
       handler: (request) => (isClosed ? Promise.reject(closed()) : handler(request)),
       close: () => {
         isClosed = true

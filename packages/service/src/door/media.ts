@@ -19,11 +19,15 @@ import { bodyOf } from "../names.ts"
 import type { CallerApi } from "./Api.ts"
 import { idOf, listing, made, repeatable } from "./asking.ts"
 import { mediaShown } from "./records.ts"
+import { anything, fields, refusalOf, text } from "./rules.ts"
 
 /** What the caller's own stream broke off with. */
 class ContentFailed extends Data.TaggedError("ContentFailed")<{ readonly cause: unknown }> {}
 
 const invalid = (field: string, message: string) => refuse("validation_failed", { field, message })
+
+/** What they must be is said where they are read. */
+const uploadFile = fields<UploadFile>({ fileName: text, content: anything })
 
 const tooLarge = refuse("request_too_large", {
   field: "content",
@@ -65,6 +69,8 @@ const spooled = (
   file: UploadFile | undefined,
 ): Effect.Effect<Upload, Failure, ComposedService | Scope.Scope> =>
   Effect.gen(function* () {
+    const wrong = refusalOf(uploadFile, file ?? {})
+    if (wrong !== undefined) return yield* wrong
     const bytes = bytesOf(file?.content)
     if (bytes === undefined) {
       return yield* invalid("content", "The content is a Uint8Array, a Blob, or an async iterable.")

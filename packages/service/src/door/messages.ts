@@ -4,13 +4,14 @@ import type { Caller, Failure, ListMessages, SendBatch, SendMessage } from "@mes
 import { CallersTransactions, CannotJoin } from "@messaging-service/core/ports"
 import type { Message, MessageId } from "@messaging-service/core/ports"
 import { Clock, Effect } from "effect"
-import type { Transaction } from "../api/common.ts"
+import type { SendOptions, Transaction } from "../api/common.ts"
 import type { MessagesApi } from "../api/messages.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { bodyOf } from "../names.ts"
 import { idOf, listing, made, repeatable } from "./asking.ts"
 import type { CallerApi, Calling } from "./Api.ts"
 import { messageShown } from "./records.ts"
+import { anything, fields } from "./rules.ts"
 
 /** Messages as they stand now. */
 const shownNow = Effect.gen(function* () {
@@ -59,7 +60,7 @@ const noQuery = refuse("validation_failed", {
   message: "A transaction has a function query, such as a client of pg.",
 })
 
-const sendOptions = ["idempotencyKey", "transaction"]
+const sendOptions = fields<SendOptions>({ idempotencyKey: anything, transaction: anything })
 
 export const messagesApi: CallerApi<MessagesApi> = (calling) => {
   const { caller, run } = calling

@@ -1,19 +1,19 @@
 /** The worker of a process that embeds the service: running from the start, or for a drain alone. */
-import { Settled, Worker, counted, refuse } from "@messaging-service/core"
+import { Settled, Worker, counted } from "@messaging-service/core"
 import type { Failure } from "@messaging-service/core"
 import { sleepInRealTime } from "@messaging-service/core/ports"
 import { Effect, Fiber } from "effect"
-import type { Drained } from "../api/Messaging.ts"
+import type { DrainOptions, Drained } from "../api/Messaging.ts"
 import type { ComposedService } from "../compose/index.ts"
+import { fields, millis, refusalOf } from "./rules.ts"
 
 /** How long a drain takes, when it is not told. */
 const drainMillis = 20_000
 
-/** Timers cannot wait longer. */
-const mostMillis = 2 ** 31 - 1
+const drainOptions = fields<DrainOptions>({ atMostMillis: millis })
 
 export interface Work {
-  readonly drain: (atMostMillis?: number) => Effect.Effect<Drained, Failure, ComposedService>
+  readonly drain: (options?: DrainOptions) => Effect.Effect<Drained, Failure, ComposedService>
   /** Ends the worker; what is under way may end first. */
   readonly stop: Effect.Effect<void>
 }
@@ -40,16 +40,11 @@ export const startWork = (running: boolean): Effect.Effect<Work, never, Composed
       return Fiber.interrupt(ending)
     })
 
-    const drain = (atMostMillis = drainMillis) =>
+    const drain = (options: DrainOptions | undefined) =>
       Effect.gen(function* () {
-        if (
-          !(typeof atMostMillis === "number" && atMostMillis >= 0 && atMostMillis <= mostMillis)
-        ) {
-          return yield* refuse("validation_failed", {
-            field: "atMostMillis",
-            message: `must be a number of milliseconds from 0 to ${mostMillis}`,
-          })
-        }
+        const wrong = refusalOf(drainOptions, options)
+        if (wrong !== undefined) return yield* wrong
+        const atMostMillis = options?.atMostMillis ?? drainMillis
         const before = yield* counted
         const outcome = yield* Effect.acquireUseRelease(
           need,

@@ -1,0 +1,140 @@
+/**
+ * What the front door is given beside commands (options, trust, settings), held to rules. A name that is
+ * misspelt must not pass for one left out, and a wrong value for the one that is used without it.
+ */
+import { refuse } from "@messaging-service/core"
+import type { Refusal } from "@messaging-service/core"
+
+/** One thing that is wrong: where, and what is to be said behind its name. */
+export interface Wrong {
+  readonly field: string
+  readonly rule: string
+}
+
+/** What is wrong with a value that was given as `field`; nothing as a rule. */
+export type Rule = (value: unknown, field: string) => ReadonlyArray<Wrong>
+
+/** A rule for every name that something can have: one that is missing does not compile. */
+export type RulesOf<A> = { readonly [Name in keyof A]-?: Rule }
+
+/** What must be so; `rule` stands behind "must be". */
+export const must =
+  (rule: string, holds: (value: unknown) => boolean): Rule =>
+  (value, field) =>
+    holds(value) ? [] : [{ field, rule: `must be ${rule}` }]
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+export const isText = (value: unknown): value is string => typeof value === "string"
+
+export const isFunction = (value: unknown): boolean => typeof value === "function"
+
+export const anything: Rule = () => []
+
+export const trueOrFalse = must("true or false", (value) => typeof value === "boolean")
+
+export const text = must("a text", isText)
+
+export const someText = must(
+  "a text that is not blank",
+  (value) => isText(value) && value.trim() !== "",
+)
+
+/** A text that its parser understands. */
+export const textFor = (rule: string, parse: (given: string) => unknown): Rule =>
+  must(rule, (value) => isText(value) && parse(value) !== undefined)
+
+export const oneOf = (...values: ReadonlyArray<string>): Rule =>
+  must(
+    alternatives(values.map((value) => JSON.stringify(value))),
+    (value) => isText(value) && values.includes(value),
+  )
+
+const alternatives = (names: ReadonlyArray<string>): string =>
+  names.length === 1 ? names.join() : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`
+
+export const listOf = (rule: string, holds: (item: unknown) => boolean): Rule =>
+  must(rule, (value) => Array.isArray(value) && value.every(holds))
+
+export const wholeNumber = (least: number, most: number): Rule =>
+  must(
+    `a whole number from ${least} to ${most}`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most,
+  )
+
+/** Timers cannot wait longer. */
+const mostMillis = 2 ** 31 - 1
+
+export const millis = must(
+  `a number of milliseconds from 0 to ${mostMillis}`,
+  (value) => typeof value === "number" && value >= 0 && value <= mostMillis,
+)
+
+/** How many letters have to be put in, taken out or changed to make one name of the other. */
+const distance = (one: string, other: string): number => {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (const [at, letter] of [...one].entries()) {
+    const next = [at + 1]
+    for (const [column, its] of [...other].entries()) {
+      next.push(
+        Math.min(
+          (row[column] ?? 0) + (letter === its ? 0 : 1),
+          (row[column + 1] ?? 0) + 1,
+          (next[column] ?? 0) + 1,
+        ),
+      )
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
+
+/** Names that differ in more letters than a third are not meant. */
+const isNear = (letters: number, name: string) => letters <= Math.max(1, name.length / 3)
+
+/** The known name that was meant, however it is spelt; undefined where that cannot be told. */
+const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
+  const plain = (spelt: string) => spelt.replaceAll(/[_-]/g, "").toLowerCase()
+  const [first] = known
+    .map((one) => ({ one, letters: distance(plain(name), plain(one)) }))
+    .toSorted((a, b) => a.letters - b.letters)
+  return first !== undefined && isNear(first.letters, first.one) ? first.one : undefined
+}
+
+/** Longer names are cut where they are compared, so that it ends. */
+const longestName = 100
+
+/** An object with these names and no others; each may be left out. */
+export const fields =
+  <A>(rules: RulesOf<A>): Rule =>
+  (value, field) => {
+    if (!isObject(value))
+      return [{ field: field === "" ? "options" : field, rule: "must be an object" }]
+    const at = (name: string) => (field === "" ? name : `${field}.${name}`)
+    const known = Object.keys(rules)
+    const wrong = Object.entries<Rule>(rules).flatMap(([name, rule]) =>
+      value[name] === undefined ? [] : rule(value[name], at(name)),
+    )
+    const unknown = Object.keys(value).filter((name) => !known.includes(name))
+    return [
+      ...wrong,
+      ...unknown.map((name) => {
+        const near = nearest(name.slice(0, longestName), known)
+        const advice =
+          near === undefined ? `there is ${known.join(", ")}` : `did you mean ${at(near)}?`
+        return { field: at(name), rule: `is not known here; ${advice}` }
+      }),
+    ]
+  }
+
+/** The refusal of a call's arguments; undefined when nothing is wrong, or nothing was given. */
+export const refusalOf = (rule: Rule, given: unknown, field = ""): Refusal | undefined => {
+  const [first, ...others] = (given === undefined ? [] : rule(given, field)).map((wrong) => ({
+    code: "validation_failed" as const,
+    // Doubled, an underscore is shown as it was given.
+    field: wrong.field.replaceAll("_", "__"),
+    message: wrong.rule,
+  }))
+  return first === undefined ? undefined : refuse(first.code, { ...first, errors: others })
+}
