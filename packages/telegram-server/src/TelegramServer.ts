@@ -94,6 +94,8 @@ export interface TelegramServerShape {
   /** How many messages a person's phone shows. */
   readonly copies: (phone: string) => number
   readonly sessions: (phone: string) => AccountSessions
+  /** How many connections are open, of whomever. */
+  readonly connections: () => number
   /** How often a code was sent to that phone in the login that goes on; 0 without one. */
   readonly codesSent: (phone: string) => number
   /** What the server did not understand; tests can hold it to none. */
@@ -293,6 +295,7 @@ const controls = (opened: Opened): TelegramServerShape => {
         most: Math.max(0, ...keys.map(({ most }) => most)),
       }
     },
+    connections: () => sessions.open.size,
     codesSent: (phone) => {
       const code = world.codes.get(digitsOf(phone))
       return code === undefined ? 0 : code.repeats + 1

@@ -5,7 +5,7 @@
  */
 import type { SendOutcome } from "@messaging-service/core/ports"
 import { MtPeerNotFoundError, TelegramClient, networkMiddlewares, tl } from "@mtcute/node"
-import type { ITelegramStorageProvider } from "@mtcute/node"
+import type { ITelegramStorageProvider, RpcCallMiddleware } from "@mtcute/node"
 import { NodeCryptoProvider, addPublicKey } from "@mtcute/node/utils.js"
 import { Data, Effect, Redacted } from "effect"
 import type { Scope } from "effect"
@@ -62,19 +62,45 @@ export interface ClientOptions {
   readonly proxy: string | null
   /** From 0 up to 1: what of the pauses before new connections is chance. */
   readonly drawn: number
+  /** Whether the account is this process's at this very moment; it always is, if not given. */
+  readonly mayWrite?: () => boolean
+}
+
+/**
+ * The pause before each new connection, in milliseconds: none before the first, and from then on longer
+ * ones until the far side has answered something. That a connection could be opened says nothing: the
+ * far side, or a proxy, may end it at once, again and again.
+ */
+export const makePauses = (drawn: number, bounds: Parameters<typeof pauseMillis>[2]) => {
+  let failures = 0
+  return {
+    next: (): number => {
+      failures++
+      return failures === 1 ? 0 : pauseMillis(failures - 2, drawn, bounds)
+    },
+    answered: (): void => {
+      failures = 0
+    },
+  }
 }
 
 /** The caller hears of a flood, and decides how long to rest. */
-const middlewares = () =>
-  networkMiddlewares.basic({
+const middlewares = (answered: () => void): Array<RpcCallMiddleware> => [
+  async (call, next) => {
+    const answer: unknown = await next(call)
+    answered()
+    return answer
+  },
+  ...networkMiddlewares.basic({
     floodWaiter: { maxWait: 0, maxRetries: 0, store: false },
     internalErrors: { maxRetries: 2, exceptErrors: notRepeated },
-  })
+  }),
+]
 
 /** A client that is not connected yet, and is gone with its scope. */
 export const makeClient = (
   settings: TelegramSettings,
-  { application, drawn, proxy, storage }: ClientOptions,
+  { application, drawn, mayWrite = () => true, proxy, storage }: ClientOptions,
 ): Effect.Effect<TelegramClient, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -86,6 +112,8 @@ export const makeClient = (
         server === null
           ? null
           : { id: otherServer, ipAddress: server.host, port: server.port, mediaOnly: false }
+      const pauses = makePauses(drawn, { first, longest })
+      const way = wayOut(proxy, { mayWrite, openingMillis: settings.openingMillis })
       const client = new TelegramClient({
         apiId: application.id,
         apiHash: Redacted.value(application.hash),
@@ -93,14 +121,13 @@ export const makeClient = (
         storage,
         // The process ends clients by itself.
         storageOptions: { cleanup: false },
-        transport: wayOut(proxy),
+        transport: way.transport,
         ...(dc === null ? {} : { defaultDcs: { main: dc, media: dc } }),
         initConnectionOptions: { deviceModel: deviceName, systemVersion, appVersion: "1.0" },
-        reconnectionStrategy: ({ consequentFails }) =>
-          consequentFails === 0 ? 0 : pauseMillis(consequentFails - 1, drawn, { first, longest }),
+        reconnectionStrategy: pauses.next,
         updates: { catchUp: true },
         network: {
-          middlewares: middlewares(),
+          middlewares: middlewares(pauses.answered),
           pingInterval: settings.keepAliveMillis,
           // Pauses are drawn above.
           floodControl: false,
@@ -109,7 +136,10 @@ export const makeClient = (
         logLevel: 0,
       })
       client.onError.add(() => undefined)
-      return client
+      return { client, way }
     }),
-    (client) => Effect.promise(() => client.destroy().catch(() => undefined)),
-  )
+    ({ client, way }) =>
+      Effect.promise(() => client.destroy().catch(() => undefined)).pipe(
+        Effect.ensuring(Effect.sync(way.close)),
+      ),
+  ).pipe(Effect.map(({ client }) => client))

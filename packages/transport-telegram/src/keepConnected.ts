@@ -51,7 +51,6 @@ type AccountEvent =
 const eventsOf = Effect.fnUntraced(function* (client: TelegramClient, heard: () => void) {
   const events = yield* Queue.unbounded<AccountEvent>()
   client.onConnectionState.add((state) => {
-    if (state === "connected") heard()
     if (state === "connected") Queue.offerUnsafe(events, { _tag: "Usable" })
     if (state === "connecting" || state === "offline") Queue.offerUnsafe(events, { _tag: "Lost" })
   })
@@ -64,11 +63,10 @@ const eventsOf = Effect.fnUntraced(function* (client: TelegramClient, heard: () 
   return events
 })
 
-/** Asks the far side who this is: why it does not say, or null when it does or did not answer. */
+/** Asks the far side for the state of the account's box: why it does not say, or null when it does or did not answer. */
 const checkSession = (client: TelegramClient, heard: () => void) =>
-  asked((abortSignal) =>
-    client.call({ _: "users.getUsers", id: [{ _: "inputUserSelf" }] }, { abortSignal }),
-  ).pipe(
+  // An answer that names no people: those would be written to the vault each time.
+  asked((abortSignal) => client.call({ _: "updates.getState" }, { abortSignal })).pipe(
     Effect.map(() => {
       heard()
       return null
@@ -258,6 +256,7 @@ export const makeKeeper = Effect.fnUntraced(function* (
           storage: makeStorage(place),
           proxy: proxy === null ? null : Redacted.value(proxy),
           drawn: yield* Random.next,
+          mayWrite: () => ownership.owns(numberId),
         })
         const waitsForPlace = Effect.raceFirst(
           Effect.asVoid(Deferred.await(state.turn)),

@@ -28,6 +28,8 @@ export interface TelegramSettings {
   readonly deviceName: string
   /** How often a silent connection is asked for a sign of life. */
   readonly keepAliveMillis: number
+  /** How long a connection may take until it is open, with what a proxy asks before. */
+  readonly openingMillis: number
   /** The pause after the first lost connection; it doubles up to the longest. */
   readonly firstPauseMillis: number
   readonly longestPauseMillis: number
@@ -45,6 +47,7 @@ export const defaultSettings: TelegramSettings = {
   publicKey: null,
   deviceName: "Messaging Service",
   keepAliveMillis: 20_000,
+  openingMillis: 30_000,
   firstPauseMillis: 1000,
   longestPauseMillis: 5 * 60_000,
   lostMillis: 10 * 60_000,

@@ -2,62 +2,149 @@
 import { assert, layer } from "@effect/vitest"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { Effect } from "effect"
-import { createServer } from "node:http"
-import { connect } from "node:net"
-import type { AddressInfo, Socket } from "node:net"
-import { Proxies, aNumber, aPerson, aText, layerWorld, logIn, sendNow } from "./LiveWorld.ts"
+import type { Scope } from "effect"
+import { createServer as createHttpServer } from "node:http"
+import { connect, createServer } from "node:net"
+import type { AddressInfo, Server, Socket } from "node:net"
+import {
+  Proxies,
+  aNumber,
+  aPerson,
+  aText,
+  layerWorld,
+  layerWorldWith,
+  logIn,
+  sendNow,
+} from "./LiveWorld.ts"
 
-/** A proxy that lets those through who say who they are, and counts them. */
-const aProxy = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const seen: Array<string> = []
-    const sockets = new Set<Socket>()
-    const server = createServer()
-    server.on("connect", ({ headers, url = "" }, client: Socket) => {
-      const [, encoded = ""] = (headers["proxy-authorization"] ?? "").split(" ")
-      seen.push(Buffer.from(encoded, "base64").toString())
-      const [host, port] = url.split(":")
-      const far = connect({ host: host ?? "", port: Number(port) }, () => {
-        client.write("HTTP/1.1 200 OK\r\n\r\n")
-        far.pipe(client)
-        client.pipe(far)
-      })
-      for (const socket of [client, far]) {
-        sockets.add(socket)
-        socket.on("error", () => undefined)
-      }
-      client.on("close", () => far.destroy())
-      far.on("close", () => client.destroy())
+interface Proxy {
+  readonly port: number
+  /** The credentials of each connection that was let through. */
+  readonly seen: ReadonlyArray<string>
+}
+
+/** What comes from a client, in pieces of the length that is asked for. */
+const reading = (socket: Socket) => async (length: number) => {
+  for (;;) {
+    const bytes = socket.read(length) as Buffer | null
+    if (bytes !== null) return bytes
+    await new Promise((resolve) => {
+      socket.once("readable", resolve)
     })
-    await new Promise<void>((resolve) => {
-      server.listen(0, "127.0.0.1", resolve)
-    })
-    return { seen, sockets, server, port: (server.address() as AddressInfo).port }
-  }),
-  ({ server, sockets }) =>
-    Effect.promise(async () => {
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => {
-        server.close(resolve)
-      })
-    }),
-)
+  }
+}
+
+/** From here on everything goes through. */
+const join = (client: Socket, host: string, port: number, answer: Uint8Array) => {
+  const far = connect({ host, port }, () => {
+    client.write(answer)
+    far.pipe(client)
+    client.pipe(far)
+  })
+  far.on("error", () => undefined)
+  client.on("close", () => far.destroy())
+  far.on("close", () => client.destroy())
+}
+
+const httpProxy = (letThrough: (credentials: string) => void): Server =>
+  createHttpServer().on("connect", ({ headers, url = "" }, client: Socket) => {
+    const [, encoded = ""] = (headers["proxy-authorization"] ?? "").split(" ")
+    letThrough(Buffer.from(encoded, "base64").toString())
+    const [host = "", port] = url.split(":")
+    join(client, host, Number(port), Buffer.from("HTTP/1.1 200 OK\r\n\r\n"))
+  })
+
+/** RFC 1928, with a name and a password (RFC 1929), to IPv4 addresses. */
+const socksProxy = (letThrough: (credentials: string) => void): Server =>
+  createServer((client) => {
+    const next = reading(client)
+    const serve = async () => {
+      const [, methods = 0] = await next(2)
+      assert.isTrue((await next(methods)).includes(2), "it offers a name and a password")
+      client.write(Uint8Array.of(5, 2))
+      const [, nameLength = 0] = await next(2)
+      const name = (await next(nameLength)).toString()
+      const password = (await next((await next(1))[0] ?? 0)).toString()
+      letThrough(`${name}:${password}`)
+      client.write(Uint8Array.of(1, 0))
+      await next(4)
+      const address = [...(await next(4))].join(".")
+      const port = (await next(2)).readUInt16BE(0)
+      join(client, address, port, Uint8Array.of(5, 0, 0, 1, 0, 0, 0, 0, 0, 0))
+    }
+    void serve()
+  })
+
+/** The first connections meet silence: they are taken, and nothing is answered. */
+const aProxy = (
+  make: (letThrough: (credentials: string) => void) => Server,
+  silentFor = 0,
+): Effect.Effect<Proxy, never, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.promise(async () => {
+        const seen: Array<string> = []
+        const sockets = new Set<Socket>()
+        const inner = make((credentials) => seen.push(credentials))
+        let left = silentFor
+        const server = createServer((socket) => {
+          sockets.add(socket)
+          socket.on("error", () => undefined)
+          if (left-- <= 0) inner.emit("connection", socket)
+        })
+        await new Promise<void>((resolve) => {
+          server.listen(0, "127.0.0.1", resolve)
+        })
+        return { seen, sockets, server, port: (server.address() as AddressInfo).port }
+      }),
+      ({ server, sockets }) =>
+        Effect.promise(async () => {
+          for (const socket of sockets) socket.destroy()
+          await new Promise((resolve) => {
+            server.close(resolve)
+          })
+        }),
+    ),
+    ({ port, seen }) => ({ port, seen }),
+  )
+
+const kinds = { http: httpProxy, socks5: socksProxy } as const
 
 layer(layerWorld)("a number's proxy", (it) => {
-  it.effect("carries its login and its messages", () =>
-    Effect.gen(function* () {
-      const server = yield* TelegramServer
-      const proxy = yield* aProxy
-      const { digits } = yield* aPerson()
-      const recipient = yield* aPerson({ username: "behind_one" })
-      const id = yield* aNumber(digits)
-      ;(yield* Proxies).set(id, `http://me:p%40ss@127.0.0.1:${proxy.port}`)
-      yield* logIn(id, digits)
-      const message = aText({ id }, { kind: "username", username: "behind_one" })
-      assert.deepStrictEqual(yield* sendNow(message), { _tag: "Accepted" })
-      assert.strictEqual(server.copies(recipient.digits), 1)
-      // Two steps of the login, and the connection that sends.
-      assert.deepStrictEqual(proxy.seen, ["me:p@ss", "me:p@ss", "me:p@ss"])
-    }),
-  )
+  for (const scheme of ["http", "socks5"] as const) {
+    it.effect(`that speaks ${scheme} carries its login and its messages`, () =>
+      Effect.gen(function* () {
+        const server = yield* TelegramServer
+        const proxy = yield* aProxy(kinds[scheme])
+        const { digits } = yield* aPerson()
+        const recipient = yield* aPerson({ username: `behind_${scheme}` })
+        const id = yield* aNumber(digits)
+        ;(yield* Proxies).set(id, `${scheme}://me:p%40ss@127.0.0.1:${proxy.port}`)
+        yield* logIn(id, digits)
+        const message = aText({ id }, { kind: "username", username: `behind_${scheme}` })
+        assert.deepStrictEqual(yield* sendNow(message), { _tag: "Accepted" })
+        assert.strictEqual(server.copies(recipient.digits), 1)
+        // Two steps of the login, and the connection that sends.
+        assert.deepStrictEqual(proxy.seen, ["me:p@ss", "me:p@ss", "me:p@ss"])
+      }),
+    )
+  }
 })
+
+layer(layerWorldWith({ openingMillis: 200 }))(
+  "a proxy that takes connections and is silent",
+  (it) => {
+    it.effect("is asked again, and nothing goes around it", () =>
+      Effect.gen(function* () {
+        const server = yield* TelegramServer
+        const proxy = yield* aProxy(socksProxy, 2)
+        const { digits } = yield* aPerson()
+        const id = yield* aNumber(digits)
+        ;(yield* Proxies).set(id, `socks5://me:p%40ss@127.0.0.1:${proxy.port}`)
+        yield* logIn(id, digits)
+        assert.deepStrictEqual(proxy.seen, ["me:p@ss", "me:p@ss", "me:p@ss"])
+        assert.strictEqual(server.connections(), 1)
+      }),
+    )
+  },
+)

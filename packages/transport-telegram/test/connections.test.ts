@@ -1,0 +1,107 @@
+/** What an account's connection meets on its way: silence, keys that are unknown, and endings at once. */
+import { assert, describe, it as test, layer } from "@effect/vitest"
+import { SessionVault } from "@messaging-service/core/ports"
+import { TelegramServer } from "@messaging-service/telegram-server"
+import { Effect } from "effect"
+import { makePauses } from "../src/Client.ts"
+import { Sessions } from "../src/index.ts"
+import {
+  Told,
+  aPerson,
+  aText,
+  anAccount,
+  layerWorld,
+  layerWorldWith,
+  logIn,
+  sendNow,
+  toldOf,
+  until,
+  untilSo,
+} from "./LiveWorld.ts"
+
+const accepted = { _tag: "Accepted" } as const
+
+const toUser = (username: string) => ({ kind: "username", username }) as const
+
+layer(layerWorldWith({ keepAliveMillis: 50 }))("a far side that is silent", (it) => {
+  it.effect("is found out by the sign of life that it does not give, and connected to anew", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const sessions = yield* Sessions
+      const account = yield* anAccount
+      const recipient = yield* aPerson({ username: "silent_one" })
+      yield* server.silence(account.digits)
+      yield* until(() => sessions.status(account.id)?.reconnects === 1)
+      yield* until(() => sessions.status(account.id)?.state === "connected")
+      assert.deepStrictEqual(yield* sendNow(aText(account, toUser("silent_one"))), accepted)
+      assert.strictEqual(server.copies(recipient.digits), 1)
+      assert.deepStrictEqual(server.complaints(), [])
+    }),
+  )
+})
+
+layer(layerWorld)("a far side that does not know the account's key any more", (it) => {
+  it.effect("ends the session as logged out, once, and the account can be logged in anew", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const told = yield* Told
+      const vault = yield* SessionVault
+      const account = yield* anAccount
+      yield* aPerson({ username: "unknown_key" })
+      yield* server.forgetKeys(account.digits)
+      const message = aText(account, toUser("unknown_key"))
+      assert.notDeepEqual(yield* sendNow(message), accepted)
+      yield* toldOf(account.id, "disconnected")
+      const endings = told.flatMap((event) =>
+        event._tag === "ConnectionChanged" && event.status === "disconnected" ? [event.reason] : [],
+      )
+      assert.deepStrictEqual(endings, ["logged_out"])
+      yield* untilSo(
+        Effect.map(Effect.orDie(vault.credentials(account.id)), (text) => text === null),
+      )
+      yield* until(() => server.connections() === 0)
+      yield* logIn(account.id, account.digits)
+      assert.deepStrictEqual(yield* sendNow(message), accepted)
+    }),
+  )
+})
+
+layer(layerWorldWith({ firstPauseMillis: 3_600_000, longestPauseMillis: 3_600_000 }))(
+  "a far side that ends each connection as soon as it is there",
+  (it) => {
+    it.effect("is connected to once more at once, and then after a pause", () =>
+      Effect.gen(function* () {
+        const server = yield* TelegramServer
+        const sessions = yield* Sessions
+        const account = yield* anAccount
+        const other = yield* anAccount
+        yield* aPerson({ username: "at_once_one" })
+        const tries = 50
+        yield* server.nextCall({
+          method: "updates.getState",
+          phone: account.digits,
+          outcome: { drop: "before work" },
+          times: tries,
+        })
+        yield* server.drop(account.digits)
+        yield* until(() => sessions.status(account.id)?.state === "waiting")
+        // Long enough for many more.
+        for (let message = 0; message < tries; message++) {
+          yield* sendNow(aText(other, toUser("at_once_one")))
+        }
+        assert.strictEqual(sessions.status(account.id)?.state, "waiting")
+        assert.isAtLeast(server.ordersLeft(account.digits), tries / 2)
+      }),
+    )
+  },
+)
+
+describe("pauses before new connections", () => {
+  test("double up to the longest one until the far side has answered", () => {
+    const pauses = makePauses(1, { first: 1000, longest: 5000 })
+    const taken = () => Array.from({ length: 6 }, () => pauses.next())
+    assert.deepStrictEqual(taken(), [0, 1000, 2000, 4000, 5000, 5000])
+    pauses.answered()
+    assert.deepStrictEqual(taken(), [0, 1000, 2000, 4000, 5000, 5000])
+  })
+})
