@@ -146,11 +146,17 @@ const advice: Readonly<Record<string, string>> = {
     "The transaction that was handed over cannot be serialised with others: roll it back, and begin anew.",
 }
 
-/** The code of the server's error, which some libraries wrap in errors of their own. */
+/**
+ * The code of the server's error, which some libraries wrap in errors of their own; Prisma keeps it as
+ * `originalCode`, below `meta`.
+ */
 const codeOf = (error: unknown): string | undefined => {
-  const { cause, code, reason } = (error ?? {}) as Readonly<Record<string, unknown>>
-  if (typeof code === "string" && code in advice) return code
-  const within = reason ?? cause
+  const { cause, code, driverAdapterError, meta, originalCode, reason } = (error ?? {}) as Readonly<
+    Record<string, unknown>
+  >
+  const known = [code, originalCode].find((one) => typeof one === "string" && one in advice)
+  if (known !== undefined) return String(known)
+  const within = reason ?? cause ?? driverAdapterError ?? meta
   return within === undefined ? undefined : codeOf(within)
 }
 

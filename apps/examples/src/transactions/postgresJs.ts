@@ -1,0 +1,17 @@
+/** An order and its message in one transaction of postgres.js: both are there, or neither is. */
+import type { Api, Transaction } from "@messaging-service/service"
+import type { Sql, TransactionSql } from "postgres"
+
+/** What sends join. One for each transaction: by it they wait for one another. */
+export const joinable = (sql: TransactionSql): Transaction => ({
+  query: async (text, values) => ({ rows: await sql.unsafe(text, values) }),
+})
+
+export const place = (sql: Sql, api: Api, id: number) =>
+  sql.begin(async (tx) => {
+    await tx`insert into public.orders values (${id})`
+    await api.messages.send(
+      { to: { phone: "+15550100002" }, text: `Order ${id} is placed.` },
+      { idempotencyKey: `order ${id}`, transaction: joinable(tx) },
+    )
+  })
