@@ -1,8 +1,10 @@
 /** What the server reads from the environment (contract: Configuration). */
 import {
   CannotStart,
+  isOperatorToken,
   isShared,
   oneOf,
+  operatorTokenRule,
   portNumber,
   readVariables,
   serviceSettings,
@@ -30,13 +32,6 @@ export interface ServerSettings {
 /** Letters and digits of a generated token: some 238 bits. */
 const tokenLength = 40
 
-/** Shorter ones could be guessed; one that is generated at random has as many in hexadecimal. */
-const shortestToken = 32
-
-/** Whether it is long enough, and a header can carry it as it stands. */
-const isToken = (text: string): boolean =>
-  text.length >= shortestToken && /^[!-~](?:[ -~]*[!-~])$/.test(text)
-
 /**
  * The operator's token when none is configured: generated on the first start and kept in the data
  * directory (`OPERATOR_TOKEN`; contract: Configuration).
@@ -45,15 +40,14 @@ export const operatorTokenKind: SecretKind = {
   name: "operator-token",
   what: "operator token",
   make: (ids) => ids.alphanumeric(tokenLength),
-  isUsable: isToken,
+  isUsable: isOperatorToken,
   mend: "remove it to have a new one made",
 }
 
-/** What `OPERATOR_TOKEN` must be. */
-const tokenRule = `at least ${shortestToken} printable ASCII characters`
-
 const serverVariables = {
-  OPERATOR_TOKEN: variable(tokenRule, (text) => (isToken(text) ? Redacted.make(text) : undefined)),
+  OPERATOR_TOKEN: variable(operatorTokenRule, (text) =>
+    isOperatorToken(text) ? Redacted.make(text) : undefined,
+  ),
   ADMIN_PORT: portNumber,
   METRICS_PORT: portNumber,
   TRUST_PROXY: trueOrFalse,

@@ -4,7 +4,12 @@
  */
 import { parseSecretsKeys, secretsKeyRule } from "@messaging-service/core"
 import { sharedResources } from "@messaging-service/core/ports"
-import { CannotStart } from "@messaging-service/service/compose"
+import {
+  CannotStart,
+  mostNumbers,
+  originRule,
+  parseOrigin,
+} from "@messaging-service/service/compose"
 import type {
   ComposedSettings,
   StoreChoice,
@@ -58,13 +63,6 @@ const parseStore = (text: string): StoreChoice | undefined => {
     : undefined
 }
 
-/** An origin, with or without the slash behind it. */
-const parseOrigin = (text: string): string | undefined => {
-  if (!URL.canParse(text)) return undefined
-  const { href, origin, protocol } = new URL(text)
-  return /^https?:$/.test(protocol) && href === `${origin}/` ? origin : undefined
-}
-
 /** Undefined where there is no such file. */
 const fileText = (path: string): string | undefined =>
   statSync(path, { throwIfNoEntry: false })?.isFile() === true
@@ -80,7 +78,7 @@ export const serviceVariables = {
   HOST: variable("a host name or an address", (text) =>
     /^[\w.:%-]+$/.test(text) ? text : undefined,
   ),
-  PUBLIC_URL: variable("an origin such as https://messages.example.com", parseOrigin),
+  PUBLIC_URL: variable(originRule, parseOrigin),
   DATABASE_URL: variable(
     "a postgres:// URL, or memory:, or unset for the embedded database",
     parseStore,
@@ -98,7 +96,7 @@ export const serviceVariables = {
     return text === undefined ? undefined : parsePublicKey(text)
   }),
   LINKED_DEVICE_NAME: variable(deviceNameRule, parseDeviceName),
-  MAX_NUMBERS: wholeNumber(1, 100_000),
+  MAX_NUMBERS: wholeNumber(1, mostNumbers),
   SECRETS_KEY: variable(secretsKeyRule, parseSecretsKeys),
   CLOCK: oneOf("system", "adjustable"),
   ALLOW_PRIVATE_TARGETS: trueOrFalse,

@@ -1,9 +1,11 @@
 /** What both apps are made from; for them alone. */
 export {
   CannotStart,
+  isOperatorToken,
   isShared,
   keepSecret,
   keptSecret,
+  operatorTokenRule,
   storeCannotStart,
 } from "@messaging-service/service/compose"
 export type { SecretKind } from "@messaging-service/service/compose"

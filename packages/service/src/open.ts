@@ -29,7 +29,9 @@ const opened = (options: OpenOptions, scope: Scope.Closeable) =>
 /**
  * Opens the messaging service inside this process: brings the store up to date, connects, and starts
  * to do what fell due. With nothing to say everything is in memory and phones are simulated. Rejects
- * with a `MessagingError` of code `cannot_start` whose message is one line that says what to change.
+ * with a `MessagingError` of code `cannot_start` whose message is one line that says what to change. An
+ * option that is wrong or not known is in `field`, such as `http.publicUrl`, and refused before anything
+ * is made.
  *
  * @example
  * const messaging = await open({ store: { postgres: "postgres://localhost/shop" } })

@@ -196,22 +196,93 @@ describe("a closed service", () => {
 })
 
 describe("options", () => {
-  it("that are wrong are said in one line that names them", async () => {
-    const wrong: ReadonlyArray<readonly [object, RegExp]> = [
-      [{ store: "disk" }, /^store must be /],
-      [{ store: { postgres: "mysql://host" } }, /^store must be /],
-      [{ transport: "pigeon" }, /^transport must be /],
-      [{ transport: { live: { version: "2" } } }, /^transport\.live\.version must be /],
-      [{ secretsKey: "short" }, /^secretsKey must be /],
-      [{ egress: "shut" }, /^egress must be /],
-      [{ http: { operatorToken: "x".repeat(31) } }, /^http\.operatorToken must be /],
-      [{ telemetry: { otlp: "collector" } }, /^telemetry\.otlp must be /],
-      [{ shutdownMillis: -1 }, /^shutdownMillis must be /],
+  it("that are wrong are refused before anything is made, in one line that names the field", async () => {
+    const pool = { connect: () => Promise.reject(new Error("it was asked")) }
+    const postgres = "postgres://127.0.0.1:1/none"
+    const wrong: ReadonlyArray<readonly [string, unknown]> = [
+      ["options", null],
+      ["options", "memory"],
+      ["options", [{}]],
+      ["store", { store: "disk" }],
+      ["store", { store: {} }],
+      ["store", { store: null }],
+      ["store", { store: { embedded: "./data", postgres } }],
+      ["store", { store: { pool, postgres } }],
+      ["store", { store: { schema: "messaging" } }],
+      ["store.embedded", { store: { embedded: "" } }],
+      ["store.embedded", { store: { embedded: 5 } }],
+      ["store.postgres", { store: { postgres: "mysql://host" } }],
+      ["store.postgres", { store: { postgres: 5 } }],
+      ["store.pool", { store: { pool: {} } }],
+      ["store.schema", { store: { embedded: "./data", schema: "messaging" } }],
+      ["store.schema", { store: { pool, schema: "Mine" } }],
+      ["store.schema", { store: { postgres, schema: 5 } }],
+      ["store.schema", { store: { postgres, schema: "" } }],
+      ["store.shcema", { store: { postgres, shcema: "mine" } }],
+      ["transport", { transport: "pigeon" }],
+      ["transport", { transport: ["live"] }],
+      ["transport.live", { transport: {} }],
+      ["transport.live", { transport: { live: "yes" } }],
+      ["transport.telegram", { transport: { live: {}, telegram: {} } }],
+      ["transport.live.version", { transport: { live: { version: "2" } } }],
+      ["transport.live.version", { transport: { live: { version: 2 } } }],
+      ["transport.live.devicename", { transport: { live: { devicename: "Mine" } } }],
+      ["dataDirectory", { dataDirectory: "" }],
+      ["secretsKey", { secretsKey: "short" }],
+      ["secretsKey", { secretsKey: 5 }],
+      ["egress", { egress: "shut" }],
+      ["logger", { logger: {} }],
+      ["logger", { logger: null }],
+      ["logLevel", { logLevel: "warning" }],
+      ["worker", { worker: "no" }],
+      ["worker", { worker: null }],
+      ["telemetry.otlp", { telemetry: { otlp: "collector" } }],
+      ["telemetry.otlp", { telemetry: { otlp: "ftp://collector" } }],
+      ["telemetry.otlp", { telemetry: {} }],
+      ["telemetry.headers", { telemetry: { otlp: "http://127.0.0.1:1", headers: { a: 1 } } }],
+      ...[-1, Number.NaN, Infinity, 2 ** 31, "5"].map(
+        (shutdownMillis) => ["shutdownMillis", { shutdownMillis }] as const,
+      ),
+      ...[0, -1, 1.5, Number.NaN, 100_001, "5"].map(
+        (maxNumbers) => ["maxNumbers", { maxNumbers }] as const,
+      ),
+      ["http", { http: "https://shop.example.com" }],
+      ...["shop.example.com", "ftp://shop.example.com", "https://shop.example.com/path", 5].map(
+        (publicUrl) => ["http.publicUrl", { http: { publicUrl } }] as const,
+      ),
+      ["http.basePath", { http: { basePath: "/a?b" } }],
+      ["http.basePath", { http: { basePath: 5 } }],
+      ["http.operatorToken", { http: { operatorToken: "x".repeat(31) } }],
+      ["http.operatorToken", { http: { operatorToken: `${"x".repeat(40)}\n` } }],
+      ["http.trustProxy", { http: { trustProxy: 1 } }],
+      ["http.clientAddress", { http: { clientAddress: "127.0.0.1" } }],
+      ["publicUrl", { publicUrl: "https://shop.example.com" }],
     ]
-    for (const [options, line] of wrong) {
+    for (const [field, options] of wrong) {
       const error = await failure(open(options as never))
-      assert.strictEqual(error.code, "cannot_start")
-      assert.match(error.message, line)
+      assert.deepStrictEqual([error.code, error.field], ["cannot_start", field])
+      assert.isTrue(error.message.startsWith(`${field} `), error.message)
+      assert.notInclude(error.message, "\n")
     }
+  })
+
+  it("that are misspelt are told with the name that is near, and with all that is wrong beside them", async () => {
+    const near: ReadonlyArray<readonly [object, string]> = [
+      [{ secret_key: "5" }, "secret_key is not known here; did you mean secretsKey?"],
+      [
+        { http: { publicURL: "x" } },
+        "http.publicURL is not known here; did you mean http.publicUrl?",
+      ],
+    ]
+    for (const [options, message] of near) {
+      assert.strictEqual((await failure(open(options))).message, message)
+    }
+    const { errors, field } = await failure(open({ colour: "red", maxNumbers: 0 } as object))
+    assert.strictEqual(field, "maxNumbers")
+    assert.deepStrictEqual(
+      errors.map((each) => [each.code, each.field]),
+      [["cannot_start", "colour"]],
+    )
+    assert.match(errors[0]?.message ?? "", /^colour is not known here; there is store, transport, /)
   })
 })

@@ -13,13 +13,14 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
     /** What a process on a new database is opened with. */
     const aDatabase = Effect.gen(function* () {
       const { url, ...address } = yield* (yield* EmbeddedPostgres).createDatabase()
+      const dataDirectory = yield* processes.temporaryDirectory
       const store = { postgres: Redacted.value(url) }
-      return { ...address, store, dataDirectory: yield* processes.temporaryDirectory }
+      return { ...address, dataDirectory, options: { store, dataDirectory } }
     })
 
     it.effect("a restart sends what fell due meanwhile, with the key that was kept", () =>
       Effect.gen(function* () {
-        const options = yield* aDatabase
+        const { options } = yield* aDatabase
         const { id, sent } = yield* Effect.promise(async () => {
           const before = await opened({ ...options, worker: false })
           const { api } = await aShop(before)
@@ -37,7 +38,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
 
     it.effect("processes that start at once ensure one workspace", () =>
       Effect.gen(function* () {
-        const options = yield* aDatabase
+        const { options } = yield* aDatabase
         const secretsKey = "0123456789abcdef".repeat(4)
         const ids = yield* Effect.promise(async () => {
           const processesAtOnce = await Promise.all(
@@ -52,13 +53,12 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
 
     it.effect("a message is there if and only if the program's own transaction commits", () =>
       Effect.gen(function* () {
-        const options = yield* aDatabase
-        const { path, username, database } = options
+        const { path, username, database, dataDirectory } = yield* aDatabase
         const pool = new Pool({ host: dirname(path), user: username, database, max: 4 })
         yield* Effect.promise(async () => {
           const messaging = await opened({
             store: { pool, schema: "texts" },
-            dataDirectory: options.dataDirectory,
+            dataDirectory,
             worker: false,
           })
           const { api } = await aShop(messaging)
@@ -106,8 +106,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
 
     it.effect("one client of the program's is enough for its transaction and the service", () =>
       Effect.gen(function* () {
-        const options = yield* aDatabase
-        const { path, username, database, dataDirectory } = options
+        const { path, username, database, dataDirectory } = yield* aDatabase
         const pool = new Pool({ host: dirname(path), user: username, database, max: 1 })
         yield* Effect.promise(async () => {
           const messaging = await opened({ store: { pool }, dataDirectory, worker: false })
@@ -130,8 +129,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
 
     it.effect("a transaction that cannot be joined is refused, and why", () =>
       Effect.gen(function* () {
-        const options = yield* aDatabase
-        const { path, username, database, dataDirectory } = options
+        const { path, username, database, dataDirectory } = yield* aDatabase
         const pool = new Pool({ host: dirname(path), user: username, database })
         yield* Effect.promise(async () => {
           const messaging = await opened({ store: { pool }, dataDirectory, worker: false })
@@ -174,11 +172,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
 
     it.effect("two services share a database, each in a schema of its own", () =>
       Effect.gen(function* () {
-        const { dataDirectory, store } = yield* aDatabase
+        const { dataDirectory, options } = yield* aDatabase
         const counts = yield* Effect.promise(async () => {
           const [one, other] = await Promise.all(
             ["one", "other"].map((schema) =>
-              opened({ store: { ...store, schema }, dataDirectory, worker: false }),
+              opened({ store: { ...options.store, schema }, dataDirectory, worker: false }),
             ),
           )
           assert(one !== undefined && other !== undefined)

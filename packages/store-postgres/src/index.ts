@@ -10,6 +10,7 @@ import { layerStores, storesOn } from "./stores.ts"
 
 export { planning } from "./database/Connection.ts"
 export type { ConnectionOptions, DatabaseOptions } from "./database/Connection.ts"
+export { isSchemaName, schemaNameRule } from "./database/Schema.ts"
 export type { HostClient, HostPool } from "./database/HostPool.ts"
 export { admitStatement } from "./key/admitRequests.ts"
 export { acceptMessages, acceptStatement } from "./message/acceptMessages.ts"

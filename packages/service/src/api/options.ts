@@ -69,9 +69,9 @@ export interface LiveSettings {
 export interface HandlerOptions {
   /** The path that `handler` is mounted at, such as `/messaging`; the root when left out. */
   readonly basePath?: string | undefined
-  /** Origin that links in answers and events begin with, such as `https://shop.example.com`, before `basePath`. `http://127.0.0.1:8080` when left out. */
+  /** Origin (http or https, no path) that links in answers and events begin with, such as `https://shop.example.com`, before `basePath`. `http://127.0.0.1:8080` when left out. */
   readonly publicUrl?: string | undefined
-  /** Bearer token of the operator API, at least 32 characters; without one there is no operator API. */
+  /** Bearer token of the operator API, at least 32 printable ASCII characters; without one there is no operator API. */
   readonly operatorToken?: string | undefined
   /** Whether the client's address is the last entry of `X-Forwarded-For`. False when left out. */
   readonly trustProxy?: boolean | undefined
@@ -122,9 +122,9 @@ export interface OpenOptions {
    * left out. False for processes that only accept, beside others that work, or with `drain`.
    */
   readonly worker?: boolean | undefined
-  /** How long `close` waits for what is under way, in milliseconds; 5,000 when left out. */
+  /** How long `close` waits for what is under way, in milliseconds (from 0 to 2,147,483,647); 5,000 when left out. */
   readonly shutdownMillis?: number | undefined
-  /** Live numbers that this process takes at most, where it shares them; as many as its memory allows when left out. */
+  /** Live numbers that this process takes at most, 1 to 100,000, where it shares them; as many as its memory allows when left out. */
   readonly maxNumbers?: number | undefined
   /** How requests reach `handler`. */
   readonly http?: HandlerOptions | undefined

@@ -11,5 +11,12 @@ export { logEntry, logLevels } from "./logEntry.ts"
 export { openService, storeCannotStart } from "./openService.ts"
 export type { ComposedService } from "./openService.ts"
 export { optionalPackage } from "./optionalPackage.ts"
+export {
+  isOperatorToken,
+  mostNumbers,
+  operatorTokenRule,
+  originRule,
+  parseOrigin,
+} from "./rules.ts"
 export { isShared } from "./Storage.ts"
 export type { TransportChoice } from "./transports.ts"

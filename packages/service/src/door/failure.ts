@@ -5,6 +5,8 @@ import { Cause } from "effect"
 import { MessagingError } from "../MessagingError.ts"
 import { CannotStart } from "../compose/CannotStart.ts"
 import { shownField, shownText } from "../names.ts"
+import { WrongOptions } from "./rules.ts"
+import type { Wrong } from "./rules.ts"
 
 /** A message that names its field. */
 const naming = (field: string | null, message: string): string => {
@@ -37,8 +39,18 @@ export const errorOfRefusal = (refusal: Refusal, cause?: unknown): MessagingErro
 export const closed = (): MessagingError =>
   new MessagingError({ code: "closed", status: 503, message: "The messaging service is closed." })
 
-const errorOfFailure = (failure: Failure | CannotStart): MessagingError => {
+const errorOfOptions = ({ first, others }: WrongOptions): MessagingError => {
+  const told = ({ field, rule }: Wrong) => ({
+    code: "cannot_start" as const,
+    field,
+    message: `${field} ${rule}`,
+  })
+  return new MessagingError({ ...told(first), status: 500, errors: others.map(told) })
+}
+
+const errorOfFailure = (failure: Failure | CannotStart | WrongOptions): MessagingError => {
   if (failure instanceof Refusal) return errorOfRefusal(failure)
+  if (failure instanceof WrongOptions) return errorOfOptions(failure)
   if (failure instanceof StoreUnavailable) {
     // A store that is well but has no room at the moment says when to come back; all else is a fault.
     return failure.retryAfter === undefined
@@ -67,7 +79,9 @@ const inOptions = (line: string): string =>
   )
 
 /** What a promise rejects with. */
-export const errorOf = (cause: Cause.Cause<Failure | CannotStart>): MessagingError => {
+export const errorOf = (
+  cause: Cause.Cause<Failure | CannotStart | WrongOptions>,
+): MessagingError => {
   const failure = cause.reasons.find(Cause.isFailReason)
   if (failure !== undefined) return errorOfFailure(failure.error)
   if (Cause.hasInterruptsOnly(cause)) return closed()

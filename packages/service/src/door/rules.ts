@@ -4,6 +4,7 @@
  */
 import { refuse } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
+import { Data } from "effect"
 
 /** One thing that is wrong: where, and what is to be said behind its name. */
 export interface Wrong {
@@ -105,16 +106,18 @@ const nearest = (name: string, known: ReadonlyArray<string>): string | undefined
 /** Longer names are cut where they are compared, so that it ends. */
 const longestName = 100
 
-/** An object with these names and no others; each may be left out. */
+/** An object with these names and no others; what is not required may be left out. */
 export const fields =
-  <A>(rules: RulesOf<A>): Rule =>
+  <A>(rules: RulesOf<A>, required: ReadonlyArray<keyof A & string> = []): Rule =>
   (value, field) => {
     if (!isObject(value))
       return [{ field: field === "" ? "options" : field, rule: "must be an object" }]
     const at = (name: string) => (field === "" ? name : `${field}.${name}`)
     const known = Object.keys(rules)
     const wrong = Object.entries<Rule>(rules).flatMap(([name, rule]) =>
-      value[name] === undefined ? [] : rule(value[name], at(name)),
+      value[name] === undefined && !(required as ReadonlyArray<string>).includes(name)
+        ? []
+        : rule(value[name], at(name)),
     )
     const unknown = Object.keys(value).filter((name) => !known.includes(name))
     return [
@@ -127,6 +130,18 @@ export const fields =
       }),
     ]
   }
+
+/** What the service was to be opened with, and cannot be. */
+export class WrongOptions extends Data.TaggedError("WrongOptions")<{
+  readonly first: Wrong
+  readonly others: ReadonlyArray<Wrong>
+}> {}
+
+/** What is wrong with the options of `open`; undefined when nothing is. */
+export const wrongOptions = (rule: Rule, options: unknown): WrongOptions | undefined => {
+  const [first, ...others] = rule(options, "")
+  return first === undefined ? undefined : new WrongOptions({ first, others })
+}
 
 /** The refusal of a call's arguments; undefined when nothing is wrong, or nothing was given. */
 export const refusalOf = (rule: Rule, given: unknown, field = ""): Refusal | undefined => {

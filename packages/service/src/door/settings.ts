@@ -1,56 +1,59 @@
 /** What `open` was given, as what a service is composed of. Whatever is wrong is said before anything is made. */
-import { parseSecretsKeys, secretsKeyRule } from "@messaging-service/core"
+import { parseSecretsKeys } from "@messaging-service/core"
 import { sharedResources } from "@messaging-service/core/ports"
 import { Effect, Redacted } from "effect"
 import { resolve } from "node:path"
-import type { LiveSettings, OpenOptions } from "../api/options.ts"
-import { CannotStart, optionalPackage } from "../compose/index.ts"
-import type { ComposedSettings, StoreChoice, TransportChoice } from "../compose/index.ts"
+import type { LiveSettings, OpenOptions, Store } from "../api/options.ts"
+import { optionalPackage, parseOrigin } from "../compose/index.ts"
+import type {
+  CannotStart,
+  ComposedSettings,
+  StoreChoice,
+  TransportChoice,
+} from "../compose/index.ts"
 import { basePathOf } from "./handler.ts"
+import { openRules } from "./openRules.ts"
+import { WrongOptions, wrongOptions } from "./rules.ts"
 
 const shutdownMillis = 5000
 
-/** Shorter operator tokens could be guessed. */
-const shortestToken = 32
-
-const wrong = (option: string, rule: string) =>
-  new CannotStart({ message: `${option} must be ${rule}` })
-
-const isPostgres = (url: unknown): url is string =>
-  typeof url === "string" &&
-  URL.canParse(url) &&
-  ["postgres:", "postgresql:"].includes(new URL(url).protocol)
+const wrong = (field: string, rule: string) =>
+  new WrongOptions({ first: { field, rule: `must be ${rule}` }, others: [] })
 
 type HostPool = Extract<StoreChoice, { readonly kind: "pool" }>["pool"]
+
+type OnPool = Extract<Store, { readonly pool: unknown }>
+
+type OnServer = Extract<Store, { readonly postgres: unknown }>
 
 interface Kept {
   readonly store: StoreChoice
   readonly dataDirectory: string | null
 }
 
-const wrongStore = wrong(
-  "store",
-  '"memory", { embedded: directory }, { postgres: "postgres://…" } or { pool }',
-)
-
-const storeOf = ({ dataDirectory, store = "memory" }: OpenOptions): Kept | CannotStart => {
+const storeOf = ({ dataDirectory, store = "memory" }: OpenOptions): Kept => {
   if (store === "memory") return { store: { kind: "memory" }, dataDirectory: null }
-  if (typeof store !== "object" || store === null) return wrongStore
-  if ("embedded" in store && typeof store.embedded === "string") {
+  if ("embedded" in store && store.embedded !== undefined) {
     return { store: { kind: "embedded" }, dataDirectory: resolve(store.embedded) }
   }
-  const schema = "schema" in store ? (store.schema ?? null) : null
-  if (schema !== null && typeof schema !== "string") return wrong("store.schema", "a name")
-  const kept = resolve(dataDirectory ?? "data")
-  if ("postgres" in store && isPostgres(store.postgres)) {
-    const url = Redacted.make(store.postgres)
-    return { store: { kind: "postgres", url, schema }, dataDirectory: kept }
+  const { pool, postgres = "", schema = null } = store as Partial<OnPool & OnServer>
+  return {
+    store:
+      pool === undefined
+        ? { kind: "postgres", url: Redacted.make(postgres), schema }
+        : { kind: "pool", pool: pool as HostPool, schema },
+    dataDirectory: resolve(dataDirectory ?? "data"),
   }
-  if ("pool" in store && typeof store.pool?.connect === "function") {
-    return { store: { kind: "pool", pool: store.pool as HostPool, schema }, dataDirectory: kept }
-  }
-  return wrongStore
 }
+
+/** What can be the name of a schema is said where the schema is made. */
+const checkedSchema = Effect.fnUntraced(function* (store: StoreChoice) {
+  if (!("schema" in store) || store.schema === null) return
+  const { isSchemaName, schemaNameRule } = yield* Effect.promise(
+    () => import("@messaging-service/store-postgres"),
+  )
+  if (!isSchemaName(store.schema)) return yield* wrong("store.schema", schemaNameRule)
+})
 
 /** One setting of live numbers, if it was given, as its parser reads it. */
 const parsed = <A>(
@@ -58,9 +61,9 @@ const parsed = <A>(
   given: string | undefined,
   parse: (text: string) => A | undefined,
   rule: string,
-): Effect.Effect<A | undefined, CannotStart> => {
+): Effect.Effect<A | undefined, WrongOptions> => {
   if (given === undefined) return Effect.succeed(undefined)
-  const value = parse(String(given))
+  const value = parse(given)
   return value === undefined
     ? Effect.fail(wrong(`transport.live.${name}`, rule))
     : Effect.succeed(value)
@@ -68,7 +71,7 @@ const parsed = <A>(
 
 const liveTransport = Effect.fnUntraced(function* (
   given: LiveSettings,
-): Effect.fn.Return<TransportChoice, CannotStart> {
+): Effect.fn.Return<TransportChoice, CannotStart | WrongOptions> {
   const rules = yield* optionalPackage(
     "@messaging-service/transport-whatsapp",
     'transport: "live"',
@@ -99,51 +102,33 @@ const liveTransport = Effect.fnUntraced(function* (
 
 const transportOf = ({
   transport = "simulated",
-}: OpenOptions): Effect.Effect<TransportChoice, CannotStart> => {
+}: OpenOptions): Effect.Effect<TransportChoice, CannotStart | WrongOptions> => {
   if (transport === "simulated") return Effect.succeed({ kind: "simulated" })
-  if (transport === "live") return liveTransport({})
-  return typeof transport === "object" && transport !== null && typeof transport.live === "object"
-    ? liveTransport(transport.live)
-    : Effect.fail(wrong("transport", '"simulated", "live" or { live: settings }'))
+  return liveTransport(transport === "live" ? {} : transport.live)
 }
 
 /** The origin of links, with the path that the handler is mounted at. */
 export const publicUrlOf = ({ http = {} }: OpenOptions): string =>
-  `${(http.publicUrl ?? "http://127.0.0.1:8080").replace(/\/+$/, "")}${basePathOf(http)}`
+  `${parseOrigin(http.publicUrl ?? "http://127.0.0.1:8080") ?? ""}${basePathOf(http)}`
 
 export const settingsOf = Effect.fnUntraced(function* (
   options: OpenOptions,
-): Effect.fn.Return<ComposedSettings, CannotStart> {
-  const { egress = "guarded", maxNumbers = null, secretsKey } = options
+): Effect.fn.Return<ComposedSettings, CannotStart | WrongOptions> {
+  const refused = wrongOptions(openRules, options)
+  if (refused !== undefined) return yield* refused
+  const { egress, maxNumbers = null, secretsKey } = options
   const kept = storeOf(options)
-  if (kept instanceof CannotStart) return yield* kept
-  const transport = yield* transportOf(options)
-  const secretsKeys = secretsKey === undefined ? null : parseSecretsKeys(secretsKey)
-  if (secretsKeys === undefined) return yield* wrong("secretsKey", secretsKeyRule)
-  if (egress !== "guarded" && egress !== "open") {
-    return yield* wrong("egress", '"guarded" or "open"')
-  }
-  const { operatorToken } = options.http ?? {}
-  if (operatorToken !== undefined && String(operatorToken).length < shortestToken) {
-    return yield* wrong("http.operatorToken", `at least ${shortestToken} characters`)
-  }
-  const stopMillis = options.shutdownMillis ?? shutdownMillis
-  if (!Number.isFinite(stopMillis) || stopMillis < 0) {
-    return yield* wrong("shutdownMillis", "a number of milliseconds")
-  }
-  if (options.telemetry !== undefined && !URL.canParse(String(options.telemetry?.otlp))) {
-    return yield* wrong("telemetry.otlp", "the URL of a collector")
-  }
+  yield* checkedSchema(kept.store)
   return {
     ...kept,
-    transport,
-    secretsKeys,
+    transport: yield* transportOf(options),
+    secretsKeys: secretsKey === undefined ? null : (parseSecretsKeys(secretsKey) ?? null),
     publicUrl: publicUrlOf(options),
     maxNumbers,
     clock: "system",
     allowPrivateTargets: egress === "open",
     attachmentBytes: sharedResources.attachmentBytes.share.most,
     diskReserve: null,
-    stopMillis,
+    stopMillis: options.shutdownMillis ?? shutdownMillis,
   }
 })

@@ -15,7 +15,7 @@ import type { Answer } from "./CallersTransaction.ts"
 import { connectionConfig, defaultLimits } from "./Connection.ts"
 import type { Connection, ConnectionPool, DatabaseOptions, Limits } from "./Connection.ts"
 import { hostConnections } from "./HostPool.ts"
-import { qualifier, schemaProblem, surroundings } from "./Schema.ts"
+import { isSchemaName, qualifier, schemaNameRule, surroundings } from "./Schema.ts"
 import type { Surroundings } from "./Schema.ts"
 import { cannotStart, oldestVersion, tooOld } from "./cannotStart.ts"
 
@@ -147,8 +147,10 @@ const lookAround = Effect.fnUntraced(function* (
   run: (text: string) => Effect.Effect<ReadonlyArray<unknown>, StoreUnavailable>,
   schema: string | undefined,
 ) {
-  const problem = schema === undefined ? null : schemaProblem(schema)
-  if (problem !== null) return yield* cannotStart("connect", new Error(problem))
+  if (schema !== undefined && !isSchemaName(schema)) {
+    const problem = `the schema "${schema}" must be ${schemaNameRule}`
+    return yield* cannotStart("connect", new Error(problem))
+  }
   const [row] = yield* run(surroundings)
   const { found, number, version } = row as Surroundings
   if (number < oldestVersion) return yield* tooOld(version)

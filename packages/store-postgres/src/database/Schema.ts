@@ -53,14 +53,11 @@ export const relations = [
 /** Where a database without tables of the service gets them. */
 const defaultSchema = "messaging"
 
-/** Names that need no thought in any place, and leave room in the name of a channel. */
-const schemaRule = /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/
+/** What the name of a schema must be, behind "must be". */
+export const schemaNameRule = "1 to 40 of a-z, 0-9 and _, beginning with no digit and not with pg_"
 
-/** Null when a schema can have that name, else what is wrong. */
-export const schemaProblem = (name: string): string | null =>
-  schemaRule.test(name)
-    ? null
-    : `the schema "${name}" must be 1 to 40 of a-z, 0-9 and _, beginning with no digit and not with pg_`
+/** Names that need no thought in any place, and leave room in the name of a channel. */
+export const isSchemaName = (name: string): boolean => /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/.test(name)
 
 const relation = `(?:${relations.join("|")})\\b(?!\\s*\\.)`
 
